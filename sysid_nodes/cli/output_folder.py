@@ -1,0 +1,79 @@
+"""A folder of results that appears complete or not at all, and never buries a stranger's files."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import tempfile
+from pathlib import Path
+from types import TracebackType
+
+from sysid_nodes.exceptions import InputError
+from sysid_nodes.reports.result_file import RESULT_NAME
+
+
+class OutputFolder:
+    """Context manager: write into ``staging``; on leaving without an error everything moves to its place.
+
+    An existing folder is accepted when it is empty or holds a result of an earlier run, whose files are then
+    replaced one by one; other files in it stay.
+
+    Args:
+        path: the folder to make.
+
+    Raises:
+        InputError: the path is a file or a folder with other content, or cannot be written.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        _check(path)
+
+    def __enter__(self) -> Path:
+        """The folder to write into, on the file system of the target."""
+        place = self.path.absolute().parent
+        while not place.is_dir():
+            place = place.parent
+        try:
+            self._staging = Path(tempfile.mkdtemp(prefix=f".{self.path.name}.", dir=place))
+        except OSError as error:
+            raise InputError(f"cannot write: {error.strerror}", source=str(self.path)) from None
+        return self._staging
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        try:
+            if error is None:
+                self._publish()
+        except OSError as failure:
+            raise InputError(f"cannot write: {failure.strerror}", source=str(self.path)) from None
+        finally:
+            shutil.rmtree(self._staging, ignore_errors=True)
+
+    def _publish(self) -> None:
+        self.path.mkdir(parents=True, exist_ok=True)
+        # The result goes last: where it is new, all that belongs to it is.
+        for item in sorted(self._staging.iterdir(), key=lambda item: item.name == RESULT_NAME):
+            target = self.path / item.name
+            if target.is_dir() and not target.is_symlink():
+                target.rename(self._staging / f"{item.name}.replaced")
+            item.replace(target)
+
+
+def _check(path: Path) -> None:
+    if path.exists() and not path.is_dir():
+        raise InputError("exists and is not a folder", source=str(path))
+    try:
+        if path.is_dir() and any(path.iterdir()) and not _is_ours(path / RESULT_NAME):
+            raise InputError(f"the folder is not empty and holds no earlier {RESULT_NAME}", source=str(path))
+    except OSError as error:
+        raise InputError(f"cannot be read: {error.strerror}", source=str(path)) from None
+
+
+def _is_ours(file: Path) -> bool:
+    try:
+        document = json.loads(file.read_text(encoding="utf-8"))
+    except (OSError, ValueError, RecursionError):
+        return False
+    return isinstance(document, dict) and {"schema", "pipeline"} <= set(document)

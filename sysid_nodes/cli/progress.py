@@ -1,0 +1,47 @@
+"""Progress of long work on stderr: a bar on a terminal, a line now and then elsewhere."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Callable, Iterator, Sized
+from typing import Protocol, TypeVar
+
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+T = TypeVar("T", covariant=True)
+
+_PERIOD = 10.0  # between two lines [s]
+_BATCH = 100  # items between two updates of the bar, so that drawing costs nothing
+
+
+class SizedIterable(Sized, Protocol[T]):
+    """What can be counted and iterated."""
+
+    def __iter__(self) -> Iterator[T]: ...
+
+
+def track(items: SizedIterable[T], title: str, *, clock: Callable[[], float] = time.monotonic) -> Iterator[T]:
+    """Yields the items and shows how far it is."""
+    if sys.stderr.isatty():
+        yield from _bar(items, title)
+        return
+    started = clock()
+    total = len(items)
+    due = started + _PERIOD
+    for done, item in enumerate(items):
+        if done % _BATCH == 0 and clock() >= due:
+            sys.stderr.write(f"{title}: {done} of {total} ({100.0 * done / max(total, 1):.0f} %)\n")
+            due = clock() + _PERIOD
+        yield item
+
+
+def _bar(items: SizedIterable[T], title: str) -> Iterator[T]:
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
+        task = progress.add_task(title, total=len(items))
+        for done, item in enumerate(items, start=1):
+            yield item
+            if done % _BATCH == 0:
+                progress.update(task, completed=done)

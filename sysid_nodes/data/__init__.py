@@ -1,0 +1,6 @@
+"""Frozen, validated data: samples, bounds, configuration."""
+
+from sysid_nodes.data.bounds import PARAMETER_NAMES, PARAMETER_UNITS, Bounds
+from sysid_nodes.data.joint_samples import JointSamples
+
+__all__ = ["PARAMETER_NAMES", "PARAMETER_UNITS", "Bounds", "JointSamples"]

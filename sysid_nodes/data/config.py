@@ -1,0 +1,169 @@
+"""Configuration dataclasses as the only home of a default.
+
+Nested frozen dataclasses map to ROS parameters by dotted names (``noise.torque_relative``), to YAML as
+ROS parameter files (``/**: ros__parameters: ...``) and to the reference page in docs/.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, TypeVar, get_type_hints
+
+import yaml
+
+from sysid_nodes.exceptions import ConfigError
+
+T = TypeVar("T")
+
+
+def option(
+    default: Any,
+    doc: str,
+    *,
+    unit: str = "",
+    minimum: float | None = None,
+    maximum: float | None = None,
+    choices: tuple[str, ...] = (),
+    live: bool = False,
+) -> Any:
+    """A configuration field; ``live`` says that a running node may change it."""
+    metadata = {"doc": doc, "unit": unit, "minimum": minimum, "maximum": maximum, "choices": choices, "live": live}
+    return field(default=default, metadata=metadata)
+
+
+def section(config: type[Any], doc: str) -> Any:
+    """A nested configuration."""
+    return field(default_factory=config, metadata={"doc": doc})
+
+
+@dataclass(frozen=True)
+class Option:
+    """One leaf of a configuration: dotted name, type, default and what it means."""
+
+    name: str
+    type: Any
+    default: Any
+    doc: str
+    unit: str
+    minimum: float | None
+    maximum: float | None
+    choices: tuple[str, ...]
+    live: bool
+
+
+def options(config: type[Any], prefix: str = "") -> Iterator[Option]:
+    """All leaves of a configuration dataclass, depth first."""
+    hints = get_type_hints(config)
+    for item in dataclasses.fields(config):
+        hint = hints[item.name]
+        if dataclasses.is_dataclass(hint):
+            yield from options(hint, f"{prefix}{item.name}.")  # type: ignore[arg-type]
+        else:
+            yield Option(name=prefix + item.name, type=hint, default=item.default, **item.metadata)
+
+
+def from_flat(config: type[T], values: Mapping[str, Any], *, source: str = "") -> T:
+    """Builds a configuration from dotted names; what is absent keeps its default.
+
+    Raises:
+        ConfigError: a name is unknown, a value has a wrong type, is not finite or out of range.
+    """
+    known = {item.name: item for item in options(config)}  # type: ignore[arg-type]
+    if unknown := sorted(set(values) - set(known)):
+        raise ConfigError(f"unknown key '{unknown[0]}'", source=source)
+    checked = {name: _check(known[name], value, source) for name, value in values.items()}
+    try:
+        return _build(config, checked, "")
+    except ConfigError as error:
+        raise error if error.source or not source else ConfigError(str(error), source=source) from None
+
+
+def to_flat(config: Any, prefix: str = "") -> dict[str, Any]:
+    """Dotted names and values of a configuration, in order."""
+    flat: dict[str, Any] = {}
+    for item in dataclasses.fields(config):
+        value = getattr(config, item.name)
+        if dataclasses.is_dataclass(value):
+            flat |= to_flat(value, f"{prefix}{item.name}.")
+        else:
+            flat[prefix + item.name] = value
+    return flat
+
+
+def load_yaml(config: type[T], path: Path) -> T:
+    """Reads a ROS parameter file.
+
+    Raises:
+        ConfigError: the file is unreadable, is not a ROS parameter file or holds a bad value.
+    """
+    return from_flat(config, read_parameters(path), source=str(path))
+
+
+def read_parameters(path: Path) -> dict[str, Any]:
+    """Dotted parameters of a ROS parameter file with a single ``/**`` or node section."""
+    try:
+        tree = yaml.safe_load(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise ConfigError(error.strerror or str(error), source=str(path)) from None
+    except (yaml.YAMLError, UnicodeDecodeError) as error:
+        raise ConfigError("not valid YAML: " + " ".join(str(error).split()), source=str(path)) from None
+    if not isinstance(tree, Mapping) or len(tree) != 1:
+        raise ConfigError("expected one '/**' section with 'ros__parameters'", source=str(path))
+    body = next(iter(tree.values()))
+    if not isinstance(body, Mapping) or set(body) != {"ros__parameters"}:
+        raise ConfigError("expected 'ros__parameters' under the node's name", source=str(path))
+    return dict(_flatten(body["ros__parameters"] or {}, ""))
+
+
+def _flatten(tree: Mapping[str, Any], prefix: str) -> Iterator[tuple[str, Any]]:
+    for key, value in tree.items():
+        if isinstance(value, Mapping):
+            yield from _flatten(value, f"{prefix}{key}.")
+        else:
+            yield f"{prefix}{key}", value
+
+
+def _build(config: type[T], values: Mapping[str, Any], prefix: str) -> T:
+    hints = get_type_hints(config)
+    arguments: dict[str, Any] = {}
+    for item in dataclasses.fields(config):  # type: ignore[arg-type]
+        name = prefix + item.name
+        if dataclasses.is_dataclass(hints[item.name]):
+            arguments[item.name] = _build(hints[item.name], values, name + ".")
+        elif name in values:
+            arguments[item.name] = values[name]
+    return config(**arguments)
+
+
+def _check(item: Option, value: Any, source: str) -> Any:
+    def fail(expected: str) -> ConfigError:
+        return ConfigError(f"'{item.name}' must be {expected}, got {value!r}", source=source)
+
+    if item.type is bool:
+        if not isinstance(value, bool):
+            raise fail("true or false")
+        return value
+    if item.type is str:
+        if not isinstance(value, str):
+            raise fail("a string")
+        if item.choices and value not in item.choices:
+            raise fail("one of " + ", ".join(item.choices))
+        return value
+    numbers = value if item.type is not float and item.type is not int else [value]
+    if isinstance(numbers, str) or not hasattr(numbers, "__iter__"):
+        raise fail("a list of numbers")
+    numbers = list(numbers)
+    if any(isinstance(x, bool) or not isinstance(x, (int, float)) or x != x or abs(x) == float("inf") for x in numbers):
+        raise fail("a finite number" if item.type in (float, int) else "a list of finite numbers")
+    if item.minimum is not None and any(x < item.minimum for x in numbers):
+        raise fail(f"at least {item.minimum:g}")
+    if item.maximum is not None and any(x > item.maximum for x in numbers):
+        raise fail(f"at most {item.maximum:g}")
+    if item.type is int:
+        if numbers[0] != int(numbers[0]):
+            raise fail("a whole number")
+        return int(numbers[0])
+    return float(numbers[0]) if item.type is float else tuple(float(x) for x in numbers)

@@ -1,0 +1,46 @@
+"""One tree of errors; each says in one line what is wrong and carries the data a caller may act on.
+
+A numerical failure is a status in a result; an exception is a mistake of the caller or of the input.
+"""
+
+from __future__ import annotations
+
+
+class SysidError(Exception):
+    """Base of every error this package raises on purpose."""
+
+
+class InputError(SysidError):
+    """The caller's input is unusable; the command line prints it as one line and exits with status 2.
+
+    Attributes:
+        source: the file, topic or argument at fault, or an empty string.
+    """
+
+    def __init__(self, message: str, *, source: str = "") -> None:
+        super().__init__(f"{source}: {message}" if source else message)
+        self.source = source
+
+
+class ConfigError(InputError):
+    """A configuration key is unknown, of a wrong type or out of range."""
+
+
+class RobotError(InputError):
+    """A robot description does not parse, lacks something asked for or is not physical."""
+
+
+class LogError(InputError):
+    """A recorded log cannot be read or does not hold what is needed."""
+
+
+class SamplesError(InputError):
+    """Arrays of samples have wrong shapes, values that are not finite or stamps that do not increase."""
+
+
+class ExcitationError(InputError):
+    """The data are too short or move too little to identify anything."""
+
+
+class CalibrationError(InputError):
+    """A calibration file does not fit the robot or is damaged."""

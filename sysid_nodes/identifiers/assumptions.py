@@ -1,0 +1,59 @@
+"""The assumptions of the guarantee in words, with the numbers in force."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from sysid_nodes.identifiers.calibration_file import Calibration
+from sysid_nodes.identifiers.config import IntervalIdentifierConfig
+from sysid_nodes.identifiers.momentum_rows import Noise
+from sysid_nodes.identifiers.unknowns import Unknowns
+
+
+def describe(
+    config: IntervalIdentifierConfig, noise: Noise, unknowns: Unknowns, calibration: Calibration | None
+) -> list[str]:
+    """One sentence an assumption; the bounds are theorems as long as all of them hold."""
+    lines = [
+        "The body is rigid, rigidly attached, and stays the same while data are taken.",
+        "The robot's base is fixed, its gravity vector and its kinematics (joint axes, link lengths) are exact, "
+        "and nothing touches the arm.",
+        f"A torque reading is wrong by at most {_percent(noise.torque_relative)} of itself "
+        f"plus {_numbers(noise.torque_absolute)} N m.",
+        f"A position reading is wrong by at most {_numbers(noise.position)} rad, "
+        f"a velocity reading by at most {_numbers(noise.velocity)} rad/s, a stamp by at most {noise.stamp:g} s.",
+        f"No joint accelerates by more than {_numbers(noise.acceleration)} rad/s2.",
+        "Torque is constant from one stamp to the next."
+        if noise.hold
+        else f"Between samples torque changes by at most {_numbers(noise.torque_rate)} N m/s.",
+    ]
+    known = config.known_robot
+    if calibration is not None:
+        lines.append(f"The rest of the robot lies in the box of its calibration ({calibration.summary()}).")
+    else:
+        lines.append(
+            f"Every inertial parameter of the other links lies within {100 * known.inertia_relative:g} % of its nominal "
+            f"value, friction within {100 * known.friction_relative:g} %, armature within "
+            f"{100 * known.armature_relative:g} %, torque offset within {_numbers(np.array(known.offset_absolute))} N m, "
+            f"torque gain within {_percent(np.array(known.gain_relative))}."
+        )
+    lines.append(
+        "Friction is F_c sign(qd) + F_v qd; while the sign of qd is not certain it is anything in [-F_c, F_c]."
+    )
+    prior = config.prior.bounds
+    lines.append(f"The body's parameters lie in the prior box, its mass in [{prior.lower[0]:g}, {prior.upper[0]:g}] kg.")
+    lines.append("The body is physically consistent: its mass density is nowhere negative.")
+    if config.method == "sensitivity":
+        lines.append("Method sensitivity: first order in all errors, so these bounds are an estimate and not proven.")
+    return lines
+
+
+def _numbers(values: npt.NDArray[np.float64]) -> str:
+    if np.ptp(values) == 0.0:
+        return f"{values[0]:.4g}"
+    return f"{values.min():.4g} to {values.max():.4g} (by joint)"
+
+
+def _percent(values: npt.NDArray[np.float64]) -> str:
+    return _numbers(100.0 * values) + " %"

@@ -1,0 +1,139 @@
+"""Configuration of the interval identifier: the only place its defaults live."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from sysid_nodes.data.bounds import PARAMETER_NAMES, Bounds
+from sysid_nodes.data.config import option, section
+from sysid_nodes.exceptions import ConfigError
+
+Numbers = tuple[float, ...]
+
+METHODS = ("set_membership", "sensitivity")
+
+
+@dataclass(frozen=True)
+class WindowConfig:
+    """How the stream is cut into momentum-balance windows."""
+
+    duration: float = option(0.1, "length of a window", unit="s", minimum=1e-3, maximum=10.0)
+    max_gap: float = option(
+        0.02, "a longer pause between two samples ends a window unused", unit="s", minimum=1e-5, maximum=1.0
+    )
+
+
+@dataclass(frozen=True)
+class NoiseConfig:
+    """Bounds on the measurement errors. The proof of every published bound rests on these numbers.
+
+    One number stands for every joint; otherwise one number a joint, in the robot's joint order.
+    """
+
+    torque_relative: Numbers = option(
+        (0.025,), "largest torque error relative to the reading", unit="1", minimum=0.0, maximum=1.0, live=True
+    )
+    torque_absolute: Numbers = option(
+        (0.0,), "largest torque error on top of the relative one, unmodelled friction included",
+        unit="N m", minimum=0.0, live=True,
+    )
+    position_error: Numbers = option(
+        (0.0,), "largest joint position error (half an encoder step); 0 takes the robot's encoder",
+        unit="rad", minimum=0.0, live=True,
+    )
+    velocity_error: Numbers = option((1e-4,), "largest joint velocity error", unit="rad/s", minimum=0.0, live=True)
+    stamp_error: float = option(0.0, "largest error of a stamp", unit="s", minimum=0.0, maximum=0.1, live=True)
+    acceleration: Numbers = option(
+        (10.0,), "largest joint acceleration between samples", unit="rad/s2", minimum=1e-6, live=True
+    )
+    torque_rate: Numbers = option(
+        (200.0,), "largest rate of change of torque between samples (torque_interpolation linear)",
+        unit="N m/s", minimum=0.0, live=True,
+    )
+    torque_interpolation: str = option(
+        "linear", "torque between samples: linear up to torque_rate, or hold (constant since the last stamp)",
+        choices=("linear", "hold"),
+    )
+
+
+@dataclass(frozen=True)
+class KnownRobotConfig:
+    """How well everything but the identified body is known, relative to the nominal value."""
+
+    inertia_relative: float = option(
+        0.05, "uncertainty of every inertial parameter of every other link", unit="1", minimum=0.0, maximum=10.0
+    )
+    friction_relative: float = option(
+        0.05, "uncertainty of Coulomb and viscous friction", unit="1", minimum=0.0, maximum=10.0
+    )
+    armature_relative: float = option(0.05, "uncertainty of the armature", unit="1", minimum=0.0, maximum=10.0)
+    offset_absolute: Numbers = option((0.0,), "uncertainty of the torque offset", unit="N m", minimum=0.0)
+    gain_relative: Numbers = option(
+        (0.0,), "uncertainty of the constant factor from torque reading to torque", unit="1", minimum=0.0, maximum=0.9
+    )
+    gain: Numbers = option((1.0,), "nominal factor from torque reading to torque", unit="1", minimum=1e-6)
+    coulomb: Numbers = option((), "Coulomb friction; empty takes the robot's", unit="N m", minimum=0.0)
+    viscous: Numbers = option((), "viscous friction; empty takes the robot's", unit="N m s/rad", minimum=0.0)
+    armature: Numbers = option((), "armature; empty takes the robot's", unit="kg m2", minimum=0.0)
+    offset: Numbers = option((), "torque offset; empty takes the robot's", unit="N m")
+
+
+@dataclass(frozen=True)
+class PriorConfig:
+    """What is known of the body before any data (Table I of the paper), pinocchio's order, joint frame."""
+
+    lower: Numbers = option(
+        (1.2, -0.4, -0.4, -1.0, -0.2, -0.2, -0.2, -0.2, -0.2, -0.2),
+        "lower ends of " + ", ".join(PARAMETER_NAMES), unit="kg, kg m, kg m2",
+    )
+    upper: Numbers = option(
+        (5.2, 0.4, 0.4, -0.1, 0.2, 0.2, 0.2, 0.2, 0.2, 0.2),
+        "upper ends of " + ", ".join(PARAMETER_NAMES), unit="kg, kg m, kg m2",
+    )
+
+    def __post_init__(self) -> None:
+        for name in ("lower", "upper"):
+            if len(getattr(self, name)) != len(PARAMETER_NAMES):
+                raise ConfigError(f"'prior.{name}' needs {len(PARAMETER_NAMES)} numbers")
+        _ = self.bounds
+
+    @property
+    def bounds(self) -> Bounds:
+        return Bounds(np.array(self.lower), np.array(self.upper))
+
+
+@dataclass(frozen=True)
+class SetMembershipConfig:
+    """Effort of the set-membership method. None of these touches soundness."""
+
+    max_rows: int = option(600, "inequality rows kept; the least useful are dropped", minimum=20, maximum=100000)
+    max_cuts: int = option(60, "pseudo-inertia cuts kept", minimum=0, maximum=10000)
+    cut_rounds: int = option(4, "rounds of pseudo-inertia cuts a step", minimum=0, maximum=100)
+    min_shrink: float = option(
+        1e-3, "a bound counts as tightened when it moves by this share of the interval", unit="1",
+        minimum=0.0, maximum=1.0, live=True,
+    )
+
+
+@dataclass(frozen=True)
+class IntervalIdentifierConfig:
+    """Everything the interval identifier needs; node, replay and demo read the same."""
+
+    robot: str = option("kinova_gen3", "robot by name, or 'urdf' for the one given by urdf or robot_description")
+    variant: str = option("", "variant of the robot (kinova_gen3: bare or gripper); empty takes its default")
+    urdf: str = option("", "path of a URDF file that replaces the robot's own")
+    body: str = option("", "link to identify, with all that is rigidly attached; empty takes the robot's last")
+    target: str = option(
+        "body",
+        "what is identified: body (the link with all it carries) or payload (what was added to the known link)",
+        choices=("body", "payload"),
+    )
+    method: str = option("set_membership", "identification method", choices=METHODS)
+    calibration: str = option("", "path of a calibration.json that replaces known_robot; goes with target payload")
+    window: WindowConfig = section(WindowConfig, "windows")
+    noise: NoiseConfig = section(NoiseConfig, "measurement errors")
+    known_robot: KnownRobotConfig = section(KnownRobotConfig, "uncertainty of the known robot")
+    prior: PriorConfig = section(PriorConfig, "prior box of the body")
+    set_membership: SetMembershipConfig = section(SetMembershipConfig, "set-membership method")

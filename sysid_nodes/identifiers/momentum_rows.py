@@ -1,0 +1,235 @@
+"""One row of the momentum balance per window and joint, linear in all parameters, with its error radius.
+
+Corollary 10 of the paper with two changes: the integral is a trapezoid over the actual stamps, and everything that
+keeps the balance from being exact is bounded and carried along, cause by cause.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from sysid_nodes.data.joint_samples import JointSamples
+from sysid_nodes.identifiers.config import NoiseConfig
+from sysid_nodes.identifiers.error_radius import (
+    BODY_CAUSES,
+    POSITION,
+    SAMPLING,
+    VELOCITY,
+    Geometry,
+    Motion,
+    body_coefficients,
+)
+from sysid_nodes.identifiers.unknowns import Unknowns, per_joint
+from sysid_nodes.models.chain import Chain
+from sysid_nodes.models.regressors import window_regressors
+
+Array = npt.NDArray[np.float64]
+Edges = npt.NDArray[np.intp]
+
+TORQUE_RELATIVE, TORQUE_ABSOLUTE = "relative torque noise", "absolute torque noise"
+TORQUE_RATE, FRICTION_SIGN, ROUNDING = "torque between samples", "sign of friction at standstill", "rounding"
+CAUSES = (TORQUE_RELATIVE, TORQUE_ABSOLUTE, TORQUE_RATE, POSITION, VELOCITY, SAMPLING, FRICTION_SIGN, ROUNDING)
+
+_ROUNDING_SHARE = 1e-11
+"""Rounding of a regressor entry relative to the sum of the magnitudes it adds up; double precision keeps 1e-13."""
+
+
+@dataclass(frozen=True)
+class Noise:
+    """`NoiseConfig` spread over the joints; every array is (n,)."""
+
+    torque_relative: Array
+    torque_absolute: Array
+    position: Array
+    velocity: Array
+    acceleration: Array
+    torque_rate: Array
+    stamp: float
+    hold: bool
+
+    @classmethod
+    def from_config(cls, config: NoiseConfig, n: int, encoder_step: Array) -> Noise:
+        """Spreads single numbers over n joints and fills in half an encoder step where no error is given."""
+        position = per_joint(config.position_error, n, "noise.position_error")
+        return cls(
+            torque_relative=per_joint(config.torque_relative, n, "noise.torque_relative"),
+            torque_absolute=per_joint(config.torque_absolute, n, "noise.torque_absolute"),
+            position=np.where(position > 0.0, position, 0.5 * encoder_step),
+            velocity=per_joint(config.velocity_error, n, "noise.velocity_error"),
+            acceleration=per_joint(config.acceleration, n, "noise.acceleration"),
+            torque_rate=per_joint(config.torque_rate, n, "noise.torque_rate"),
+            stamp=config.stamp_error,
+            hold=config.torque_interpolation == "hold",
+        )
+
+
+@dataclass(frozen=True)
+class MomentumRows:
+    """Rows ``coefficients @ p in [-radius, radius]`` of W windows and n joints.
+
+    Attributes:
+        t: (W, 2) first and last stamp of each window [s].
+        coefficients: (W, n, 15 n) on the physical parameters p of `Unknowns`.
+        radius: (W, n, len(CAUSES)) error radius [N m s] without the share of the identified theta.
+        body_radius: (W, n, 3, 3) that share: cause (position, velocity, sampling) by norm
+            (mass, |first moment|, |inertia|), to be multiplied by those norms.
+    """
+
+    t: Array
+    coefficients: Array
+    radius: Array
+    body_radius: Array
+
+    def total_radius(self, norms: Array) -> Array:
+        """(W, n) radius for a body whose (mass, |first moment|, |inertia|) do not exceed norms (3,)."""
+        return np.asarray(self.radius.sum(axis=2) + (self.body_radius @ norms).sum(axis=2))
+
+
+def body_norms(lower: Array, upper: Array) -> Array:
+    """(..., 3) largest mass, first moment and inertia norm in boxes of inertial parameters (..., 10)."""
+    size = np.maximum(np.abs(lower), np.abs(upper))
+    inertia = size[..., 4:] ** 2 @ np.array([1.0, 2.0, 1.0, 2.0, 2.0, 1.0])  # Frobenius norm bounds the spectral one
+    return np.stack([size[..., 0], np.linalg.norm(size[..., 1:4], axis=-1), np.sqrt(inertia)], axis=-1)
+
+
+class RowBuilder:
+    """Turns samples into momentum rows for one robot.
+
+    Args:
+        chain: the robot's kinematic tree.
+        geo: norm bounds of its kinematics.
+        noise: bounds on the measurement errors.
+        unknowns: assumed box of all parameters.
+    """
+
+    def __init__(self, chain: Chain, geo: Geometry, noise: Noise, unknowns: Unknowns) -> None:
+        self._chain, self._geo, self._noise, self._unknowns = chain, geo, noise, unknowns
+        n = chain.n
+        size = unknowns.known_magnitude
+        inertial = size[: 10 * n].reshape(n, 10)
+        self._norms = body_norms(-inertial, inertial)
+        self._coulomb = size[unknowns.motor_slice("Coulomb friction")]
+        self._viscous = size[unknowns.motor_slice("viscous friction")]
+        self._armature = size[unknowns.motor_slice("armature")]
+        gain = unknowns.motor_slice("torque gain")
+        self._gain = size[gain]
+        self._least_gain = 2.0 * np.abs(unknowns.centre[gain]) - size[gain]
+        self._size = np.abs(unknowns.centre) + np.abs(unknowns.basis).sum(axis=1)
+
+    def build(self, samples: JointSamples, edges: Edges) -> MomentumRows:
+        """Rows of the windows samples[first..last], (W, 2) pairs of indices, last included."""
+        noise, n = self._noise, self._chain.n
+        # Stamps since 1970 in double precision are themselves rounded to a quarter of a microsecond.
+        stamp = noise.stamp + float(np.spacing(np.abs(samples.t).max()))
+        dt = np.diff(samples.t)[:, None]
+        v, e = samples.qd, samples.tau
+        first, last = edges[:, 0], edges[:, 1]
+        duration = samples.t[last] - samples.t[first]
+
+        speed = np.abs(v)
+        pair_speed = np.maximum(speed[1:], speed[:-1])
+        pause = _maximum(dt, edges)
+        top_speed = _maximum(pair_speed, edges) + noise.velocity + 0.5 * noise.acceleration * pause
+        dv = noise.velocity + noise.acceleration * stamp
+        motion = Motion(
+            duration=duration,
+            square=_sum(dt**2, edges)[:, 0],
+            cube=_sum(dt**3, edges)[:, 0],
+            speed=top_speed,
+            dq=noise.position + top_speed * stamp,
+            dv=np.broadcast_to(dv, top_speed.shape),
+            acceleration=noise.acceleration,
+        )
+
+        certain = self._sign_certain(samples, stamp)
+        signed = _sum(np.where(certain, np.sign(v[1:]) * dt, 0.0), edges)
+        unsure = _sum(np.where(certain, 0.0, dt), edges)
+
+        if noise.hold:
+            impulse = _sum(e[:-1] * dt, edges)
+            load = _sum(np.abs(e[:-1]) * dt, edges)
+            between = _sum(np.abs(np.diff(e, axis=0)), edges) * stamp
+        else:
+            impulse = _sum(0.5 * (e[1:] + e[:-1]) * dt, edges)
+            load = _sum(0.5 * (np.abs(e[1:]) + np.abs(e[:-1])) * dt, edges)
+            between = noise.torque_rate * (0.25 * motion.square + stamp * duration)[:, None]
+
+        momentum, integral = window_regressors(self._chain, samples.t, samples.q, v, edges)
+        coefficients = np.zeros((edges.shape[0], n, 15 * n))
+        coefficients[:, :, : 10 * n] = momentum - integral
+        joints = np.arange(n)
+        columns = (signed, samples.q[last] - samples.q[first], v[last] - v[first], duration[:, None], -impulse)
+        for term, column in enumerate(columns):
+            coefficients[:, joints, n * (10 + term) + joints] = column
+
+        by_body = body_coefficients(self._geo, motion)  # (3, W, n, body, norm)
+        others = np.einsum("cwkis,is->wkc", by_body, self._norms)
+        radius = np.zeros((edges.shape[0], n, len(CAUSES)))
+        causes = {
+            TORQUE_RELATIVE: self._gain * noise.torque_relative * load,
+            TORQUE_ABSOLUTE: self._gain * noise.torque_absolute * duration[:, None],
+            TORQUE_RATE: self._gain * between,
+            POSITION: 2.0 * motion.dq * self._viscous,
+            VELOCITY: 2.0 * motion.dv * self._armature,
+            # Friction anywhere in [-F_c, F_c], and torque may jump by 2 F_c between two samples when it flips.
+            FRICTION_SIGN: self._coulomb * unsure * (1.0 if noise.hold else 2.0),
+            ROUNDING: _ROUNDING_SHARE * (np.abs(coefficients) @ self._size),
+        }
+        for cause, value in causes.items():
+            radius[:, :, CAUSES.index(cause)] = value
+        for index, cause in enumerate(BODY_CAUSES):
+            radius[:, :, CAUSES.index(cause)] += others[:, :, index]
+        body_radius = np.moveaxis(by_body[:, :, :, self._unknowns.body, :], 0, 2)
+        return MomentumRows(np.stack([samples.t[first], samples.t[last]], axis=1), coefficients, radius, body_radius)
+
+    def violations(self, samples: JointSamples, edges: Edges) -> Mapping[str, npt.NDArray[np.bool_]]:
+        """Windows (W,) in which the samples themselves contradict an assumption, by assumption.
+
+        Such a window proves nothing and must not be used; which assumption failed is a finding.
+        """
+        noise = self._noise
+        dt = np.diff(samples.t)[:, None]
+        v, e, q = samples.qd, samples.tau, samples.q
+        dv = noise.velocity + noise.acceleration * noise.stamp
+        jump = np.abs(np.diff(v, axis=0)) > (noise.acceleration * dt + 2.0 * dv) * 1.000001 + 1e-12
+        travel = np.abs(np.diff(q, axis=0) - 0.5 * (v[1:] + v[:-1]) * dt)
+        speed = np.maximum(np.abs(v[1:]), np.abs(v[:-1])) + dv
+        allowed = 2.0 * (noise.position + speed * noise.stamp) + dv * dt + 0.25 * noise.acceleration * dt**2
+        found = {
+            "acceleration above its bound": jump,
+            "velocity at odds with position": travel > allowed * 1.000001 + 1e-12,
+        }
+        if not noise.hold:
+            error = noise.torque_relative * np.abs(e) + noise.torque_absolute + noise.torque_rate * noise.stamp
+            flip = np.where(self._sign_certain(samples, noise.stamp), 0.0, 2.0 * self._coulomb / self._least_gain)
+            allowed = noise.torque_rate * dt + flip + error[1:] + error[:-1]
+            rate = np.abs(np.diff(e, axis=0)) > allowed * 1.000001 + 1e-12
+            found["torque rate above its bound"] = rate
+        return {name: _maximum(mask.astype(np.float64), edges).max(axis=1) > 0.0 for name, mask in found.items()}
+
+
+    def _sign_certain(self, samples: JointSamples, stamp: float) -> npt.NDArray[np.bool_]:
+        """(N - 1, n) whether no velocity within the acceleration bound can reach zero between two samples."""
+        noise, v = self._noise, samples.qd
+        dt = np.diff(samples.t)[:, None]
+        dv = noise.velocity + noise.acceleration * stamp
+        speed = np.abs(v)
+        lowest = np.minimum(speed[1:], speed[:-1]) - dv
+        middle = 0.5 * (speed[1:] + speed[:-1]) - dv - 0.5 * noise.acceleration * dt
+        return np.asarray((v[1:] * v[:-1] > 0.0) & (lowest > 0.0) & (middle > 0.0))
+
+
+def _sum(intervals: Array, edges: Edges) -> Array:
+    """Sums (N - 1, k) values of sample intervals over each window: (W, k)."""
+    padded = np.vstack([intervals, np.zeros((1, intervals.shape[1]))])
+    return np.asarray(np.add.reduceat(padded, edges.ravel(), axis=0)[::2])
+
+
+def _maximum(intervals: Array, edges: Edges) -> Array:
+    """Largest (N - 1, k) value of the sample intervals in each window: (W, k)."""
+    padded = np.vstack([intervals, np.full((1, intervals.shape[1]), -np.inf)])
+    return np.asarray(np.maximum.reduceat(padded, edges.ravel(), axis=0)[::2])

@@ -1,0 +1,122 @@
+// Window integrals of the momentum regressors; kernel/reference.py derives and does the same in NumPy.
+#include <pinocchio/algorithm/jacobian.hpp>
+
+#include <nanobind/nanobind.h>
+#include <nanobind/ndarray.h>
+#include <nanobind/stl/pair.h>
+
+#include <memory>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+namespace nb = nanobind;
+namespace pin = pinocchio;
+
+template <typename T, typename... Extent>
+using In = nb::ndarray<const T, Extent..., nb::c_contig, nb::device::cpu>;
+using Rows = nb::ndarray<nb::numpy, double, nb::ndim<3>>;
+using Vector3 = Eigen::Vector3d;
+using Row = Eigen::Matrix<double, 10, 1>;
+template <typename Matrix>
+using MapOf = Eigen::Map<const Matrix>;
+
+namespace {
+
+pin::Model build_model(std::size_t n, const int64_t *parents, const double *rotation, const double *translation,
+                       const double *axis, const bool *revolute, const double *gravity) {
+  using RowMajor3 = Eigen::Matrix<double, 3, 3, Eigen::RowMajor>;
+  pin::Model model;
+  model.gravity.linear() = MapOf<Vector3>(gravity);
+  for (std::size_t i = 0; i < n; ++i) {
+    if (parents[i] < -1 || parents[i] >= static_cast<int64_t>(i)) throw std::invalid_argument("parents must come first");
+    const pin::SE3 placement(MapOf<RowMajor3>(rotation + 9 * i), MapOf<Vector3>(translation + 3 * i));
+    const Vector3 direction = MapOf<Vector3>(axis + 3 * i);
+    const auto parent = static_cast<pin::JointIndex>(parents[i] + 1);
+    const std::string name = "joint" + std::to_string(i);
+    if (revolute[i])
+      model.addJoint(parent, pin::JointModelRevoluteUnaligned(direction), placement, name);
+    else
+      model.addJoint(parent, pin::JointModelPrismaticUnaligned(direction), placement, name);
+  }
+  return model;
+}
+
+// x' I y as the row that multiplies [m, mc, Ixx, Ixy, Iyy, Ixz, Iyz, Izz], for motions in the body's frame.
+Row inertia_form(const pin::Motion &x, const pin::Motion &y) {
+  const Vector3 a = x.angular(), b = y.angular();
+  Row row;
+  row << x.linear().dot(y.linear()), x.linear().cross(b) + y.linear().cross(a), a[0] * b[0],
+      a[0] * b[1] + a[1] * b[0], a[1] * b[1], a[0] * b[2] + a[2] * b[0], a[1] * b[2] + a[2] * b[1], a[2] * b[2];
+  return row;
+}
+
+// Adds weight * W_c, and sign * W_m at a window's edges, for the state that `data` holds.
+void add_rows(const pin::Model &model, const pin::Data &data, double weight, double sign, double *integral,
+              double *difference) {
+  const std::size_t n = model.nv;
+  for (std::size_t i = 0; i < n; ++i) {
+    const pin::SE3 &place = data.oMi[i + 1];
+    const pin::Motion &velocity = data.v[i + 1];
+    const pin::Motion gravity(place.rotation().transpose() * model.gravity.linear(), Vector3::Zero());
+    for (pin::JointIndex joint = i + 1; joint > 0; joint = model.parents[joint]) {
+      const std::size_t at = ((joint - 1) * n + i) * 10;
+      const pin::Motion jacobian = place.actInv(pin::Motion(data.J.col(joint - 1)));
+      const pin::Motion turn = place.actInv(pin::Motion(data.dJ.col(joint - 1)));
+      Eigen::Map<Row>(integral + at) += weight * (inertia_form(turn, velocity) + inertia_form(jacobian, gravity));
+      if (sign != 0.0) Eigen::Map<Row>(difference + at) += sign * inertia_form(jacobian, velocity);
+    }
+  }
+}
+
+Rows as_array(std::unique_ptr<std::vector<double>> values, std::size_t windows, std::size_t n) {
+  double *data = values->data();
+  nb::capsule owner(values.get(), [](void *p) noexcept { delete static_cast<std::vector<double> *>(p); });
+  values.release();
+  return Rows(data, {windows, n, 10 * n}, owner);
+}
+
+std::pair<Rows, Rows> window_regressors(In<int64_t, nb::ndim<1>> parents, In<double, nb::shape<-1, 3, 3>> rotation,
+                                        In<double, nb::shape<-1, 3>> translation, In<double, nb::shape<-1, 3>> axis,
+                                        In<bool, nb::ndim<1>> revolute, In<double, nb::shape<3>> gravity,
+                                        In<double, nb::ndim<1>> t, In<double, nb::ndim<2>> q,
+                                        In<double, nb::ndim<2>> qd, In<int64_t, nb::shape<-1, 2>> edges) {
+  const std::size_t n = parents.shape(0), samples = t.shape(0), windows = edges.shape(0), size = 10 * n * n;
+  for (const std::size_t joints : {rotation.shape(0), translation.shape(0), axis.shape(0), revolute.shape(0),
+                                   q.shape(1), qd.shape(1)})
+    if (joints != n) throw std::invalid_argument("arrays differ in their number of joints");
+  if (q.shape(0) != samples || qd.shape(0) != samples) throw std::invalid_argument("arrays differ in their samples");
+  auto difference = std::make_unique<std::vector<double>>(windows * size, 0.0);
+  auto integral = std::make_unique<std::vector<double>>(windows * size, 0.0);
+  {
+    nb::gil_scoped_release release;
+    const pin::Model model = build_model(n, parents.data(), rotation.data(), translation.data(), axis.data(),
+                                         revolute.data(), gravity.data());
+    pin::Data data(model);
+    const double *stamp = t.data();
+    for (std::size_t w = 0; w < windows; ++w) {
+      const int64_t first = edges.data()[2 * w], last = edges.data()[2 * w + 1];
+      if (first < 0 || last < first || last >= static_cast<int64_t>(samples))
+        throw std::invalid_argument("window edges are out of range");
+      for (int64_t s = first; s <= last; ++s) {
+        const double before = s > first ? stamp[s] - stamp[s - 1] : 0.0;
+        const double after = s < last ? stamp[s + 1] - stamp[s] : 0.0;
+        const double sign = double(s == last) - double(s == first);
+        pin::computeJointJacobiansTimeVariation(model, data, MapOf<Eigen::VectorXd>(q.data() + s * n, n),
+                                                MapOf<Eigen::VectorXd>(qd.data() + s * n, n));
+        add_rows(model, data, 0.5 * (before + after), sign, integral->data() + w * size,
+                 difference->data() + w * size);
+      }
+    }
+  }
+  return {as_array(std::move(difference), windows, n), as_array(std::move(integral), windows, n)};
+}
+
+}  // namespace
+
+NB_MODULE(_regressors, m) {
+  using namespace nb::literals;
+  m.doc() = "Window integrals of the momentum regressors on pinocchio.";
+  m.def("window_regressors", &window_regressors, "parents"_a, "rotation"_a, "translation"_a, "axis"_a, "revolute"_a,
+        "gravity"_a, "t"_a, "q"_a, "qd"_a, "edges"_a);
+}

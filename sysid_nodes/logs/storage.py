@@ -1,0 +1,190 @@
+"""Access to the raw bytes of a rosbag2 recording: `rosbag2_py` where a ROS install has it, `rosbags` otherwise.
+
+Both hand out the same serialised messages in the order of their log times, and `sysid_nodes.logs.messages` decodes
+them in both cases, so results cannot depend on which one is present.
+"""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Protocol
+
+from sysid_nodes.exceptions import LogError
+
+STORAGE_SUFFIXES = {".mcap": "mcap", ".db3": "sqlite3"}
+
+
+@dataclass(frozen=True)
+class Topic:
+    """One topic of a recording.
+
+    Attributes:
+        name: topic name.
+        type: message type, `package/msg/Name`.
+        count: number of recorded messages.
+        definition: text of the type's definition with those it needs, or empty where the recording has none.
+        encoding: `ros2msg`, `ros2idl` or empty.
+    """
+
+    name: str
+    type: str
+    count: int
+    definition: str = ""
+    encoding: str = ""
+
+
+class Storage(Protocol):
+    """What a backend offers."""
+
+    def topics(self) -> tuple[Topic, ...]:
+        """All topics of the recording."""
+
+    def messages(self, topic: str) -> Iterator[tuple[int, bytes]]:
+        """Log time [ns] and serialised message of one topic, in the order of log times."""
+
+
+def open_storage(path: Path) -> Storage:
+    """A backend for a rosbag2 folder or a single .mcap or .db3 file.
+
+    Raises:
+        LogError: the path is missing, is no rosbag2 recording, or is truncated or otherwise damaged.
+    """
+    target = _target(path)
+    if importlib.util.find_spec("rosbag2_py") is not None:
+        return _Rosbag2PyStorage(path, target)
+    return _RosbagsStorage(path, target)
+
+
+def _target(path: Path) -> Path:
+    """The folder or the storage file to open."""
+    if not path.exists():
+        raise LogError("no such file or folder", source=str(path))
+    if path.is_file():
+        if path.name == "metadata.yaml":
+            return _target(path.parent)
+        if path.suffix not in STORAGE_SUFFIXES:
+            raise LogError("not a rosbag2 recording: expected a folder, a .mcap or a .db3 file", source=str(path))
+        return path
+    if (path / "metadata.yaml").exists():
+        return path
+    files = sorted(file for file in path.iterdir() if file.suffix in STORAGE_SUFFIXES)
+    if len(files) == 1:
+        return files[0]
+    found = f"{len(files)} storage files" if files else "no .mcap or .db3 file"
+    raise LogError(f"not a rosbag2 recording: no metadata.yaml and {found} in it", source=str(path))
+
+
+@contextmanager
+def _damage(path: Path) -> Iterator[None]:
+    """Turns whatever a parser throws at damaged bytes into one clear line."""
+    try:
+        yield
+    except LogError:
+        raise
+    except Exception as error:  # parsers of binary files fail in every way there is: struct, zlib, index, unicode ...
+        reason = " ".join(str(error).split()) or type(error).__name__
+        raise LogError(f"truncated, damaged or not a rosbag2 recording ({reason})", source=str(path)) from None
+
+
+class _RosbagsStorage:
+    """Storage read by the pure Python package `rosbags`."""
+
+    def __init__(self, path: Path, target: Path) -> None:
+        self._path = path
+        self._target = target
+        with _damage(path), self._reader() as reader:
+            self._topics = _merge(
+                Topic(c.topic, c.msgtype, c.msgcount, c.msgdef.data, _encoding(c.msgdef.format.name))
+                for c in reader.connections
+            )
+
+    def topics(self) -> tuple[Topic, ...]:
+        return self._topics
+
+    def messages(self, topic: str) -> Iterator[tuple[int, bytes]]:
+        with _damage(self._path), self._reader() as reader:
+            connections = [c for c in reader.connections if c.topic == topic]
+            for _, stamp, data in reader.messages(connections=connections):
+                yield stamp, data
+
+    def _reader(self) -> Any:
+        from rosbags.rosbag2 import Reader
+
+        return Reader(self._target)
+
+
+class _Rosbag2PyStorage:
+    """Storage read by rosbag2's own Python bindings."""
+
+    def __init__(self, path: Path, target: Path) -> None:
+        self._path = path
+        self._target = target
+        self._module = importlib.import_module("rosbag2_py")
+        with _damage(path):
+            reader = self._reader()
+            definitions = _definitions(reader)
+            self._topics = _merge(
+                Topic(
+                    entry.topic_metadata.name,
+                    entry.topic_metadata.type,
+                    entry.message_count,
+                    *definitions.get(entry.topic_metadata.type, ("", "")),
+                )
+                for entry in reader.get_metadata().topics_with_message_count
+            )
+
+    def topics(self) -> tuple[Topic, ...]:
+        return self._topics
+
+    def messages(self, topic: str) -> Iterator[tuple[int, bytes]]:
+        with _damage(self._path):
+            reader = self._reader()
+            reader.set_filter(self._module.StorageFilter(topics=[topic]))
+            while reader.has_next():
+                _, data, stamp = reader.read_next()[:3]
+                yield stamp, bytes(data)
+
+    def _reader(self) -> Any:
+        reader = self._module.SequentialReader()
+        storage_id = STORAGE_SUFFIXES.get(self._target.suffix, "") if self._target.is_file() else ""
+        reader.open(
+            self._module.StorageOptions(uri=str(self._target), storage_id=storage_id),
+            self._module.ConverterOptions(input_serialization_format="cdr", output_serialization_format="cdr"),
+        )
+        return reader
+
+
+def _definitions(reader: Any) -> dict[str, tuple[str, str]]:
+    """Definition and encoding by type; empty with releases of rosbag2_py that do not hand them out."""
+    if not hasattr(reader, "get_all_message_definitions"):
+        return {}
+    return {
+        item.topic_type: (item.encoded_message_definition, item.encoding)
+        for item in reader.get_all_message_definitions()
+    }
+
+
+def _encoding(name: str) -> str:
+    return {"MSG": "ros2msg", "IDL": "ros2idl"}.get(name, "")
+
+
+def _merge(topics: Iterator[Topic]) -> tuple[Topic, ...]:
+    """One entry a topic: several publishers may have been recorded as several connections."""
+    merged: dict[str, Topic] = {}
+    for topic in topics:
+        known = merged.get(topic.name)
+        if known is None:
+            merged[topic.name] = topic
+        elif known.type != topic.type:
+            raise LogError(f"topic '{topic.name}' is recorded with two types, {known.type} and {topic.type}")
+        else:
+            merged[topic.name] = Topic(
+                known.name, known.type, known.count + topic.count, known.definition or topic.definition,
+                known.encoding or topic.encoding,
+            )  # fmt: skip
+    return tuple(merged.values())

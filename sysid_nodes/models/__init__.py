@@ -1,0 +1,1 @@
+"""Rigid body, inertia and friction models: pure functions with derivatives."""

@@ -1,0 +1,193 @@
+"""Numbers and findings in words people read: outward rounded intervals, units, the verdict."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from decimal import ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_EVEN, Decimal
+from typing import Any
+
+from sysid_nodes.results import Status
+
+MINUS = "−"
+DASH = "–"
+
+_LONGEST_RUN = 1e7  # larger stamps [s] count from some epoch, not from the start of a run
+
+Document = Mapping[str, Any]
+
+
+def symbol(name: str) -> str:
+    """A parameter's name as HTML: ``m*cx`` becomes m c with an index."""
+    if name.startswith("m*c"):
+        return f"<i>m</i>&#8201;<i>c</i><sub>{name[3:]}</sub>"
+    return f"<i>{name[0]}</i><sub>{name[1:]}</sub>" if len(name) > 1 else f"<i>{name}</i>"
+
+
+def unit_text(unit: str) -> str:
+    """A unit as typeset text: ``kg m2`` becomes kg·m²."""
+    if unit == "1":
+        return ""
+    return ", ".join("·".join(part.split(" ")) for part in unit.split(", ")).replace("2", "²")
+
+
+def number_text(value: float | None, digits: int = 4, *, zeros: bool = False) -> str:
+    """A number with some significant digits and a true minus sign; a dash for none.
+
+    Args:
+        value: the number.
+        digits: significant digits.
+        zeros: keep trailing zeros, for a column of numbers.
+    """
+    if value is None or math.isnan(value):
+        return DASH
+    text = "∞" if math.isinf(value) else f"{abs(value):{'#' if zeros else ''}.{digits}g}".rstrip(".")
+    return text if value >= 0.0 else MINUS + text
+
+
+def origin(document: Document) -> float:
+    """Stamp that the report counts its times from [s]: zero, but for stamps since 1970 the first second of data."""
+    first = next((float(step["t"]) for step in document["history"] if step["t"] is not None), 0.0)
+    return float(math.floor(first)) if first > _LONGEST_RUN else 0.0
+
+
+def fixed(value: float | None, places: int, rounding: str = ROUND_HALF_EVEN) -> str:
+    """A number with some decimal places, rounded as asked."""
+    if value is None or not math.isfinite(value):
+        return DASH
+    text = f"{Decimal(value).quantize(Decimal(1).scaleb(-places), rounding=rounding):f}"
+    return text.replace("-", MINUS)
+
+
+@dataclass(frozen=True)
+class IntervalText:
+    """An interval for display: the ends are rounded outward, so the printed interval is true as well."""
+
+    nominal: str
+    lower: str
+    upper: str
+    half_width: str
+
+    @classmethod
+    def of(cls, nominal: float | None, lower: float | None, upper: float | None) -> IntervalText:
+        if lower is None or upper is None:
+            return cls(number_text(nominal), number_text(lower), number_text(upper), DASH)
+        half = 0.5 * (upper - lower)
+        size = half if half > 0.0 else max(abs(lower), 1e-9) * 1e-3
+        places = min(max(1 - math.floor(math.log10(size)), 0), 12)
+        return cls(
+            fixed(nominal, places),
+            fixed(lower, places, ROUND_FLOOR),
+            fixed(upper, places, ROUND_CEILING),
+            fixed(half, places, ROUND_CEILING),
+        )
+
+
+def prior_bounds(document: Document) -> tuple[list[float], list[float]] | None:
+    """The prior's ends from the configuration, where it has them."""
+    lower, upper = (document["config"].get(f"prior.{end}") for end in ("lower", "upper"))
+    count = len(document["parameters"])
+    if isinstance(lower, list) and isinstance(upper, list) and len(lower) == len(upper) == count:
+        return lower, upper
+    return None
+
+
+def narrowing(document: Document) -> list[float | None]:
+    """How many times narrower than the prior each interval has become."""
+    prior = prior_bounds(document)
+    factors: list[float | None] = []
+    for k, row in enumerate(document["parameters"]):
+        if prior is None or row["lower"] is None or row["upper"] is None or row["upper"] <= row["lower"]:
+            factors.append(None)
+        else:
+            factors.append((prior[1][k] - prior[0][k]) / (row["upper"] - row["lower"]))
+    return factors
+
+
+def missed(document: Document) -> list[str]:
+    """Parameters whose known truth lies outside its interval."""
+    if document["truth"] is None:
+        return []
+    return [
+        row["name"]
+        for row, truth in zip(document["parameters"], document["truth"], strict=True)
+        if row["lower"] is not None and row["upper"] is not None and not row["lower"] <= truth <= row["upper"]
+    ]
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """The finding: a tone for the eye, a headline and some sentences."""
+
+    tone: str
+    label: str
+    headline: str
+    sentences: tuple[str, ...]
+
+
+def verdict(document: Document) -> Verdict:
+    """What the run found, in words, claiming no more than the status allows."""
+    status = Status[document["status"]]
+    mass = document["parameters"][0]
+    text = IntervalText.of(mass["nominal"], mass["lower"], mass["upper"])
+    between = f"between {text.lower} and {text.upper} kg"
+    if status is Status.INCONSISTENT:
+        changed = document["contradiction"] is not None and document["contradiction"]["payload_changed"]
+        headline = "The payload changed" if changed else "The data contradict the stated assumptions"
+        return Verdict("bad", "Contradiction", headline, _clash(document))
+    if status is Status.WAITING:
+        sentence = "The intervals below are the prior's."
+        return Verdict("wait", "No data", "Nothing was learnt: no window of data was complete", (sentence,))
+    if status is Status.ESTIMATED:
+        first = "A first-order sensitivity analysis gives these intervals; they are not proven."
+        return Verdict("wait", "Estimated", f"The mass is estimated {between}", (first, *_truth(document)))
+    if status is Status.NOT_EXCITED:
+        blind = document["excitation"]["blind"]
+        first = f"The motion says nothing about {listing(blind)}; only the prior bounds it there." if blind else ""
+        sentences = (first, *_progress(document), *_truth(document))
+        return Verdict("wait", "Proven, not excited", f"The mass lies {between}", tuple(filter(None, sentences)))
+    return Verdict("good", "Proven", f"The mass lies {between}", (*_progress(document), *_truth(document)))
+
+
+def listing(words: Sequence[str]) -> str:
+    """Words as an enumeration: a, b and c."""
+    return words[0] if len(words) == 1 else ", ".join(words[:-1]) + " and " + words[-1] if words else "nothing"
+
+
+def _clash(document: Document) -> tuple[str, ...]:
+    closing = "No bounds are claimed; the ones published earlier rested on the same assumptions and are withdrawn."
+    found = document["contradiction"]
+    if found is None:
+        return (closing,)
+    zero = origin(document)
+    if found["payload_changed"] and found["change_time"] is not None:
+        closing = "No bounds are claimed. Reset the identifier to weigh the new payload."
+        when = f"{found['change_time'] - zero:.3f} s"
+        return (f"Before and after about {when} the data fit two different bodies.", closing)
+    times = [time - zero for row in found["times"] for time in row if time is not None]
+    between = f"between {min(times):.3f} s and {max(times):.3f} s " if times else ""
+    factor = found["factors"].get(found["assumption"])
+    grow = f"; it would have to be {factor:.3g} times as large" if factor is not None else ""
+    return (f"Windows {between}contradict the stated {words(found['assumption'])}{grow}.", closing)
+
+
+def words(name: str) -> str:
+    """An identifier as words."""
+    return name.replace("_", " ")
+
+
+def _progress(document: Document) -> tuple[str, ...]:
+    factors = [f for f in narrowing(document) if f is not None and f > 0.0]
+    if not factors:
+        return ()
+    mean = math.exp(sum(map(math.log, factors)) / len(factors))
+    return (f"The ten intervals are {mean:.3g} times as narrow as the prior's (geometric mean).",)
+
+
+def _truth(document: Document) -> tuple[str, ...]:
+    if document["truth"] is None:
+        return ()
+    if names := missed(document):
+        return (f"The known truth lies outside the interval of {listing(names)}.",)
+    return ("The known truth lies inside all ten intervals.",)

@@ -1,0 +1,133 @@
+"""Where the elements of an XML file lie in its bytes, so that one can be replaced and every other byte kept."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from xml.parsers import expat
+
+from sysid_nodes.exceptions import RobotError
+
+
+@dataclass
+class Element:
+    """An element and its place in the file.
+
+    Attributes:
+        tag: name.
+        attributes: by name.
+        start: offset of its first `<`.
+        open_end: offset behind the `>` of its start tag.
+        end: offset behind its last `>`.
+        parent: the element around it.
+        children: the elements directly in it.
+    """
+
+    tag: str
+    attributes: dict[str, str]
+    start: int
+    open_end: int
+    end: int = -1
+    parent: Element | None = None
+    children: list[Element] = field(default_factory=list)
+
+    def all(self, tag: str) -> list[Element]:
+        """Direct children with a tag."""
+        return [child for child in self.children if child.tag == tag]
+
+    def first(self, tag: str) -> Element | None:
+        """First direct child with a tag."""
+        return next(iter(self.all(tag)), None)
+
+    def walk(self) -> Iterator[Element]:
+        """This element and all below it, in the file's order."""
+        yield self
+        for child in self.children:
+            yield from child.walk()
+
+
+def parse_spans(data: bytes) -> Element:
+    """The root element of an XML file.
+
+    Raises:
+        RobotError: the bytes are not well-formed XML, are UTF-16, or elements come from entities, so that they have no
+            place of their own in the file.
+    """
+    if data.startswith((b"\xff\xfe", b"\xfe\xff")):
+        raise RobotError("UTF-16 files are not supported; save it as UTF-8")
+    parser = expat.ParserCreate()
+    root: list[Element] = []
+    path: list[Element] = []
+
+    def start(tag: str, attributes: dict[str, str]) -> None:
+        offset = parser.CurrentByteIndex
+        if not data.startswith(b"<" + tag.encode(), offset):
+            raise RobotError(f"element <{tag}> comes from an XML entity; expand the entities first")
+        element = Element(tag, attributes, offset, _tag_end(data, offset), parent=path[-1] if path else None)
+        (path[-1].children if path else root).append(element)
+        path.append(element)
+
+    def end(_: str) -> None:
+        element = path.pop()
+        if data[element.open_end - 2 : element.open_end] == b"/>":
+            element.end = element.open_end
+        else:
+            element.end = _tag_end(data, parser.CurrentByteIndex)
+
+    parser.StartElementHandler = start
+    parser.EndElementHandler = end
+    try:
+        parser.Parse(data, True)
+    except (expat.ExpatError, ValueError, LookupError) as error:
+        raise RobotError(f"not valid XML: {error}") from None
+    return root[0]
+
+
+def replace_child(data: bytes, parent: Element, tag: str, attributes: str, lines: tuple[str, ...]) -> bytes:
+    """Replaces the first child with a tag, or adds one as the parent's first, in the indentation of its neighbours.
+
+    Args:
+        data: the file.
+        parent: from `parse_spans` of the same bytes.
+        tag: of the child.
+        attributes: text of the child's attributes, or empty.
+        lines: one empty element each, to stand in the child; none makes the child an empty element itself.
+    """
+    newline = "\r\n" if b"\r\n" in data else "\n"
+    old = parent.first(tag)
+    base = _indent(data, parent.start)
+    sibling = _indent(data, parent.children[0].start) if parent.children else ""
+    inner = _indent(data, old.start) if old else (sibling if len(sibling) > len(base) else base + "  ")
+    step = inner[len(base) :] if inner.startswith(base) and len(inner) > len(base) else "  "
+    opening = f"<{tag} {attributes}" if attributes else f"<{tag}"
+    if lines:
+        text = newline.join([f"{opening}>", *(f"{inner}{step}{line}" for line in lines), f"{inner}</{tag}>"])
+    else:
+        text = f"{opening}/>"
+    if old:
+        return data[: old.start] + text.encode() + data[old.end :]
+    start_tag = data[parent.start : parent.open_end]
+    if not start_tag.endswith(b"/>"):
+        return data[: parent.open_end] + f"{newline}{inner}{text}".encode() + data[parent.open_end :]
+    opened = start_tag[:-2].rstrip() + f">{newline}{inner}{text}{newline}{base}</{parent.tag}>".encode()
+    return data[: parent.start] + opened + data[parent.open_end :]
+
+
+def _tag_end(data: bytes, offset: int) -> int:
+    """Offset behind the `>` that ends the tag at an offset; a `>` in quotes belongs to an attribute."""
+    quote = b""
+    while True:
+        offset += 1
+        char = data[offset : offset + 1]
+        if quote:
+            quote = b"" if char == quote else quote
+        elif char in (b'"', b"'"):
+            quote = char
+        elif char == b">":
+            return offset + 1
+
+
+def _indent(data: bytes, offset: int) -> str:
+    """White space at the beginning of the line of an element, if there is nothing else before the element."""
+    line = data[data.rfind(b"\n", 0, offset) + 1 : offset]
+    return line.decode() if not line.strip(b" \t") else ""

@@ -1,0 +1,5 @@
+"""What the systems return: a status, values, residuals and timings. Never an exception for numerics."""
+
+from sysid_nodes.results.identification import Contradiction, Excitation, IdentificationResult, Status
+
+__all__ = ["Contradiction", "Excitation", "IdentificationResult", "Status"]

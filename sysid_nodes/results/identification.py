@@ -1,0 +1,116 @@
+"""Result of an identifier after a window of data."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import IntEnum
+
+import numpy as np
+import numpy.typing as npt
+
+Array = npt.NDArray[np.float64]
+
+
+class Status(IntEnum):
+    """What an identifier's bounds are worth."""
+
+    WAITING = 0
+    NOT_EXCITED = 1
+    PROVEN = 2
+    INCONSISTENT = 3
+    ESTIMATED = 4
+
+    @property
+    def message(self) -> str:
+        """One sentence for people."""
+        return _MESSAGES[self]
+
+
+_MESSAGES = {
+    Status.WAITING: "no complete window of data yet; the bounds are the prior's",
+    Status.NOT_EXCITED: "bounds are proven, but the motion so far leaves directions blind",
+    Status.PROVEN: "bounds are proven under the stated assumptions",
+    Status.INCONSISTENT: "no parameters explain the data under the stated assumptions; no bounds are claimed",
+    Status.ESTIMATED: "bounds come from a first-order sensitivity analysis and are not proven",
+}
+
+
+@dataclass(frozen=True)
+class Excitation:
+    """How well the motion so far tells the ten parameters apart.
+
+    Attributes:
+        condition_number: 2-norm condition number of the body's stacked regressor Y; inf while rank deficient.
+        singular_values: (10,) of Y with columns scaled by the prior's half-widths, descending.
+        blind: parameters, or combinations in words, that the data do not see better than the prior does.
+    """
+
+    condition_number: float
+    singular_values: Array
+    blind: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Contradiction:
+    """Which windows and which assumption clash, after an empty set was proven.
+
+    Attributes:
+        windows: ids of the windows in the proof.
+        times: (k, 2) start and end of those windows [s].
+        assumption: the assumption whose smallest relaxation explains the data.
+        factors: for each assumption, the factor its uncertainty would have to grow by (inf: would not help).
+        payload_changed: the data before `change_time` and after it are each consistent by themselves.
+        change_time: stamp of the first window of the later data [s], or None.
+    """
+
+    windows: tuple[int, ...]
+    times: Array
+    assumption: str
+    factors: Mapping[str, float]
+    payload_changed: bool = False
+    change_time: float | None = None
+
+    def sentence(self) -> str:
+        """The finding in one line."""
+        if self.payload_changed and self.change_time is not None:
+            return f"the payload changed at about t = {self.change_time:.3f} s"
+        first, last = float(self.times.min()), float(self.times.max())
+        factor = self.factors.get(self.assumption, float("inf"))
+        grow = f"; it would have to be {factor:.2f} times as large" if np.isfinite(factor) else ""
+        return f"windows between t = {first:.3f} s and {last:.3f} s contradict the stated {self.assumption}{grow}"
+
+
+@dataclass(frozen=True)
+class IdentificationResult:
+    """State of knowledge about a body after some window.
+
+    Attributes:
+        status: what the bounds are worth.
+        t: stamp of the last sample used [s].
+        nominal: (10,) physically consistent least-squares estimate inside the bounds (NaN when INCONSISTENT).
+        lower: (10,) proven lower ends (NaN when INCONSISTENT).
+        upper: (10,) proven upper ends (NaN when INCONSISTENT).
+        excitation: condition number and blind directions.
+        window: id of the last window used.
+        samples_used: samples that entered a window so far.
+        samples_rejected: samples not used so far, by reason.
+        solve_time: wall time of this step [s].
+        tightened: at least one bound moved in this step.
+        contradiction: the clash, when status is INCONSISTENT.
+        costs: share of each assumption in the width of each interval: assumption -> (10,).
+    """
+
+    status: Status
+    t: float
+    nominal: Array
+    lower: Array
+    upper: Array
+    excitation: Excitation
+    window: int
+    samples_used: int
+    samples_rejected: Mapping[str, int]
+    solve_time: float
+    tightened: bool
+    contradiction: Contradiction | None = None
+    costs: Mapping[str, Array] = field(default_factory=dict)

@@ -1,0 +1,1 @@
+"""The only importer of rclpy and of messages: nodes and what they share."""

@@ -1,0 +1,130 @@
+"""A session fed from a subscription: the executor's thread puts messages, the worker's thread identifies."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from diagnostic_msgs.msg import DiagnosticStatus
+from sensor_msgs.msg import JointState
+
+from sysid_nodes.identifiers.config import IntervalIdentifierConfig
+from sysid_nodes.reports.run import IdentificationRun
+from sysid_nodes.results import IdentificationResult
+from sysid_nodes.robots.robot import Robot
+from sysid_nodes.ros.conversions import to_measurement
+from sysid_nodes.ros.diagnostics import Monitor
+from sysid_nodes.ros.session import Session
+from sysid_nodes.ros.worker import Worker
+
+# Longer than any window takes to solve, shorter than a service's caller cares to wait [s].
+_PATIENCE = 10.0
+
+
+class LiveSession:
+    """Methods are for the executor's thread and do not wait for the messages that are queued.
+
+    Args:
+        robot: carries the body to identify.
+        config: of the identifier.
+        capacity: messages that may wait.
+        monitor: counts for the diagnostics.
+        publish: called on the worker's thread with every result that is news.
+        complain: called on the worker's thread with the first failure that is not the message's fault.
+
+    Attributes:
+        fault: the last such failure in one line, or empty.
+
+    Raises:
+        InputError: configuration and robot do not fit one another.
+    """
+
+    def __init__(
+        self,
+        robot: Robot,
+        config: IntervalIdentifierConfig,
+        *,
+        capacity: int,
+        monitor: Monitor,
+        publish: Callable[[IdentificationResult], None],
+        complain: Callable[[str], None],
+    ) -> None:
+        self._session = Session(robot, config)
+        self.subject = self._session.subject
+        self.fault = ""
+        self._monitor = monitor
+        self._publish = publish
+        self._complain = complain
+        self._worker = Worker(self._process, capacity=capacity)
+
+    def put(self, message: JointState) -> None:
+        """Queues a message; called a thousand times a second."""
+        self._monitor.take(message)
+        self._worker.put(message)
+
+    def clear(self) -> None:
+        """Forgets the messages that wait."""
+        self._worker.clear()
+
+    def announce(self) -> None:
+        """Publishes the present state of knowledge.
+
+        Raises:
+            SysidError: the identifier is too busy to answer.
+        """
+        self._worker.call(lambda: self._publish(self._session.result), _PATIENCE)
+
+    def reset(self) -> None:
+        """Starts over: forgets all data, waiting messages included, and publishes the prior.
+
+        Raises:
+            SysidError: the identifier is too busy to answer.
+        """
+
+        def start_over() -> None:
+            self._worker.clear()
+            self._publish(self._session.reset())
+
+        self._worker.call(start_over, _PATIENCE)
+        self._worker.overflowed = 0
+        self.fault = ""
+        self._monitor.reset()
+
+    def reconfigure(self, config: IntervalIdentifierConfig) -> None:
+        """Takes over live options.
+
+        Raises:
+            SysidError: they do not fit the robot, or the identifier is too busy to answer.
+        """
+        self._worker.call(lambda: self._session.reconfigure(config), _PATIENCE)
+
+    def run(self) -> IdentificationRun:
+        """All that was found so far.
+
+        Raises:
+            SysidError: the identifier is too busy to answer.
+        """
+        return self._worker.call(lambda: self._session.run(self._monitor.topic), _PATIENCE)
+
+    def status(self, *, active: bool) -> DiagnosticStatus:
+        """How the stream and the identification are doing since the last call."""
+        return self._monitor.report(
+            self._session,
+            active=active,
+            waiting=len(self._worker),
+            overflowed=self._worker.overflowed,
+            fault=self.fault,
+        )
+
+    def stop(self) -> None:
+        """Ends the worker's thread."""
+        self._worker.stop()
+
+    def _process(self, message: JointState) -> None:
+        try:
+            result = self._session.process(to_measurement(message))
+            if result is not None:
+                self._publish(result)
+        except Exception as error:  # whatever a message holds, the next one may be fine
+            first, self.fault = not self.fault, f"{type(error).__name__}: {error}"
+            if first:
+                self._complain(self.fault)

@@ -1,0 +1,265 @@
+"""Lifecycle node that identifies the inertial parameters of a body from joint states.
+
+Topics: in ``joint_states`` (sensor_msgs/JointState), and ``robot_description`` (std_msgs/String) when robot is
+``urdf`` and no file is given; out ``~/parameter_bounds`` (online_sysid/ParameterBounds, latched) and
+``/diagnostics``. Services: ``~/reset`` (std_srvs/Trigger), ``~/save`` (online_sysid/Save).
+"""
+
+from __future__ import annotations
+
+import functools
+import sys
+import traceback
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import rclpy
+from diagnostic_msgs.msg import DiagnosticArray
+from online_sysid.msg import ParameterBounds
+from online_sysid.srv import Save
+from rclpy.clock import Clock, ClockType
+from rclpy.lifecycle import LifecycleNode, LifecycleState, TransitionCallbackReturn
+from sensor_msgs.msg import JointState
+from std_msgs.msg import String
+from std_srvs.srv import Trigger
+
+from sysid_nodes.exceptions import InputError, SysidError
+from sysid_nodes.identifiers.config import IntervalIdentifierConfig
+from sysid_nodes.reports.result_file import RESULT_NAME, build_document, write_result
+from sysid_nodes.results import IdentificationResult
+from sysid_nodes.robots import load_robot
+from sysid_nodes.ros import qos
+from sysid_nodes.ros.conversions import to_parameter_bounds
+from sysid_nodes.ros.diagnostics import Monitor, diagnostic_array
+from sysid_nodes.ros.live import LiveSession
+from sysid_nodes.ros.parameters import NodeParameters
+from sysid_nodes.ros.settings import NodeConfig
+from sysid_nodes.ros.spinning import spin
+
+NAME = "interval_identifier"
+
+_AUTOSTART_PERIOD = 0.1  # [s]
+
+Transition = Callable[[Any, LifecycleState], TransitionCallbackReturn]
+
+
+def _logged(transition: Transition) -> Transition:
+    """Logs what a transition raises; rclpy turns it into the error state without a word."""
+
+    @functools.wraps(transition)
+    def logged(node: Any, state: LifecycleState) -> TransitionCallbackReturn:
+        try:
+            return transition(node, state)
+        except Exception:
+            node.get_logger().error(traceback.format_exc())
+            raise
+
+    return logged
+
+
+class IntervalIdentifierNode(LifecycleNode):
+    """Converts, buffers, lets the session identify, converts back.
+
+    Attributes:
+        failed: the node could not start by itself; the log says why.
+
+    Raises:
+        ConfigError: a parameter is unknown, of a wrong type or out of range.
+    """
+
+    def __init__(self, **kwargs: Any) -> None:
+        super().__init__(NAME, **kwargs)
+        self.failed = False
+        self._live: LiveSession | None = None
+        self._settings = NodeParameters(
+            self,
+            (IntervalIdentifierConfig, NodeConfig),
+            running=lambda: self._live is not None,
+            apply=self._reconfigure,
+        )
+        self._monitor = Monitor(self.get_name(), self.resolve_topic_name("joint_states"))
+        self._description = ""
+        self._description_subscription: Any = None
+        self._stream: Any = None
+        if self._settings.build(NodeConfig).autostart:
+            # Not by simulated time, which may not have begun.
+            clock = Clock(clock_type=ClockType.STEADY_TIME)
+            self._start_timer = self.create_timer(_AUTOSTART_PERIOD, self._autostart, clock=clock)
+
+    # -- lifecycle
+
+    @_logged
+    def on_configure(self, state: LifecycleState) -> TransitionCallbackReturn:
+        config = self._settings.build(IntervalIdentifierConfig)
+        node_config = self._settings.build(NodeConfig)
+        try:
+            self._live = self._make_live(config, node_config)
+        except SysidError as error:
+            self.get_logger().error(str(error))
+            return TransitionCallbackReturn.FAILURE
+        self._bounds = self.create_lifecycle_publisher(ParameterBounds, "~/parameter_bounds", qos.LATCHED)
+        self._diagnostics = self.create_publisher(DiagnosticArray, "/diagnostics", 10)
+        self._reset_service = self.create_service(Trigger, "~/reset", self._reset)
+        self._save_service = self.create_service(Save, "~/save", self._save)
+        self._report_timer = self.create_timer(node_config.diagnostics_period, self._report)
+        return super().on_configure(state)
+
+    @_logged
+    def on_activate(self, state: LifecycleState) -> TransitionCallbackReturn:
+        done = super().on_activate(state)
+        live = self._configured
+        live.announce()
+        config = self._settings.build(NodeConfig)
+        self._stream = self.create_subscription(
+            JointState, "joint_states", live.put, qos.stream(config.reliability, config.queue_depth)
+        )
+        self.get_logger().info(f"identifying '{live.subject.body}' from {self._monitor.topic}")
+        return done
+
+    @_logged
+    def on_deactivate(self, state: LifecycleState) -> TransitionCallbackReturn:
+        self._unsubscribe()
+        return super().on_deactivate(state)
+
+    @_logged
+    def on_cleanup(self, state: LifecycleState) -> TransitionCallbackReturn:
+        self.release()
+        return super().on_cleanup(state)
+
+    @_logged
+    def on_shutdown(self, state: LifecycleState) -> TransitionCallbackReturn:
+        self.release()
+        return super().on_shutdown(state)
+
+    @_logged
+    def on_error(self, state: LifecycleState) -> TransitionCallbackReturn:
+        self.release()
+        return super().on_error(state)
+
+    def release(self) -> None:
+        """Gives back all that configure and activate took; harmless when they took nothing."""
+        if self._live is None:
+            return
+        self._unsubscribe()
+        self._live.stop()
+        self._live = None
+        self._monitor.reset()
+        self.destroy_timer(self._report_timer)
+        self.destroy_service(self._reset_service)
+        self.destroy_service(self._save_service)
+        self.destroy_publisher(self._diagnostics)
+        self.destroy_lifecycle_publisher(self._bounds)
+
+    @property
+    def _configured(self) -> LiveSession:
+        assert self._live is not None, "not configured"
+        return self._live
+
+    def _make_live(self, config: IntervalIdentifierConfig, node_config: NodeConfig) -> LiveSession:
+        if not self._described(config):
+            raise InputError("nothing received yet; configure again", source=self._description_topic)
+        text = "" if config.urdf else self._description
+        return LiveSession(
+            load_robot(config.robot, variant=config.variant, urdf=config.urdf, urdf_text=text),
+            config,
+            capacity=node_config.buffer,
+            monitor=self._monitor,
+            publish=self._publish,
+            complain=self._complain,
+        )
+
+    def _unsubscribe(self) -> None:
+        if self._stream is not None:
+            self.destroy_subscription(self._stream)
+            self._stream = None
+        self._configured.clear()
+
+    def _autostart(self) -> None:
+        if not self._described(self._settings.build(IntervalIdentifierConfig)):
+            return
+        self.destroy_timer(self._start_timer)
+        success = TransitionCallbackReturn.SUCCESS
+        self.failed = self.trigger_configure() != success or self.trigger_activate() != success
+
+    # -- topics
+
+    @property
+    def _description_topic(self) -> str:
+        return str(self.resolve_topic_name("robot_description"))
+
+    def _described(self, config: IntervalIdentifierConfig) -> bool:
+        """Whether the robot is known or its description is here; listens for it otherwise."""
+        if config.robot != "urdf" or config.urdf:
+            self._description = ""
+            return True
+        if self._description_subscription is None:
+            self._description_subscription = self.create_subscription(
+                String, "robot_description", self._describe, qos.LATCHED
+            )
+            self.get_logger().info(f"waiting for {self._description_topic}")
+        return bool(self._description)
+
+    def _describe(self, message: String) -> None:
+        self._description = message.data
+
+    def _publish(self, result: IdentificationResult) -> None:
+        """On the worker's thread."""
+        if self.context.ok():
+            self._bounds.publish(to_parameter_bounds(result, self._configured.subject))
+
+    def _complain(self, fault: str) -> None:
+        """On the worker's thread."""
+        self.get_logger().error(f"message not used: {fault}")
+
+    def _report(self) -> None:
+        status = self._configured.status(active=self._stream is not None)
+        self._diagnostics.publish(diagnostic_array(status, self.get_clock().now()))
+
+    # -- parameters and services
+
+    def _reconfigure(self, settings: NodeParameters) -> None:
+        self._configured.reconfigure(settings.build(IntervalIdentifierConfig))
+
+    def _reset(self, _: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
+        try:
+            self._configured.reset()
+        except SysidError as error:
+            response.success, response.message = False, str(error)
+        else:
+            response.success, response.message = True, "started over from the prior"
+        return response
+
+    def _save(self, request: Save.Request, response: Save.Response) -> Save.Response:
+        path = Path(request.path or RESULT_NAME).expanduser().absolute()
+        path = path / RESULT_NAME if path.is_dir() else path
+        try:
+            run = self._configured.run()
+            write_result(path, build_document(run))
+        except SysidError as error:
+            response.success, response.message = False, str(error)
+        else:
+            response.success, response.message, response.path = True, f"{run.result.status.name} written", str(path)
+        return response
+
+
+def main(args: list[str] | None = None) -> int:
+    """Runs the node; returns the exit status: 0, or 2 with one line on stderr when it cannot start."""
+    rclpy.init(args=args)
+    try:
+        node = IntervalIdentifierNode()
+    except SysidError as error:
+        sys.stderr.write(f"{NAME}: {error}\n")
+        rclpy.try_shutdown()
+        return 2
+    try:
+        spin(node, lambda: node.failed)
+        return 2 if node.failed else 0
+    finally:
+        node.release()
+        node.destroy_node()
+        rclpy.try_shutdown()
+
+
+if __name__ == "__main__":
+    sys.exit(main())

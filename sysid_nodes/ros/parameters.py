@@ -1,0 +1,136 @@
+"""ROS parameters of a node from configuration dataclasses, and back."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Sequence
+from typing import Any, TypeVar
+
+from rcl_interfaces.msg import FloatingPointRange, IntegerRange, ParameterDescriptor, SetParametersResult
+from rclpy.node import Node
+from rclpy.parameter import Parameter
+
+from sysid_nodes.data.config import Option, from_flat, options
+from sysid_nodes.exceptions import ConfigError, SysidError
+from sysid_nodes.ros.settings import range_text
+
+T = TypeVar("T")
+
+# Declared by rclpy itself, or read by it, whatever the node.
+_RCLPY_NAMES = ("use_sim_time", "start_type_description_service")
+_RCLPY_PREFIXES = ("qos_overrides.",)
+
+
+class NodeParameters:
+    """Declares the options of some configuration dataclasses on a node and holds their checked values.
+
+    Args:
+        node: owner of the parameters.
+        configs: configuration dataclasses; their dotted names must not collide.
+        running: whether the node is past its configuration, when only live options may change.
+        apply: called with all names and values after a change while running; may raise SysidError to refuse.
+
+    Raises:
+        ConfigError: an override is unknown, of a wrong type or out of range.
+    """
+
+    def __init__(
+        self,
+        node: Node,
+        configs: Sequence[type[Any]],
+        *,
+        running: Callable[[], bool],
+        apply: Callable[[NodeParameters], None],
+    ) -> None:
+        self._configs = tuple(configs)
+        self._options = {item.name: item for config in configs for item in options(config)}
+        self._running = running
+        self._apply = apply
+        self._values: dict[str, Any] = {name: item.default for name, item in self._options.items()}
+        self._values |= self._overrides(node)
+        for config in self._configs:
+            self.build(config)
+        for name, item in self._options.items():
+            _declare(node, item, self._values[name])
+        node.add_on_set_parameters_callback(self._on_set)
+
+    def build(self, config: type[T]) -> T:
+        """A configuration from the present values.
+
+        Raises:
+            ConfigError: the values contradict one another.
+        """
+        names = {item.name for item in options(config)}
+        return from_flat(config, {name: value for name, value in self._values.items() if name in names})
+
+    def _overrides(self, node: Node) -> dict[str, Any]:
+        # rclpy has no public way to see what was set that nobody declares; to declare it all beforehand fails for
+        # an empty list, which arrives without a type.
+        given = {name: item.value for name, item in node._parameter_overrides.items()}
+        for name in sorted(given):
+            if name not in self._options and name not in _RCLPY_NAMES and not name.startswith(_RCLPY_PREFIXES):
+                raise ConfigError(f"unknown key '{name}'", source="parameters")
+        mine = {name: value for name, value in given.items() if name in self._options}
+        return {name: () if value is None else value for name, value in mine.items()}
+
+    def _on_set(self, changes: list[Parameter]) -> SetParametersResult:
+        mine = {change.name: change.value for change in changes if change.name in self._options}
+        if not mine:
+            return SetParametersResult(successful=True)
+        running = self._running()
+        for name in mine:
+            if running and not self._options[name].live:
+                return SetParametersResult(
+                    successful=False, reason=f"'{name}' may change only while the node is unconfigured"
+                )
+        before = self._values
+        self._values = before | mine
+        try:
+            for config in self._configs:
+                self.build(config)
+            if running:
+                self._apply(self)
+        except SysidError as error:
+            self._values = before
+            return SetParametersResult(successful=False, reason=str(error))
+        return SetParametersResult(successful=True)
+
+
+def descriptor(item: Option) -> ParameterDescriptor:
+    """Description, unit, range and when a change is allowed, of one option."""
+    text = f"{item.doc} [{item.unit}]" if item.unit else item.doc
+    result = ParameterDescriptor(name=item.name, description=text, dynamic_typing=True)
+    result.additional_constraints = "; ".join(
+        part
+        for part in (range_text(item).replace("`", ""), "" if item.live else "changes only while unconfigured")
+        if part
+    )
+    low, high = item.minimum, item.maximum
+    if low is None and high is None:
+        return result
+    if item.type is int:
+        result.integer_range = [
+            IntegerRange(
+                from_value=-(2**63) if low is None else int(low), to_value=2**63 - 1 if high is None else int(high)
+            )
+        ]
+    elif item.type is float:
+        largest = sys.float_info.max
+        result.floating_point_range = [
+            FloatingPointRange(
+                from_value=-largest if low is None else float(low), to_value=largest if high is None else float(high)
+            )
+        ]
+    return result
+
+
+def _declare(node: Node, item: Option, value: Any) -> None:
+    # Dynamic typing lets an integer stand for a double, as YAML writers expect; the check is from_flat's.
+    node.declare_parameter(item.name, _plain(value), descriptor(item), ignore_override=True)
+    if isinstance(_plain(value), list) and not value:
+        # rclpy takes an empty list for bytes
+        node.set_parameters([Parameter(item.name, Parameter.Type.DOUBLE_ARRAY, [])])
+
+
+def _plain(value: Any) -> Any:
+    return value if isinstance(value, (bool, int, float, str)) else [float(x) for x in value]

@@ -1,0 +1,28 @@
+"""Quality of service of the topics."""
+
+from __future__ import annotations
+
+from rclpy.qos import DurabilityPolicy, HistoryPolicy, QoSProfile, ReliabilityPolicy
+
+LATCHED = QoSProfile(
+    history=HistoryPolicy.KEEP_LAST,
+    depth=1,
+    reliability=ReliabilityPolicy.RELIABLE,
+    durability=DurabilityPolicy.TRANSIENT_LOCAL,
+)
+"""The last message is kept for whoever joins later: bounds, robot descriptions."""
+
+
+def stream(reliability: str, depth: int) -> QoSProfile:
+    """A sensor stream of which no sample should be lost.
+
+    Args:
+        reliability: "reliable" (hears reliable publishers only) or "best_effort" (hears both kinds).
+        depth: messages kept until they are taken.
+    """
+    return QoSProfile(
+        history=HistoryPolicy.KEEP_LAST,
+        depth=depth,
+        reliability=ReliabilityPolicy.RELIABLE if reliability == "reliable" else ReliabilityPolicy.BEST_EFFORT,
+        durability=DurabilityPolicy.VOLATILE,
+    )

@@ -1,0 +1,112 @@
+"""A bounded queue and the one thread that empties it.
+
+The subscription's callback only appends, so that the middleware's queue never overflows while a window is solved;
+everything that touches the identifier runs on this thread, in order, so that nothing needs a lock.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import deque
+from collections.abc import Callable
+from concurrent.futures import Future
+from concurrent.futures import TimeoutError as FutureTimeoutError
+from typing import Generic, TypeVar
+
+from sysid_nodes.exceptions import SysidError
+
+Item = TypeVar("Item")
+T = TypeVar("T")
+
+
+class Worker(Generic[Item]):
+    """Calls step on every item put, in order, on a thread of its own.
+
+    Args:
+        step: takes an item; must not raise.
+        capacity: items that may wait. One more empties the queue: what is lost is one long gap instead of many
+            short ones, each of which would cost a window.
+        period: the thread looks for items this often [s]. Waking it for each of a thousand items a second would
+            cost more than the items' work.
+
+    Attributes:
+        overflowed: items lost to overload.
+    """
+
+    def __init__(self, step: Callable[[Item], None], *, capacity: int, period: float = 0.01) -> None:
+        self._step = step
+        self._capacity = capacity
+        self._period = period
+        self._items: deque[Item] = deque()
+        self._calls: deque[Callable[[], None]] = deque()
+        self._wake = threading.Event()
+        self._stopping = False
+        self.overflowed = 0
+        self._thread = threading.Thread(target=self._run, name="identification", daemon=True)
+        self._thread.start()
+
+    def __len__(self) -> int:
+        return len(self._items)
+
+    def put(self, item: Item) -> None:
+        """Queues an item; never blocks."""
+        if len(self._items) >= self._capacity:
+            self.overflowed += self.clear()
+        self._items.append(item)
+
+    def clear(self) -> int:
+        """Forgets the waiting items and returns how many they were."""
+        count = 0
+        try:
+            while True:
+                self._items.popleft()
+                count += 1
+        except IndexError:
+            return count
+
+    def call(self, function: Callable[[], T], timeout: float) -> T:
+        """Runs function on the thread before the next item and returns what it returns, or raises what it raises.
+
+        Raises:
+            SysidError: the thread was busy with one step for longer than timeout [s].
+        """
+        future: Future[T] = Future()
+
+        def run() -> None:
+            if not future.set_running_or_notify_cancel():
+                return
+            try:
+                future.set_result(function())
+            except Exception as error:
+                future.set_exception(error)
+
+        self._calls.append(run)
+        self._wake.set()
+        try:
+            return future.result(timeout)
+        except FutureTimeoutError:  # another class before Python 3.11
+            future.cancel()
+            raise SysidError(f"the identifier has been busy for {timeout:g} s") from None
+
+    def stop(self) -> None:
+        """Ends the thread after the step in progress; items that wait are left."""
+        self._stopping = True
+        self._wake.set()
+        self._thread.join()
+
+    def _run(self) -> None:
+        while not self._stopping:
+            self._wake.wait(self._period)
+            self._wake.clear()
+            self._work()
+
+    def _work(self) -> None:
+        while not self._stopping:
+            if self._calls:
+                self._calls.popleft()()
+                continue
+            try:
+                item = self._items.popleft()
+            except IndexError:
+                return
+            self._step(item)

@@ -1,0 +1,242 @@
+"""A stream of joint state messages, made safe: mapped by name, unwrapped, every rejected message counted."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from sysid_nodes.exceptions import ConfigError
+
+Array = npt.NDArray[np.float64]
+
+TURN = 2.0 * math.pi
+
+_ABSURD = 1e9  # no joint has such a position, speed or torque in any unit; keeps later products finite
+_CACHED_NAME_LISTS = 16  # several publishers may share a topic, each with its own list of names
+_RATE_MEMORY = 0.02  # weight of a new interval in the running mean behind `rate`
+
+
+def seconds(sec: int, nanosec: int) -> float:
+    """A ROS stamp in seconds; live nodes and logs use this one formula, so that both give the same numbers."""
+    return sec + 1e-9 * nanosec
+
+
+class Sample(NamedTuple):
+    """One accepted message in the robot's joint order.
+
+    Attributes:
+        t: sensor stamp [s].
+        q: (n,) joint positions, unwrapped [rad or m].
+        qd: (n,) joint velocities [rad/s or m/s].
+        tau: (n,) joint torques or forces [N m or N].
+    """
+
+    t: float
+    q: Array
+    qd: Array
+    tau: Array
+
+
+class JointStream:
+    """Turns joint state messages into samples; what is unusable is dropped and counted, nothing is raised for data.
+
+    Stamps are floats of seconds: with stamps since 1970 they resolve 0.24 us.
+
+    Args:
+        names: the n joints wanted, in the order of the samples; other joints of a message are ignored.
+        wraps: (n,) whether a joint's position may arrive wrapped to one turn; a revolute joint that never wraps
+            passes unchanged either way.
+        max_gap: a longer pause between accepted samples counts as a gap [s].
+        max_jump: a stamp further ahead of the last accepted one than this is absurd [s].
+        restart_after: consecutive messages that agree with one another on another clock, after which the stream
+            restarts on that clock (a reset simulation, a bag played in a loop).
+
+    Attributes:
+        rejected: messages not accepted, by reason.
+        accepted: messages accepted.
+        gaps: number of pauses longer than max_gap.
+        longest_gap: longest pause between two accepted samples [s].
+        restarts: times the stream started over, by reason.
+
+    Raises:
+        ConfigError: a joint is named twice, none is given, or wraps has another length.
+    """
+
+    def __init__(
+        self,
+        names: Sequence[str],
+        wraps: Sequence[bool] | npt.NDArray[np.bool_],
+        *,
+        max_gap: float = 0.02,
+        max_jump: float = 3600.0,
+        restart_after: int = 10,
+    ) -> None:
+        self.names = tuple(names)
+        if not self.names or len(set(self.names)) != len(self.names):
+            raise ConfigError(f"a stream needs distinct joint names, got {list(self.names)}")
+        self._wraps = np.array(wraps, dtype=bool)
+        if self._wraps.shape != (len(self.names),):
+            raise ConfigError(f"wraps must have {len(self.names)} entries, got shape {self._wraps.shape}")
+        self._any_wraps = bool(self._wraps.any())
+        self.max_gap = float(max_gap)
+        self.max_jump = float(max_jump)
+        self.restart_after = int(restart_after)
+        self._columns: dict[tuple[str, ...], npt.NDArray[np.intp] | str] = {}
+        self.reset()
+
+    def reset(self) -> None:
+        """Forgets every sample and sets all counts to zero."""
+        self.rejected: dict[str, int] = {}
+        self.restarts: dict[str, int] = {}
+        self.accepted = 0
+        self.gaps = 0
+        self.longest_gap = 0.0
+        self._interval = 0.0
+        self._last: Sample | None = None
+        self._strange_stamp = 0.0
+        self._strange_count = 0
+
+    @property
+    def last(self) -> Sample | None:
+        """The sample accepted last."""
+        return self._last
+
+    @property
+    def rate(self) -> float:
+        """Running mean of the rate of accepted samples, gaps left out [Hz]; 0 before two samples."""
+        return 1.0 / self._interval if self._interval > 0.0 else 0.0
+
+    def push(
+        self,
+        names: Sequence[str],
+        stamp: float,
+        position: Sequence[float] | Array,
+        velocity: Sequence[float] | Array,
+        effort: Sequence[float] | Array,
+    ) -> Sample | None:
+        """Takes one message.
+
+        Args:
+            names: k joint names, in any order, extra ones allowed.
+            stamp: sensor stamp [s].
+            position: (k,) [rad or m].
+            velocity: (k,) [rad/s or m/s].
+            effort: (k,) [N m or N].
+
+        Returns:
+            The sample, or None when the message was rejected; `rejected` then has its reason.
+        """
+        columns = self._map(names)
+        if isinstance(columns, str):
+            self._count(columns)
+            return None
+        values = _values(columns, len(names), position, velocity, effort)
+        if isinstance(values, str):
+            self._count(values)
+            return None
+        if (reason := self._stamp_fault(stamp)) and not self._restart_due(stamp, reason):
+            self._count(reason)
+            return None
+        return self._accept(float(stamp), values)
+
+    def _map(self, names: Sequence[str]) -> npt.NDArray[np.intp] | str:
+        """Columns of the wanted joints in a message, or why there are none."""
+        key = tuple(names)
+        columns = self._columns.get(key)
+        if columns is None:
+            if len(self._columns) >= _CACHED_NAME_LISTS:
+                self._columns.clear()
+            columns = self._columns[key] = self._find(key)
+        return columns
+
+    def _find(self, names: tuple[str, ...]) -> npt.NDArray[np.intp] | str:
+        if any(name not in names for name in self.names):
+            return "missing joint"
+        if any(names.count(name) > 1 for name in self.names):
+            return "repeated joint"
+        return np.array([names.index(name) for name in self.names], dtype=np.intp)
+
+    def _stamp_fault(self, stamp: float) -> str:
+        # zero is what a driver sends that never filled the header in
+        if not math.isfinite(stamp) or stamp <= 0.0:
+            return "absurd stamp"
+        if self._last is None or 0.0 < (step := stamp - self._last.t) <= self.max_jump:
+            return ""
+        if step == 0.0:
+            return "duplicate stamp"
+        return "backward stamp" if step < 0.0 else "absurd stamp"
+
+    def _restart_due(self, stamp: float, reason: str) -> bool:
+        """Whether enough messages in a row follow one other clock; then the stream is empty and takes this message."""
+        if reason == "duplicate stamp" or not math.isfinite(stamp) or stamp <= 0.0:
+            return False
+        follows = self._strange_count > 0 and 0.0 < stamp - self._strange_stamp <= self.max_jump
+        self._strange_count = self._strange_count + 1 if follows else 1
+        self._strange_stamp = stamp
+        if self._strange_count < self.restart_after:
+            return False
+        self._restart("clock went back" if reason == "backward stamp" else "clock jumped ahead")
+        return True
+
+    def _restart(self, reason: str) -> None:
+        self.restarts[reason] = self.restarts.get(reason, 0) + 1
+        self._last = None
+
+    def _count(self, reason: str) -> None:
+        self.rejected[reason] = self.rejected.get(reason, 0) + 1
+
+    def _accept(self, stamp: float, values: Array) -> Sample | None:
+        q, qd, tau = values
+        if self._last is not None:
+            step = stamp - self._last.t
+            if self._any_wraps and not self._unwrap(q, qd, step):
+                if step <= self.max_gap:
+                    self._count("position jump")
+                    return None
+                self._restart("turn unknown after a gap")
+            if step > self.max_gap:
+                self.gaps += 1
+                self.longest_gap = max(self.longest_gap, step)
+            else:
+                self._interval += (step - self._interval) * (_RATE_MEMORY if self._interval else 1.0)
+        self._strange_count = 0
+        self.accepted += 1
+        self._last = Sample(stamp, q, qd, tau)
+        return self._last
+
+    def _unwrap(self, q: Array, qd: Array, step: float) -> bool:
+        """Adds whole turns to q in place so that it continues the last sample; False where that is ambiguous.
+
+        The mean of both velocities predicts the position; the turn is certain while the rest stays under a quarter
+        of a turn. Where it does not, q keeps the value that arrived.
+        """
+        assert self._last is not None
+        predicted = self._last.q + (0.5 * step) * (self._last.qd + qd)
+        turns = np.rint((predicted - q) / TURN)
+        turns[~self._wraps] = 0.0
+        rest = np.abs(predicted - q - turns * TURN)
+        rest[~self._wraps] = 0.0
+        if rest.max() >= 0.25 * TURN:
+            return False
+        q += turns * TURN
+        return True
+
+
+def _values(columns: npt.NDArray[np.intp], length: int, position: Any, velocity: Any, effort: Any) -> Array | str:
+    """(3, n) position, velocity and effort in the wanted order, or why the message is unusable."""
+    for field, values in (("position", position), ("velocity", velocity), ("effort", effort)):
+        if len(values) != length:
+            return "wrong length" if len(values) else f"missing {field}"
+    out = np.empty((3, columns.size))
+    try:
+        for row, values in zip(out, (position, velocity, effort), strict=True):
+            np.take(np.asarray(values, dtype=np.float64), columns, out=row)
+    except (TypeError, ValueError):
+        return "not a number"
+    if np.abs(out).max() < _ABSURD:  # false for NaN too
+        return out
+    return "absurd value" if np.isfinite(out).all() else "not finite"

@@ -1,0 +1,115 @@
+"""The rigid-body arm in MuJoCo, with the motor model of the identifier acting at every joint.
+
+Viscous friction and armature are MuJoCo's own, so its Runge-Kutta integrator evaluates them at every stage. Coulomb
+friction is not: MuJoCo's ``frictionloss`` is a softened constraint that creeps where F_c sign(qd) would not, so the
+plant applies -F_c sign(qd) - beta as a generalised force, renewed every step of the integrator. What is simulated is
+then M(q) qdd + C qd + g + F_c sign(qd) + F_v qd + I_a qdd + beta = tau itself, but for the steps in which a joint
+reverses: there the sign is late by at most one step, while true friction may be anything in [-F_c, F_c].
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import mujoco
+import numpy as np
+import pinocchio
+
+from sysid_nodes.exceptions import RobotError
+from sysid_nodes.robots import MotorConstants, Robot
+from sysid_nodes.robots.robot import Array
+
+
+def build_mujoco(
+    robot: Robot, bodies: Sequence[pinocchio.Inertia], motor: MotorConstants, load: tuple[int, pinocchio.Inertia] | None
+) -> mujoco.MjModel:
+    """A MuJoCo model of a fixed-base robot: no shapes, no contacts, no joint stops.
+
+    Args:
+        robot: kinematics and gravity.
+        bodies: n inertias of the moving bodies in their joint frames.
+        motor: viscous friction and armature are built in.
+        load: index of the carrying body, and what is welded to it, in that body's joint frame.
+
+    Raises:
+        RobotError: the robot has a floating base.
+    """
+    if robot.floating_base:
+        raise RobotError(f"robot '{robot.name}' has a floating base; the simulated arm needs a fixed one")
+    spec = mujoco.MjSpec()
+    spec.option.integrator = mujoco.mjtIntegrator.mjINT_RK4
+    spec.option.disableflags |= int(mujoco.mjtDisableBit.mjDSBL_CONTACT)
+    spec.option.gravity = robot.model.gravity.linear
+    parts = [spec.worldbody]
+    data = robot.model.createData()
+    pinocchio.computeJointJacobians(robot.model, data, np.zeros(robot.n))
+    for k, name in enumerate(robot.joint_names):
+        placement = robot.model.jointPlacements[k + 1]
+        body = parts[robot.model.parents[k + 1]].add_body(name=name, pos=placement.translation)
+        body.quat = _quaternion(placement.rotation)
+        _set_inertia(body, bodies[k])
+        joint = body.add_joint(name=name, armature=motor.armature[k])
+        joint.damping[0] = motor.viscous[k]
+        linear, angular = np.split(data.oMi[k + 1].actInv(pinocchio.Motion(data.J[:, k])).vector, 2)
+        revolute = np.linalg.norm(angular) > 0.5
+        joint.type = mujoco.mjtJoint.mjJNT_HINGE if revolute else mujoco.mjtJoint.mjJNT_SLIDE
+        joint.axis = angular if revolute else linear
+        parts.append(body)
+    if load is not None:
+        _set_inertia(parts[load[0] + 1].add_body(name="payload"), load[1])
+    return spec.compile()
+
+
+def _quaternion(rotation: Array) -> Array:
+    """MuJoCo's w, x, y, z."""
+    x, y, z, w = pinocchio.Quaternion(rotation).coeffs()
+    return np.array([w, x, y, z])
+
+
+def _set_inertia(body: mujoco.MjsBody, inertia: pinocchio.Inertia) -> None:
+    tensor = inertia.inertia
+    body.explicitinertial = True
+    body.mass = inertia.mass
+    body.ipos = inertia.lever
+    body.fullinertia = [tensor[0, 0], tensor[1, 1], tensor[2, 2], tensor[0, 1], tensor[0, 2], tensor[1, 2]]
+
+
+class Plant:
+    """The arm's state, moved on by torques.
+
+    Args:
+        model: of ``build_mujoco``.
+        motor: the constants the model was built with; Coulomb friction and offset are applied here.
+        q: (n,) start position [rad]; the arm starts at rest.
+    """
+
+    def __init__(self, model: mujoco.MjModel, motor: MotorConstants, q: Array) -> None:
+        self._model = model
+        self._motor = motor
+        self._data = mujoco.MjData(model)
+        self._data.qpos[:] = q
+
+    @property
+    def q(self) -> Array:
+        """(n,) true position, not wrapped [rad]."""
+        return np.array(self._data.qpos)
+
+    @property
+    def qd(self) -> Array:
+        """(n,) true velocity [rad/s]."""
+        return np.array(self._data.qvel)
+
+    def advance(self, tau_start: Array, tau_end: Array, duration: float, steps: int) -> None:
+        """Integrates over a tick.
+
+        Args:
+            tau_start, tau_end: (n,) motor torque at both ends of the tick, straight in between [N m].
+            duration: of the tick [s].
+            steps: integrator steps; torque and Coulomb friction are constant within each, with the tick's impulse.
+        """
+        self._model.opt.timestep = duration / steps
+        for step in range(steps):
+            torque = tau_start + (step + 0.5) / steps * (tau_end - tau_start)
+            friction = self._motor.coulomb * np.sign(self._data.qvel) + self._motor.offset
+            self._data.qfrc_applied[:] = torque - friction
+            mujoco.mj_step(self._model, self._data)

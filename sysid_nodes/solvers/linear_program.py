@@ -1,0 +1,96 @@
+"""A linear program over a box whose rows come and go and whose objective changes; warm-started by HiGHS."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+from typing import Any
+
+import highspy
+import numpy as np
+import numpy.typing as npt
+
+Array = npt.NDArray[np.float64]
+
+
+class LpStatus(Enum):
+    """How a solve ended."""
+
+    OPTIMAL = "optimal"
+    INFEASIBLE = "infeasible"
+    FAILED = "failed"
+
+
+@dataclass(frozen=True)
+class LpSolution:
+    """Attributes: status; x (d,) point; multipliers (m,) of the rows, or a Farkas ray when infeasible; basis."""
+
+    status: LpStatus
+    x: Array
+    multipliers: Array
+    basis: Any = None
+
+
+class LinearProgram:
+    """max c'x subject to row_lower <= A x <= row_upper and lower <= x <= upper."""
+
+    def __init__(self, lower: Array, upper: Array, *, iteration_limit: int = 20000) -> None:
+        self.size = lower.size
+        self._columns = np.arange(self.size, dtype=np.int32)
+        self._highs = highspy.Highs()
+        for name, value in (
+            ("output_flag", False),
+            ("threads", 1),
+            ("presolve", "off"),
+            ("solver", "simplex"),
+            ("simplex_iteration_limit", iteration_limit),
+        ):
+            self._highs.setOptionValue(name, value)
+        self._highs.addVars(self.size, lower, upper)
+
+    @property
+    def row_count(self) -> int:
+        return int(self._highs.getNumRow())
+
+    def set_box(self, lower: Array, upper: Array) -> None:
+        """Moves the ends of all unknowns."""
+        self._highs.changeColsBounds(self.size, self._columns, lower, upper)
+
+    def add_rows(self, rows: Array, lower: Array, upper: Array) -> None:
+        """Appends (m, d) rows; sides may be infinite."""
+        m = rows.shape[0]
+        starts = np.arange(0, rows.size, self.size, dtype=np.int32)
+        self._highs.addRows(m, lower, upper, rows.size, starts, np.tile(self._columns, m), rows.ravel())
+
+    def set_row_sides(self, lower: Array, upper: Array) -> None:
+        """Moves the sides of all rows."""
+        m = self.row_count
+        self._highs.changeRowsBounds(m, np.arange(m, dtype=np.int32), lower, upper)
+
+    def delete_rows(self, indices: npt.NDArray[np.int32]) -> None:
+        """Removes rows by index."""
+        self._highs.deleteRows(indices.size, indices.astype(np.int32))
+
+    def maximise(self, c: Array, basis: Any = None) -> LpSolution:
+        """Solves for one objective (d,), from a basis of an earlier solve where one is given."""
+        highs = self._highs
+        if basis is not None:
+            missing = self.row_count - len(basis.row_status)
+            if missing > 0:
+                basis.row_status = list(basis.row_status) + [highspy.HighsBasisStatus.kBasic] * missing
+            highs.setBasis(basis)
+        highs.changeColsCost(self.size, self._columns, -c)
+        highs.run()
+        status = highs.getModelStatus()
+        if status == highspy.HighsModelStatus.kOptimal:
+            solution = highs.getSolution()
+            # HiGHS minimises -c'x: its multipliers, and its ray, have the opposite sign of ours.
+            x, y = np.array(solution.col_value), -np.array(solution.row_dual)
+            return LpSolution(LpStatus.OPTIMAL, x, y, highs.getBasis())
+        nothing = np.zeros(self.row_count)
+        if status == highspy.HighsModelStatus.kInfeasible:
+            _, has_ray, ray = highs.getDualRay()
+            if has_ray:
+                return LpSolution(LpStatus.INFEASIBLE, np.zeros(self.size), -np.array(ray, dtype=np.float64))
+            return LpSolution(LpStatus.INFEASIBLE, np.zeros(self.size), nothing)
+        return LpSolution(LpStatus.FAILED, np.zeros(self.size), nothing)

@@ -1,0 +1,45 @@
+"""What every test may rely on: a ROS graph of its own, repeatable Hypothesis, the folder of recorded logs."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+
+import pytest
+from hypothesis import settings
+
+ROOT = Path(__file__).resolve().parents[1]
+
+# Nodes of two test runs on one machine, or of a robot nearby, must not hear one another. 1..101 are the domains whose
+# ports lie below Linux's ephemeral range.
+os.environ["ROS_DOMAIN_ID"] = os.environ.get("SYSID_TEST_DOMAIN_ID") or str(1 + os.getpid() % 101)
+os.environ["ROS_AUTOMATIC_DISCOVERY_RANGE"] = "LOCALHOST"
+# Where the wheels' packages and ours are looked up; a ROS install has set its own.
+os.environ.setdefault("AMENT_PREFIX_PATH", sys.prefix)
+
+# The same examples in every run and no deadline: a busy machine is no failure. HYPOTHESIS_PROFILE=explore searches on.
+settings.register_profile("repeatable", deadline=None, derandomize=True)
+settings.register_profile("explore", deadline=None)
+settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "repeatable"))
+
+
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """Tests marked ``ros`` need rclpy and our messages."""
+    if item.get_closest_marker("ros"):
+        pytest.importorskip("rclpy", reason="rclpy is not installed")
+        pytest.importorskip("online_sysid.msg", reason="the messages are not built; make setup builds them")
+
+
+@pytest.fixture(scope="session")
+def project_root() -> Path:
+    return ROOT
+
+
+@pytest.fixture(scope="session")
+def shared_data() -> Path:
+    """The folder of recorded logs beside the project."""
+    folder = ROOT.parent / "shared" / "data"
+    if not folder.is_dir():
+        pytest.skip("no recorded logs in ../shared/data")
+    return folder
