@@ -15,8 +15,8 @@ ROOT = Path(__file__).resolve().parents[1]
 # ports lie below Linux's ephemeral range.
 os.environ["ROS_DOMAIN_ID"] = os.environ.get("SYSID_TEST_DOMAIN_ID") or str(1 + os.getpid() % 101)
 os.environ["ROS_AUTOMATIC_DISCOVERY_RANGE"] = "LOCALHOST"
-# Where the wheels' packages and ours are looked up; a ROS install has set its own.
-os.environ.setdefault("AMENT_PREFIX_PATH", sys.prefix)
+# Where `make setup` puts our package, after whatever a sourced ROS or colcon workspace has set.
+os.environ["AMENT_PREFIX_PATH"] = os.pathsep.join(filter(None, [os.environ.get("AMENT_PREFIX_PATH"), sys.prefix]))
 
 # The same examples in every run and no deadline: a busy machine is no failure. HYPOTHESIS_PROFILE=explore searches on.
 settings.register_profile("repeatable", deadline=None, derandomize=True)

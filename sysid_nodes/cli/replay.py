@@ -22,10 +22,10 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from sysid_nodes.cli import configuration
+from sysid_nodes.cli.log_check import LogCheck
 from sysid_nodes.cli.output_folder import OutputFolder
 from sysid_nodes.cli.progress import track
 from sysid_nodes.data.config import to_flat
-from sysid_nodes.exceptions import ExcitationError
 from sysid_nodes.identifiers.pipeline import IntervalPipeline
 from sysid_nodes.logs import BagWriter, RawJointState, read_joint_states
 from sysid_nodes.reports.bounds_message import TOPIC, TYPE, Subject, bounds_fields, is_news, moving_link
@@ -56,14 +56,17 @@ def run(args: argparse.Namespace) -> int:
     pipeline = IntervalPipeline(robot, config)
     subject = Subject(robot.name, pipeline.body, moving_link(robot, pipeline.body), config.method)
     with OutputFolder(args.out) as folder:
-        solve_time = _identify(pipeline, subject, track(log, f"replay {args.bag.name}"), folder / BOUNDS_NAME)
+        check = LogCheck(robot)
+        messages = check.watch(track(log, f"replay {args.bag.name}"))
+        solve_time = _identify(pipeline, subject, messages, folder / BOUNDS_NAME)
         result = pipeline.finish()
-        _refuse_empty(result, args.bag, len(log))
+        check.judge(result, str(args.bag))
         found = IdentificationRun(
             robot=subject.robot,
             method=subject.method,
             body=subject.body,
             frame=subject.frame,
+            joint_names=robot.joint_names,
             history=(*pipeline.history, result),
             assumptions=tuple(pipeline.assumptions()),
             config=to_flat(config),
@@ -101,18 +104,6 @@ def _identify(pipeline: IntervalPipeline, subject: Subject, messages: Iterable[R
                 bag.write(TOPIC, result.t, bounds_fields(result, subject))
                 last = result
     return spent
-
-
-def _refuse_empty(result: IdentificationResult, bag: Path, messages: int) -> None:
-    """Raises where the log holds nothing to identify from.
-
-    Raises:
-        ExcitationError: no window was complete, or none told anything beyond the prior.
-    """
-    reasons = ", ".join(f"{name.replace('_', ' ')} {count}" for name, count in sorted(result.samples_rejected.items()))
-    why = f"; rejected: {reasons}" if reasons else ""
-    if result.status is Status.WAITING:
-        raise ExcitationError(f"no window could be used out of {messages} messages{why}", source=str(bag))
 
 
 def _torques(pipeline: IntervalPipeline) -> TorqueSeries | None:

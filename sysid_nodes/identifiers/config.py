@@ -108,9 +108,9 @@ class PriorConfig:
 class SetMembershipConfig:
     """Effort of the set-membership method. None of these touches soundness."""
 
-    max_rows: int = option(600, "inequality rows kept; the least useful are dropped", minimum=20, maximum=100000)
+    max_rows: int = option(400, "inequality rows kept; the least useful are dropped", minimum=20, maximum=100000)
     max_cuts: int = option(60, "pseudo-inertia cuts kept", minimum=0, maximum=10000)
-    cut_rounds: int = option(4, "rounds of pseudo-inertia cuts a step", minimum=0, maximum=100)
+    solves: int = option(6, "linear programs solved a round, the most promising first", minimum=1, maximum=20)
     min_shrink: float = option(
         1e-3, "a bound counts as tightened when it moves by this share of the interval", unit="1",
         minimum=0.0, maximum=1.0, live=True,

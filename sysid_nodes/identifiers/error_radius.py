@@ -42,13 +42,15 @@ class Geometry:
         reach: (n, n) largest distance from joint l's origin to body i's origin, 0 where l does not support i.
         lam: (n, n) largest linear speed of body i's origin for unit speed of joint l.
         alpha: (n, n) 1 where revolute joint l turns body i, else 0.
-        gravity: (n,) the part of gravity that can load joint l: |g x axis| for a joint on the base, else |g|.
+        hessian: (n, n, n, 3) coefficients on nu_i of |d2U_i / dq_k dq_l| at [k, l, i].
+        third: (n, n, n, n, 3) coefficients on nu_i of |d3U_i / dq_k dq_l dq_s| at [k, l, s, i].
     """
 
     reach: Array
     lam: Array
     alpha: Array
-    gravity: Array
+    hessian: Array
+    third: Array
 
 
 def geometry(chain: Chain, travel: Array | None = None) -> Geometry:
@@ -75,11 +77,25 @@ def geometry(chain: Chain, travel: Array | None = None) -> Geometry:
             joint = int(tree.parents[joint])
     lam = np.where(revolute[:, None], reach, 1.0) * mask
     alpha = (mask & revolute[:, None]).astype(np.float64)
+    # The part of gravity that can load joint l: |g x axis| for a joint on the base, else |g|.
     gravity = np.full(n, float(np.linalg.norm(tree.gravity)))
     for k in np.flatnonzero((tree.parents < 0) & revolute):
         axis = tree.rotation[k] @ tree.axis[k]
         gravity[k] = float(np.linalg.norm(np.cross(tree.gravity, axis))) + 1e-9
-    return Geometry(reach, lam, alpha, gravity)
+    hessian = np.zeros((n, n, n, 3))
+    third = np.zeros((n, n, n, n, 3))
+    for k, l in np.ndindex(n, n):
+        a, b = min(k, l), max(k, l)
+        hessian[k, l] = min(gravity[a], gravity[b]) * _lever(alpha[a], lam[b], alpha[b])
+        for s in range(n):
+            a, b, c = sorted((k, l, s))
+            third[k, l, s] = min(gravity[a], gravity[b], gravity[c]) * _lever(alpha[a] * alpha[b], lam[c], alpha[c])
+    return Geometry(reach, lam, alpha, hessian * mask[:, None, :, None], third * mask[:, None, None, :, None])
+
+
+def _lever(turned: Array, lam: Array, alpha: Array) -> Array:
+    """(n, 3) coefficients on (mass, |first moment|, |inertia|) of a gravity torque with lever lam."""
+    return np.stack([turned * lam, turned * alpha, np.zeros_like(lam)], axis=-1)
 
 
 @dataclass(frozen=True)
@@ -155,8 +171,6 @@ def body_coefficients(geo: Geometry, motion: Motion) -> Array:
     momentum_dq = np.zeros(shape)
     f_dq = np.zeros(shape)
     f_speed = np.zeros(shape)
-    g_dq = np.zeros(shape)
-    g_curvature = np.zeros(shape)
     order = np.arange(n)
     for joint in range(n):  # derivative with respect to q_joint
         dq = motion.dq[:, joint, None, None, None]
@@ -173,12 +187,11 @@ def body_coefficients(geo: Geometry, motion: Motion) -> Array:
         slope = (_paired(second, both) + _paired(d1, d1_joint)) * supported
         f_dq += slope * dq
         f_speed += slope * speed[:, joint, None, None, None]
-        bend = _gravity_hessian(geo, joint)
-        g_dq += bend[None] * dq
-        g_curvature += bend[None] * motion.acceleration[joint]
-        for other in range(n):
-            rate = speed[:, joint] * speed[:, other]
-            g_curvature += _gravity_third(geo, joint, other)[None] * rate[:, None, None, None]
+
+    g_dq = np.einsum("wl,klic->wkic", motion.dq, geo.hessian)
+    g_curvature = np.einsum("l,klic->kic", motion.acceleration, geo.hessian)[None] + np.einsum(
+        "wl,ws,klsic->wkic", speed, speed, geo.third, optimize=True
+    )
 
     span = motion.duration[:, None, None, None]
     lipschitz = motion.square[:, None, None, None] / 4.0
@@ -190,28 +203,3 @@ def body_coefficients(geo: Geometry, motion: Motion) -> Array:
             lipschitz * (f_speed + f_acc) + curvature * g_curvature,
         ]
     )
-
-
-def _gravity_hessian(geo: Geometry, joint: int) -> Array:
-    """(n, n, 3) coefficients of |d2U / dq_k dq_joint| for all rows k and bodies i."""
-    n = geo.lam.shape[0]
-    out = np.zeros((n, n, 3))
-    for k in range(n):
-        a, b = min(k, joint), max(k, joint)
-        load = min(geo.gravity[a], geo.gravity[b])
-        both = (geo.lam[a] + geo.alpha[a] > 0) & (geo.lam[b] + geo.alpha[b] > 0)
-        out[k, :, 0] = load * geo.alpha[a] * geo.lam[b] * both
-        out[k, :, 1] = load * geo.alpha[a] * geo.alpha[b] * both
-    return out
-
-
-def _gravity_third(geo: Geometry, joint: int, other: int) -> Array:
-    """(n, n, 3) coefficients of |d3U / dq_k dq_joint dq_other| for all rows k and bodies i."""
-    n = geo.lam.shape[0]
-    out = np.zeros((n, n, 3))
-    for k in range(n):
-        a, b, c = sorted((k, joint, other))
-        load = min(geo.gravity[a], geo.gravity[b], geo.gravity[c])
-        out[k, :, 0] = load * geo.alpha[a] * geo.alpha[b] * geo.lam[c]
-        out[k, :, 1] = load * geo.alpha[a] * geo.alpha[b] * geo.alpha[c]
-    return out

@@ -134,7 +134,7 @@ class IntervalPipeline:
         if not edges.size:
             self.result = replace(self.result, samples_rejected=self.samples_rejected)
             return self.result
-        return self._step(samples, edges)
+        return self._step(samples, edges, thorough=True)
 
     def finish(self) -> IdentificationResult:
         """Ends the stream: counts the incomplete window and fills in what each assumption costs."""
@@ -178,7 +178,9 @@ class IntervalPipeline:
             return Sensitivity(self.unknowns, self.config.set_membership.max_rows)
         return SetMembership(self.unknowns, self.config.set_membership)
 
-    def _step(self, samples: JointSamples, edges: npt.NDArray[np.intp]) -> IdentificationResult:
+    def _step(
+        self, samples: JointSamples, edges: npt.NDArray[np.intp], *, thorough: bool = False
+    ) -> IdentificationResult:
         start = self._clock()
         first_window = self._windows
         self._windows += edges.shape[0]
@@ -188,7 +190,7 @@ class IntervalPipeline:
             rows = self._builder.build(samples, edges)
             self._used += int((edges[:, 1] - edges[:, 0]).sum())
             if self._contradiction is None:
-                tightened = self._learn(rows, first_window)
+                tightened = self._learn(rows, first_window, thorough)
             else:
                 self._watch(rows, first_window)
             self._archive.add(rows)
@@ -205,13 +207,13 @@ class IntervalPipeline:
             bad |= mask
         return edges[~bad]
 
-    def _learn(self, rows: MomentumRows, first_window: int) -> bool:
+    def _learn(self, rows: MomentumRows, first_window: int, thorough: bool) -> bool:
         prior = self.config.prior.bounds
         radius = rows.total_radius(body_norms(prior.lower, prior.upper)).ravel()
         flat = rows.coefficients.reshape(radius.size, -1)
         self._meter.add(flat[:, self.unknowns.body_slice], radius)
         self._nominal.add(flat @ self.unknowns.basis, flat @ self.unknowns.centre, radius)
-        tightened = self._method.step(rows, first_window)
+        tightened = self._method.step(rows, first_window, thorough=thorough)
         if isinstance(self._method, SetMembership) and self._method.empty is not None:
             self._contradiction = explain(self._method, self.unknowns)
             self._after = SetMembership(self.unknowns, self.config.set_membership)

@@ -29,6 +29,9 @@ _CUT = -1
 
 _ROUNDING = 1e-12
 
+_THOROUGH_ROUNDS = 5
+"""Rounds of cuts when data come in one block."""
+
 
 class SetMembership:
     """The polytope of parameters that all windows so far allow.
@@ -61,11 +64,17 @@ class SetMembership:
         """Proven bounds of the ten parameters; never wider than before."""
         return Bounds(self._lower, self._upper)
 
-    def step(self, rows: MomentumRows, first_window: int) -> bool:
-        """Intersects with the rows of new windows; returns whether a bound moved. See `empty`."""
+    def step(self, rows: MomentumRows, first_window: int, *, thorough: bool = False) -> bool:
+        """Intersects with the rows of new windows; returns whether a bound moved. See `empty`.
+
+        Args:
+            rows: rows of the new windows.
+            first_window: id of the first of them; the others follow.
+            thorough: solve until nothing moves, instead of a bounded number of linear programs.
+        """
         self._append(rows, first_window)
         before = self._upper - self._lower
-        self._solve(self._config.cut_rounds)
+        self._solve(thorough)
         self._forget()
         return bool((before - (self._upper - self._lower) > self._config.min_shrink * before).any())
 
@@ -150,10 +159,11 @@ class SetMembership:
         self._radius = np.concatenate([self._radius, radius[keep]])
         self._body_radius = np.concatenate([self._body_radius, body[keep]])
 
-    def _solve(self, rounds: int) -> None:
+    def _solve(self, thorough: bool) -> None:
+        rounds = _THOROUGH_ROUNDS if thorough else 1
         for round_ in range(rounds + 1):
             self._refresh_sides()
-            found = self.polytope.tighten()
+            found = self.polytope.tighten(None if thorough else self._config.solves)
             if found.empty is not None:
                 self.empty = found.empty
                 return

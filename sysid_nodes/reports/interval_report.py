@@ -110,19 +110,19 @@ def _histories(document: Document) -> list[dict[str, Any]]:
     figures = []
     for k, row in enumerate(document["parameters"]):
         lower, upper, nominal = (_array([step[key][k] for step in steps]) for key in ("lower", "upper", "nominal"))
-        unit = wording.unit_text(row["unit"])
         figures.append(
             {
+                "unit": row["unit"],
                 "symbol": Markup(wording.symbol(row["name"])),
                 "interval": Markup(
                     plots.interval_plot(
-                        t, lower, upper, nominal, unit=unit, truth=truths[k], withdrawn=withdrawn,
+                        t, lower, upper, nominal, truth=truths[k], withdrawn=withdrawn,
                         label=f"Interval of {row['name']} over time",
                     )
                 ),
                 "width": Markup(
                     plots.width_plot(
-                        t, lower, upper, unit=unit, withdrawn=withdrawn, label=f"Half-width of {row['name']} over time"
+                        t, lower, upper, withdrawn=withdrawn, label=f"Half-width of {row['name']} over time"
                     )
                 ),
             }
@@ -171,12 +171,23 @@ def _excitation(document: Document) -> dict[str, Any]:
 
 
 def _costs(document: Document) -> dict[str, Any]:
+    """Shares in the sum of what the assumptions add, which may be more than the width."""
     shares = {name: _array(share) for name, share in document["costs"].items()}
     if not shares:
         return {"figure": None, "rows": []}
     names = [row["name"] for row in document["parameters"]]
+    widths = {name: share[0] for name, share in shares.items()}
+    total = np.sum(list(shares.values()), axis=0)
+    shares = {
+        name: np.divide(share, total, out=np.zeros_like(share), where=total > 0.0) for name, share in shares.items()
+    }
     rows = [
-        {"name": name, "mean": f"{100.0 * share.mean():.1f} %", "mass": f"{100.0 * share[0]:.1f} %"}
+        {
+            "name": name,
+            "width": wording.number_text(float(widths[name]), 3, zeros=True),
+            "mass": f"{100.0 * share[0]:.1f} %",
+            "mean": f"{100.0 * share.mean():.1f} %",
+        }
         for name, share in sorted(shares.items(), key=lambda item: -float(item[1][0]))
     ]
     figure = plots.cost_plot(names, shares, label="Share of each assumption in the width of each interval")

@@ -45,11 +45,13 @@ _STYLE: Any = {
     "path.simplify_threshold": 0.3,
 }
 
+# Margins of a single plot [inch].
+_LEFT, _RIGHT, _BOTTOM, _TOP = 0.62, 0.08, 0.44, 0.08
 _FONTS = "-apple-system, 'Segoe UI', Roboto, 'Helvetica Neue', Arial, 'DejaVu Sans', sans-serif"
 
 
 def interval_plot(
-    t: Array, lower: Array, upper: Array, nominal: Array, *, unit: str, truth: float | None, label: str, withdrawn: bool
+    t: Array, lower: Array, upper: Array, nominal: Array, *, truth: float | None, label: str, withdrawn: bool
 ) -> str:
     """A parameter's interval over time; the scale follows the last interval, wider ones run off the plot."""
     with rc_context(_STYLE):
@@ -64,11 +66,10 @@ def interval_plot(
         _focus(axes, lower, upper, truth)
         axes.margins(x=0.0)
         axes.set_xlabel("time [s]")
-        axes.set_ylabel(f"[{unit}]")
         return _svg(figure, label)
 
 
-def width_plot(t: Array, lower: Array, upper: Array, *, unit: str, label: str, withdrawn: bool) -> str:
+def width_plot(t: Array, lower: Array, upper: Array, *, label: str, withdrawn: bool) -> str:
     """A parameter's half-width over time on a logarithmic scale."""
     half = 0.5 * (upper - lower)
     with rc_context(_STYLE):
@@ -77,15 +78,15 @@ def width_plot(t: Array, lower: Array, upper: Array, *, unit: str, label: str, w
         axes.set_yscale("log")
         axes.margins(x=0.0)
         axes.set_xlabel("time [s]")
-        axes.set_ylabel(f"half-width [{unit}]")
         return _svg(figure, label)
 
 
 def torque_plot(t: Array, measured: Array, predicted: Array, radius: Array | None, *, label: str, points: int) -> str:
     """Measured against predicted torque of a joint above their difference and the error that was allowed for."""
     with rc_context(_STYLE):
-        figure = Figure(figsize=(9.2, 3.1), layout="constrained")
+        figure = Figure(figsize=(9.2, 3.1))
         top, bottom = figure.subplots(2, 1, sharex=True, height_ratios=(1.6, 1.0))
+        figure.subplots_adjust(left=0.085, right=0.99, bottom=0.15, top=0.97, hspace=0.14)
         top.plot(*thin_extremes(t, measured, points), color=SKY, linewidth=1.8)
         top.plot(*thin_extremes(t, predicted, points), color=INK, linewidth=0.9)
         top.set_ylabel("torque\n[N·m]")
@@ -130,9 +131,10 @@ def condition_plot(t: Array, condition: Array, *, label: str) -> str:
 
 
 def cost_plot(names: Sequence[str], costs: Mapping[str, Array], *, label: str) -> str:
-    """Share of each assumption in the width of each interval, stacked."""
+    """Share of each assumption in what all of them add to the width of an interval, stacked."""
     with rc_context(_STYLE):
-        figure, axes = _figure(9.2, 3.6)
+        figure = Figure(figsize=(9.2, 3.9), layout="constrained")
+        axes = figure.subplots()
         rows = np.arange(len(names))
         left = np.zeros(len(names))
         for index, (name, share) in enumerate(costs.items()):
@@ -146,8 +148,8 @@ def cost_plot(names: Sequence[str], costs: Mapping[str, Array], *, label: str) -
             left += share
         axes.set_yticks(rows, [name.replace("*", " ") for name in names])
         axes.invert_yaxis()
-        axes.set_xlim(0.0, max(100.0, 100.0 * float(left.max(initial=0.0))))
-        axes.set_xlabel("share of the interval's width [%]")
+        axes.set_xlim(0.0, 100.0)
+        axes.set_xlabel("share [%]")
         axes.grid(axis="y", visible=False)
         figure.legend(loc="outside upper left", ncols=4, handlelength=1.2, columnspacing=1.6)
         return _svg(figure, label)
@@ -167,8 +169,12 @@ def thin_extremes(t: Array, y: Array, points: int) -> tuple[Array, Array]:
 
 
 def _figure(width: float, height: float) -> tuple[Figure, Axes]:
-    figure = Figure(figsize=(width, height), layout="constrained")
-    return figure, figure.subplots()
+    """A figure whose axes sit at one place, so that figures above one another line up."""
+    figure = Figure(figsize=(width, height))
+    axes = figure.add_axes(
+        (_LEFT / width, _BOTTOM / height, 1.0 - (_LEFT + _RIGHT) / width, 1.0 - (_BOTTOM + _TOP) / height)
+    )
+    return figure, axes
 
 
 def _focus(axes: Axes, lower: Array, upper: Array, truth: float | None) -> None:

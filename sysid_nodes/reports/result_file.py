@@ -38,6 +38,7 @@ def build_document(run: IdentificationRun) -> dict[str, Any]:
         "robot": run.robot,
         "body": run.body,
         "frame": run.frame,
+        "joints": list(run.joint_names),
         "source": run.source,
         "calibration": run.calibration or None,
         "status": result.status.name,

@@ -38,6 +38,7 @@ FIELDS = (
     Field("robot", "string"),
     Field("body", "string"),
     Field("frame", "string"),
+    Field("joints", "strings"),
     Field("source", "string"),
     Field("calibration", "string or null"),
     Field("status", "status"),

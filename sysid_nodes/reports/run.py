@@ -79,7 +79,8 @@ class IdentificationRun:
         assumptions: what the guarantee rests on, one sentence each.
         config: flat configuration used (dotted names).
         source: the bag, topic or simulation the data came from.
-        frame: joint in whose frame, about whose origin, the parameters are expressed.
+        frame: link whose moving joint's frame the parameters are expressed in, and about whose origin.
+        joint_names: the robot's joints that move; all others were held to be fixed.
         torques: measured and predicted joint torques, thinned as the caller sees fit.
         calibration: path of the calibration used, or an empty string.
         truth: (10,) true parameters where known (simulation).
@@ -99,6 +100,7 @@ class IdentificationRun:
     config: Mapping[str, Any]
     source: str
     frame: str = ""
+    joint_names: tuple[str, ...] = ()
     torques: TorqueSeries | None = None
     calibration: str = ""
     truth: Array | None = None

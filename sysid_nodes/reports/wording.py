@@ -13,7 +13,7 @@ from sysid_nodes.results import Status
 MINUS = "−"
 DASH = "–"
 
-_LONGEST_RUN = 1e7  # larger stamps [s] count from some epoch, not from the start of a run
+_EARLY = 60.0  # a first result at a larger stamp [s] says that stamps do not count from the start of the run
 
 Document = Mapping[str, Any]
 
@@ -47,9 +47,9 @@ def number_text(value: float | None, digits: int = 4, *, zeros: bool = False) ->
 
 
 def origin(document: Document) -> float:
-    """Stamp that the report counts its times from [s]: zero, but for stamps since 1970 the first second of data."""
+    """Stamp that the report counts its times from [s]: zero, unless the stamps began to count before the run."""
     first = next((float(step["t"]) for step in document["history"] if step["t"] is not None), 0.0)
-    return float(math.floor(first)) if first > _LONGEST_RUN else 0.0
+    return float(math.floor(first)) if first > _EARLY else 0.0
 
 
 def fixed(value: float | None, places: int, rounding: str = ROUND_HALF_EVEN) -> str:
@@ -70,12 +70,13 @@ class IntervalText:
     half_width: str
 
     @classmethod
-    def of(cls, nominal: float | None, lower: float | None, upper: float | None) -> IntervalText:
+    def of(cls, nominal: float | None, lower: float | None, upper: float | None, digits: int = 3) -> IntervalText:
+        """Text with so many significant digits of the half-width."""
         if lower is None or upper is None:
             return cls(number_text(nominal), number_text(lower), number_text(upper), DASH)
         half = 0.5 * (upper - lower)
         size = half if half > 0.0 else max(abs(lower), 1e-9) * 1e-3
-        places = min(max(1 - math.floor(math.log10(size)), 0), 12)
+        places = min(max(digits - 1 - math.floor(math.log10(size)), 0), 12)
         return cls(
             fixed(nominal, places),
             fixed(lower, places, ROUND_FLOOR),
@@ -130,7 +131,7 @@ def verdict(document: Document) -> Verdict:
     """What the run found, in words, claiming no more than the status allows."""
     status = Status[document["status"]]
     mass = document["parameters"][0]
-    text = IntervalText.of(mass["nominal"], mass["lower"], mass["upper"])
+    text = IntervalText.of(mass["nominal"], mass["lower"], mass["upper"], digits=2)
     between = f"between {text.lower} and {text.upper} kg"
     if status is Status.INCONSISTENT:
         changed = document["contradiction"] is not None and document["contradiction"]["payload_changed"]
@@ -144,7 +145,7 @@ def verdict(document: Document) -> Verdict:
         return Verdict("wait", "Estimated", f"The mass is estimated {between}", (first, *_truth(document)))
     if status is Status.NOT_EXCITED:
         blind = document["excitation"]["blind"]
-        first = f"The motion says nothing about {listing(blind)}; only the prior bounds it there." if blind else ""
+        first = f"The motion says nothing about {summary(blind)}; only the prior bounds it there." if blind else ""
         sentences = (first, *_progress(document), *_truth(document))
         return Verdict("wait", "Proven, not excited", f"The mass lies {between}", tuple(filter(None, sentences)))
     return Verdict("good", "Proven", f"The mass lies {between}", (*_progress(document), *_truth(document)))
@@ -153,6 +154,11 @@ def verdict(document: Document) -> Verdict:
 def listing(words: Sequence[str]) -> str:
     """Words as an enumeration: a, b and c."""
     return words[0] if len(words) == 1 else ", ".join(words[:-1]) + " and " + words[-1] if words else "nothing"
+
+
+def summary(items: Sequence[str], most: int = 3) -> str:
+    """The first few items, and how many more there are."""
+    return listing(items) if len(items) <= most else f"{', '.join(items[:most])} and {len(items) - most} more"
 
 
 def _clash(document: Document) -> tuple[str, ...]:

@@ -35,7 +35,7 @@ def load_robot(name: str, *, variant: str = "", urdf: str | Path = "", urdf_text
     """A robot by name, from a URDF, or a known robot's constants on a URDF of one's own.
 
     Args:
-        name: a registered name, or anything (also nothing) when a URDF is given.
+        name: a registered name; with a URDF also any other name, or nothing or ``urdf`` to take the URDF's own.
         variant: form of a registered robot; empty for its default.
         urdf: path of a URDF file.
         urdf_text: URDF text, as in ``robot_description``.
@@ -56,7 +56,7 @@ def load_robot(name: str, *, variant: str = "", urdf: str | Path = "", urdf_text
     text, source = (_read(Path(urdf)), str(urdf)) if urdf else (urdf_text, "robot_description")
     if description is not None:
         return build_on_urdf(description, text, source=source)
-    return build_robot(text, name=name, source=source)
+    return build_robot(text, name="" if name == "urdf" else name, source=source)
 
 
 def _read(path: Path) -> str:

@@ -71,10 +71,10 @@ class NodeParameters:
             if name not in self._options and name not in _RCLPY_NAMES and not name.startswith(_RCLPY_PREFIXES):
                 raise ConfigError(f"unknown key '{name}'", source="parameters")
         mine = {name: value for name, value in given.items() if name in self._options}
-        return {name: () if value is None else value for name, value in mine.items()}
+        return {name: _as_written(value) for name, value in mine.items()}
 
     def _on_set(self, changes: list[Parameter]) -> SetParametersResult:
-        mine = {change.name: change.value for change in changes if change.name in self._options}
+        mine = {change.name: _as_written(change.value) for change in changes if change.name in self._options}
         if not mine:
             return SetParametersResult(successful=True)
         running = self._running()
@@ -130,6 +130,11 @@ def _declare(node: Node, item: Option, value: Any) -> None:
     if isinstance(_plain(value), list) and not value:
         # rclpy takes an empty list for bytes
         node.set_parameters([Parameter(item.name, Parameter.Type.DOUBLE_ARRAY, [])])
+
+
+def _as_written(value: Any) -> Any:
+    """An array as a list, so that messages show what the user wrote; an empty list arrives without a type or value."""
+    return value if isinstance(value, (bool, int, float, str)) else list(() if value is None else value)
 
 
 def _plain(value: Any) -> Any:

@@ -18,6 +18,9 @@ from sysid_nodes.simulation.excitation import FourierTrajectory, check_limits
 from sysid_nodes.simulation.payload import Payload
 from sysid_nodes.simulation.plant import Plant, build_mujoco
 
+_SETTLING_TIME = 0.6  # a dozen time constants of the default controller
+_SETTLING_TICK = 1e-3
+
 
 @dataclass(frozen=True)
 class SimulationConfig:
@@ -110,6 +113,7 @@ class SimulatedArm:
             parameters[body] += load[1].toDynamicParameters()
         self.truth = GroundTruth(body, parameters[body].copy(), parameters, motor)
         self._start, self._elapsed = start, 0.0
+        self._settle()
         self._tau = self._control()
 
     @property
@@ -142,6 +146,12 @@ class SimulatedArm:
         end = self._elapsed + duration - 1e-9
         while self._elapsed < end:
             yield self.step()
+
+    def _settle(self) -> None:
+        """Holds the start configuration until the unknown payload has sagged in and the torque is steady."""
+        for _ in range(int(_SETTLING_TIME / _SETTLING_TICK)):
+            tau = self._control()
+            self._plant.advance(tau, tau, _SETTLING_TICK, 1)
 
     def _control(self) -> Array:
         return self._controller.torque(self._trajectory(self._elapsed), self._plant.q, self._plant.qd)

@@ -13,9 +13,6 @@ from sysid_nodes.robots.robot import Array
 JOINTS_APART = 4
 """Shapes this many joints apart are compared; nearer ones meet by design or are kept apart by the joints' limits."""
 
-HELD_OBJECT = Primitive("joint_7", "sphere", np.array([0.0, 0.0, -0.1815]), np.eye(3), np.array([0.13]))
-"""Covers any of the dumbbells in the Gen3's hand."""
-
 
 def clearance(robot: Robot, q: Array, extra: Sequence[Primitive] = ()) -> Array:
     """Least distance between the arm's spheres and its shapes further down, or the floor.

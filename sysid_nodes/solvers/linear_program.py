@@ -94,3 +94,13 @@ class LinearProgram:
                 return LpSolution(LpStatus.INFEASIBLE, np.zeros(self.size), -np.array(ray, dtype=np.float64))
             return LpSolution(LpStatus.INFEASIBLE, np.zeros(self.size), nothing)
         return LpSolution(LpStatus.FAILED, np.zeros(self.size), nothing)
+
+
+def without_rows(basis: Any, indices: npt.NDArray[np.intp]) -> Any:
+    """The basis after rows are deleted, or None where one of them was binding in it."""
+    status = list(basis.row_status)
+    gone = {int(index) for index in indices}
+    if any(index < len(status) and status[index] != highspy.HighsBasisStatus.kBasic for index in gone):
+        return None
+    basis.row_status = [entry for index, entry in enumerate(status) if index not in gone]
+    return basis

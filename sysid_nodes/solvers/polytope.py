@@ -13,12 +13,12 @@ import numpy as np
 import numpy.typing as npt
 
 from sysid_nodes.solvers.certificate import proves_empty, upper_bound
-from sysid_nodes.solvers.linear_program import LinearProgram, LpStatus
+from sysid_nodes.solvers.linear_program import LinearProgram, LpStatus, without_rows
 
 Array = npt.NDArray[np.float64]
 
-_FEASIBLE = 1e-7
-"""An optimum that breaks no row by more than this share of the unit box is still taken as the optimum."""
+_FEASIBLE = 1e-6
+"""An optimum outside the set by less than this share of the unit box is not worth another solve."""
 
 _NEGLIGIBLE = 1e-9
 """Multipliers below this share of the largest are solver noise; leaving them out keeps certificates short."""
@@ -90,14 +90,14 @@ class Polytope:
             self._lp.set_row_sides(row_lower, row_upper)
 
     def remove(self, indices: npt.NDArray[np.intp]) -> None:
-        """Drops rows; solves that rested on them start afresh, bounds already proven stay."""
+        """Drops rows; solves that rested on one of them start afresh, bounds already proven stay."""
         if not indices.size:
             return
         keep = np.ones(self.rows.shape[0], dtype=bool)
         keep[indices] = False
         self.rows, self.row_lower, self.row_upper = self.rows[keep], self.row_lower[keep], self.row_upper[keep]
         self.multipliers = self.multipliers[:, keep]
-        self._bases = [None] * (2 * self.k)
+        self._bases = [None if basis is None else without_rows(basis, indices) for basis in self._bases]
         self._lp.delete_rows(indices.astype(np.int32))
 
     def usefulness(self) -> Array:
@@ -113,12 +113,18 @@ class Polytope:
         scale = np.linalg.norm(self.rows, axis=1) + 1e-300
         return np.asarray(weight + 1e-6 / (1.0 + np.maximum(slack, 0.0) / scale))
 
-    def tighten(self) -> Tightening:
-        """Solves every objective whose last optimum is no longer feasible and moves the proven bounds inward."""
+    def tighten(self, limit: int | None = None) -> Tightening:
+        """Solves objectives whose last optimum is no longer feasible and moves the proven bounds inward.
+
+        Args:
+            limit: solve no more than this many, the most infeasible first; the others keep their bounds.
+        """
         solved: list[int] = []
         failed = 0
         self._lp.set_box(self.lower, self.upper)
-        for index in np.flatnonzero(self._stale()):
+        violation = self._violation()
+        order = np.argsort(-violation, kind="stable")
+        for index in order[violation[order] > _FEASIBLE][:limit]:
             c = self.objective(index)
             solution = self._lp.maximise(c, self._bases[index])
             solved.append(int(index))
@@ -148,14 +154,18 @@ class Polytope:
                 return Tightening(tuple(solved), both, failed)
         return Tightening(tuple(solved), None, failed)
 
-    def _stale(self) -> npt.NDArray[np.bool_]:
-        stale = np.isnan(self._points[:, 0])
-        known = np.flatnonzero(~stale)
-        if known.size:
-            points = self._points[known]
-            scale = np.abs(self.rows).sum(axis=1) * _FEASIBLE
+    def _violation(self) -> Array:
+        """(2 k,) how far each objective's last optimum is outside the set, in unit boxes; inf before its first solve."""
+        violation = np.full(2 * self.k, np.inf)
+        known = np.flatnonzero(~np.isnan(self._points[:, 0]))
+        if not known.size:
+            return violation
+        points = self._points[known]
+        outside = np.maximum(points - self.upper, self.lower - points).max(axis=1)
+        if self.rows.size:
             values = points @ self.rows.T
-            broken = ((values > self.row_upper + scale) | (values < self.row_lower - scale)).any(axis=1)
-            outside = ((points > self.upper + _FEASIBLE) | (points < self.lower - _FEASIBLE)).any(axis=1)
-            stale[known] = broken | outside
-        return np.asarray(stale)
+            scale = np.abs(self.rows).sum(axis=1) + 1e-300
+            broken = np.maximum(values - self.row_upper, self.row_lower - values) / scale
+            outside = np.maximum(outside, broken.max(axis=1))
+        violation[known] = outside
+        return violation

@@ -43,8 +43,8 @@ def measure(robot: Robot, count: int, rate: float) -> JointSamples:
     model.inertias[model.njoints - 1] = pinocchio.Inertia.FromDynamicParameters(PAYLOAD)
     data = model.createData()
     elapsed = np.arange(count) / rate
-    frequency = 2.0 * np.pi * np.linspace(0.3, 0.7, robot.n)
-    amplitude = 0.5
+    frequency = 2.0 * np.pi * np.linspace(0.1, 0.2, robot.n)
+    amplitude = 0.8
     phase = elapsed[:, None] * frequency + np.arange(robot.n)
     q = amplitude * np.sin(phase)
     qd = amplitude * frequency * np.cos(phase)

@@ -84,7 +84,6 @@ def test_a_stated_stamp_error_explains_jittered_stamps():
     assert torque_rate_bound(data, RATE, 0.0, 1e-9, 4e-4) == []
     assert len(velocity_against_position(data, 1e-9, 1e-9, ACCELERATION)) == 3
     assert len(acceleration_bound(data, ACCELERATION, 1e-9)) == 3
-    assert len(torque_rate_bound(data, RATE, 0.0, 1e-9)) == 3
 
 
 @pytest.mark.parametrize(

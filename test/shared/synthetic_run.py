@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
+
 from sysid_nodes.data.config import to_flat
 from sysid_nodes.identifiers.config import IntervalIdentifierConfig
 from sysid_nodes.reports.run import IdentificationRun, TorqueSeries
@@ -72,11 +73,12 @@ def results(status: Status = Status.PROVEN, steps: int = 60) -> tuple[Identifica
 
 
 def costs() -> dict[str, np.ndarray]:
+    """What each assumption adds to the ten widths, in the parameters' units."""
     rng = np.random.default_rng(3)
     names = ("torque_relative", "torque_absolute", "inertia_relative", "friction_relative", "armature_relative",
              "velocity_error", "position_error", "quadrature", "excitation")  # fmt: skip
     shares = rng.dirichlet(np.array([5.0, 1.0, 6.0, 3.0, 1.0, 1.0, 0.3, 0.8, 2.0]), size=10).T
-    return dict(zip(names, shares, strict=True))
+    return dict(zip(names, shares * 0.05 * (_UPPER - _LOWER), strict=True))
 
 
 def torques(samples: int = 2500, joints: int = 7) -> TorqueSeries:

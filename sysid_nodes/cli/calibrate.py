@@ -1,0 +1,76 @@
+"""Identifies the bare robot from unloaded runs, and the drives' gains from a run with a payload of known mass.
+
+Writes a calibration for 'sysid replay --calibration': inertia, friction, armature and offsets of the robot,
+physically consistent, with the uncertainty that the data leave.
+
+examples:
+  sysid calibrate bags/unloaded --config config/my_arm.yaml --out calibration.json
+  sysid calibrate bags/unloaded --loaded bags/known --known-mass 2.0 --urdf arm.urdf --out calibration.json
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+
+from sysid_nodes.cli import configuration
+from sysid_nodes.cli.progress import track
+from sysid_nodes.data import JointSamples
+from sysid_nodes.exceptions import ConfigError, ExcitationError
+from sysid_nodes.logs import read_joint_states
+from sysid_nodes.robots import Robot, load_robot
+from sysid_nodes.signals.stream import JointStream
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("bags", type=Path, nargs="+", metavar="BAG", help="recordings of the robot without a payload")
+    parser.add_argument("--out", type=Path, required=True, metavar="FILE", help="calibration to write")
+    parser.add_argument("--loaded", type=Path, metavar="BAG", help="recording with a payload of known mass")
+    parser.add_argument("--known-mass", type=float, metavar="KG", help="mass of that payload")
+    parser.add_argument("--topic", default="/joint_states", help="topic of the joint states; default: %(default)s")
+    configuration.add_arguments(parser)
+
+
+def run(args: argparse.Namespace) -> int:
+    if (args.loaded is None) != (args.known_mass is None):
+        raise ConfigError("--loaded and --known-mass belong together")
+    if args.known_mass is not None and not 0.0 < args.known_mass < np.inf:
+        raise ConfigError(f"--known-mass must be a positive number, got {args.known_mass:g}")
+    from sysid_nodes.identifiers.calibration import calibrate
+    from sysid_nodes.identifiers.calibration_file import save_calibration
+
+    config = configuration.configuration(args)
+    robot = load_robot(config.robot, variant=config.variant, urdf=config.urdf)
+    unloaded = read_samples(robot, args.bags, args.topic)
+    loaded = None if args.loaded is None else read_samples(robot, [args.loaded], args.topic)[0]
+    sources = tuple(str(bag) for bag in args.bags)
+    found = calibrate(robot, config, unloaded, loaded=loaded, known_mass=args.known_mass, sources=sources)
+    save_calibration(found, args.out)
+    sys.stdout.write(f"{args.out}: {found.summary()}\n")
+    return 0
+
+
+def read_samples(robot: Robot, bags: Sequence[Path], topic: str) -> list[JointSamples]:
+    """The accepted samples of each recording.
+
+    Raises:
+        LogError: a recording cannot be read.
+        ExcitationError: a recording has no usable sample.
+        SamplesError: its clock was set back.
+    """
+    runs = []
+    for bag in bags:
+        stream = JointStream(robot.joint_names, robot.wraps)
+        messages = track(read_joint_states(bag, topic), f"read {bag.name}")
+        pushed = (stream.push(m.names, m.stamp, m.position, m.velocity, m.effort) for m in messages)
+        samples = [sample for sample in pushed if sample is not None]
+        if not samples:
+            reasons = ", ".join(f"{name.replace('_', ' ')} {count}" for name, count in sorted(stream.rejected.items()))
+            raise ExcitationError(f"holds no usable sample (rejected: {reasons})", source=str(bag))
+        t, q, qd, tau = (np.array([sample[k] for sample in samples]) for k in range(4))
+        runs.append(JointSamples(robot.joint_names, t, q, qd, tau))
+    return runs

@@ -1,0 +1,124 @@
+"""The command itself: help, exit statuses, one line an error, nothing imported in vain."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import types
+
+import pytest
+
+from sysid_nodes import __version__
+from sysid_nodes.cli import main as command
+from sysid_nodes.exceptions import LogError
+
+AVAILABLE = ("replay", "calibrate", "report", "export")
+
+
+def stand_in(monkeypatch: pytest.MonkeyPatch, run: object, name: str = "demo") -> None:
+    """A sub-command that does what a test wants."""
+    module = types.ModuleType(f"sysid_nodes.cli.{name}", "Stands in.\n\nexamples:\n  none")
+    module.add_arguments = lambda parser: parser.add_argument("--out")
+    module.run = run
+    monkeypatch.setitem(sys.modules, module.__name__, module)
+
+
+def test_help_lists_every_command(capsys: pytest.CaptureFixture[str]) -> None:
+    assert command.main(["--help"]) == 0
+    text = capsys.readouterr().out
+    for name, summary in command.COMMANDS.items():
+        assert name in text
+        assert summary in text
+
+
+@pytest.mark.parametrize("name", AVAILABLE)
+def test_every_command_has_help_with_examples(name: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert command.main([name, "--help"]) == 0
+    text = capsys.readouterr().out
+    assert "examples:" in text
+    assert f"  sysid {name} " in text
+
+
+def test_version(capsys: pytest.CaptureFixture[str]) -> None:
+    assert command.main(["--version"]) == 0
+    assert capsys.readouterr().out == f"sysid {__version__}\n"
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        ([], "the following arguments are required: COMMAND"),
+        (["weigh"], "invalid choice: 'weigh'"),
+        (["replay"], "the following arguments are required: BAG, --out"),
+        (["replay", "bag", "--out", "o", "--method", "guess"], "argument --method: invalid choice: 'guess'"),
+        (["export", "result.json"], "the following arguments are required: --into, --out"),
+        (["report", "a", "b"], "unrecognized arguments: b"),
+    ],
+)
+def test_wrong_usage_is_one_line_and_status_2(
+    words: list[str], message: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert command.main(words) == 2
+    text = capsys.readouterr().err
+    assert text.startswith("sysid: error: ")
+    assert message in text
+    assert "--help')" in text
+    assert text.count("\n") == 1
+
+
+def test_an_error_is_one_line_and_status_2(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    def run(_: object) -> int:
+        raise LogError("two\nlines", source="bag")
+
+    stand_in(monkeypatch, run)
+    assert command.main(["demo"]) == 2
+    assert capsys.readouterr().err == "sysid: error: bag: two lines\n"
+
+
+def test_a_bug_is_not_hidden(monkeypatch: pytest.MonkeyPatch) -> None:
+    def run(_: object) -> int:
+        raise ZeroDivisionError
+
+    stand_in(monkeypatch, run)
+    with pytest.raises(ZeroDivisionError):
+        command.main(["demo"])
+
+
+def test_an_interrupt_is_clean(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    def run(_: object) -> int:
+        raise KeyboardInterrupt
+
+    stand_in(monkeypatch, run)
+    assert command.main(["demo"]) == 130
+    assert capsys.readouterr().err.count("\n") == 1
+
+
+def test_the_status_of_a_command_is_passed_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    stand_in(monkeypatch, lambda _: 3)
+    assert command.main(["demo", "--out", "x"]) == 3
+
+
+@pytest.mark.parametrize(
+    ("missing", "message"),
+    [
+        ("sysid_nodes.cli.demo", "'demo' is not part of this installation (sysid_nodes.cli.demo is missing)"),
+        ("mujoco", "'demo' needs the Python package 'mujoco', which is not installed"),
+    ],
+)
+def test_what_is_not_installed_is_said(
+    missing: str, message: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def absent(_: str) -> None:
+        raise ModuleNotFoundError(name=missing)
+
+    monkeypatch.setattr(command.importlib, "import_module", absent)
+    assert command.main(["demo"]) == 2
+    assert capsys.readouterr().err == f"sysid: error: {message}\n"
+
+
+def test_help_needs_no_heavy_import() -> None:
+    code = (
+        "import sys; from sysid_nodes.cli.main import main; main(['--help']);"
+        "sys.exit(bool({'numpy', 'pinocchio', 'matplotlib', 'rclpy'} & set(sys.modules)))"
+    )
+    assert subprocess.run([sys.executable, "-c", code], capture_output=True, check=False).returncode == 0

@@ -1,0 +1,107 @@
+"""Words and printed numbers claim no more than the result."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from shared.synthetic_run import run
+
+from sysid_nodes.reports.result_file import build_document
+from sysid_nodes.reports.wording import IntervalText, listing, number_text, symbol, unit_text, verdict
+from sysid_nodes.results import Status
+
+FINITE = st.floats(-1e4, 1e4, allow_nan=False)
+
+
+@given(FINITE, st.floats(1e-9, 1e3))
+def test_the_printed_interval_contains_the_interval(lower: float, width: float) -> None:
+    upper = lower + width
+    text = IntervalText.of(0.5 * (lower + upper), lower, upper)
+    low, high = (Decimal(end.replace("−", "-")) for end in (text.lower, text.upper))
+    assert low <= Decimal(lower)
+    assert high >= Decimal(upper)
+
+
+@given(FINITE, st.floats(1e-9, 1e3))
+def test_the_printed_interval_is_hardly_wider(lower: float, width: float) -> None:
+    upper = lower + width
+    text = IntervalText.of(None, lower, upper)
+    printed = float(text.upper.replace("−", "-")) - float(text.lower.replace("−", "-"))
+    # three significant digits of the half-width: each end moves by less than a hundredth of it
+    assert printed <= 1.011 * (upper - lower) + 1e-11
+
+
+def test_an_interval_without_ends_is_dashes() -> None:
+    assert IntervalText.of(None, None, None) == IntervalText("–", "–", "–", "–")
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [(2.80512, "2.805"), (-0.00042, "−0.00042"), (None, "–"), (float("nan"), "–"), (float("inf"), "∞"), (3.0, "3")],
+)
+def test_numbers(value: float | None, text: str) -> None:
+    assert number_text(value) == text
+
+
+def test_a_column_of_numbers_keeps_its_zeros() -> None:
+    assert number_text(0.2, 3, zeros=True) == "0.200"
+    assert number_text(123.0, 3, zeros=True) == "123"
+
+
+@pytest.mark.parametrize(
+    ("unit", "text"),
+    [("kg m2", "kg·m²"), ("N m s/rad", "N·m·s/rad"), ("1", ""), ("kg, kg m, kg m2", "kg, kg·m, kg·m²")],
+)
+def test_units(unit: str, text: str) -> None:
+    assert unit_text(unit) == text
+
+
+@pytest.mark.parametrize(
+    ("name", "html"),
+    [("m", "<i>m</i>"), ("Ixy", "<i>I</i><sub>xy</sub>"), ("m*cz", "<i>m</i>&#8201;<i>c</i><sub>z</sub>")],
+)
+def test_symbols(name: str, html: str) -> None:
+    assert symbol(name) == html
+
+
+def test_listing() -> None:
+    assert listing(["a"]) == "a"
+    assert listing(["a", "b", "c"]) == "a, b and c"
+
+
+@pytest.mark.parametrize(
+    ("status", "tone", "headline"),
+    [
+        (Status.PROVEN, "good", "The mass lies between"),
+        (Status.NOT_EXCITED, "wait", "The mass lies between"),
+        (Status.ESTIMATED, "wait", "The mass is estimated between"),
+        (Status.WAITING, "wait", "Nothing was learnt"),
+        (Status.INCONSISTENT, "bad", "The data contradict the stated assumptions"),
+    ],
+)
+def test_the_verdict_follows_the_status(status: Status, tone: str, headline: str) -> None:
+    told = verdict(build_document(run(status)))
+    assert told.tone == tone
+    assert told.headline.startswith(headline)
+    assert ("proven" in told.label.lower()) == (status in (Status.PROVEN, Status.NOT_EXCITED))
+
+
+def test_the_verdict_names_blind_directions() -> None:
+    assert "Izz and Ixx + Iyy" in " ".join(verdict(build_document(run(Status.NOT_EXCITED))).sentences)
+
+
+def test_the_verdict_admits_a_miss() -> None:
+    document = build_document(run())
+    document["truth"][0] = 9.0
+    assert "outside the interval of m." in " ".join(verdict(document).sentences)
+
+
+def test_a_changed_payload_is_the_headline() -> None:
+    document = build_document(run(Status.INCONSISTENT))
+    document["contradiction"] |= {"payload_changed": True, "change_time": 5.1}
+    told = verdict(document)
+    assert told.headline == "The payload changed"
+    assert "5.100 s" in told.sentences[0]

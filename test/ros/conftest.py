@@ -1,0 +1,82 @@
+"""A ROS graph for tests: the node under test and a tester beside it, spun by the test itself, no thread."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+sys.path.append(str(Path(__file__).parent))  # kinova_motion, shared with joint_state_driver.py
+
+PATIENCE = 60.0
+"""Longest wait for anything [s]: discovery takes up to 2.4 s, a busy machine multiplies. Reached only on failure."""
+
+
+class Bench:
+    """Nodes on one executor, the same kind the executable uses."""
+
+    def __init__(self) -> None:
+        import rclpy
+
+        from sysid_nodes.ros.spinning import make_executor
+
+        self.tester = rclpy.create_node("tester")
+        self._executor = make_executor()
+        self._executor.add_node(self.tester)
+        self._nodes = [self.tester]
+
+    def node(self, **parameters: Any) -> Any:
+        """An identifier with parameters given by name, dots written as two underscores."""
+        from rclpy.parameter import Parameter
+
+        from sysid_nodes.ros.nodes.interval_identifier import IntervalIdentifierNode
+
+        parameters = {"autostart": False, "diagnostics_period": 0.1} | parameters
+        overrides = [Parameter(name.replace("__", "."), value=value) for name, value in parameters.items()]
+        node = IntervalIdentifierNode(parameter_overrides=overrides)
+        self._executor.add_node(node)
+        self._nodes.append(node)
+        return node
+
+    def until(self, condition: Callable[[], Any]) -> None:
+        """Spins until the condition holds."""
+        deadline = time.monotonic() + PATIENCE
+        while not condition():
+            assert time.monotonic() < deadline, "waited in vain"
+            self._executor.spin_once(0.02)
+
+    def call(self, kind: Any, name: str, request: Any) -> Any:
+        """The answer of a service."""
+        client = self.tester.create_client(kind, name)
+        self.until(client.service_is_ready)
+        future = client.call_async(request)
+        self.until(future.done)
+        return future.result()
+
+    def listen(self, kind: Any, topic: str, profile: Any = 10) -> list[Any]:
+        """A list that fills with what is published."""
+        heard: list[Any] = []
+        self.tester.create_subscription(kind, topic, heard.append, profile)
+        return heard
+
+    def close(self) -> None:
+        self._executor.shutdown()
+        for node in self._nodes:
+            if hasattr(node, "release"):
+                node.release()
+            node.destroy_node()
+
+
+@pytest.fixture
+def bench() -> Iterator[Bench]:
+    rclpy = pytest.importorskip("rclpy", reason="rclpy is not installed")
+    pytest.importorskip("online_sysid.msg", reason="the messages are not built; make setup builds them")
+    rclpy.init()
+    made = Bench()
+    yield made
+    made.close()
+    rclpy.shutdown()

@@ -1,0 +1,102 @@
+"""Launch files: read as source everywhere, built and run where launch_ros is importable."""
+
+from __future__ import annotations
+
+import ast
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+FILES = sorted((ROOT / "launch").glob("*.launch.py"))
+
+
+def test_the_files_are_there() -> None:
+    names = {path.name for path in FILES}
+    assert {"interval_identifier.launch.py", "kinova.launch.py", "replay.launch.py"} <= names
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: path.name)
+def test_what_a_file_refers_to_exists(path: Path) -> None:
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    for call in (node for node in ast.walk(tree) if isinstance(node, ast.Call)):
+        words = {word.arg: word.value.value for word in call.keywords if isinstance(word.value, ast.Constant)}
+        if words.get("package") == "online_sysid":
+            module = ROOT / "sysid_nodes" / "ros" / "nodes" / f"{words['executable']}.py"
+            assert module.is_file(), f"no executable {words['executable']}"
+            functions = ast.parse(module.read_text(encoding="utf-8")).body
+            assert any(isinstance(item, ast.FunctionDef) and item.name == "main" for item in functions)
+    strings = [node.value for node in ast.walk(tree) if isinstance(node, ast.Constant) and isinstance(node.value, str)]
+    for folder, suffix in (("config", ".yaml"), ("rviz", ".rviz"), ("launch", ".launch.py")):
+        for name in (text for text in strings if text.endswith(suffix)):
+            assert (ROOT / folder / name).is_file(), f"{path.name} names {folder}/{name}"
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: path.name)
+def test_numbers_live_in_the_parameter_files(path: Path) -> None:
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    numbers = [
+        node.value
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Constant) and isinstance(node.value, (int, float)) and not isinstance(node.value, bool)
+    ]
+    assert not numbers
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: path.name)
+def test_a_file_has_a_docstring_and_every_argument_an_explanation(path: Path) -> None:
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    assert ast.get_docstring(tree)
+    tables = [
+        ast.literal_eval(node.value)
+        for node in tree.body
+        if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name) and node.targets[0].id == "ARGUMENTS"
+    ]
+    assert tables
+    assert all(text for table in tables for _, _, text in table)
+
+
+def need_launch() -> None:
+    pytest.importorskip("launch_ros", reason="launch_ros is not installed: it comes with a ROS install, not from PyPI")
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: path.name)
+def test_a_file_describes_a_launch(path: Path) -> None:
+    need_launch()
+    from launch.launch_description_sources import PythonLaunchDescriptionSource
+
+    from launch import LaunchContext
+
+    description = PythonLaunchDescriptionSource(str(path)).get_launch_description(LaunchContext())
+    arguments = {argument.name: argument for argument in description.get_launch_arguments()}
+    assert "config" in arguments
+    assert all(argument.description for argument in arguments.values())
+
+
+@pytest.mark.ros
+@pytest.mark.parametrize("simulated", ["false", "true"])
+def test_the_identifier_starts_and_stops_by_launch(simulated: str) -> None:
+    need_launch()
+    from launch.actions import EmitEvent, IncludeLaunchDescription, RegisterEventHandler
+    from launch.event_handlers import OnProcessIO
+    from launch.events import Shutdown
+    from launch.launch_description_sources import PythonLaunchDescriptionSource
+
+    from launch import LaunchDescription, LaunchService
+
+    heard: list[str] = []
+
+    def on_text(event: Any) -> Any:
+        heard.append(event.text.decode())
+        return [EmitEvent(event=Shutdown(reason="seen"))] if "identifying 'bracelet_link'" in heard[-1] else None
+
+    service = LaunchService(argv=[], noninteractive=True)
+    included = IncludeLaunchDescription(
+        PythonLaunchDescriptionSource(str(ROOT / "launch" / "interval_identifier.launch.py")),
+        launch_arguments=[("config", "kinova_gen3.yaml"), ("use_sim_time", simulated)],
+    )
+    watch = RegisterEventHandler(OnProcessIO(on_stderr=on_text, on_stdout=on_text))
+    service.include_launch_description(LaunchDescription([watch, included]))
+    assert service.run() == 0
+    assert any("identifying" in text for text in heard)

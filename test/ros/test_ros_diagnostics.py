@@ -1,0 +1,62 @@
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+pytest.importorskip("rclpy", reason="rclpy is not installed")
+pytest.importorskip("online_sysid.msg", reason="the messages are not built; make setup builds them")
+
+from test_ros_conversions import make_result
+
+from sysid_nodes.results import Status
+from sysid_nodes.ros.diagnostics import ERROR, OK, WARN, Health, diagnostic_status, judge
+
+GOOD = Health(
+    topic="/joint_states",
+    active=True,
+    received=1000,
+    received_now=100,
+    rate=1000.0,
+    longest_step=0.001,
+    queue=3,
+    lag=0.003,
+    rejected={},
+    rejected_now={},
+    fault="",
+    result=make_result(Status.PROVEN),
+)
+
+
+@pytest.mark.parametrize(
+    ("change", "level", "words"),
+    [
+        ({}, OK, "bounds are proven"),
+        ({"result": make_result(Status.WAITING)}, OK, "no complete window"),
+        ({"active": False, "received_now": 0}, OK, "inactive"),
+        ({"received_now": 0}, WARN, "no joint states on /joint_states"),
+        ({"rejected_now": {"not finite": 1, "overload": 7}}, WARN, "8 samples not used, most for: overload"),
+        ({"result": make_result(Status.NOT_EXCITED)}, WARN, "blind: Izz"),
+        ({"result": make_result(Status.INCONSISTENT)}, ERROR, "no parameters explain the data"),
+        ({"fault": "ValueError: x", "received_now": 0}, ERROR, "internal failure: ValueError: x"),
+    ],
+)
+def test_the_worst_thing_is_said_first(change: dict[str, Any], level: bytes, words: str) -> None:
+    found, message = judge(replace(GOOD, **change))
+    assert found == level
+    assert words in message
+
+
+def test_the_status_carries_what_an_operator_asks_for() -> None:
+    status = diagnostic_status("interval_identifier", replace(GOOD, rejected={"gap": 2, "overload": 5}))
+    values = {item.key: item.value for item in status.values}
+    assert status.name == "interval_identifier: identification"
+    assert values["rate [Hz]"] == "1000.0"
+    assert values["samples rejected"] == "7"
+    assert values["rejected: overload"] == "5"
+    assert values["condition number"] == "250"
+    assert values["blind directions"] == "Izz"
+    assert values["solve time [s]"] == "0.0200"
+    assert values["messages waiting"] == "3"
+    assert values["lag [s]"] == "0.003"

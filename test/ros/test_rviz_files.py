@@ -1,0 +1,46 @@
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+FILES = sorted((Path(__file__).resolve().parents[2] / "rviz").glob("*.rviz"))
+
+# The plugins that come with RViz itself.
+DISPLAYS = {"Grid", "RobotModel", "TF", "MarkerArray"}
+PUBLISHED = {"/robot_description", "/contact_markers"}
+
+
+@pytest.fixture(params=FILES, ids=lambda path: path.name)
+def manager(request: pytest.FixtureRequest) -> Any:
+    return yaml.safe_load(request.param.read_text(encoding="utf-8"))["Visualization Manager"]
+
+
+def test_there_is_a_view_of_the_gen3() -> None:
+    assert "kinova.rviz" in {path.name for path in FILES}
+
+
+def test_a_view_shows_the_robot_its_frames_and_a_grid(manager: Any) -> None:
+    kinds = [display["Class"] for display in manager["Displays"]]
+    assert all(kind.startswith("rviz_default_plugins/") for kind in kinds)
+    assert {"Grid", "RobotModel", "TF"} <= {kind.split("/")[1] for kind in kinds} <= DISPLAYS
+    names = [display["Name"] for display in manager["Displays"]]
+    assert len(set(names)) == len(names)
+
+
+def test_topics_are_ones_this_suite_or_a_robot_publishes(manager: Any) -> None:
+    for display in manager["Displays"]:
+        for field in ("Topic", "Description Topic"):
+            if field in display:
+                assert display[field]["Value"] in PUBLISHED
+                assert display[field]["Reliability Policy"] in ("Reliable", "Best Effort")
+    robot = next(d for d in manager["Displays"] if d["Class"].endswith("/RobotModel"))
+    assert robot["Description Topic"]["Durability Policy"] == "Transient Local", "descriptions are latched"
+
+
+def test_the_fixed_frame_is_a_link_of_the_robot(manager: Any) -> None:
+    from sysid_nodes.robots import load_robot
+
+    assert f'link name="{manager["Global Options"]["Fixed Frame"]}"' in load_robot("kinova_gen3").urdf

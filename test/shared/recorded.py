@@ -1,0 +1,46 @@
+"""Recordings made of samples, for tests of commands that read logs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from shared.payload_problem import Problem, gen3_problem
+from sysid_nodes.data import JointSamples
+from sysid_nodes.identifiers.config import KnownRobotConfig
+from sysid_nodes.logs import BagWriter, stamp_fields
+
+Change = Callable[[int, dict[str, Any]], dict[str, Any]]
+
+
+def problem(seed: int = 5) -> Problem:
+    """A Gen3 with a dumbbell and everything else inside the paper's uncertainty."""
+    return gen3_problem(np.random.default_rng(seed), KnownRobotConfig())
+
+
+def record(path: Path, samples: JointSamples, change: Change | None = None) -> Path:
+    """Writes samples as joint states; `change` may spoil a message, given its index."""
+    with BagWriter(path) as bag:
+        bag.add_topic("/joint_states", "sensor_msgs/msg/JointState")
+        for k, t in enumerate(samples.t):
+            fields: dict[str, Any] = {
+                "header": {"stamp": stamp_fields(float(t))},
+                "name": list(samples.names),
+                "position": samples.q[k].tolist(),
+                "velocity": samples.qd[k].tolist(),
+                "effort": samples.tau[k].tolist(),
+            }
+            bag.write("/joint_states", float(t), change(k, fields) if change else fields)
+    return path
+
+
+@pytest.fixture(scope="session")
+def short_log(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Problem]:
+    """Two seconds at 500 Hz of a Gen3 that moves a dumbbell, and the truth."""
+    found = problem()
+    samples = found.samples(10.0 + np.arange(1001) / 500.0)
+    return record(tmp_path_factory.mktemp("log") / "bag", samples), found
