@@ -12,15 +12,16 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
 
 from sysid_nodes.cli import configuration
-from sysid_nodes.cli.progress import track
+from sysid_nodes.cli.progress import Stages, track
 from sysid_nodes.data import JointSamples
-from sysid_nodes.exceptions import ConfigError, ExcitationError
+from sysid_nodes.exceptions import ConfigError, ExcitationError, InputError
+from sysid_nodes.identifiers.calibration import Run, calibrate
+from sysid_nodes.identifiers.calibration_file import save_calibration
 from sysid_nodes.logs import read_joint_states
 from sysid_nodes.robots import Robot, load_robot
 from sysid_nodes.signals.stream import JointStream
@@ -40,37 +41,35 @@ def run(args: argparse.Namespace) -> int:
         raise ConfigError("--loaded and --known-mass belong together")
     if args.known_mass is not None and not 0.0 < args.known_mass < np.inf:
         raise ConfigError(f"--known-mass must be a positive number, got {args.known_mass:g}")
-    from sysid_nodes.identifiers.calibration import calibrate
-    from sysid_nodes.identifiers.calibration_file import save_calibration
-
     config = configuration.configuration(args)
     robot = load_robot(config.robot, variant=config.variant, urdf=config.urdf)
-    unloaded = read_samples(robot, args.bags, args.topic)
-    loaded = None if args.loaded is None else read_samples(robot, [args.loaded], args.topic)[0]
-    sources = tuple(str(bag) for bag in args.bags)
-    found = calibrate(robot, config, unloaded, loaded=loaded, known_mass=args.known_mass, sources=sources)
-    save_calibration(found, args.out)
+    runs = [Run(read_samples(robot, bag, args.topic), 0.0, str(bag)) for bag in args.bags]
+    if args.loaded is not None:
+        runs.append(Run(read_samples(robot, args.loaded, args.topic), args.known_mass, str(args.loaded)))
+    with Stages() as stages:
+        found = calibrate(robot, config, runs, progress=stages.show)
+    try:
+        save_calibration(found, args.out)
+    except OSError as error:
+        raise InputError(f"cannot write: {error.strerror}", source=str(args.out)) from None
     sys.stdout.write(f"{args.out}: {found.summary()}\n")
     return 0
 
 
-def read_samples(robot: Robot, bags: Sequence[Path], topic: str) -> list[JointSamples]:
-    """The accepted samples of each recording.
+def read_samples(robot: Robot, bag: Path, topic: str) -> JointSamples:
+    """The accepted samples of a recording.
 
     Raises:
-        LogError: a recording cannot be read.
-        ExcitationError: a recording has no usable sample.
+        LogError: the recording cannot be read.
+        ExcitationError: it has no usable sample.
         SamplesError: its clock was set back.
     """
-    runs = []
-    for bag in bags:
-        stream = JointStream(robot.joint_names, robot.wraps)
-        messages = track(read_joint_states(bag, topic), f"read {bag.name}")
-        pushed = (stream.push(m.names, m.stamp, m.position, m.velocity, m.effort) for m in messages)
-        samples = [sample for sample in pushed if sample is not None]
-        if not samples:
-            reasons = ", ".join(f"{name.replace('_', ' ')} {count}" for name, count in sorted(stream.rejected.items()))
-            raise ExcitationError(f"holds no usable sample (rejected: {reasons})", source=str(bag))
-        t, q, qd, tau = (np.array([sample[k] for sample in samples]) for k in range(4))
-        runs.append(JointSamples(robot.joint_names, t, q, qd, tau))
-    return runs
+    stream = JointStream(robot.joint_names, robot.wraps)
+    messages = track(read_joint_states(bag, topic), f"read {bag.name}")
+    pushed = (stream.push(m.names, m.stamp, m.position, m.velocity, m.effort) for m in messages)
+    samples = [sample for sample in pushed if sample is not None]
+    if not samples:
+        reasons = ", ".join(f"{name.replace('_', ' ')} {count}" for name, count in sorted(stream.rejected.items()))
+        raise ExcitationError(f"holds no usable sample (rejected: {reasons})", source=str(bag))
+    t, q, qd, tau = (np.array([sample[k] for sample in samples]) for k in range(4))
+    return JointSamples(robot.joint_names, t, q, qd, tau)

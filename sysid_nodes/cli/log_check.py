@@ -16,7 +16,12 @@ from sysid_nodes.robots import Robot
 from sysid_nodes.signals.plausibility import Finding, constant_signals, torque_against_gravity
 from sysid_nodes.signals.stream import JointStream
 
-_MOST = 4000
+_MOST = 4000  # messages kept
+
+# Joints that hold less than this share of the largest gravity torque are not judged: there a payload may be most of it.
+_HEAVY = 0.25
+
+_CONSISTENT = (Status.PROVEN, Status.NOT_EXCITED)
 
 
 class LogCheck:
@@ -24,10 +29,15 @@ class LogCheck:
 
     Args:
         robot: the robot that the log should be of, with a fixed base.
+        body: index of the joint that carries the unknown body.
+        guess: (10,) the body's parameters, roughly.
     """
 
-    def __init__(self, robot: Robot) -> None:
+    def __init__(self, robot: Robot, body: int, guess: npt.NDArray[np.float64]) -> None:
         self._robot = robot
+        self._model = robot.model.copy()
+        if guess[0] > 0.0:
+            self._model.inertias[body + 1] = pinocchio.Inertia(guess[0], guess[1:4] / guess[0], np.zeros((3, 3)))
         self._kept: list[RawJointState] = []
         self._stride = 1
         self._seen = 0
@@ -43,24 +53,42 @@ class LogCheck:
             self._seen += 1
             yield message
 
-    def judge(self, result: IdentificationResult, source: str) -> None:
+    def judge(self, result: IdentificationResult, source: str) -> list[str]:
         """Refuses a log that nothing can be learnt from.
 
+        Returns:
+            Doubts about the sign or unit of single joints, where the data fit the assumptions all the same.
+
         Raises:
-            LogError: a signal never changes, or torque has the wrong sign or unit.
+            LogError: joints are missing, a signal never changes, or torque has the wrong sign or unit.
             ExcitationError: no window was complete, or the robot never moves.
         """
         rejected = sorted(result.samples_rejected.items(), key=lambda item: -item[1])
         reasons = ", ".join(f"{name.replace('_', ' ')} {count}" for name, count in rejected)
         samples = self._samples()
+        doubts: list[Finding] = []
         if len(samples) > 1:
             if np.ptp(samples.q, axis=0).max() == 0.0 and np.ptp(samples.qd, axis=0).max() == 0.0:
                 raise ExcitationError("no joint moves; a payload cannot be told from a robot at rest", source=source)
-            for finding in (*self._stuck(samples), *torque_against_gravity(samples, self._gravity(samples))):
+            for finding in self._stuck(samples):
                 raise LogError(finding.message, source=source)
+            doubts = self._doubts(samples)
+            for finding in doubts:
+                if finding.joint not in samples.names or result.status not in _CONSISTENT:
+                    raise LogError(finding.message, source=source)
         if result.status is Status.WAITING:
+            self._name_missing(source)
             why = f" (rejected: {reasons})" if reasons else ""
             raise ExcitationError(f"no window of data could be used out of {self._seen} messages{why}", source=source)
+        return [finding.message for finding in doubts]
+
+    def _name_missing(self, source: str) -> None:
+        seen = {name for message in self._kept for name in message.names}
+        if missing := [name for name in self._robot.joint_names if name not in seen]:
+            has = ", ".join(sorted(seen)) or "none"
+            raise LogError(
+                f"has no joint {', '.join(missing)} of robot '{self._robot.name}'; it has {has}", source=source
+            )
 
     def _samples(self) -> JointSamples:
         stream = JointStream(self._robot.joint_names, self._robot.wraps)
@@ -80,7 +108,9 @@ class LogCheck:
             if not (finding.joint in rests and finding.message.startswith("effort")):
                 yield finding
 
-    def _gravity(self, samples: JointSamples) -> npt.NDArray[np.float64]:
-        model = self._robot.model
-        data = model.createData()
-        return np.array([pinocchio.computeGeneralizedGravity(model, data, q) for q in samples.q])
+    def _doubts(self, samples: JointSamples) -> list[Finding]:
+        """What gravity says about the torque's sign and unit."""
+        data = self._model.createData()
+        gravity = np.array([pinocchio.computeGeneralizedGravity(self._model, data, q) for q in samples.q])
+        largest = float(np.sqrt(np.mean(gravity**2, axis=0)).max())
+        return torque_against_gravity(samples, gravity, significant=max(1.0, _HEAVY * largest))

@@ -56,8 +56,10 @@ def main(argv: Sequence[str] | None = None) -> int:
         return stop.code if isinstance(stop.code, int) else BAD_INPUT
     except SysidError as error:
         return _fail(" ".join(str(error).split()))
-    except KeyboardInterrupt:
-        sys.stderr.write("sysid: interrupted, nothing was written\n")
+    except (KeyboardInterrupt, ImportError) as error:
+        if not _is_interrupt(error):
+            raise
+        sys.stderr.write("sysid: interrupted\n")
         return INTERRUPTED
     except BrokenPipeError:
         # Whoever read our output has gone; nothing more can be said to them.
@@ -105,6 +107,13 @@ def _load(name: str) -> ModuleType:
         if (error.name or "").startswith("sysid_nodes"):
             raise SysidError(f"'{name}' is not part of this installation ({error.name} is missing)") from None
         raise SysidError(f"'{name}' needs the Python package '{error.name}', which is not installed") from None
+
+
+def _is_interrupt(error: BaseException | None) -> bool:
+    """Whether it is an interrupt, or the failed import that a compiled module makes of one."""
+    while error is not None and not isinstance(error, KeyboardInterrupt):
+        error = error.__cause__ or error.__context__
+    return error is not None
 
 
 def _fail(line: str) -> int:

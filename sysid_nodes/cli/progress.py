@@ -5,10 +5,11 @@ from __future__ import annotations
 import sys
 import time
 from collections.abc import Callable, Iterator, Sized
+from types import TracebackType
 from typing import Protocol, TypeVar
 
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, ProgressColumn, TextColumn, TimeRemainingColumn
 
 T = TypeVar("T", covariant=True)
 
@@ -37,11 +38,41 @@ def track(items: SizedIterable[T], title: str, *, clock: Callable[[], float] = t
         yield item
 
 
+def _columns() -> tuple[ProgressColumn, ...]:
+    return TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn()
+
+
 def _bar(items: SizedIterable[T], title: str) -> Iterator[T]:
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-    with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
+    with Progress(*_columns(), console=Console(stderr=True), transient=True) as progress:
         task = progress.add_task(title, total=len(items))
         for done, item in enumerate(items, start=1):
             yield item
             if done % _BATCH == 0:
                 progress.update(task, completed=done)
+
+
+class Stages:
+    """Context manager for work that tells its progress itself: a bar on a terminal, a line a stage elsewhere."""
+
+    def __enter__(self) -> Stages:
+        self._stage = ""
+        self._progress: Progress | None = None
+        if sys.stderr.isatty():
+            self._progress = Progress(*_columns(), console=Console(stderr=True), transient=True)
+            self._progress.start()
+            self._task = self._progress.add_task("", total=None)
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._progress is not None:
+            self._progress.stop()
+
+    def show(self, stage: str, done: int, total: int) -> None:
+        """Tells that `done` of `total` steps of a stage are done."""
+        if self._progress is not None:
+            self._progress.update(self._task, description=stage, completed=done, total=total)
+        elif stage != self._stage:
+            sys.stderr.write(f"{stage}: {total} steps\n")
+        self._stage = stage

@@ -21,6 +21,9 @@ import sys
 from collections.abc import Iterable
 from pathlib import Path
 
+import numpy as np
+import numpy.typing as npt
+
 from sysid_nodes.cli import configuration
 from sysid_nodes.cli.log_check import LogCheck
 from sysid_nodes.cli.output_folder import OutputFolder
@@ -56,11 +59,12 @@ def run(args: argparse.Namespace) -> int:
     pipeline = IntervalPipeline(robot, config)
     subject = Subject(robot.name, pipeline.body, moving_link(robot, pipeline.body), config.method)
     with OutputFolder(args.out) as folder:
-        check = LogCheck(robot)
+        check = LogCheck(robot, pipeline.body_index, _guess(pipeline))
         messages = check.watch(track(log, f"replay {args.bag.name}"))
         solve_time = _identify(pipeline, subject, messages, folder / BOUNDS_NAME)
         result = pipeline.finish()
-        check.judge(result, str(args.bag))
+        for doubt in check.judge(result, str(args.bag)):
+            sys.stderr.write(f"sysid: warning: {args.bag}: {doubt}\n")
         found = IdentificationRun(
             robot=subject.robot,
             method=subject.method,
@@ -104,6 +108,14 @@ def _identify(pipeline: IntervalPipeline, subject: Subject, messages: Iterable[R
                 bag.write(TOPIC, result.t, bounds_fields(result, subject))
                 last = result
     return spent
+
+
+def _guess(pipeline: IntervalPipeline) -> npt.NDArray[np.float64]:
+    """(10,) the whole body, as far as it is known before any data."""
+    centre = pipeline.config.prior.bounds.centre
+    if pipeline.config.target == "payload":
+        return np.asarray(centre + pipeline.robot.inertial_parameters()[pipeline.body_index])
+    return centre
 
 
 def _torques(pipeline: IntervalPipeline) -> TorqueSeries | None:

@@ -19,14 +19,7 @@ def describe(
         "The body is rigid, rigidly attached, and stays the same while data are taken.",
         "The robot's base is fixed, its gravity vector and its kinematics (joint axes, link lengths) are exact, "
         "and nothing touches the arm.",
-        f"A torque reading is wrong by at most {_percent(noise.torque_relative)} of itself "
-        f"plus {_numbers(noise.torque_absolute)} N m.",
-        f"A position reading is wrong by at most {_numbers(noise.position)} rad, "
-        f"a velocity reading by at most {_numbers(noise.velocity)} rad/s, a stamp by at most {noise.stamp:g} s.",
-        f"No joint accelerates by more than {_numbers(noise.acceleration)} rad/s2.",
-        "Torque is constant from one stamp to the next."
-        if noise.hold
-        else f"Between samples torque changes by at most {_numbers(noise.torque_rate)} N m/s.",
+        *_errors(noise),
     ]
     known = config.known_robot
     if calibration is not None:
@@ -47,6 +40,27 @@ def describe(
     if config.method == "sensitivity":
         lines.append("Method sensitivity: first order in all errors, so these bounds are an estimate and not proven.")
     return lines
+
+
+def _errors(noise: Noise) -> list[str]:
+    torque = f"{_percent(noise.torque_relative)} of the reading plus {_numbers(noise.torque_absolute)} N m"
+    if not noise.itemised:
+        return [
+            "The mean torque over a window is explained by the model to within "
+            f"{torque}, all errors of measurement, sampling and friction together."
+        ]
+    between = (
+        "Torque is constant from one stamp to the next."
+        if noise.hold
+        else f"Between samples torque changes by at most {_numbers(noise.torque_rate)} N m/s."
+    )
+    return [
+        f"A torque reading is wrong by at most {torque}; the second part may be a mean over a window.",
+        f"A position reading is wrong by at most {_numbers(noise.position)} rad, "
+        f"a velocity reading by at most {_numbers(noise.velocity)} rad/s, a stamp by at most {noise.stamp:g} s.",
+        f"No joint accelerates by more than {_numbers(noise.acceleration)} rad/s2.",
+        between,
+    ]
 
 
 def _numbers(values: npt.NDArray[np.float64]) -> str:

@@ -19,6 +19,8 @@ Array = npt.NDArray[np.float64]
 
 SCHEMA = 1
 
+_ARRAYS = ("centre", "radius", "rows", "rows_radius", "information", "torque_absolute", "residual_rms")
+
 
 @dataclass(frozen=True)
 class Calibration:
@@ -31,6 +33,7 @@ class Calibration:
         radius: (15 n,) half-widths of a box around it that contains every parameter the data allow.
         rows: (m, 15 n) momentum rows of the unloaded run: |rows @ p| <= rows_radius for the true p.
         rows_radius: (m,) [N m s].
+        information: (15 n, 15 n) sum of a a' / radius^2 over all rows of the unloaded runs, for estimates.
         torque_absolute: (n,) torque error bound found from the residuals of the run [N m].
         residual_rms: (n,) root mean square of the residuals [N m].
         source: the logs it was made from.
@@ -42,6 +45,7 @@ class Calibration:
     radius: Array
     rows: Array
     rows_radius: Array
+    information: Array
     torque_absolute: Array
     residual_rms: Array
     source: tuple[str, ...]
@@ -54,10 +58,8 @@ class Calibration:
             )
 
     def noise(self, stated: NoiseConfig) -> NoiseConfig:
-        """The stated noise with the calibrated absolute torque error where that is larger."""
-        n = len(self.joints)
-        absolute = np.maximum(np.broadcast_to(stated.torque_absolute, (n,)), self.torque_absolute)
-        return replace(stated, torque_absolute=tuple(float(x) for x in absolute))
+        """The stated noise with the absolute torque error that the calibration found."""
+        return replace(stated, torque_absolute=tuple(float(x) for x in self.torque_absolute))
 
     def summary(self) -> str:
         """One phrase for reports."""
@@ -95,7 +97,7 @@ def load_calibration(path: str | Path) -> Calibration:
         joints = tuple(str(name) for name in tree["joints"])
         arrays = {
             name: np.array(tree[name], dtype=np.float64)
-            for name in ("centre", "radius", "rows", "rows_radius", "torque_absolute", "residual_rms")
+            for name in _ARRAYS
         }
         calibration = Calibration(
             robot=str(tree["robot"]), joints=joints, source=tuple(str(name) for name in tree["source"]), **arrays
@@ -103,7 +105,9 @@ def load_calibration(path: str | Path) -> Calibration:
     except (KeyError, TypeError, ValueError) as error:
         raise CalibrationError(f"damaged: {error}", source=str(path)) from None
     n, m = len(joints), calibration.rows_radius.size
-    shapes = {"centre": (15 * n,), "radius": (15 * n,), "rows": (m, 15 * n), "torque_absolute": (n,)}
+    size = 15 * n
+    shapes = {"centre": (size,), "radius": (size,), "rows": (m, size), "torque_absolute": (n,)}
+    shapes["information"] = (size, size)
     for name, shape in shapes.items():
         value = getattr(calibration, name)
         if value.shape != shape and not (m == 0 and name == "rows"):

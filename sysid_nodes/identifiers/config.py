@@ -32,11 +32,17 @@ class NoiseConfig:
     One number stands for every joint; otherwise one number a joint, in the robot's joint order.
     """
 
+    model: str = option(
+        "itemised",
+        "itemised: every error has a bound of its own; window: torque_relative and torque_absolute bound the mean "
+        "imbalance over a window, all errors of measurement and sampling together (found by calibration)",
+        choices=("itemised", "window"),
+    )
     torque_relative: Numbers = option(
         (0.025,), "largest torque error relative to the reading", unit="1", minimum=0.0, maximum=1.0, live=True
     )
     torque_absolute: Numbers = option(
-        (0.0,), "largest torque error on top of the relative one, unmodelled friction included",
+        (0.0,), "largest torque error on top of the relative one, averaged over a window; unmodelled friction included",
         unit="N m", minimum=0.0, live=True,
     )
     position_error: Numbers = option(
@@ -53,7 +59,9 @@ class NoiseConfig:
         unit="N m/s", minimum=0.0, live=True,
     )
     torque_interpolation: str = option(
-        "linear", "torque between samples: linear up to torque_rate, or hold (constant since the last stamp)",
+        "linear",
+        "torque between samples: linear (off a straight line by what torque_rate allows) or hold (constant since the "
+        "last stamp)",
         choices=("linear", "hold"),
     )
 
@@ -64,6 +72,11 @@ class KnownRobotConfig:
 
     inertia_relative: float = option(
         0.05, "uncertainty of every inertial parameter of every other link", unit="1", minimum=0.0, maximum=10.0
+    )
+    inertia_scale: str = option(
+        "value",
+        "what inertia_relative refers to: value (each parameter's own) or body (the link's mass and size)",
+        choices=("value", "body"),
     )
     friction_relative: float = option(
         0.05, "uncertainty of Coulomb and viscous friction", unit="1", minimum=0.0, maximum=10.0

@@ -32,7 +32,21 @@ Edges = npt.NDArray[np.intp]
 
 TORQUE_RELATIVE, TORQUE_ABSOLUTE = "relative torque noise", "absolute torque noise"
 TORQUE_RATE, FRICTION_SIGN, ROUNDING = "torque between samples", "sign of friction at standstill", "rounding"
-CAUSES = (TORQUE_RELATIVE, TORQUE_ABSOLUTE, TORQUE_RATE, POSITION, VELOCITY, SAMPLING, FRICTION_SIGN, ROUNDING)
+CALIBRATION = "calibration residuals"
+CAUSES = (
+    TORQUE_RELATIVE,
+    TORQUE_ABSOLUTE,
+    TORQUE_RATE,
+    POSITION,
+    VELOCITY,
+    SAMPLING,
+    FRICTION_SIGN,
+    CALIBRATION,
+    ROUNDING,
+)
+
+_ITEMS = (TORQUE_RATE, POSITION, VELOCITY, SAMPLING)
+"""Causes that the noise model `window` counts as part of the torque error."""
 
 _ROUNDING_SHARE = 1e-11
 """Rounding of a regressor entry relative to the sum of the magnitudes it adds up; double precision keeps 1e-13."""
@@ -50,6 +64,7 @@ class Noise:
     torque_rate: Array
     stamp: float
     hold: bool
+    itemised: bool
 
     @classmethod
     def from_config(cls, config: NoiseConfig, n: int, encoder_step: Array) -> Noise:
@@ -64,6 +79,7 @@ class Noise:
             torque_rate=per_joint(config.torque_rate, n, "noise.torque_rate"),
             stamp=config.stamp_error,
             hold=config.torque_interpolation == "hold",
+            itemised=config.model == "itemised",
         )
 
 
@@ -123,8 +139,7 @@ class RowBuilder:
     def build(self, samples: JointSamples, edges: Edges) -> MomentumRows:
         """Rows of the windows samples[first..last], (W, 2) pairs of indices, last included."""
         noise, n = self._noise, self._chain.n
-        # Stamps since 1970 in double precision are themselves rounded to a quarter of a microsecond.
-        stamp = noise.stamp + float(np.spacing(np.abs(samples.t).max()))
+        stamp = self._stamp(samples)
         dt = np.diff(samples.t)[:, None]
         v, e = samples.qd, samples.tau
         first, last = edges[:, 0], edges[:, 1]
@@ -133,8 +148,8 @@ class RowBuilder:
         speed = np.abs(v)
         pair_speed = np.maximum(speed[1:], speed[:-1])
         pause = _maximum(dt, edges)
-        top_speed = _maximum(pair_speed, edges) + noise.velocity + 0.5 * noise.acceleration * pause
         dv = noise.velocity + noise.acceleration * stamp
+        top_speed = _maximum(pair_speed, edges) + dv + 0.5 * noise.acceleration * pause
         motion = Motion(
             duration=duration,
             square=_sum(dt**2, edges)[:, 0],
@@ -152,7 +167,8 @@ class RowBuilder:
         if noise.hold:
             impulse = _sum(e[:-1] * dt, edges)
             load = _sum(np.abs(e[:-1]) * dt, edges)
-            between = _sum(np.abs(np.diff(e, axis=0)), edges) * stamp
+            error = noise.torque_relative * np.abs(e) + noise.torque_absolute
+            between = _sum(np.abs(np.diff(e, axis=0)) + error[1:] + error[:-1], edges) * stamp
         else:
             impulse = _sum(0.5 * (e[1:] + e[:-1]) * dt, edges)
             load = _sum(0.5 * (np.abs(e[1:]) + np.abs(e[:-1])) * dt, edges)
@@ -183,6 +199,9 @@ class RowBuilder:
             radius[:, :, CAUSES.index(cause)] = value
         for index, cause in enumerate(BODY_CAUSES):
             radius[:, :, CAUSES.index(cause)] += others[:, :, index]
+        if not noise.itemised:
+            radius[:, :, [CAUSES.index(cause) for cause in _ITEMS]] = 0.0
+            by_body = np.zeros_like(by_body)
         body_radius = np.moveaxis(by_body[:, :, :, self._unknowns.body, :], 0, 2)
         return MomentumRows(np.stack([samples.t[first], samples.t[last]], axis=1), coefficients, radius, body_radius)
 
@@ -192,25 +211,31 @@ class RowBuilder:
         Such a window proves nothing and must not be used; which assumption failed is a finding.
         """
         noise = self._noise
+        if not noise.itemised:
+            return {}
         dt = np.diff(samples.t)[:, None]
         v, e, q = samples.qd, samples.tau, samples.q
-        dv = noise.velocity + noise.acceleration * noise.stamp
+        stamp = self._stamp(samples)
+        dv = noise.velocity + noise.acceleration * stamp
         jump = np.abs(np.diff(v, axis=0)) > (noise.acceleration * dt + 2.0 * dv) * 1.000001 + 1e-12
         travel = np.abs(np.diff(q, axis=0) - 0.5 * (v[1:] + v[:-1]) * dt)
         speed = np.maximum(np.abs(v[1:]), np.abs(v[:-1])) + dv
-        allowed = 2.0 * (noise.position + speed * noise.stamp) + dv * dt + 0.25 * noise.acceleration * dt**2
+        allowed = 2.0 * (noise.position + speed * stamp) + dv * dt + 0.25 * noise.acceleration * dt**2
         found = {
             "acceleration above its bound": jump,
             "velocity at odds with position": travel > allowed * 1.000001 + 1e-12,
         }
         if not noise.hold:
-            error = noise.torque_relative * np.abs(e) + noise.torque_absolute + noise.torque_rate * noise.stamp
-            flip = np.where(self._sign_certain(samples, noise.stamp), 0.0, 2.0 * self._coulomb / self._least_gain)
+            error = noise.torque_relative * np.abs(e) + noise.torque_absolute + noise.torque_rate * stamp
+            flip = np.where(self._sign_certain(samples, stamp), 0.0, 2.0 * self._coulomb / self._least_gain)
             allowed = noise.torque_rate * dt + flip + error[1:] + error[:-1]
             rate = np.abs(np.diff(e, axis=0)) > allowed * 1.000001 + 1e-12
             found["torque rate above its bound"] = rate
         return {name: _maximum(mask.astype(np.float64), edges).max(axis=1) > 0.0 for name, mask in found.items()}
 
+    def _stamp(self, samples: JointSamples) -> float:
+        """Largest error of a stamp [s]; stamps since 1970 in double precision are rounded to a quarter microsecond."""
+        return self._noise.stamp + float(np.spacing(np.abs(samples.t).max()))
 
     def _sign_certain(self, samples: JointSamples, stamp: float) -> npt.NDArray[np.bool_]:
         """(N - 1, n) whether no velocity within the acceleration bound can reach zero between two samples."""

@@ -36,6 +36,13 @@ class NominalEstimator:
         self._hessian += a.T @ a
         self._gradient += a.T @ b
 
+    def know(self, information: Array) -> None:
+        """Takes the information (15 n, 15 n) of a calibration's rows, which hold without what is identified."""
+        basis = self._unknowns.basis.copy()
+        basis[:, :10] = 0.0
+        self._hessian += basis.T @ information @ basis
+        self._gradient += basis.T @ information @ self._unknowns.known_centre
+
     def full(self) -> Array:
         """(d,) unconstrained estimate of all xi, for prediction."""
         prior = np.full(self._unknowns.size, 3.0)
@@ -62,8 +69,7 @@ class NominalEstimator:
             np.append(gradient, 0.0) / size,
             np.append(lower, 1.0),
             np.append(upper, 1.0),
-            matrices,
-            _MARGIN * max(float(bounds.upper[0]), 1e-6),
+            [(matrices, _MARGIN * max(float(bounds.upper[0]), 1e-6))],
         )
         theta = bounds.centre if x is None else centre + scale * x[:10]
         return np.clip(theta, bounds.lower, bounds.upper)

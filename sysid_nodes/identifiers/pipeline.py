@@ -28,7 +28,7 @@ from sysid_nodes.identifiers.nominal import NominalEstimator
 from sysid_nodes.identifiers.prediction import TorqueArchive, TorquePrediction
 from sysid_nodes.identifiers.sensitivity import Sensitivity
 from sysid_nodes.identifiers.set_membership import SetMembership
-from sysid_nodes.identifiers.unknowns import Unknowns, identify_body, identify_payload, known_box
+from sysid_nodes.identifiers.unknowns import Unknowns, identify_body, identify_payload, known_box, prismatic_travel
 from sysid_nodes.models.chain import Chain
 from sysid_nodes.results.identification import Contradiction, Excitation, IdentificationResult, Status
 from sysid_nodes.robots.robot import Robot
@@ -65,8 +65,7 @@ class IntervalPipeline:
         self.chain = Chain.from_robot(robot)
         self.body_index = robot.body_index(config.body)
         self.body = config.body or robot.body
-        self._travel = _travel(robot)
-        self._geometry = geometry(self.chain, self._travel)
+        self._geometry = geometry(self.chain, prismatic_travel(robot))
         self.calibration: Calibration | None = load_calibration(config.calibration) if config.calibration else None
         self.unknowns = _unknowns(robot, self.body_index, config, self.calibration)
         self._configure(config)
@@ -85,6 +84,8 @@ class IntervalPipeline:
         self._method = self._new_method()
         self._meter = ExcitationMeter(config.prior.bounds)
         self._nominal = NominalEstimator(self.unknowns)
+        if self.calibration is not None:
+            self._nominal.know(self.calibration.information)
         self._archive = TorqueArchive(self.unknowns)
         self._windows = 0
         self._used = 0
@@ -176,7 +177,13 @@ class IntervalPipeline:
     def _new_method(self) -> SetMembership | Sensitivity:
         if self.config.method == "sensitivity":
             return Sensitivity(self.unknowns, self.config.set_membership.max_rows)
-        return SetMembership(self.unknowns, self.config.set_membership)
+        return self._new_set()
+
+    def _new_set(self) -> SetMembership:
+        new = SetMembership(self.unknowns, self.config.set_membership)
+        if self.calibration is not None:
+            new.know(self.calibration.rows, self.calibration.rows_radius)
+        return new
 
     def _step(
         self, samples: JointSamples, edges: npt.NDArray[np.intp], *, thorough: bool = False
@@ -216,7 +223,7 @@ class IntervalPipeline:
         tightened = self._method.step(rows, first_window, thorough=thorough)
         if isinstance(self._method, SetMembership) and self._method.empty is not None:
             self._contradiction = explain(self._method, self.unknowns)
-            self._after = SetMembership(self.unknowns, self.config.set_membership)
+            self._after = self._new_set()
             self._after_start = float(rows.t[-1, 1])
             self._after_count = 0
             return False
@@ -276,12 +283,6 @@ class IntervalPipeline:
             # Every second of the older half: plots keep their shape, memory stays bounded.
             half = len(self.history) // 2
             self.history = self.history[:half:2] + self.history[half:]
-
-
-def _travel(robot: Robot) -> Array:
-    """(n,) largest |q| of each joint [rad or m]; 0 where unlimited, which only revolute joints are."""
-    largest = np.maximum(np.abs(robot.limits.position_lower), np.abs(robot.limits.position_upper))
-    return np.where(np.isfinite(largest), largest, 0.0)
 
 
 def _unknowns(

@@ -16,7 +16,7 @@ import numpy.typing as npt
 from sysid_nodes.data.bounds import Bounds
 from sysid_nodes.identifiers.config import SetMembershipConfig
 from sysid_nodes.identifiers.error_radius import BODY_CAUSES
-from sysid_nodes.identifiers.momentum_rows import CAUSES, MomentumRows, body_norms
+from sysid_nodes.identifiers.momentum_rows import CALIBRATION, CAUSES, MomentumRows, body_norms
 from sysid_nodes.identifiers.unknowns import BODY, Unknowns
 from sysid_nodes.models.inertia import PSEUDO_INERTIA_BASIS
 from sysid_nodes.solvers.certificate import width_costs
@@ -26,6 +26,9 @@ Array = npt.NDArray[np.float64]
 
 _CUT = -1
 """Window id of a pseudo-inertia cut."""
+
+_CALIBRATION = -2
+"""Window id of a row of the known robot's calibration."""
 
 _ROUNDING = 1e-12
 
@@ -108,7 +111,7 @@ class SetMembership:
             return np.zeros(0, dtype=np.int64)
         weight = np.abs(self.empty) * np.linalg.norm(self.polytope.rows, axis=1)
         order = np.argsort(-weight)
-        used = [int(self.windows[k]) for k in order if weight[k] > 1e-6 * weight.max() and self.windows[k] != _CUT]
+        used = [int(self.windows[k]) for k in order if weight[k] > 1e-6 * weight.max() and self.windows[k] >= 0]
         return np.array(list(dict.fromkeys(used)), dtype=np.int64)
 
     def relaxation_rows(self) -> tuple[Array, Array, Array]:
@@ -122,27 +125,40 @@ class SetMembership:
             radius[:, CAUSES.index(cause)] += self._body_radius[:, index] @ norms
         return radius
 
+    def know(self, rows: Array, radius: Array) -> None:
+        """Takes rows of the known robot, |rows @ p| <= radius without what is identified: (m, 15 n) and (m,)."""
+        unknowns = self._unknowns
+        a = rows @ unknowns.basis
+        a[:, :10] = 0.0
+        causes = np.zeros((len(radius), len(CAUSES)))
+        causes[:, CAUSES.index(CALIBRATION)] = radius + 1e-11 * (np.abs(rows) @ np.abs(unknowns.known_centre) + radius)
+        body = np.zeros((len(radius), 3, 3))
+        ids = np.full(len(radius), _CALIBRATION)
+        self._insert(a, rows @ unknowns.known_centre, causes, body, ids, np.full((len(radius), 2), np.nan))
+
     def _append(self, rows: MomentumRows, first_window: int) -> None:
         windows, n, size = rows.coefficients.shape
         flat = rows.coefficients.reshape(windows * n, size)
-        basis, centre = self._unknowns.basis, self._unknowns.centre
-        a, offset = flat @ basis, flat @ centre
-        radius = rows.radius.reshape(windows * n, -1)
-        body = rows.body_radius.reshape(windows * n, 3, 3)
-        total = rows.total_radius(body_norms(self._lower, self._upper)).ravel()
-        # A common power of two leaves every bit of the row as it is and brings its entries near 1 for the solver.
-        scale = 2.0 ** -np.round(np.log2(np.maximum(np.abs(a).max(axis=1), 1e-300)))
-        scale = np.where(np.abs(a).max(axis=1) > 1e-12, scale, 0.0)
-        a, offset, total = a * scale[:, None], offset * scale, total * scale
-        keep = self.polytope.add(a, -total - offset, total - offset)
-        self._remember(
-            keep,
+        self._insert(
+            flat @ self._unknowns.basis,
+            flat @ self._unknowns.centre,
+            rows.radius.reshape(windows * n, -1),
+            rows.body_radius.reshape(windows * n, 3, 3),
             np.repeat(np.arange(first_window, first_window + windows), n),
             np.repeat(rows.t, n, axis=0),
-            offset,
-            radius * scale[:, None],
-            body * scale[:, None, None],
         )
+
+    def _insert(
+        self, a: Array, offset: Array, radius: Array, body: Array, ids: npt.NDArray[np.int64], times: Array
+    ) -> None:
+        """Adds rows a @ xi + offset in [-radius, radius]; those that say nothing are left out."""
+        total = radius.sum(axis=1) + (body @ body_norms(self._lower, self._upper)).sum(axis=1)
+        # A power of two leaves every bit of the row as it is and brings its entries near 1 for the solver.
+        largest = np.abs(a).max(axis=1, initial=0.0)
+        scale = np.where(largest > 1e-12, 2.0 ** -np.round(np.log2(np.maximum(largest, 1e-300))), 0.0)
+        offset, total = offset * scale, total * scale
+        keep = self.polytope.add(a * scale[:, None], -total - offset, total - offset)
+        self._remember(keep, ids, times, offset, radius * scale[:, None], body * scale[:, None, None])
 
     def _remember(
         self,

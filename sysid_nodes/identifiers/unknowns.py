@@ -116,12 +116,23 @@ def known_box(robot: Robot, known: KnownRobotConfig) -> tuple[Array, Array]:
     n = robot.n
     centre = nominal_parameters(robot, known)
     radius = np.abs(centre)
+    if known.inertia_scale == "body":
+        radius[: 10 * n] = _body_scale(centre[: 10 * n].reshape(n, 10)).ravel()
     radius[: 10 * n] *= known.inertia_relative
     radius[10 * n : 12 * n] *= known.friction_relative
     radius[12 * n : 13 * n] *= known.armature_relative
     radius[13 * n : 14 * n] = per_joint(known.offset_absolute, n, "known_robot.offset_absolute")
     radius[14 * n :] *= per_joint(known.gain_relative, n, "known_robot.gain_relative")
     return centre, radius
+
+
+def _body_scale(theta: Array) -> Array:
+    """(n, 10) mass, mass times length and mass times length squared of each link, length its rms radius."""
+    mass = theta[:, 0]
+    second = 0.5 * (theta[:, 4] + theta[:, 6] + theta[:, 9])  # trace of the pseudo-inertia's upper block
+    length = np.sqrt(np.maximum(second, 0.0) / np.maximum(mass, 1e-9))
+    power = np.array([0] + [1] * 3 + [2] * 6)
+    return np.asarray(mass[:, None] * length[:, None] ** power)
 
 
 def identify_body(n: int, body: int, centre: Array, radius: Array, prior: Bounds) -> Unknowns:
@@ -155,3 +166,9 @@ def identify_payload(n: int, body: int, centre: Array, radius: Array, prior: Bou
 def group_of(n: int, index: int) -> str:
     """Name of the assumption that bounds a physical parameter."""
     return LINKS if index < 10 * n else MOTOR_TERMS[index // n - 10]
+
+
+def prismatic_travel(robot: Robot) -> Array:
+    """(n,) largest |q| within the limits [rad or m]; 0 where unlimited, which only revolute joints are."""
+    largest = np.maximum(np.abs(robot.limits.position_lower), np.abs(robot.limits.position_upper))
+    return np.where(np.isfinite(largest), largest, 0.0)

@@ -112,7 +112,6 @@ def singular_values_plot(values: Array, *, label: str) -> str:
         axes.set_yscale("log")
         axes.set_xticks(np.arange(1, values.size + 1))
         axes.set_xlabel("direction, best seen first")
-        axes.set_ylabel("singular value")
         axes.grid(axis="x", visible=False)
         return _svg(figure, label)
 
@@ -125,7 +124,6 @@ def condition_plot(t: Array, condition: Array, *, label: str) -> str:
         if np.isfinite(condition).any():
             axes.set_yscale("log")
         axes.set_xlabel("time [s]")
-        axes.set_ylabel("condition number")
         axes.margins(x=0.0)
         return _svg(figure, label)
 

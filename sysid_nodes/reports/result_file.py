@@ -37,6 +37,7 @@ def build_document(run: IdentificationRun) -> dict[str, Any]:
         "method": run.method,
         "robot": run.robot,
         "body": run.body,
+        "target": str(run.config.get("target", "body")),
         "frame": run.frame,
         "joints": list(run.joint_names),
         "source": run.source,

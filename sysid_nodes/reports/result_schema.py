@@ -37,6 +37,7 @@ FIELDS = (
     Field("method", "string"),
     Field("robot", "string"),
     Field("body", "string"),
+    Field("target", "string"),
     Field("frame", "string"),
     Field("joints", "strings"),
     Field("source", "string"),

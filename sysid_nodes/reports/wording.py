@@ -53,10 +53,10 @@ def origin(document: Document) -> float:
 
 
 def fixed(value: float | None, places: int, rounding: str = ROUND_HALF_EVEN) -> str:
-    """A number with some decimal places, rounded as asked."""
+    """A number with some decimal places, rounded as asked from its shortest decimal form (5.2 stays 5.2)."""
     if value is None or not math.isfinite(value):
         return DASH
-    text = f"{Decimal(value).quantize(Decimal(1).scaleb(-places), rounding=rounding):f}"
+    text = f"{Decimal(repr(float(value))).quantize(Decimal(1).scaleb(-places), rounding=rounding):f}"
     return text.replace("-", MINUS)
 
 
@@ -133,6 +133,7 @@ def verdict(document: Document) -> Verdict:
     mass = document["parameters"][0]
     text = IntervalText.of(mass["nominal"], mass["lower"], mass["upper"], digits=2)
     between = f"between {text.lower} and {text.upper} kg"
+    subject = "payload's mass" if document["target"] == "payload" else "mass"
     if status is Status.INCONSISTENT:
         changed = document["contradiction"] is not None and document["contradiction"]["payload_changed"]
         headline = "The payload changed" if changed else "The data contradict the stated assumptions"
@@ -142,13 +143,13 @@ def verdict(document: Document) -> Verdict:
         return Verdict("wait", "No data", "Nothing was learnt: no window of data was complete", (sentence,))
     if status is Status.ESTIMATED:
         first = "A first-order sensitivity analysis gives these intervals; they are not proven."
-        return Verdict("wait", "Estimated", f"The mass is estimated {between}", (first, *_truth(document)))
+        return Verdict("wait", "Estimated", f"The {subject} is estimated {between}", (first, *_truth(document)))
     if status is Status.NOT_EXCITED:
         blind = document["excitation"]["blind"]
         first = f"The motion says nothing about {summary(blind)}; only the prior bounds it there." if blind else ""
         sentences = (first, *_progress(document), *_truth(document))
-        return Verdict("wait", "Proven, not excited", f"The mass lies {between}", tuple(filter(None, sentences)))
-    return Verdict("good", "Proven", f"The mass lies {between}", (*_progress(document), *_truth(document)))
+        return Verdict("wait", "Proven, not excited", f"The {subject} lies {between}", tuple(filter(None, sentences)))
+    return Verdict("good", "Proven", f"The {subject} lies {between}", (*_progress(document), *_truth(document)))
 
 
 def listing(words: Sequence[str]) -> str:

@@ -10,8 +10,9 @@ from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
 from rclpy.time import Time
 from sensor_msgs.msg import JointState
 
+from sysid_nodes.reports.bounds_message import sentence
 from sysid_nodes.results import IdentificationResult, Status
-from sysid_nodes.ros.conversions import sentence, to_seconds
+from sysid_nodes.ros.conversions import to_seconds
 from sysid_nodes.ros.session import Session
 
 OK, WARN, ERROR = DiagnosticStatus.OK, DiagnosticStatus.WARN, DiagnosticStatus.ERROR

@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import NamedTuple
-
-import numpy as np
-import pinocchio
 
 from sysid_nodes.data.config import to_flat
 from sysid_nodes.identifiers.config import IntervalIdentifierConfig
 from sysid_nodes.identifiers.pipeline import IntervalPipeline
+from sysid_nodes.reports.bounds_message import Subject, is_news, moving_link
 from sysid_nodes.reports.run import IdentificationRun
 from sysid_nodes.results import IdentificationResult
 from sysid_nodes.robots.robot import Robot
@@ -25,23 +22,6 @@ class Measurement(NamedTuple):
     position: Sequence[float]
     velocity: Sequence[float]
     effort: Sequence[float]
-
-
-@dataclass(frozen=True)
-class Subject:
-    """What is identified, in words.
-
-    Attributes:
-        robot: its name.
-        body: the link, with all that is rigidly attached to it.
-        frame: link whose moving joint's frame the parameters are expressed in.
-        method: identification method.
-    """
-
-    robot: str
-    body: str
-    frame: str
-    method: str
 
 
 class Pace:
@@ -75,7 +55,11 @@ class Pace:
 class Session:
     """Feeds measurements to the pipeline and tells news from repetition.
 
-    Every method is for one thread, but for the properties and take_pace, which only read or swap references.
+    Every method is for one thread, but for take_pace, which only swaps references.
+
+    Attributes:
+        subject: what is identified.
+        rejected: messages and samples not used so far, by reason; a new object each time, for any thread to read.
 
     Raises:
         InputError: configuration and robot do not fit one another.
@@ -87,26 +71,19 @@ class Session:
         self.subject = Subject(robot.name, body, moving_link(robot, body), config.method)
         self._told = self._pipeline.result
         self._pace = Pace()
+        self.rejected: Mapping[str, int] = {}
 
     @property
     def result(self) -> IdentificationResult:
         """The present state of knowledge."""
         return self._pipeline.result
 
-    @property
-    def rejected(self) -> Mapping[str, int]:
-        """Messages and samples not used so far, by reason."""
-        return self._pipeline.samples_rejected
-
     def process(self, measurement: Measurement) -> IdentificationResult | None:
         """Takes a measurement; returns a result when there is news: a tighter bound, another status or finding."""
         self._pace.add(measurement.stamp)
         result = self._pipeline.push(*measurement)
-        if result is None:
-            return None
-        told = self._told
-        news = result.tightened or result.status is not told.status or result.contradiction is not told.contradiction
-        if not news:
+        self.rejected = self._pipeline.samples_rejected
+        if result is None or not is_news(result, self._told):
             return None
         self._told = result
         return result
@@ -114,6 +91,7 @@ class Session:
     def reset(self) -> IdentificationResult:
         """Forgets all data and returns the prior."""
         self._pipeline.reset()
+        self.rejected = {}
         self._told = self._pipeline.result
         return self._told
 
@@ -145,10 +123,3 @@ class Session:
             source=source,
             calibration=pipeline.config.calibration,
         )
-
-
-def moving_link(robot: Robot, body: str) -> str:
-    """The link that sits at the frame of the joint which carries body."""
-    joint = robot.body_index(body) + 1
-    links = [f for f in robot.model.frames if f.type == pinocchio.FrameType.BODY and int(f.parentJoint) == joint]
-    return str(min(links, key=lambda link: float(np.linalg.norm(link.placement.homogeneous - np.eye(4)))).name)

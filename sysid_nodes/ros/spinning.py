@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 
 import rclpy
 from rclpy.executors import Executor, ExternalShutdownException, SingleThreadedExecutor
@@ -25,15 +26,29 @@ def make_executor() -> Executor:
     return EventsExecutor()
 
 
+@contextmanager
+def until_shutdown() -> Iterator[None]:
+    """Ends the block quietly when the context is shut down (SIGINT, SIGTERM), wherever in it that happens.
+
+    A signal invalidates the context at once, and then whatever rclpy is asked to do next raises, each in its own way.
+    """
+    try:
+        yield
+    except (KeyboardInterrupt, ExternalShutdownException):
+        pass
+    except Exception:
+        if rclpy.ok():
+            raise
+
+
 def spin(node: Node, stopped: Callable[[], bool]) -> None:
-    """Serves the node until stopped() is true or the context is shut down (SIGINT, SIGTERM)."""
+    """Serves the node until stopped() is true or the context is shut down."""
     executor = make_executor()
     executor.add_node(node)
     try:
-        # EventsExecutor.spin() fires no timers in rclpy 7.1
-        while rclpy.ok() and not stopped():
-            executor.spin_once(_PATIENCE)
-    except (KeyboardInterrupt, ExternalShutdownException):
-        pass
+        with until_shutdown():
+            # EventsExecutor.spin() fires no timers in rclpy 7.1
+            while rclpy.ok() and not stopped():
+                executor.spin_once(_PATIENCE)
     finally:
         executor.shutdown()

@@ -40,8 +40,17 @@ def upper_bound(
         multipliers: (m,) any dual multipliers; positive ones use the upper side, negative ones the lower side.
 
     Returns:
-        A number not below the true maximum, whatever the multipliers are; -inf is never returned.
+        A number not below the true maximum, whatever the multipliers are; inf where the evaluation overflows.
     """
+    with np.errstate(over="ignore", invalid="ignore"):
+        bound = _dual_value(c, rows, row_lower, row_upper, lower, upper, multipliers)
+    return bound if np.isfinite(bound) else float("inf")
+
+
+def _dual_value(
+    c: Array, rows: Array, row_lower: Array, row_upper: Array, lower: Array, upper: Array, multipliers: Array
+) -> float:
+    """The dual objective plus twice its rounding error; not finite when a product overflows."""
     side = np.where(multipliers > 0.0, row_upper, row_lower)
     used = (multipliers != 0.0) & np.isfinite(side) & np.isfinite(multipliers)
     y, a, b = multipliers[used], rows[used], side[used]

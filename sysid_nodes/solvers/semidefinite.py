@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import clarabel
 import numpy as np
 import numpy.typing as npt
@@ -11,35 +13,42 @@ Array = npt.NDArray[np.float64]
 
 
 def constrained_quadratic(
-    hessian: Array, gradient: Array, lower: Array, upper: Array, matrices: Array, margin: float = 0.0
+    hessian: Array, gradient: Array, lower: Array, upper: Array, cones: Sequence[tuple[Array, float]]
 ) -> Array | None:
-    """argmin 1/2 x'Hx + g'x subject to lower <= x <= upper and sum_j x_j B_j - margin I >= 0 (semidefinite).
+    """argmin 1/2 x'Hx + g'x subject to lower <= x <= upper and sum_j x_j B_j - margin I >= 0 for each cone.
 
     Args:
         hessian: (d, d) H, positive semidefinite.
         gradient: (d,) g.
         lower: (d,) lower ends.
         upper: (d,) upper ends.
-        matrices: (d, p, p) symmetric B_j.
-        margin: smallest eigenvalue asked for.
+        cones: pairs of (d, p, p) symmetric B_j and the smallest eigenvalue asked for.
 
     Returns:
         (d,) minimiser, or None when the solver found none.
     """
-    d, p = gradient.size, matrices.shape[1]
-    rows, columns = np.triu_indices(p)
-    order = np.lexsort((rows, columns))  # Clarabel: upper triangle, column by column, off-diagonals times sqrt 2
-    rows, columns = rows[order], columns[order]
-    weight = np.where(rows == columns, 1.0, np.sqrt(2.0))
-    cone = -(matrices[:, rows, columns] * weight).T
+    d = gradient.size
     eye = np.eye(d)
-    a = sparse.csc_matrix(np.vstack([eye, -eye, cone]))
-    b = np.concatenate([upper, -lower, -margin * np.where(rows == columns, 1.0, 0.0)])
+    rows, sides = [eye, -eye], [upper, -lower]
+    kinds = [clarabel.NonnegativeConeT(2 * d)]
+    for matrices, margin in cones:
+        row, column = _upper_triangle(matrices.shape[1])
+        weight = np.where(row == column, 1.0, np.sqrt(2.0))
+        rows.append(-(matrices[:, row, column] * weight).T)
+        sides.append(-margin * np.where(row == column, 1.0, 0.0))
+        kinds.append(clarabel.PSDTriangleConeT(matrices.shape[1]))
     settings = clarabel.DefaultSettings()
     settings.verbose = False
     settings.max_threads = 1
-    cones = [clarabel.NonnegativeConeT(2 * d), clarabel.PSDTriangleConeT(p)]
     h = sparse.csc_matrix(np.triu(0.5 * (hessian + hessian.T)))
-    solution = clarabel.DefaultSolver(h, gradient, a, b, cones, settings).solve()
+    a = sparse.csc_matrix(np.vstack(rows))
+    solution = clarabel.DefaultSolver(h, gradient, a, np.concatenate(sides), kinds, settings).solve()
     accepted = (clarabel.SolverStatus.Solved, clarabel.SolverStatus.AlmostSolved)
     return np.array(solution.x) if solution.status in accepted else None
+
+
+def _upper_triangle(p: int) -> tuple[npt.NDArray[np.intp], npt.NDArray[np.intp]]:
+    """Clarabel's order of a symmetric matrix: upper triangle, column by column, off-diagonals times sqrt 2."""
+    row, column = np.triu_indices(p)
+    order = np.lexsort((row, column))
+    return row[order], column[order]

@@ -93,6 +93,26 @@ def test_an_interrupt_is_clean(monkeypatch: pytest.MonkeyPatch, capsys: pytest.C
     assert capsys.readouterr().err.count("\n") == 1
 
 
+def test_an_interrupt_while_importing_is_clean(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def interrupted(_: str) -> None:
+        raise ImportError("initialization failed") from KeyboardInterrupt()
+
+    monkeypatch.setattr(command.importlib, "import_module", interrupted)
+    assert command.main(["demo"]) == 130
+    assert capsys.readouterr().err == "sysid: interrupted\n"
+
+
+def test_a_broken_module_is_not_hidden(monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken(_: str) -> None:
+        raise ImportError("undefined symbol")
+
+    monkeypatch.setattr(command.importlib, "import_module", broken)
+    with pytest.raises(ImportError, match="undefined symbol"):
+        command.main(["demo"])
+
+
 def test_the_status_of_a_command_is_passed_on(monkeypatch: pytest.MonkeyPatch) -> None:
     stand_in(monkeypatch, lambda _: 3)
     assert command.main(["demo", "--out", "x"]) == 3

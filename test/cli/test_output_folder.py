@@ -18,6 +18,14 @@ def write(path: Path, text: str = OURS) -> None:
         (staging / "report.html").write_text("page")
 
 
+def fail_halfway(path: Path) -> None:
+    existed = path.exists()
+    with OutputFolder(path) as staging:
+        (staging / "result.json").write_text("half")
+        assert path.exists() == existed
+        raise RuntimeError
+
+
 def names(folder: Path) -> list[str]:
     return sorted(item.name for item in folder.iterdir())
 
@@ -29,10 +37,8 @@ def test_makes_the_folder_and_its_parents(tmp_path: Path) -> None:
 
 
 def test_nothing_appears_before_the_end_or_after_an_error(tmp_path: Path) -> None:
-    with pytest.raises(RuntimeError), OutputFolder(tmp_path / "out") as staging:
-        (staging / "result.json").write_text("half")
-        assert not (tmp_path / "out").exists()
-        raise RuntimeError
+    with pytest.raises(RuntimeError):
+        fail_halfway(tmp_path / "out")
     assert names(tmp_path) == []
 
 
@@ -54,9 +60,8 @@ def test_an_earlier_result_is_replaced_and_other_files_stay(tmp_path: Path) -> N
 def test_an_error_keeps_the_earlier_result(tmp_path: Path) -> None:
     out = tmp_path / "out"
     write(out)
-    with pytest.raises(RuntimeError), OutputFolder(out) as staging:
-        (staging / "result.json").write_text("half")
-        raise RuntimeError
+    with pytest.raises(RuntimeError):
+        fail_halfway(out)
     assert (out / "result.json").read_text() == OURS
 
 

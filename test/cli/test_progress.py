@@ -6,7 +6,7 @@ import itertools
 
 import pytest
 
-from sysid_nodes.cli.progress import track
+from sysid_nodes.cli.progress import Stages, track
 
 
 def test_a_line_now_and_then_where_there_is_no_terminal(capsys: pytest.CaptureFixture[str]) -> None:
@@ -27,3 +27,18 @@ def test_a_bar_on_a_terminal(monkeypatch: pytest.MonkeyPatch, capsys: pytest.Cap
     monkeypatch.setattr("sys.stderr.isatty", lambda: True)
     assert list(track(range(250), "replay log")) == list(range(250))
     assert capsys.readouterr().out == ""
+
+
+def test_stages_are_a_line_each(capsys: pytest.CaptureFixture[str]) -> None:
+    with Stages() as stages:
+        for stage, total in (("fit", 3), ("bounds", 40)):
+            for done in range(total):
+                stages.show(stage, done, total)
+    assert capsys.readouterr().err == "fit: 3 steps\nbounds: 40 steps\n"
+
+
+def test_stages_are_a_bar_on_a_terminal(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.setattr("sys.stderr.isatty", lambda: True)
+    with Stages() as stages:
+        stages.show("fit", 1, 3)
+    assert "steps" not in capsys.readouterr().err

@@ -99,12 +99,12 @@ def test_numbers_and_words_of_the_result_are_there(proven: tuple[str, Page]) -> 
 def test_a_miss_is_marked() -> None:
     truth = run().truth.copy()
     truth[4] = 0.5
-    text, _ = page(truth=truth)
+    text, _ = page(truth=truth, torques=None)
     assert text.count("✗ outside") == 1
 
 
 def test_a_contradiction_is_explained_and_nothing_is_claimed() -> None:
-    text, parsed = page(Status.INCONSISTENT)
+    text, parsed = page(Status.INCONSISTENT, torques=None)
     assert "contradiction" in parsed.ids
     assert "No interval is claimed." in text
     assert "withdrawn" in text
@@ -114,7 +114,7 @@ def test_a_contradiction_is_explained_and_nothing_is_claimed() -> None:
 
 
 def test_sensitivity_is_never_called_proven() -> None:
-    text, _ = page(Status.ESTIMATED)
+    text, _ = page(Status.ESTIMATED, torques=None)
     assert "they are not proven" in text
     assert "If every sentence below is true" not in text
 

@@ -153,6 +153,9 @@ def test_save_before_any_data_and_to_a_place_that_is_not(bench: Any, tmp_path: P
     assert not refused.success
     assert "\n" not in refused.message
     assert refused.path == ""
+    refused = bench.call(Save, f"{NODE}/save", Save.Request(path="x" * 5000))
+    assert not refused.success
+    assert refused.message
     answer = bench.call(Save, f"{NODE}/save", Save.Request(path=str(tmp_path / "prior.json")))
     assert answer.success
     assert json.loads((tmp_path / "prior.json").read_text())["status"] == "WAITING"
@@ -187,7 +190,7 @@ def _short(message: JointState) -> None:
 
 
 def _no_stamp(message: JointState) -> None:
-    message.header.stamp = to_stamp(math.nan)
+    message.header.stamp = to_stamp(0.0)
 
 
 def _same_stamp(message: JointState) -> None:
@@ -290,6 +293,21 @@ def test_overload_is_counted_and_diagnosed(bench: Any, motion: JointSamples) -> 
     held.call(flood, 60.0)
     bench.until(lambda: any("overload" in d.status[0].message for d in diagnostics))
     assert held.overflowed == 20
+
+
+def test_a_best_effort_driver_is_heard_on_request(bench: Any, motion: JointSamples) -> None:
+    node = bench.node(reliability="best_effort")
+    node.trigger_configure()
+    node.trigger_activate()
+    publisher = bench.tester.create_publisher(JointState, "/joint_states", qos.stream("best_effort", 10))
+    bench.until(publisher.get_subscription_count)
+    message = messages(motion)[0]
+
+    def heard() -> bool:
+        publisher.publish(message)  # any one of them may be lost
+        return bool(node._monitor._received)
+
+    bench.until(heard)
 
 
 def test_lifecycle_over_its_services(bench: Any, motion: JointSamples) -> None:

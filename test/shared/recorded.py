@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pytest
 
 from shared.payload_problem import Problem, gen3_problem
 from sysid_nodes.data import JointSamples
@@ -38,9 +37,3 @@ def record(path: Path, samples: JointSamples, change: Change | None = None) -> P
     return path
 
 
-@pytest.fixture(scope="session")
-def short_log(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Problem]:
-    """Two seconds at 500 Hz of a Gen3 that moves a dumbbell, and the truth."""
-    found = problem()
-    samples = found.samples(10.0 + np.arange(1001) / 500.0)
-    return record(tmp_path_factory.mktemp("log") / "bag", samples), found

@@ -7,10 +7,8 @@ Topics: in ``joint_states`` (sensor_msgs/JointState), and ``robot_description`` 
 
 from __future__ import annotations
 
-import functools
 import sys
-import traceback
-from collections.abc import Callable
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -32,30 +30,16 @@ from sysid_nodes.robots import load_robot
 from sysid_nodes.ros import qos
 from sysid_nodes.ros.conversions import to_parameter_bounds
 from sysid_nodes.ros.diagnostics import Monitor, diagnostic_array
+from sysid_nodes.ros.lifecycle import logged
 from sysid_nodes.ros.live import LiveSession
 from sysid_nodes.ros.parameters import NodeParameters
 from sysid_nodes.ros.settings import NodeConfig
-from sysid_nodes.ros.spinning import spin
+from sysid_nodes.ros.spinning import spin, until_shutdown
+from sysid_nodes.solvers.threads import use_one_blas_thread
 
 NAME = "interval_identifier"
 
 _AUTOSTART_PERIOD = 0.1  # [s]
-
-Transition = Callable[[Any, LifecycleState], TransitionCallbackReturn]
-
-
-def _logged(transition: Transition) -> Transition:
-    """Logs what a transition raises; rclpy turns it into the error state without a word."""
-
-    @functools.wraps(transition)
-    def logged(node: Any, state: LifecycleState) -> TransitionCallbackReturn:
-        try:
-            return transition(node, state)
-        except Exception:
-            node.get_logger().error(traceback.format_exc())
-            raise
-
-    return logged
 
 
 class IntervalIdentifierNode(LifecycleNode):
@@ -72,6 +56,7 @@ class IntervalIdentifierNode(LifecycleNode):
         super().__init__(NAME, **kwargs)
         self.failed = False
         self._live: LiveSession | None = None
+        self._taken = ExitStack()
         self._settings = NodeParameters(
             self,
             (IntervalIdentifierConfig, NodeConfig),
@@ -89,7 +74,7 @@ class IntervalIdentifierNode(LifecycleNode):
 
     # -- lifecycle
 
-    @_logged
+    @logged
     def on_configure(self, state: LifecycleState) -> TransitionCallbackReturn:
         config = self._settings.build(IntervalIdentifierConfig)
         node_config = self._settings.build(NodeConfig)
@@ -98,14 +83,18 @@ class IntervalIdentifierNode(LifecycleNode):
         except SysidError as error:
             self.get_logger().error(str(error))
             return TransitionCallbackReturn.FAILURE
+        self._taken.callback(self._live.stop)
         self._bounds = self.create_lifecycle_publisher(ParameterBounds, "~/parameter_bounds", qos.LATCHED)
+        self._taken.callback(self.destroy_lifecycle_publisher, self._bounds)
         self._diagnostics = self.create_publisher(DiagnosticArray, "/diagnostics", 10)
-        self._reset_service = self.create_service(Trigger, "~/reset", self._reset)
-        self._save_service = self.create_service(Save, "~/save", self._save)
-        self._report_timer = self.create_timer(node_config.diagnostics_period, self._report)
+        self._taken.callback(self.destroy_publisher, self._diagnostics)
+        for kind, name, serve in ((Trigger, "~/reset", self._reset), (Save, "~/save", self._save)):
+            self._taken.callback(self.destroy_service, self.create_service(kind, name, serve))
+        timer = self.create_timer(node_config.diagnostics_period, self._report)
+        self._taken.callback(self.destroy_timer, timer)
         return super().on_configure(state)
 
-    @_logged
+    @logged
     def on_activate(self, state: LifecycleState) -> TransitionCallbackReturn:
         done = super().on_activate(state)
         live = self._configured
@@ -117,39 +106,32 @@ class IntervalIdentifierNode(LifecycleNode):
         self.get_logger().info(f"identifying '{live.subject.body}' from {self._monitor.topic}")
         return done
 
-    @_logged
+    @logged
     def on_deactivate(self, state: LifecycleState) -> TransitionCallbackReturn:
         self._unsubscribe()
         return super().on_deactivate(state)
 
-    @_logged
+    @logged
     def on_cleanup(self, state: LifecycleState) -> TransitionCallbackReturn:
         self.release()
         return super().on_cleanup(state)
 
-    @_logged
+    @logged
     def on_shutdown(self, state: LifecycleState) -> TransitionCallbackReturn:
         self.release()
         return super().on_shutdown(state)
 
-    @_logged
+    @logged
     def on_error(self, state: LifecycleState) -> TransitionCallbackReturn:
         self.release()
         return super().on_error(state)
 
     def release(self) -> None:
         """Gives back all that configure and activate took; harmless when they took nothing."""
-        if self._live is None:
-            return
         self._unsubscribe()
-        self._live.stop()
+        self._taken.close()
         self._live = None
         self._monitor.reset()
-        self.destroy_timer(self._report_timer)
-        self.destroy_service(self._reset_service)
-        self.destroy_service(self._save_service)
-        self.destroy_publisher(self._diagnostics)
-        self.destroy_lifecycle_publisher(self._bounds)
 
     @property
     def _configured(self) -> LiveSession:
@@ -173,14 +155,17 @@ class IntervalIdentifierNode(LifecycleNode):
         if self._stream is not None:
             self.destroy_subscription(self._stream)
             self._stream = None
-        self._configured.clear()
+        if self._live is not None:
+            self._live.clear()
 
     def _autostart(self) -> None:
         if not self._described(self._settings.build(IntervalIdentifierConfig)):
             return
         self.destroy_timer(self._start_timer)
         success = TransitionCallbackReturn.SUCCESS
-        self.failed = self.trigger_configure() != success or self.trigger_activate() != success
+        with until_shutdown():
+            self.failed = self.trigger_configure() != success or self.trigger_activate() != success
+        self.failed &= self.context.ok()
 
     # -- topics
 
@@ -231,12 +216,12 @@ class IntervalIdentifierNode(LifecycleNode):
         return response
 
     def _save(self, request: Save.Request, response: Save.Response) -> Save.Response:
-        path = Path(request.path or RESULT_NAME).expanduser().absolute()
-        path = path / RESULT_NAME if path.is_dir() else path
         try:
+            path = Path(request.path or RESULT_NAME).absolute()
+            path = path / RESULT_NAME if path.is_dir() else path
             run = self._configured.run()
             write_result(path, build_document(run))
-        except SysidError as error:
+        except (SysidError, OSError, ValueError) as error:
             response.success, response.message = False, str(error)
         else:
             response.success, response.message, response.path = True, f"{run.result.status.name} written", str(path)
@@ -245,19 +230,21 @@ class IntervalIdentifierNode(LifecycleNode):
 
 def main(args: list[str] | None = None) -> int:
     """Runs the node; returns the exit status: 0, or 2 with one line on stderr when it cannot start."""
+    use_one_blas_thread()
     rclpy.init(args=args)
+    node: IntervalIdentifierNode | None = None
     try:
-        node = IntervalIdentifierNode()
+        with until_shutdown():
+            node = started = IntervalIdentifierNode()
+            spin(node, lambda: started.failed)
+        return 2 if node is not None and node.failed else 0
     except SysidError as error:
         sys.stderr.write(f"{NAME}: {error}\n")
-        rclpy.try_shutdown()
         return 2
-    try:
-        spin(node, lambda: node.failed)
-        return 2 if node.failed else 0
     finally:
-        node.release()
-        node.destroy_node()
+        if node is not None:
+            node.release()
+            node.destroy_node()
         rclpy.try_shutdown()
 
 

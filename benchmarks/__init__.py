@@ -1,0 +1,1 @@
+"""Benchmarks behind the claims of the README; each is one command, see benchmarks/README.md."""

@@ -1,0 +1,60 @@
+"""What a figure was measured on."""
+
+from __future__ import annotations
+
+import os
+import platform
+import subprocess
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+
+from sysid_nodes import kernel
+
+PACKAGES = ("numpy", "scipy", "highspy", "clarabel", "pin")
+
+
+def facts() -> list[tuple[str, str]]:
+    """Pairs of what and value, for the head of a report."""
+    load = " ".join(f"{value:.1f}" for value in os.getloadavg())
+    return [
+        ("CPU", f"{_cpu()}, {os.cpu_count()} cores"),
+        ("load average at the end (1, 5, 15 min)", f"{load}"),
+        ("system", f"{platform.system()} {platform.release().split('-')[0]}, Python {platform.python_version()}"),
+        ("packages", ", ".join(f"{name} {_version(name)}" for name in PACKAGES)),
+        ("kernel", kernel.implementation()),
+        ("revision", _revision()),
+    ]
+
+
+def _cpu() -> str:
+    try:
+        lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
+    except OSError:
+        return platform.processor() or platform.machine()
+    named = dict(line.split(":", 1) for line in lines if ":" in line)
+    fields = {key.strip(): value.strip() for key, value in named.items()}
+    name = fields.get("model name", platform.machine())
+    family = f" (family {fields['cpu family']}, model {fields['model']})" if "cpu family" in fields else ""
+    return name + family
+
+
+def _version(name: str) -> str:
+    try:
+        return version(name)
+    except PackageNotFoundError:
+        return "missing"
+
+
+def _revision() -> str:
+    root = Path(__file__).resolve().parents[1]
+    try:
+        commit = _git(root, "rev-parse", "--short", "HEAD")
+        changed = _git(root, "status", "--porcelain", "--untracked-files=no", "--", "sysid_nodes")
+    except (OSError, subprocess.CalledProcessError):
+        return "unknown"
+    return commit + (" with local changes" if changed else "")
+
+
+def _git(root: Path, *arguments: str) -> str:
+    found = subprocess.run(["git", *arguments], cwd=root, capture_output=True, text=True, check=True)
+    return found.stdout.strip()

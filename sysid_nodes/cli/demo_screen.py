@@ -1,0 +1,153 @@
+"""The ten intervals on the terminal: redrawn in place on a real one, a line now and then elsewhere."""
+
+from __future__ import annotations
+
+import sys
+import time
+from decimal import ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_EVEN
+from types import TracebackType
+from typing import Self
+
+from rich.console import Console, Group
+from rich.live import Live
+from rich.table import Table
+from rich.text import Text
+
+from sysid_nodes.cli.demo_watch import Watch
+from sysid_nodes.data.bounds import PARAMETER_NAMES, PARAMETER_UNITS
+from sysid_nodes.reports.wording import MINUS, fixed
+from sysid_nodes.results import Status
+
+_PERIOD = 2.0  # between two lines where nothing can be redrawn [s]
+_FRAME = 0.3  # between two drawings [s]
+_LEFT_OF_BAR = 56  # columns of everything but the bar
+_BAR = (12, 40)  # columns, least and most
+_STYLE = {Status.PROVEN: "green", Status.NOT_EXCITED: "yellow", Status.INCONSISTENT: "bold red"}
+
+
+class Screen:
+    """Context manager; shows a watch until it is left, and the table stays.
+
+    Args:
+        title: what is going on, until there is data.
+    """
+
+    def __init__(self, title: str) -> None:
+        self.console = Console(highlight=False)
+        self._title = title
+        self._live: Live | None = None
+        self._due = 0.0
+
+    def __enter__(self) -> Self:
+        if self.console.is_terminal:
+            self._live = Live(Text(self._title), console=self.console, auto_refresh=False)
+            self._live.start()
+        else:
+            self._say(self._title)
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._live is not None:
+            self._live.stop()
+
+    def close(self, watch: Watch) -> None:
+        """Leaves nothing but the table of the final intervals."""
+        if self._live is not None:
+            self._live.update(self.table(watch), refresh=True)
+        else:
+            self.console.print(self.table(watch))
+
+    def show(self, watch: Watch, note: str = "") -> None:
+        """Redraws, or writes a line if one is due."""
+        now = time.monotonic()
+        if now < self._due:
+            return
+        self._due = now + (_FRAME if self._live is not None else _PERIOD if watch.recorded else 0.0)
+        if self._live is not None:
+            shown = Group(self.table(watch), *self._lines(watch, note)) if watch.recorded else Text(self._title)
+            self._live.update(shown, refresh=True)
+        elif watch.recorded:
+            self._say(plain_line(watch) + (f"; {note}" if note else ""))
+
+    def table(self, watch: Watch) -> Table:
+        """The ten intervals, their ends rounded outward."""
+        table = Table(box=None, pad_edge=False, header_style="bold")
+        table.add_column("")
+        table.add_column("unit")
+        for heading in ("lower", "truth", "upper", "width"):
+            table.add_column(heading, justify="right")
+        table.add_column("within the prior")
+        table.add_column("")
+        columns = min(max(self.console.width - _LEFT_OF_BAR, _BAR[0]), _BAR[1])
+        utf = self.console.encoding.lower().startswith("utf")
+        for k, inside in enumerate(watch.inside):
+            truth = float(watch.truth[k])
+            table.add_row(
+                PARAMETER_NAMES[k],
+                PARAMETER_UNITS[k],
+                _number(watch.bounds.lower[k], ROUND_FLOOR),
+                _number(truth),
+                _number(watch.bounds.upper[k], ROUND_CEILING),
+                f"{100.0 * watch.width[k]:.1f} %",
+                _bar(watch, k, columns, utf),
+                Text("inside", style="green") if inside else Text("OUTSIDE", style="bold red"),
+            )
+        return table
+
+    def _lines(self, watch: Watch, note: str) -> list[Text]:
+        status = Text(f"{watch.elapsed:5.1f} of {watch.duration:g} s  ")
+        status.append(watch.status.name, style=_STYLE.get(watch.status, ""))
+        status.append(f"  {watch.contradicted or watch.status.message}")
+        solve = 1e3 * watch.solve_times[-1] if watch.solve_times else 0.0
+        pace = Text(
+            f"{watch.rate:.0f} Hz, window {watch.window}, solved in {solve:.0f} ms, lag {watch.lag:.2f} s, "
+            f"{watch.rejected} not used, {watch.lost} lost",
+            style="dim",
+        )
+        return [Text(), status, pace, *([Text(note)] if note else []), *map(Text, behind(watch))]
+
+    def _say(self, line: str) -> None:
+        sys.stdout.write(line + "\n")
+        sys.stdout.flush()
+
+
+def plain_line(watch: Watch) -> str:
+    """Where things stand, in a line."""
+    lower, upper = _number(watch.bounds.lower[0], ROUND_FLOOR), _number(watch.bounds.upper[0], ROUND_CEILING)
+    count = sum(watch.inside)
+    return (
+        f"{watch.elapsed:5.1f} s  {watch.status.name:<12} mass {lower} .. {upper} kg (truth {_number(watch.truth[0])})"
+        f"  widths {100.0 * watch.width.mean():.0f} % of the prior  {count}/10 truths inside"
+        f"  {watch.rate:.0f} Hz  lag {watch.lag:.2f} s"
+    )
+
+
+def behind(watch: Watch) -> list[str]:
+    """A line if the machine cannot simulate as fast as the motion is."""
+    if watch.behind <= 0.0:
+        return []
+    return [f"this machine is too slow for real time: the motion has taken {watch.behind:.2f} s longer than it should"]
+
+
+def _number(value: float, rounding: str = ROUND_HALF_EVEN) -> str:
+    return fixed(float(value), 4, rounding).replace(MINUS, "-")
+
+
+def _bar(watch: Watch, k: int, columns: int, utf: bool) -> Text:
+    """The interval within the prior, and the truth in it."""
+    blank, full, mark = ("·", "━", "┃") if utf else (".", "=", "|")
+    low, width = float(watch.prior.lower[k]), 2.0 * float(watch.prior.half_width[k])
+
+    def column(value: float) -> int:
+        return min(max(int((value - low) / width * columns), 0), columns - 1)
+
+    first, last, truth = (column(float(x[k])) for x in (watch.bounds.lower, watch.bounds.upper, watch.truth))
+    text = Text()
+    for i in range(columns):
+        if i == truth:
+            text.append(mark, style="bold yellow")
+        else:
+            text.append(full if first <= i <= last else blank, style="cyan" if first <= i <= last else "dim")
+    return text

@@ -1,0 +1,31 @@
+"""Recordings that several commands read."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from shared.payload_problem import Problem
+from shared.recorded import problem, record
+
+
+@pytest.fixture(scope="session")
+def gen3() -> Problem:
+    return problem()
+
+
+@pytest.fixture(scope="session")
+def log(gen3: Problem, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A second at 500 Hz of a Gen3 that moves a dumbbell."""
+    return record(tmp_path_factory.mktemp("log") / "bag", gen3.samples(10.0 + np.arange(501) / 500.0))
+
+
+@pytest.fixture(scope="session")
+def replayed(log: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder that `sysid replay` makes of it."""
+    from sysid_nodes.cli.main import main
+
+    out = tmp_path_factory.mktemp("replayed") / "out"
+    assert main(["replay", str(log), "--out", str(out)]) == 0
+    return out

@@ -1,0 +1,50 @@
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+
+import pytest
+
+pytest.importorskip("rclpy", reason="rclpy is not installed")
+
+import rclpy
+from rclpy.executors import SingleThreadedExecutor
+
+from sysid_nodes.ros.spinning import make_executor, spin
+
+pytestmark = pytest.mark.ros
+
+
+@pytest.fixture
+def context() -> Iterator[None]:
+    rclpy.init()
+    yield
+    rclpy.try_shutdown()
+
+
+def test_an_older_ros_gets_the_single_threaded_executor(context: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "rclpy.experimental", None)
+    executor = make_executor()
+    assert isinstance(executor, SingleThreadedExecutor)
+    executor.shutdown()
+
+
+@pytest.mark.parametrize("older", [False, True])
+@pytest.mark.parametrize("by_context", [False, True], ids=["condition", "shutdown"])
+def test_spinning_serves_timers_and_ends_when_told(
+    context: None, monkeypatch: pytest.MonkeyPatch, older: bool, by_context: bool
+) -> None:
+    if older:
+        monkeypatch.setitem(sys.modules, "rclpy.experimental", None)
+    node = rclpy.create_node("spun")
+    ticks: list[int] = []
+
+    def tick() -> None:
+        ticks.append(len(ticks))
+        if by_context and len(ticks) == 3:
+            rclpy.shutdown()
+
+    node.create_timer(0.01, tick)
+    spin(node, lambda: len(ticks) >= 3 and not by_context)
+    assert len(ticks) >= 3
+    node.destroy_node()
