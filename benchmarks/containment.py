@@ -32,7 +32,7 @@ from sysid_nodes.data.bounds import PARAMETER_NAMES
 from sysid_nodes.solvers.threads import use_one_blas_thread
 
 mpl.use("Agg")
-from matplotlib import pyplot as plt  # noqa: E402
+from matplotlib import pyplot as plt
 
 Array = npt.NDArray[np.float64]
 Record = dict[str, Any]

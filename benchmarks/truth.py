@@ -22,7 +22,7 @@ from sysid_nodes.models.regressors import standard_regressor
 from sysid_nodes.robots import load_robot
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "test"))
-from payload_problem import GRIPPER, Problem, SineMotion, dumbbell  # noqa: E402
+from payload_problem import GRIPPER, Problem, SineMotion, dumbbell
 
 __all__ = ["GRIPPER", "Arm", "Problem", "SineMotion", "dumbbell", "make_arm", "random_payload"]
 

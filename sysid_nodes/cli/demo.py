@@ -33,29 +33,22 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import yaml
 
-from sysid_nodes.cli import configuration, demo_summary
+from sysid_nodes.cli import demo_config, demo_summary
 from sysid_nodes.cli.demo_nodes import Nodes, free_domain, require_ros
 from sysid_nodes.cli.demo_screen import Screen
 from sysid_nodes.cli.demo_watch import Watch
 from sysid_nodes.cli.output_folder import OutputFolder
-from sysid_nodes.data.config import from_flat, to_flat
-from sysid_nodes.exceptions import InputError, SysidError
+from sysid_nodes.exceptions import SysidError
 from sysid_nodes.identifiers.config import IntervalIdentifierConfig
-from sysid_nodes.robots import load_robot
 from sysid_nodes.simulation import SimulationConfig
 from sysid_nodes.solvers.threads import use_one_blas_thread
-
-ROBOT = "kinova_gen3"
 
 _OUTSIDE, _CONTRADICTION = 1, 3
 _STARTING = 60.0  # longest wait for the first joint state [s]
 _STALLED = 20.0  # longest wait for anything new after it [s]
 _TICK = 0.2  # between two looks at the screen [s]
 _SAVED = "live.json"
-# A stamp of the present day, as seconds in double precision, is off by up to 1.2e-7 s.
-_STAMP_ERROR = 5e-7
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -91,23 +84,24 @@ def run(args: argparse.Namespace) -> int:
     require_ros()
     use_one_blas_thread()
     seed = int.from_bytes(os.urandom(3), "big") if args.seed is None else args.seed
-    simulation = SimulationConfig(robot_error=0.05)
-    config = _identifier(simulation)
+    simulation = SimulationConfig(robot_error=demo_config.ROBOT_ERROR)
+    config = demo_config.identifier(simulation)
     with OutputFolder(args.out) as folder, _terminable():
         work = folder / ".live"
         work.mkdir()
-        (folder / "config.yaml").write_text(_parameter_file(to_flat(config)), encoding="utf-8")
+        (folder / "config.yaml").write_text(demo_config.parameter_file(config), encoding="utf-8")
         watch, usage = _live(args, seed, simulation, config, folder, work)
         sys.stdout.write("Replaying the recording and writing the report ...\n")
         sys.stdout.flush()
         document, agree = demo_summary.evaluate(folder, work / _SAVED, watch, str(args.out / "bag"))
         shutil.rmtree(work)
     sys.stdout.write(demo_summary.summary(watch, document, agree=agree, usage=usage, out=args.out, seed=seed) + "\n")
-    if watch.missed:
+    if missed := demo_summary.missed_ever(watch, document):
         sys.stdout.flush()
-        sys.stderr.write(f"sysid: THE TRUTH WAS OUTSIDE A PUBLISHED BOUND: {', '.join(sorted(watch.missed))}\n")
+        sys.stderr.write(f"sysid: THE TRUTH WAS OUTSIDE A PUBLISHED BOUND: {', '.join(missed)}\n")
         return _OUTSIDE
     if watch.contradicted:
+        sys.stdout.flush()
         sys.stderr.write(f"sysid: demo: {watch.contradicted}\n")
         return _CONTRADICTION
     return 0
@@ -128,9 +122,10 @@ def _live(
     """
     domain = free_domain() if args.domain_id is None else args.domain_id
     title = f"Starting the simulated arm, the identifier and the recorder on ROS domain {domain}, this machine only."
+    rviz = demo_config.rviz_files(work) if args.rviz else None
     with Nodes(work, domain) as nodes, Screen(title) as screen:
-        if args.rviz:
-            nodes.rviz(*_rviz_files(work))
+        if rviz:
+            nodes.rviz(*rviz)
         nodes.identifier(folder / "config.yaml", diagnostics_period=_TICK)
         truth_file = work / "truth.json"
         nodes.node(
@@ -201,48 +196,6 @@ def _save(nodes: Nodes, screen: Screen, watch: Watch, path: Path) -> None:
 
 def _processor_time(nodes: Nodes) -> dict[str, float]:
     return nodes.processor_time() | {"terminal": time.process_time()}
-
-
-def _identifier(simulation: SimulationConfig) -> IntervalIdentifierConfig:
-    """The robot's packaged configuration, with the simulated sensors' bounds."""
-    chosen = argparse.Namespace(
-        config=None, robot=ROBOT, urdf=None, body=None, method=None, calibration=None, settings=[]
-    )
-    known = ("known_robot.inertia_relative", "known_robot.friction_relative", "known_robot.armature_relative")
-    bounds = {
-        "noise.torque_relative": [simulation.torque_relative],
-        "noise.velocity_error": [simulation.velocity_error],
-        "noise.torque_interpolation": simulation.torque_interpolation,
-        "noise.stamp_error": _STAMP_ERROR,
-        **dict.fromkeys(known, simulation.robot_error),
-    }
-    return from_flat(IntervalIdentifierConfig, to_flat(configuration.configuration(chosen)) | bounds)
-
-
-def _parameter_file(flat: dict[str, Any]) -> str:
-    """A ROS parameter file; what is empty stays away, because ROS gives an empty list no type."""
-    tree: dict[str, Any] = {}
-    for name, value in flat.items():
-        *sections, leaf = name.split(".")
-        place = tree
-        if value not in ("", ()):
-            for section in sections:
-                place = place.setdefault(section, {})
-            place[leaf] = list(value) if isinstance(value, tuple) else value
-    text = yaml.safe_dump({"/**": {"ros__parameters": tree}}, sort_keys=False, default_flow_style=None, width=110)
-    return f"# Written by 'sysid demo': the packaged configuration with the simulated sensors' bounds.\n{text}"
-
-
-def _rviz_files(work: Path) -> tuple[Path, Path]:
-    """The packaged view, and a parameter file with the robot's description."""
-    folders = [Path(sys.prefix) / "share" / "online_sysid" / "rviz", Path(__file__).resolve().parents[2] / "rviz"]
-    view = next((file for folder in folders if (file := folder / "kinova.rviz").is_file()), None)
-    if view is None:
-        raise InputError("the view kinova.rviz is not installed")
-    description = work / "description.yaml"
-    text = {"robot_description": load_robot(ROBOT).urdf}
-    description.write_text(yaml.safe_dump({"/**": {"ros__parameters": text}}), encoding="utf-8")
-    return view, description
 
 
 @contextlib.contextmanager

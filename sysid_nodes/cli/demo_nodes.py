@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
+import ctypes
 import importlib.util
 import json
 import os
 import random
 import select
-import shutil
 import signal
 import socket
 import subprocess
@@ -27,6 +28,7 @@ _ELSEWHERE = (  # each of these could lead discovery off this machine
     "FASTRTPS_DEFAULT_PROFILES_FILE", "FASTDDS_DEFAULT_PROFILES_FILE", "CYCLONEDDS_URI",
 )  # fmt: skip
 _PATIENCE = 10.0  # for a process to end by itself [s]
+_SET_PARENT_DEATH_SIGNAL = 1  # of prctl(2)
 _RECORDER = "recorder"
 _CHUNK = 65536
 
@@ -65,6 +67,12 @@ def _is_free(domain: int) -> bool:
             except OSError:
                 return False
     return True
+
+
+def _end_with_parent() -> None:
+    """In a child: has Linux interrupt it when its parent is gone, however that ended."""
+    with contextlib.suppress(OSError, AttributeError):
+        ctypes.CDLL(None).prctl(_SET_PARENT_DEATH_SIGNAL, signal.SIGINT)
 
 
 class Nodes:
@@ -117,13 +125,7 @@ class Nodes:
         self._start(_RECORDER, [sys.executable, "-m", "sysid_nodes.ros.recorder", str(bag)], talks=True)
 
     def rviz(self, view: Path, description: Path) -> None:
-        """Starts RViz and what it needs to show a robot; that they end is no failure.
-
-        Raises:
-            InputError: they are not installed.
-        """
-        if not (shutil.which("rviz2") and shutil.which("ros2")):
-            raise InputError("--rviz needs rviz2 and ros2 on the PATH; source a ROS 2 installation that has them")
+        """Starts RViz and what it needs to show a robot; that they end is no failure."""
         publisher = ["ros2", "run", "robot_state_publisher", "robot_state_publisher"]
         self._start("robot_state_publisher", [*publisher, "--ros-args", "--params-file", str(description)])
         self._start("rviz", ["rviz2", "-d", str(view)])
@@ -180,7 +182,12 @@ class Nodes:
         pipe = subprocess.PIPE if talks else subprocess.DEVNULL
         with (self._folder / f"{name}.log").open("wb") as log:
             self._processes[name] = subprocess.Popen(
-                command, env=self._environment, stdin=pipe, stdout=subprocess.PIPE if talks else log, stderr=log
+                command,
+                env=self._environment,
+                stdin=pipe,
+                stdout=subprocess.PIPE if talks else log,
+                stderr=log,
+                preexec_fn=_end_with_parent,
             )
 
     def _check(self) -> None:

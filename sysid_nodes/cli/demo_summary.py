@@ -16,7 +16,7 @@ from sysid_nodes.cli.demo_watch import Watch
 from sysid_nodes.reports.interval_report import REPORT_NAME, write_report
 from sysid_nodes.reports.result_file import RESULT_NAME, read_result, write_result
 from sysid_nodes.reports.series_file import SERIES_NAME, read_series
-from sysid_nodes.reports.wording import IntervalText, verdict
+from sysid_nodes.reports.wording import IntervalText, missed, verdict
 
 _STEP = ("t", "status", "nominal", "lower", "upper")
 
@@ -66,6 +66,11 @@ def same(one: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
     return one["parameters"] == other["parameters"] and _steps(one) == _steps(other)
 
 
+def missed_ever(watch: Watch, document: Mapping[str, Any]) -> list[str]:
+    """Parameters whose truth was outside an interval that was published, or is outside the result's."""
+    return sorted(watch.missed | set(missed(document)))
+
+
 def summary(
     watch: Watch, document: Mapping[str, Any], *, agree: bool, usage: Mapping[str, float], out: Path, seed: int
 ) -> str:
@@ -96,8 +101,8 @@ def _found(watch: Watch, document: Mapping[str, Any]) -> str:
         return f"{told.headline}: {watch.contradicted}"
     mass = document["parameters"][0]
     text = IntervalText.of(mass["nominal"], mass["lower"], mass["upper"], digits=2)
-    if watch.missed:
-        return f"WRONG: outside at some time: {', '.join(sorted(watch.missed))}. Please report this."
+    if wrong := missed_ever(watch, document):
+        return f"WRONG: the truth was outside at some time: {', '.join(wrong)}. Please report this."
     return (
         f"{told.label}: hand and dumbbell weigh {text.lower} to {text.upper} kg; hidden truth {watch.truth[0]:.3f} kg. "
         f"All ten truths were inside in each of {watch.updates} updates."

@@ -57,7 +57,7 @@ def run(args: argparse.Namespace) -> int:
     robot = load_robot(config.robot, variant=config.variant, urdf=config.urdf)
     log = read_joint_states(args.bag, args.topic)
     pipeline = IntervalPipeline(robot, config)
-    subject = Subject(robot.name, pipeline.body, moving_link(robot, pipeline.body), config.method)
+    subject = Subject(robot.name, pipeline.body, config.target, moving_link(robot, pipeline.body), config.method)
     with OutputFolder(args.out) as folder:
         check = LogCheck(robot, pipeline.body_index, _guess(pipeline))
         messages = check.watch(track(log, f"replay {args.bag.name}"))

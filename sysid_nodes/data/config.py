@@ -54,13 +54,13 @@ class Option:
     live: bool
 
 
-def options(config: type[Any], prefix: str = "") -> Iterator[Option]:
-    """All leaves of a configuration dataclass, depth first."""
+def options(config: Any, prefix: str = "") -> Iterator[Option]:
+    """All leaves of a configuration dataclass (the class), depth first."""
     hints = get_type_hints(config)
     for item in dataclasses.fields(config):
         hint = hints[item.name]
         if dataclasses.is_dataclass(hint):
-            yield from options(hint, f"{prefix}{item.name}.")  # type: ignore[arg-type]
+            yield from options(hint, f"{prefix}{item.name}.")
         else:
             yield Option(name=prefix + item.name, type=hint, default=item.default, **item.metadata)
 
@@ -71,12 +71,13 @@ def from_flat(config: type[T], values: Mapping[str, Any], *, source: str = "") -
     Raises:
         ConfigError: a name is unknown, a value has a wrong type, is not finite or out of range.
     """
-    known = {item.name: item for item in options(config)}  # type: ignore[arg-type]
+    known = {item.name: item for item in options(config)}
     if unknown := sorted(set(values) - set(known)):
         raise ConfigError(f"unknown key '{unknown[0]}'", source=source)
     checked = {name: _check(known[name], value, source) for name, value in values.items()}
     try:
-        return _build(config, checked, "")
+        built: T = _build(config, checked, "")
+        return built
     except ConfigError as error:
         raise error if error.source or not source else ConfigError(str(error), source=source) from None
 
@@ -126,10 +127,10 @@ def _flatten(tree: Mapping[str, Any], prefix: str) -> Iterator[tuple[str, Any]]:
             yield f"{prefix}{key}", value
 
 
-def _build(config: type[T], values: Mapping[str, Any], prefix: str) -> T:
+def _build(config: Any, values: Mapping[str, Any], prefix: str) -> Any:
     hints = get_type_hints(config)
     arguments: dict[str, Any] = {}
-    for item in dataclasses.fields(config):  # type: ignore[arg-type]
+    for item in dataclasses.fields(config):
         name = prefix + item.name
         if dataclasses.is_dataclass(hints[item.name]):
             arguments[item.name] = _build(hints[item.name], values, name + ".")

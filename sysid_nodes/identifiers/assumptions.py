@@ -8,12 +8,9 @@ import numpy.typing as npt
 from sysid_nodes.identifiers.calibration_file import Calibration
 from sysid_nodes.identifiers.config import IntervalIdentifierConfig
 from sysid_nodes.identifiers.momentum_rows import Noise
-from sysid_nodes.identifiers.unknowns import Unknowns
 
 
-def describe(
-    config: IntervalIdentifierConfig, noise: Noise, unknowns: Unknowns, calibration: Calibration | None
-) -> list[str]:
+def describe(config: IntervalIdentifierConfig, noise: Noise, calibration: Calibration | None) -> list[str]:
     """One sentence an assumption; the bounds are theorems as long as all of them hold."""
     lines = [
         "The body is rigid, rigidly attached, and stays the same while data are taken.",
@@ -26,17 +23,20 @@ def describe(
         lines.append(f"The rest of the robot lies in the box of its calibration ({calibration.summary()}).")
     else:
         lines.append(
-            f"Every inertial parameter of the other links lies within {100 * known.inertia_relative:g} % of its nominal "
-            f"value, friction within {100 * known.friction_relative:g} %, armature within "
-            f"{100 * known.armature_relative:g} %, torque offset within {_numbers(np.array(known.offset_absolute))} N m, "
-            f"torque gain within {_percent(np.array(known.gain_relative))}."
+            f"Every inertial parameter of the other links lies within {100 * known.inertia_relative:g} % of "
+            f"{'its nominal value' if known.inertia_scale == 'value' else 'what the mass and size of its link give'}, "
+            f"friction within {100 * known.friction_relative:g} %, armature within "
+            f"{100 * known.armature_relative:g} %, torque offset within "
+            f"{_numbers(np.array(known.offset_absolute))} N m, torque gain within "
+            f"{_percent(np.array(known.gain_relative))}."
         )
     lines.append(
         "Friction is F_c sign(qd) + F_v qd; while the sign of qd is not certain it is anything in [-F_c, F_c]."
     )
     prior = config.prior.bounds
-    lines.append(f"The body's parameters lie in the prior box, its mass in [{prior.lower[0]:g}, {prior.upper[0]:g}] kg.")
-    lines.append("The body is physically consistent: its mass density is nowhere negative.")
+    what = "The body" if config.target == "body" else "The payload"
+    lines.append(f"{what} lies in the prior box, its mass in [{prior.lower[0]:g}, {prior.upper[0]:g}] kg.")
+    lines.append(f"{what} is physically consistent: its mass density is nowhere negative.")
     if config.method == "sensitivity":
         lines.append("Method sensitivity: first order in all errors, so these bounds are an estimate and not proven.")
     return lines

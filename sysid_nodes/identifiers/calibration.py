@@ -58,7 +58,7 @@ def calibrate(
     *,
     max_rows: int = 300,
     margin: float = MARGIN,
-    progress: Progress = lambda stage, done, total: None,
+    progress: Progress | None = None,
 ) -> Calibration:
     """Identifies a robot.
 
@@ -76,17 +76,21 @@ def calibrate(
     """
     if not any(run.mass == 0.0 for run in runs):
         raise ExcitationError("calibration needs a run without payload")
+    show: Progress = progress or _silent
     n, body = robot.n, robot.body_index(config.body)
     centre, radius = known_box(robot, config.known_robot)
     loads = [_load(config, run) for run in runs]
     # One set of unknowns: the robot's, then ten for the payload of each run (zero width where there is none).
-    rows = [_rows(robot, config, run, identify_payload(n, body, centre, radius, load)) for run, load in zip(runs, loads)]
+    rows = [
+        _rows(robot, config, run, identify_payload(n, body, centre, radius, load))
+        for run, load in zip(runs, loads, strict=True)
+    ]
     system = _System.assemble(n, body, centre, radius, loads, rows)
 
     xi = np.zeros(system.size)
     residual = np.zeros((0, n))
     for step in range(_FITS):  # weights and linearisation follow the last fit
-        progress("fit", step, _FITS)
+        show("fit", step, _FITS)
         scale = np.maximum(np.sqrt((residual**2).mean(axis=0)), 1e-3) if residual.size else np.ones(n)
         xi = system.fit(scale, xi)
         residual = system.residual(xi)
@@ -97,10 +101,14 @@ def calibrate(
     poly = Polytope(-np.ones(system.size), np.ones(system.size), system.robot_size)
     poly.add(system.rows, -system.radius - system.offset, system.radius - system.offset)
     for done in range(0, 2 * poly.k, 4):
-        progress("bounds", done, 2 * poly.k)
+        show("bounds", done, 2 * poly.k)
         poly.tighten(4)
-    progress("bounds", 2 * poly.k, 2 * poly.k)
+    show("bounds", 2 * poly.k, 2 * poly.k)
     return _result(robot, runs, system, poly, xi, torque_absolute, residual, max_rows)
+
+
+def _silent(stage: str, done: int, total: int) -> None:
+    """Progress nobody asked for."""
 
 
 def _load(config: IntervalIdentifierConfig, run: Run) -> Bounds:

@@ -95,10 +95,7 @@ def load_calibration(path: str | Path) -> Calibration:
         raise CalibrationError(f"schema {tree.get('schema')} is not {SCHEMA}", source=str(path))
     try:
         joints = tuple(str(name) for name in tree["joints"])
-        arrays = {
-            name: np.array(tree[name], dtype=np.float64)
-            for name in _ARRAYS
-        }
+        arrays = {name: np.array(tree[name], dtype=np.float64) for name in _ARRAYS}
         calibration = Calibration(
             robot=str(tree["robot"]), joints=joints, source=tuple(str(name) for name in tree["source"]), **arrays
         )

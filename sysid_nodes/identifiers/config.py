@@ -42,12 +42,18 @@ class NoiseConfig:
         (0.025,), "largest torque error relative to the reading", unit="1", minimum=0.0, maximum=1.0, live=True
     )
     torque_absolute: Numbers = option(
-        (0.0,), "largest torque error on top of the relative one, averaged over a window; unmodelled friction included",
-        unit="N m", minimum=0.0, live=True,
+        (0.0,),
+        "largest torque error on top of the relative one, averaged over a window; unmodelled friction included",
+        unit="N m",
+        minimum=0.0,
+        live=True,
     )
     position_error: Numbers = option(
-        (0.0,), "largest joint position error (half an encoder step); 0 takes the robot's encoder",
-        unit="rad", minimum=0.0, live=True,
+        (0.0,),
+        "largest joint position error (half an encoder step); 0 takes the robot's encoder",
+        unit="rad",
+        minimum=0.0,
+        live=True,
     )
     velocity_error: Numbers = option((1e-4,), "largest joint velocity error", unit="rad/s", minimum=0.0, live=True)
     stamp_error: float = option(0.0, "largest error of a stamp", unit="s", minimum=0.0, maximum=0.1, live=True)
@@ -55,8 +61,11 @@ class NoiseConfig:
         (10.0,), "largest joint acceleration between samples", unit="rad/s2", minimum=1e-6, live=True
     )
     torque_rate: Numbers = option(
-        (200.0,), "largest rate of change of torque between samples (torque_interpolation linear)",
-        unit="N m/s", minimum=0.0, live=True,
+        (200.0,),
+        "largest rate of change of torque between samples (torque_interpolation linear)",
+        unit="N m/s",
+        minimum=0.0,
+        live=True,
     )
     torque_interpolation: str = option(
         "linear",
@@ -99,11 +108,13 @@ class PriorConfig:
 
     lower: Numbers = option(
         (1.2, -0.4, -0.4, -1.0, -0.2, -0.2, -0.2, -0.2, -0.2, -0.2),
-        "lower ends of " + ", ".join(PARAMETER_NAMES), unit="kg, kg m, kg m2",
+        "lower ends of " + ", ".join(PARAMETER_NAMES),
+        unit="kg, kg m, kg m2",
     )
     upper: Numbers = option(
         (5.2, 0.4, 0.4, -0.1, 0.2, 0.2, 0.2, 0.2, 0.2, 0.2),
-        "upper ends of " + ", ".join(PARAMETER_NAMES), unit="kg, kg m, kg m2",
+        "upper ends of " + ", ".join(PARAMETER_NAMES),
+        unit="kg, kg m, kg m2",
     )
 
     def __post_init__(self) -> None:
@@ -125,8 +136,12 @@ class SetMembershipConfig:
     max_cuts: int = option(60, "pseudo-inertia cuts kept", minimum=0, maximum=10000)
     solves: int = option(6, "linear programs solved a round, the most promising first", minimum=1, maximum=20)
     min_shrink: float = option(
-        1e-3, "a bound counts as tightened when it moves by this share of the interval", unit="1",
-        minimum=0.0, maximum=1.0, live=True,
+        1e-3,
+        "a bound counts as tightened when it moves by this share of the interval",
+        unit="1",
+        minimum=0.0,
+        maximum=1.0,
+        live=True,
     )
 
 

@@ -44,6 +44,7 @@ class Geometry:
         alpha: (n, n) 1 where revolute joint l turns body i, else 0.
         hessian: (n, n, n, 3) coefficients on nu_i of |d2U_i / dq_k dq_l| at [k, l, i].
         third: (n, n, n, n, 3) coefficients on nu_i of |d3U_i / dq_k dq_l dq_s| at [k, l, s, i].
+        travel: (n,) largest |q| for which all this holds, inf for revolute joints [rad or m].
     """
 
     reach: Array
@@ -51,6 +52,7 @@ class Geometry:
     alpha: Array
     hessian: Array
     third: Array
+    travel: Array
 
 
 def geometry(chain: Chain, travel: Array | None = None) -> Geometry:
@@ -84,13 +86,14 @@ def geometry(chain: Chain, travel: Array | None = None) -> Geometry:
         gravity[k] = float(np.linalg.norm(np.cross(tree.gravity, axis))) + 1e-9
     hessian = np.zeros((n, n, n, 3))
     third = np.zeros((n, n, n, n, 3))
-    for k, l in np.ndindex(n, n):
-        a, b = min(k, l), max(k, l)
-        hessian[k, l] = min(gravity[a], gravity[b]) * _lever(alpha[a], lam[b], alpha[b])
+    for k, j in np.ndindex(n, n):
+        a, b = min(k, j), max(k, j)
+        hessian[k, j] = min(gravity[a], gravity[b]) * _lever(alpha[a], lam[b], alpha[b])
         for s in range(n):
-            a, b, c = sorted((k, l, s))
-            third[k, l, s] = min(gravity[a], gravity[b], gravity[c]) * _lever(alpha[a] * alpha[b], lam[c], alpha[c])
-    return Geometry(reach, lam, alpha, hessian * mask[:, None, :, None], third * mask[:, None, None, :, None])
+            a, b, c = sorted((k, j, s))
+            third[k, j, s] = min(gravity[a], gravity[b], gravity[c]) * _lever(alpha[a] * alpha[b], lam[c], alpha[c])
+    hessian, third = hessian * mask[:, None, :, None], third * mask[:, None, None, :, None]
+    return Geometry(reach, lam, alpha, hessian, third, np.where(revolute, np.inf, travel))
 
 
 def _lever(turned: Array, lam: Array, alpha: Array) -> Array:

@@ -221,7 +221,9 @@ class RowBuilder:
         travel = np.abs(np.diff(q, axis=0) - 0.5 * (v[1:] + v[:-1]) * dt)
         speed = np.maximum(np.abs(v[1:]), np.abs(v[:-1])) + dv
         allowed = 2.0 * (noise.position + speed * stamp) + dv * dt + 0.25 * noise.acceleration * dt**2
+        outside = np.abs(q) > self._geo.travel + noise.position + (np.abs(v) + dv) * stamp + 1e-12
         found = {
+            "sliding joint beyond its limits": outside[1:] | outside[:-1],
             "acceleration above its bound": jump,
             "velocity at odds with position": travel > allowed * 1.000001 + 1e-12,
         }

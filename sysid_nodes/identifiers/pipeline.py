@@ -14,7 +14,7 @@ from dataclasses import replace
 import numpy as np
 import numpy.typing as npt
 
-from sysid_nodes.data.config import Option, options, to_flat
+from sysid_nodes.data.config import options, to_flat
 from sysid_nodes.data.joint_samples import JointSamples
 from sysid_nodes.exceptions import ConfigError
 from sysid_nodes.identifiers.assumptions import describe
@@ -168,7 +168,7 @@ class IntervalPipeline:
 
     def assumptions(self) -> list[str]:
         """What the bounds rest on, one sentence each."""
-        return describe(self.config, self.noise, self.unknowns, self.calibration)
+        return describe(self.config, self.noise, self.calibration)
 
     def prediction(self) -> TorquePrediction:
         """Measured and predicted mean torque of the windows kept for the report."""
@@ -220,8 +220,10 @@ class IntervalPipeline:
         flat = rows.coefficients.reshape(radius.size, -1)
         self._meter.add(flat[:, self.unknowns.body_slice], radius)
         self._nominal.add(flat @ self.unknowns.basis, flat @ self.unknowns.centre, radius)
+        if isinstance(self._method, Sensitivity):
+            return self._method.step(rows)
         tightened = self._method.step(rows, first_window, thorough=thorough)
-        if isinstance(self._method, SetMembership) and self._method.empty is not None:
+        if self._method.empty is not None:
             self._contradiction = explain(self._method, self.unknowns)
             self._after = self._new_set()
             self._after_start = float(rows.t[-1, 1])
@@ -237,9 +239,17 @@ class IntervalPipeline:
         self._after_count += rows.t.shape[0]
         if self._after.empty is not None:
             self._after = None
-        elif self._after_count >= _CONFIRM_CHANGE:
+        elif self._after_count >= _CONFIRM_CHANGE and self._apart(self._after):
             self._contradiction = replace(self._contradiction, payload_changed=True, change_time=self._after_start)
             self._after = None
+
+    def _apart(self, after: SetMembership) -> bool:
+        """Whether the data before the clash and after it prove different values of some parameter.
+
+        That the later data agree with one another is not enough: a torque bias clashes only now and then.
+        """
+        before, later = self._method.bounds, after.bounds
+        return bool(((later.lower > before.upper) | (later.upper < before.lower)).any())
 
     def _publish(self, t: float, tightened: bool, start: float) -> None:
         excitation = self._meter.measure()
@@ -285,9 +295,7 @@ class IntervalPipeline:
             self.history = self.history[:half:2] + self.history[half:]
 
 
-def _unknowns(
-    robot: Robot, body: int, config: IntervalIdentifierConfig, calibration: Calibration | None
-) -> Unknowns:
+def _unknowns(robot: Robot, body: int, config: IntervalIdentifierConfig, calibration: Calibration | None) -> Unknowns:
     if calibration is not None:
         calibration.check(robot)
         if config.target != "payload":

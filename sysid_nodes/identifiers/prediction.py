@@ -10,6 +10,8 @@ import numpy.typing as npt
 from sysid_nodes.identifiers.momentum_rows import MomentumRows
 from sysid_nodes.identifiers.nominal import NominalEstimator
 from sysid_nodes.identifiers.unknowns import Unknowns
+from sysid_nodes.models.chain import Chain
+from sysid_nodes.models.regressors import standard_regressor
 
 Array = npt.NDArray[np.float64]
 
@@ -69,3 +71,11 @@ class TorqueArchive:
         momentum = a @ parameters + impulse
         radius = np.array([entry[2] for entry in self._kept])
         return TorquePrediction(t.mean(axis=1), impulse / duration, momentum / duration, radius / duration)
+
+
+def joint_torque(chain: Chain, parameters: Array, q: Array, qd: Array, qdd: Array) -> Array:
+    """(N, n) torque readings that parameters p (15 n,), in the order of `Unknowns`, predict for a motion (N, n)."""
+    n = chain.n
+    coulomb, viscous, armature, offset, gain = parameters[10 * n :].reshape(5, n)
+    rigid = standard_regressor(chain, q, qd, qdd) @ parameters[: 10 * n]
+    return np.asarray((rigid + coulomb * np.sign(qd) + viscous * qd + armature * qdd + offset) / gain)

@@ -56,7 +56,7 @@ class Sensitivity:
         """(27) of the paper; infinite before the motion excites everything."""
         return Bounds(self.nominal - self._width, self.nominal + self._width)
 
-    def step(self, rows: MomentumRows, first_window: int, *, thorough: bool = False) -> bool:
+    def step(self, rows: MomentumRows) -> bool:
         """Estimates anew with the rows of new windows; returns whether the interval shrank."""
         windows, n, size = rows.coefficients.shape
         flat = rows.coefficients.reshape(windows * n, size)

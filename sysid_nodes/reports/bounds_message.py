@@ -26,13 +26,15 @@ class Subject:
 
     Attributes:
         robot: its name.
-        body: the link, with all that is rigidly attached to it.
+        body: the link.
+        target: body (the link with all it carries) or payload (only what was added to it).
         frame: link whose moving joint's frame the parameters are expressed in.
         method: identification method.
     """
 
     robot: str
     body: str
+    target: str
     frame: str
     method: str
 
@@ -69,6 +71,7 @@ def bounds_fields(result: IdentificationResult, subject: Subject) -> dict[str, A
         "header": {"stamp": _stamp(result.t), "frame_id": subject.frame},
         "robot": subject.robot,
         "body": subject.body,
+        "target": subject.target,
         "method": subject.method,
         "status": int(result.status),
         "message": sentence(result),

@@ -98,7 +98,7 @@ class IdentificationResult:
         solve_time: wall time of this step [s].
         tightened: at least one bound moved in this step.
         contradiction: the clash, when status is INCONSISTENT.
-        costs: share of each assumption in the width of each interval: assumption -> (10,).
+        costs: what each assumption costs of the width of each interval: assumption -> (10,) [parameter's unit].
     """
 
     status: Status

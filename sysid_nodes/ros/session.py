@@ -68,7 +68,7 @@ class Session:
     def __init__(self, robot: Robot, config: IntervalIdentifierConfig) -> None:
         self._pipeline = IntervalPipeline(robot, config)
         body = self._pipeline.body
-        self.subject = Subject(robot.name, body, moving_link(robot, body), config.method)
+        self.subject = Subject(robot.name, body, config.target, moving_link(robot, body), config.method)
         self._told = self._pipeline.result
         self._pace = Pace()
         self.rejected: Mapping[str, int] = {}

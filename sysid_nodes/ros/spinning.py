@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
@@ -24,6 +25,15 @@ def make_executor() -> Executor:
     except ImportError:
         return SingleThreadedExecutor()
     return EventsExecutor()
+
+
+def start(args: list[str] | None = None) -> None:
+    """rclpy.init for an executable: SIGINT shuts the context down, as SIGTERM does, and does no more.
+
+    Python's own handler would raise KeyboardInterrupt as well, in the middle of whatever runs then, clean-up included.
+    """
+    signal.signal(signal.SIGINT, lambda *_: None)
+    rclpy.init(args=args)
 
 
 @contextmanager

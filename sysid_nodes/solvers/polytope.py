@@ -155,7 +155,7 @@ class Polytope:
         return Tightening(tuple(solved), None, failed)
 
     def _violation(self) -> Array:
-        """(2 k,) how far each objective's last optimum is outside the set, in unit boxes; inf before its first solve."""
+        """(2 k,) how far each objective's last optimum is outside, in unit boxes; inf before its first solve."""
         violation = np.full(2 * self.k, np.inf)
         known = np.flatnonzero(~np.isnan(self._points[:, 0]))
         if not known.size:

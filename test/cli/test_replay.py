@@ -155,12 +155,13 @@ def test_a_contradiction_is_status_3_and_claims_nothing(
 def test_a_real_log(shared_data: Path, project_root: Path, tmp_path: Path) -> None:
     folder = shared_data / "ur10e_payload"
     words = ["--config", str(project_root / "config" / "ur10e.yaml"), "--urdf", str(folder / "ur10e.urdf")]
+    # long windows and few rows: less tight, and done in seconds
+    words += ["--set", "target=payload", "--set", "window.duration=1", "--set", "set_membership.max_rows=150"]
     out = tmp_path / "out"
     assert main(["replay", str(folder / "loaded_2805g_mcap"), *words, "--out", str(out)]) == 0
     document = read_result(out)
-    # the arm's own last link, of about 0.6 kg, is part of the body; the load is 2.805 kg
-    assert document["parameters"][0]["lower"] <= 2.805
-    assert document["parameters"][0]["upper"] >= 2.805 + 0.2
+    mass = document["parameters"][0]
+    assert mass["lower"] <= 2.805 <= mass["upper"]
     assert document["samples"]["used"] > 4000
 
 

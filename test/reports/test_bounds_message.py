@@ -15,7 +15,7 @@ from sysid_nodes.reports.bounds_message import TOPIC, TYPE, Subject, bounds_fiel
 from sysid_nodes.results import IdentificationResult, Status
 from sysid_nodes.robots import load_robot
 
-SUBJECT = Subject("kinova_gen3", "end_effector_link", "bracelet_link", "set_membership")
+SUBJECT = Subject("kinova_gen3", "end_effector_link", "body", "bracelet_link", "set_membership")
 
 
 def written(result: IdentificationResult, folder: Path) -> object:

@@ -79,6 +79,40 @@ def test_a_stop_is_clean_while_nothing_arrives(
     assert "Traceback" not in errors
 
 
+STOPPED_AT = """
+import os, signal, sys
+from sysid_nodes.ros.nodes import interval_identifier as module
+
+def struck(method):
+    def strike(*arguments, **words):
+        os.kill(os.getpid(), signal.Signals[sys.argv[2]])
+        return method(*arguments, **words)
+    return strike
+
+setattr(module.IntervalIdentifierNode, sys.argv[1], struck(getattr(module.IntervalIdentifierNode, sys.argv[1])))
+sys.exit(module.main([]))
+"""
+
+
+@pytest.mark.parametrize(
+    ("stage", "stop"),
+    [
+        ("_make_live", "SIGINT"),
+        ("create_publisher", "SIGTERM"),
+        ("create_subscription", "SIGINT"),
+        ("_report", "SIGINT"),
+    ],
+)
+def test_a_stop_while_it_starts_is_clean_too(processes: list[subprocess.Popen[str]], stage: str, stop: str) -> None:
+    command = [sys.executable, "-c", STOPPED_AT, stage, stop]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    processes.append(process)
+    _, errors = process.communicate(timeout=LONG)
+    assert process.returncode == 0, errors
+    assert "Traceback" not in errors
+    assert "FATAL" not in errors
+
+
 @pytest.mark.parametrize(
     ("arguments", "line"),
     [

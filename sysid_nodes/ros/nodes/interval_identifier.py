@@ -34,7 +34,7 @@ from sysid_nodes.ros.lifecycle import logged
 from sysid_nodes.ros.live import LiveSession
 from sysid_nodes.ros.parameters import NodeParameters
 from sysid_nodes.ros.settings import NodeConfig
-from sysid_nodes.ros.spinning import spin, until_shutdown
+from sysid_nodes.ros.spinning import spin, start, until_shutdown
 from sysid_nodes.solvers.threads import use_one_blas_thread
 
 NAME = "interval_identifier"
@@ -199,7 +199,8 @@ class IntervalIdentifierNode(LifecycleNode):
 
     def _report(self) -> None:
         status = self._configured.status(active=self._stream is not None)
-        self._diagnostics.publish(diagnostic_array(status, self.get_clock().now()))
+        with until_shutdown():
+            self._diagnostics.publish(diagnostic_array(status, self.get_clock().now()))
 
     # -- parameters and services
 
@@ -231,7 +232,7 @@ class IntervalIdentifierNode(LifecycleNode):
 def main(args: list[str] | None = None) -> int:
     """Runs the node; returns the exit status: 0, or 2 with one line on stderr when it cannot start."""
     use_one_blas_thread()
-    rclpy.init(args=args)
+    start(args)
     node: IntervalIdentifierNode | None = None
     try:
         with until_shutdown():
