@@ -26,8 +26,7 @@ import numpy.typing as npt
 
 from benchmarks.containment_trial import run_trial
 from benchmarks.disturbances import TORQUE_PATTERNS
-from benchmarks.report import Report, parser
-from sysid_nodes.cli.progress import track
+from benchmarks.report import Report, parser, progress
 from sysid_nodes.data.bounds import PARAMETER_NAMES
 from sysid_nodes.solvers.threads import use_one_blas_thread
 
@@ -40,7 +39,7 @@ Record = dict[str, Any]
 
 def main(arguments: Sequence[str] | None = None) -> int:
     options = parser(__doc__)
-    options.add_argument("--trials", type=int, default=1500, help="number of trials")
+    options.add_argument("--trials", type=int, default=1200, help="number of trials")
     options.add_argument("--jobs", type=int, default=1, help="processes")
     options.add_argument("--records", type=Path, help="JSON lines, one a trial; continued where it ends")
     chosen = options.parse_args(arguments)
@@ -71,12 +70,12 @@ def collect(seed: int, trials: int, jobs: int, path: Path | None) -> list[Record
 
 def _run(job: Callable[[int], Record], todo: list[int], jobs: int) -> Iterator[Record]:
     if jobs <= 1:
-        for trial in track(todo, "containment"):
+        for trial in progress(todo, "containment"):
             yield job(trial)
         return
     with ProcessPoolExecutor(jobs, initializer=use_one_blas_thread) as pool:
         futures = [pool.submit(job, trial) for trial in todo]
-        for future in track(futures, "containment"):
+        for future in progress(futures, "containment"):
             yield future.result()
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -118,7 +119,7 @@ def simulate(world: World, rng: np.random.Generator) -> Data:
     t = _times(world, rng)
     theta = random_payload(rng, world.payload)
 
-    # Errors are aimed through the exact regressor; the robot's true parameters come last, because they may be aimed too.
+    # Errors are aimed through the exact regressor; the robot's true parameters come last: they may be aimed too.
     probe = make_arm(known, theta, motion, lambda centre, radius: centre + 0.0 * radius)
     q, qd, qdd = motion(t)
     regressor = probe.regressor(q, qd, qdd)
@@ -197,7 +198,7 @@ def _results(pipeline: IntervalPipeline, samples: JointSamples, mode: str, rng: 
     cuts = [0, len(samples) - 1]
     if mode == "blocks":
         cuts = sorted({0, len(samples) - 1, *rng.integers(1, len(samples) - 1, 3).tolist()})
-    for first, last in zip(cuts[:-1], cuts[1:], strict=True):
+    for first, last in pairwise(cuts):
         yield pipeline.identify(samples.slice(first, last + 1))
     yield pipeline.finish()
 

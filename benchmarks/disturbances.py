@@ -34,7 +34,7 @@ SENSOR_PATTERNS = (
 
 @dataclass(frozen=True)
 class Context:
-    """What a pattern may look at: (N,) times, regressor of the body (N, n, 10), the parameter and windows it aims at."""
+    """What a pattern may look at: (N,) times, the body's regressor (N, n, 10), the parameter and windows it aims at."""
 
     t: Array
     body_regressor: Array

@@ -3,12 +3,20 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterable, Sequence
+import sys
+import time
+from collections.abc import Iterable, Iterator, Sequence
 from datetime import date
 from pathlib import Path
+from typing import TypeVar
 
 from benchmarks import machine
 from sysid_nodes.solvers.threads import use_one_blas_thread
+
+T = TypeVar("T")
+
+_PERIOD = 15.0
+"""Between two lines of progress [s]."""
 
 REPORTS = Path(__file__).resolve().parent / "reports"
 
@@ -66,3 +74,13 @@ def parser(description: str | None) -> argparse.ArgumentParser:
     found.add_argument("--out", type=Path, default=REPORTS, help="folder of the report")
     found.add_argument("--seed", type=int, default=1, help="of all random draws")
     return found
+
+
+def progress(items: Sequence[T], title: str) -> Iterator[T]:
+    """Yields the items and says on stderr, now and then, how far it is."""
+    due = time.monotonic() + _PERIOD
+    for done, item in enumerate(items):
+        if time.monotonic() >= due:
+            print(f"{title}: {done} of {len(items)}", file=sys.stderr, flush=True)
+            due = time.monotonic() + _PERIOD
+        yield item

@@ -18,9 +18,8 @@ import numpy as np
 import numpy.typing as npt
 
 from benchmarks.disturbances import Context, reading, signs
-from benchmarks.report import Report, parser
+from benchmarks.report import Report, parser, progress
 from benchmarks.truth import Arm, SineMotion, make_arm, random_payload
-from sysid_nodes.cli.progress import track
 from sysid_nodes.data.joint_samples import JointSamples
 from sysid_nodes.identifiers.config import IntervalIdentifierConfig, KnownRobotConfig, NoiseConfig, WindowConfig
 from sysid_nodes.identifiers.pipeline import IntervalPipeline
@@ -132,7 +131,7 @@ def stream(seed: int, pattern: str, window: float, rate: float, duration: float,
     contains = True
     count = 0
     chunks = messages(arm, seed, pattern, rate, duration)
-    for _ in track(range(-(-round(duration * rate + 1) // round(_CHUNK * rate))), title):
+    for _ in progress(range(-(-round(duration * rate + 1) // round(_CHUNK * rate))), title):
         samples = next(chunks)
         rows = [samples.q, samples.qd, samples.tau]
         position, velocity, effort = ([list(row) for row in values.tolist()] for values in rows)
@@ -181,8 +180,8 @@ def _long(report: Report, run: Run, window: float, rate: float) -> None:
     report.text(
         f"**{duration:.0f} s at {rate:g} Hz, {run.messages} messages, {run.cpu.size} windows of {window:g} s: "
         f"{mean} ms of CPU a window (p99 {p99} ms), {share} of a core; the last 15 % of the stream cost "
-        f"{late / early:.2f} times what its first minutes did (5 % to 20 %), memory grew by {growth:.1f} MB from 5 % of "
-        f"the stream to its end.**"
+        f"{late / early:.2f} times what its first minutes did (5 % to 20 %), memory grew by {growth:.1f} MB from 5 % "
+        f"of the stream to its end.**"
     )
     rejected = ", ".join(f"{name} {count}" for name, count in run.result.samples_rejected.items()) or "none"
     report.table(

@@ -1,4 +1,4 @@
-"""Arms whose exact parameters and torques are known, shared with the tests, and the honest noise bounds that go with them.
+"""Arms whose exact parameters and torques are known, and the honest bounds that go with them.
 
 The truth comes from test/payload_problem.py; this is the one place where the benchmarks reach into test/.
 """
@@ -9,7 +9,7 @@ import sys
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -58,7 +58,7 @@ class Arm:
 
     def samples(self, t: Array) -> JointSamples:
         """Exact samples at t (N,)."""
-        return cast(JointSamples, self.problem.samples(t))
+        return self.problem.samples(t)
 
     def torque_rate(self, duration: float) -> Array:
         """(n,) bound on the slope of the torque reading but for the jumps of Coulomb friction [N m/s]."""

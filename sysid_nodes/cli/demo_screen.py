@@ -128,7 +128,7 @@ def behind(watch: Watch) -> list[str]:
     """A line if the machine cannot simulate as fast as the motion is."""
     if watch.behind <= 0.0:
         return []
-    return [f"this machine is too slow for real time: the motion has taken {watch.behind:.2f} s longer than it should"]
+    return [f"This machine is too slow for real time: the motion has taken {watch.behind:.2f} s longer than it should."]
 
 
 def _number(value: float, rounding: str = ROUND_HALF_EVEN) -> str:

@@ -104,7 +104,8 @@ def _found(watch: Watch, document: Mapping[str, Any]) -> str:
     if wrong := missed_ever(watch, document):
         return f"WRONG: the truth was outside at some time: {', '.join(wrong)}. Please report this."
     return (
-        f"{told.label}: hand and dumbbell weigh {text.lower} to {text.upper} kg; hidden truth {watch.truth[0]:.3f} kg. "
+        f"{told.label}: hand and dumbbell weigh {text.lower} to {text.upper} kg; the hidden truth is "
+        f"{watch.truth[0]:.3f} kg.\n"
         f"All ten truths were inside in each of {watch.updates} updates."
     )
 
@@ -114,7 +115,7 @@ def _health(watch: Watch) -> list[str]:
         f"{watch.published} joint states published, {watch.recorded} recorded, {watch.received} received by the "
         f"identifier, {watch.lost} lost, {watch.rejected} not used."
     ]
-    if watch.lost or watch.recorded < watch.published:
+    if watch.lost or watch.overflowed or watch.recorded < watch.published:
         lines.append(
             "This machine could not keep up: what was lost is missing from the result, which is sound without."
         )

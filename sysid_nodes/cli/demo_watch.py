@@ -104,8 +104,9 @@ class Watch:
         return int(self._number(_IDENTIFIER, "samples rejected"))
 
     @property
-    def used(self) -> int:
-        return int(self._number(_IDENTIFIER, "samples used"))
+    def overflowed(self) -> int:
+        """Of these, what the identifier dropped because it could not keep up."""
+        return int(self._number(_IDENTIFIER, "rejected: overload"))
 
     @property
     def rate(self) -> float:

@@ -116,7 +116,10 @@ def read_parameters(path: Path) -> dict[str, Any]:
     body = next(iter(tree.values()))
     if not isinstance(body, Mapping) or set(body) != {"ros__parameters"}:
         raise ConfigError("expected 'ros__parameters' under the node's name", source=str(path))
-    return dict(_flatten(body["ros__parameters"] or {}, ""))
+    parameters = body["ros__parameters"] or {}
+    if not isinstance(parameters, Mapping):
+        raise ConfigError("'ros__parameters' must hold names and values", source=str(path))
+    return dict(_flatten(parameters, ""))
 
 
 def _flatten(tree: Mapping[str, Any], prefix: str) -> Iterator[tuple[str, Any]]:

@@ -34,7 +34,7 @@ class JointSamples:
     tau: Array
 
     def __post_init__(self) -> None:
-        t = np.ascontiguousarray(self.t, dtype=np.float64)
+        t = np.ascontiguousarray(self.t, dtype=np.float64).view()  # the caller's own array stays writable
         if t.ndim != 1:
             raise SamplesError(f"stamps must be one-dimensional, got shape {t.shape}")
         if not np.isfinite(t).all():
@@ -45,7 +45,7 @@ class JointSamples:
         t.setflags(write=False)
         shape = (t.size, len(self.names))
         for field in ("q", "qd", "tau"):
-            value = np.ascontiguousarray(getattr(self, field), dtype=np.float64)
+            value = np.ascontiguousarray(getattr(self, field), dtype=np.float64).view()
             if value.shape != shape:
                 raise SamplesError(f"{field} must have shape {shape}, got {value.shape}")
             if not np.isfinite(value).all():

@@ -17,9 +17,10 @@ from sysid_nodes.robots.robot import Robot
 
 Array = npt.NDArray[np.float64]
 
-SCHEMA = 1
+SCHEMA = 2
 
-_ARRAYS = ("centre", "radius", "rows", "rows_radius", "information", "torque_absolute", "residual_rms")
+_SAME_PLACE = 1e-3
+"""Largest difference of a joint's placement [m, 1] between the robot calibrated and the robot used."""
 
 
 @dataclass(frozen=True)
@@ -29,20 +30,24 @@ class Calibration:
     Attributes:
         robot: name of the robot.
         joints: n joint names.
-        centre: (15 n,) physically consistent estimate of all parameters, in the order of `Unknowns`.
-        radius: (15 n,) half-widths of a box around it that contains every parameter the data allow.
-        rows: (m, 15 n) momentum rows of the unloaded run: |rows @ p| <= rows_radius for the true p.
+        placements: (n, 12) of each joint in its parent's frame: position [m], then the rotation matrix by rows.
+        estimate: (15 n,) physically consistent estimate of all parameters, in the order of `Unknowns`.
+        lower: (15 n,) lower ends of the intervals of all values the data allow, estimate included.
+        upper: (15 n,) upper ends.
+        rows: (m, 15 n) momentum rows of the unloaded runs: |rows @ p| <= rows_radius for the true p.
         rows_radius: (m,) [N m s].
         information: (15 n, 15 n) sum of a a' / radius^2 over all rows of the unloaded runs, for estimates.
-        torque_absolute: (n,) torque error bound found from the residuals of the run [N m].
-        residual_rms: (n,) root mean square of the residuals [N m].
+        torque_absolute: (n,) bound on the error of a window's mean torque reading, from the residuals [N m].
+        residual_rms: (n,) root mean square of the residuals, in torque readings [N m].
         source: the logs it was made from.
     """
 
     robot: str
     joints: tuple[str, ...]
-    centre: Array
-    radius: Array
+    placements: Array
+    estimate: Array
+    lower: Array
+    upper: Array
     rows: Array
     rows_radius: Array
     information: Array
@@ -50,11 +55,28 @@ class Calibration:
     residual_rms: Array
     source: tuple[str, ...]
 
+    @property
+    def centre(self) -> Array:
+        """(15 n,) middles of the intervals."""
+        return np.asarray(0.5 * (self.lower + self.upper))
+
+    @property
+    def radius(self) -> Array:
+        """(15 n,) half-widths about `centre`, rounded outward; 0 where a parameter is known."""
+        half = np.maximum(self.upper - self.centre, self.centre - self.lower)
+        return np.where(half > 0.0, np.nextafter(half, np.inf), 0.0)
+
     def check(self, robot: Robot) -> None:
         """Raises CalibrationError when the calibration is of another robot."""
         if self.joints != robot.joint_names:
             raise CalibrationError(
                 f"calibration is for joints {', '.join(self.joints)}; the robot has {', '.join(robot.joint_names)}"
+            )
+        apart = np.abs(self.placements - joint_placements(robot)).max(axis=1)
+        if moved := [name for name, far in zip(self.joints, apart, strict=True) if far > _SAME_PLACE]:
+            raise CalibrationError(
+                f"calibration is for robot '{self.robot}', whose {', '.join(moved)} sit elsewhere on their links than "
+                f"those of robot '{robot.name}'"
             )
 
     def noise(self, stated: NoiseConfig) -> NoiseConfig:
@@ -66,14 +88,20 @@ class Calibration:
         return f"from {', '.join(Path(name).name for name in self.source)}; {len(self.rows_radius)} rows kept"
 
 
+def joint_placements(robot: Robot) -> Array:
+    """(n, 12) position [m] and rotation matrix, by rows, of each joint in its parent's frame."""
+    poses = list(robot.model.jointPlacements)[1:]
+    return np.array([np.concatenate([pose.translation, pose.rotation.ravel()]) for pose in poses])
+
+
 def save_calibration(calibration: Calibration, path: Path) -> None:
-    """Writes the file in one piece: a reader never sees half of it."""
+    """Writes the file in one piece: a reader never sees half of it. Every number is kept to the last bit."""
     tree: dict[str, Any] = {"schema": SCHEMA, "kind": "calibration"} | {
         name: value.tolist() if isinstance(value, np.ndarray) else value for name, value in asdict(calibration).items()
     }
     path.parent.mkdir(parents=True, exist_ok=True)
     draft = path.with_name(path.name + ".part")
-    draft.write_text(json.dumps(tree, allow_nan=False), encoding="utf-8")
+    draft.write_text(json.dumps(tree, allow_nan=False, separators=(",", ":")), encoding="utf-8")
     draft.replace(path)
 
 
@@ -81,7 +109,7 @@ def load_calibration(path: str | Path) -> Calibration:
     """Reads calibration.json.
 
     Raises:
-        CalibrationError: the file is missing, is no calibration or is damaged.
+        CalibrationError: the file is missing, is no calibration, of another schema or damaged.
     """
     try:
         tree = json.loads(Path(path).read_text(encoding="utf-8"))
@@ -92,23 +120,49 @@ def load_calibration(path: str | Path) -> Calibration:
     if not isinstance(tree, Mapping) or tree.get("kind") != "calibration":
         raise CalibrationError("not a calibration file", source=str(path))
     if tree.get("schema") != SCHEMA:
-        raise CalibrationError(f"schema {tree.get('schema')} is not {SCHEMA}", source=str(path))
-    try:
-        joints = tuple(str(name) for name in tree["joints"])
-        arrays = {name: np.array(tree[name], dtype=np.float64) for name in _ARRAYS}
-        calibration = Calibration(
-            robot=str(tree["robot"]), joints=joints, source=tuple(str(name) for name in tree["source"]), **arrays
+        raise CalibrationError(
+            f"has schema {tree.get('schema')}, this version reads {SCHEMA}; calibrate again", source=str(path)
         )
+    try:
+        return _calibration(tree)
     except (KeyError, TypeError, ValueError) as error:
-        raise CalibrationError(f"damaged: {error}", source=str(path)) from None
-    n, m = len(joints), calibration.rows_radius.size
+        what = f"no {error}" if isinstance(error, KeyError) else error
+        raise CalibrationError(f"damaged: {what}", source=str(path)) from None
+
+
+def _calibration(tree: Mapping[str, Any]) -> Calibration:
+    """Checks the tree of a file; raises KeyError, TypeError or ValueError."""
+    joints = tuple(str(name) for name in tree["joints"])
+    n, m = len(joints), len(tree["rows_radius"])
     size = 15 * n
-    shapes = {"centre": (size,), "radius": (size,), "rows": (m, size), "torque_absolute": (n,)}
-    shapes["information"] = (size, size)
-    for name, shape in shapes.items():
-        value = getattr(calibration, name)
-        if value.shape != shape and not (m == 0 and name == "rows"):
-            raise CalibrationError(f"damaged: {name} has shape {value.shape}, not {shape}", source=str(path))
-        if not np.isfinite(value).all() or (name == "radius" and (value < 0.0).any()):
-            raise CalibrationError(f"damaged: {name} holds a bad number", source=str(path))
-    return calibration
+    shapes = {
+        "placements": (n, 12),
+        "estimate": (size,),
+        "lower": (size,),
+        "upper": (size,),
+        "rows": (m, size),
+        "rows_radius": (m,),
+        "information": (size, size),
+        "torque_absolute": (n,),
+        "residual_rms": (n,),
+    }
+    arrays = {name: _array(name, tree[name], shape) for name, shape in shapes.items()}
+    for name in ("rows_radius", "torque_absolute", "residual_rms"):
+        if (arrays[name] < 0.0).any():
+            raise ValueError(f"{name} holds a negative number")
+    if (arrays["lower"] > arrays["upper"]).any():
+        raise ValueError("a lower end is above its upper end")
+    return Calibration(
+        robot=str(tree["robot"]), joints=joints, source=tuple(str(name) for name in tree["source"]), **arrays
+    )
+
+
+def _array(name: str, value: Any, shape: tuple[int, ...]) -> Array:
+    array = np.array(value, dtype=np.float64)
+    if array.size == 0 and 0 in shape:
+        return array.reshape(shape)
+    if array.shape != shape:
+        raise ValueError(f"{name} has shape {array.shape}, not {shape}")
+    if not np.isfinite(array).all():
+        raise ValueError(f"{name} holds a number that is not finite")
+    return array

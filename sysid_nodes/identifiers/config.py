@@ -121,6 +121,8 @@ class PriorConfig:
         for name in ("lower", "upper"):
             if len(getattr(self, name)) != len(PARAMETER_NAMES):
                 raise ConfigError(f"'prior.{name}' needs {len(PARAMETER_NAMES)} numbers")
+        if not np.isfinite([*self.lower, *self.upper]).all():
+            raise ConfigError("'prior' must be finite")
         _ = self.bounds
 
     @property

@@ -46,9 +46,9 @@ def relaxations(empty: SetMembership, unknowns: Unknowns) -> Mapping[str, float]
     for k, cause in enumerate(CAUSES):
         if cause != ROUNDING and radius[:, k].max(initial=0.0) > 0.0:
             factors[cause] = _smallest(rows, low, high, radius[:, k], np.zeros(unknowns.size, dtype=bool))
-    for group in sorted(set(unknowns.groups) - {BODY}):
+    for group in sorted(set(unknowns.groups)):
         mask = np.array([name == group for name in unknowns.groups])
-        factors[group] = _smallest(rows, low, high, np.zeros(len(low)), mask)
+        factors["prior of the body" if group == BODY else group] = _smallest(rows, low, high, np.zeros(len(low)), mask)
     return factors
 
 

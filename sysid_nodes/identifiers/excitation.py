@@ -24,7 +24,8 @@ class ExcitationMeter:
     def __init__(self, prior: Bounds) -> None:
         self._scale = np.maximum(prior.half_width, 1e-12)
         self._gram = np.zeros((10, 10))
-        self._information = np.zeros((10, 10))
+        # What the prior knows exactly cannot be blind: it starts with information, and no row adds to it.
+        self._information = np.diag(np.where(prior.half_width > 0.0, 0.0, 4.0))
 
     def add(self, regressor: Array, radius: Array) -> None:
         """Takes rows Y (m, 10) of the body's regressor with their error radii (m,)."""

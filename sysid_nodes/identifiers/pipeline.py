@@ -16,7 +16,7 @@ import numpy.typing as npt
 
 from sysid_nodes.data.config import options, to_flat
 from sysid_nodes.data.joint_samples import JointSamples
-from sysid_nodes.exceptions import ConfigError
+from sysid_nodes.exceptions import ConfigError, SamplesError
 from sysid_nodes.identifiers.assumptions import describe
 from sysid_nodes.identifiers.calibration_file import Calibration, load_calibration
 from sysid_nodes.identifiers.config import IntervalIdentifierConfig
@@ -33,7 +33,7 @@ from sysid_nodes.models.chain import Chain
 from sysid_nodes.results.identification import Contradiction, Excitation, IdentificationResult, Status
 from sysid_nodes.robots.robot import Robot
 from sysid_nodes.signals.stream import JointStream
-from sysid_nodes.signals.windows import Windower, cut
+from sysid_nodes.signals.windows import INCOMPLETE, Windower, cut
 
 Array = npt.NDArray[np.float64]
 
@@ -128,7 +128,13 @@ class IntervalPipeline:
         return self._step(window, np.array([[0, len(window) - 1]], dtype=np.intp))
 
     def identify(self, samples: JointSamples) -> IdentificationResult:
-        """Takes a whole block of samples in one step: the same windows as `push`, solved together."""
+        """Takes a whole block of samples in one step: the same windows as `push`, solved together.
+
+        Raises:
+            SamplesError: the samples' joints are not the robot's, in its order.
+        """
+        if samples.names != self.robot.joint_names:
+            raise SamplesError(f"samples are of joints {', '.join(samples.names)}, in another order than the robot's")
         edges, rejected = cut(samples, self.config.window.duration, self.config.window.max_gap)
         for reason, count in rejected.items():
             self._rejected[reason] = self._rejected.get(reason, 0) + count
@@ -138,11 +144,15 @@ class IntervalPipeline:
         return self._step(samples, edges, thorough=True)
 
     def finish(self) -> IdentificationResult:
-        """Ends the stream: counts the incomplete window and fills in what each assumption costs."""
-        self._windower.flush()
+        """The result if the stream ended here: the window in progress counted as incomplete, each assumption's cost.
+
+        The stream may go on all the same.
+        """
+        rejected = dict(self.samples_rejected)
+        if self._windower.pending:
+            rejected[INCOMPLETE] = rejected.get(INCOMPLETE, 0) + self._windower.pending
         costs = {} if self.result.status is Status.INCONSISTENT else self._method.costs()
-        self.result = replace(self.result, costs=costs, samples_rejected=self.samples_rejected)
-        return self.result
+        return replace(self.result, costs=costs, samples_rejected=rejected)
 
     def reconfigure(self, config: IntervalIdentifierConfig) -> None:
         """Changes live options; new noise bounds hold for the windows to come.

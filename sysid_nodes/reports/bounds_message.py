@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,7 +12,7 @@ import pinocchio
 
 from sysid_nodes.data import PARAMETER_NAMES
 from sysid_nodes.logs.writer import stamp_fields
-from sysid_nodes.results import Contradiction, IdentificationResult
+from sysid_nodes.results import Contradiction, IdentificationResult, Status
 from sysid_nodes.robots import Robot
 
 TYPE = "online_sysid/msg/ParameterBounds"
@@ -50,22 +51,33 @@ def moving_link(robot: Robot, body: str) -> str:
     return str(min(links, key=lambda link: float(np.linalg.norm(link.placement.homogeneous - np.eye(4)))).name)
 
 
-def is_news(result: IdentificationResult, last: IdentificationResult | None) -> bool:
+def is_news(result: IdentificationResult, last: IdentificationResult) -> bool:
     """Whether a result is published after `last`: a bound tightened, the status or what clashes is another."""
-    if last is None or result.tightened:
-        return True
-    return result.status is not last.status or result.contradiction is not last.contradiction
+    changed = result.status is not last.status or result.contradiction is not last.contradiction
+    return result.tightened or changed
 
 
-def sentence(result: IdentificationResult) -> str:
-    """The status in one sentence, with its cause where there is one."""
-    if result.contradiction is None:
+def sentence(result: IdentificationResult, findings: Sequence[str] = ()) -> str:
+    """The status in one sentence, with its cause where there is one.
+
+    Args:
+        result: state of knowledge.
+        findings: what is wrong with the data, one line each; told where they contradict the assumptions.
+    """
+    if result.status is not Status.INCONSISTENT:
         return result.status.message
-    return f"{result.status.message}: {result.contradiction.sentence()}"
+    cause = f": {result.contradiction.sentence()}" if result.contradiction else ""
+    return "; ".join([result.status.message + cause, *findings])
 
 
-def bounds_fields(result: IdentificationResult, subject: Subject) -> dict[str, Any]:
-    """The message as nested plain values; see the message for the meaning of every field."""
+def bounds_fields(result: IdentificationResult, subject: Subject, findings: Sequence[str] = ()) -> dict[str, Any]:
+    """The message as nested plain values; see the message for the meaning of every field.
+
+    Args:
+        result: state of knowledge.
+        subject: what it is about.
+        findings: what is wrong with the data, one line each.
+    """
     reasons = sorted(result.samples_rejected)
     fields = {
         "header": {"stamp": _stamp(result.t), "frame_id": subject.frame},
@@ -74,7 +86,7 @@ def bounds_fields(result: IdentificationResult, subject: Subject) -> dict[str, A
         "target": subject.target,
         "method": subject.method,
         "status": int(result.status),
-        "message": sentence(result),
+        "message": sentence(result, findings),
         "names": list(PARAMETER_NAMES),
         "nominal": result.nominal.tolist(),
         "lower": result.lower.tolist(),

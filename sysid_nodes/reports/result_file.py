@@ -143,13 +143,8 @@ def _body(nominal: list[float | None]) -> dict[str, Any] | None:
     values = [x for x in nominal if x is not None]
     if len(values) != len(nominal) or values[0] <= 0.0:
         return None
-    mass = values[0]
-    centre = np.array(values[1:4]) / mass
-    xx, xy, yy, xz, yz, zz = values[4:]
-    shift = mass * (centre @ centre * np.eye(3) - np.outer(centre, centre))
-    inertia = np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]]) - shift
-    order = ((0, 0), (0, 1), (1, 1), (0, 2), (1, 2), (2, 2))
-    return {"mass": mass, "centre_of_mass": centre.tolist(), "inertia": [float(inertia[i, j]) for i, j in order]}
+    mass, centre, inertia = parameters_to_com(np.array(values))
+    return {"mass": mass, "centre_of_mass": centre.tolist(), "inertia": com_to_parameters(0.0, np.zeros(3), inertia)[4:].tolist()}
 
 
 def _contradiction(found: Contradiction | None) -> dict[str, Any] | None:

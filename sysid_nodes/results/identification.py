@@ -75,6 +75,8 @@ class Contradiction:
         """The finding in one line."""
         if self.payload_changed and self.change_time is not None:
             return f"the payload changed at about t = {self.change_time:.3f} s"
+        if not self.windows:
+            return f"the stated assumptions contradict one another; the nearest to blame is the {self.assumption}"
         first, last = float(self.times.min()), float(self.times.max())
         factor = self.factors.get(self.assumption, float("inf"))
         grow = f"; it would have to be {factor:.2f} times as large" if np.isfinite(factor) else ""

@@ -66,7 +66,7 @@ class Windower:
             return None
         q_all, qd_all, tau_all = (np.array(column) for column in zip(*self._rows, strict=True))
         window = JointSamples(self.names, np.array(self._t), q_all, qd_all, tau_all)
-        self.used += self._fresh()
+        self.used += self.pending
         self.windows += 1
         self._start((t, q, qd, tau))
         return window
@@ -80,12 +80,13 @@ class Windower:
         self._rows = [] if edge is None else [edge[1:]]
         self._shared = edge is not None
 
-    def _fresh(self) -> int:
+    @property
+    def pending(self) -> int:
         """Samples of the window in progress that no earlier window holds."""
         return len(self._t) - self._shared
 
     def _discard(self, reason: str) -> None:
-        if count := self._fresh():
+        if count := self.pending:
             self.rejected[reason] = self.rejected.get(reason, 0) + count
         self._start(None)
 

@@ -86,24 +86,24 @@ def test_help_has_examples(capsys: pytest.CaptureFixture[str]) -> None:
 def test_without_ros_it_says_what_is_missing(
     module: str, name: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
-    monkeypatch.setattr(demo_nodes.importlib.util, "find_spec", lambda asked: None if asked == module else asked)
+    monkeypatch.setattr("importlib.util.find_spec", lambda asked: None if asked == module else asked)
     assert command.main(["demo", "kinova", "--out", str(tmp_path / "out")]) == 2
     assert f"the live demo needs {name}" in capsys.readouterr().err
     assert not (tmp_path / "out").exists()
 
 
 def test_a_folder_with_other_things_in_it_is_left_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(demo_nodes.importlib.util, "find_spec", lambda asked: asked)
+    monkeypatch.setattr("importlib.util.find_spec", lambda asked: asked)
     (tmp_path / "thesis.tex").write_text("do not touch")
     assert command.main(["demo", "kinova", "--out", str(tmp_path)]) == 2
     assert [item.name for item in tmp_path.iterdir()] == ["thesis.tex"]
 
 
 def test_rviz_is_asked_for_only_where_it_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(demo_config.shutil, "which", lambda _: None)
+    monkeypatch.setattr("shutil.which", lambda _: None)
     with pytest.raises(InputError, match="needs rviz2"):
         demo_config.rviz_files(tmp_path)
-    monkeypatch.setattr(demo_config.shutil, "which", lambda name: name)
+    monkeypatch.setattr("shutil.which", lambda name: name)
     view, description = demo_config.rviz_files(tmp_path)
     assert view.is_file()
     assert "<robot" in description.read_text()
@@ -184,7 +184,7 @@ def drawn(watch: Watch, encoding: str = "utf-8", width: int = 100) -> str:
     screen.console = Console(file=stream, width=width)
     screen.console.print(screen.table(watch))
     stream.flush()
-    return stream.buffer.getvalue().decode(encoding)  # type: ignore[attr-defined]
+    return stream.buffer.getvalue().decode(encoding)
 
 
 @pytest.mark.parametrize("encoding", ["utf-8", "ascii"])
@@ -234,6 +234,13 @@ def test_a_slow_machine_is_said_to_be_slow(watch: Watch) -> None:
     assert "1.25 s longer" in text
     assert "did not hear all of it" in text
     assert "arm 20 %" in text
+
+
+def test_samples_that_the_identifier_dropped_are_said_to_be_dropped(watch: Watch) -> None:
+    line = diagnostics_line(5000, state="finished", published=5000, received=5000)
+    line["diagnostics"]["interval_identifier: identification"]["rejected: overload"] = "700"
+    watch.take(line)
+    assert "could not keep up" in summary(watch, build_document(run()), agree=False, usage={}, out=Path("out"), seed=1)
 
 
 def test_results_are_the_same_only_to_the_last_bit() -> None:

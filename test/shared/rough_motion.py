@@ -57,6 +57,18 @@ class RoughMotion:
             a,
         )
 
+    def direction(self, start: float, stop: float) -> Array:
+        """(n,) exact integral of sign(qd) from start to stop."""
+        inside = self.knots[(self.knots > start) & (self.knots < stop)]
+        t = np.concatenate([[start], inside, [stop]])
+        h = np.diff(t)[:, None]
+        _, v, a = self(0.5 * (t[1:] + t[:-1]))
+        first, last = v - 0.5 * a * h, v + 0.5 * a * h
+        turns = first * last < 0.0
+        # a piece whose speed goes linearly through zero spends |first| and |last| of |first| + |last| on either side
+        share = (np.abs(last) - np.abs(first)) / np.where(turns, np.abs(first) + np.abs(last), 1.0)
+        return np.asarray((h * np.where(turns, np.sign(last) * share, np.sign(first + last))).sum(axis=0))
+
     def quadrature(self, start: float, stop: float) -> tuple[Array, Array]:
         """Instants and weights that integrate any smooth function of the motion from start to stop."""
         regular = np.linspace(start, stop, 2 + int((stop - start) / 2e-3))  # short pieces: exact to rounding

@@ -1,0 +1,131 @@
+"""Says in one line why data are unusable, where that is the data's fault and not the assumptions'."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+import pinocchio
+
+from sysid_nodes.data import JointSamples
+from sysid_nodes.results import Status
+from sysid_nodes.robots import Robot
+from sysid_nodes.signals.plausibility import Finding, constant_signals, torque_against_gravity
+from sysid_nodes.signals.stream import Sample
+
+# Samples kept, and of these how many gravity is computed for: a few milliseconds.
+_MOST, _JUDGED = 4000, 500
+
+# Names of foreign joints remembered, so that a stream of made-up names costs no memory.
+_MOST_NAMES = 200
+
+# Joints that hold less than this share of the largest gravity torque are not judged: there a payload may be most of it.
+_HEAVY = 0.25
+
+_CONSISTENT = (Status.PROVEN, Status.NOT_EXCITED)
+
+
+@dataclass(frozen=True)
+class Judgement:
+    """What is wrong with a stream, one line each.
+
+    Attributes:
+        faults: nothing can be concluded from data like this.
+        doubts: suspicious, though the data fit the assumptions all the same.
+    """
+
+    faults: tuple[str, ...] = ()
+    doubts: tuple[str, ...] = ()
+
+    @property
+    def findings(self) -> tuple[str, ...]:
+        """All of it, the worst first."""
+        return self.faults + self.doubts
+
+
+class StreamWatch:
+    """Keeps an evenly thinned part of a stream and judges it when asked: missing joints, dead signals, torque's sign.
+
+    Args:
+        robot: the robot that the stream should be of, with a fixed base.
+        body: index of the joint that carries the unknown body.
+        guess: (10,) the body's parameters, roughly.
+        memory: samples older than this against the newest may be forgotten [s].
+    """
+
+    def __init__(self, robot: Robot, body: int, guess: npt.NDArray[np.float64], memory: float = np.inf) -> None:
+        self._robot = robot
+        self._memory = memory
+        self._model = robot.model.copy()
+        if guess[0] > 0.0:
+            self._model.inertias[body + 1] = pinocchio.Inertia(guess[0], guess[1:4] / guess[0], np.zeros((3, 3)))
+        self._data = self._model.createData()
+        self.reset()
+
+    def reset(self) -> None:
+        """Forgets everything."""
+        self._kept: list[Sample] = []
+        self._stride, self._seen = 1, 0
+        self._foreign: set[str] = set()
+
+    def accept(self, sample: Sample) -> None:
+        """Takes a sample that the stream accepted."""
+        if self._kept and sample.t <= self._kept[-1].t:
+            self._kept.clear()  # the clock was set back; what follows is judged alone
+        if self._seen % self._stride == 0:
+            self._kept.append(sample)
+            if len(self._kept) > _MOST:
+                self._thin(sample.t)
+        self._seen += 1
+
+    def reject(self, names: Sequence[str]) -> None:
+        """Takes the joint names of a message that the stream rejected."""
+        if len(self._foreign) < _MOST_NAMES:
+            self._foreign.update(names)
+
+    def judge(self, status: Status) -> Judgement:
+        """What is wrong with the stream, given what the identifier makes of it."""
+        if not self._seen:
+            return Judgement(self._missing())
+        if len(self._kept) < 2:
+            return Judgement()
+        samples = self._samples()
+        if np.ptp(samples.q, axis=0).max() == 0.0 and np.ptp(samples.qd, axis=0).max() == 0.0:
+            return Judgement(("no joint moves; a payload cannot be told from a robot at rest",))
+        dead = tuple(finding.message for finding in self._dead(samples))
+        doubts = self._doubts(samples)
+        certain = [item.message for item in doubts if item.joint not in samples.names or status not in _CONSISTENT]
+        return Judgement((*dead, *certain), tuple(item.message for item in doubts if item.message not in certain))
+
+    def _thin(self, newest: float) -> None:
+        self._kept = [sample for sample in self._kept if sample.t >= newest - self._memory]
+        if len(self._kept) > _MOST // 2:
+            self._kept = self._kept[::2]
+            self._stride *= 2
+
+    def _missing(self) -> tuple[str, ...]:
+        missing = [name for name in self._robot.joint_names if name not in self._foreign]
+        if not self._foreign or not missing:
+            return ()
+        has = ", ".join(sorted(self._foreign))
+        return (f"has no joint {', '.join(missing)} of robot '{self._robot.name}'; it has {has}",)
+
+    def _samples(self) -> JointSamples:
+        t, q, qd, tau = (np.array(column) for column in zip(*self._kept, strict=True))
+        return JointSamples(self._robot.joint_names, t, q, qd, tau)
+
+    def _dead(self, samples: JointSamples) -> list[Finding]:
+        """Constant signals, but for the torque of a joint that does not move either: such a joint may rest."""
+        rests = {name for k, name in enumerate(samples.names) if np.ptp(samples.q[:, k]) == 0.0}
+        found = constant_signals(samples)
+        return [item for item in found if not (item.joint in rests and item.message.startswith("effort"))]
+
+    def _doubts(self, samples: JointSamples) -> list[Finding]:
+        """What gravity says about the torque's sign and unit."""
+        step = -(-len(samples) // _JUDGED)
+        some = JointSamples(samples.names, *(column[::step] for column in (samples.t, samples.q, samples.qd, samples.tau)))
+        gravity = np.array([pinocchio.computeGeneralizedGravity(self._model, self._data, q) for q in some.q])
+        largest = float(np.sqrt(np.mean(gravity**2, axis=0)).max())
+        return torque_against_gravity(some, gravity, significant=max(1.0, _HEAVY * largest))
