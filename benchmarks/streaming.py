@@ -123,32 +123,33 @@ def stream(seed: int, pattern: str, window: float, rate: float, duration: float,
     noise = NoiseConfig(
         velocity_error=(VELOCITY_ERROR,),
         acceleration=tuple(arm.problem.motion.acceleration),
-        torque_rate=tuple(1.2 * arm.torque_rate(min(duration, 60.0))),
+        torque_rate=tuple(arm.torque_rate(duration, 4e-3)),
     )
     config = IntervalIdentifierConfig(noise=noise, window=WindowConfig(duration=window))
     pipeline = IntervalPipeline(arm.problem.robot, config, clock=time.process_time)
-    ends, cpu, update, memory = [], [], [], [(0.0, _resident())]
+    spent = np.full((round(duration / window) + 2, 3), np.nan)  # in place before the memory is looked at
+    memory = [(0.0, _resident())]
+    windows = 0
     contains = True
     count = 0
     chunks = messages(arm, seed, pattern, rate, duration)
     for _ in progress(range(-(-round(duration * rate + 1) // round(_CHUNK * rate))), title):
         samples = next(chunks)
-        rows = [samples.q, samples.qd, samples.tau]
-        position, velocity, effort = ([list(row) for row in values.tolist()] for values in rows)
+        position, velocity, effort = (values.tolist() for values in (samples.q, samples.qd, samples.tau))
         stamps = samples.t.tolist()
         start = time.process_time()
         for k in range(len(stamps)):
             result = pipeline.push(samples.names, stamps[k], position[k], velocity[k], effort[k])
             if result is not None:
                 now = time.process_time()
-                ends.append(stamps[k] - 1.0)
-                cpu.append(now - start)
-                update.append(result.solve_time)
+                spent[windows] = stamps[k] - 1.0, now - start, result.solve_time
+                windows += 1
                 contains &= bool(((result.lower <= arm.theta) & (arm.theta <= result.upper)).all())
                 start = time.process_time()
         count += len(stamps)
         memory.append((stamps[-1] - 1.0, _resident()))
-    return Run(np.array(ends), np.array(cpu), np.array(update), np.array(memory), contains, count, pipeline.result)
+    t, cpu, update = spent[:windows].T
+    return Run(t, cpu, update, np.array(memory), contains, count, pipeline.result)
 
 
 def _resident() -> float:

@@ -32,11 +32,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options.add_argument("--rate", type=float, default=4000.0, help="samples per second [Hz]")
     options.add_argument("--duration", type=float, default=DURATION, help="of the data [s]")
     options.add_argument("--windows", type=float, nargs="+", default=[0.2, 0.1, 0.05, 0.03], help="windows tried [s]")
-    options.add_argument("--patterns", nargs="+", choices=PATTERNS, default=PATTERNS, help="torque errors tried")
+    options.add_argument("--motions", nargs="+", choices=MOTIONS, default=list(MOTIONS), help="motions tried")
+    options.add_argument("--patterns", nargs="+", choices=PATTERNS, default=list(PATTERNS), help="torque errors tried")
     chosen = options.parse_args(arguments)
     jobs = [
         (motion, sensors, pattern, chosen.seed + k)
-        for motion in MOTIONS
+        for motion in chosen.motions
         for k in range(chosen.seeds)
         for sensors in SENSORS
         for pattern in chosen.patterns

@@ -66,7 +66,8 @@ def _spread(values: Sequence[float], digits: int = 1) -> str:
 
 def summarise(report: Report, cases: list[Case], windows: list[str], rate: float, duration: float) -> None:
     """Fills the report."""
-    paper = [case for case in cases if case.motion == "exciting" and case.sensors == "exact"]
+    motions = list(dict.fromkeys(case.motion for case in cases))
+    paper = [case for case in cases if case.motion == motions[0] and case.sensors == "exact"]
     reached = {w: sum(mean(case.ratio(w)) >= 10.0 for case in paper) for w in windows}
     report.text(
         "**On the paper's experiment set_membership's intervals are narrower than sensitivity's by a factor of "
@@ -86,9 +87,9 @@ def summarise(report: Report, cases: list[Case], windows: list[str], rate: float
     for sensors in SENSORS:
         report.text(_SENSOR_WORDS[sensors])
         rows = []
-        for motion, words in MOTIONS.items():
+        for motion in motions:
             mine = [case for case in cases if case.motion == motion and case.sensors == sensors]
-            rows.append((words, f"{np.median([c.condition for c in mine]):.0f}",
+            rows.append((MOTIONS[motion], f"{np.median([c.condition for c in mine]):.0f}",
                          *(_spread([mean(c.ratio(w)) for c in mine]) for w in windows)))  # fmt: skip
         report.table(("motion", "cond(Y)", *(f"window {w} s" for w in windows)), rows)
     report.text(
@@ -100,7 +101,7 @@ def summarise(report: Report, cases: list[Case], windows: list[str], rate: float
             float(np.median([mean(c.clipped_ratio(w)) for c in cases if (c.motion, c.sensors) == (motion, "exact")]))
             for w in windows
         ]
-        for motion in MOTIONS
+        for motion in motions
     }
     report.text(
         "sensitivity starts from no prior. Were its half-widths cut to Table I's, the median ratios would be (exact "
@@ -177,7 +178,7 @@ def _plot(path: Path, cases: list[Case], paper: list[Case], windows: list[str]) 
     left.set(yscale="log", ylabel="half-width")
     left.set_title(f"the paper's experiment, {len(paper)} data sets: median and range")
     left.legend(frameon=False, fontsize=8, ncols=2)
-    for index, motion in enumerate(MOTIONS):
+    for index, motion in enumerate(dict.fromkeys(case.motion for case in cases)):
         for sensors, style in (("exact", "-o"), ("real", "--s")):
             mine = [case for case in cases if case.motion == motion and case.sensors == sensors]
             values = np.array([[mean(case.ratio(w)) for w in windows] for case in mine])

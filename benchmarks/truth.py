@@ -29,8 +29,8 @@ __all__ = ["GRIPPER", "Arm", "Problem", "SineMotion", "dumbbell", "make_arm", "r
 Array = npt.NDArray[np.float64]
 Motion = Callable[[Array], tuple[Array, Array, Array]]
 
-_GRID = 1e-3
-"""Spacing at which the steepest slope of the torque is looked for [s]."""
+_BLOCK = 5000
+"""Samples whose regressors fit into memory together."""
 
 _SLOPE_MARGIN = 1.03
 """The steepest slope between grid points exceeds the steepest difference of neighbours by far less than this."""
@@ -60,14 +60,23 @@ class Arm:
         """Exact samples at t (N,)."""
         return self.problem.samples(t)
 
-    def torque_rate(self, duration: float) -> Array:
-        """(n,) bound on the slope of the torque reading but for the jumps of Coulomb friction [N m/s]."""
+    def torque_rate(self, duration: float, grid: float = 1e-3) -> Array:
+        """(n,) bound on the slope of the torque reading but for the jumps of Coulomb friction [N m/s].
+
+        Args:
+            duration: of the motion [s].
+            grid: spacing at which the steepest slope is looked for [s].
+        """
         n = self.problem.robot.n
         smooth = self.problem.p.copy()
         smooth[10 * n : 11 * n] = 0.0
-        q, qd, qdd = self.problem.motion(np.arange(0.0, duration + _GRID, _GRID))
-        torque = replace(self.problem, p=smooth).torque(q, qd, qdd)
-        steepest = np.abs(np.diff(torque, axis=0)).max(axis=0) / _GRID
+        problem = replace(self.problem, p=smooth)
+        steepest = np.zeros(n)
+        steps = int(np.ceil(duration / grid))
+        for first in range(0, steps, _BLOCK):
+            t = np.arange(first, min(first + _BLOCK, steps) + 1) * np.float64(grid)
+            torque = problem.torque(*self.problem.motion(t))
+            steepest = np.maximum(steepest, np.abs(np.diff(torque, axis=0)).max(axis=0) / grid)
         return np.asarray(_SLOPE_MARGIN * steepest + 1e-6)
 
     def regressor(self, q: Array, qd: Array, qdd: Array) -> Array:

@@ -28,6 +28,7 @@ PAYLOAD = com_to_parameters(1.5, np.array([0.16, 0.02, -0.03]), np.diag([0.004, 
 
 COULOMB, VISCOUS = np.array([1.3, 0.8, 0.7, 0.2]), np.array([2.5, 1.6, 1.2, 0.3])
 ARMATURE, OFFSET = np.array([0.5, 0.45, 0.15, 0.08]), np.array([0.1, -0.2, 0.1, 0.05])
+TORQUE_ERROR, VELOCITY_ERROR, ENCODER_STEP = 0.01, 1e-3, 1e-4  # share of the reading, rad/s, rad
 
 
 def true_model(robot: Robot, payload: Array) -> pinocchio.Model:
@@ -59,10 +60,9 @@ def run(robot: Robot, payload: Array, *, seconds: float, rate: float = 500.0, se
     data = model.createData()
     rigid = np.array([pinocchio.rnea(model, data, *state) for state in zip(q, qd, qdd, strict=True)])
     tau = rigid + COULOMB * np.sign(qd) + VISCOUS * qd + ARMATURE * qdd + OFFSET
-    tau *= 1.0 + rng.uniform(-0.01, 0.01, tau.shape)
-    tau += rng.uniform(-0.05, 0.05, tau.shape)
-    encoder = 1e-4 * np.round(q / 1e-4)
-    return JointSamples(robot.joint_names, t, encoder, qd + rng.uniform(-1e-3, 1e-3, qd.shape), tau)
+    tau /= 1.0 + rng.uniform(-TORQUE_ERROR, TORQUE_ERROR, tau.shape)  # so that the error is a share of the reading
+    encoder = ENCODER_STEP * np.round(q / ENCODER_STEP)
+    return JointSamples(robot.joint_names, t, encoder, qd + rng.uniform(-VELOCITY_ERROR, VELOCITY_ERROR, qd.shape), tau)
 
 
 def write_bag(path: Path, samples: JointSamples) -> None:

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import argparse
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
@@ -19,12 +20,17 @@ import numpy as np
 from sysid_nodes.cli import configuration
 from sysid_nodes.cli.progress import Stages, track
 from sysid_nodes.data import JointSamples
-from sysid_nodes.exceptions import ConfigError, ExcitationError, InputError
+from sysid_nodes.exceptions import ConfigError, ExcitationError, InputError, LogError
 from sysid_nodes.identifiers.calibration import Run, calibrate
-from sysid_nodes.identifiers.calibration_file import save_calibration
+from sysid_nodes.identifiers.calibration_file import Calibration, save_calibration
+from sysid_nodes.identifiers.config import IntervalIdentifierConfig
+from sysid_nodes.identifiers.stream_watch import StreamWatch
 from sysid_nodes.logs import read_joint_states
+from sysid_nodes.results import Status
 from sysid_nodes.robots import Robot, load_robot
 from sysid_nodes.signals.stream import JointStream
+
+_NARROWER = 0.99  # an interval wider than this share of the stated one has told nothing
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -53,23 +59,51 @@ def run(args: argparse.Namespace) -> int:
     except OSError as error:
         raise InputError(f"cannot write: {error.strerror}", source=str(args.out)) from None
     sys.stdout.write(f"{args.out}: {found.summary()}\n")
+    for line in _gains(found, config):
+        sys.stdout.write(f"{line}\n")
     return 0
+
+
+def _gains(found: Calibration, config: IntervalIdentifierConfig) -> Iterator[str]:
+    """Torque gains, where they were in question."""
+    gain = slice(14 * len(found.joints), None)
+    width = 2.0 * np.array(config.known_robot.gain) * np.array(config.known_robot.gain_relative)
+    stated = np.broadcast_to(width, len(found.joints))
+    ends = zip(found.joints, found.estimate[gain], found.lower[gain], found.upper[gain], stated, strict=True)
+    for joint, estimate, lower, upper, before in ends:
+        if before > 0.0:
+            blind = ", no narrower than stated" if upper - lower > _NARROWER * before else ""
+            yield f"torque gain of {joint}: {estimate:.3f} in [{lower:.3f}, {upper:.3f}]{blind}"
 
 
 def read_samples(robot: Robot, bag: Path, topic: str) -> JointSamples:
     """The accepted samples of a recording.
 
     Raises:
-        LogError: the recording cannot be read.
+        LogError: the recording cannot be read, or holds nothing that could be used: dead signals, torque of the wrong
+            sign or unit.
         ExcitationError: it has no usable sample.
         SamplesError: its clock was set back.
     """
     stream = JointStream(robot.joint_names, robot.wraps)
-    messages = track(read_joint_states(bag, topic), f"read {bag.name}")
-    pushed = (stream.push(m.names, m.stamp, m.position, m.velocity, m.effort) for m in messages)
-    samples = [sample for sample in pushed if sample is not None]
+    body = robot.body_index()
+    watch = StreamWatch(robot, body, robot.inertial_parameters()[body])
+    samples = []
+    for m in track(read_joint_states(bag, topic), f"read {bag.name}"):
+        sample = stream.push(m.names, m.stamp, m.position, m.velocity, m.effort)
+        if sample is None:
+            watch.reject(m.names)
+        else:
+            watch.accept(sample)
+            samples.append(sample)
+    found = watch.judge(Status.PROVEN)
     if not samples:
         reasons = ", ".join(f"{name.replace('_', ' ')} {count}" for name, count in sorted(stream.rejected.items()))
-        raise ExcitationError(f"holds no usable sample (rejected: {reasons})", source=str(bag))
+        why = "; ".join([f"holds no usable sample (rejected: {reasons})", *found.faults])
+        raise ExcitationError(why, source=str(bag))
+    if found.faults:
+        raise LogError(found.faults[0], source=str(bag))
+    for doubt in found.doubts:
+        sys.stderr.write(f"sysid: warning: {bag}: {doubt}\n")
     t, q, qd, tau = (np.array([sample[k] for sample in samples]) for k in range(4))
     return JointSamples(robot.joint_names, t, q, qd, tau)

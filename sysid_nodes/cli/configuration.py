@@ -52,10 +52,11 @@ def configuration(args: argparse.Namespace) -> IntervalIdentifierConfig:
     if path is not None:
         values = read_parameters(path)
         # By itself first, so that an error is told of the place it is in.
-        config = from_flat(IntervalIdentifierConfig, values, source=str(path))
-        if not chosen:
-            return config
-    return from_flat(IntervalIdentifierConfig, values | chosen, source="command line" if chosen else "")
+        from_flat(IntervalIdentifierConfig, values, source=str(path))
+    config = from_flat(IntervalIdentifierConfig, values | chosen, source="command line")
+    if config.robot == "urdf" and not config.urdf:
+        raise ConfigError("this robot is known by its description only; give that with --urdf FILE", source=str(path))
+    return config
 
 
 def _packaged(robot: str) -> Path | None:

@@ -75,7 +75,7 @@ def _parse(words: list[str]) -> argparse.Namespace:
         epilog=_EPILOG,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument("--version", action="version", version=f"sysid {__version__}")
+    parser.add_argument("-V", "--version", action="version", version=f"sysid {__version__}")
     commands = parser.add_subparsers(metavar="COMMAND", required=True, parser_class=Parser)
     chosen = next((word for word in words if not word.startswith("-")), None)
     for name, summary in COMMANDS.items():

@@ -52,13 +52,13 @@ def run(args: argparse.Namespace) -> int:
     log = read_joint_states(args.bag, args.topic)
     session = Session(robot, config)
     with OutputFolder(args.out) as folder:
-        _identify(session, track(log, f"replay {args.bag.name}"), folder / BOUNDS_NAME)
+        _identify(session, track(log, f"replay {args.bag.absolute().name}"), folder / BOUNDS_NAME)
         _judge(session, str(args.bag))
         document = write_run(folder, session.run(str(args.bag)))
     result = session.result
     if result.status is Status.INCONSISTENT:
         reason = result.contradiction.sentence() if result.contradiction else result.status.message
-        sys.stderr.write(f"sysid: {args.bag}: {reason}\n")
+        sys.stderr.write(f"sysid: {args.bag}: {reason}; see {args.out / REPORT_NAME}\n")
         return _CONTRADICTION
     told = verdict(document)
     sys.stdout.write(f"{told.headline} ({told.label.lower()}): {args.out / REPORT_NAME}\n")

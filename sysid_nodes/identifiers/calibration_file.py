@@ -38,6 +38,7 @@ class Calibration:
         rows_radius: (m,) [N m s].
         information: (15 n, 15 n) sum of a a' / radius^2 over all rows of the unloaded runs, for estimates.
         torque_absolute: (n,) bound on the error of a window's mean torque reading, from the residuals [N m].
+        margin: factor between the largest residual of windows that a fit had not seen and torque_absolute.
         residual_rms: (n,) root mean square of the residuals, in torque readings [N m].
         source: the logs it was made from.
     """
@@ -52,6 +53,7 @@ class Calibration:
     rows_radius: Array
     information: Array
     torque_absolute: Array
+    margin: float
     residual_rms: Array
     source: tuple[str, ...]
 
@@ -85,7 +87,11 @@ class Calibration:
 
     def summary(self) -> str:
         """One phrase for reports."""
-        return f"from {', '.join(Path(name).name for name in self.source)}; {len(self.rows_radius)} rows kept"
+        return (
+            f"from {', '.join(Path(name).name for name in self.source)}; {len(self.rows_radius)} rows kept; its bound on "
+            f"the torque error is {self.margin:g} times the largest residual of windows that a fit had not seen: "
+            "experience, not proof"
+        )
 
 
 def joint_placements(robot: Robot) -> Array:
@@ -153,7 +159,11 @@ def _calibration(tree: Mapping[str, Any]) -> Calibration:
     if (arrays["lower"] > arrays["upper"]).any():
         raise ValueError("a lower end is above its upper end")
     return Calibration(
-        robot=str(tree["robot"]), joints=joints, source=tuple(str(name) for name in tree["source"]), **arrays
+        robot=str(tree["robot"]),
+        joints=joints,
+        margin=float(tree["margin"]),
+        source=tuple(str(name) for name in tree["source"]),
+        **arrays,
     )
 
 

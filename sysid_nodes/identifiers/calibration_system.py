@@ -99,6 +99,17 @@ class CalibrationSystem:
         return int(self.scale.size)
 
     @property
+    def windows(self) -> int:
+        return len(self.rows) // self.joints
+
+    @property
+    def gains(self) -> npt.NDArray[np.bool_]:
+        """(d,) which unknowns are torque gains."""
+        own = np.zeros(self.size, dtype=bool)
+        own[: self.robot_size] = self.robot_columns >= 14 * self.joints
+        return own
+
+    @property
     def robot_size(self) -> int:
         return int(self.robot_columns.size)
 
@@ -120,7 +131,7 @@ class CalibrationSystem:
         """(windows, n) residual that the row's own error radius explains [N m]."""
         return np.asarray((self.radius / (self.duration * self.gain(xi))).reshape(-1, self.joints))
 
-    def fit(self, weight: Array, start: Array) -> Array:
+    def fit(self, weight: Array, start: Array, held: npt.NDArray[np.bool_] | None = None) -> Array:
         """Least squares of the residuals with the box as a prior, every link and payload physically consistent.
 
         One Gauss-Newton step about `start` (d,). In the residual of the reading the gain divides what the model
@@ -129,25 +140,24 @@ class CalibrationSystem:
         Args:
             weight: (windows, n) inverse standard deviation of each residual [1 / (N m)].
             start: (d,).
+            held: (d,) unknowns that stay as they are.
         """
         rows, offset = self._per_reading(start)
         scale = weight.ravel() / self.duration
         a, b = rows * scale[:, None], offset * scale
-        one = np.ones(1)
+        stay = np.zeros(self.size, dtype=bool) if held is None else held
         x = constrained_quadratic(
             np.pad(a.T @ a + _PRIOR * np.eye(self.size), (0, 1)),
             np.append(a.T @ b, 0.0),
-            np.concatenate([-np.ones(self.size), one]),
-            np.concatenate([np.ones(self.size), one]),
+            np.append(np.where(stay, start, -1.0), 1.0),
+            np.append(np.where(stay, start, 1.0), 1.0),
             self._cones(),
         )
         return start if x is None else np.clip(x[:-1], -1.0, 1.0)
 
     def with_torque_error(self, error: Array) -> CalibrationSystem:
         """The same rows with (n,) error of the mean torque reading added to their radii, at the largest gain."""
-        largest = self.centre[14 * self.joints :].copy()
-        own = self.robot_columns >= 14 * self.joints
-        largest[self.robot_columns[own] - 14 * self.joints] += self.scale[: self.robot_size][own]
+        largest = self.parameters(self.gains.astype(np.float64))[14 * self.joints :]
         return replace(self, radius=self.radius + self.duration * (largest * error)[self.joint])
 
     def _per_reading(self, xi: Array) -> tuple[Array, Array]:

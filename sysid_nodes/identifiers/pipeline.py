@@ -215,11 +215,11 @@ class IntervalPipeline:
         return self.result
 
     def _accept(self, samples: JointSamples, edges: npt.NDArray[np.intp]) -> npt.NDArray[np.intp]:
-        """Leaves out windows whose samples contradict an assumption, and counts them under its name."""
+        """Leaves out windows whose samples contradict an assumption, each counted once, under the first it fails."""
         bad = np.zeros(edges.shape[0], dtype=bool)
         for name, mask in self._builder.violations(samples, edges).items():
-            if mask.any():
-                count = int((edges[mask, 1] - edges[mask, 0]).sum())
+            if (new := mask & ~bad).any():
+                count = int((edges[new, 1] - edges[new, 0]).sum())
                 self._rejected[name] = self._rejected.get(name, 0) + count
             bad |= mask
         return edges[~bad]

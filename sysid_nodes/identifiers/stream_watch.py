@@ -93,11 +93,18 @@ class StreamWatch:
             return Judgement()
         samples = self._samples()
         if np.ptp(samples.q, axis=0).max() == 0.0 and np.ptp(samples.qd, axis=0).max() == 0.0:
-            return Judgement(("no joint moves; a payload cannot be told from a robot at rest",))
+            return self._at_rest(status)
         dead = tuple(finding.message for finding in self._dead(samples))
         doubts = self._doubts(samples)
         certain = [item.message for item in doubts if item.joint not in samples.names or status not in _CONSISTENT]
         return Judgement((*dead, *certain), tuple(item.message for item in doubts if item.message not in certain))
+
+    def _at_rest(self, status: Status) -> Judgement:
+        line = ("no joint moves; a payload cannot be told from a robot at rest",)
+        if np.isinf(self._memory):
+            return Judgement(faults=line)
+        # Lately: that is a robot's right, and worth a word only while the body is not known.
+        return Judgement() if status is Status.PROVEN else Judgement(doubts=line)
 
     def _thin(self, newest: float) -> None:
         self._kept = [sample for sample in self._kept if sample.t >= newest - self._memory]
@@ -125,7 +132,9 @@ class StreamWatch:
     def _doubts(self, samples: JointSamples) -> list[Finding]:
         """What gravity says about the torque's sign and unit."""
         step = -(-len(samples) // _JUDGED)
-        some = JointSamples(samples.names, *(column[::step] for column in (samples.t, samples.q, samples.qd, samples.tau)))
+        some = JointSamples(
+            samples.names, *(column[::step] for column in (samples.t, samples.q, samples.qd, samples.tau))
+        )
         gravity = np.array([pinocchio.computeGeneralizedGravity(self._model, self._data, q) for q in some.q])
         largest = float(np.sqrt(np.mean(gravity**2, axis=0)).max())
         return torque_against_gravity(some, gravity, significant=max(1.0, _HEAVY * largest))

@@ -161,19 +161,21 @@ def _excitation(document: Document) -> dict[str, Any]:
     values = _array(document["excitation"]["singular_values"])
     steps = [step for step in document["history"] if step["t"] is not None]
     figures = []
-    if values.size:
-        figures.append(plots.singular_values_plot(values, label="Singular values of the scaled regressor"))
+    if values.any():
+        figure = plots.singular_values_plot(values, label="Singular values of the scaled regressor")
+        figures.append(("Singular values, columns scaled by the prior's half-widths", Markup(figure)))
     if len(steps) > 1:
         condition = _array([step["condition_number"] for step in steps])
         t = _array([step["t"] for step in steps]) - wording.origin(document)
-        figures.append(plots.condition_plot(t, condition, label="Condition number over time"))
-    return {"figures": [Markup(figure) for figure in figures], "blind": document["excitation"]["blind"]}
+        figure = plots.condition_plot(t, condition, label="Condition number over time")
+        figures.append(("Condition number over time", Markup(figure)))
+    return {"figures": figures, "blind": document["excitation"]["blind"]}
 
 
 def _costs(document: Document) -> dict[str, Any]:
     """Shares in the sum of what the assumptions add, which may be more than the width."""
     shares = {name: _array(share) for name, share in document["costs"].items()}
-    if not shares:
+    if not shares or document["status"] == Status.WAITING.name:
         return {"figure": None, "rows": []}
     names = [row["name"] for row in document["parameters"]]
     widths = {name: share[0] for name, share in shares.items()}

@@ -46,7 +46,7 @@ _STYLE: Any = {
 }
 
 # Margins of a single plot [inch].
-_LEFT, _RIGHT, _BOTTOM, _TOP = 0.62, 0.08, 0.44, 0.08
+_LEFT, _RIGHT, _BOTTOM, _TOP = 0.62, 0.18, 0.44, 0.08
 _FONTS = "-apple-system, 'Segoe UI', Roboto, 'Helvetica Neue', Arial, 'DejaVu Sans', sans-serif"
 
 
@@ -57,7 +57,7 @@ def interval_plot(
     with rc_context(_STYLE):
         figure, axes = _figure(4.6, 2.0)
         colour = GREY if withdrawn else BLUE
-        axes.fill_between(t, lower, upper, step="post", color=colour, alpha=0.22, linewidth=0.0)
+        axes.fill_between(t, _held(lower), _held(upper), step="post", color=colour, alpha=0.22, linewidth=0.0)
         axes.step(t, lower, where="post", color=colour, linewidth=0.9)
         axes.step(t, upper, where="post", color=colour, linewidth=0.9)
         axes.step(t, nominal, where="post", color=INK, linewidth=1.3)
@@ -67,6 +67,14 @@ def interval_plot(
         axes.margins(x=0.0)
         axes.set_xlabel("time [s]")
         return _svg(figure, label)
+
+
+def _held(values: Array) -> Array:
+    """Values of steps that end: each also at the moment from which on there is none, so that its area is filled."""
+    ends = np.flatnonzero(np.isfinite(values[:-1]) & ~np.isfinite(values[1:]))
+    held = values.copy()
+    held[ends + 1] = values[ends]
+    return held
 
 
 def width_plot(t: Array, lower: Array, upper: Array, *, label: str, withdrawn: bool) -> str:

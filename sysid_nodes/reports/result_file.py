@@ -12,6 +12,7 @@ import numpy as np
 
 from sysid_nodes.data import PARAMETER_NAMES, PARAMETER_UNITS
 from sysid_nodes.exceptions import InputError
+from sysid_nodes.models.inertia import is_consistent, parameters_to_com
 from sysid_nodes.reports.atomic_file import write_atomically
 from sysid_nodes.reports.result_schema import SCHEMA, validate
 from sysid_nodes.reports.run import IdentificationRun
@@ -139,12 +140,13 @@ def _step(step: IdentificationResult) -> dict[str, Any]:
 
 
 def _body(nominal: list[float | None]) -> dict[str, Any] | None:
-    """Mass, centre of mass and inertia about it, from the ten parameters about the frame's origin (Steiner)."""
+    """Mass, centre of mass and inertia about it; None for parameters that no body can have."""
     values = [x for x in nominal if x is not None]
-    if len(values) != len(nominal) or values[0] <= 0.0:
+    if len(values) != len(nominal) or not is_consistent(np.array(values)):
         return None
     mass, centre, inertia = parameters_to_com(np.array(values))
-    return {"mass": mass, "centre_of_mass": centre.tolist(), "inertia": com_to_parameters(0.0, np.zeros(3), inertia)[4:].tolist()}
+    order = ((0, 0), (0, 1), (1, 1), (0, 2), (1, 2), (2, 2))
+    return {"mass": mass, "centre_of_mass": centre.tolist(), "inertia": [float(inertia[i, j]) for i, j in order]}
 
 
 def _contradiction(found: Contradiction | None) -> dict[str, Any] | None:

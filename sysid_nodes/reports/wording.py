@@ -142,6 +142,10 @@ def verdict(document: Document) -> Verdict:
         sentence = "The intervals below are the prior's."
         return Verdict("wait", "No data", "Nothing was learnt: no window of data was complete", (sentence,))
     if status is Status.ESTIMATED:
+        if mass["lower"] is None:
+            headline = f"The {subject} is estimated at {number_text(mass['nominal'], 3)} kg, nothing said of its error"
+            first = "The first-order sensitivity analysis is singular at this estimate and gives no intervals."
+            return Verdict("wait", "Estimated", headline, (first,))
         first = "A first-order sensitivity analysis gives these intervals; they are not proven."
         return Verdict("wait", "Estimated", f"The {subject} is estimated {between}", (first, *_truth(document)))
     if status is Status.NOT_EXCITED:

@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from builtin_interfaces.msg import Time
 from online_sysid.msg import ParameterBounds
 from sensor_msgs.msg import JointState
 
+from sysid_nodes.logs import RawJointState
 from sysid_nodes.logs.writer import stamp_fields
 from sysid_nodes.reports.bounds_message import Subject, bounds_fields
 from sysid_nodes.results import IdentificationResult
-from sysid_nodes.ros.session import Measurement
+from sysid_nodes.signals.stream import seconds
 
 
 def to_seconds(stamp: Time) -> float:
-    """Stamp as seconds; the same expression as the bag reader's, so that live and replay agree to the last bit."""
-    return float(stamp.sec + 1e-9 * stamp.nanosec)
+    """Stamp as seconds."""
+    return seconds(stamp.sec, stamp.nanosec)
 
 
 def to_stamp(seconds: float) -> Time:
@@ -24,17 +26,19 @@ def to_stamp(seconds: float) -> Time:
     return Time(**stamp_fields(seconds))
 
 
-def to_measurement(message: JointState) -> Measurement:
+def to_joint_state(message: JointState) -> RawJointState:
     """The fields of a JointState, names and arrays untouched."""
-    return Measurement(
-        message.name, to_seconds(message.header.stamp), message.position, message.velocity, message.effort
+    return RawJointState(
+        to_seconds(message.header.stamp), message.name, message.position, message.velocity, message.effort
     )
 
 
-def to_parameter_bounds(result: IdentificationResult, subject: Subject) -> ParameterBounds:
+def to_parameter_bounds(
+    result: IdentificationResult, subject: Subject, findings: Sequence[str] = ()
+) -> ParameterBounds:
     """A result as a message, with the very fields that `sysid replay` logs."""
     message = ParameterBounds()
-    fields = bounds_fields(result, subject)
+    fields = bounds_fields(result, subject, findings)
     header = fields.pop("header")
     message.header.stamp = Time(**header["stamp"])
     message.header.frame_id = header["frame_id"]

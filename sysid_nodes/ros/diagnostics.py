@@ -10,10 +10,11 @@ from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
 from rclpy.time import Time
 from sensor_msgs.msg import JointState
 
+from sysid_nodes.identifiers.stream_watch import Judgement
 from sysid_nodes.reports.bounds_message import sentence
+from sysid_nodes.reports.session import Session
 from sysid_nodes.results import IdentificationResult, Status
 from sysid_nodes.ros.conversions import to_seconds
-from sysid_nodes.ros.session import Session
 
 OK, WARN, ERROR = DiagnosticStatus.OK, DiagnosticStatus.WARN, DiagnosticStatus.ERROR
 
@@ -37,6 +38,7 @@ class Health:
         rejected: messages or samples not used since the start, by reason.
         rejected_now: of these, since the last diagnostics.
         fault: the last internal failure in one line, or empty.
+        judgement: what is wrong with the data themselves.
         result: present state of knowledge.
     """
 
@@ -51,6 +53,7 @@ class Health:
     rejected: Mapping[str, int]
     rejected_now: Mapping[str, int]
     fault: str
+    judgement: Judgement
     result: IdentificationResult
 
 
@@ -59,11 +62,15 @@ def judge(health: Health) -> tuple[bytes, str]:
     if health.fault:
         return ERROR, f"internal failure: {health.fault}"
     if health.result.status is Status.INCONSISTENT:
-        return ERROR, sentence(health.result)
+        return ERROR, sentence(health.result, health.judgement.findings)
     if not health.active:
         return OK, "inactive"
     if not health.received_now:
         return WARN, f"no joint states on {health.topic}"
+    if health.judgement.faults:
+        return ERROR, health.judgement.faults[0]
+    if health.judgement.doubts:
+        return WARN, health.judgement.doubts[0]
     if health.rejected_now:
         worst = max(health.rejected_now, key=lambda reason: health.rejected_now[reason])
         return WARN, f"{sum(health.rejected_now.values())} samples not used, most for: {worst}"
@@ -79,6 +86,7 @@ def diagnostic_status(node: str, health: Health) -> DiagnosticStatus:
     result = health.result
     values = {
         "status": result.status.name,
+        "finding": "; ".join(health.judgement.findings),
         "rate [Hz]": f"{health.rate:.1f}",
         "longest step between stamps [s]": f"{health.longest_step:.6f}",
         "messages received": str(health.received),
@@ -101,6 +109,35 @@ def diagnostic_status(node: str, health: Health) -> DiagnosticStatus:
     )
 
 
+class Pace:
+    """Steps between sensor stamps.
+
+    Attributes:
+        last: the newest stamp [s], or None.
+        steps: stamps that lie after their predecessor.
+        span: time those steps cover [s].
+        longest: longest of them [s].
+    """
+
+    def __init__(self, last: float | None = None) -> None:
+        self.last = last
+        self.steps = 0
+        self.span = 0.0
+        self.longest = 0.0
+
+    def add(self, stamp: float) -> None:
+        if self.last is not None and stamp > self.last:
+            self.steps += 1
+            self.span += stamp - self.last
+            self.longest = max(self.longest, stamp - self.last)
+        self.last = stamp
+
+    @property
+    def rate(self) -> float:
+        """Mean rate by the sensor's clock [Hz]; 0 without a step."""
+        return self.steps / self.span if self.span > 0.0 else 0.0
+
+
 class Monitor:
     """Counts what arrives, and tells what changed from one report to the next.
 
@@ -119,15 +156,20 @@ class Monitor:
         self._received = self._received_before = 0
         self._rejected_before: Counter[str] = Counter()
         self._newest: JointState | None = None
+        self._pace = Pace()
 
     def take(self, message: JointState) -> None:
         """Notes an arrival; called a thousand times a second."""
         self._received += 1
         self._newest = message
 
+    def processed(self, stamp: float) -> None:
+        """Notes the stamp of a message that the identifier takes [s]; on the worker's thread."""
+        self._pace.add(stamp)
+
     def report(self, session: Session, *, active: bool, waiting: int, overflowed: int, fault: str) -> DiagnosticStatus:
         """The node since the last report."""
-        pace = session.take_pace()
+        pace, self._pace = self._pace, Pace(self._pace.last)
         newest = to_seconds(self._newest.header.stamp) if self._newest is not None else None
         rejected = Counter(session.rejected)
         if overflowed:
@@ -144,6 +186,7 @@ class Monitor:
             rejected=rejected,
             rejected_now=rejected - self._rejected_before,
             fault=fault,
+            judgement=session.judgement,
             result=session.result,
         )
         self._received_before, self._rejected_before = self._received, rejected

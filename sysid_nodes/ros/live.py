@@ -2,22 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from diagnostic_msgs.msg import DiagnosticStatus
 from sensor_msgs.msg import JointState
 
 from sysid_nodes.identifiers.config import IntervalIdentifierConfig
 from sysid_nodes.reports.run import IdentificationRun
+from sysid_nodes.reports.session import Session
 from sysid_nodes.results import IdentificationResult
 from sysid_nodes.robots.robot import Robot
-from sysid_nodes.ros.conversions import to_measurement
+from sysid_nodes.ros.conversions import to_joint_state
 from sysid_nodes.ros.diagnostics import Monitor
-from sysid_nodes.ros.session import Session
 from sysid_nodes.ros.worker import Worker
 
 # Longer than any window takes to solve, shorter than a service's caller cares to wait [s].
 _PATIENCE = 10.0
+
+# The data are judged by the last part of the stream, so that a fault which begins after an hour shows [s].
+_MEMORY = 20.0
 
 
 class LiveSession:
@@ -28,7 +31,7 @@ class LiveSession:
         config: of the identifier.
         capacity: messages that may wait.
         monitor: counts for the diagnostics.
-        publish: called on the worker's thread with every result that is news.
+        publish: called on the worker's thread with every result that is news, and what is wrong with the data.
         complain: called on the worker's thread with the first failure that is not the message's fault.
 
     Attributes:
@@ -45,12 +48,13 @@ class LiveSession:
         *,
         capacity: int,
         monitor: Monitor,
-        publish: Callable[[IdentificationResult], None],
+        publish: Callable[[IdentificationResult, Sequence[str]], None],
         complain: Callable[[str], None],
     ) -> None:
-        self._session = Session(robot, config)
+        self._session = Session(robot, config, memory=_MEMORY)
         self.subject = self._session.subject
         self.fault = ""
+        self._due = False
         self._monitor = monitor
         self._publish = publish
         self._complain = complain
@@ -71,7 +75,7 @@ class LiveSession:
         Raises:
             SysidError: the identifier is too busy to answer.
         """
-        self._worker.call(lambda: self._publish(self._session.result), _PATIENCE)
+        self._worker.call(lambda: self._tell(self._session.result), _PATIENCE)
 
     def reset(self) -> None:
         """Starts over: forgets all data, waiting messages included, and publishes the prior.
@@ -82,7 +86,7 @@ class LiveSession:
 
         def start_over() -> None:
             self._worker.clear()
-            self._publish(self._session.reset())
+            self._tell(self._session.reset())
 
         self._worker.call(start_over, _PATIENCE)
         self._worker.overflowed = 0
@@ -106,7 +110,11 @@ class LiveSession:
         return self._worker.call(lambda: self._session.run(self._monitor.topic), _PATIENCE)
 
     def status(self, *, active: bool) -> DiagnosticStatus:
-        """How the stream and the identification are doing since the last call."""
+        """How the stream and the identification are doing since the last call.
+
+        The data are judged with the next message, for the call after this one.
+        """
+        self._due = True
         return self._monitor.report(
             self._session,
             active=active,
@@ -119,11 +127,18 @@ class LiveSession:
         """Ends the worker's thread."""
         self._worker.stop()
 
+    def _tell(self, result: IdentificationResult) -> None:
+        self._publish(result, self._session.judgement.findings)
+
     def _process(self, message: JointState) -> None:
         try:
-            result = self._session.process(to_measurement(message))
-            if result is not None:
-                self._publish(result)
+            state = to_joint_state(message)
+            self._monitor.processed(state.stamp)
+            if (result := self._session.process(state)) is not None:
+                self._tell(result)
+            if self._due:
+                self._due = False
+                self._session.judge()
         except Exception as error:  # whatever a message holds, the next one may be fine
             first, self.fault = not self.fault, f"{type(error).__name__}: {error}"
             if first:

@@ -55,6 +55,7 @@ def test_a_trial_is_the_same_every_time() -> None:
 
 def test_tightness(tmp_path: Path) -> None:
     arguments = ["--seeds", "1", "--rate", "250", "--duration", "3", "--windows", "0.1", "--patterns", "uniform"]
+    arguments += ["--motions", "random"]
     assert tightness.main([*arguments, "--out", str(tmp_path)]) == 0
     assert "3 s at 250 Hz" in _report(tmp_path)
 

@@ -46,6 +46,14 @@ def test_a_urdf_alone_is_another_robot() -> None:
     assert (config.robot, config.urdf) == ("urdf", "arm.urdf")
 
 
+def test_a_robot_without_a_name_needs_its_description(tmp_path: Path) -> None:
+    file = tmp_path / "arm.yaml"
+    file.write_text("/**: {ros__parameters: {robot: urdf}}")
+    with pytest.raises(ConfigError, match=r"arm\.yaml: this robot is known by its description only; give that with"):
+        configure("--config", str(file))
+    assert configure("--config", str(file), "--urdf", "arm.urdf").urdf == "arm.urdf"
+
+
 def test_a_urdf_beside_a_robot_replaces_its_description(file: Path) -> None:
     assert configure("--config", str(file), "--urdf", "arm.urdf").robot == "panda"
     assert configure("--robot", "panda", "--urdf", "arm.urdf").robot == "panda"

@@ -63,13 +63,19 @@ def test_news_is_a_tighter_bound_another_status_or_another_clash() -> None:
     first, last = results()[30], results()[31]
     same = replace(last, tightened=False)
     assert is_news(last, first)
-    assert is_news(same, None)
     assert not is_news(same, first)
     assert is_news(replace(same, status=Status.NOT_EXCITED), first)
     clash = results(Status.INCONSISTENT)[-1]
     again = replace(clash, tightened=False)
     assert not is_news(again, clash)
     assert is_news(replace(again, contradiction=replace(clash.contradiction, payload_changed=True)), clash)
+
+
+def test_what_is_wrong_with_the_data_is_said_where_they_contradict_the_assumptions() -> None:
+    findings = ("effort of 'joint_2' is off", "joint_3 is dead")
+    text = bounds_fields(results(Status.INCONSISTENT)[-1], SUBJECT, findings)["message"]
+    assert text.endswith("; effort of 'joint_2' is off; joint_3 is dead")
+    assert bounds_fields(results()[-1], SUBJECT, findings)["message"] == Status.PROVEN.message
 
 
 @pytest.mark.parametrize("body", ["", "bracelet_link", "end_effector_link"])

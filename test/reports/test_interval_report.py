@@ -12,7 +12,7 @@ import pytest
 from shared.synthetic_run import run, torques
 
 from sysid_nodes.reports.interval_report import render_report, write_report
-from sysid_nodes.reports.plots import thin_extremes
+from sysid_nodes.reports.plots import _held, thin_extremes
 from sysid_nodes.reports.result_file import build_document
 from sysid_nodes.results import Status
 
@@ -170,3 +170,16 @@ def test_thinning_keeps_every_peak() -> None:
     assert (np.diff(thin_t) > 0).all()
     assert thin_y.max() == 9.0
     assert thin_y.min() == -9.0
+
+
+def test_before_any_data_the_page_shows_nothing_as_found() -> None:
+    last = run(Status.WAITING).result
+    blank = replace(last, excitation=replace(last.excitation, singular_values=np.zeros(10)))
+    text, _ = page(Status.WAITING, history=(blank,), torques=None)
+    for caption in ("Singular values,", "Condition number over time", "added to the mass"):
+        assert caption not in text
+
+
+def test_the_area_of_an_interval_reaches_to_where_it_was_withdrawn() -> None:
+    held = _held(np.array([np.nan, 1.0, 2.0, np.nan, np.nan]))
+    np.testing.assert_array_equal(held, [np.nan, 1.0, 2.0, 2.0, np.nan])

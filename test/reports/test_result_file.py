@@ -6,6 +6,7 @@ import copy
 import json
 import math
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -77,6 +78,12 @@ def test_the_body_is_the_parameters_about_its_centre_of_mass() -> None:
     x, y, z = body["centre_of_mass"]
     shift = body["mass"] * np.array([y * y + z * z, -x * y, x * x + z * z, -x * z, -y * z, x * x + y * y])
     np.testing.assert_allclose(np.array(body["inertia"]) + shift, theta[4:], rtol=1e-9)
+
+
+def test_parameters_that_no_body_can_have_are_not_told_as_a_body() -> None:
+    made = run()
+    impossible = replace(made.result, nominal=np.array([3.0, 0, 0, 0, 1.0, 0, 1.0, 0, 0, 9.0]))
+    assert build_document(replace(made, history=(impossible,)))["nominal_body"] is None
 
 
 def test_a_contradiction_claims_nothing() -> None:

@@ -112,3 +112,13 @@ def test_a_changed_payload_is_the_headline() -> None:
     told = verdict(document)
     assert told.headline == "The payload changed"
     assert "5.100 s" in told.sentences[0]
+
+
+def test_an_estimate_without_intervals_claims_none() -> None:
+    document = build_document(run(Status.ESTIMATED))
+    for row in document["parameters"]:
+        row["lower"] = row["upper"] = None
+    told = verdict(document)
+    assert told.headline.endswith(" kg, nothing said of its error")
+    assert "–" not in told.headline
+    assert len(told.sentences) == 1

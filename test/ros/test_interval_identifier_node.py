@@ -23,9 +23,12 @@ from online_sysid.srv import Save
 from rclpy.lifecycle import TransitionCallbackReturn
 from rosgraph_msgs.msg import Clock
 from sensor_msgs.msg import JointState
+from shared.recorded import record
 from std_msgs.msg import String
 from std_srvs.srv import Trigger
+from visualization_msgs.msg import MarkerArray
 
+from sysid_nodes.cli.main import main
 from sysid_nodes.data import JointSamples
 from sysid_nodes.identifiers.config import IntervalIdentifierConfig
 from sysid_nodes.identifiers.pipeline import IntervalPipeline
@@ -131,18 +134,44 @@ def test_reset_goes_back_to_the_prior_and_learns_again(bench: Any, motion: Joint
     assert latest(bench, lambda m: m.window >= 0).samples_used > 0
 
 
-def test_save_writes_the_result(bench: Any, motion: JointSamples, tmp_path: Path) -> None:
-    _, feed = start(bench)
+@pytest.mark.parametrize("method", ["set_membership", "sensitivity"])
+def test_save_writes_what_a_replay_of_the_same_messages_writes(
+    bench: Any, motion: JointSamples, tmp_path: Path, method: str
+) -> None:
+    _, feed = start(bench, method=method)
     feed(messages(motion))
-    answer = bench.call(Save, f"{NODE}/save", Save.Request(path=str(tmp_path)))
+    live, replayed = tmp_path / "live", tmp_path / "replayed"
+    live.mkdir()
+    answer = bench.call(Save, f"{NODE}/save", Save.Request(path=str(live)))
     assert answer.success, answer.message
-    assert answer.path == str(tmp_path / "result.json")
-    document = json.loads(Path(answer.path).read_text(encoding="utf-8"))
-    message = latest(bench, lambda m: m.window >= 0)
-    assert [p["lower"] for p in document["parameters"]] == list(message.lower)
-    assert document["source"] == "/joint_states"
-    assert document["frame"] == "bracelet_link"
-    assert document["assumptions"]
+    assert answer.path == str(live / "result.json")
+    bag = record(tmp_path / "bag", motion)
+    assert main(["replay", str(bag), "--method", method, "--out", str(replayed)]) == 0
+    assert {file.name for file in live.iterdir()} == {file.name for file in replayed.iterdir()} - {"result.mcap"}
+    one, other = (json.loads((folder / "result.json").read_text()) for folder in (live, replayed))
+    assert (one.pop("source"), other.pop("source")) == ("/joint_states", str(bag))
+    for document in (one, other):
+        document.pop("solve_time_s")
+        for step in document["history"]:
+            step.pop("solve_time_s")
+    assert one == other
+    with np.load(live / "series.npz") as a, np.load(replayed / "series.npz") as b:
+        for name in ("t", "measured", "predicted"):
+            np.testing.assert_array_equal(a[name], b[name])
+
+
+def test_a_save_in_the_middle_changes_nothing_that_follows(bench: Any, motion: JointSamples, tmp_path: Path) -> None:
+    _, feed = start(bench)
+    stream = messages(motion)
+    feed(stream[:30])  # in the middle of a window
+    assert bench.call(Save, f"{NODE}/save", Save.Request(path=str(tmp_path))).success
+    feed(stream[30:])
+    pipeline = IntervalPipeline(load_robot("kinova_gen3"), IntervalIdentifierConfig())
+    for m in stream:
+        pipeline.push(m.name, to_seconds(m.header.stamp), m.position, m.velocity, m.effort)
+    bounds = latest(bench, lambda m: m.window >= 0)
+    np.testing.assert_array_equal(bounds.lower, pipeline.history[-1].lower)
+    assert bounds.samples_rejected == 0
 
 
 def test_save_before_any_data_and_to_a_place_that_is_not(bench: Any, tmp_path: Path) -> None:
@@ -159,14 +188,6 @@ def test_save_before_any_data_and_to_a_place_that_is_not(bench: Any, tmp_path: P
     answer = bench.call(Save, f"{NODE}/save", Save.Request(path=str(tmp_path / "prior.json")))
     assert answer.success
     assert json.loads((tmp_path / "prior.json").read_text())["status"] == "WAITING"
-
-
-def broken(change: Callable[[JointState], None]) -> Callable[[JointState], JointState]:
-    def apply(message: JointState) -> JointState:
-        change(message)
-        return message
-
-    return apply
 
 
 def _nan(message: JointState) -> None:
@@ -271,6 +292,62 @@ def test_a_failure_inside_is_reported_and_the_node_goes_on(
     bench.until(lambda: any(d.status[0].level == b"\x02" for d in diagnostics))
     assert diagnostics[-1].status[0].message == "internal failure: ZeroDivisionError: made up"
     assert latest(bench, lambda m: m.window >= 0).samples_used > 0
+
+
+def _flipped(message: JointState) -> None:
+    message.effort = [-x for x in message.effort]
+
+
+def _millimetres(message: JointState) -> None:
+    message.effort = [1000.0 * x for x in message.effort]
+
+
+def _frozen(message: JointState) -> None:
+    message.effort[1] = -12.5
+
+
+@pytest.mark.parametrize(
+    ("change", "finding"),
+    [
+        (_flipped, "has the opposite sign of the torque gravity needs"),
+        (_millimetres, "seems to be in N mm instead of N m"),
+        (_frozen, "effort of 'joint_2' never changes (always -12.5)"),
+        (_no_joint, "has no joint joint_1 of robot 'kinova_gen3'; it has gripper, joint_2,"),
+    ],
+)
+def test_a_stream_that_cannot_be_used_is_named(
+    bench: Any, motion: JointSamples, change: Callable[[JointState], None], finding: str
+) -> None:
+    _, feed = start(bench)
+    diagnostics = bench.listen(DiagnosticArray, "/diagnostics")
+    heard = bench.listen(ParameterBounds, f"{NODE}/parameter_bounds", qos.LATCHED)
+    stream = messages(motion)
+    for message in stream:
+        change(message)
+    feed(stream[:-1])
+    diagnostics.clear()
+    bench.until(lambda: diagnostics)
+    feed(stream[-1:])  # the data are judged with the first message after a report
+
+    def found() -> bool:
+        values = {item.key: item.value for item in diagnostics[-1].status[0].values}
+        return finding in values["finding"] and diagnostics[-1].status[0].level == b"\x02"
+
+    bench.until(found)
+    if heard[-1].status == ParameterBounds.INCONSISTENT:
+        assert finding in heard[-1].message
+    else:
+        assert heard[-1].status == ParameterBounds.WAITING, "nothing false is published"
+
+
+def test_markers_come_with_the_bounds(bench: Any, motion: JointSamples) -> None:
+    _, feed = start(bench)
+    feed(messages(motion))
+    bounds = latest(bench, lambda m: m.window >= 0)
+    heard = bench.listen(MarkerArray, f"{NODE}/markers", qos.LATCHED)
+    bench.until(lambda: heard)
+    assert {marker.header.frame_id for marker in heard[-1].markers} == {bounds.header.frame_id}
+    assert "kg" in heard[-1].markers[-1].text
 
 
 def test_no_data_is_diagnosed(bench: Any) -> None:

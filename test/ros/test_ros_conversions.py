@@ -18,7 +18,9 @@ from sysid_nodes.reports.bounds_message import Subject
 from sysid_nodes.results import Contradiction, Excitation, IdentificationResult, Status
 from sysid_nodes.ros.conversions import to_parameter_bounds, to_seconds, to_stamp
 
-SUBJECT = Subject(robot="kinova_gen3", body="bracelet_link", target="body", frame="bracelet_link", method="set_membership")
+SUBJECT = Subject(
+    robot="kinova_gen3", body="bracelet_link", target="body", frame="bracelet_link", method="set_membership"
+)
 
 
 def make_result(status: Status, contradiction: Contradiction | None = None) -> IdentificationResult:

@@ -10,8 +10,9 @@ pytest.importorskip("online_sysid.msg", reason="the messages are not built; make
 
 from test_ros_conversions import make_result
 
+from sysid_nodes.identifiers.stream_watch import Judgement
 from sysid_nodes.results import Status
-from sysid_nodes.ros.diagnostics import ERROR, OK, WARN, Health, diagnostic_status, judge
+from sysid_nodes.ros.diagnostics import ERROR, OK, WARN, Health, Pace, diagnostic_status, judge
 
 GOOD = Health(
     topic="/joint_states",
@@ -25,6 +26,7 @@ GOOD = Health(
     rejected={},
     rejected_now={},
     fault="",
+    judgement=Judgement(),
     result=make_result(Status.PROVEN),
 )
 
@@ -39,6 +41,14 @@ GOOD = Health(
         ({"rejected_now": {"not finite": 1, "overload": 7}}, WARN, "8 samples not used, most for: overload"),
         ({"result": make_result(Status.NOT_EXCITED)}, WARN, "blind: Izz"),
         ({"result": make_result(Status.INCONSISTENT)}, ERROR, "no parameters explain the data"),
+        ({"judgement": Judgement(doubts=("sign of joint_2",))}, WARN, "sign of joint_2"),
+        ({"judgement": Judgement(("joint_3 is dead",), ("sign of joint_2",))}, ERROR, "joint_3 is dead"),
+        (
+            {"judgement": Judgement(("dead",)), "result": make_result(Status.INCONSISTENT)},
+            ERROR,
+            "no bounds are claimed; dead",
+        ),
+        ({"judgement": Judgement(("dead",)), "received_now": 0}, WARN, "no joint states"),
         ({"fault": "ValueError: x", "received_now": 0}, ERROR, "internal failure: ValueError: x"),
     ],
 )
@@ -60,3 +70,18 @@ def test_the_status_carries_what_an_operator_asks_for() -> None:
     assert values["solve time [s]"] == "0.0200"
     assert values["messages waiting"] == "3"
     assert values["lag [s]"] == "0.003"
+    assert values["finding"] == ""
+
+
+def test_every_finding_is_in_the_values() -> None:
+    status = diagnostic_status("node", replace(GOOD, judgement=Judgement(("a", "b"), ("c",))))
+    assert {item.key: item.value for item in status.values}["finding"] == "a; b; c"
+
+
+def test_the_pace_counts_steps_ahead_only() -> None:
+    pace = Pace()
+    assert pace.rate == 0.0
+    for stamp in (10.0, 10.5, 10.25, 11.25):
+        pace.add(stamp)
+    assert (pace.steps, pace.span, pace.longest, pace.last) == (2, 1.5, 1.0, 11.25)
+    assert pace.rate == pytest.approx(4.0 / 3.0)

@@ -10,7 +10,7 @@ FILES = sorted((Path(__file__).resolve().parents[2] / "rviz").glob("*.rviz"))
 
 # The plugins that come with RViz itself.
 DISPLAYS = {"Grid", "RobotModel", "TF", "MarkerArray"}
-PUBLISHED = {"/robot_description", "/contact_markers"}
+PUBLISHED = {"/robot_description", "/contact_markers", "/interval_identifier/markers"}
 
 
 @pytest.fixture(params=FILES, ids=lambda path: path.name)

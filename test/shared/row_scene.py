@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
-
 from shared.rough_motion import RoughMotion
+
 from sysid_nodes.data import Bounds, JointSamples
 from sysid_nodes.identifiers.config import KnownRobotConfig
 from sysid_nodes.identifiers.error_radius import BODY_CAUSES, geometry
@@ -71,7 +71,7 @@ class Scene:
     """A robot with known parameters p on a rough motion, sampled at t.
 
     Attributes:
-        start: stamp of the motion's time zero [s].
+        instants: (N,) times of the samples since the motion began [s].
         t: (N,) stamps [s].
         edges: windows of samples.
         impulse: (W, n) exact integral of the motor torque over each window [N m s].
@@ -81,7 +81,7 @@ class Scene:
     p: Array
     unknowns: Unknowns
     motion: RoughMotion
-    start: float
+    instants: Array
     t: Array
     edges: npt.NDArray[np.intp]
     impulse: Array
@@ -93,7 +93,7 @@ class Scene:
 
     def readings(self, late: Array | float = 0.0) -> tuple[Array, Array]:
         """Exact q and qd, taken `late` after their stamps."""
-        q, qd, _ = self.motion(self.t - self.start + late)
+        q, qd, _ = self.motion(self.instants + late)
         return q, qd
 
     def builder(self, noise: Noise) -> RowBuilder:
@@ -120,12 +120,21 @@ def scene(
     speed: float,
     dt: float,
     coulomb: float = 0.0,
+    motors: float = 1.0,
+    gain: float = 1.0,
     duration: float = 0.1,
     start: float = 0.0,
 ) -> Scene:
-    """Two adjacent windows with jittered samples; sliding joints move a fifth as fast."""
+    """Two adjacent windows with jittered samples; sliding joints move a fifth as fast; `motors` scales friction."""
     n, chain = robot.n, Chain.from_robot(robot)
-    known = KnownRobotConfig(coulomb=(coulomb,), viscous=(3.0,), armature=(0.5,), offset=(0.3,))
+    known = KnownRobotConfig(
+        coulomb=(coulomb,),
+        viscous=(3.0 * motors,),
+        armature=(0.5 * motors,),
+        offset=(0.3,),
+        gain=(gain,),
+        gain_relative=(0.1 * (gain != 1.0),),
+    )
     nominal, radius = known_box(robot, known)
     p = nominal + radius * rng.choice([-1.0, 1.0], nominal.size)
     body = robot.body_index()
@@ -140,10 +149,18 @@ def scene(
     edges = np.array([[0, len(t) // 2], [len(t) // 2, len(t) - 1]], dtype=np.intp)
     if np.abs(motion.position).max(axis=0)[~chain.tree.revolute].max(initial=0.0) > 0.5:
         return scene(
-            robot, rng, acceleration=acceleration, speed=speed, dt=dt, coulomb=coulomb, duration=duration, start=start
+            robot,
+            rng,
+            acceleration=acceleration,
+            speed=speed,
+            dt=dt,
+            coulomb=coulomb,
+            motors=motors,
+            duration=duration,
+            start=start,
         )
     impulse = np.array([_impulse(chain, p, motion, t[a], t[b]) for a, b in edges])
-    return Scene(robot, p, unknowns, motion, start, t + start, edges, impulse)
+    return Scene(robot, p, unknowns, motion, t, t + start, edges, impulse)
 
 
 def _impulse(chain: Chain, p: Array, motion: RoughMotion, start: float, stop: float) -> Array:
@@ -166,9 +183,7 @@ def worst_signs(found: Scene, q: Array, qd: Array, joint: int, *, of_velocity: b
         moved = (q, qd + shift) if of_velocity else (q + shift, qd)
         momentum, rate = (
             ((after - before) @ theta)[:, joint] / step
-            for after, before in zip(
-                momentum_regressors(chain, *moved), momentum_regressors(chain, q, qd), strict=True
-            )
+            for after, before in zip(momentum_regressors(chain, *moved), momentum_regressors(chain, q, qd), strict=True)
         )
         if k == joint:
             momentum = momentum + (armature if of_velocity else viscous)[k]

@@ -45,7 +45,12 @@ def problems(draw: st.DrawFn, *, spread: float = 12.0, holds: bool = True) -> tu
     for k in range(m):
         if draw(st.booleans()) and draw(st.booleans()):
             y[k] = draw(st.sampled_from(WILD))
-    return (wild(d), rows, row_lower, row_upper, lower, upper, y), x
+    c = wild(d)
+    if rng.random() < 0.5 and np.isfinite(y).all():
+        with np.errstate(over="ignore", invalid="ignore"):
+            matched = y @ rows  # c - rows' y is then nothing but rounding, as at an optimum
+        c = matched if np.isfinite(matched).all() else c
+    return (c, rows, row_lower, row_upper, lower, upper, y), x
 
 
 def exact_dual(problem: Problem) -> Fraction:

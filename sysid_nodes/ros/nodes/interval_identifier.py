@@ -1,13 +1,15 @@
 """Lifecycle node that identifies the inertial parameters of a body from joint states.
 
 Topics: in ``joint_states`` (sensor_msgs/JointState), and ``robot_description`` (std_msgs/String) when robot is
-``urdf`` and no file is given; out ``~/parameter_bounds`` (online_sysid/ParameterBounds, latched) and
-``/diagnostics``. Services: ``~/reset`` (std_srvs/Trigger), ``~/save`` (online_sysid/Save).
+``urdf`` and no file is given; out, both latched, ``~/parameter_bounds`` (online_sysid/ParameterBounds) and
+``~/markers`` (visualization_msgs/MarkerArray), and ``/diagnostics``. Services: ``~/reset`` (std_srvs/Trigger),
+``~/save`` (online_sysid/Save).
 """
 
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
@@ -21,10 +23,12 @@ from rclpy.lifecycle import LifecycleNode, LifecycleState, TransitionCallbackRet
 from sensor_msgs.msg import JointState
 from std_msgs.msg import String
 from std_srvs.srv import Trigger
+from visualization_msgs.msg import MarkerArray
 
 from sysid_nodes.exceptions import InputError, SysidError
 from sysid_nodes.identifiers.config import IntervalIdentifierConfig
 from sysid_nodes.reports.result_file import RESULT_NAME, build_document, write_result
+from sysid_nodes.reports.run_files import write_run
 from sysid_nodes.results import IdentificationResult
 from sysid_nodes.robots import load_robot
 from sysid_nodes.ros import qos
@@ -32,6 +36,7 @@ from sysid_nodes.ros.conversions import to_parameter_bounds
 from sysid_nodes.ros.diagnostics import Monitor, diagnostic_array
 from sysid_nodes.ros.lifecycle import logged
 from sysid_nodes.ros.live import LiveSession
+from sysid_nodes.ros.markers import marker_array
 from sysid_nodes.ros.parameters import NodeParameters
 from sysid_nodes.ros.settings import NodeConfig
 from sysid_nodes.ros.spinning import spin, start, until_shutdown
@@ -85,7 +90,9 @@ class IntervalIdentifierNode(LifecycleNode):
             return TransitionCallbackReturn.FAILURE
         self._taken.callback(self._live.stop)
         self._bounds = self.create_lifecycle_publisher(ParameterBounds, "~/parameter_bounds", qos.LATCHED)
-        self._taken.callback(self.destroy_lifecycle_publisher, self._bounds)
+        self._markers = self.create_lifecycle_publisher(MarkerArray, "~/markers", qos.LATCHED)
+        for publisher in (self._bounds, self._markers):
+            self._taken.callback(self.destroy_lifecycle_publisher, publisher)
         self._diagnostics = self.create_publisher(DiagnosticArray, "/diagnostics", 10)
         self._taken.callback(self.destroy_publisher, self._diagnostics)
         for kind, name, serve in ((Trigger, "~/reset", self._reset), (Save, "~/save", self._save)):
@@ -188,10 +195,12 @@ class IntervalIdentifierNode(LifecycleNode):
     def _describe(self, message: String) -> None:
         self._description = message.data
 
-    def _publish(self, result: IdentificationResult) -> None:
+    def _publish(self, result: IdentificationResult, findings: Sequence[str]) -> None:
         """On the worker's thread."""
         if self.context.ok():
-            self._bounds.publish(to_parameter_bounds(result, self._configured.subject))
+            subject = self._configured.subject
+            self._bounds.publish(to_parameter_bounds(result, subject, findings))
+            self._markers.publish(marker_array(result, subject.frame))
 
     def _complain(self, fault: str) -> None:
         """On the worker's thread."""
@@ -218,10 +227,13 @@ class IntervalIdentifierNode(LifecycleNode):
 
     def _save(self, request: Save.Request, response: Save.Response) -> Save.Response:
         try:
-            path = Path(request.path or RESULT_NAME).absolute()
-            path = path / RESULT_NAME if path.is_dir() else path
+            path = Path(request.path).absolute()
             run = self._configured.run()
-            write_result(path, build_document(run))
+            if path.is_dir():
+                write_run(path, run)
+                path /= RESULT_NAME
+            else:
+                write_result(path, build_document(run))
         except (SysidError, OSError, ValueError) as error:
             response.success, response.message = False, str(error)
         else:
