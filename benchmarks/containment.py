@@ -39,7 +39,7 @@ Record = dict[str, Any]
 
 def main(arguments: Sequence[str] | None = None) -> int:
     options = parser(__doc__)
-    options.add_argument("--trials", type=int, default=1200, help="number of trials")
+    options.add_argument("--trials", type=int, default=1000, help="number of trials")
     options.add_argument("--jobs", type=int, default=1, help="processes")
     options.add_argument("--records", type=Path, help="JSON lines, one a trial; continued where it ends")
     chosen = options.parse_args(arguments)

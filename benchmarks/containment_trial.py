@@ -20,9 +20,9 @@ from sysid_nodes.identifiers.config import (
     SetMembershipConfig,
     WindowConfig,
 )
-from sysid_nodes.identifiers.error_radius import geometry
 from sysid_nodes.identifiers.momentum_rows import RowBuilder, body_norms
 from sysid_nodes.identifiers.pipeline import IntervalPipeline
+from sysid_nodes.identifiers.reach import Reach
 from sysid_nodes.results import IdentificationResult, Status
 from sysid_nodes.signals.windows import cut
 
@@ -236,7 +236,9 @@ def _follow(data: Data, mode: str, rng: np.random.Generator) -> dict[str, Any]:
 def radius_used(data: Data) -> float:
     """Largest share of its error radius that any row needs at the truth: a sharper test than the bounds themselves."""
     pipeline = IntervalPipeline(data.arm.problem.robot, data.config)
-    builder = RowBuilder(pipeline.chain, geometry(pipeline.chain), pipeline.noise, pipeline.unknowns)
+    builder = RowBuilder(
+        pipeline.chain, Reach(pipeline.chain, np.zeros(pipeline.chain.n)), pipeline.noise, pipeline.unknowns
+    )
     edges, _ = cut(data.samples, data.config.window.duration, data.config.window.max_gap)
     rows = builder.build(data.samples, edges)
     theta = data.arm.theta

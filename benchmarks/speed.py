@@ -23,10 +23,10 @@ from sysid_nodes import kernel
 from sysid_nodes.data.joint_samples import JointSamples
 from sysid_nodes.exceptions import ConfigError
 from sysid_nodes.identifiers.config import IntervalIdentifierConfig, KnownRobotConfig, NoiseConfig, WindowConfig
-from sysid_nodes.identifiers.error_radius import geometry
 from sysid_nodes.identifiers.momentum_rows import RowBuilder, body_norms
 from sysid_nodes.identifiers.nominal import NominalEstimator
 from sysid_nodes.identifiers.pipeline import IntervalPipeline
+from sysid_nodes.identifiers.reach import Reach
 from sysid_nodes.identifiers.set_membership import SetMembership
 from sysid_nodes.models.regressors import window_regressors
 from sysid_nodes.signals.windows import cut
@@ -123,7 +123,9 @@ def lap(arm: Arm, samples: JointSamples, config: IntervalIdentifierConfig) -> La
     _time(laps, "total", lambda: pipeline.identify(samples))
     if config.method == "sensitivity":
         return laps
-    builder = RowBuilder(pipeline.chain, geometry(pipeline.chain), pipeline.noise, pipeline.unknowns)
+    builder = RowBuilder(
+        pipeline.chain, Reach(pipeline.chain, np.zeros(pipeline.chain.n)), pipeline.noise, pipeline.unknowns
+    )
     edges, _ = cut(samples, config.window.duration, config.window.max_gap)
     _time(laps, "checks", lambda: builder.violations(samples, edges))
     _time(laps, "regressor", lambda: window_regressors(pipeline.chain, samples.t, samples.q, samples.qd, edges))

@@ -29,8 +29,8 @@ from sysid_nodes.identifiers.calibration_file import Calibration, joint_placemen
 from sysid_nodes.identifiers.calibration_fit import estimate, held_out_excess
 from sysid_nodes.identifiers.calibration_system import CalibrationSystem
 from sysid_nodes.identifiers.config import IntervalIdentifierConfig
-from sysid_nodes.identifiers.error_radius import geometry
 from sysid_nodes.identifiers.momentum_rows import MomentumRows, Noise, RowBuilder
+from sysid_nodes.identifiers.reach import Reach
 from sysid_nodes.identifiers.unknowns import Unknowns, identify_payload, known_box, prismatic_travel
 from sysid_nodes.models.chain import Chain
 from sysid_nodes.robots.robot import Robot
@@ -93,7 +93,7 @@ def calibrate(
     centre, radius = known_box(robot, config.known_robot)
     loads = [_load(config, run) for run in runs]
     rows = [
-        _rows(robot, config, run, identify_payload(n, body, centre, radius, load))
+        run_rows(robot, config, run, identify_payload(n, body, centre, radius, load))
         for run, load in zip(runs, loads, strict=True)
     ]
     _check_motion(robot, rows)
@@ -143,11 +143,16 @@ def _load(config: IntervalIdentifierConfig, run: Run) -> Bounds:
     return Bounds(centre - size, centre + size)
 
 
-def _rows(robot: Robot, config: IntervalIdentifierConfig, run: Run, unknowns: Unknowns) -> MomentumRows:
+def run_rows(robot: Robot, config: IntervalIdentifierConfig, run: Run, unknowns: Unknowns) -> MomentumRows:
+    """Rows of a run's windows, their radii without any absolute torque error.
+
+    Raises:
+        ExcitationError: too few windows.
+    """
     chain = Chain.from_robot(robot)
     stated = replace(config.noise, torque_absolute=(0.0,))  # this is what the residuals are to tell
     noise = Noise.from_config(stated, robot.n, robot.encoder_step)
-    builder = RowBuilder(chain, geometry(chain, prismatic_travel(robot)), noise, unknowns)
+    builder = RowBuilder(chain, Reach(chain, prismatic_travel(robot)), noise, unknowns)
     edges, _ = cut(run.samples, config.window.duration, config.window.max_gap)
     contradicted = ""
     if edges.size:

@@ -87,9 +87,10 @@ class Calibration:
 
     def summary(self) -> str:
         """One phrase for reports."""
+        logs = ", ".join(Path(name).name for name in self.source)
         return (
-            f"from {', '.join(Path(name).name for name in self.source)}; {len(self.rows_radius)} rows kept; its bound on "
-            f"the torque error is {self.margin:g} times the largest residual of windows that a fit had not seen: "
+            f"from {logs}; {len(self.rows_radius)} rows kept; its bound on the torque error is "
+            f"{self.margin:g} times the largest residual of windows that a fit had not seen: "
             "experience, not proof"
         )
 

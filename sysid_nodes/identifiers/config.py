@@ -60,6 +60,14 @@ class NoiseConfig:
     acceleration: Numbers = option(
         (10.0,), "largest joint acceleration between samples", unit="rad/s2", minimum=1e-6, live=True
     )
+    jerk: Numbers = option(
+        (0.0,),
+        "largest rate of change of acceleration between two samples (at the samples it may jump); 0: not assumed, "
+        "acceleration may jump anywhere",
+        unit="rad/s3",
+        minimum=0.0,
+        live=True,
+    )
     torque_rate: Numbers = option(
         (200.0,),
         "largest rate of change of torque between samples (torque_interpolation linear)",

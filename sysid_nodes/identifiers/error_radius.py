@@ -6,14 +6,19 @@ With exact signals each window [t0, t1] obeys, joint by joint, the momentum bala
 
 What we can evaluate uses samples with errors and a quadrature in between. Every difference is bounded here by
 norms only: body i enters through nu_i = (mass, |first moment|, |inertia about its joint's origin|), kinematics through
-reach[l, i] >= distance between joint l's axis and body i's origin, motion through the largest speed in the window.
+levers lam[l, i] >= |axis_l x (o_i - o_l)| that hold throughout the window, motion through the largest speeds in it.
 Mean-value arguments then give radii that hold over the whole tube around the samples, not just to first order.
 
-The products used below, for unit motion J_l of joint l, velocity v and body momentum I v, at the body's origin:
-    |J_l|            <= (lambda_l, alpha_l)         linear, angular part
-    |dv_i/dq_k|       = |v_k x J_k|                 (body coordinates, v_k the parent's velocity)
-    |d2v_i/dq_k dq_l| = |(v_a x J_a) x J_b|         a = min(k, l), b = max(k, l)
-    |d2U/dq_k dq_l|  <= g alpha_a (m lambda_b + |h| alpha_b), third derivatives alike.
+All motions of body i are taken at its joint's origin, in coordinates that move with it. With J_l the unit motion of
+joint l, v the body's and v_k link k's velocity, and x the motion cross product (k' is the parent of k):
+
+    p_k = J_k' I v,  f_k = w_k' I v with w_k = dv/dq_k = v_k' x J_k,  G_k = dU/dq_k
+    dJ_k/dq_l = J_k x J_l for l beyond k, else 0         dJ_k/dt = -(v - v_k) x J_k
+    d2v/dq_k dq_l = (v_a' x J_a) x J_b,  a = min(k, l), b = max(k, l)
+    |d2U/dq_k dq_l| <= |g x axis_a| (m lam_b + |h|)
+
+The trapezoidal rule is off by at most dt^2 / 4 times the largest slope of its integrand, and by dt^3 / 12 times the
+largest curvature where there is one (P. J. Davis, P. Rabinowitz, Methods of Numerical Integration, 1984, sec. 2.1).
 """
 
 from __future__ import annotations
@@ -23,82 +28,15 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from sysid_nodes.models.chain import Chain
+from sysid_nodes.identifiers.reach import Levers
 
 Array = npt.NDArray[np.float64]
 
 Pair = tuple[Array, Array]
-"""Linear and angular magnitudes of a motion."""
+"""Linear and angular magnitudes of a motion, (W, joint, body) or (W, 1, body)."""
 
 POSITION, VELOCITY, SAMPLING = "position error", "velocity error", "acceleration between samples"
 BODY_CAUSES = (POSITION, VELOCITY, SAMPLING)
-
-
-@dataclass(frozen=True)
-class Geometry:
-    """Norm bounds of a chain's kinematics, valid in every configuration.
-
-    Attributes:
-        reach: (n, n) largest distance from joint l's origin to body i's origin, 0 where l does not support i.
-        lam: (n, n) largest linear speed of body i's origin for unit speed of joint l.
-        alpha: (n, n) 1 where revolute joint l turns body i, else 0.
-        hessian: (n, n, n, 3) coefficients on nu_i of |d2U_i / dq_k dq_l| at [k, l, i].
-        third: (n, n, n, n, 3) coefficients on nu_i of |d3U_i / dq_k dq_l dq_s| at [k, l, s, i].
-        travel: (n,) largest |q| for which all this holds, inf for revolute joints [rad or m].
-    """
-
-    reach: Array
-    lam: Array
-    alpha: Array
-    hessian: Array
-    third: Array
-    travel: Array
-
-
-def geometry(chain: Chain, travel: Array | None = None) -> Geometry:
-    """Norm bounds of a chain; ``travel`` (n,) is the largest |q| of prismatic joints [m].
-
-    Raises:
-        ValueError: a prismatic joint without travel.
-    """
-    n, tree = chain.n, chain.tree
-    mask = chain.supports()
-    revolute = tree.revolute
-    if travel is None:
-        travel = np.zeros(n)
-        if not revolute.all():
-            raise ValueError("prismatic joints need their travel")
-    slide = np.where(revolute, 0.0, travel)
-    step = np.linalg.norm(tree.translation, axis=1) + slide
-    reach = np.zeros((n, n))
-    for i in range(n):
-        distance, joint = 0.0, i
-        while joint >= 0:
-            reach[joint, i] = distance + slide[joint]
-            distance += float(step[joint])
-            joint = int(tree.parents[joint])
-    lam = np.where(revolute[:, None], reach, 1.0) * mask
-    alpha = (mask & revolute[:, None]).astype(np.float64)
-    # The part of gravity that can load joint l: |g x axis| for a joint on the base, else |g|.
-    gravity = np.full(n, float(np.linalg.norm(tree.gravity)))
-    for k in np.flatnonzero((tree.parents < 0) & revolute):
-        axis = tree.rotation[k] @ tree.axis[k]
-        gravity[k] = float(np.linalg.norm(np.cross(tree.gravity, axis))) + 1e-9
-    hessian = np.zeros((n, n, n, 3))
-    third = np.zeros((n, n, n, n, 3))
-    for k, j in np.ndindex(n, n):
-        a, b = min(k, j), max(k, j)
-        hessian[k, j] = min(gravity[a], gravity[b]) * _lever(alpha[a], lam[b], alpha[b])
-        for s in range(n):
-            a, b, c = sorted((k, j, s))
-            third[k, j, s] = min(gravity[a], gravity[b], gravity[c]) * _lever(alpha[a] * alpha[b], lam[c], alpha[c])
-    hessian, third = hessian * mask[:, None, :, None], third * mask[:, None, None, :, None]
-    return Geometry(reach, lam, alpha, hessian, third, np.where(revolute, np.inf, travel))
-
-
-def _lever(turned: Array, lam: Array, alpha: Array) -> Array:
-    """(n, 3) coefficients on (mass, |first moment|, |inertia|) of a gravity torque with lever lam."""
-    return np.stack([turned * lam, turned * alpha, np.zeros_like(lam)], axis=-1)
 
 
 @dataclass(frozen=True)
@@ -107,26 +45,55 @@ class Motion:
 
     Attributes:
         duration: (W,) [s].
-        square: (W,) sum of squared sample intervals [s2].
-        cube: (W,) sum of cubed sample intervals [s3].
+        rough: (W,) sum of dt^2 over the sample intervals in which acceleration may jump [s2].
+        smooth: (W,) sum of dt^3 over the others [s3].
+        cube: (W,) sum of dt^3 over all [s3].
         speed: (W, n) largest true |qd| anywhere in the window [rad/s].
         dq: (W, n) position error at a sample [rad].
         dv: (W, n) velocity error at a sample [rad/s].
         acceleration: (n,) largest |qdd| [rad/s2].
+        jerk: (n,) largest |qddd| within the smooth intervals [rad/s3].
     """
 
     duration: Array
-    square: Array
+    rough: Array
+    smooth: Array
     cube: Array
     speed: Array
     dq: Array
     dv: Array
     acceleration: Array
+    jerk: Array
 
 
 def _cross(a: Pair, b: Pair) -> Pair:
     """Magnitudes of the motion cross product a x b."""
     return a[0] * b[1] + a[1] * b[0], a[1] * b[1]
+
+
+def _sum(*pairs: Pair) -> Pair:
+    return sum(pair[0] for pair in pairs), sum(pair[1] for pair in pairs)  # type: ignore[return-value]
+
+
+def _times(pair: Pair, rate: Array) -> Pair:
+    """Unit motions (W, joint, body) at rates (W, joint)."""
+    return pair[0] * rate[:, :, None], pair[1] * rate[:, :, None]
+
+
+def _before(pair: Pair) -> Pair:
+    """Sum over the joints before each joint."""
+    return np.cumsum(pair[0], axis=1) - pair[0], np.cumsum(pair[1], axis=1) - pair[1]
+
+
+def _beyond(pair: Pair) -> Pair:
+    """Sum over the joints beyond each joint."""
+    total = _all(pair)
+    return total[0] - np.cumsum(pair[0], axis=1), total[1] - np.cumsum(pair[1], axis=1)
+
+
+def _all(pair: Pair) -> Pair:
+    """Sum over all joints: (W, 1, body)."""
+    return pair[0].sum(axis=1, keepdims=True), pair[1].sum(axis=1, keepdims=True)
 
 
 def _paired(motion: Pair, velocity: Pair) -> Array:
@@ -136,73 +103,72 @@ def _paired(motion: Pair, velocity: Pair) -> Array:
     return np.stack([lin * v, lin * w + ang * v, ang * w], axis=-1)
 
 
-def body_coefficients(geo: Geometry, motion: Motion) -> Array:
+def body_coefficients(levers: Levers, motion: Motion) -> Array:
     """How each body's norms nu enter the radius of each row.
 
     Returns:
         (3, W, n, n, 3): cause (position, velocity, sampling), window, row (joint k), body i, norm.
     """
-    n = geo.lam.shape[0]
-    speed = motion.speed
-    jlin, jang = geo.lam, geo.alpha  # (joint, body)
-
-    def velocity(rate: Array) -> Pair:  # (W, n) -> body velocity magnitudes (W, body)
-        return rate @ jlin, rate @ jang
-
-    def first(rate: Array) -> Pair:  # v_parent(k) x J_k -> (W, k, body)
-        lin = np.cumsum(rate[:, :, None] * jlin, axis=1) - rate[:, :, None] * jlin
-        ang = np.cumsum(rate[:, :, None] * jang, axis=1) - rate[:, :, None] * jang
-        return _cross((lin, ang), (jlin[None], jang[None]))
-
-    def spread(pair: Pair) -> Pair:  # (W, body) -> (W, 1, body)
-        return pair[0][:, None], pair[1][:, None]
-
-    body = velocity(speed)
-    d1 = first(speed)
-    unit = (jlin[None], jang[None])
-    rows = motion.speed.shape[0]
-    shape = (rows, n, n, 3)
-    dv = motion.dv
-    acc = np.broadcast_to(motion.acceleration, (rows, n))
-
-    # Momentum p_k = J_k' I v at the two ends; integrand f_k = (v_k x J_k)' I v in between.
-    momentum_dv = 2.0 * _paired(unit, spread(velocity(dv)))
-    both = spread(body)
-    f_dv = _paired(first(dv), both) + _paired(d1, spread(velocity(dv)))
-    f_acc = _paired(first(acc), both) + _paired(d1, spread(velocity(acc)))
-
-    momentum_dq = np.zeros(shape)
-    f_dq = np.zeros(shape)
-    f_speed = np.zeros(shape)
-    order = np.arange(n)
-    for joint in range(n):  # derivative with respect to q_joint
-        dq = motion.dq[:, joint, None, None, None]
-        j_unit = (jlin[None, joint : joint + 1], jang[None, joint : joint + 1])
-        d1_joint = (d1[0][:, joint : joint + 1], d1[1][:, joint : joint + 1])
-        later = (order < joint)[None, :, None]
-        cross_units = _cross(unit, j_unit)
-        turned = (cross_units[0] * later, cross_units[1] * later)
-        momentum_dq += 2.0 * dq * (_paired(turned, both) + _paired(unit, d1_joint))
-        low, high = _cross(d1_joint, unit), _cross(d1, j_unit)
-        below = (order >= joint)[None, :, None]
-        second = (np.where(below, low[0], high[0]), np.where(below, low[1], high[1]))
-        supported = (jlin[joint] + jang[joint] > 0.0)[None, None, :, None]
-        slope = (_paired(second, both) + _paired(d1, d1_joint)) * supported
-        f_dq += slope * dq
-        f_speed += slope * speed[:, joint, None, None, None]
-
-    g_dq = np.einsum("wl,klic->wkic", motion.dq, geo.hessian)
-    g_curvature = np.einsum("l,klic->kic", motion.acceleration, geo.hessian)[None] + np.einsum(
-        "wl,ws,klsic->wkic", speed, speed, geo.third, optimize=True
-    )
-
+    unit: Pair = (levers.lam, np.broadcast_to(levers.alpha, levers.lam.shape))
+    speed, dv = motion.speed, motion.dv
+    acceleration = np.broadcast_to(motion.acceleration, speed.shape)
     span = motion.duration[:, None, None, None]
-    lipschitz = motion.square[:, None, None, None] / 4.0
-    curvature = motion.cube[:, None, None, None] / 12.0
-    return np.stack(
-        [
-            momentum_dq + span * (f_dq + g_dq),
-            momentum_dv + span * f_dv,
-            lipschitz * (f_speed + f_acc) + curvature * g_curvature,
-        ]
+
+    body = _all(_times(unit, speed))
+    turning = _cross(_before(_times(unit, speed)), unit)  # w_k
+
+    # Velocity error: p is linear and f quadratic in the velocities.
+    error = _all(_times(unit, dv))
+    momentum_dv = 2.0 * _paired(unit, error)
+    f_dv = _paired(_cross(_before(_times(unit, dv)), unit), body) + _paired(turning, error)
+
+    position = _position(levers, motion, unit, body, turning)
+    slope, curvature = _slopes(unit, speed, acceleration, np.broadcast_to(motion.jerk, speed.shape))
+    bend = np.einsum("l,wklic->wkic", motion.acceleration, levers.hessian)
+    bend += np.einsum("wl,ws,klsic->wkic", speed, speed, levers.third, optimize=True)
+    sampling = (
+        motion.rough[:, None, None, None] / 4.0 * slope
+        + motion.smooth[:, None, None, None] / 12.0 * curvature
+        + motion.cube[:, None, None, None] / 12.0 * bend
     )
+    return np.stack([position, momentum_dv + span * f_dv, sampling])
+
+
+def _position(levers: Levers, motion: Motion, unit: Pair, body: Pair, turning: Pair) -> Array:
+    """Effect of the position errors: of both ends on the momentum, of every sample on the integrand."""
+    n = levers.alpha.shape[0]
+    order = np.arange(n)
+    total = np.zeros((*unit[0].shape, 3))
+    for joint in range(n):  # derivative with respect to q_joint
+        pick = slice(joint, joint + 1)
+        own, own_turning = (unit[0][:, pick], unit[1][:, pick]), (turning[0][:, pick], turning[1][:, pick])
+        nearer = (order < joint)[None, :, None]
+        moved = _cross(unit, own)
+        momentum = _paired((moved[0] * nearer, moved[1] * nearer), body) + _paired(unit, own_turning)
+        farther = (order >= joint)[None, :, None]
+        low, high = _cross(own_turning, unit), _cross(turning, own)
+        second = (np.where(farther, low[0], high[0]), np.where(farther, low[1], high[1]))
+        supported = (own[0] + own[1] > 0.0)[..., None]
+        integrand = (_paired(second, body) + _paired(turning, own_turning)) * supported + levers.hessian[:, :, joint]
+        error = motion.dq[:, joint, None, None, None]
+        total += error * (2.0 * momentum + motion.duration[:, None, None, None] * integrand)
+    return total
+
+
+def _slopes(unit: Pair, speed: Array, acceleration: Array, jerk: Array) -> tuple[Array, Array]:
+    """Bounds of |df/dt| and |d2f/dt2| for f_k = w_k' I v, from the time derivatives of every factor."""
+    j0 = unit
+    j1 = _cross(_beyond(_times(j0, speed)), j0)
+    relative = _beyond(_sum(_times(j1, speed), _times(j0, acceleration)))
+    j2 = _sum(_cross(relative, j0), _cross(_beyond(_times(j0, speed)), j1))
+    u0 = _times(j0, speed)
+    u1 = _sum(_times(j1, speed), _times(j0, acceleration))
+    u2 = _sum(_times(j2, speed), _times(j1, 2.0 * acceleration), _times(j0, jerk))
+    v0, v1, v2 = _all(u0), _all(u1), _all(u2)
+    b0, b1, b2 = _before(u0), _before(u1), _before(u2)
+    w0 = _cross(b0, j0)
+    w1 = _sum(_cross(b1, j0), _cross(b0, j1))
+    w2 = _sum(_cross(b2, j0), _cross(b1, j1), _cross(b1, j1), _cross(b0, j2))
+    slope = _paired(w1, v0) + _paired(w0, v1)
+    curvature = _paired(w2, v0) + 2.0 * _paired(w1, v1) + _paired(w0, v2)
+    return slope, curvature

@@ -19,10 +19,11 @@ from sysid_nodes.identifiers.error_radius import (
     POSITION,
     SAMPLING,
     VELOCITY,
-    Geometry,
     Motion,
     body_coefficients,
 )
+from sysid_nodes.identifiers.positions import Positions, bound_positions
+from sysid_nodes.identifiers.reach import Reach
 from sysid_nodes.identifiers.unknowns import Unknowns, per_joint
 from sysid_nodes.models.chain import Chain
 from sysid_nodes.models.regressors import window_regressors
@@ -48,6 +49,8 @@ CAUSES = (
 _ITEMS = (TORQUE_RATE, POSITION, VELOCITY, SAMPLING)
 """Causes that the noise model `window` counts as part of the torque error."""
 
+_HOPELESS = 1e6
+
 _ROUNDING_SHARE = 1e-11
 """Rounding of a regressor entry relative to the sum of the magnitudes it adds up; double precision keeps 1e-13."""
 
@@ -61,6 +64,7 @@ class Noise:
     position: Array
     velocity: Array
     acceleration: Array
+    jerk: Array
     torque_rate: Array
     stamp: float
     hold: bool
@@ -76,6 +80,7 @@ class Noise:
             position=np.where(position > 0.0, position, 0.5 * encoder_step),
             velocity=per_joint(config.velocity_error, n, "noise.velocity_error"),
             acceleration=per_joint(config.acceleration, n, "noise.acceleration"),
+            jerk=per_joint(config.jerk, n, "noise.jerk"),
             torque_rate=per_joint(config.torque_rate, n, "noise.torque_rate"),
             stamp=config.stamp_error,
             hold=config.torque_interpolation == "hold",
@@ -117,13 +122,13 @@ class RowBuilder:
 
     Args:
         chain: the robot's kinematic tree.
-        geo: norm bounds of its kinematics.
+        reach: norm bounds of its kinematics.
         noise: bounds on the measurement errors.
         unknowns: assumed box of all parameters.
     """
 
-    def __init__(self, chain: Chain, geo: Geometry, noise: Noise, unknowns: Unknowns) -> None:
-        self._chain, self._geo, self._noise, self._unknowns = chain, geo, noise, unknowns
+    def __init__(self, chain: Chain, reach: Reach, noise: Noise, unknowns: Unknowns) -> None:
+        self._chain, self._reach, self._noise, self._unknowns = chain, reach, noise, unknowns
         n = chain.n
         size = unknowns.known_magnitude
         inertial = size[: 10 * n].reshape(n, 10)
@@ -144,23 +149,21 @@ class RowBuilder:
         v, e = samples.qd, samples.tau
         first, last = edges[:, 0], edges[:, 1]
         duration = samples.t[last] - samples.t[first]
-
-        speed = np.abs(v)
-        pair_speed = np.maximum(speed[1:], speed[:-1])
-        pause = _maximum(dt, edges)
-        dv = noise.velocity + noise.acceleration * stamp
-        top_speed = _maximum(pair_speed, edges) + dv + 0.5 * noise.acceleration * pause
+        certain = self._sign_certain(samples, stamp)
+        rough, smooth = self._roughness(certain, dt, stamp)
+        speed = self._speed(samples, edges, stamp)
+        positions = self._positions(samples, edges, stamp)
         motion = Motion(
             duration=duration,
-            square=_sum(dt**2, edges)[:, 0],
+            rough=_sum(rough, edges)[:, 0],
+            smooth=_sum(smooth, edges)[:, 0],
             cube=_sum(dt**3, edges)[:, 0],
-            speed=top_speed,
-            dq=noise.position + top_speed * stamp,
-            dv=np.broadcast_to(dv, top_speed.shape),
+            speed=speed,
+            dq=positions.error,
+            dv=np.broadcast_to(noise.velocity + noise.acceleration * stamp, speed.shape),
             acceleration=noise.acceleration,
+            jerk=noise.jerk,
         )
-
-        certain = self._sign_certain(samples, stamp)
         signed = _sum(np.where(certain, np.sign(v[1:]) * dt, 0.0), edges)
         unsure = _sum(np.where(certain, 0.0, dt), edges)
 
@@ -172,24 +175,27 @@ class RowBuilder:
         else:
             impulse = _sum(0.5 * (e[1:] + e[:-1]) * dt, edges)
             load = _sum(0.5 * (np.abs(e[1:]) + np.abs(e[:-1])) * dt, edges)
-            between = noise.torque_rate * (0.25 * motion.square + stamp * duration)[:, None]
+            between = noise.torque_rate * (0.25 * _sum(dt**2, edges) + stamp * duration[:, None])
 
-        momentum, integral = window_regressors(self._chain, samples.t, samples.q, v, edges)
+        entries = positions.index
+        momentum, integral = window_regressors(self._chain, samples.t[entries], positions.q, v[entries], positions.edges)
+        travel = positions.q[positions.edges[:, 1]] - positions.q[positions.edges[:, 0]]
         coefficients = np.zeros((edges.shape[0], n, 15 * n))
         coefficients[:, :, : 10 * n] = momentum - integral
         joints = np.arange(n)
-        columns = (signed, samples.q[last] - samples.q[first], v[last] - v[first], duration[:, None], -impulse)
+        columns = (signed, travel, v[last] - v[first], duration[:, None], -impulse)
         for term, column in enumerate(columns):
             coefficients[:, joints, n * (10 + term) + joints] = column
 
-        by_body = body_coefficients(self._geo, motion)  # (3, W, n, body, norm)
+        levers = self._reach.within(samples.t[entries], positions.q, positions.edges, speed, positions.error)
+        by_body = body_coefficients(levers, motion)  # (3, W, n, body, norm)
         others = np.einsum("cwkis,is->wkc", by_body, self._norms)
         radius = np.zeros((edges.shape[0], n, len(CAUSES)))
         causes = {
             TORQUE_RELATIVE: self._gain * noise.torque_relative * load,
             TORQUE_ABSOLUTE: self._gain * noise.torque_absolute * duration[:, None],
             TORQUE_RATE: self._gain * between,
-            POSITION: 2.0 * motion.dq * self._viscous,
+            POSITION: positions.travel_error * self._viscous,
             VELOCITY: 2.0 * motion.dv * self._armature,
             # Friction anywhere in [-F_c, F_c], and torque may jump by 2 F_c between two samples when it flips.
             FRICTION_SIGN: self._coulomb * unsure * (1.0 if noise.hold else 2.0),
@@ -218,14 +224,10 @@ class RowBuilder:
         stamp = self._stamp(samples)
         dv = noise.velocity + noise.acceleration * stamp
         jump = np.abs(np.diff(v, axis=0)) > (noise.acceleration * dt + 2.0 * dv) * 1.000001 + 1e-12
-        travel = np.abs(np.diff(q, axis=0) - 0.5 * (v[1:] + v[:-1]) * dt)
-        speed = np.maximum(np.abs(v[1:]), np.abs(v[:-1])) + dv
-        allowed = 2.0 * (noise.position + speed * stamp) + dv * dt + 0.25 * noise.acceleration * dt**2
-        outside = np.abs(q) > self._geo.travel + noise.position + (np.abs(v) + dv) * stamp + 1e-12
+        outside = np.abs(q) > self._reach.travel + noise.position + (np.abs(v) + dv) * stamp + 1e-12
         found = {
             "sliding joint beyond its limits": outside[1:] | outside[:-1],
             "acceleration above its bound": jump,
-            "velocity at odds with position": travel > allowed * 1.000001 + 1e-12,
         }
         if not noise.hold:
             error = noise.torque_relative * np.abs(e) + noise.torque_absolute + noise.torque_rate * stamp
@@ -233,7 +235,36 @@ class RowBuilder:
             allowed = noise.torque_rate * dt + flip + error[1:] + error[:-1]
             rate = np.abs(np.diff(e, axis=0)) > allowed * 1.000001 + 1e-12
             found["torque rate above its bound"] = rate
-        return {name: _maximum(mask.astype(np.float64), edges).max(axis=1) > 0.0 for name, mask in found.items()}
+        windows = {name: _maximum(mask.astype(np.float64), edges).max(axis=1) > 0.0 for name, mask in found.items()}
+        windows["velocity at odds with position"] = np.logical_not(self._positions(samples, edges, stamp).possible)
+        return windows
+
+    def _positions(self, samples: JointSamples, edges: Edges, stamp: float) -> Positions:
+        noise = self._noise
+        dt = np.diff(samples.t)[:, None]
+        rough, smooth = self._roughness(self._sign_certain(samples, stamp), dt, stamp)
+        dv = noise.velocity + noise.acceleration * stamp
+        creep = dt * dv + noise.acceleration * rough / 4.0 + noise.jerk * smooth / 12.0
+        error = noise.position + self._speed(samples, edges, stamp) * stamp
+        if not noise.itemised:
+            creep = np.full_like(creep, _HOPELESS)  # no bound on the velocity: the readings stay as they are
+        return bound_positions(samples.q, samples.qd, dt[:, 0], edges, error, creep)
+
+    def _speed(self, samples: JointSamples, edges: Edges, stamp: float) -> Array:
+        """(W, n) largest true speed anywhere in a window."""
+        noise, speed = self._noise, np.abs(samples.qd)
+        pause = _maximum(np.diff(samples.t)[:, None], edges)
+        top = _maximum(np.maximum(speed[1:], speed[:-1]), edges)
+        return np.asarray(top + noise.velocity + noise.acceleration * (stamp + 0.5 * pause))
+
+    def _roughness(self, certain: npt.NDArray[np.bool_], dt: Array, stamp: float) -> tuple[Array, Array]:
+        """(N - 1, 1) dt^2 of the intervals in which acceleration may jump, dt^3 of the others.
+
+        Without a bound on jerk, and where friction may flip, it may jump anywhere; else only at the samples, that is
+        within the stamp's error of a stamp: a kink at eps from an end costs eps dt of the slope.
+        """
+        smooth = np.logical_and(certain.all(axis=1), (self._noise.jerk > 0.0).all()).reshape(-1, 1)
+        return np.where(smooth, 8.0 * stamp * dt, dt**2), np.where(smooth, dt**3, 0.0)
 
     def _stamp(self, samples: JointSamples) -> float:
         """Largest error of a stamp [s]; stamps since 1970 in double precision are rounded to a quarter microsecond."""

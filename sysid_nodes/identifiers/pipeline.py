@@ -21,11 +21,11 @@ from sysid_nodes.identifiers.assumptions import describe
 from sysid_nodes.identifiers.calibration_file import Calibration, load_calibration
 from sysid_nodes.identifiers.config import IntervalIdentifierConfig
 from sysid_nodes.identifiers.contradiction import explain
-from sysid_nodes.identifiers.error_radius import geometry
 from sysid_nodes.identifiers.excitation import ExcitationMeter
 from sysid_nodes.identifiers.momentum_rows import MomentumRows, Noise, RowBuilder, body_norms
 from sysid_nodes.identifiers.nominal import NominalEstimator
 from sysid_nodes.identifiers.prediction import TorqueArchive, TorquePrediction
+from sysid_nodes.identifiers.reach import Reach
 from sysid_nodes.identifiers.sensitivity import Sensitivity
 from sysid_nodes.identifiers.set_membership import SetMembership
 from sysid_nodes.identifiers.unknowns import Unknowns, identify_body, identify_payload, known_box, prismatic_travel
@@ -65,7 +65,7 @@ class IntervalPipeline:
         self.chain = Chain.from_robot(robot)
         self.body_index = robot.body_index(config.body)
         self.body = config.body or robot.body
-        self._geometry = geometry(self.chain, prismatic_travel(robot))
+        self._reach = Reach(self.chain, prismatic_travel(robot))
         self.calibration: Calibration | None = load_calibration(config.calibration) if config.calibration else None
         self.unknowns = _unknowns(robot, self.body_index, config, self.calibration)
         self._configure(config)
@@ -74,7 +74,7 @@ class IntervalPipeline:
     def _configure(self, config: IntervalIdentifierConfig) -> None:
         noise = config.noise if self.calibration is None else self.calibration.noise(config.noise)
         self.noise = Noise.from_config(noise, self.robot.n, self.robot.encoder_step)
-        self._builder = RowBuilder(self.chain, self._geometry, self.noise, self.unknowns)
+        self._builder = RowBuilder(self.chain, self._reach, self.noise, self.unknowns)
 
     def reset(self) -> None:
         """Forgets all data and starts over from the prior."""
@@ -181,8 +181,13 @@ class IntervalPipeline:
         return describe(self.config, self.noise, self.calibration)
 
     def prediction(self) -> TorquePrediction:
-        """Measured and predicted mean torque of the windows kept for the report."""
-        return self._archive.predict(self._nominal, self.result.nominal)
+        """Measured and predicted mean torque of the windows kept for the report.
+
+        After a clash with the last estimate before it, which shows where the data left it.
+        """
+        estimates = (step.nominal for step in reversed(self.history) if step.status is not Status.INCONSISTENT)
+        nominal = self.result.nominal if self._contradiction is None else next(estimates, self.result.nominal)
+        return self._archive.predict(self._nominal, nominal)
 
     def _new_method(self) -> SetMembership | Sensitivity:
         if self.config.method == "sensitivity":

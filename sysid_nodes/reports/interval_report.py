@@ -22,6 +22,9 @@ REPORT_NAME = "report.html"
 # Of a torque curve, each drawn as its extremes; fewer for many joints, or the page of a humanoid gets heavy.
 _POINTS = 400
 
+# A share in a width that would be printed as 0.0 %.
+_NEGLIGIBLE = 5e-4
+
 Array = npt.NDArray[np.float64]
 Document = wording.Document
 
@@ -138,11 +141,12 @@ def _joints(torques: TorqueSeries | None, zero: float) -> list[dict[str, Any]]:
     spread = np.sqrt(np.mean(torques.measured**2, axis=0))
     for k, (name, rms) in enumerate(zip(torques.joint_names, torques.rms(), strict=True)):
         residual = np.abs(torques.residual[:, k])
+        residual = residual[np.isfinite(residual)]
         rows.append(
             {
                 "name": name,
                 "rms": wording.number_text(float(rms), 3, zeros=True),
-                "largest": wording.number_text(float(np.nanmax(residual, initial=0.0)), 3, zeros=True),
+                "largest": wording.number_text(float(residual.max()) if residual.size else None, 3, zeros=True),
                 "measured": wording.number_text(float(spread[k]), 3, zeros=True),
                 "share": f"{100.0 * rms / spread[k]:.1f} %" if spread[k] > 0.0 and np.isfinite(rms) else wording.DASH,
                 "figure": Markup(
@@ -183,10 +187,11 @@ def _costs(document: Document) -> dict[str, Any]:
     shares = {
         name: np.divide(share, total, out=np.zeros_like(share), where=total > 0.0) for name, share in shares.items()
     }
+    shares = {name: share for name, share in shares.items() if share.max() >= _NEGLIGIBLE}
     rows = [
         {
             "name": name,
-            "width": wording.number_text(float(widths[name]), 3, zeros=True),
+            "width": wording.number_text(float(widths[name]) if share[0] >= _NEGLIGIBLE else 0.0, 3, zeros=True),
             "mass": f"{100.0 * share[0]:.1f} %",
             "mean": f"{100.0 * share.mean():.1f} %",
         }

@@ -10,13 +10,10 @@ from shared.bare_arm import LOAD, UR10_GAIN, bare_arm, loaded, unloaded_run
 from shared.payload_problem import Problem, SineMotion
 
 from sysid_nodes.data.bounds import Bounds
+from sysid_nodes.identifiers.calibration import run_rows
 from sysid_nodes.identifiers.calibration_fit import correlation_time, estimate, held_out_excess
 from sysid_nodes.identifiers.calibration_system import CalibrationSystem
-from sysid_nodes.identifiers.error_radius import geometry
-from sysid_nodes.identifiers.momentum_rows import Noise, RowBuilder
-from sysid_nodes.identifiers.unknowns import identify_payload, known_box, prismatic_travel
-from sysid_nodes.models.chain import Chain
-from sysid_nodes.signals.windows import cut
+from sysid_nodes.identifiers.unknowns import identify_payload, known_box
 
 N = 6
 BOX = np.array([0.0, 2.0, 2.0, 2.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0])
@@ -36,13 +33,10 @@ def system(arm: Problem) -> CalibrationSystem:
     loads = [Bounds(np.zeros(10), np.zeros(10)), Bounds(mass - BOX, mass + BOX)]
     runs = [unloaded_run(arm, rng, noise=0.0), unloaded_run(loaded(arm, LOAD, SineMotion.random(rng, N)), rng, noise=0)]
     centre, radius = known_box(arm.robot, UR10_GAIN.known_robot)
-    noise = Noise.from_config(replace(UR10_GAIN.noise, torque_absolute=(0.0,)), N, np.zeros(N))
-    chain = Chain.from_robot(arm.robot)
-    rows = []
-    for run, load in zip(runs, loads, strict=True):
-        unknowns = identify_payload(N, N - 1, centre, radius, load)
-        builder = RowBuilder(chain, geometry(chain, prismatic_travel(arm.robot)), noise, unknowns)
-        rows.append(builder.build(run.samples, cut(run.samples, 0.25, 0.05)[0]))
+    rows = [
+        run_rows(arm.robot, UR10_GAIN, run, identify_payload(N, N - 1, centre, radius, load))
+        for run, load in zip(runs, loads, strict=True)
+    ]
     return CalibrationSystem.assemble(N, N - 1, centre, radius, loads, rows)
 
 

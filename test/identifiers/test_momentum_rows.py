@@ -11,12 +11,12 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 from shared.rough_motion import RoughMotion
-from shared.row_scene import Scene, random_tree, scene, silent, spinner, worst_signs
+from shared.row_scene import Scene, impulse_between, random_tree, scene, silent, spinner, worst_signs
 
 from sysid_nodes.data import Bounds, JointSamples
 from sysid_nodes.exceptions import ConfigError
 from sysid_nodes.identifiers.config import KnownRobotConfig, NoiseConfig
-from sysid_nodes.identifiers.error_radius import POSITION, SAMPLING, VELOCITY, geometry
+from sysid_nodes.identifiers.error_radius import POSITION, SAMPLING, VELOCITY
 from sysid_nodes.identifiers.momentum_rows import (
     FRICTION_SIGN,
     ROUNDING,
@@ -27,6 +27,7 @@ from sysid_nodes.identifiers.momentum_rows import (
     RowBuilder,
     body_norms,
 )
+from sysid_nodes.identifiers.reach import Reach
 from sysid_nodes.identifiers.unknowns import identify_body, known_box
 from sysid_nodes.models.chain import Chain
 from sysid_nodes.robots import load_robot
@@ -105,7 +106,7 @@ def test_reading_error_is_covered_by_its_radius(name: str, regime: str, cause: s
     q, qd = found.readings()
     noise = bounded(found, **{"position" if cause == POSITION else "velocity": size})
     builder = found.builder(noise)
-    exact = builder.build(found.samples(q, qd), found.edges)
+    exact = found.builder(bounded(found)).build(found.samples(q, qd), found.edges)
     cases = [(pattern, 0) for pattern in PATTERNS] + [("worst", joint) for joint in (1, 2, found.robot.n - 1)]
     for pattern, joint in cases:
         error = size * signs(pattern, found, rng, joint, of_velocity=cause == VELOCITY)
@@ -149,7 +150,7 @@ def test_stamp_error_of_slow_readings_counts_the_speed_in_between() -> None:
 
     q, qd = truth(np.clip(t[5], t - stamp, t + stamp))
     edges = np.array([[0, 10]], dtype=np.intp)
-    rows = RowBuilder(chain, geometry(chain), noise, unknowns).build(
+    rows = RowBuilder(chain, Reach(chain, np.zeros(chain.n)), noise, unknowns).build(
         JointSamples(arm.joint_names, t, q, qd, np.zeros((11, 1))), edges
     )
     true = truth(t)
@@ -253,7 +254,7 @@ def test_held_torque_with_late_stamps(late: float) -> None:
             silent(1), acceleration=np.full(1, 30.0), stamp=stamp, hold=True,
             torque_relative=np.full(1, 0.02), torque_absolute=np.full(1, 0.01),
         )  # fmt: skip
-        builder = RowBuilder(chain, geometry(chain), noise, unknowns)
+        builder = RowBuilder(chain, Reach(chain, np.zeros(chain.n)), noise, unknowns)
         samples = JointSamples(arm.joint_names, t, q, qd, tau)
         edges = np.array([[0, 10], [10, 20], [20, t.size - 1]], dtype=np.intp)
         rows = builder.build(samples, edges)
@@ -355,3 +356,28 @@ def test_body_norms_bound_every_body_in_the_box() -> None:
         inertia = inertia + np.tril(inertia, -1).T
         assert abs(theta[0]) <= mass and np.linalg.norm(theta[1:4]) <= first
         assert np.linalg.norm(inertia, 2) <= second
+
+
+@pytest.mark.parametrize("name", ROBOTS)
+@pytest.mark.parametrize("late", [0.0, 1e-5])
+def test_sampling_error_with_bounded_jerk_is_covered(name: str, late: float) -> None:
+    """Acceleration jumps at the samples, or `late` beside them, and is constant in between: no jerk at all."""
+    rng = np.random.default_rng(4)
+    ratio = []
+    for acceleration, speed, dt in ((0.3, 0.1, 0.01), (10.0, 1.0, 0.004), (80.0, 3.0, 0.005)):
+        found = scene(robot(name, rng), rng, acceleration=acceleration, speed=speed, dt=dt, duration=0.2)
+        knots = found.motion.knots
+        inner = knots[(knots > found.t[0] + 1e-3) & (knots < found.t[-1] - 1e-3)]
+        t = np.concatenate([found.t[:1], inner + rng.choice([-late, late], inner.size), found.t[-1:]])
+        middle = len(t) // 2
+        edges = np.array([[0, middle], [middle, len(t) - 1]])
+        chain = Chain.from_robot(found.robot)
+        impulse = np.array([impulse_between(chain, found.p, found.motion, t[a], t[b]) for a, b in edges])
+        moved = replace(found, instants=t, t=t, edges=edges, impulse=impulse)
+        q, qd = moved.readings()
+        rough = moved.builder(bounded(moved, stamp=late)).build(moved.samples(q, qd), edges)
+        smooth = moved.builder(bounded(moved, stamp=late, jerk=1e-9)).build(moved.samples(q, qd), edges)
+        error = np.abs(smooth.coefficients @ moved.p - impulse)
+        assert (error <= smooth.total_radius(moved.norms) + 1e-11).all()
+        ratio.append(float(moved.share(smooth, SAMPLING).mean() / moved.share(rough, SAMPLING).mean()))
+    assert min(ratio) < 0.9  # the assumption buys something

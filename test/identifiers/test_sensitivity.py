@@ -9,9 +9,9 @@ from shared.noisy_payload import Errors, configuration, measure, problem
 from shared.payload_problem import Problem
 
 from sysid_nodes.identifiers.config import IntervalIdentifierConfig, KnownRobotConfig
-from sysid_nodes.identifiers.error_radius import geometry
 from sysid_nodes.identifiers.momentum_rows import CAUSES, TORQUE_ABSOLUTE, TORQUE_RELATIVE, MomentumRows, RowBuilder
 from sysid_nodes.identifiers.pipeline import IntervalPipeline
+from sysid_nodes.identifiers.reach import Reach
 from sysid_nodes.identifiers.sensitivity import Sensitivity
 from sysid_nodes.models.inertia import is_consistent
 from sysid_nodes.results import Status
@@ -31,7 +31,8 @@ def setting() -> tuple[Problem, IntervalPipeline, MomentumRows]:
     pipeline = IntervalPipeline(found.robot, config)
     samples = measure(found, rng, Errors(0.0, 0.0, 1e-9, 0.0), rate=500.0, duration=4.0)
     edges, _ = cut(samples, 0.1, 0.03)
-    builder = RowBuilder(pipeline.chain, geometry(pipeline.chain), pipeline.noise, pipeline.unknowns)
+    reach = Reach(pipeline.chain, np.zeros(pipeline.chain.n))
+    builder = RowBuilder(pipeline.chain, reach, pipeline.noise, pipeline.unknowns)
     return found, pipeline, builder.build(samples, edges)
 
 

@@ -183,3 +183,20 @@ def test_before_any_data_the_page_shows_nothing_as_found() -> None:
 def test_the_area_of_an_interval_reaches_to_where_it_was_withdrawn() -> None:
     held = _held(np.array([np.nan, 1.0, 2.0, np.nan, np.nan]))
     np.testing.assert_array_equal(held, [np.nan, 1.0, 2.0, 2.0, np.nan])
+
+
+def test_what_hardly_costs_anything_is_left_out() -> None:
+    last = run().result
+    costs = {"torque_relative": np.full(10, 0.1), "rounding": np.full(10, 1e-9)}
+    text, _ = page(history=(replace(last, costs=costs),))
+    section = text[text.index('id="costs"') : text.index('id="samples"')]
+    assert "torque relative" in section
+    assert "rounding" not in section
+
+
+def test_a_joint_without_predictions_has_dashes() -> None:
+    made = torques()
+    made.predicted[:, 0] = np.nan
+    text, _ = page(torques=made)
+    row = text[text.index('<th scope="row" class="name">joint_1</th>') :].split("</tr>")[0]
+    assert row.count("–") == 3

@@ -81,6 +81,19 @@ def test_a_clash_is_told_with_its_cause(gen3: Problem, stream: list[RawJointStat
     assert "opposite sign of the torque gravity needs" in session.judgement.faults[0]
 
 
+def test_after_a_change_the_torques_are_those_of_the_last_estimate(gen3: Problem, stream: list[RawJointState]) -> None:
+    session = Session(gen3.robot, CONFIG)
+    for k, message in enumerate(stream):
+        # within the stated bound on the torque's rate: 100 N m/s
+        session.process(message._replace(effort=message.effort + max(0.0, 0.2 * (k - 100))))
+    assert session.result.status is Status.INCONSISTENT
+    torques = session.run("").torques
+    assert torques is not None
+    before, after = np.abs(torques.residual[0]), np.abs(torques.residual[-1])
+    assert (before < torques.radius[0]).all()
+    assert (after > torques.radius[-1]).any()
+
+
 def test_files_of_a_run_replace_those_of_an_earlier_one(
     gen3: Problem, stream: list[RawJointState], tmp_path: Path
 ) -> None:

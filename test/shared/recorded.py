@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-
 from shared.payload_problem import Problem, gen3_problem
+
 from sysid_nodes.data import JointSamples
 from sysid_nodes.identifiers.config import KnownRobotConfig
 from sysid_nodes.logs import BagWriter, stamp_fields
@@ -35,5 +35,3 @@ def record(path: Path, samples: JointSamples, change: Change | None = None) -> P
             }
             bag.write("/joint_states", float(t), change(k, fields) if change else fields)
     return path
-
-

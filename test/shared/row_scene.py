@@ -10,8 +10,9 @@ from shared.rough_motion import RoughMotion
 
 from sysid_nodes.data import Bounds, JointSamples
 from sysid_nodes.identifiers.config import KnownRobotConfig
-from sysid_nodes.identifiers.error_radius import BODY_CAUSES, geometry
+from sysid_nodes.identifiers.error_radius import BODY_CAUSES
 from sysid_nodes.identifiers.momentum_rows import CAUSES, MomentumRows, Noise, RowBuilder, body_norms
+from sysid_nodes.identifiers.reach import Reach
 from sysid_nodes.identifiers.unknowns import Unknowns, identify_body, known_box, prismatic_travel
 from sysid_nodes.models.chain import Chain
 from sysid_nodes.models.regressors import momentum_regressors, standard_regressor
@@ -26,7 +27,7 @@ def silent(n: int) -> Noise:
     zero = np.zeros(n)
     return Noise(
         torque_relative=zero, torque_absolute=zero, position=zero, velocity=zero, acceleration=zero,
-        torque_rate=zero, stamp=0.0, hold=False, itemised=True,
+        jerk=zero, torque_rate=zero, stamp=0.0, hold=False, itemised=True,
     )  # fmt: skip
 
 
@@ -98,7 +99,7 @@ class Scene:
 
     def builder(self, noise: Noise) -> RowBuilder:
         chain = Chain.from_robot(self.robot)
-        return RowBuilder(chain, geometry(chain, prismatic_travel(self.robot)), noise, self.unknowns)
+        return RowBuilder(chain, Reach(chain, prismatic_travel(self.robot)), noise, self.unknowns)
 
     def samples(self, q: Array, qd: Array, tau: Array | None = None) -> JointSamples:
         torque = np.zeros_like(q) if tau is None else tau
@@ -159,11 +160,12 @@ def scene(
             duration=duration,
             start=start,
         )
-    impulse = np.array([_impulse(chain, p, motion, t[a], t[b]) for a, b in edges])
+    impulse = np.array([impulse_between(chain, p, motion, t[a], t[b]) for a, b in edges])
     return Scene(robot, p, unknowns, motion, t, t + start, edges, impulse)
 
 
-def _impulse(chain: Chain, p: Array, motion: RoughMotion, start: float, stop: float) -> Array:
+def impulse_between(chain: Chain, p: Array, motion: RoughMotion, start: float, stop: float) -> Array:
+    """(n,) exact integral of the motor torque from start to stop [N m s]."""
     n = chain.n
     coulomb, viscous, armature, offset, _ = p[10 * n :].reshape(5, n)
     t, weight = motion.quadrature(start, stop)

@@ -1,0 +1,221 @@
+"""The documentation keeps its word: links lead somewhere, commands exist, snippets run, errors read as printed."""
+
+from __future__ import annotations
+
+import importlib.util
+import re
+import shlex
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+from shared.recorded import record
+
+from sysid_nodes.cli.main import COMMANDS, main
+from sysid_nodes.data import JointSamples
+from sysid_nodes.data.config import load_yaml
+from sysid_nodes.identifiers.config import IntervalIdentifierConfig
+from sysid_nodes.robots import load_robot
+
+ROOT = Path(__file__).resolve().parents[2]
+PAGES = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/*.md"), *ROOT.glob("examples/*.md")])
+NAMES = [str(page.relative_to(ROOT)) for page in PAGES]
+TUTORIAL = ROOT / "docs" / "tutorial-own-robot.md"
+OWN_ARM = ROOT / "examples" / "own_arm"
+
+
+def blocks(page: Path, language: str = "") -> list[str]:
+    """Fenced code of a language; without one, of shell commands."""
+    found = re.findall(r"^ *```(\w*)\n(.*?)^ *```$", page.read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL)
+    return [text for kind, text in found if kind == language]
+
+
+def commands() -> list[tuple[str, str]]:
+    """Page and command, continued lines joined, comments dropped."""
+    lines = [
+        (str(page.relative_to(ROOT)), line.split("#")[0].strip())
+        for page in PAGES
+        for block in blocks(page)
+        for line in block.replace("\\\n", " ").splitlines()
+    ]
+    return [(page, line.removeprefix("source ").removeprefix(".venv/bin/")) for page, line in lines if line]
+
+
+def of(program: str) -> list[tuple[str, str]]:
+    return [(page, line) for page, line in commands() if line.startswith(f"{program} ")]
+
+
+def anchors(page: Path) -> set[str]:
+    """Anchors of a page's headings, as the usual hosts make them."""
+    headings = re.findall(r"^#+ (.+)$", page.read_text(encoding="utf-8"), re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
+
+
+def test_the_pages_a_newcomer_is_promised_exist() -> None:
+    assert {"README.md", "CHANGELOG.md", "CONTRIBUTING.md", "docs/concepts.md", "docs/parameters.md"} <= set(NAMES)
+    assert {"docs/tutorial-own-robot.md", "docs/result-schema.md", "docs/architecture.md"} <= set(NAMES)
+
+
+@pytest.mark.parametrize("page", PAGES, ids=NAMES)
+def test_links_lead_somewhere(page: Path) -> None:
+    text = re.sub(r"```.*?```", "", page.read_text(encoding="utf-8"), flags=re.DOTALL)
+    targets = re.findall(r"\]\(([^)\s]+)\)", text) + re.findall(r'src="([^"]+)"', text)
+    for target in targets:
+        if target.startswith(("https://", "http://")):
+            continue
+        path, _, anchor = target.partition("#")
+        file = (page.parent / path).resolve() if path else page
+        assert file.exists(), target
+        assert ROOT in (file, *file.parents), f"{target} leads out of the repository"
+        if anchor:
+            assert anchor in anchors(file), target
+
+
+@pytest.mark.parametrize("page", PAGES, ids=NAMES)
+def test_files_named_in_code_exist(page: Path) -> None:
+    names = re.findall(
+        r"`((?:sysid_nodes|config|docs|examples|test|cmake|requirements|rviz|launch)/[\w./-]+)`",
+        page.read_text(encoding="utf-8"),
+    )
+    made_up = ("my_arm", "wrist_wrench")
+    missing = [name for name in names if not (ROOT / name).exists() and not any(word in name for word in made_up)]
+    assert not missing
+
+
+def test_make_targets_exist() -> None:
+    targets = set(re.findall(r"^(\w+):", (ROOT / "Makefile").read_text(encoding="utf-8"), re.MULTILINE))
+    named = {word for page in PAGES for word in re.findall(r"`make (\w+)`", page.read_text(encoding="utf-8"))}
+    used = {word for _, line in of("make") for word in shlex.split(line)[1:] if re.fullmatch("[a-z]+", word)}
+    assert {"demo", "test"} <= named | used
+    assert named | used <= targets
+
+
+@pytest.mark.parametrize(("page", "line"), of("sysid"))
+def test_sysid_commands_and_their_options_exist(page: str, line: str, capsys: pytest.CaptureFixture[str]) -> None:
+    words = shlex.split(line)[1:]
+    assert words[0] in COMMANDS
+    assert main([words[0], "--help"]) == 0
+    told = capsys.readouterr().out
+    for word in words:
+        if word.startswith("--"):
+            assert word in told
+    if "--config" in words and not (given := words[words.index("--config") + 1]).startswith("my_"):
+        assert (ROOT / given).is_file()
+
+
+@pytest.mark.parametrize(("page", "line"), of("ros2 launch"))
+def test_launch_files_and_their_arguments_exist(page: str, line: str) -> None:
+    package, file, *arguments = shlex.split(line)[2:]
+    assert package == "online_sysid"
+    text = (ROOT / "launch" / file).read_text(encoding="utf-8")
+    for argument in arguments:
+        name = argument.partition(":=")[0]
+        assert f'("{name}"' in text, name
+
+
+@pytest.mark.parametrize(("page", "line"), of("python"))
+def test_scripts_named_in_commands_exist(page: str, line: str) -> None:
+    words = shlex.split(line)
+    if words[1].endswith(".py"):
+        assert (ROOT / words[1]).is_file()
+
+
+def test_python_in_the_readme_runs(capsys: pytest.CaptureFixture[str]) -> None:
+    snippets = blocks(ROOT / "README.md", "python")
+    assert snippets
+    for snippet in snippets:
+        exec(compile(snippet, "README.md", "exec"), {})
+    assert "no complete window" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("page", [page for page in PAGES if blocks(page, "yaml")], ids=lambda page: page.name)
+def test_parameter_files_in_the_text_are_valid(page: Path, tmp_path: Path) -> None:
+    for k, text in enumerate(blocks(page, "yaml")):
+        file = tmp_path / f"{k}.yaml"
+        file.write_text(text, encoding="utf-8")
+        load_yaml(IntervalIdentifierConfig, file)
+
+
+def test_the_tutorial_s_parameter_file_is_the_example_s(tmp_path: Path) -> None:
+    (text,) = blocks(TUTORIAL, "yaml")
+    (file := tmp_path / "own_arm.yaml").write_text(text, encoding="utf-8")
+    told, used = (load_yaml(IntervalIdentifierConfig, path) for path in (file, OWN_ARM / "own_arm.yaml"))
+    assert told == used
+
+
+OWN = ("--config", str(OWN_ARM / "own_arm.yaml"), "--urdf", str(OWN_ARM / "own_arm.urdf"))
+
+
+@pytest.fixture(scope="module")
+def recorder() -> ModuleType:
+    spec = importlib.util.spec_from_file_location("record_logs", OWN_ARM / "record_logs.py")
+    assert spec is not None and spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+@pytest.fixture(scope="module")
+def samples(recorder: ModuleType) -> JointSamples:
+    return recorder.run(load_robot("", urdf=recorder.URDF), recorder.PAYLOAD, seconds=1.0)
+
+
+def told_in_the_tutorial(error: str, *files: Path | str) -> bool:
+    """Whether a complaint of the command line stands in the tutorial, with X for the file."""
+    line = error.strip().splitlines()[-1].removeprefix("sysid: error: ")
+    for file in files:
+        line = line.replace(str(file), "X")
+    return f"`{line}`" in TUTORIAL.read_text(encoding="utf-8") or pytest.fail(f"not in the tutorial: {line}")
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        OWN[:2],
+        (*OWN, "--topic", "/js"),
+        ("--robot", "kinova_gen3"),
+        (*OWN, "--body", "gripper"),
+        (*OWN, "--set", "noise.torque_relativ=0.1"),
+        (*OWN, "--set", "noise.torque_relative=0.1,0.1"),
+        (*OWN, "--set", "prior.lower=5,0,0,0,0,0,0,0,0,0"),
+    ],
+    ids=("no URDF", "topic", "joints", "body", "key", "count", "bounds"),
+)
+def test_mistakes_give_the_tutorial_s_lines(
+    arguments: tuple[str, ...], samples: JointSamples, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    bag = record(tmp_path / "bag", samples.slice(0, 20))
+    assert main(["replay", str(bag), *arguments, "--out", str(tmp_path / "out")]) == 2
+    assert told_in_the_tutorial(capsys.readouterr().err, bag, OWN[1])
+    assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize(
+    "spoil",
+    [
+        lambda x: replace(x, tau=-x.tau),
+        lambda x: replace(x, tau=1000.0 * x.tau),
+        lambda x: replace(x, q=0.0 * x.q + x.q[0], qd=0.0 * x.qd),
+        lambda x: x.slice(0, 20),
+    ],
+    ids=("sign", "unit", "still", "short"),
+)
+def test_unusable_recordings_give_the_tutorial_s_lines(
+    spoil: Callable[[JointSamples], JointSamples],
+    samples: JointSamples,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    bag = record(tmp_path / "bag", spoil(samples))
+    assert main(["replay", str(bag), *OWN, "--out", str(tmp_path / "out")]) == 2
+    assert told_in_the_tutorial(capsys.readouterr().err, bag)
+
+
+def test_too_short_a_calibration_gives_the_tutorial_s_line(
+    samples: JointSamples, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    bag = record(tmp_path / "bag", samples.slice(0, 20))
+    assert main(["calibrate", str(bag), *OWN, "--out", str(tmp_path / "calibration.json")]) == 2
+    assert told_in_the_tutorial(capsys.readouterr().err, bag)
