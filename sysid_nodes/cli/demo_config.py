@@ -24,6 +24,10 @@ ROBOT_ERROR = 0.05
 # A stamp of the present day, as seconds in double precision, is off by up to 1.2e-7 s.
 _STAMP_ERROR = 5e-7
 
+# Torque is constant between two stamps, so that acceleration changes smoothly there: by at most 4.4 rad/s3 along the
+# demo's motion, computed with the true parameters. [rad/s3]
+_JERK = 20.0
+
 
 def identifier(simulation: SimulationConfig) -> IntervalIdentifierConfig:
     """The robot's packaged configuration, with the simulated sensors' bounds."""
@@ -36,6 +40,8 @@ def identifier(simulation: SimulationConfig) -> IntervalIdentifierConfig:
         "noise.velocity_error": [simulation.velocity_error],
         "noise.torque_interpolation": simulation.torque_interpolation,
         "noise.stamp_error": _STAMP_ERROR,
+        "noise.acceleration": load_robot(ROBOT).limits.acceleration.tolist(),
+        "noise.jerk": [_JERK],
         **dict.fromkeys(known, simulation.robot_error),
     }
     return from_flat(IntervalIdentifierConfig, to_flat(packaged) | bounds)

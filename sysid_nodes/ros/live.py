@@ -109,6 +109,11 @@ class LiveSession:
         """
         return self._worker.call(lambda: self._session.run(self._monitor.topic), _PATIENCE)
 
+    @property
+    def findings(self) -> Sequence[str]:
+        """What was last found wrong with the data, one line each."""
+        return self._session.judgement.findings
+
     def status(self, *, active: bool) -> DiagnosticStatus:
         """How the stream and the identification are doing since the last call.
 
@@ -128,7 +133,7 @@ class LiveSession:
         self._worker.stop()
 
     def _tell(self, result: IdentificationResult) -> None:
-        self._publish(result, self._session.judgement.findings)
+        self._publish(result, self.findings)
 
     def _process(self, message: JointState) -> None:
         try:

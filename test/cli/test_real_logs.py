@@ -70,7 +70,7 @@ def test_the_load_is_inside(ur10e: Path, words: list[str], calibrated: Path, tmp
     out = tmp_path / "loaded"
     bag = ur10e / "loaded_2805g_mcap"
     arguments = ["replay", str(bag), *words, "--calibration", str(calibrated), "--out", str(out)]
-    assert main([*arguments, "--set", "set_membership.max_rows=120", "--set", "set_membership.solves=3"]) == 0
+    assert main([*arguments, "--set", "set_membership.max_rows=300", "--set", "set_membership.solves=3"]) == 0
     document = read_result(out)
     mass = document["parameters"][0]
     assert mass["lower"] <= LOAD <= mass["upper"]
@@ -124,7 +124,7 @@ def test_other_motions_on_other_days_stay_within_the_bound(
     logs = sorted((ur10e / folder).glob("*.csv"))
     assert len(logs) > 5
     over = np.concatenate([excess(robot, config, found, from_csv(robot, path)) for path in logs])
-    assert (over > 0.0).mean() < 2e-3  # of windows and joints; three of four thousand, by a few per cent
+    assert (over > 0.0).mean() < 1e-3  # of windows and joints; seen: one of thirteen thousand, by 1 %
     assert (over <= 0.1 * found.torque_absolute).all()
 
 

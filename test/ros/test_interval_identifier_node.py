@@ -316,7 +316,7 @@ def _frozen(message: JointState) -> None:
     ],
 )
 def test_a_stream_that_cannot_be_used_is_named(
-    bench: Any, motion: JointSamples, change: Callable[[JointState], None], finding: str
+    bench: Any, motion: JointSamples, tmp_path: Path, change: Callable[[JointState], None], finding: str
 ) -> None:
     _, feed = start(bench)
     diagnostics = bench.listen(DiagnosticArray, "/diagnostics")
@@ -334,6 +334,8 @@ def test_a_stream_that_cannot_be_used_is_named(
         return finding in values["finding"] and diagnostics[-1].status[0].level == b"\x02"
 
     bench.until(found)
+    assert finding in bench.call(Save, f"{NODE}/save", Save.Request(path=str(tmp_path / "result.json"))).message
+    assert [file.name for file in tmp_path.iterdir()] == ["result.json"], "a file gets the result alone"
     if heard[-1].status == ParameterBounds.INCONSISTENT:
         assert finding in heard[-1].message
     else:

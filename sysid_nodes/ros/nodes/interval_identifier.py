@@ -237,7 +237,8 @@ class IntervalIdentifierNode(LifecycleNode):
         except (SysidError, OSError, ValueError) as error:
             response.success, response.message = False, str(error)
         else:
-            response.success, response.message, response.path = True, f"{run.result.status.name} written", str(path)
+            response.success, response.path = True, str(path)
+            response.message = "; ".join([f"{run.result.status.name} written", *self._configured.findings])
         return response
 
 
