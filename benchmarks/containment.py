@@ -166,6 +166,7 @@ _FACTORS = {
     "torque_absolute": "absolute torque error [N m]",
     "offset": "torque offset uncertain by [N m]",
     "gain": "drive gain uncertain by",
+    "smooth": "bound on jerk stated",
     "window": "window [s]",
     "max_rows": "rows kept",
     "mode": "fed as",

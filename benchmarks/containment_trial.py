@@ -54,6 +54,7 @@ class World:
     offset: float  # [N m]
     gain: float  # [1]
     known: float  # relative uncertainty of inertia, friction and armature
+    smooth: bool  # a bound on jerk is stated
     window: float  # [s]
     max_rows: int
     mode: str  # stream, block or blocks
@@ -79,6 +80,7 @@ class World:
             offset=float(rng.choice([0.0, 0.0, 0.2])),
             gain=float(rng.choice([0.0, 0.0, 0.03])),
             known=float(rng.choice([0.05, 0.05, 0.005, 0.0005])),
+            smooth=bool(rng.random() < 0.5),
             window=float(rng.choice([0.05, 0.1, 0.2])),
             max_rows=int(rng.choice([60, 400])),
             mode=str(rng.choice(["stream", "block", "blocks"], p=[0.5, 0.3, 0.2])),
@@ -151,6 +153,7 @@ def simulate(world: World, rng: np.random.Generator) -> Data:
         velocity_error=(world.velocity_error,),
         stamp_error=world.stamp_error,
         acceleration=tuple(np.maximum(motion.acceleration, 1e-6)),
+        jerk=tuple(np.maximum(_jerk(motion), 1e-6)) if world.smooth else (0.0,),
         torque_rate=tuple(arm.torque_rate(float(t[-1]))),
     )
     stamps = START + t + world.stamp_error * signs("uniform", rng, context)[:, 0]
@@ -177,6 +180,13 @@ def _motion(world: World, rng: np.random.Generator) -> SineMotion | RecedingHori
     amplitude = motion.amplitude.copy()
     amplitude[rng.permutation(7)[: world.still]] = 0.0
     return SineMotion(motion.centre, amplitude, motion.omega, motion.phase)
+
+
+def _jerk(motion: SineMotion | RecedingHorizon) -> Array:
+    """(n,) bound on |qddd|."""
+    if isinstance(motion, RecedingHorizon):
+        return motion.jerk
+    return np.asarray((motion.amplitude * motion.omega**3).sum(axis=1))
 
 
 def _times(world: World, rng: np.random.Generator) -> Array:
@@ -236,9 +246,8 @@ def _follow(data: Data, mode: str, rng: np.random.Generator) -> dict[str, Any]:
 def radius_used(data: Data) -> float:
     """Largest share of its error radius that any row needs at the truth: a sharper test than the bounds themselves."""
     pipeline = IntervalPipeline(data.arm.problem.robot, data.config)
-    builder = RowBuilder(
-        pipeline.chain, Reach(pipeline.chain, np.zeros(pipeline.chain.n)), pipeline.noise, pipeline.unknowns
-    )
+    reach = Reach(pipeline.chain, np.zeros(pipeline.chain.n))
+    builder = RowBuilder(pipeline.chain, reach, pipeline.noise, pipeline.unknowns)
     edges, _ = cut(data.samples, data.config.window.duration, data.config.window.max_gap)
     rows = builder.build(data.samples, edges)
     theta = data.arm.theta

@@ -77,6 +77,16 @@ class RecedingHorizon:
         end = (len(self.pieces) - 1) * REPLAN + PIECE
         return np.asarray(1.0001 * np.abs(self(np.linspace(0.0, end, 20001))[2]).max(axis=0))
 
+    @property
+    def jerk(self) -> Array:
+        """(n,) bound on |qddd|, which jumps where pieces meet."""
+        t = np.linspace(0.0, PIECE, 3001)[:, None]
+        highest = [
+            np.abs(6.0 * c[3] + 24.0 * c[4] * t + 60.0 * c[5] * t**2).max(axis=0)
+            for c in (piece.coefficients for piece in self.pieces)
+        ]
+        return np.asarray(1.0001 * np.max(highest, axis=0))
+
 
 def random_pieces(rng: np.random.Generator, pieces: int = PIECES) -> RecedingHorizon:
     """The paper's "random" comparison: displacements drawn from the box."""

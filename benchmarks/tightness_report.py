@@ -95,22 +95,22 @@ def summarise(report: Report, cases: list[Case], windows: list[str], rate: float
     sound = [case for case in cases if case.contains["sensitivity"]]
     report.text(
         f"In {len(cases) - len(sound)} of {len(cases)} data sets sensitivity's intervals miss the truth; some of them "
-        "have collapsed, which makes the ratio small (or, left without an interval, infinite). Counting only those that "
+        "have collapsed, which makes the ratio small, and without any interval it is infinite. Counting those that "
         "hold it:"
     )
-    rows = []
+    held = []
     for motion in motions:
         for sensors in SENSORS:
             mine = [case for case in sound if (case.motion, case.sensors) == (motion, sensors)]
             if mine:
-                rows.append(
+                held.append(
                     (
                         f"{motion}, {sensors} sensors",
-                        len(mine),
+                        str(len(mine)),
                         *(_spread([mean(c.ratio(w)) for c in mine]) for w in windows),
                     )
                 )
-    report.table(("motion", "data sets", *(f"window {w} s" for w in windows)), rows)
+    report.table(("motion", "data sets", *(f"window {w} s" for w in windows)), held)
     report.text(
         "The paper's Table V has cond(Y) from 234 to 283 for its optimised motions on the robot and from 312 to 480 "
         "for its random ones; the search for good pieces here is a short random one."
@@ -196,7 +196,8 @@ def _plot(path: Path, cases: list[Case], paper: list[Case], windows: list[str]) 
     left.set_xticks(x, [f"{n}\n[{u}]" for n, u in zip(PARAMETER_NAMES, PARAMETER_UNITS, strict=True)], fontsize=8)
     left.set(yscale="log", ylabel="half-width")
     left.set_title(f"the paper's experiment, {len(paper)} data sets: median and range")
-    left.legend(frameon=False, fontsize=8, ncols=2)
+    left.set_ylim(top=300.0 * left.get_ylim()[1] ** 0.5)
+    left.legend(frameon=False, fontsize=8, ncols=2, loc="upper right")
     for index, motion in enumerate(dict.fromkeys(case.motion for case in cases)):
         for sensors, style in (("exact", "-o"), ("real", "--s")):
             mine = [case for case in cases if case.motion == motion and case.sensors == sensors]
@@ -209,7 +210,8 @@ def _plot(path: Path, cases: list[Case], paper: list[Case], windows: list[str]) 
     right.set_xticks([float(w) for w in windows], windows)
     right.minorticks_off()
     right.set_title("geometric mean over the parameters")
-    right.legend(frameon=False, fontsize=8, ncols=2)
+    right.set_ylim(top=1.45 * right.get_ylim()[1])
+    right.legend(frameon=False, fontsize=8, ncols=2, loc="upper right")
     for axis in (left, right):
         axis.spines[["top", "right"]].set_visible(False)
     figure.savefig(path, dpi=130)

@@ -1,6 +1,6 @@
 """Arms whose exact parameters and torques are known, and the honest bounds that go with them.
 
-The truth comes from test/payload_problem.py; this is the one place where the benchmarks reach into test/.
+The truth comes from test/shared/payload_problem.py; this is the one place where the benchmarks reach into test/.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from sysid_nodes.models.regressors import standard_regressor
 from sysid_nodes.robots import load_robot
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "test"))
-from payload_problem import GRIPPER, Problem, SineMotion, dumbbell
+from shared.payload_problem import GRIPPER, Problem, SineMotion, dumbbell
 
 __all__ = ["GRIPPER", "Arm", "Problem", "SineMotion", "dumbbell", "make_arm", "random_payload"]
 

@@ -55,10 +55,15 @@ def bound_positions(q: Array, qd: Array, dt: Array, edges: Edges, error: Array, 
     starts = ends - lengths
     window = np.repeat(np.arange(len(edges)), lengths)
     index = np.arange(ends[-1]) - starts[window] + edges[window, 0]
+    # Nothing is added up over pauses between windows: what a long one piles up would drown the digits that follow.
+    open_windows = np.zeros(len(q))
+    np.add.at(open_windows, edges[:, 0], 1.0)
+    np.add.at(open_windows, edges[:, 1], -1.0)
+    inside = np.cumsum(open_windows)[:-1, None] > 0.5
     zero = np.zeros((1, q.shape[1]))
-    moved = np.concatenate([zero, np.cumsum(0.5 * (qd[1:] + qd[:-1]) * dt[:, None], axis=0)])[index]
+    moved = np.concatenate([zero, np.cumsum(inside * (0.5 * (qd[1:] + qd[:-1]) * dt[:, None]), axis=0)])[index]
     moved = moved - moved[starts][window]
-    crept = np.concatenate([zero, np.cumsum(creep, axis=0)])[index]
+    crept = np.concatenate([zero, np.cumsum(np.where(inside, creep, 0.0), axis=0)])[index]
     crept = crept - crept[starts][window]
     reading = q[index]
     slack = crept + error[window] + _ROUNDING * (1.0 + np.abs(reading))

@@ -57,7 +57,7 @@ class Sensitivity:
         return Bounds(self.nominal - self._width, self.nominal + self._width)
 
     def step(self, rows: MomentumRows) -> bool:
-        """Estimates anew with the rows of new windows; returns whether the interval shrank."""
+        """Estimates anew with the rows of new windows; returns whether the interval changed."""
         windows, n, size = rows.coefficients.shape
         flat = rows.coefficients.reshape(windows * n, size)
         known = self._unknowns.known_centre
@@ -70,7 +70,7 @@ class Sensitivity:
         self._rest = np.vstack([self._rest, flat @ self._unknowns.basis[:, 10:]])[keep]
         before = self._width.copy()
         self._estimate()
-        return bool((self._width < 0.999 * before).any())
+        return not np.allclose(self._width, before, rtol=1e-3, atol=0.0)
 
     def costs(self) -> Mapping[str, Array]:
         """(10,) of each interval's width that each assumption costs [parameter's unit]."""

@@ -1,78 +1,69 @@
-"""Positions bounded by encoder and velocity together: sound for every error pattern, far better when a joint moves."""
+"""Encoder readings and velocities together: bounds hold for the worst readings and tighten with motion."""
 
 from __future__ import annotations
 
 import numpy as np
-from hypothesis import given
-from hypothesis import strategies as st
+import pytest
+from shared.rough_motion import RoughMotion
 
-from sysid_nodes.identifiers.positions import bound_positions
+from sysid_nodes.identifiers.positions import Positions, bound_positions
 
-STEP = 3.5e-4
-VELOCITY = 5e-5
-
-
-def readings(seed: int, speed: float, rate: float, pattern: str) -> tuple[np.ndarray, ...]:
-    """Truth and readings of two joints over three adjacent windows at errors of up to their bounds."""
-    rng = np.random.default_rng(seed)
-    t = np.cumsum(rng.uniform(0.5, 1.5, 91) / rate)
-    acceleration = 3.0
-    phase = rng.uniform(0.0, 6.0, 2)
-    omega = acceleration / max(speed, 1e-9)
-    q = rng.uniform(-3, 3, 2) - speed / omega * np.cos(omega * t[:, None] + phase)
-    qd = speed * np.sin(omega * t[:, None] + phase)
-    noise = {
-        "random": rng.uniform(-1.0, 1.0, qd.shape),
-        "plus": np.ones(qd.shape),
-        "alternating": np.where(np.arange(91)[:, None] % 2, 1.0, -1.0) * np.ones(qd.shape),
-    }[pattern]
-    quantised = STEP * np.round(q / STEP)
-    return t, q, qd, quantised, qd + VELOCITY * noise, np.full((90, 2), acceleration)
+STEP = 1e-3
+Case = tuple[np.ndarray, np.ndarray, Positions]
 
 
-EDGES = np.array([[0, 30], [30, 60], [60, 90]])
-
-
-@given(
-    st.integers(0, 2**31),
-    st.floats(1e-4, 2.0),
-    st.sampled_from([200.0, 1000.0, 4000.0]),
-    st.sampled_from(["random", "plus", "alternating"]),
-)
-def test_truth_is_within_the_error(seed: int, speed: float, rate: float, pattern: str) -> None:
-    t, q, _, q_read, qd_read, acceleration = readings(seed, speed, rate, pattern)
-    dt = np.diff(t)
-    creep = dt[:, None] * VELOCITY + 0.25 * acceleration * dt[:, None] ** 2
-    error = np.full((3, 2), 0.5 * STEP * (1.0 + 1e-9))
-    found = bound_positions(q_read, qd_read, dt, EDGES, error, creep)
-    assert found.possible.all()
-    window = np.repeat(np.arange(3), 31)
-    assert (np.abs(found.q - q[found.index]) <= found.error[window] + 1e-12).all()
-    travelled = found.q[found.edges[:, 1]] - found.q[found.edges[:, 0]]
-    assert (np.abs(travelled - (q[EDGES[:, 1]] - q[EDGES[:, 0]])) <= found.travel_error + 1e-12).all()
-    assert (found.error <= error).all()
-
-
-def test_a_moving_joint_is_known_better_than_its_encoder() -> None:
-    t, _, _, q_read, qd_read, acceleration = readings(1, 0.5, 1000.0, "random")
-    dt = np.diff(t)
-    creep = dt[:, None] * VELOCITY + 1e-3 * acceleration * dt[:, None] ** 2
-    found = bound_positions(q_read, qd_read, dt, EDGES, np.full((3, 2), 0.5 * STEP), creep)
-    assert (found.error < 0.1 * STEP).all()
-
-
-def test_a_wrong_velocity_is_impossible() -> None:
-    t, _, _, q_read, qd_read, _ = readings(2, 0.5, 1000.0, "random")
-    dt = np.diff(t)
-    creep = dt[:, None] * VELOCITY * np.ones(2)
-    found = bound_positions(q_read, -qd_read, dt, EDGES, np.full((3, 2), 0.5 * STEP), creep)
-    assert not found.possible.any()
-
-
-def test_without_a_useful_velocity_the_readings_stay() -> None:
-    t, _, _, q_read, qd_read, _ = readings(3, 0.5, 1000.0, "random")
+def case(
+    rng: np.random.Generator,
+    *,
+    speed: float,
+    velocity: float,
+    gap: float = 0.0,
+    pattern: str = "encoder",
+    acceleration: float = 20.0,
+) -> Case:
+    """(t, true q, bounds) of two joints over windows of 0.1 s, with a pause between the last two."""
+    motion = RoughMotion.random(rng, rng.uniform(-3, 3, 2), np.full(2, acceleration), np.full(2, speed), 0.6, 0.01)
+    at = np.sort(rng.uniform(0.0, 0.6, 300))
+    q, qd, _ = motion(at)
+    dt = np.diff(at)
+    edges = np.array([[0, 60], [60, 140], [150, 299]], dtype=np.intp)
+    dt[140:150] += gap
+    wrong = rng.choice([-1.0, 1.0], q.shape)
+    reading = {"encoder": np.round(q / STEP) * STEP, "corners": q + 0.5 * STEP * wrong}[pattern]
+    creep = dt[:, None] * velocity + acceleration * dt[:, None] ** 2 / 4.0 * np.ones(2)
+    sign = rng.choice([-1.0, 1.0], 2)  # a bias all along is the worst for the integral
     error = np.full((3, 2), 0.5 * STEP)
-    found = bound_positions(q_read, qd_read, np.diff(t), EDGES, error, np.full((90, 2), 1e6))
-    assert (found.q == q_read[found.index]).all()
-    assert (found.error == error).all()
-    assert (found.travel_error == 2.0 * error).all()
+    found = bound_positions(reading, qd + velocity * sign, dt, edges, error, creep)
+    return at, q, found
+
+
+@pytest.mark.parametrize("pattern", ["encoder", "corners"])
+@pytest.mark.parametrize("velocity", [0.0, 1e-4, 1e-2])
+@pytest.mark.parametrize("gap", [0.0, 3e3, 1e7])
+def test_the_true_positions_lie_within_the_errors(pattern: str, velocity: float, gap: float) -> None:
+    rng = np.random.default_rng(0)
+    for speed in (0.0, 0.3, 3.0):
+        _, q, found = case(rng, speed=speed, velocity=velocity, gap=gap, pattern=pattern)
+        assert found.possible.all()
+        for window, (first, last) in enumerate(found.edges):
+            entries = slice(first, last + 1)
+            wrong = np.abs(found.q[entries] - q[found.index[entries]]).max(axis=0)
+            assert (wrong <= found.error[window] + 1e-12).all()  # readings at the bound, rounded
+            travel = q[found.index[last]] - q[found.index[first]]
+            assert (np.abs(found.q[last] - found.q[first] - travel) <= found.travel_error[window] + 1e-12).all()
+            assert (found.error[window] <= 0.5 * STEP).all()
+
+
+def test_motion_through_many_steps_beats_the_encoder() -> None:
+    _, _, found = case(np.random.default_rng(1), speed=1.0, velocity=1e-6, acceleration=0.2)
+    assert (found.error < 0.4 * STEP).all()
+
+
+def test_readings_that_no_motion_explains_are_found() -> None:
+    still = np.zeros((141, 2))
+    reading = still.copy()
+    reading[70, 1] = 3.0 * STEP
+    edges = np.array([[0, 60], [60, 140]], dtype=np.intp)
+    creep = np.full((140, 2), 1e-9)
+    found = bound_positions(reading, still, np.full(140, 1e-3), edges, np.full((2, 2), 0.5 * STEP), creep)
+    assert found.possible.tolist() == [True, False]

@@ -1,13 +1,14 @@
-"""Levers and gravity's derivatives, against configurations at random and finite differences."""
+"""Norm bounds of the kinematics, against configurations at random, motions within a window and finite differences."""
 
 from __future__ import annotations
 
 import numpy as np
 import pytest
+from shared.rough_motion import RoughMotion
 from shared.row_scene import random_tree
 
 from sysid_nodes.identifiers.momentum_rows import body_norms
-from sysid_nodes.identifiers.reach import Levers, Reach
+from sysid_nodes.identifiers.reach import Reach
 from sysid_nodes.identifiers.unknowns import prismatic_travel
 from sysid_nodes.kernel import reference
 from sysid_nodes.models.chain import Chain
@@ -15,72 +16,77 @@ from sysid_nodes.models.regressors import momentum_regressors
 from sysid_nodes.robots import load_robot
 from sysid_nodes.robots.robot import Robot
 
-SPREAD = 0.02
-
 
 def robots() -> list[Robot]:
     rng = np.random.default_rng(0)
     return [load_robot("kinova_gen3"), load_robot("z1"), *(random_tree(rng) for _ in range(4))]
 
 
-def inside(robot: Robot, rng: np.random.Generator, count: int) -> tuple[np.ndarray, np.ndarray, Levers]:
-    """A configuration, others within SPREAD of it, and the levers of a window that may visit them all."""
-    low = np.maximum(robot.limits.position_lower, -3.0) + SPREAD
-    high = np.minimum(robot.limits.position_upper, 3.0) - SPREAD
-    centre = rng.uniform(low, high)
-    q = centre + rng.uniform(-SPREAD, SPREAD, (count, robot.n))
-    reach = Reach(Chain.from_robot(robot), prismatic_travel(robot))
-    readings = np.stack([centre, centre])
-    # half of the spread may happen between the samples, the other half is error of the readings
-    speed, error = np.full((1, robot.n), SPREAD / 0.01), np.full((1, robot.n), SPREAD / 2.0)
-    return centre, q, reach.within(np.array([0.0, 0.01]), readings, np.array([[0, 1]]), speed, error)
+def configurations(robot: Robot, count: int) -> np.ndarray:
+    low = np.maximum(robot.limits.position_lower, -3.0)
+    high = np.minimum(robot.limits.position_upper, 3.0)
+    return np.random.default_rng(1).uniform(low, high, (count, robot.n))
+
+
+def levers_of(chain: Chain, q: np.ndarray) -> np.ndarray:
+    """(N, n, n) speed of body i's origin for unit speed of joint l, from the Jacobians."""
+    motion = reference.forward_kinematics(chain.tree, q, np.zeros_like(q))
+    out = np.zeros((len(q), chain.n, chain.n))
+    for joint in range(chain.n):
+        linear, angular = motion.jacobian[joint, :3], motion.jacobian[joint, 3:]
+        for body in np.flatnonzero(chain.supports()[joint]):
+            speed = linear + np.cross(angular, motion.origin[body], axis=0)
+            out[:, joint, body] = np.linalg.norm(speed, axis=0)
+    return out
 
 
 @pytest.mark.parametrize("robot", robots(), ids=lambda robot: robot.name)
-def test_levers_hold_throughout_the_window(robot: Robot) -> None:
-    rng = np.random.default_rng(1)
-    tree = Chain.from_robot(robot).tree
-    for _ in range(20):
-        _, q, levers = inside(robot, rng, 40)
-        motion = reference.forward_kinematics(tree, q, np.zeros_like(q))
-        for joint, body in np.argwhere(reference.supports(tree)):
-            axis = np.einsum("abs,b->as", motion.rotation[joint], tree.axis[joint])
-            arm = motion.origin[body] - motion.origin[joint]
-            length = np.linalg.norm(np.cross(axis.T, arm.T), axis=1) if tree.revolute[joint] else np.ones(len(q))
-            assert (length <= levers.lam[0, joint, body] + 1e-12).all()
+def test_levers_hold_between_samples_and_for_wrong_positions(robot: Robot) -> None:
+    rng = np.random.default_rng(2)
+    chain = Chain.from_robot(robot)
+    sliding = ~chain.tree.revolute
+    reach = Reach(chain, prismatic_travel(robot))
+    for dt in (0.001, 0.02):
+        speed = np.where(sliding, 0.1, rng.choice([0.1, 4.0]))
+        motion = RoughMotion.random(rng, configurations(robot, 1)[0] * 0.5, 40.0 * speed, speed, 0.3, 0.01)
+        t = np.arange(0.0, 0.3, dt)
+        q, _, _ = motion(t)
+        error = 1e-2 * rng.choice([0.0, 1.0])
+        edges = np.array([[0, len(t) // 2], [len(t) // 2, len(t) - 1]], dtype=np.intp)
+        top = np.abs(motion.velocity).max(axis=0)
+        spread = np.ones((2, 1))
+        read = q + error * rng.choice([-1.0, 1.0], q.shape)
+        levers = reach.within(t, read, edges, spread * top, spread * np.full(robot.n, error))
+        for window, (first, last) in enumerate(edges):
+            inside = motion(np.linspace(t[first], t[last], 200))[0]
+            assert (levers_of(chain, inside).max(axis=0) <= levers.lam[window] + 1e-12).all()
 
 
 @pytest.mark.parametrize("robot", robots(), ids=lambda robot: robot.name)
 def test_gravity_derivatives_are_bounded(robot: Robot) -> None:
     """d2U/dq2 and d3U/dq3 of each body alone, by central differences of the gravity torque."""
-    rng = np.random.default_rng(2)
     chain, n = Chain.from_robot(robot), robot.n
     theta = robot.inertial_parameters()
     norms = body_norms(theta, theta)
     step = 1e-3
+    q = configurations(robot, 12)
+    # windows in which the arm stands still
+    t = np.arange(2.0 * len(q)) * 1e-3
+    edges = np.arange(2 * len(q), dtype=np.intp).reshape(-1, 2)
+    still = np.zeros_like(q)
+    levers = Reach(chain, prismatic_travel(robot)).within(t, np.repeat(q, 2, axis=0), edges, still, still)
 
     def gravity(at: np.ndarray) -> np.ndarray:  # (N, n, body)
         rows = momentum_regressors(chain, at, np.zeros_like(at))[1]
         return np.asarray(np.einsum("nkis,is->nki", rows.reshape(len(at), n, n, 10), theta))
 
-    for _ in range(5):
-        _, q, levers = inside(robot, rng, 8)
-        for first in range(n):
-            a = step * np.eye(n)[first]
-            slope = (gravity(q + a) - gravity(q - a)) / (2.0 * step)
-            # 1e-5: central differences of step 1e-3 on torques of up to 100 N m
-            assert (np.abs(slope) <= np.einsum("kis,is->ki", levers.hessian[0, :, first], norms) + 1e-5).all()
-            for second in range(n):
-                b = step * np.eye(n)[second]
-                bend = gravity(q + a + b) - gravity(q + a - b) - gravity(q - a + b) + gravity(q - a - b)
-                allowed = np.einsum("kis,is->ki", levers.third[:, first, second], norms)
-                assert (np.abs(bend) / (4.0 * step**2) <= allowed + 1e-3).all()
-
-
-def test_levers_within_a_window_are_shorter_than_the_longest() -> None:
-    """What makes the local levers worth their cost: an arm is rarely stretched out."""
-    robot = load_robot("kinova_gen3")
-    rng = np.random.default_rng(3)
-    widest = Reach(Chain.from_robot(robot), prismatic_travel(robot))._widest
-    share = [float((inside(robot, rng, 1)[2].lam[0].sum()) / widest.sum()) for _ in range(20)]
-    assert np.mean(share) < 0.8
+    for first in range(n):
+        a = step * np.eye(n)[first]
+        slope = np.abs(gravity(q + a) - gravity(q - a)) / (2.0 * step)
+        # the steps of the central differences themselves leave 1e-5
+        assert (slope <= np.einsum("wkis,is->wki", levers.hessian[:, :, first], norms) + 1e-5).all()
+        for second in range(first, n):
+            b = step * np.eye(n)[second]
+            bend = (gravity(q + a + b) - gravity(q + a - b) - gravity(q - a + b) + gravity(q - a - b)) / (4 * step**2)
+            allowed = np.einsum("kis,is->ki", levers.third[:, first, second], norms)
+            assert (np.abs(bend) <= allowed + 1e-3).all()
