@@ -118,7 +118,7 @@ def panda(folder: Path, report: Report) -> None:
     qdd = savgol_filter(samples.qd, 51, 3, deriv=1, delta=step, axis=0)[split:]
     chain = Chain.from_robot(robot)
     bare = replace(config.known_robot, coulomb=(), viscous=(), armature=(), offset=())
-    models: dict[str, Array] = {"URDF": nominal_parameters(robot, bare), "fit": found.centre}
+    models: dict[str, Array] = {"URDF": nominal_parameters(robot, bare), "fit": found.estimate}
     rms = {
         name: np.sqrt(np.mean((rest.tau - joint_torque(chain, p, rest.q, rest.qd, qdd)) ** 2, axis=0))
         for name, p in models.items()
@@ -141,8 +141,8 @@ def panda(folder: Path, report: Report) -> None:
 def _parameters(found: Calibration) -> str:
     n = len(found.joints)
     return (
-        f"Friction found: Coulomb {_list(found.centre[10 * n : 11 * n])} N m, "
-        f"viscous {_list(found.centre[11 * n : 12 * n])} N m s/rad."
+        f"Friction found: Coulomb {_list(found.estimate[10 * n : 11 * n])} N m, "
+        f"viscous {_list(found.estimate[11 * n : 12 * n])} N m s/rad."
     )
 
 

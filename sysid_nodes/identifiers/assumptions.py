@@ -52,14 +52,21 @@ def _errors(noise: Noise) -> list[str]:
     between = (
         "Torque is constant from one stamp to the next."
         if noise.hold
-        else f"Between samples torque changes by at most {_numbers(noise.torque_rate)} N m/s."
+        else f"Between samples torque changes by at most {_numbers(noise.torque_rate)} N m/s, "
+        "but for the jump when friction changes its sign."
     )
     return [
-        f"A torque reading is wrong by at most {torque}; the second part may be a mean over a window.",
+        f"A torque reading is wrong by at most {torque}.",
         f"A position reading is wrong by at most {_numbers(noise.position)} rad, "
         f"a velocity reading by at most {_numbers(noise.velocity)} rad/s, a stamp by at most {noise.stamp:g} s.",
-        f"No joint accelerates by more than {_numbers(noise.acceleration)} rad/s2.",
+        f"No joint accelerates by more than {_numbers(noise.acceleration)} rad/s2"
+        + (
+            f", and between two samples acceleration changes by at most {_numbers(noise.jerk)} rad/s3."
+            if noise.jerk.all()
+            else "."
+        ),
         between,
+        "Sliding joints stay within their limits.",
     ]
 
 

@@ -68,7 +68,7 @@ def calibrate(
     config: IntervalIdentifierConfig,
     runs: Sequence[Run],
     *,
-    max_rows: int = 300,
+    max_rows: int = 120,
     margin: float = MARGIN,
     progress: Progress | None = None,
 ) -> Calibration:

@@ -43,7 +43,8 @@ class NoiseConfig:
     )
     torque_absolute: Numbers = option(
         (0.0,),
-        "largest torque error on top of the relative one, averaged over a window; unmodelled friction included",
+        "largest torque error on top of the relative one, in units of the reading, unmodelled friction included; with "
+        "model window: of the mean over a window",
         unit="N m",
         minimum=0.0,
         live=True,

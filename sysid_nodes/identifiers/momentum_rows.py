@@ -138,7 +138,7 @@ class RowBuilder:
         self._armature = size[unknowns.motor_slice("armature")]
         gain = unknowns.motor_slice("torque gain")
         self._gain = size[gain]
-        self._least_gain = 2.0 * np.abs(unknowns.centre[gain]) - size[gain]
+        self._least_gain = np.maximum(2.0 * np.abs(unknowns.centre[gain]) - size[gain], 1e-9)
         self._size = np.abs(unknowns.centre) + np.abs(unknowns.basis).sum(axis=1)
 
     def build(self, samples: JointSamples, edges: Edges) -> MomentumRows:
@@ -178,7 +178,9 @@ class RowBuilder:
             between = noise.torque_rate * (0.25 * _sum(dt**2, edges) + stamp * duration[:, None])
 
         entries = positions.index
-        momentum, integral = window_regressors(self._chain, samples.t[entries], positions.q, v[entries], positions.edges)
+        momentum, integral = window_regressors(
+            self._chain, samples.t[entries], positions.q, v[entries], positions.edges
+        )
         travel = positions.q[positions.edges[:, 1]] - positions.q[positions.edges[:, 0]]
         coefficients = np.zeros((edges.shape[0], n, 15 * n))
         coefficients[:, :, : 10 * n] = momentum - integral

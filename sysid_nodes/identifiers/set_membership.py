@@ -78,7 +78,8 @@ class SetMembership:
         self._append(rows, first_window)
         before = self._upper - self._lower
         self._solve(thorough)
-        self._forget()
+        if self.empty is None:  # the proof of emptiness speaks of the rows as they are
+            self._forget()
         return bool((before - (self._upper - self._lower) > self._config.min_shrink * before).any())
 
     def costs(self) -> Mapping[str, Array]:
@@ -131,7 +132,7 @@ class SetMembership:
         a = rows @ unknowns.basis
         a[:, :10] = 0.0
         causes = np.zeros((len(radius), len(CAUSES)))
-        causes[:, CAUSES.index(CALIBRATION)] = radius + 1e-11 * (np.abs(rows) @ np.abs(unknowns.known_centre) + radius)
+        causes[:, CAUSES.index(CALIBRATION)] = radius + 1e-11 * (np.abs(rows) @ unknowns.known_magnitude + radius)
         body = np.zeros((len(radius), 3, 3))
         ids = np.full(len(radius), _CALIBRATION)
         self._insert(a, rows @ unknowns.known_centre, causes, body, ids, np.full((len(radius), 2), np.nan))
@@ -210,7 +211,8 @@ class SetMembership:
         """Cuts off the optima whose pseudo-inertia is not positive semidefinite."""
         if int((self.windows == _CUT).sum()) >= 2 * self._config.max_cuts:
             return False
-        theta = self._centre + self._scale * self.polytope.points[list(solved), :10]
+        points = self.polytope.points[list(solved), :10]
+        theta = self._centre + self._scale * points[np.isfinite(points[:, 0])]
         length = np.array([0.1, 0.1, 0.1, 1.0])  # metres against one: balances kg m2 and kg in the eigenvalues
         pseudo = np.tensordot(theta, PSEUDO_INERTIA_BASIS, axes=1)
         values, vectors = np.linalg.eigh(pseudo / length[:, None] / length[None, :])

@@ -74,7 +74,7 @@ class Contradiction:
     def sentence(self) -> str:
         """The finding in one line."""
         if self.payload_changed and self.change_time is not None:
-            return f"the payload changed at about t = {self.change_time:.3f} s"
+            return f"the payload changed at about t = {self.change_time:.3f} s, or else the robot did"
         if not self.windows:
             return f"the stated assumptions contradict one another; the nearest to blame is the {self.assumption}"
         first, last = float(self.times.min()), float(self.times.max())

@@ -17,7 +17,7 @@ def test_every_status_has_a_message_of_its_own() -> None:
     [
         ({}, "windows between t = 1.000 s and 3.100 s contradict the stated armature; it would have to be 1.50 times"),
         ({"factors": {"armature": np.inf}}, "windows between t = 1.000 s and 3.100 s contradict the stated armature"),
-        ({"payload_changed": True, "change_time": 2.0}, "the payload changed at about t = 2.000 s"),
+        ({"payload_changed": True, "change_time": 2.0}, "the payload changed at about t = 2.000 s, or else "),
         ({"windows": (), "times": np.zeros((0, 2))}, "the stated assumptions contradict one another"),
     ],
 )
