@@ -132,7 +132,7 @@ def lap(arm: Arm, samples: JointSamples, config: IntervalIdentifierConfig) -> La
     rows = _time(laps, "rows and radii", lambda: builder.build(samples, edges))
     laps["rows and radii"] = _less(laps["rows and radii"], laps["regressor"])  # build starts with the regressor
     method = SetMembership(pipeline.unknowns, config.set_membership)
-    _time(laps, "linear programs", lambda: method.step(rows, 0, thorough=True))
+    _time(laps, "linear programs", lambda: method.step(rows, np.arange(len(rows.t)), thorough=True))
     prior = config.prior.bounds
     radius = rows.total_radius(body_norms(prior.lower, prior.upper)).ravel()
     flat = rows.coefficients.reshape(radius.size, -1)

@@ -7,7 +7,7 @@ import numpy.typing as npt
 
 from sysid_nodes.identifiers.calibration_file import Calibration
 from sysid_nodes.identifiers.config import IntervalIdentifierConfig
-from sysid_nodes.identifiers.momentum_rows import Noise
+from sysid_nodes.identifiers.noise import Noise
 
 
 def describe(config: IntervalIdentifierConfig, noise: Noise, calibration: Calibration | None) -> list[str]:

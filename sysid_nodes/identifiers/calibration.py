@@ -29,7 +29,8 @@ from sysid_nodes.identifiers.calibration_file import Calibration, joint_placemen
 from sysid_nodes.identifiers.calibration_fit import estimate, held_out_excess
 from sysid_nodes.identifiers.calibration_system import CalibrationSystem
 from sysid_nodes.identifiers.config import IntervalIdentifierConfig
-from sysid_nodes.identifiers.momentum_rows import MomentumRows, Noise, RowBuilder
+from sysid_nodes.identifiers.momentum_rows import MomentumRows, RowBuilder
+from sysid_nodes.identifiers.noise import Noise
 from sysid_nodes.identifiers.reach import Reach
 from sysid_nodes.identifiers.unknowns import Unknowns, identify_payload, known_box, prismatic_travel
 from sysid_nodes.models.chain import Chain

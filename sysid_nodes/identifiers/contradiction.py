@@ -7,7 +7,8 @@ from collections.abc import Mapping
 import numpy as np
 import numpy.typing as npt
 
-from sysid_nodes.identifiers.momentum_rows import CAUSES, ROUNDING
+from sysid_nodes.data.bounds import Bounds
+from sysid_nodes.identifiers.momentum_rows import CAUSES, ROUNDING, MomentumRows
 from sysid_nodes.identifiers.set_membership import SetMembership
 from sysid_nodes.identifiers.unknowns import BODY, Unknowns
 from sysid_nodes.results.identification import Contradiction
@@ -17,6 +18,42 @@ Array = npt.NDArray[np.float64]
 
 _LARGEST = 1e3
 """Relaxations beyond this factor are reported as no explanation."""
+
+
+_CONFIRM_CHANGE = 10
+"""Windows after a clash that must agree with one another before it is called a changed payload."""
+
+
+class ChangeWatch:
+    """Tells a changed payload from a false assumption, with the windows that follow a clash.
+
+    Args:
+        before: bounds proven before the clash.
+        fresh: a set that knows nothing of the payload.
+        start: stamp from which on it learns [s].
+    """
+
+    def __init__(self, before: Bounds, fresh: SetMembership, start: float) -> None:
+        self._before, self._after, self._start = before, fresh, start
+        self._count = 0
+        self._done = False
+
+    def step(self, rows: MomentumRows, ids: npt.NDArray[np.int64]) -> float | None:
+        """Takes the rows of more windows; returns the time of the change once it is certain.
+
+        The windows must agree with one another and prove another value of some parameter than those before the clash.
+        Agreement alone is not enough: a torque bias clashes only now and then.
+        """
+        if self._done:
+            return None
+        self._after.step(rows, ids)
+        self._count += len(ids)
+        self._done = self._after.empty is not None
+        if self._done or self._count < _CONFIRM_CHANGE:
+            return None
+        later = self._after.bounds
+        self._done = bool(((later.lower > self._before.upper) | (later.upper < self._before.lower)).any())
+        return self._start if self._done else None
 
 
 def explain(empty: SetMembership, unknowns: Unknowns) -> Contradiction:

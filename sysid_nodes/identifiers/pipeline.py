@@ -20,9 +20,10 @@ from sysid_nodes.exceptions import ConfigError, SamplesError
 from sysid_nodes.identifiers.assumptions import describe
 from sysid_nodes.identifiers.calibration_file import Calibration, load_calibration
 from sysid_nodes.identifiers.config import IntervalIdentifierConfig
-from sysid_nodes.identifiers.contradiction import explain
+from sysid_nodes.identifiers.contradiction import ChangeWatch, explain
 from sysid_nodes.identifiers.excitation import ExcitationMeter
-from sysid_nodes.identifiers.momentum_rows import MomentumRows, Noise, RowBuilder, body_norms
+from sysid_nodes.identifiers.momentum_rows import MomentumRows, RowBuilder, body_norms
+from sysid_nodes.identifiers.noise import Noise
 from sysid_nodes.identifiers.nominal import NominalEstimator
 from sysid_nodes.identifiers.prediction import TorqueArchive, TorquePrediction
 from sysid_nodes.identifiers.reach import Reach
@@ -36,9 +37,6 @@ from sysid_nodes.signals.stream import JointStream
 from sysid_nodes.signals.windows import INCOMPLETE, Windower, cut
 
 Array = npt.NDArray[np.float64]
-
-_CONFIRM_CHANGE = 10
-"""Windows after a clash that must agree with one another before it is called a changed payload."""
 
 
 class IntervalPipeline:
@@ -90,9 +88,7 @@ class IntervalPipeline:
         self._windows = 0
         self._used = 0
         self._rejected: dict[str, int] = {}
-        self._after: SetMembership | None = None
-        self._after_start = float("nan")
-        self._after_count = 0
+        self._watch: ChangeWatch | None = None
         self._contradiction: Contradiction | None = None
         prior = config.prior.bounds
         self.result = IdentificationResult(
@@ -206,30 +202,31 @@ class IntervalPipeline:
         start = self._clock()
         first_window = self._windows
         self._windows += edges.shape[0]
-        edges = self._accept(samples, edges)
+        accepted = self._accept(samples, edges)
+        ids, edges = first_window + np.flatnonzero(accepted), edges[accepted]
         tightened = False
         if edges.size:
             rows = self._builder.build(samples, edges)
             self._used += int((edges[:, 1] - edges[:, 0]).sum())
             if self._contradiction is None:
-                tightened = self._learn(rows, first_window, thorough)
-            else:
-                self._watch(rows, first_window)
+                tightened = self._learn(rows, ids, thorough)
+            elif self._watch is not None and (change := self._watch.step(rows, ids)) is not None:
+                self._contradiction = replace(self._contradiction, payload_changed=True, change_time=change)
             self._archive.add(rows)
         self._publish(float(samples.t[-1]), tightened, start)
         return self.result
 
-    def _accept(self, samples: JointSamples, edges: npt.NDArray[np.intp]) -> npt.NDArray[np.intp]:
-        """Leaves out windows whose samples contradict an assumption, each counted once, under the first it fails."""
+    def _accept(self, samples: JointSamples, edges: npt.NDArray[np.intp]) -> npt.NDArray[np.bool_]:
+        """Which windows contradict no assumption by themselves; the others are counted under the first they fail."""
         bad = np.zeros(edges.shape[0], dtype=bool)
         for name, mask in self._builder.violations(samples, edges).items():
             if (new := mask & ~bad).any():
                 count = int((edges[new, 1] - edges[new, 0]).sum())
                 self._rejected[name] = self._rejected.get(name, 0) + count
             bad |= mask
-        return edges[~bad]
+        return ~bad
 
-    def _learn(self, rows: MomentumRows, first_window: int, thorough: bool) -> bool:
+    def _learn(self, rows: MomentumRows, ids: npt.NDArray[np.int64], thorough: bool) -> bool:
         prior = self.config.prior.bounds
         radius = rows.total_radius(body_norms(prior.lower, prior.upper)).ravel()
         flat = rows.coefficients.reshape(radius.size, -1)
@@ -237,34 +234,12 @@ class IntervalPipeline:
         self._nominal.add(flat @ self.unknowns.basis, flat @ self.unknowns.centre, radius)
         if isinstance(self._method, Sensitivity):
             return self._method.step(rows)
-        tightened = self._method.step(rows, first_window, thorough=thorough)
+        tightened = self._method.step(rows, ids, thorough=thorough)
         if self._method.empty is not None:
             self._contradiction = explain(self._method, self.unknowns)
-            self._after = self._new_set()
-            self._after_start = float(rows.t[-1, 1])
-            self._after_count = 0
+            self._watch = ChangeWatch(self._method.bounds, self._new_set(), float(rows.t[-1, 1]))
             return False
         return tightened
-
-    def _watch(self, rows: MomentumRows, first_window: int) -> None:
-        """After a clash: do the windows that follow agree with one another? Then the payload changed."""
-        if self._after is None or self._contradiction is None:
-            return
-        self._after.step(rows, first_window)
-        self._after_count += rows.t.shape[0]
-        if self._after.empty is not None:
-            self._after = None
-        elif self._after_count >= _CONFIRM_CHANGE and self._apart(self._after):
-            self._contradiction = replace(self._contradiction, payload_changed=True, change_time=self._after_start)
-            self._after = None
-
-    def _apart(self, after: SetMembership) -> bool:
-        """Whether the data before the clash and after it prove different values of some parameter.
-
-        That the later data agree with one another is not enough: a torque bias clashes only now and then.
-        """
-        before, later = self._method.bounds, after.bounds
-        return bool(((later.lower > before.upper) | (later.upper < before.lower)).any())
 
     def _publish(self, t: float, tightened: bool, start: float) -> None:
         excitation = self._meter.measure()

@@ -67,15 +67,15 @@ class SetMembership:
         """Proven bounds of the ten parameters; never wider than before."""
         return Bounds(self._lower, self._upper)
 
-    def step(self, rows: MomentumRows, first_window: int, *, thorough: bool = False) -> bool:
+    def step(self, rows: MomentumRows, ids: npt.NDArray[np.int64], *, thorough: bool = False) -> bool:
         """Intersects with the rows of new windows; returns whether a bound moved. See `empty`.
 
         Args:
             rows: rows of the new windows.
-            first_window: id of the first of them; the others follow.
+            ids: (W,) ids of the windows.
             thorough: solve until nothing moves, instead of a bounded number of linear programs.
         """
-        self._append(rows, first_window)
+        self._append(rows, ids)
         before = self._upper - self._lower
         self._solve(thorough)
         if self.empty is None:  # the proof of emptiness speaks of the rows as they are
@@ -137,7 +137,7 @@ class SetMembership:
         ids = np.full(len(radius), _CALIBRATION)
         self._insert(a, rows @ unknowns.known_centre, causes, body, ids, np.full((len(radius), 2), np.nan))
 
-    def _append(self, rows: MomentumRows, first_window: int) -> None:
+    def _append(self, rows: MomentumRows, ids: npt.NDArray[np.int64]) -> None:
         windows, n, size = rows.coefficients.shape
         flat = rows.coefficients.reshape(windows * n, size)
         self._insert(
@@ -145,7 +145,7 @@ class SetMembership:
             flat @ self._unknowns.centre,
             rows.radius.reshape(windows * n, -1),
             rows.body_radius.reshape(windows * n, 3, 3),
-            np.repeat(np.arange(first_window, first_window + windows), n),
+            np.repeat(ids, n),
             np.repeat(rows.t, n, axis=0),
         )
 

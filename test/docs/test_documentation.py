@@ -159,7 +159,8 @@ def recorder() -> ModuleType:
 
 @pytest.fixture(scope="module")
 def samples(recorder: ModuleType) -> JointSamples:
-    return recorder.run(load_robot("", urdf=recorder.URDF), recorder.PAYLOAD, seconds=1.0)
+    measured: JointSamples = recorder.run(load_robot("", urdf=recorder.URDF), recorder.PAYLOAD, seconds=1.0)
+    return measured
 
 
 def told_in_the_tutorial(error: str, *files: Path | str) -> bool:

@@ -27,7 +27,7 @@ def clash(found: Unknowns, values: list[float], causes: dict[str, float]) -> Set
         radius[:, 0, CAUSES.index(name)] = size
     t = np.stack([np.arange(len(values)), np.arange(len(values)) + 1.0], axis=1)
     built = SetMembership(found, SetMembershipConfig())
-    built.step(MomentumRows(t, rows, radius, np.zeros((len(values), 7, 3, 3))), 100, thorough=True)
+    built.step(MomentumRows(t, rows, radius, np.zeros((len(values), 7, 3, 3))), 100 + np.arange(len(t)), thorough=True)
     return built
 
 

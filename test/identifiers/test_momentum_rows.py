@@ -23,10 +23,10 @@ from sysid_nodes.identifiers.momentum_rows import (
     TORQUE_ABSOLUTE,
     TORQUE_RATE,
     TORQUE_RELATIVE,
-    Noise,
     RowBuilder,
     body_norms,
 )
+from sysid_nodes.identifiers.noise import Noise
 from sysid_nodes.identifiers.reach import Reach
 from sysid_nodes.identifiers.unknowns import identify_body, known_box
 from sysid_nodes.models.chain import Chain

@@ -140,7 +140,7 @@ def test_every_cut_holds_for_every_physical_body() -> None:
     radii = np.zeros((1, 7, len(CAUSES))), np.zeros((1, 7, 3, 3))
     nothing = MomentumRows(np.zeros((1, 2)), np.zeros((1, 7, 105)), *radii)
     for _ in range(4):
-        built.step(nothing, 0, thorough=True)
+        built.step(nothing, np.arange(len(nothing.t)), thorough=True)
     rows, low = built.polytope.rows, built.polytope.row_lower
     assert len(rows) > 30 and (built.polytope.row_upper == np.inf).all()
     nearest = np.inf
