@@ -46,7 +46,8 @@ lint: setup  ## ruff, mypy, import-linter
 	$(prefix)/bin/lint-imports
 
 bench: setup  ## rerun the benchmarks behind the reports in benchmarks/
-	@set -e; for script in benchmarks/bench_*.py; do echo "$$script"; $(python) "$$script"; done
+	@set -e; for name in containment tightness speed streaming real_logs; do \
+		echo "benchmarks.$$name"; $(python) -m "benchmarks.$$name"; done
 
 clean:  ## remove the virtual environment and all that was built
 	rm -rf $(VENV) build install log $(OUT) .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis

@@ -182,7 +182,7 @@ def _by_factor(records: list[Record], factor: str, failed: list[Record], off: Ar
         mask = np.array([r[factor] == value for r in records])
         used = max(r["radius_used"] for r in records if r[factor] == value)
         rows.append((
-            value, int(mask.sum()), sum(r[factor] == value for r in failed), f"{used:.3f}",
+            value, int(mask.sum()), sum(r[factor] == value for r in failed), f"{used:.4f}",
             int((off[mask] > 1.0).any(axis=1).sum()), f"{off[mask].max():.2f}",
         ))  # fmt: skip
     return rows

@@ -123,9 +123,8 @@ def lap(arm: Arm, samples: JointSamples, config: IntervalIdentifierConfig) -> La
     _time(laps, "total", lambda: pipeline.identify(samples))
     if config.method == "sensitivity":
         return laps
-    builder = RowBuilder(
-        pipeline.chain, Reach(pipeline.chain, np.zeros(pipeline.chain.n)), pipeline.noise, pipeline.unknowns
-    )
+    reach = Reach(pipeline.chain, np.zeros(pipeline.chain.n))
+    builder = RowBuilder(pipeline.chain, reach, pipeline.noise, pipeline.unknowns)
     edges, _ = cut(samples, config.window.duration, config.window.max_gap)
     _time(laps, "checks", lambda: builder.violations(samples, edges))
     _time(laps, "regressor", lambda: window_regressors(pipeline.chain, samples.t, samples.q, samples.qd, edges))

@@ -13,6 +13,7 @@ import yaml
 from sysid_nodes.data.config import from_flat, options, read_parameters
 from sysid_nodes.exceptions import ConfigError
 from sysid_nodes.identifiers.config import METHODS, IntervalIdentifierConfig
+from sysid_nodes.robots import robot_names
 
 # Flags that are an option of the configuration under another name.
 _FLAGS = ("robot", "urdf", "body", "method", "calibration")
@@ -22,7 +23,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Arguments that choose a configuration."""
     group = parser.add_argument_group("configuration")
     group.add_argument("--config", type=Path, metavar="FILE", help="ROS parameter file; without it, the robot's own")
-    group.add_argument("--robot", metavar="NAME", help="robot by name (kinova_gen3, ur10, panda, z1, go2, g1)")
+    group.add_argument("--robot", metavar="NAME", help=f"robot by name ({', '.join(robot_names())})")
     group.add_argument("--urdf", metavar="FILE", help="URDF that replaces the robot's own, or of any other robot")
     group.add_argument("--body", metavar="LINK", help="link to identify; default: the robot's last")
     group.add_argument("--method", choices=METHODS, help="identification method")

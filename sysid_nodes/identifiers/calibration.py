@@ -77,8 +77,9 @@ def calibrate(
 
     Args:
         robot: nominal robot.
-        config: `known_robot` is the box all parameters are sure to lie in, `noise` (but for torque_absolute, which is
-            found) and `window` as in identification, `prior` bounds the known payload's moments.
+        config: `known_robot` is the box all parameters are sure to lie in, `noise` and `window` as in identification
+            (torque_absolute is found with noise model window, and added to with itemised), `prior` bounds the known
+            payload's moments.
         runs: at least one run without payload.
         max_rows: rows kept in the result.
         margin: factor on the largest residual.
@@ -145,13 +146,15 @@ def _load(config: IntervalIdentifierConfig, run: Run) -> Bounds:
 
 
 def run_rows(robot: Robot, config: IntervalIdentifierConfig, run: Run, unknowns: Unknowns) -> MomentumRows:
-    """Rows of a run's windows, their radii without any absolute torque error.
+    """Rows of a run's windows, their radii without what the residuals are to add.
 
     Raises:
         ExcitationError: too few windows.
     """
     chain = Chain.from_robot(robot)
-    stated = replace(config.noise, torque_absolute=(0.0,))  # this is what the residuals are to tell
+    stated = config.noise
+    if stated.model == "window":  # what the residuals are to tell
+        stated = replace(stated, torque_absolute=(0.0,))
     noise = Noise.from_config(stated, robot.n, robot.encoder_step)
     builder = RowBuilder(chain, Reach(chain, prismatic_travel(robot)), noise, unknowns)
     edges, _ = cut(run.samples, config.window.duration, config.window.max_gap)

@@ -82,8 +82,14 @@ class Calibration:
             )
 
     def noise(self, stated: NoiseConfig) -> NoiseConfig:
-        """The stated noise with the absolute torque error that the calibration found."""
-        return replace(stated, torque_absolute=tuple(float(x) for x in self.torque_absolute))
+        """The stated noise with the absolute torque error that the calibration found.
+
+        In the model `window` that replaces what was stated; where errors are itemised it comes on top.
+        """
+        found = self.torque_absolute
+        if stated.model == "itemised":
+            found = found + np.broadcast_to(stated.torque_absolute, found.shape)
+        return replace(stated, torque_absolute=tuple(float(x) for x in found))
 
     def summary(self) -> str:
         """One phrase for reports."""
