@@ -32,9 +32,17 @@ class LpSolution:
 
 
 class LinearProgram:
-    """max c'x subject to row_lower <= A x <= row_upper and lower <= x <= upper."""
+    """max c'x subject to row_lower <= A x <= row_upper and lower <= x <= upper.
 
-    def __init__(self, lower: Array, upper: Array, *, iteration_limit: int = 20000) -> None:
+    Args:
+        lower: (d,) lower ends.
+        upper: (d,) upper ends.
+        iteration_limit: pivots a solve may take; by default three times the rows and columns, which a healthy solve
+            does not come near, while one that cycles would use up any number.
+    """
+
+    def __init__(self, lower: Array, upper: Array, *, iteration_limit: int | None = None) -> None:
+        self._limit = iteration_limit
         self.size = lower.size
         self._columns = np.arange(self.size, dtype=np.int32)
         self._highs = highspy.Highs()
@@ -43,7 +51,6 @@ class LinearProgram:
             ("threads", 1),
             ("presolve", "off"),
             ("solver", "simplex"),
-            ("simplex_iteration_limit", iteration_limit),
         ):
             self._highs.setOptionValue(name, value)
         self._highs.addVars(self.size, lower, upper)
@@ -80,6 +87,8 @@ class LinearProgram:
                 basis.row_status = list(basis.row_status) + [highspy.HighsBasisStatus.kBasic] * missing
             highs.setBasis(basis)
         highs.changeColsCost(self.size, self._columns, -c)
+        limit = 3 * (self.row_count + self.size) + 500 if self._limit is None else self._limit
+        highs.setOptionValue("simplex_iteration_limit", limit)
         highs.run()
         status = highs.getModelStatus()
         if status == highspy.HighsModelStatus.kOptimal:
