@@ -22,7 +22,7 @@ def facts() -> list[tuple[str, str]]:
         ("system", f"{platform.system()} {platform.release().split('-')[0]}, Python {platform.python_version()}"),
         ("packages", ", ".join(f"{name} {_version(name)}" for name in PACKAGES)),
         ("kernel", kernel.implementation()),
-        ("revision", _revision()),
+        ("revision when this was written", _revision()),
     ]
 
 

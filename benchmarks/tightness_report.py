@@ -204,8 +204,7 @@ def _plot(path: Path, cases: list[Case], paper: list[Case], windows: list[str]) 
             values = np.array([[mean(case.ratio(w)) for w in windows] for case in mine])
             right.plot([float(w) for w in windows], np.median(values, axis=0), style, color=f"C{index}",
                        label=f"{motion}, {sensors} sensors")  # fmt: skip
-    right.axhline(10.0, color="black", lw=1.0)
-    right.text(0.02, 10.15, "asked for: 10", transform=right.get_yaxis_transform(), fontsize=8)
+    right.axhline(10.0, color="black", lw=1.0, label="asked for: 10")
     right.set(xscale="log", xlabel="window [s]", ylabel="half-width, sensitivity / set_membership", ylim=(0.0, None))
     right.set_xticks([float(w) for w in windows], windows)
     right.minorticks_off()

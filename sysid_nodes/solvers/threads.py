@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import numpy.linalg
+import scipy.linalg  # the limit reaches only libraries that are loaded
 from threadpoolctl import threadpool_limits
+
+_LOADED = (numpy.linalg, scipy.linalg)
 
 
 def use_one_blas_thread() -> None:
