@@ -42,7 +42,6 @@ from sysid_nodes.cli.output_folder import OutputFolder
 from sysid_nodes.exceptions import SysidError
 from sysid_nodes.identifiers.config import IntervalIdentifierConfig
 from sysid_nodes.simulation import SimulationConfig
-from sysid_nodes.solvers.threads import use_one_blas_thread
 
 _OUTSIDE, _CONTRADICTION = 1, 3
 _STARTING = 60.0  # longest wait for the first joint state [s]
@@ -82,7 +81,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     require_ros()
-    use_one_blas_thread()
     seed = int.from_bytes(os.urandom(3), "big") if args.seed is None else args.seed
     simulation = SimulationConfig(robot_error=demo_config.ROBOT_ERROR)
     config = demo_config.identifier(simulation)

@@ -51,6 +51,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     words = list(sys.argv[1:] if argv is None else argv)
     try:
         args = _parse(words)
+        from sysid_nodes.solvers.threads import use_one_blas_thread  # numpy takes its time; --help should not
+
+        use_one_blas_thread()
         status: int = args.run(args)
     except SystemExit as stop:  # argparse: help, version, wrong usage
         return stop.code if isinstance(stop.code, int) else BAD_INPUT
