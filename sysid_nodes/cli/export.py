@@ -1,5 +1,7 @@
 """Writes the identified body into a URDF or MJCF; everything else of the file stays as it is, byte for byte.
 
+A payload (target payload) is added to what the file says of its link; a body replaces it.
+
 examples:
   sysid export results/loaded/result.json --into robot.urdf --out robot_loaded.urdf
   sysid export results/loaded/result.json --into scene.xml --link bracelet --out scene_loaded.xml
@@ -21,7 +23,6 @@ from sysid_nodes.reports.description import export_body
 from sysid_nodes.reports.result_file import read_result
 from sysid_nodes.reports.wording import summary
 from sysid_nodes.results import Status
-from sysid_nodes.robots import load_robot
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -41,10 +42,10 @@ def run(args: argparse.Namespace) -> int:
         data = args.into.read_bytes()
     except OSError as error:
         raise InputError(error.strerror or str(error), source=str(args.into)) from None
-    moving = _moving(document, data)
-    if document["target"] == "payload":
-        theta = theta + _own(args.into, data, link, document)
-    write_atomically(args.out, export_body(data, link, theta, moving=moving, source=str(args.into)))
+    added = document["target"] == "payload"
+    write_atomically(
+        args.out, export_body(data, link, theta, added=added, moving=_moving(document, data), source=str(args.into))
+    )
     if blind := document["excitation"]["blind"]:
         sys.stderr.write(f"sysid: the data say nothing about {summary(blind)}; there the file has the prior's guess\n")
     sys.stdout.write(f"{args.out}\n")
@@ -64,21 +65,6 @@ def _nominal(document: dict[str, Any], source: str) -> npt.NDArray[np.float64]:
     if status is Status.WAITING or None in nominal:
         raise InputError("nothing was identified; there is nothing to export", source=source)
     return np.array(nominal, dtype=np.float64)
-
-
-def _own(file: Path, data: bytes, link: str, document: dict[str, Any]) -> npt.NDArray[np.float64]:
-    """(10,) what the file says of the body that the payload was added to.
-
-    Raises:
-        InputError: the file is not a URDF of the robot that was identified.
-    """
-    line = "a payload can only be added to the URDF of the robot it was identified on"
-    if b"<robot" not in data:
-        raise InputError(line, source=str(file))
-    robot = load_robot(document["robot"], urdf=file)
-    if list(robot.joint_names) != document["joints"]:
-        raise InputError(line, source=str(file))
-    return np.asarray(robot.inertial_parameters()[robot.body_index(link)])
 
 
 def _moving(document: dict[str, Any], data: bytes) -> list[str] | None:

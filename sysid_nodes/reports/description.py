@@ -21,7 +21,13 @@ Array = npt.NDArray[np.float64]
 
 
 def export_body(
-    data: bytes, link: str, theta: Array, *, moving: Collection[str] | None = None, source: str = ""
+    data: bytes,
+    link: str,
+    theta: Array,
+    *,
+    added: bool = False,
+    moving: Collection[str] | None = None,
+    source: str = "",
 ) -> bytes:
     """A URDF or MJCF file with the inertia of a body replaced.
 
@@ -31,6 +37,7 @@ def export_body(
         theta: (10,) identified parameters of everything rigidly attached to the moving joint that carries the link, in
             pinocchio's order, about the origin and in the axes of that joint's frame. That frame is, in a URDF, the
             frame of the joint's child link; in an MJCF, the body's frame moved to the joint's `pos`.
+        added: theta is a payload, to be added to what the file says of the link, instead of the whole body.
         moving: URDF joints that move, the rest being locked at zero; None: every joint that is neither fixed nor mimic.
         source: file name for errors.
 
@@ -47,15 +54,17 @@ def export_body(
             raise RobotError("the identified parameters are not those of a physical body; nothing is written")
         root = parse_spans(data)
         if root.tag == "robot":
-            return _export_urdf(data, root, link, theta, moving)
+            return _export_urdf(data, root, link, theta, moving, added)
         if root.tag == "mujoco":
-            return _export_mjcf(data, root, link, theta)
+            return _export_mjcf(data, root, link, theta, added)
         raise RobotError(f"neither URDF nor MJCF: the root element is <{root.tag}>")
     except RobotError as error:
         raise error if error.source or not source else RobotError(str(error), source=source) from None
 
 
-def _export_urdf(data: bytes, root: Element, name: str, theta: Array, moving: Collection[str] | None) -> bytes:
+def _export_urdf(
+    data: bytes, root: Element, name: str, theta: Array, moving: Collection[str] | None, added: bool
+) -> bytes:
     links = _named(root.all("link"))
     link = _pick(links, name, "link")
     fixed = [joint for joint in root.all("joint") if not _moves(joint, moving)]
@@ -68,7 +77,8 @@ def _export_urdf(data: bytes, root: Element, name: str, theta: Array, moving: Co
         for other, pose in placements.items()
         if other != name and other in links
     ]
-    own = _rest(theta, placements[top].inverse(), others, name)
+    placement = placements[top].inverse()
+    own = _sum(theta, placement, _urdf_inertia(link)) if added else _rest(theta, placement, others, name)
     lines = (
         f'<origin xyz="{_numbers(own.lever)}" rpy="0 0 0"/>',
         f'<mass value="{own.mass!r}"/>',
@@ -84,7 +94,7 @@ _ROWS = (0, 0, 0, 1, 1, 2)
 _COLUMNS = (0, 1, 2, 1, 2, 2)
 
 
-def _export_mjcf(data: bytes, root: Element, name: str, theta: Array) -> bytes:
+def _export_mjcf(data: bytes, root: Element, name: str, theta: Array, added: bool) -> bytes:
     bodies = {
         element.attributes.get("name") or f"(unnamed, byte {element.start})": element
         for element in root.walk()
@@ -117,11 +127,17 @@ def _export_mjcf(data: bytes, root: Element, name: str, theta: Array) -> bytes:
     others = [
         (other, to_joint * pose, _mjcf_inertia(bodies[other])) for other, pose in placements.items() if other != name
     ]
-    own = _rest(theta, to_joint, others, name)
+    own = _sum(theta, to_joint, _mjcf_inertia(body)) if added else _rest(theta, to_joint, others, name)
     order = ((0, 0), (1, 1), (2, 2), (0, 1), (0, 2), (1, 2))
     full = " ".join(repr(float(own.inertia[r, c])) for r, c in order)
     attributes = f'pos="{_numbers(own.lever)}" mass="{own.mass!r}" fullinertia="{full}"'
     return replace_child(data, body, "inertial", attributes, ())
+
+
+def _sum(theta: Array, placement: pinocchio.SE3, own: pinocchio.Inertia | None) -> pinocchio.Inertia:
+    """Inertia of a link in its own frame with a payload theta (10,), in the joint's frame, added."""
+    payload = placement.actInv(pinocchio.Inertia.FromDynamicParameters(theta))
+    return payload if own is None else own + payload
 
 
 def _rest(
@@ -236,7 +252,7 @@ def _mjcf_inertia(body: Element) -> pinocchio.Inertia | None:
         if body.first("geom") is None:
             return None
         name = body.attributes.get("name", "")
-        raise RobotError(f"body '{name}', fixed to the body, takes its inertia from geoms; give it an <inertial>")
+        raise RobotError(f"body '{name}' takes its inertia from geoms; give it an <inertial>")
     if "fullinertia" in inertial.attributes:
         xx, yy, zz, xy, xz, yz = _vector(inertial.attributes["fullinertia"], 6)
         tensor = np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])

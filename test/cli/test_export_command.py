@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 from pathlib import Path
 
+import mujoco
 import numpy as np
 import pytest
 from shared.payload_problem import Problem
@@ -48,14 +49,18 @@ def test_a_payload_is_added_to_what_the_file_has(replayed: Path, gen3: Problem, 
     np.testing.assert_allclose(added[:-1], 0.0, atol=1e-12)
 
 
-def test_a_payload_needs_the_robots_own_urdf(
-    replayed: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    (tmp_path / "result.json").write_text(encode(read_result(replayed) | {"target": "payload"}))
-    (tmp_path / "scene.xml").write_text('<mujoco><worldbody><body name="hand"/></worldbody></mujoco>')
-    words = ["--into", str(tmp_path / "scene.xml"), "--link", "hand", "--out", str(tmp_path / "out.xml")]
-    assert main(["export", str(tmp_path), *words]) == 2
-    assert "a payload can only be added to the URDF of the robot it was identified on" in capsys.readouterr().err
+def test_a_payload_is_added_to_a_body_of_an_mjcf(replayed: Path, tmp_path: Path) -> None:
+    document = read_result(replayed) | {"target": "payload"}
+    (tmp_path / "result.json").write_text(encode(document))
+    (tmp_path / "scene.xml").write_text(
+        '<mujoco><worldbody><body name="hand"><joint name="j"/>'
+        '<inertial pos="0 0 0.1" mass="2" diaginertia="0.02 0.02 0.01"/></body></worldbody></mujoco>'
+    )
+    out = tmp_path / "out.xml"
+    words = ["--into", str(tmp_path / "scene.xml"), "--link", "hand", "--out", str(out)]
+    assert main(["export", str(tmp_path / "result.json"), *words]) == 0
+    model = mujoco.MjModel.from_xml_string(out.read_text())
+    assert model.body("hand").mass[0] == pytest.approx(2.0 + document["parameters"][0]["nominal"])
 
 
 def spoiled(document: dict, status: str) -> dict:

@@ -111,6 +111,17 @@ def test_mjcf_round_trip(seed, body):
     np.testing.assert_allclose(mjcf_body(new), theta, rtol=0, atol=1e-9)
 
 
+@pytest.mark.parametrize("link", ["wrist", "tool", "tip"])
+def test_a_payload_adds_to_the_body(link):
+    payload = physical(3, mass=1.5)
+    new = export_body(URDF.encode(), link, payload, added=True)
+    np.testing.assert_allclose(urdf_body(new) - urdf_body(URDF.encode()), payload, rtol=0, atol=1e-9)
+    text = MJCF.replace('<geom size=".1"/>', '<inertial pos="0 0 .02" mass=".3" diaginertia=".01 .011 .012"/>').encode()
+    if link != "tip":  # which has no inertia of its own in this model
+        new = export_body(text, link, payload, added=True)
+        np.testing.assert_allclose(mjcf_body(new) - mjcf_body(text), payload, rtol=0, atol=1e-9)
+
+
 def test_an_unnamed_welded_body_counts():
     text = MJCF.replace('<body name="tip" pos="0 0 .2"/>', '<body pos="0 0 .2"><inertial pos="0 .1 0" mass=".2" '
                         'diaginertia=".001 .001 .001"/></body>')  # fmt: skip
@@ -193,7 +204,7 @@ def test_encodings(encoding):
         ("<sdf/>", "a", physical(1), "neither URDF nor MJCF: the root element is <sdf>"),
         (URDF.replace('value=".5"', 'value="heavy"'), "wrist", physical(1), "'heavy' should be 1 finite number"),
         (MJCF.replace('angle="radian"', 'inertiafromgeom="true"'), "wrist", physical(1), "overrides every <inertial>"),
-        (MJCF, "tool", physical(1), "body 'wrist', fixed to the body, takes its inertia from geoms"),
+        (MJCF, "tool", physical(1), "body 'wrist' takes its inertia from geoms"),
         (MJCF.replace('quat="1 2 0 .5"', 'euler="1 0 0"'), "wrist", physical(1), "as euler; write it as quat"),
         (
             "<!DOCTYPE robot [<!ENTITY l \"<link name='a'/>\">]><robot>&l;</robot>",
