@@ -57,7 +57,7 @@ clean:  ## remove the virtual environment and all that was built
 $(stamps)/venv:
 	@cmake/check_machine.sh "$(PYTHON)"
 	$(PYTHON) -m venv $(prefix)
-	@mkdir -p $(stamps) && touch $@
+	@mkdir -p $(stamps) && touch $(prefix)/COLCON_IGNORE $@
 
 $(stamps)/installed: $(stamps)/venv $(lock) pyproject.toml setup.py package.xml
 	@echo "make setup: installing ROS 2 Jazzy, pinocchio, MuJoCo and tools into $(VENV) (about a minute, 2 GB)"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import importlib
 import importlib.metadata
 import os
@@ -87,6 +88,21 @@ def test_every_dependency_is_pinned_and_found_on_a_ros_install(
     declared = {(item.text or "").removeprefix("python3-") for item in manifest if item.tag.endswith("depend")}
     rosdep = {"pin": "pinocchio", "pyyaml": "yaml"}
     assert {rosdep.get(name, name) for name in names(project["dependencies"])} <= declared | from_pip
+
+
+def test_every_import_is_declared(project_root: Path, manifest: ElementTree.Element) -> None:
+    tops = set()
+    for file in [*(project_root / "sysid_nodes").rglob("*.py"), *(project_root / "launch").glob("*.py")]:
+        for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+            found = [item.name for item in node.names] if isinstance(node, ast.Import) else []
+            found += [node.module or ""] if isinstance(node, ast.ImportFrom) and not node.level else []
+            tops |= {name.split(".")[0] for name in found}
+    ours = {"sysid_nodes", "online_sysid"}
+    along = {"markupsafe": "jinja2"}  # comes with
+    lines = (project_root / "requirements" / "ros-install.txt").read_text(encoding="utf-8").splitlines()
+    runs = [item.text or "" for item in manifest if item.tag in ("depend", "exec_depend")]
+    declared = {name.removeprefix("python3-").replace("-", "_") for name in [*runs, *names(lines)]}
+    assert {along.get(name, name) for name in tops - ours - set(sys.stdlib_module_names)} <= declared
 
 
 @pytest.mark.parametrize("module", MODULES)

@@ -82,7 +82,7 @@ def read_samples(robot: Robot, bag: Path, topic: str) -> JointSamples:
     Raises:
         LogError: the recording cannot be read, or holds nothing that could be used: dead signals, torque of the wrong
             sign or unit.
-        ExcitationError: it has no usable sample.
+        ExcitationError: it has less than two usable samples.
         SamplesError: its clock was set back.
     """
     stream = JointStream(robot.joint_names, robot.wraps)
@@ -97,9 +97,9 @@ def read_samples(robot: Robot, bag: Path, topic: str) -> JointSamples:
             watch.accept(sample)
             samples.append(sample)
     found = watch.judge(Status.PROVEN)
-    if not samples:
+    if len(samples) < 2:
         reasons = ", ".join(f"{name.replace('_', ' ')} {count}" for name, count in sorted(stream.rejected.items()))
-        why = "; ".join([f"holds no usable sample (rejected: {reasons})", *found.faults])
+        why = "; ".join([f"holds {len(samples) or 'no'} usable sample (rejected: {reasons})", *found.faults])
         raise ExcitationError(why, source=str(bag))
     if found.faults:
         raise LogError(found.faults[0], source=str(bag))

@@ -72,8 +72,10 @@ class Screen:
             self._say(plain_line(watch) + (f"; {note}" if note else ""))
 
     def table(self, watch: Watch) -> Table:
-        """The ten intervals, their ends rounded outward."""
-        table = Table(box=None, pad_edge=False, header_style="bold")
+        """The ten intervals, their ends rounded outward; after a contradiction the last ones, called withdrawn."""
+        table = Table(box=None, pad_edge=False, header_style="bold", style="dim" if watch.contradicted else "")
+        if watch.contradicted:
+            table.title = Text("Withdrawn: the data contradict the stated assumptions", style="bold red")
         table.add_column("")
         table.add_column("unit")
         for heading in ("lower", "truth", "upper", "width"):
@@ -117,6 +119,8 @@ def plain_line(watch: Watch) -> str:
     """Where things stand, in a line."""
     lower, upper = _number(watch.bounds.lower[0], ROUND_FLOOR), _number(watch.bounds.upper[0], ROUND_CEILING)
     count = sum(watch.inside)
+    if watch.contradicted:
+        return f"{watch.elapsed:5.1f} s  {watch.status.name:<12} no bounds are claimed: {watch.contradicted}"
     return (
         f"{watch.elapsed:5.1f} s  {watch.status.name:<12} mass {lower} .. {upper} kg (truth {_number(watch.truth[0])})"
         f"  widths {100.0 * watch.width.mean():.0f} % of the prior  {count}/10 truths inside"

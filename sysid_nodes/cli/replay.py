@@ -26,6 +26,7 @@ from sysid_nodes.cli.output_folder import OutputFolder
 from sysid_nodes.cli.progress import track
 from sysid_nodes.exceptions import ExcitationError, LogError
 from sysid_nodes.logs import BagWriter, RawJointState, read_joint_states
+from sysid_nodes.logs.writer import to_nanoseconds
 from sysid_nodes.reports.bounds_message import TOPIC, TYPE, bounds_fields
 from sysid_nodes.reports.interval_report import REPORT_NAME
 from sysid_nodes.reports.run_files import write_run
@@ -67,11 +68,14 @@ def run(args: argparse.Namespace) -> int:
 
 def _identify(session: Session, messages: Iterable[RawJointState], path: Path) -> None:
     """Records what the live node would have published."""
+    now = 0
     with BagWriter(path) as bag:
         bag.add_topic(TOPIC, TYPE, latched=True)
         for message in messages:
             if (result := session.process(message)) is not None:
-                bag.write(TOPIC, result.t, bounds_fields(result, session.subject, session.judgement.findings))
+                # Stamps may start over, the order of messages may not: the last one is what counts.
+                now = max(now + 1, to_nanoseconds(result.t))
+                bag.write(TOPIC, now, bounds_fields(result, session.subject, session.judgement.findings))
 
 
 def _judge(session: Session, source: str) -> None:
@@ -85,7 +89,7 @@ def _judge(session: Session, source: str) -> None:
     if judgement.faults:
         raise LogError(judgement.faults[0], source=source)
     if session.result.status is Status.WAITING:
-        rejected = sorted(session.rejected.items(), key=lambda item: -item[1])
+        rejected = sorted(session.run(source).result.samples_rejected.items(), key=lambda item: -item[1])
         why = ", ".join(f"{reason} {count}" for reason, count in rejected)
         line = f"no window of data could be used out of {session.received} messages"
         raise ExcitationError(f"{line} (rejected: {why})" if why else line, source=source)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 import numpy.typing as npt
 
@@ -10,13 +12,26 @@ from sysid_nodes.identifiers.config import IntervalIdentifierConfig
 from sysid_nodes.identifiers.noise import Noise
 
 
-def describe(config: IntervalIdentifierConfig, noise: Noise, calibration: Calibration | None) -> list[str]:
-    """One sentence an assumption; the bounds are theorems as long as all of them hold."""
+def describe(
+    config: IntervalIdentifierConfig,
+    noise: Noise,
+    calibration: Calibration | None,
+    earlier: Sequence[tuple[float, Noise]] = (),
+) -> list[str]:
+    """One sentence an assumption; the bounds are theorems as long as all of them hold.
+
+    Args:
+        config: in force.
+        noise: errors stated now.
+        calibration: of the known robot, where there is one.
+        earlier: errors that were stated before, each with the stamp up to which it was used [s].
+    """
     lines = [
         "The body is rigid, rigidly attached, and stays the same while data are taken.",
         "The robot's base is fixed, its gravity vector and its kinematics (joint axes, link lengths) are exact, "
         "and nothing touches the arm.",
         *_errors(noise),
+        *_earlier(noise, earlier),
     ]
     known = config.known_robot
     if calibration is not None:
@@ -40,6 +55,13 @@ def describe(config: IntervalIdentifierConfig, noise: Noise, calibration: Calibr
     if config.method == "sensitivity":
         lines.append("Method sensitivity: first order in all errors, so these bounds are an estimate and not proven.")
     return lines
+
+
+def _earlier(noise: Noise, earlier: Sequence[tuple[float, Noise]]) -> list[str]:
+    """What was assumed of the data up to a change of the parameters: the bounds rest on that too."""
+    now = set(_errors(noise))
+    latest = {line: t for t, before in earlier for line in _errors(before) if line not in now}
+    return [f"Of the data up to t = {t:.3f} s this was assumed instead: {line}" for line, t in latest.items()]
 
 
 def _errors(noise: Noise) -> list[str]:

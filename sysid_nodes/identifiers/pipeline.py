@@ -88,6 +88,7 @@ class IntervalPipeline:
         self._windows = 0
         self._used = 0
         self._rejected: dict[str, int] = {}
+        self._earlier: list[tuple[float, Noise]] = []
         self._watch: ChangeWatch | None = None
         self._contradiction: Contradiction | None = None
         prior = config.prior.bounds
@@ -151,7 +152,7 @@ class IntervalPipeline:
         return replace(self.result, costs=costs, samples_rejected=rejected)
 
     def reconfigure(self, config: IntervalIdentifierConfig) -> None:
-        """Changes live options; new noise bounds hold for the windows to come.
+        """Changes live options; new noise bounds hold for the windows to come, and `assumptions` tells of the old.
 
         Raises:
             ConfigError: an option that is not live differs.
@@ -160,8 +161,13 @@ class IntervalPipeline:
         old, new = to_flat(self.config), to_flat(config)
         if fixed := sorted(name for name in old if old[name] != new[name] and name not in live):
             raise ConfigError(f"'{fixed[0]}' cannot change while the identifier runs")
+        before = self.noise
         self._configure(config)
         self.config = config
+        if self._used:
+            self._earlier.append((self.result.t, before))
+        if isinstance(self._method, SetMembership):
+            self._method.reconfigure(config.set_membership)
 
     @property
     def samples_rejected(self) -> Mapping[str, int]:
@@ -174,7 +180,7 @@ class IntervalPipeline:
 
     def assumptions(self) -> list[str]:
         """What the bounds rest on, one sentence each."""
-        return describe(self.config, self.noise, self.calibration)
+        return describe(self.config, self.noise, self.calibration, self._earlier)
 
     def prediction(self) -> TorquePrediction:
         """Measured and predicted mean torque of the windows kept for the report.

@@ -61,6 +61,11 @@ class SetMembership:
         self._radius = np.zeros((0, len(CAUSES)))
         self._body_radius = np.zeros((0, 3, 3))
         self._lower, self._upper = unknowns.prior.lower.copy(), unknowns.prior.upper.copy()
+        self._told = self._upper - self._lower  # widths when a step last said that a bound moved
+
+    def reconfigure(self, config: SetMembershipConfig) -> None:
+        """Changes the effort for the steps to come; what is proven stays."""
+        self._config = config
 
     @property
     def bounds(self) -> Bounds:
@@ -68,19 +73,25 @@ class SetMembership:
         return Bounds(self._lower, self._upper)
 
     def step(self, rows: MomentumRows, ids: npt.NDArray[np.int64], *, thorough: bool = False) -> bool:
-        """Intersects with the rows of new windows; returns whether a bound moved. See `empty`.
+        """Intersects with the rows of new windows. See `empty`.
 
         Args:
             rows: rows of the new windows.
             ids: (W,) ids of the windows.
             thorough: solve until nothing moves, instead of a bounded number of linear programs.
+
+        Returns:
+            Whether a bound moved by `min_shrink` since this last was true: many small steps add up to one.
         """
         self._append(rows, ids)
-        before = self._upper - self._lower
         self._solve(thorough)
         if self.empty is None:  # the proof of emptiness speaks of the rows as they are
             self._forget()
-        return bool((before - (self._upper - self._lower) > self._config.min_shrink * before).any())
+        width = self._upper - self._lower
+        moved = bool((self._told - width > self._config.min_shrink * self._told).any())
+        if moved:
+            self._told = width
+        return moved
 
     def costs(self) -> Mapping[str, Array]:
         """(10,) of each interval's width that each assumption costs, from the certificates [parameter's unit].

@@ -45,6 +45,7 @@ def build_document(run: IdentificationRun) -> dict[str, Any]:
         "calibration": run.calibration or None,
         "status": result.status.name,
         "message": result.status.message,
+        "findings": list(run.findings),
         "t": _number(result.t),
         "window": int(result.window),
         "parameters": [

@@ -44,6 +44,7 @@ FIELDS = (
     Field("calibration", "string or null"),
     Field("status", "status"),
     Field("message", "string"),
+    Field("findings", "strings"),
     Field("t", "number or null"),
     Field("window", "integer"),
     Field("parameters", "list"),

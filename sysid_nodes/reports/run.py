@@ -86,6 +86,7 @@ class IdentificationRun:
         truth: (10,) true parameters where known (simulation).
         pipeline: which pipeline made the result.
         versions: software versions; looked up unless given.
+        findings: what is wrong, or suspicious, about the data themselves, one line each.
         solve_time: wall time of all steps [s]; None sums it over the history.
 
     Raises:
@@ -107,6 +108,7 @@ class IdentificationRun:
     pipeline: str = "interval"
     versions: Mapping[str, str] = field(default_factory=lambda: software_versions())
     solve_time: float | None = None
+    findings: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         if not self.history:

@@ -120,6 +120,7 @@ class Session:
             calibration=pipeline.config.calibration,
             torques=_torques(pipeline),
             solve_time=self._spent,
+            findings=self.judge().findings,
         )
 
 

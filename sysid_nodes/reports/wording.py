@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_EVEN, Decimal
 from typing import Any
 
@@ -128,7 +128,13 @@ class Verdict:
 
 
 def verdict(document: Document) -> Verdict:
-    """What the run found, in words, claiming no more than the status allows."""
+    """What the run found, in words, claiming no more than the status allows, with what speaks against the data."""
+    found = _found(document)
+    doubts = tuple(f"Check the data before you rely on this: {finding}." for finding in document["findings"])
+    return replace(found, sentences=(*found.sentences, *doubts))
+
+
+def _found(document: Document) -> Verdict:
     status = Status[document["status"]]
     mass = document["parameters"][0]
     text = IntervalText.of(mass["nominal"], mass["lower"], mass["upper"], digits=2)

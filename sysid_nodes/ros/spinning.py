@@ -10,6 +10,8 @@ import rclpy
 from rclpy.executors import Executor, ExternalShutdownException, SingleThreadedExecutor
 from rclpy.node import Node
 
+from sysid_nodes.exceptions import ConfigError
+
 # How long a stop may go unnoticed [s].
 _PATIENCE = 0.1
 
@@ -31,9 +33,15 @@ def start(args: list[str] | None = None) -> None:
     """rclpy.init for an executable: SIGINT shuts the context down, as SIGTERM does, and does no more.
 
     Python's own handler would raise KeyboardInterrupt as well, in the middle of whatever runs then, clean-up included.
+
+    Raises:
+        ConfigError: the arguments or a parameter file do not parse.
     """
     signal.signal(signal.SIGINT, lambda *_: None)
-    rclpy.init(args=args)
+    try:
+        rclpy.init(args=args)
+    except RuntimeError as error:  # rclpy's own errors derive from it and are not public
+        raise ConfigError(" ".join(str(error).split())) from None
 
 
 @contextmanager

@@ -146,6 +146,22 @@ def without_elbow(_: int, fields: dict[str, Any]) -> dict[str, Any]:
     return fields | {"name": ["other" if name == "elbow_joint" else name for name in fields["name"]]}
 
 
+def not_finite(_: int, fields: dict[str, Any]) -> dict[str, Any]:
+    return fields | {"effort": [float("nan")] * 6}
+
+
+def same_stamp(_: int, fields: dict[str, Any]) -> dict[str, Any]:
+    return fields | {"header": {"stamp": {"sec": 5, "nanosec": 0}}}
+
+
+def with_gaps(k: int, fields: dict[str, Any]) -> dict[str, Any]:
+    return fields | {"header": {"stamp": {"sec": 10 + k, "nanosec": 0}}}
+
+
+def constant(_: int, fields: dict[str, Any]) -> dict[str, Any]:
+    return fields | {"effort": [5.0] * 6}
+
+
 @pytest.mark.parametrize(
     ("change", "message"),
     [
@@ -155,6 +171,10 @@ def without_elbow(_: int, fields: dict[str, Any]) -> dict[str, Any]:
         (millimetres, "seems to be in N mm instead of N m"),
         (without_effort, "holds no usable sample (rejected: "),
         (without_elbow, "has no joint elbow_joint of robot "),
+        (not_finite, "holds no usable sample (rejected: not finite "),
+        (same_stamp, "holds 1 usable sample (rejected: duplicate stamp "),
+        (with_gaps, "only 0 usable windows of 0.25 s"),
+        (constant, "effort of 'shoulder_pan_joint' never changes (always 5)"),
     ],
 )
 def test_a_log_that_cannot_calibrate(

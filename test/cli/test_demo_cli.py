@@ -200,6 +200,16 @@ def test_the_table_shows_every_interval_on_any_terminal(watch: Watch, encoding: 
     assert max(map(len, text.splitlines())) <= 100
 
 
+def test_after_a_contradiction_the_intervals_are_called_withdrawn(watch: Watch) -> None:
+    assert "Withdrawn" not in drawn(watch)
+    assert "mass" in plain_line(watch)
+    watch.take(bounds_line([math.nan] * 10, [math.nan] * 10, Status.INCONSISTENT))
+    assert "Withdrawn: the data contradict the stated assumptions" in drawn(watch)
+    line = plain_line(watch)
+    assert "no bounds are claimed: clash" in line
+    assert "mass" not in line
+
+
 def test_a_miss_is_loud_in_the_table(watch: Watch) -> None:
     watch.take(bounds_line(TRUTH + 0.001, TRUTH + 0.01))
     assert drawn(watch).count("OUTSIDE") == 10

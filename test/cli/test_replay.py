@@ -14,6 +14,7 @@ from shared.payload_problem import Problem
 from shared.recorded import Change, record
 
 from sysid_nodes.cli.main import main
+from sysid_nodes.data import JointSamples
 from sysid_nodes.identifiers.config import IntervalIdentifierConfig
 from sysid_nodes.identifiers.pipeline import IntervalPipeline
 from sysid_nodes.logs import BagWriter, read_joint_states, read_messages
@@ -149,6 +150,34 @@ def test_a_contradiction_is_status_3_and_claims_nothing(
     assert document["status"] == "INCONSISTENT"
     assert all(row["lower"] is None for row in document["parameters"])
     assert names(tmp_path / "out") == FILES
+    *_, (_, last) = read_messages(tmp_path / "out" / "result.mcap", TOPIC, TYPE)
+    assert last.status == Status.INCONSISTENT
+    assert np.isnan([last.lower, last.upper, last.nominal]).all()
+
+
+def test_messages_stay_in_order_when_the_clock_starts_over(gen3: Problem, tmp_path: Path) -> None:
+    samples = gen3.samples(10.0 + np.arange(301) / 500.0)
+    twice = JointSamples(
+        samples.names,
+        np.concatenate([samples.t, samples.t + 1.0]),
+        *(np.concatenate([values, values]) for values in (samples.q, samples.qd, samples.tau)),
+    )
+
+    def played_again(k: int, fields: dict[str, Any]) -> dict[str, Any]:
+        if k >= 301:
+            fields["header"]["stamp"]["sec"] -= 1
+            # three times the torque: from here on no body explains all of it
+            fields["effort"] = [3.0 * tau for tau in fields["effort"]]
+        return fields
+
+    bag = record(tmp_path / "bag", twice, played_again)
+    words = ["replay", str(bag), "--out", str(tmp_path / "out"), "--set", "noise.torque_rate=1000"]
+    assert main(words) == 3
+    windows = [message.window for _, message in read_messages(tmp_path / "out" / "result.mcap", TOPIC, TYPE)]
+    assert windows == sorted(windows)
+    *_, (_, last) = read_messages(tmp_path / "out" / "result.mcap", TOPIC, TYPE)
+    assert last.status == Status.INCONSISTENT
+    assert last.header.stamp.sec == 10, "stamps are the sensor's"
 
 
 @pytest.mark.real_data
@@ -192,6 +221,9 @@ def stamps(seconds: Callable[[int], float]) -> Change:
         (each("effort", lambda _: []), "no window of data could be used out of 201 messages (rejected: "),
         (each("effort", lambda v: [float("nan")] * len(v)), "no window of data could be used"),
         (each("velocity", lambda v: [float("inf")] * len(v)), "no window of data could be used"),
+        (each("velocity", lambda _: []), "out of 201 messages (rejected: missing velocity 201)"),
+        (stamps(lambda _: 0.0), "(rejected: absurd stamp 201)"),
+        (stamps(lambda k: 10.0 + 1e4 * k), "(rejected: absurd stamp 200"),
         (stamps(lambda _: 5.0), "no window of data could be used"),
         (stamps(lambda k: 100.0 - 0.002 * k), "no window of data could be used"),
         (stamps(lambda k: 10.0 + 0.5 * k), "no window of data could be used"),
@@ -201,8 +233,8 @@ def stamps(seconds: Callable[[int], float]) -> Change:
         (each("effort", lambda v: [1000.0 * x for x in v]), "seems to be in N mm instead of N m"),
     ],
     ids=[
-        "other joints", "no effort", "nan", "infinite", "same stamp", "backward stamps", "gaps", "constant effort",
-        "constant velocity", "torque sign", "torque unit",
+        "other joints", "no effort", "nan", "infinite", "no velocity", "no stamp", "absurd stamps", "same stamp",
+        "backward stamps", "gaps", "constant effort", "constant velocity", "torque sign", "torque unit",
     ],
 )  # fmt: skip
 def test_a_log_that_cannot_be_used(
@@ -229,7 +261,7 @@ def test_a_robot_at_rest(gen3: Problem, tmp_path: Path, capsys: pytest.CaptureFi
 def test_a_log_that_is_too_short(gen3: Problem, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     bag = record(tmp_path / "bag", gen3.samples(10.0 + np.arange(20) / 500.0))
     assert main(["replay", str(bag), "--out", str(tmp_path / "out")]) == 2
-    assert "no window of data could be used out of 20 messages" in one_line(capsys)
+    assert "no window of data could be used out of 20 messages (rejected: incomplete window 20)" in one_line(capsys)
     assert names(tmp_path) == ["bag"]
 
 

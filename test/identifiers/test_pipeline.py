@@ -172,6 +172,39 @@ def test_noise_bounds_can_change_live(setting: Setting) -> None:
     assert (pipeline.result.lower <= found.theta).all() and (found.theta <= pipeline.result.upper).all()
 
 
+def test_bounds_stated_before_a_change_are_told_until_a_reset(setting: Setting) -> None:
+    found, config, samples = setting
+    pipeline = IntervalPipeline(found.robot, config)
+    wider = replace(config, noise=replace(config.noise, torque_relative=(0.05,)))
+    pipeline.reconfigure(wider)
+    pipeline.reconfigure(config)
+    assert not any("assumed instead" in line for line in pipeline.assumptions()), "no data rest on it"
+    feed(pipeline, samples.slice(0, 200))
+    pipeline.reconfigure(wider)
+    text = " ".join(pipeline.assumptions())
+    assert "wrong by at most 5 % of the reading" in text
+    told = f"Of the data up to t = {pipeline.result.t:.3f} s this was assumed instead: A torque reading is wrong by at"
+    assert f"{told} most 1 % of the reading" in text
+    assert "instead: A position" not in text, "that did not change"
+    pipeline.reset()
+    assert "assumed instead" not in " ".join(pipeline.assumptions())
+
+
+def test_small_steps_add_up_to_news_and_what_counts_can_change_live(setting: Setting) -> None:
+    found, config, samples = setting
+    pipeline = IntervalPipeline(found.robot, config)
+    told = 2.0 * config.prior.bounds.half_width
+    for share, part in ((0.4, slice(0, 250)), (0.05, slice(250, len(samples)))):
+        pipeline.reconfigure(replace(config, set_membership=replace(config.set_membership, min_shrink=share)))
+        news = 0
+        for result in feed(pipeline, samples.slice(part.start, part.stop)):
+            width = result.upper - result.lower
+            assert result.tightened == bool((told - width > share * told).any())
+            told = width if result.tightened else told
+            news += result.tightened
+        assert news
+
+
 @pytest.mark.parametrize(
     ("change", "message"),
     [

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -13,9 +14,10 @@ from sysid_nodes.identifiers.config import IntervalIdentifierConfig
 from sysid_nodes.identifiers.pipeline import IntervalPipeline
 from sysid_nodes.identifiers.stream_watch import Judgement
 from sysid_nodes.logs import RawJointState
-from sysid_nodes.reports.result_file import read_result
+from sysid_nodes.reports.result_file import build_document, read_result
 from sysid_nodes.reports.run_files import write_run
 from sysid_nodes.reports.session import Session
+from sysid_nodes.reports.wording import verdict
 from sysid_nodes.results import Status
 
 CONFIG = IntervalIdentifierConfig()
@@ -79,6 +81,19 @@ def test_a_clash_is_told_with_its_cause(gen3: Problem, stream: list[RawJointStat
             break
     assert session.result.status is Status.INCONSISTENT
     assert "opposite sign of the torque gravity needs" in session.judgement.faults[0]
+
+
+def test_a_doubt_goes_with_the_result(gen3: Problem, stream: list[RawJointState]) -> None:
+    # errors as large as any torque: nothing contradicts them, not even a joint with the wrong sign
+    loose = replace(CONFIG, noise=replace(CONFIG.noise, torque_absolute=(200.0,), torque_rate=(1e4,)))
+    session = Session(gen3.robot, loose)
+    for message in stream:
+        session.process(message._replace(effort=message.effort * np.array([1.0, -1.0, 1.0, 1.0, 1.0, 1.0, 1.0])))
+    document = build_document(session.run("here"))
+    assert document["status"] != "INCONSISTENT"
+    line = "effort of 'joint_2' has the opposite sign of the torque gravity needs"
+    assert document["findings"] == [line]
+    assert any(line in sentence for sentence in verdict(document).sentences)
 
 
 def test_after_a_change_the_torques_are_those_of_the_last_estimate(gen3: Problem, stream: list[RawJointState]) -> None:

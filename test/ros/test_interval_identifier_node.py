@@ -259,6 +259,26 @@ def test_a_bad_message_is_dropped_counted_and_diagnosed(
     assert latest(bench, lambda m: m.window >= 0).samples_used > 0
 
 
+def test_a_gap_is_counted_and_costs_its_window_only(bench: Any, motion: JointSamples) -> None:
+    _, feed = start(bench)
+    diagnostics = bench.listen(DiagnosticArray, "/diagnostics")
+    stream = messages(motion)
+    for message in stream[30:]:
+        message.header.stamp = to_stamp(to_seconds(message.header.stamp) + 0.5)
+    feed(stream)
+
+    def counted() -> bool:
+        values = [{v.key: v.value for v in report.status[0].values} for report in diagnostics]
+        # the edge of the window in progress belongs to the one before it, which was used
+        return any(value.get("rejected: gap") == "9" for value in values)
+
+    bench.until(counted)
+    longest = "longest step between stamps [s]"
+    steps = [float(v.value) for report in diagnostics for v in report.status[0].values if v.key == longest]
+    assert max(steps) > 0.5
+    assert latest(bench, lambda m: m.window >= 1).samples_used > 20, "it goes on behind the gap"
+
+
 def test_another_joint_order_and_further_joints_change_nothing(bench: Any, motion: JointSamples) -> None:
     _, feed = start(bench)
     stream = messages(motion)
@@ -422,6 +442,18 @@ def test_lifecycle_over_its_services(bench: Any, motion: JointSamples) -> None:
     assert latest(bench, lambda m: m.window == -1).status == ParameterBounds.WAITING
     assert move(Transition.TRANSITION_ACTIVE_SHUTDOWN)
     assert state() == "finalized"
+
+
+def test_a_reset_while_inactive_leaves_no_old_bounds_for_who_joins(bench: Any, motion: JointSamples) -> None:
+    node, feed = start(bench)
+    feed(messages(motion))
+    assert latest(bench, lambda m: m.window >= 0).samples_used > 0
+    assert node.trigger_deactivate() == SUCCESS
+    assert bench.call(Trigger, f"{NODE}/reset", Trigger.Request()).success
+    prior = latest(bench, lambda m: m.window == -1)
+    np.testing.assert_array_equal(prior.upper, IntervalIdentifierConfig().prior.upper)
+    markers = bench.listen(MarkerArray, f"{NODE}/markers", qos.LATCHED)
+    bench.until(lambda: markers and "WAITING" in markers[-1].markers[-1].text)
 
 
 def test_what_cannot_be_configured_stays_unconfigured_and_can_be_put_right(bench: Any, tmp_path: Path) -> None:

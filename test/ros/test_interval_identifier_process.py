@@ -134,6 +134,22 @@ def test_what_cannot_start_says_so_in_one_line_and_exits_with_2(
     assert line in lines[0]
 
 
+@pytest.mark.parametrize("text", [None, "/**:\n  ros__parameters: [\n"], ids=["absent", "not YAML"])
+def test_a_parameter_file_that_cannot_be_read_is_named(
+    processes: list[subprocess.Popen[str]], tmp_path: Path, text: str | None
+) -> None:
+    file = tmp_path / "arm.yaml"
+    if text is not None:
+        file.write_text(text)
+    process = identifier(processes, "--params-file", str(file))
+    _, errors = process.communicate(timeout=LONG)
+    assert process.returncode == 2
+    assert "Traceback" not in errors
+    ours = [line for line in errors.splitlines() if line.startswith("interval_identifier: ")]  # rcl logs beside it
+    assert len(ours) == 1
+    assert str(file) in ours[0]
+
+
 def test_a_parameter_file_of_the_package_starts_the_node(
     bench: Any, processes: list[subprocess.Popen[str]], project_root: Path
 ) -> None:

@@ -88,11 +88,13 @@ class IntervalIdentifierNode(LifecycleNode):
         except SysidError as error:
             self.get_logger().error(str(error))
             return TransitionCallbackReturn.FAILURE
-        self._taken.callback(self._live.stop)
-        self._bounds = self.create_lifecycle_publisher(ParameterBounds, "~/parameter_bounds", qos.LATCHED)
-        self._markers = self.create_lifecycle_publisher(MarkerArray, "~/markers", qos.LATCHED)
+        # Not lifecycle publishers: a reset while inactive has to replace the latched bounds, or who joins later would
+        # hear what no longer holds. Nothing else is published then, for no data come in.
+        self._bounds = self.create_publisher(ParameterBounds, "~/parameter_bounds", qos.LATCHED)
+        self._markers = self.create_publisher(MarkerArray, "~/markers", qos.LATCHED)
         for publisher in (self._bounds, self._markers):
-            self._taken.callback(self.destroy_lifecycle_publisher, publisher)
+            self._taken.callback(self.destroy_publisher, publisher)
+        self._taken.callback(self._live.stop)  # before the publishers go, which its thread uses
         self._diagnostics = self.create_publisher(DiagnosticArray, "/diagnostics", 10)
         self._taken.callback(self.destroy_publisher, self._diagnostics)
         for kind, name, serve in ((Trigger, "~/reset", self._reset), (Save, "~/save", self._save)):
@@ -245,9 +247,9 @@ class IntervalIdentifierNode(LifecycleNode):
 def main(args: list[str] | None = None) -> int:
     """Runs the node; returns the exit status: 0, or 2 with one line on stderr when it cannot start."""
     use_one_blas_thread()
-    start(args)
     node: IntervalIdentifierNode | None = None
     try:
+        start(args)
         with until_shutdown():
             node = started = IntervalIdentifierNode()
             spin(node, lambda: started.failed)
