@@ -21,14 +21,11 @@ exit status: 1 a true parameter was outside its interval; 3 the data contradicte
 from __future__ import annotations
 
 import argparse
-import contextlib
 import json
 import os
 import shutil
-import signal
 import sys
 import time
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -84,7 +81,7 @@ def run(args: argparse.Namespace) -> int:
     seed = int.from_bytes(os.urandom(3), "big") if args.seed is None else args.seed
     simulation = SimulationConfig(robot_error=demo_config.ROBOT_ERROR)
     config = demo_config.identifier(simulation)
-    with OutputFolder(args.out) as folder, _terminable():
+    with OutputFolder(args.out) as folder:
         work = folder / ".live"
         work.mkdir()
         (folder / "config.yaml").write_text(demo_config.parameter_file(config), encoding="utf-8")
@@ -194,16 +191,6 @@ def _save(nodes: Nodes, screen: Screen, watch: Watch, path: Path) -> None:
 
 def _processor_time(nodes: Nodes) -> dict[str, float]:
     return nodes.processor_time() | {"terminal": time.process_time()}
-
-
-@contextlib.contextmanager
-def _terminable() -> Iterator[None]:
-    """SIGTERM ends the demo as cleanly as Ctrl-C does."""
-    before = signal.signal(signal.SIGTERM, signal.default_int_handler)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGTERM, before)
 
 
 def _count(text: str) -> int:

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import argparse
 import importlib
+import signal
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from types import ModuleType
 from typing import NoReturn
 
@@ -54,7 +56,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         from sysid_nodes.solvers.threads import use_one_blas_thread  # numpy takes its time; --help should not
 
         use_one_blas_thread()
-        status: int = args.run(args)
+        with _terminable():
+            status: int = args.run(args)
     except SystemExit as stop:  # argparse: help, version, wrong usage
         return stop.code if isinstance(stop.code, int) else BAD_INPUT
     except SysidError as error:
@@ -110,6 +113,16 @@ def _load(name: str) -> ModuleType:
         if (error.name or "").startswith("sysid_nodes"):
             raise SysidError(f"'{name}' is not part of this installation ({error.name} is missing)") from None
         raise SysidError(f"'{name}' needs the Python package '{error.name}', which is not installed") from None
+
+
+@contextmanager
+def _terminable() -> Iterator[None]:
+    """SIGTERM ends a command as cleanly as Ctrl-C does: what is half-written goes."""
+    before = signal.signal(signal.SIGTERM, signal.default_int_handler)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
 
 
 def _is_interrupt(error: BaseException | None) -> bool:

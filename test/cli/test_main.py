@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import os
+import signal
 import subprocess
 import sys
+import time
 import types
 
 import pytest
@@ -12,7 +15,7 @@ from sysid_nodes import __version__
 from sysid_nodes.cli import main as command
 from sysid_nodes.exceptions import LogError
 
-AVAILABLE = ("replay", "calibrate", "report", "export")
+AVAILABLE = ("demo", "replay", "calibrate", "report", "export")
 
 
 def stand_in(monkeypatch: pytest.MonkeyPatch, run: object, name: str = "demo") -> None:
@@ -142,3 +145,18 @@ def test_help_needs_no_heavy_import() -> None:
         "sys.exit(bool({'numpy', 'pinocchio', 'matplotlib', 'rclpy'} & set(sys.modules)))"
     )
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, check=False).returncode == 0
+
+
+def test_sigterm_ends_a_command_like_an_interrupt(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def terminated(_: object) -> int:
+        os.kill(os.getpid(), signal.SIGTERM)
+        time.sleep(5.0)
+        return 0
+
+    stand_in(monkeypatch, terminated)
+    before = signal.getsignal(signal.SIGTERM)
+    assert command.main(["demo"]) == 130
+    assert capsys.readouterr().err == "sysid: interrupted\n"
+    assert signal.getsignal(signal.SIGTERM) is before
