@@ -80,7 +80,8 @@ def ur10e(folder: Path, report: Report) -> bool:
         f"{result.nominal[0]:.3f} kg; the load is {TRUE_MASS} kg: {'inside' if inside else 'OUTSIDE'}. Drive gain "
         f"anywhere in [{low:.3f}, {high:.3f}] on every joint by itself. "
         f"Torque error bound from the unloaded run: {_list(found.torque_absolute)} N m "
-        f"(residual rms {_list(found.residual_rms)} N m)."
+        f"(residual rms {_list(found.residual_rms)} N m, over all windows, also those in which a joint turns and "
+        "friction has a radius of its own)."
     )
     report.text(
         "What each assumption costs of the width of the mass interval, from the certificates. The shares add up to "
