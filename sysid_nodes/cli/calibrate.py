@@ -70,10 +70,17 @@ def _gains(found: Calibration, config: IntervalIdentifierConfig) -> Iterator[str
     width = 2.0 * np.array(config.known_robot.gain) * np.array(config.known_robot.gain_relative)
     stated = np.broadcast_to(width, len(found.joints))
     ends = zip(found.joints, found.estimate[gain], found.lower[gain], found.upper[gain], stated, strict=True)
-    for joint, estimate, lower, upper, before in ends:
-        if before > 0.0:
-            blind = ", no narrower than stated" if upper - lower > _NARROWER * before else ""
-            yield f"torque gain of {joint}: {estimate:.3f} in [{lower:.3f}, {upper:.3f}]{blind}"
+    told = [entry for entry in ends if entry[-1] > 0.0]
+    if not told:
+        return
+    blind = [joint for joint, _, lower, upper, before in told if upper - lower > _NARROWER * before]
+    if len(blind) == len(told):
+        estimates = ", ".join(f"{estimate:.3f}" for _, estimate, _, _, _ in told)
+        yield f"torque gains: estimates {estimates}; their intervals are no narrower than stated"
+        return
+    for joint, estimate, lower, upper, _ in told:
+        note = ", no narrower than stated" if joint in blind else ""
+        yield f"torque gain of {joint}: {estimate:.3f} in [{lower:.3f}, {upper:.3f}]{note}"
 
 
 def read_samples(robot: Robot, bag: Path, topic: str) -> JointSamples:

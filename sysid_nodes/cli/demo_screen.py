@@ -6,7 +6,6 @@ import sys
 import time
 from decimal import ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_EVEN
 from types import TracebackType
-from typing import Self
 
 from rich.console import Console, Group
 from rich.live import Live
@@ -38,7 +37,7 @@ class Screen:
         self._live: Live | None = None
         self._due = 0.0
 
-    def __enter__(self) -> Self:
+    def __enter__(self) -> Screen:
         if self.console.is_terminal:
             self._live = Live(Text(self._title), console=self.console, auto_refresh=False)
             self._live.start()

@@ -74,5 +74,5 @@ class Stages:
         if self._progress is not None:
             self._progress.update(self._task, description=stage, completed=done, total=total)
         elif stage != self._stage:
-            sys.stderr.write(f"{stage}: {total} steps\n")
+            sys.stderr.write(f"{stage} ...\n")
         self._stage = stage

@@ -7,7 +7,7 @@ import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Literal, Self
+from typing import Any, Literal
 
 import yaml
 from rosbags.interfaces import Qos, QosDurability, QosHistory, QosLiveliness, QosReliability, QosTime
@@ -53,7 +53,7 @@ class BagWriter:
         self._writer: Writer | None = None
         _check_replaceable(self.path)
 
-    def __enter__(self) -> Self:
+    def __enter__(self) -> BagWriter:
         try:
             self.path.parent.mkdir(parents=True, exist_ok=True)
             self._folder = Path(tempfile.mkdtemp(prefix=f".{self.path.name}.", dir=self.path.parent))
