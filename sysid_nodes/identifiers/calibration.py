@@ -114,7 +114,7 @@ def calibrate(
         show("bounds", done, 2 * poly.k)
         poly.tighten(4)
     show("bounds", 2 * poly.k, 2 * poly.k)
-    return _result(robot, runs, system, poly, used, xi, torque_absolute, margin, max_rows)
+    return _result(robot, config, runs, system, poly, used, xi, torque_absolute, margin, max_rows)
 
 
 def _silent(stage: str, done: int, total: int) -> None:
@@ -182,6 +182,7 @@ def _windows(rows: Sequence[MomentumRows]) -> list[npt.NDArray[np.intp]]:
 
 def _result(
     robot: Robot,
+    config: IntervalIdentifierConfig,
     runs: Sequence[Run],
     system: CalibrationSystem,
     poly: Polytope,
@@ -216,5 +217,7 @@ def _result(
         torque_absolute=torque_absolute,
         margin=margin,
         residual_rms=np.sqrt((system.residual(xi) ** 2).mean(axis=0)),
+        window=config.window.duration,
+        noise_model=config.noise.model,
         source=tuple(run.name for run in runs),
     )

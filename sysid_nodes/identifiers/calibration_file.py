@@ -40,6 +40,8 @@ class Calibration:
         torque_absolute: (n,) bound on the error of a window's mean torque reading, from the residuals [N m].
         margin: factor between the largest residual of windows that a fit had not seen and torque_absolute.
         residual_rms: (n,) root mean square of the residuals, in torque readings [N m].
+        window: length of the windows whose mean torque errors torque_absolute bounds [s].
+        noise_model: what else those errors hold, as in `NoiseConfig.model`.
         source: the logs it was made from.
     """
 
@@ -55,6 +57,8 @@ class Calibration:
     torque_absolute: Array
     margin: float
     residual_rms: Array
+    window: float
+    noise_model: str
     source: tuple[str, ...]
 
     @property
@@ -68,8 +72,18 @@ class Calibration:
         half = np.maximum(self.upper - self.centre, self.centre - self.lower)
         return np.where(half > 0.0, np.nextafter(half, np.inf), 0.0)
 
-    def check(self, robot: Robot) -> None:
-        """Raises CalibrationError when the calibration is of another robot."""
+    def check(self, robot: Robot, window: float, noise_model: str) -> None:
+        """Refuses what the calibration says nothing about.
+
+        Raises:
+            CalibrationError: it is of another robot, another window [s] or another noise model: a shorter window's mean
+                error may be larger than its bound.
+        """
+        if not np.isclose(window, self.window, rtol=1e-6) or noise_model != self.noise_model:
+            raise CalibrationError(
+                f"calibration is for windows of {self.window:g} s and noise model {self.noise_model}, not for "
+                f"{window:g} s and {noise_model}; calibrate with the same configuration"
+            )
         if self.joints != robot.joint_names:
             raise CalibrationError(
                 f"calibration is for joints {', '.join(self.joints)}; the robot has {', '.join(robot.joint_names)}"
@@ -169,6 +183,8 @@ def _calibration(tree: Mapping[str, Any]) -> Calibration:
         robot=str(tree["robot"]),
         joints=joints,
         margin=float(tree["margin"]),
+        window=float(tree["window"]),
+        noise_model=str(tree["noise_model"]),
         source=tuple(str(name) for name in tree["source"]),
         **arrays,
     )

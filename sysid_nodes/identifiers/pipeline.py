@@ -87,6 +87,7 @@ class IntervalPipeline:
         self._archive = TorqueArchive(self.unknowns)
         self._windows = 0
         self._used = 0
+        self._edge = float("nan")  # stamp of the last sample of the last window
         self._rejected: dict[str, int] = {}
         self._earlier: list[tuple[float, Noise]] = []
         self._watch: ChangeWatch | None = None
@@ -208,12 +209,13 @@ class IntervalPipeline:
         start = self._clock()
         first_window = self._windows
         self._windows += edges.shape[0]
-        accepted = self._accept(samples, edges)
+        counts = self._fresh(samples, edges)
+        accepted = self._accept(samples, edges, counts)
         ids, edges = first_window + np.flatnonzero(accepted), edges[accepted]
         tightened = False
         if edges.size:
             rows = self._builder.build(samples, edges)
-            self._used += int((edges[:, 1] - edges[:, 0]).sum())
+            self._used += int(counts[accepted].sum())
             if self._contradiction is None:
                 tightened = self._learn(rows, ids, thorough)
             elif self._watch is not None and (change := self._watch.step(rows, ids)) is not None:
@@ -222,13 +224,21 @@ class IntervalPipeline:
         self._publish(float(samples.t[-1]), tightened, start)
         return self.result
 
-    def _accept(self, samples: JointSamples, edges: npt.NDArray[np.intp]) -> npt.NDArray[np.bool_]:
+    def _fresh(self, samples: JointSamples, edges: npt.NDArray[np.intp]) -> npt.NDArray[np.intp]:
+        """Samples of each window that the one before it does not share."""
+        begin, end = samples.t[edges[:, 0]], samples.t[edges[:, 1]]
+        joined = begin == np.concatenate([[self._edge], end[:-1]])
+        self._edge = float(end[-1])
+        return np.asarray(edges[:, 1] - edges[:, 0] + ~joined)
+
+    def _accept(
+        self, samples: JointSamples, edges: npt.NDArray[np.intp], counts: npt.NDArray[np.intp]
+    ) -> npt.NDArray[np.bool_]:
         """Which windows contradict no assumption by themselves; the others are counted under the first they fail."""
         bad = np.zeros(edges.shape[0], dtype=bool)
         for name, mask in self._builder.violations(samples, edges).items():
             if (new := mask & ~bad).any():
-                count = int((edges[new, 1] - edges[new, 0]).sum())
-                self._rejected[name] = self._rejected.get(name, 0) + count
+                self._rejected[name] = self._rejected.get(name, 0) + int(counts[new].sum())
             bad |= mask
         return ~bad
 
@@ -293,7 +303,7 @@ class IntervalPipeline:
 
 def _unknowns(robot: Robot, body: int, config: IntervalIdentifierConfig, calibration: Calibration | None) -> Unknowns:
     if calibration is not None:
-        calibration.check(robot)
+        calibration.check(robot, config.window.duration, config.noise.model)
         if config.target != "payload":
             raise ConfigError("a calibrated robot includes its own last link; set target to payload")
         return identify_payload(robot.n, body, calibration.centre, calibration.radius, config.prior.bounds)

@@ -1,10 +1,11 @@
-"""The files of a run in one folder: what programs, people and a later report need."""
+"""The files of a run: what programs, people and a later report need."""
 
 from __future__ import annotations
 
 from pathlib import Path
 from typing import Any
 
+from sysid_nodes.exceptions import InputError
 from sysid_nodes.reports.interval_report import REPORT_NAME, write_report
 from sysid_nodes.reports.result_file import RESULT_NAME, build_document, write_result
 from sysid_nodes.reports.run import IdentificationRun
@@ -25,3 +26,33 @@ def write_run(folder: Path, run: IdentificationRun) -> dict[str, Any]:
     write_report(folder / REPORT_NAME, document, run.torques)
     write_result(folder / RESULT_NAME, document)
     return document
+
+
+def save_run(path: str, run: IdentificationRun) -> Path:
+    """Writes the result alone into a .json file, or all files of `write_run` into a folder; makes missing folders.
+
+    Args:
+        path: what ends in .json is a file, anything else a folder; a leading ~ is the home folder.
+        run: what was found.
+
+    Returns:
+        The result file's absolute path.
+
+    Raises:
+        InputError: the path is empty, or something cannot be written.
+    """
+    if not path.strip():
+        raise InputError("path is empty; give a folder, or a file that ends in .json")
+    try:
+        target = Path(path).expanduser().absolute()
+        alone = target.suffix == ".json"
+        (target.parent if alone else target).mkdir(parents=True, exist_ok=True)
+    except FileExistsError:
+        raise InputError("cannot write: a file is where a folder should be", source=path) from None
+    except (OSError, RuntimeError, ValueError) as error:  # RuntimeError: no such user; ValueError: a null character
+        raise InputError(f"cannot write: {getattr(error, 'strerror', '') or error}", source=path) from None
+    if alone:
+        write_result(target, build_document(run))
+        return target
+    write_run(target, run)
+    return target / RESULT_NAME

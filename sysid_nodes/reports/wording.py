@@ -130,6 +130,9 @@ class Verdict:
 def verdict(document: Document) -> Verdict:
     """What the run found, in words, claiming no more than the status allows, with what speaks against the data."""
     found = _found(document)
+    if document["calibration"] and document["status"] in (Status.PROVEN.name, Status.NOT_EXCITED.name):
+        given = "The calibration's bound on the torque error is measured, not proven; the intervals rest on it."
+        found = replace(found, label=f"{found.label}, given the calibration", sentences=(*found.sentences, given))
     doubts = tuple(f"Check the data before you rely on this: {finding}." for finding in document["findings"])
     return replace(found, sentences=(*found.sentences, *doubts))
 
@@ -142,7 +145,9 @@ def _found(document: Document) -> Verdict:
     subject = "payload's mass" if document["target"] == "payload" else "mass"
     if status is Status.INCONSISTENT:
         changed = document["contradiction"] is not None and document["contradiction"]["payload_changed"]
-        headline = "The payload changed" if changed else "The data contradict the stated assumptions"
+        headline = (
+            "The payload changed, or else the robot did" if changed else "The data contradict the stated assumptions"
+        )
         return Verdict("bad", "Contradiction", headline, _clash(document))
     if status is Status.WAITING:
         sentence = "The intervals below are the prior's."

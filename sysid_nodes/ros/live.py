@@ -32,6 +32,7 @@ class LiveSession:
         capacity: messages that may wait.
         monitor: counts for the diagnostics.
         publish: called on the worker's thread with every result that is news, and what is wrong with the data.
+        judged: called on the worker's thread with what is wrong with the data, whenever that was looked at.
         complain: called on the worker's thread with the first failure that is not the message's fault.
 
     Attributes:
@@ -49,6 +50,7 @@ class LiveSession:
         capacity: int,
         monitor: Monitor,
         publish: Callable[[IdentificationResult, Sequence[str]], None],
+        judged: Callable[[Sequence[str]], None],
         complain: Callable[[str], None],
     ) -> None:
         self._session = Session(robot, config, memory=_MEMORY)
@@ -57,6 +59,7 @@ class LiveSession:
         self._due = False
         self._monitor = monitor
         self._publish = publish
+        self._judged = judged
         self._complain = complain
         self._worker = Worker(self._process, capacity=capacity)
 
@@ -114,6 +117,11 @@ class LiveSession:
         """What was last found wrong with the data, one line each."""
         return self._session.judgement.findings
 
+    @property
+    def overflowed(self) -> int:
+        """Messages lost to overload since the start or the last reset."""
+        return self._worker.overflowed
+
     def status(self, *, active: bool) -> DiagnosticStatus:
         """How the stream and the identification are doing since the last call.
 
@@ -124,7 +132,7 @@ class LiveSession:
             self._session,
             active=active,
             waiting=len(self._worker),
-            overflowed=self._worker.overflowed,
+            overflowed=self.overflowed,
             fault=self.fault,
         )
 
@@ -143,7 +151,7 @@ class LiveSession:
                 self._tell(result)
             if self._due:
                 self._due = False
-                self._session.judge()
+                self._judged(self._session.judge().findings)
         except Exception as error:  # whatever a message holds, the next one may be fine
             first, self.fault = not self.fault, f"{type(error).__name__}: {error}"
             if first:

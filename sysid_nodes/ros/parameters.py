@@ -24,6 +24,8 @@ _RCLPY_PREFIXES = ("qos_overrides.",)
 class NodeParameters:
     """Declares the options of some configuration dataclasses on a node and holds their checked values.
 
+    A change while running is logged.
+
     Args:
         node: owner of the parameters.
         configs: configuration dataclasses; their dotted names must not collide.
@@ -52,6 +54,7 @@ class NodeParameters:
             self.build(config)
         for name, item in self._options.items():
             _declare(node, item, self._values[name])
+        self._log = node.get_logger()
         node.add_on_set_parameters_callback(self._on_set)
 
     def build(self, config: type[T]) -> T:
@@ -93,6 +96,8 @@ class NodeParameters:
         except SysidError as error:
             self._values = before
             return SetParametersResult(successful=False, reason=str(error))
+        if running:
+            self._log.info("changed: " + ", ".join(f"{name} = {value}" for name, value in mine.items()))
         return SetParametersResult(successful=True)
 
 

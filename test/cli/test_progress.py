@@ -34,11 +34,11 @@ def test_stages_are_a_line_each(capsys: pytest.CaptureFixture[str]) -> None:
         for stage, total in (("fit", 3), ("bounds", 40)):
             for done in range(total):
                 stages.show(stage, done, total)
-    assert capsys.readouterr().err == "fit: 3 steps\nbounds: 40 steps\n"
+    assert capsys.readouterr().err == "fit ...\nbounds ...\n"
 
 
 def test_stages_are_a_bar_on_a_terminal(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     monkeypatch.setattr("sys.stderr.isatty", lambda: True)
     with Stages() as stages:
         stages.show("fit", 1, 3)
-    assert "steps" not in capsys.readouterr().err
+    assert "..." not in capsys.readouterr().err

@@ -55,7 +55,7 @@ def test_the_result_is_the_pipelines(replayed: Path, log: Path, gen3: Problem) -
     # bit for bit: the same steps on the same numbers
     for key in ("nominal", "lower", "upper"):
         assert [row[key] for row in document["parameters"]] == getattr(result, key).tolist()
-    assert document["samples"]["used"] == result.samples_used == 500
+    assert document["samples"]["used"] == result.samples_used == 501
     assert document["assumptions"] == pipeline.assumptions()
 
 

@@ -49,6 +49,8 @@ def calibration(robot: Robot) -> Calibration:
         torque_absolute=rng.uniform(size=n),
         margin=1.5,
         residual_rms=rng.uniform(size=n),
+        window=0.25,
+        noise_model="window",
         source=("bags/first", "bags/second"),
     )
 
@@ -143,20 +145,34 @@ def test_a_file_that_is_not_there(tmp_path: Path) -> None:
 
 
 def test_a_calibration_of_another_robot(calibration: Calibration, robot: Robot) -> None:
-    calibration.check(robot)
+    calibration.check(robot, 0.25, "window")
     with pytest.raises(
         CalibrationError, match=r"^calibration is for joints shoulder_pan_joint, .*; the robot has joint_1"
     ):
-        calibration.check(load_robot("kinova_gen3"))
+        calibration.check(load_robot("kinova_gen3"), 0.25, "window")
     # The arms of one maker share the names of their joints.
     smaller = calibration.placements.copy()
     smaller[2, :3] *= 0.7
     with pytest.raises(CalibrationError, match="whose elbow_joint sit elsewhere on their links than those of robot"):
-        replace(calibration, placements=smaller).check(robot)
+        replace(calibration, placements=smaller).check(robot, 0.25, "window")
+
+
+@pytest.mark.parametrize(("window", "model"), [(0.1, "window"), (0.5, "window"), (0.25, "itemised")])
+def test_a_bound_on_other_errors(calibration: Calibration, robot: Robot, window: float, model: str) -> None:
+    line = f"for windows of 0.25 s and noise model window, not for {window:g} s and {model}; calibrate with the same"
+    with pytest.raises(CalibrationError, match=line):
+        calibration.check(robot, window, model)
 
 
 def test_a_calibrated_robot_identifies_payloads_only(calibration: Calibration, robot: Robot, tmp_path: Path) -> None:
     save_calibration(calibration, tmp_path / "c.json")
-    config = replace(IntervalIdentifierConfig(), robot="ur10", calibration=str(tmp_path / "c.json"))
+    plain = IntervalIdentifierConfig()
+    config = replace(
+        plain,
+        robot="ur10",
+        calibration=str(tmp_path / "c.json"),
+        window=replace(plain.window, duration=0.25),
+        noise=replace(plain.noise, model="window"),
+    )
     with pytest.raises(ConfigError, match="set target to payload"):
         IntervalPipeline(robot, config)

@@ -110,7 +110,7 @@ def test_a_changed_payload_is_the_headline() -> None:
     document = build_document(run(Status.INCONSISTENT))
     document["contradiction"] |= {"payload_changed": True, "change_time": 5.1}
     told = verdict(document)
-    assert told.headline == "The payload changed"
+    assert told.headline == "The payload changed, or else the robot did"
     assert "5.100 s" in told.sentences[0]
 
 

@@ -20,7 +20,9 @@ from lifecycle_msgs.msg import Transition
 from lifecycle_msgs.srv import ChangeState, GetState
 from online_sysid.msg import ParameterBounds
 from online_sysid.srv import Save
+from rcl_interfaces.msg import Log
 from rclpy.lifecycle import TransitionCallbackReturn
+from rclpy.parameter import Parameter
 from rosgraph_msgs.msg import Clock
 from sensor_msgs.msg import JointState
 from shared.recorded import record
@@ -140,8 +142,7 @@ def test_save_writes_what_a_replay_of_the_same_messages_writes(
 ) -> None:
     _, feed = start(bench, method=method)
     feed(messages(motion))
-    live, replayed = tmp_path / "live", tmp_path / "replayed"
-    live.mkdir()
+    live, replayed = tmp_path / "new" / "live", tmp_path / "replayed"
     answer = bench.call(Save, f"{NODE}/save", Save.Request(path=str(live)))
     assert answer.success, answer.message
     assert answer.path == str(live / "result.json")
@@ -174,20 +175,42 @@ def test_a_save_in_the_middle_changes_nothing_that_follows(bench: Any, motion: J
     assert bounds.samples_rejected == 0
 
 
-def test_save_before_any_data_and_to_a_place_that_is_not(bench: Any, tmp_path: Path) -> None:
+def test_save_before_any_data_writes_the_prior_and_is_logged(bench: Any, tmp_path: Path) -> None:
     start(bench)
-    absent = tmp_path / "absent" / "result.json"
-    (tmp_path / "absent").write_text("a file, not a folder")
-    refused = bench.call(Save, f"{NODE}/save", Save.Request(path=str(absent)))
+    log = bench.listen(Log, "/rosout", 100)
+    file = tmp_path / "new" / "prior.json"
+    answer = bench.call(Save, f"{NODE}/save", Save.Request(path=str(file)))
+    assert (answer.success, answer.path) == (True, str(file)), answer.message
+    assert json.loads(file.read_text())["status"] == "WAITING"
+    assert [item.name for item in file.parent.iterdir()] == ["prior.json"]
+    bench.until(lambda: f"saved: {file} (WAITING)" in [line.msg for line in log])
+
+
+@pytest.mark.parametrize(
+    ("path", "words"),
+    [
+        ("", "path is empty; give a folder, or a file that ends in .json"),
+        (" ", "path is empty; give a folder, or a file that ends in .json"),
+        ("taken/result.json", "cannot write: a file is where a folder should be"),
+        ("taken", "cannot write: a file is where a folder should be"),
+        ("folder.json", "folder.json"),
+        ("x" * 5000, "cannot write: File name too long"),
+    ],
+    ids=["empty", "blank", "below a file", "a file", "a folder by a file's name", "too long"],
+)
+def test_save_to_what_cannot_be_is_refused_in_one_line(
+    bench: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, path: str, words: str
+) -> None:
+    (tmp_path / "taken").write_text("a file, not a folder")
+    (tmp_path / "folder.json").mkdir()
+    monkeypatch.chdir(tmp_path)
+    start(bench)
+    refused = bench.call(Save, f"{NODE}/save", Save.Request(path=path))
     assert not refused.success
+    assert words in refused.message
     assert "\n" not in refused.message
     assert refused.path == ""
-    refused = bench.call(Save, f"{NODE}/save", Save.Request(path="x" * 5000))
-    assert not refused.success
-    assert refused.message
-    answer = bench.call(Save, f"{NODE}/save", Save.Request(path=str(tmp_path / "prior.json")))
-    assert answer.success
-    assert json.loads((tmp_path / "prior.json").read_text())["status"] == "WAITING"
+    assert {item.name for item in tmp_path.iterdir()} == {"taken", "folder.json"}
 
 
 def _nan(message: JointState) -> None:
@@ -456,12 +479,39 @@ def test_a_reset_while_inactive_leaves_no_old_bounds_for_who_joins(bench: Any, m
     bench.until(lambda: markers and "WAITING" in markers[-1].markers[-1].text)
 
 
+def test_every_event_is_a_line_of_the_log_and_no_window_is(bench: Any, motion: JointSamples) -> None:
+    log = bench.listen(Log, "/rosout", 100)
+    node = bench.node()
+    bench.until(lambda: node.count_subscribers("/rosout"))
+    assert node.trigger_configure() == SUCCESS
+    assert node.trigger_activate() == SUCCESS
+    Feed(bench, node)(messages(motion))
+    assert node.set_parameters([Parameter("noise.velocity_error", value=[0.0002])])[0].successful
+    assert bench.call(Trigger, f"{NODE}/reset", Trigger.Request()).success
+    assert node.trigger_deactivate() == SUCCESS
+    assert node.trigger_cleanup() == SUCCESS
+    lines = [
+        "configured: body at 'bracelet_link' of robot 'kinova_gen3' by set_membership",
+        "active: identifying 'bracelet_link' from /joint_states",
+        "WAITING -> ",
+        "changed: noise.velocity_error = [0.0002]",
+        "reset: started over from the prior",
+        "inactive: no longer listening",
+        "cleaned up",
+    ]
+
+    def said() -> list[str]:
+        return [line.msg for line in log if line.name == node.get_name()]
+
+    bench.until(lambda: len(said()) >= len(lines))
+    for line, expected in zip(said(), lines, strict=True):
+        assert line.startswith(expected)
+
+
 def test_what_cannot_be_configured_stays_unconfigured_and_can_be_put_right(bench: Any, tmp_path: Path) -> None:
     node = bench.node(urdf=str(tmp_path / "missing.urdf"))
     assert node.trigger_configure() == FAILURE
     assert not node.failed, "a lifecycle manager may try again"
-    from rclpy.parameter import Parameter
-
     node.set_parameters([Parameter("urdf", value="")])
     assert node.trigger_configure() == SUCCESS
 

@@ -11,7 +11,6 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 from contextlib import ExitStack
-from pathlib import Path
 from typing import Any
 
 import rclpy
@@ -27,13 +26,13 @@ from visualization_msgs.msg import MarkerArray
 
 from sysid_nodes.exceptions import InputError, SysidError
 from sysid_nodes.identifiers.config import IntervalIdentifierConfig
-from sysid_nodes.reports.result_file import RESULT_NAME, build_document, write_result
-from sysid_nodes.reports.run_files import write_run
+from sysid_nodes.reports.run_files import save_run
 from sysid_nodes.results import IdentificationResult
 from sysid_nodes.robots import load_robot
 from sysid_nodes.ros import qos
 from sysid_nodes.ros.conversions import to_parameter_bounds
 from sysid_nodes.ros.diagnostics import Monitor, diagnostic_array
+from sysid_nodes.ros.journal import Journal
 from sysid_nodes.ros.lifecycle import logged
 from sysid_nodes.ros.live import LiveSession
 from sysid_nodes.ros.markers import marker_array
@@ -101,6 +100,8 @@ class IntervalIdentifierNode(LifecycleNode):
             self._taken.callback(self.destroy_service, self.create_service(kind, name, serve))
         timer = self.create_timer(node_config.diagnostics_period, self._report)
         self._taken.callback(self.destroy_timer, timer)
+        subject = self._live.subject
+        self._say(f"configured: {subject.target} at '{subject.body}' of robot '{subject.robot}' by {subject.method}")
         return super().on_configure(state)
 
     @logged
@@ -112,22 +113,25 @@ class IntervalIdentifierNode(LifecycleNode):
         self._stream = self.create_subscription(
             JointState, "joint_states", live.put, qos.stream(config.reliability, config.queue_depth)
         )
-        self.get_logger().info(f"identifying '{live.subject.body}' from {self._monitor.topic}")
+        self._say(f"active: identifying '{live.subject.body}' from {self._monitor.topic}")
         return done
 
     @logged
     def on_deactivate(self, state: LifecycleState) -> TransitionCallbackReturn:
         self._unsubscribe()
+        self._say("inactive: no longer listening; what was found is kept")
         return super().on_deactivate(state)
 
     @logged
     def on_cleanup(self, state: LifecycleState) -> TransitionCallbackReturn:
         self.release()
+        self._say("cleaned up: what was found is gone")
         return super().on_cleanup(state)
 
     @logged
     def on_shutdown(self, state: LifecycleState) -> TransitionCallbackReturn:
         self.release()
+        self._say("shut down")
         return super().on_shutdown(state)
 
     @logged
@@ -151,12 +155,14 @@ class IntervalIdentifierNode(LifecycleNode):
         if not self._described(config):
             raise InputError("nothing received yet; configure again", source=self._description_topic)
         text = "" if config.urdf else self._description
+        self._journal = Journal(self.get_logger(), self.context.ok)
         return LiveSession(
             load_robot(config.robot, variant=config.variant, urdf=config.urdf, urdf_text=text),
             config,
             capacity=node_config.buffer,
             monitor=self._monitor,
             publish=self._publish,
+            judged=self._journal.findings,
             complain=self._complain,
         )
 
@@ -203,6 +209,7 @@ class IntervalIdentifierNode(LifecycleNode):
             subject = self._configured.subject
             self._bounds.publish(to_parameter_bounds(result, subject, findings))
             self._markers.publish(marker_array(result, subject.frame))
+            self._journal.result(result, findings)
 
     def _complain(self, fault: str) -> None:
         """On the worker's thread."""
@@ -210,6 +217,7 @@ class IntervalIdentifierNode(LifecycleNode):
 
     def _report(self) -> None:
         status = self._configured.status(active=self._stream is not None)
+        self._journal.overload(self._configured.overflowed)
         with until_shutdown():
             self._diagnostics.publish(diagnostic_array(status, self.get_clock().now()))
 
@@ -223,25 +231,34 @@ class IntervalIdentifierNode(LifecycleNode):
             self._configured.reset()
         except SysidError as error:
             response.success, response.message = False, str(error)
+            self._warn(f"not reset: {error}")
         else:
             response.success, response.message = True, "started over from the prior"
+            self._say(f"reset: {response.message}")
         return response
 
     def _save(self, request: Save.Request, response: Save.Response) -> Save.Response:
         try:
-            path = Path(request.path).absolute()
             run = self._configured.run()
-            if path.is_dir():
-                write_run(path, run)
-                path /= RESULT_NAME
-            else:
-                write_result(path, build_document(run))
+            path = str(save_run(request.path, run))
         except (SysidError, OSError, ValueError) as error:
             response.success, response.message = False, str(error)
+            self._warn(f"not saved: {error}")
         else:
-            response.success, response.path = True, str(path)
+            response.success, response.path = True, path
             response.message = "; ".join([f"{run.result.status.name} written", *self._configured.findings])
+            self._say(f"saved: {path} ({run.result.status.name})")
         return response
+
+    # -- log; after a shutdown rclpy's complains about itself
+
+    def _say(self, line: str) -> None:
+        if self.context.ok():
+            self.get_logger().info(line)
+
+    def _warn(self, line: str) -> None:
+        if self.context.ok():
+            self.get_logger().warning(line)
 
 
 def main(args: list[str] | None = None) -> int:

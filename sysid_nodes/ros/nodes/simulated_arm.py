@@ -90,12 +90,32 @@ class SimulatedArmNode(Node):
             while time.monotonic() < settled and not stopped():
                 executor.spin_once(0.05)
             self._state = "moving"
+            self._announce()
             self._move(lambda: executor.spin_once(0.0), stopped)
-            self._state = "finished"
+            if not stopped():
+                self._state = "finished"
+                self._say_end()
             while not stopped():
                 executor.spin_once(0.05)
         finally:
             executor.shutdown()
+
+    def destroy_node(self) -> None:
+        """Releases the node; a motion that was cut short is logged, after the log's topic, which a signal closes."""
+        super().destroy_node()
+        if self._state == "moving":
+            self._state = "stopped"
+            self._say_end()
+
+    def _say_end(self) -> None:
+        self.get_logger().info(f"{self._state}: {self._published} joint states, {self._behind:.3f} s behind real time")
+
+    def _announce(self) -> None:
+        """What moves, where it is published and how often; the payload stays untold, for the log is a topic too."""
+        config = self._config
+        lasts = f"for {config.duration:g} s" if config.duration else "until stopped"
+        topic, rate = self._joint_states.topic_name, config.simulation.rate
+        self.get_logger().info(f"simulated {self._robot.name} with a dumbbell: {topic} at {rate:g} Hz {lasts}")
 
     def _move(self, serve: Callable[[], None], stopped: Callable[[], bool]) -> None:
         start = to_seconds(self.get_clock().now().to_msg())
