@@ -157,6 +157,13 @@ class SetMembershipConfig:
 
 
 @dataclass(frozen=True)
+class SensitivityConfig:
+    """Effort of the sensitivity method, which estimates anew from all rows it keeps."""
+
+    max_rows: int = option(4200, "rows kept; older ones are dropped", minimum=20, maximum=100000)
+
+
+@dataclass(frozen=True)
 class IntervalIdentifierConfig:
     """Everything the interval identifier needs; node, replay and demo read the same."""
 
@@ -176,3 +183,4 @@ class IntervalIdentifierConfig:
     known_robot: KnownRobotConfig = section(KnownRobotConfig, "uncertainty of the known robot")
     prior: PriorConfig = section(PriorConfig, "prior box of the body")
     set_membership: SetMembershipConfig = section(SetMembershipConfig, "set-membership method")
+    sensitivity: SensitivityConfig = section(SensitivityConfig, "sensitivity method")

@@ -194,7 +194,7 @@ class IntervalPipeline:
 
     def _new_method(self) -> SetMembership | Sensitivity:
         if self.config.method == "sensitivity":
-            return Sensitivity(self.unknowns, self.config.set_membership.max_rows)
+            return Sensitivity(self.unknowns, self.config.sensitivity.max_rows)
         return self._new_set()
 
     def _new_set(self) -> SetMembership:
