@@ -71,6 +71,14 @@ class Contradiction:
     payload_changed: bool = False
     change_time: float | None = None
 
+    def other_explanations(self, most: int = 2) -> list[tuple[str, float]]:
+        """The next assumptions to doubt, and the factors on their uncertainty, mildest first.
+
+        The mildest relaxation of all is the likeliest culprit and no more: data cannot tell which assumption is false.
+        """
+        others = [(name, factor) for name, factor in self.factors.items() if name != self.assumption]
+        return sorted((entry for entry in others if np.isfinite(entry[1])), key=lambda entry: entry[1])[:most]
+
     def sentence(self) -> str:
         """The finding in one line."""
         if self.payload_changed and self.change_time is not None:
@@ -80,6 +88,8 @@ class Contradiction:
         first, last = float(self.times.min()), float(self.times.max())
         factor = self.factors.get(self.assumption, float("inf"))
         grow = f"; it would have to be {factor:.2f} times as large" if np.isfinite(factor) else ""
+        if others := self.other_explanations():
+            grow += ", or " + ", ".join(f"the {name} {times:.2f} times" for name, times in others)
         return f"windows between t = {first:.3f} s and {last:.3f} s contradict the stated {self.assumption}{grow}"
 
 

@@ -25,3 +25,11 @@ def test_a_contradiction_in_words(changes: dict[str, object], sentence: str) -> 
     values = {"windows": (0, 20), "times": TIMES, "assumption": "armature", "factors": {"armature": 1.5}} | changes
     found = Contradiction(**values).sentence()  # type: ignore[arg-type]
     assert found.startswith(sentence) and ("times" in found) == ("1.50" in found)
+
+
+def test_other_explanations_come_mildest_first() -> None:
+    factors = {"armature": 1.5, "link inertia": 3.0, "relative torque noise": 1.75, "torque gain": np.inf, "a": 9.0}
+    found = Contradiction((0, 20), TIMES, "armature", factors)
+    assert found.other_explanations() == [("relative torque noise", 1.75), ("link inertia", 3.0)]
+    told = "1.50 times as large, or the relative torque noise 1.75 times, the link inertia 3.00 times"
+    assert found.sentence().endswith(told)
