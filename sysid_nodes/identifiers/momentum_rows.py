@@ -119,7 +119,7 @@ class RowBuilder:
         certain = self._sign_certain(samples, stamp)
         rough, smooth = self._roughness(certain, dt, stamp)
         speed = self._speed(samples, edges, stamp)
-        positions = self._positions(samples, edges, stamp)
+        positions = self._positions(samples, edges, certain, stamp)
         motion = Motion(
             duration=duration,
             rough=_sum(rough, edges)[:, 0],
@@ -127,7 +127,7 @@ class RowBuilder:
             cube=_sum(dt**3, edges)[:, 0],
             speed=speed,
             dq=positions.error,
-            dv=np.broadcast_to(noise.velocity + noise.acceleration * stamp, speed.shape),
+            dv=np.broadcast_to(self._velocity_error(stamp), speed.shape),
             acceleration=noise.acceleration,
             jerk=noise.jerk,
         )
@@ -156,8 +156,10 @@ class RowBuilder:
         for term, column in enumerate(columns):
             coefficients[:, joints, n * (10 + term) + joints] = column
 
-        levers = self._reach.within(samples.t[entries], positions.q, positions.edges, speed, positions.error)
-        by_body = body_coefficients(levers, motion)  # (3, W, n, body, norm)
+        by_body = np.zeros((len(BODY_CAUSES), len(edges), n, n, 3))  # cause, window, row, body, norm
+        if noise.itemised:
+            levers = self._reach.within(samples.t[entries], positions.q, positions.edges, speed, positions.error)
+            by_body = body_coefficients(levers, motion)
         others = np.einsum("cwkis,is->wkc", by_body, self._norms)
         radius = np.zeros((edges.shape[0], n, len(CAUSES)))
         causes = {
@@ -176,7 +178,6 @@ class RowBuilder:
             radius[:, :, CAUSES.index(cause)] += others[:, :, index]
         if not noise.itemised:
             radius[:, :, [CAUSES.index(cause) for cause in _ITEMS]] = 0.0
-            by_body = np.zeros_like(by_body)
         body_radius = np.moveaxis(by_body[:, :, :, self._unknowns.body, :], 0, 2)
         return MomentumRows(np.stack([samples.t[first], samples.t[last]], axis=1), coefficients, radius, body_radius)
 
@@ -191,7 +192,8 @@ class RowBuilder:
         dt = np.diff(samples.t)[:, None]
         v, e, q = samples.qd, samples.tau, samples.q
         stamp = self._stamp(samples)
-        dv = noise.velocity + noise.acceleration * stamp
+        certain = self._sign_certain(samples, stamp)
+        dv = self._velocity_error(stamp)
         jump = np.abs(np.diff(v, axis=0)) > (noise.acceleration * dt + 2.0 * dv) * 1.000001 + 1e-12
         outside = np.abs(q) > self._reach.travel + noise.position + (np.abs(v) + dv) * stamp + 1e-12
         found = {
@@ -200,20 +202,22 @@ class RowBuilder:
         }
         if not noise.hold:
             error = noise.torque_relative * np.abs(e) + noise.torque_absolute + noise.torque_rate * stamp
-            flip = np.where(self._sign_certain(samples, stamp), 0.0, 2.0 * self._coulomb / self._least_gain)
+            flip = np.where(certain, 0.0, 2.0 * self._coulomb / self._least_gain)
             allowed = noise.torque_rate * dt + flip + error[1:] + error[:-1]
             rate = np.abs(np.diff(e, axis=0)) > allowed * 1.000001 + 1e-12
             found["torque rate above its bound"] = rate
         windows = {name: _maximum(mask.astype(np.float64), edges).max(axis=1) > 0.0 for name, mask in found.items()}
-        windows["velocity at odds with position"] = np.logical_not(self._positions(samples, edges, stamp).possible)
+        positions = self._positions(samples, edges, certain, stamp)
+        windows["velocity at odds with position"] = np.logical_not(positions.possible)
         return windows
 
-    def _positions(self, samples: JointSamples, edges: Edges, stamp: float) -> Positions:
+    def _positions(
+        self, samples: JointSamples, edges: Edges, certain: npt.NDArray[np.bool_], stamp: float
+    ) -> Positions:
         noise = self._noise
         dt = np.diff(samples.t)[:, None]
-        rough, smooth = self._roughness(self._sign_certain(samples, stamp), dt, stamp)
-        dv = noise.velocity + noise.acceleration * stamp
-        creep = dt * dv + noise.acceleration * rough / 4.0 + noise.jerk * smooth / 12.0
+        rough, smooth = self._roughness(certain, dt, stamp)
+        creep = dt * self._velocity_error(stamp) + noise.acceleration * rough / 4.0 + noise.jerk * smooth / 12.0
         error = noise.position + self._speed(samples, edges, stamp) * stamp
         if not noise.itemised:
             creep = np.full_like(creep, _HOPELESS)  # no bound on the velocity: the readings stay as they are
@@ -235,6 +239,10 @@ class RowBuilder:
         smooth = np.logical_and(certain.all(axis=1), (self._noise.jerk > 0.0).all()).reshape(-1, 1)
         return np.where(smooth, 8.0 * stamp * dt, dt**2), np.where(smooth, dt**3, 0.0)
 
+    def _velocity_error(self, stamp: float) -> Array:
+        """(n,) largest error of a velocity reading taken for the one at its stamp [rad/s]."""
+        return self._noise.velocity + self._noise.acceleration * stamp
+
     def _stamp(self, samples: JointSamples) -> float:
         """Largest error of a stamp [s]; stamps since 1970 in double precision are rounded to a quarter microsecond."""
         return self._noise.stamp + float(np.spacing(np.abs(samples.t).max()))
@@ -243,7 +251,7 @@ class RowBuilder:
         """(N - 1, n) whether no velocity within the acceleration bound can reach zero between two samples."""
         noise, v = self._noise, samples.qd
         dt = np.diff(samples.t)[:, None]
-        dv = noise.velocity + noise.acceleration * stamp
+        dv = self._velocity_error(stamp)
         speed = np.abs(v)
         lowest = np.minimum(speed[1:], speed[:-1]) - dv
         middle = 0.5 * (speed[1:] + speed[:-1]) - dv - 0.5 * noise.acceleration * dt

@@ -8,6 +8,7 @@ Nothing in here knows of ROS, files or wall time but for the clock handed in.
 from __future__ import annotations
 
 import time
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
@@ -88,7 +89,7 @@ class IntervalPipeline:
         self._windows = 0
         self._used = 0
         self._edge = float("nan")  # stamp of the last sample of the last window
-        self._rejected: dict[str, int] = {}
+        self._rejected: Counter[str] = Counter()
         self._earlier: list[tuple[float, Noise]] = []
         self._watch: ChangeWatch | None = None
         self._contradiction: Contradiction | None = None
@@ -134,8 +135,7 @@ class IntervalPipeline:
         if samples.names != self.robot.joint_names:
             raise SamplesError(f"samples are of joints {', '.join(samples.names)}, in another order than the robot's")
         edges, rejected = cut(samples, self.config.window.duration, self.config.window.max_gap)
-        for reason, count in rejected.items():
-            self._rejected[reason] = self._rejected.get(reason, 0) + count
+        self._rejected.update(rejected)
         if not edges.size:
             self.result = replace(self.result, samples_rejected=self.samples_rejected)
             return self.result
@@ -173,11 +173,10 @@ class IntervalPipeline:
     @property
     def samples_rejected(self) -> Mapping[str, int]:
         """Messages and samples that were not used, by reason."""
-        total: dict[str, int] = {}
+        total: Counter[str] = Counter()
         for source in (self.stream.rejected, self._windower.rejected, self._rejected):
-            for reason, count in source.items():
-                total[reason] = total.get(reason, 0) + count
-        return total
+            total.update(source)
+        return dict(total)
 
     def assumptions(self) -> list[str]:
         """What the bounds rest on, one sentence each."""
@@ -238,7 +237,7 @@ class IntervalPipeline:
         bad = np.zeros(edges.shape[0], dtype=bool)
         for name, mask in self._builder.violations(samples, edges).items():
             if (new := mask & ~bad).any():
-                self._rejected[name] = self._rejected.get(name, 0) + int(counts[new].sum())
+                self._rejected[name] += int(counts[new].sum())
             bad |= mask
         return ~bad
 
