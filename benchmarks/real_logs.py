@@ -27,8 +27,8 @@ from sysid_nodes.identifiers.calibration_file import Calibration, save_calibrati
 from sysid_nodes.identifiers.config import IntervalIdentifierConfig
 from sysid_nodes.identifiers.pipeline import IntervalPipeline
 from sysid_nodes.identifiers.prediction import joint_torque
-from sysid_nodes.identifiers.unknowns import nominal_parameters
 from sysid_nodes.models.chain import Chain
+from sysid_nodes.models.known_robot import nominal_parameters
 from sysid_nodes.robots import load_robot
 
 mpl.use("Agg")

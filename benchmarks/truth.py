@@ -15,9 +15,8 @@ import numpy as np
 import numpy.typing as npt
 
 from sysid_nodes.data.joint_samples import JointSamples
-from sysid_nodes.identifiers.config import KnownRobotConfig, PriorConfig
-from sysid_nodes.identifiers.unknowns import known_box
 from sysid_nodes.models.chain import Chain
+from sysid_nodes.models.known_robot import KnownRobotConfig, PriorConfig, known_box
 from sysid_nodes.models.regressors import standard_regressor
 from sysid_nodes.robots import load_robot
 

@@ -32,8 +32,9 @@ from sysid_nodes.identifiers.config import IntervalIdentifierConfig
 from sysid_nodes.identifiers.momentum_rows import MomentumRows, RowBuilder
 from sysid_nodes.identifiers.noise import Noise
 from sysid_nodes.identifiers.reach import Reach
-from sysid_nodes.identifiers.unknowns import Unknowns, identify_payload, known_box, prismatic_travel
+from sysid_nodes.identifiers.unknowns import Unknowns, identify_payload, prismatic_travel
 from sysid_nodes.models.chain import Chain
+from sysid_nodes.models.known_robot import known_box
 from sysid_nodes.robots.robot import Robot
 from sysid_nodes.signals.windows import cut
 from sysid_nodes.solvers.polytope import Polytope

@@ -4,13 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-import numpy as np
-
-from sysid_nodes.data.bounds import PARAMETER_NAMES, Bounds
 from sysid_nodes.data.config import option, section
-from sysid_nodes.exceptions import ConfigError
-
-Numbers = tuple[float, ...]
+from sysid_nodes.models.known_robot import KnownRobotConfig, Numbers, PriorConfig
 
 METHODS = ("set_membership", "sensitivity")
 
@@ -82,61 +77,6 @@ class NoiseConfig:
         "last stamp)",
         choices=("linear", "hold"),
     )
-
-
-@dataclass(frozen=True)
-class KnownRobotConfig:
-    """How well everything but the identified body is known, relative to the nominal value."""
-
-    inertia_relative: float = option(
-        0.05, "uncertainty of every inertial parameter of every other link", unit="1", minimum=0.0, maximum=10.0
-    )
-    inertia_scale: str = option(
-        "value",
-        "what inertia_relative refers to: value (each parameter's own) or body (the link's mass and size)",
-        choices=("value", "body"),
-    )
-    friction_relative: float = option(
-        0.05, "uncertainty of Coulomb and viscous friction", unit="1", minimum=0.0, maximum=10.0
-    )
-    armature_relative: float = option(0.05, "uncertainty of the armature", unit="1", minimum=0.0, maximum=10.0)
-    offset_absolute: Numbers = option((0.0,), "uncertainty of the torque offset", unit="N m", minimum=0.0)
-    gain_relative: Numbers = option(
-        (0.0,), "uncertainty of the constant factor from torque reading to torque", unit="1", minimum=0.0, maximum=0.9
-    )
-    gain: Numbers = option((1.0,), "nominal factor from torque reading to torque", unit="1", minimum=1e-6)
-    coulomb: Numbers = option((), "Coulomb friction; empty takes the robot's", unit="N m", minimum=0.0)
-    viscous: Numbers = option((), "viscous friction; empty takes the robot's", unit="N m s/rad", minimum=0.0)
-    armature: Numbers = option((), "armature; empty takes the robot's", unit="kg m2", minimum=0.0)
-    offset: Numbers = option((), "torque offset; empty takes the robot's", unit="N m")
-
-
-@dataclass(frozen=True)
-class PriorConfig:
-    """What is known of the body before any data (Table I of the paper), pinocchio's order, joint frame."""
-
-    lower: Numbers = option(
-        (1.2, -0.4, -0.4, -1.0, -0.2, -0.2, -0.2, -0.2, -0.2, -0.2),
-        "lower ends of " + ", ".join(PARAMETER_NAMES),
-        unit="kg, kg m, kg m2",
-    )
-    upper: Numbers = option(
-        (5.2, 0.4, 0.4, -0.1, 0.2, 0.2, 0.2, 0.2, 0.2, 0.2),
-        "upper ends of " + ", ".join(PARAMETER_NAMES),
-        unit="kg, kg m, kg m2",
-    )
-
-    def __post_init__(self) -> None:
-        for name in ("lower", "upper"):
-            if len(getattr(self, name)) != len(PARAMETER_NAMES):
-                raise ConfigError(f"'prior.{name}' needs {len(PARAMETER_NAMES)} numbers")
-        if not np.isfinite([*self.lower, *self.upper]).all():
-            raise ConfigError("'prior' must be finite")
-        _ = self.bounds
-
-    @property
-    def bounds(self) -> Bounds:
-        return Bounds(np.array(self.lower), np.array(self.upper))
 
 
 @dataclass(frozen=True)

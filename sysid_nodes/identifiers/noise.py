@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from sysid_nodes.identifiers.config import NoiseConfig
-from sysid_nodes.identifiers.unknowns import per_joint
+from sysid_nodes.models.known_robot import per_joint
 
 Array = npt.NDArray[np.float64]
 

@@ -30,8 +30,9 @@ from sysid_nodes.identifiers.prediction import TorqueArchive, TorquePrediction
 from sysid_nodes.identifiers.reach import Reach
 from sysid_nodes.identifiers.sensitivity import Sensitivity
 from sysid_nodes.identifiers.set_membership import SetMembership
-from sysid_nodes.identifiers.unknowns import Unknowns, identify_body, identify_payload, known_box, prismatic_travel
+from sysid_nodes.identifiers.unknowns import Unknowns, identify_body, identify_payload, prismatic_travel
 from sysid_nodes.models.chain import Chain
+from sysid_nodes.models.known_robot import known_box
 from sysid_nodes.results.identification import Contradiction, Excitation, IdentificationResult, Status
 from sysid_nodes.robots.robot import Robot
 from sysid_nodes.signals.stream import JointStream

@@ -18,8 +18,6 @@ import numpy as np
 import numpy.typing as npt
 
 from sysid_nodes.data.bounds import Bounds
-from sysid_nodes.exceptions import ConfigError
-from sysid_nodes.identifiers.config import KnownRobotConfig, Numbers
 from sysid_nodes.robots.robot import Robot
 
 Array = npt.NDArray[np.float64]
@@ -82,57 +80,6 @@ class Unknowns:
     def known_magnitude(self) -> Array:
         """(15 n,) largest absolute value of each parameter of the known robot alone in its box."""
         return np.asarray(np.abs(self.known_centre) + np.abs(self.basis[:, 10:]).sum(axis=1))
-
-
-def per_joint(value: Numbers, n: int, name: str) -> Array:
-    """One number for all joints or one a joint, as (n,).
-
-    Raises:
-        ConfigError: the number of values is neither 1 nor n.
-    """
-    if len(value) not in (1, n):
-        raise ConfigError(f"'{name}' needs 1 or {n} numbers, got {len(value)}")
-    return np.broadcast_to(np.array(value, dtype=np.float64), (n,)).copy()
-
-
-def nominal_parameters(robot: Robot, known: KnownRobotConfig) -> Array:
-    """(15 n,) nominal physical parameters: the robot's, where the configuration does not replace them."""
-    n = robot.n
-    motor = [
-        per_joint(override, n, f"known_robot.{name}") if override else default
-        for name, override, default in (
-            ("coulomb", known.coulomb, robot.motor.coulomb),
-            ("viscous", known.viscous, robot.motor.viscous),
-            ("armature", known.armature, robot.motor.armature),
-            ("offset", known.offset, robot.motor.offset),
-        )
-    ]
-    gain = per_joint(known.gain, n, "known_robot.gain")
-    return np.concatenate([robot.inertial_parameters().ravel(), *motor, gain])
-
-
-def known_box(robot: Robot, known: KnownRobotConfig) -> tuple[Array, Array]:
-    """Nominal parameters (15 n,) of the whole robot and the half-widths (15 n,) of their intervals (Assumption 3)."""
-    n = robot.n
-    centre = nominal_parameters(robot, known)
-    radius = np.abs(centre)
-    if known.inertia_scale == "body":
-        radius[: 10 * n] = _body_scale(centre[: 10 * n].reshape(n, 10)).ravel()
-    radius[: 10 * n] *= known.inertia_relative
-    radius[10 * n : 12 * n] *= known.friction_relative
-    radius[12 * n : 13 * n] *= known.armature_relative
-    radius[13 * n : 14 * n] = per_joint(known.offset_absolute, n, "known_robot.offset_absolute")
-    radius[14 * n :] *= per_joint(known.gain_relative, n, "known_robot.gain_relative")
-    return centre, radius
-
-
-def _body_scale(theta: Array) -> Array:
-    """(n, 10) mass, mass times length and mass times length squared of each link, length its rms radius."""
-    mass = theta[:, 0]
-    second = 0.5 * (theta[:, 4] + theta[:, 6] + theta[:, 9])  # trace of the pseudo-inertia's upper block
-    length = np.sqrt(np.maximum(second, 0.0) / np.maximum(mass, 1e-9))
-    power = np.array([0] + [1] * 3 + [2] * 6)
-    return np.asarray(mass[:, None] * length[:, None] ** power)
 
 
 def identify_body(n: int, body: int, centre: Array, radius: Array, prior: Bounds) -> Unknowns:

@@ -22,7 +22,8 @@ from sysid_nodes.cli.demo_watch import Watch
 from sysid_nodes.data import PARAMETER_NAMES
 from sysid_nodes.data.config import load_yaml
 from sysid_nodes.exceptions import InputError
-from sysid_nodes.identifiers.config import IntervalIdentifierConfig, PriorConfig
+from sysid_nodes.identifiers.config import IntervalIdentifierConfig
+from sysid_nodes.models.known_robot import PriorConfig
 from sysid_nodes.reports.result_file import build_document
 from sysid_nodes.results import Status
 from sysid_nodes.simulation import SimulationConfig

@@ -17,8 +17,8 @@ from sysid_nodes.identifiers.calibration import MARGIN, Run, calibrate
 from sysid_nodes.identifiers.calibration_file import Calibration, save_calibration
 from sysid_nodes.identifiers.config import IntervalIdentifierConfig
 from sysid_nodes.identifiers.pipeline import IntervalPipeline
-from sysid_nodes.identifiers.unknowns import known_box
 from sysid_nodes.models.inertia import is_consistent
+from sysid_nodes.models.known_robot import known_box
 from sysid_nodes.results import Status
 
 Array = npt.NDArray[np.float64]

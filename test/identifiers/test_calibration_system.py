@@ -13,7 +13,8 @@ from sysid_nodes.data.bounds import Bounds
 from sysid_nodes.identifiers.calibration import run_rows
 from sysid_nodes.identifiers.calibration_fit import correlation_time, estimate, held_out_excess
 from sysid_nodes.identifiers.calibration_system import CalibrationSystem
-from sysid_nodes.identifiers.unknowns import identify_payload, known_box
+from sysid_nodes.identifiers.unknowns import identify_payload
+from sysid_nodes.models.known_robot import known_box
 
 N = 6
 BOX = np.array([0.0, 2.0, 2.0, 2.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0])

@@ -3,11 +3,12 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from sysid_nodes.identifiers.config import KnownRobotConfig, PriorConfig, SetMembershipConfig
+from sysid_nodes.identifiers.config import SetMembershipConfig
 from sysid_nodes.identifiers.contradiction import explain
 from sysid_nodes.identifiers.momentum_rows import CAUSES, TORQUE_ABSOLUTE, TORQUE_RELATIVE, MomentumRows
 from sysid_nodes.identifiers.set_membership import SetMembership
-from sysid_nodes.identifiers.unknowns import Unknowns, identify_body, known_box
+from sysid_nodes.identifiers.unknowns import Unknowns, identify_body
+from sysid_nodes.models.known_robot import KnownRobotConfig, PriorConfig, known_box
 from sysid_nodes.robots import load_robot
 
 

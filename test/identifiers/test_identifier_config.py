@@ -9,7 +9,8 @@ import yaml
 
 from sysid_nodes.data.config import from_flat, load_yaml, options, to_flat
 from sysid_nodes.exceptions import ConfigError
-from sysid_nodes.identifiers.config import IntervalIdentifierConfig, PriorConfig
+from sysid_nodes.identifiers.config import IntervalIdentifierConfig
+from sysid_nodes.models.known_robot import PriorConfig
 
 
 def test_defaults_survive_a_parameter_file(tmp_path: Path) -> None:

@@ -15,7 +15,7 @@ from shared.row_scene import Scene, impulse_between, random_tree, scene, silent,
 
 from sysid_nodes.data import Bounds, JointSamples
 from sysid_nodes.exceptions import ConfigError
-from sysid_nodes.identifiers.config import KnownRobotConfig, NoiseConfig
+from sysid_nodes.identifiers.config import NoiseConfig
 from sysid_nodes.identifiers.error_radius import POSITION, SAMPLING, VELOCITY
 from sysid_nodes.identifiers.momentum_rows import (
     FRICTION_SIGN,
@@ -28,8 +28,9 @@ from sysid_nodes.identifiers.momentum_rows import (
 )
 from sysid_nodes.identifiers.noise import Noise
 from sysid_nodes.identifiers.reach import Reach
-from sysid_nodes.identifiers.unknowns import identify_body, known_box
+from sysid_nodes.identifiers.unknowns import identify_body
 from sysid_nodes.models.chain import Chain
+from sysid_nodes.models.known_robot import KnownRobotConfig, known_box
 from sysid_nodes.robots import load_robot
 from sysid_nodes.robots.robot import Robot
 

@@ -5,11 +5,11 @@ import pytest
 from shared.noisy_payload import Errors, configuration, measure, point_mass, problem
 
 from sysid_nodes.data import Bounds
-from sysid_nodes.identifiers.config import KnownRobotConfig
 from sysid_nodes.identifiers.nominal import NominalEstimator
 from sysid_nodes.identifiers.pipeline import IntervalPipeline
-from sysid_nodes.identifiers.unknowns import identify_body, known_box
+from sysid_nodes.identifiers.unknowns import identify_body
 from sysid_nodes.models.inertia import is_consistent
+from sysid_nodes.models.known_robot import KnownRobotConfig, known_box
 from sysid_nodes.robots import load_robot
 
 CERTAIN = KnownRobotConfig(inertia_relative=0.0, friction_relative=0.0, armature_relative=0.0)

@@ -11,8 +11,9 @@ from shared.payload_problem import Problem
 
 from sysid_nodes.data import JointSamples
 from sysid_nodes.exceptions import CalibrationError, ConfigError, RobotError, SamplesError
-from sysid_nodes.identifiers.config import IntervalIdentifierConfig, KnownRobotConfig, NoiseConfig, WindowConfig
+from sysid_nodes.identifiers.config import IntervalIdentifierConfig, NoiseConfig, WindowConfig
 from sysid_nodes.identifiers.pipeline import IntervalPipeline
+from sysid_nodes.models.known_robot import KnownRobotConfig
 from sysid_nodes.results import IdentificationResult, Status
 from sysid_nodes.robots import load_robot
 

@@ -8,12 +8,13 @@ import pytest
 from shared.noisy_payload import Errors, configuration, measure, problem
 from shared.payload_problem import Problem
 
-from sysid_nodes.identifiers.config import IntervalIdentifierConfig, KnownRobotConfig
+from sysid_nodes.identifiers.config import IntervalIdentifierConfig
 from sysid_nodes.identifiers.momentum_rows import CAUSES, TORQUE_ABSOLUTE, TORQUE_RELATIVE, MomentumRows, RowBuilder
 from sysid_nodes.identifiers.pipeline import IntervalPipeline
 from sysid_nodes.identifiers.reach import Reach
 from sysid_nodes.identifiers.sensitivity import Sensitivity
 from sysid_nodes.models.inertia import is_consistent
+from sysid_nodes.models.known_robot import KnownRobotConfig
 from sysid_nodes.results import Status
 from sysid_nodes.signals.windows import cut
 

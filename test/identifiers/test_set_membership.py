@@ -13,18 +13,13 @@ from shared.noisy_payload import PATTERNS, PAYLOAD_PRIOR, Errors, configuration,
 from shared.payload_problem import gen3_problem
 
 from sysid_nodes.data import JointSamples
-from sysid_nodes.identifiers.config import (
-    IntervalIdentifierConfig,
-    KnownRobotConfig,
-    NoiseConfig,
-    PriorConfig,
-    SetMembershipConfig,
-)
+from sysid_nodes.identifiers.config import IntervalIdentifierConfig, NoiseConfig, SetMembershipConfig
 from sysid_nodes.identifiers.momentum_rows import CAUSES, MomentumRows
 from sysid_nodes.identifiers.pipeline import IntervalPipeline
 from sysid_nodes.identifiers.set_membership import SetMembership
-from sysid_nodes.identifiers.unknowns import identify_body, known_box
+from sysid_nodes.identifiers.unknowns import identify_body
 from sysid_nodes.models.inertia import parameters_to_pseudo_inertia
+from sysid_nodes.models.known_robot import KnownRobotConfig, PriorConfig, known_box
 from sysid_nodes.results import IdentificationResult, Status
 from sysid_nodes.robots import load_robot
 from sysid_nodes.robots.robot import Robot

@@ -9,8 +9,8 @@ import pytest
 from shared.payload_problem import Problem, gen3_problem
 
 from sysid_nodes.data import JointSamples
-from sysid_nodes.identifiers.config import KnownRobotConfig
 from sysid_nodes.identifiers.stream_watch import Judgement, StreamWatch
+from sysid_nodes.models.known_robot import KnownRobotConfig
 from sysid_nodes.results import Status
 from sysid_nodes.signals.stream import Sample
 

@@ -6,8 +6,8 @@ from shared.payload_problem import gen3_problem
 
 from sysid_nodes.data import Bounds
 from sysid_nodes.exceptions import ConfigError
-from sysid_nodes.identifiers.config import KnownRobotConfig
-from sysid_nodes.identifiers.unknowns import MOTOR_TERMS, identify_body, identify_payload, known_box, per_joint
+from sysid_nodes.identifiers.unknowns import MOTOR_TERMS, identify_body, identify_payload
+from sysid_nodes.models.known_robot import KnownRobotConfig, known_box, per_joint
 from sysid_nodes.robots import load_robot
 
 PRIOR = Bounds(-np.ones(10), np.arange(10) + 1.0)

@@ -10,14 +10,8 @@ from shared.payload_problem import Problem, SineMotion
 
 from sysid_nodes.data.joint_samples import JointSamples
 from sysid_nodes.identifiers.calibration import Run
-from sysid_nodes.identifiers.config import (
-    IntervalIdentifierConfig,
-    KnownRobotConfig,
-    NoiseConfig,
-    PriorConfig,
-    WindowConfig,
-)
-from sysid_nodes.identifiers.unknowns import known_box
+from sysid_nodes.identifiers.config import IntervalIdentifierConfig, NoiseConfig, WindowConfig
+from sysid_nodes.models.known_robot import KnownRobotConfig, PriorConfig, known_box
 from sysid_nodes.robots import load_robot
 
 Array = npt.NDArray[np.float64]

@@ -9,15 +9,9 @@ import numpy.typing as npt
 from shared.payload_problem import GRIPPER, Problem, SineMotion, gen3_problem
 
 from sysid_nodes.data import JointSamples
-from sysid_nodes.identifiers.config import (
-    IntervalIdentifierConfig,
-    KnownRobotConfig,
-    NoiseConfig,
-    PriorConfig,
-    WindowConfig,
-)
-from sysid_nodes.identifiers.unknowns import known_box
+from sysid_nodes.identifiers.config import IntervalIdentifierConfig, NoiseConfig, WindowConfig
 from sysid_nodes.models.chain import Chain
+from sysid_nodes.models.known_robot import KnownRobotConfig, PriorConfig, known_box
 from sysid_nodes.models.regressors import standard_regressor
 
 Array = npt.NDArray[np.float64]

@@ -10,8 +10,8 @@ import numpy as np
 from shared.payload_problem import Problem, gen3_problem
 
 from sysid_nodes.data import JointSamples
-from sysid_nodes.identifiers.config import KnownRobotConfig
 from sysid_nodes.logs import BagWriter, stamp_fields
+from sysid_nodes.models.known_robot import KnownRobotConfig
 
 Change = Callable[[int, dict[str, Any]], dict[str, Any]]
 
