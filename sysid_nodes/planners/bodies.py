@@ -1,0 +1,173 @@
+"""Forward kinematics and torque coefficients of a serial or branched arm in affine arithmetic.
+
+The recursion is that of models/passivity.py. For a body with inertial parameters (m, c, I) and a joint k whose unit rate
+gives the body's frame the velocity (v, o) (linear, angular, body axes), the torque of M qdd_a + C qd_a + g at k is
+
+    m v.s + c.(v x alpha + (v x u) x w + s x o) + <I, o alpha' - o (w x u)' / 2 + (o x w) u' / 2 + (o x u) w' / 2>,
+
+linear in the ten parameters, and (M)_kk has the same form with twice the kinetic energy's terms.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from sysid_nodes.intervals import Affine, concatenate, cross, matvec, stack
+from sysid_nodes.kernel.tree import Tree
+from sysid_nodes.robots.robot import Array
+
+
+@dataclass(frozen=True)
+class Placement:
+    """Where the joints' frames are, over T intervals; affine.
+
+    Attributes:
+        local: n rotations (T, 3, 3), joint frame to its parent's.
+        shift: n places (T, 3) or (3,) of a joint's origin in its parent's frame [m].
+        rotation: n rotations (T, 3, 3), joint frame to base.
+        origin: n origins (T, 3) in the base frame [m].
+    """
+
+    local: tuple[Affine, ...]
+    shift: tuple[Affine, ...]
+    rotation: tuple[Affine, ...]
+    origin: tuple[Affine, ...]
+
+
+def place(tree: Tree, q: Affine) -> Placement:
+    """Frames of all joints for positions q (T, n)."""
+    symbols, count = q.symbols, q.shape[0]
+    local, shift, rotation, origin = [], [], [], []
+    sine, cosine = q.sin_cos()
+    for i, parent in enumerate(tree.parents):
+        fixed, axis, offset = tree.rotation[i], tree.axis[i], tree.translation[i]
+        if tree.revolute[i]:
+            skew = _skew(axis)
+            twice = Affine.constant(skew[None], symbols=symbols) @ skew
+            part = fixed @ (np.eye(3) + twice + skew * _column(sine, i) - twice * _column(cosine, i))
+            here = Affine.constant(np.broadcast_to(offset, (count, 3)).copy(), symbols=symbols)
+        else:
+            part = Affine.constant(np.broadcast_to(fixed, (count, 3, 3)).copy(), symbols=symbols)
+            here = q[:, i].reshape(count, 1) * (fixed @ axis) + offset
+        local.append(part)
+        shift.append(here)
+        if parent < 0:
+            rotation.append(part)
+            origin.append(here)
+        else:
+            rotation.append(rotation[parent] @ part)
+            origin.append(origin[parent] + matvec(rotation[parent], here))
+    return Placement(tuple(local), tuple(shift), tuple(rotation), tuple(origin))
+
+
+@dataclass(frozen=True)
+class BodyMotion:
+    """What one body's wrench depends on, in its own axes; affine.
+
+    Attributes:
+        w, u, alpha, s: (T, 3), as in models/passivity.py.
+        joints: indices of the K joints that move the body.
+        linear, angular: (T, K, 3) velocity of the body's frame per unit rate of each of them.
+    """
+
+    w: Affine
+    u: Affine
+    alpha: Affine
+    s: Affine
+    joints: tuple[int, ...]
+    linear: Affine
+    angular: Affine
+
+
+def move(tree: Tree, placed: Placement, qd: Affine, qd_a: Affine, qdd_a: Affine, gravity: Array) -> list[BodyMotion]:
+    """The recursion of models/passivity.py for velocities and accelerations (T, n).
+
+    Args:
+        tree: the robot.
+        placed: its frames.
+        qd, qd_a, qdd_a: velocity and the auxiliary velocity and acceleration.
+        gravity: (3,) in the base frame [m/s2]; zeros for inertial terms alone.
+    """
+    count, symbols = qd.shape[0], qd.symbols
+    zero = Affine.constant(np.zeros((count, 3)), symbols=symbols)
+    ground = (zero, zero, zero, Affine.constant(np.broadcast_to(-gravity, (count, 3)).copy(), symbols=symbols))
+    out: list[BodyMotion] = []
+    for i, parent in enumerate(tree.parents):
+        before = out[parent] if parent >= 0 else None
+        w, u, alpha, s = (before.w, before.u, before.alpha, before.s) if before else ground
+        r, back, axis = placed.shift[i], placed.local[i].transpose(), tree.axis[i]
+        if before:
+            s = s + cross(alpha, r) + cross(u, cross(w, r))
+        w, u, alpha, s = _split(stack([w, u, alpha, s], axis=-1), back)
+        rate, rate_a, slope = (x[:, i].reshape(count, 1) for x in (qd, qd_a, qdd_a))
+        swing = cross(w, axis)
+        if tree.revolute[i]:
+            w, u, alpha = w + axis * rate, u + axis * rate_a, alpha + axis * slope + swing * rate_a
+        else:
+            s = s + axis * slope + swing * rate_a + cross(u, axis) * rate
+        linear, angular = _carry(before, r, back, axis, bool(tree.revolute[i]), count, symbols)
+        joints = (*(before.joints if before else ()), i)
+        out.append(BodyMotion(w, u, alpha, s, joints, linear, angular))
+    return out
+
+
+def torque_coefficients(body: BodyMotion) -> Affine:
+    """(T, K, 10): torque at each joint that moves the body, per inertial parameter of the body."""
+    v, o = body.linear, body.angular
+    w, u, alpha, s = (x.reshape(x.shape[0], 1, 3) for x in (body.w, body.u, body.alpha, body.s))
+    mass = (v * s).sum(axis=-1)
+    first = cross(v, alpha) + cross(cross(v, u), w) + cross(s, o)
+    second = _form(o, alpha - 0.5 * cross(w, u)) + _form(cross(o, w), 0.5 * u) + _form(cross(o, u), 0.5 * w)
+    return concatenate([mass.reshape(*mass.shape, 1), first, second], axis=-1)
+
+
+def inertia_coefficients(body: BodyMotion, first: Sequence[int], second: Sequence[int]) -> Affine:
+    """(T, P, 10): entries M_jk the body adds, per inertial parameter of the body.
+
+    Args:
+        body: the body.
+        first, second: P indices into ``body.joints``: j and k of each entry.
+    """
+    v, o = body.linear, body.angular
+    vj, vk, oj, ok = v[:, list(first)], v[:, list(second)], o[:, list(first)], o[:, list(second)]
+    mass = (vj * vk).sum(axis=-1)
+    return concatenate([mass.reshape(*mass.shape, 1), cross(vj, ok) + cross(vk, oj), _form(oj, ok)], axis=-1)
+
+
+def _carry(
+    before: BodyMotion | None, r: Affine, back: Affine, axis: Array, revolute: bool, count: int, symbols: int
+) -> tuple[Affine, Affine]:
+    """Velocity of a body's frame per unit rate of each joint below it, from its parent's."""
+    own = Affine.constant(np.broadcast_to(axis, (count, 1, 3)).copy(), symbols=symbols)
+    none = Affine.constant(np.zeros((count, 1, 3)), symbols=symbols)
+    mine = (none, own) if revolute else (own, none)
+    if before is None:
+        return mine
+    linear = before.linear + cross(before.angular, r.reshape(count, 1, 3))
+    turned = [part @ back.transpose() for part in (linear, before.angular)]  # rows: (R' x)' = x' R
+    return concatenate([turned[0], mine[0]], axis=1), concatenate([turned[1], mine[1]], axis=1)
+
+
+def _form(a: Affine, b: Affine) -> Affine:
+    """(..., 6) coefficients of a' I b in Ixx, Ixy, Iyy, Ixz, Iyz, Izz."""
+    a0, a1, a2 = (a[..., k] for k in range(3))
+    b0, b1, b2 = (b[..., k] for k in range(3))
+    return stack([a0 * b0, a0 * b1 + a1 * b0, a1 * b1, a0 * b2 + a2 * b0, a1 * b2 + a2 * b1, a2 * b2], axis=-1)
+
+
+def _split(columns: Affine, back: Affine) -> tuple[Affine, Affine, Affine, Affine]:
+    """The four columns of (T, 3, 4), turned."""
+    turned = back @ columns
+    return turned[..., 0], turned[..., 1], turned[..., 2], turned[..., 3]
+
+
+def _column(x: Affine, i: int) -> Affine:
+    return x[:, i].reshape(x.shape[0], 1, 1)
+
+
+def _skew(axis: Array) -> Array:
+    x, y, z = axis
+    return np.array([[0.0, -z, y], [z, 0.0, -x], [-y, x, 0.0]])

@@ -1,0 +1,31 @@
+"""Configuration of the certifier: the only place its defaults live."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from sysid_nodes.data.config import option
+from sysid_nodes.models.known_robot import Numbers
+
+
+@dataclass(frozen=True)
+class CertifierConfig:
+    """Effort of the certifier and what it keeps free."""
+
+    intervals: int = option(64, "time intervals a trajectory is cut into", minimum=8, maximum=1024)
+    iterations: int = option(10, "passes to bound the tracking errors before giving up", minimum=1, maximum=50)
+    start_speed: float = option(
+        0.003, "largest joint speed taken for rest where a first trajectory starts", unit="rad/s", minimum=0.0
+    )
+    torque_margin: float = option(0.0, "torque kept free below the limits", unit="N m", minimum=0.0)
+    distance_margin: float = option(0.005, "distance kept free of obstacles and of itself", unit="m", minimum=0.0)
+    stop_deceleration: Numbers = option(
+        (0.0,),
+        "least deceleration of the robot's own stop, which ends a motion that has lost its joint states; 0: the travel of "
+        "that stop is not kept clear",
+        unit="rad/s2",
+        minimum=0.0,
+    )
+    stop_travel: float = option(
+        0.0, "travel of the robot's own stop beyond speed squared over twice the deceleration", unit="rad", minimum=0.0
+    )
