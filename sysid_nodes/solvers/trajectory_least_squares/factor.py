@@ -1,0 +1,151 @@
+"""Damped normal equations solved in O(T): local variables by dense Schur complements, stages by a band Cholesky
+factor, parameters by the Schur complement of the arrow."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+from scipy.linalg import lapack
+
+from sysid_nodes.solvers.trajectory_least_squares.band import Band
+from sysid_nodes.solvers.trajectory_least_squares.normal_equations import CHUNK, NormalEquations, add_window
+from sysid_nodes.solvers.trajectory_least_squares.problem import Array
+
+
+@dataclass(frozen=True)
+class Step:
+    """Tangent steps: stage (T + 1, n), parameter (p,), local (T + 1, l)."""
+
+    stage: Array
+    parameter: Array
+    local: Array
+
+
+@dataclass(frozen=True)
+class Factor:
+    """Cholesky factor of the (damped) Hessian, ordered local variables, stages, parameters.
+
+    Attributes:
+        equations: what was factorised.
+        band: the factor L of the stages, after local elimination.
+        border: (N, p) L^-1 times the border.
+        corner: (p, p) lower Cholesky factor of the parameters' Schur complement.
+        gradient: (N,) L^-1 times the stage gradient.
+        parameter_gradient: (p,) gradient of the parameters after elimination of all else.
+        local_root: (T + 1, l, l) inverse Cholesky factor of each local Hessian; (0, 0, 0) without local variables.
+        local_rows: (T + 1, l, W * n + p + 1) local_root times coupling to stages, parameters, and the gradient.
+    """
+
+    equations: NormalEquations
+    band: Band
+    border: Array
+    corner: Array
+    gradient: Array
+    parameter_gradient: Array
+    local_root: Array
+    local_rows: Array
+
+    def step(self) -> Step:
+        """-H^-1 g."""
+        layout = self.equations.layout
+        parameter = -self.parameter_gradient
+        if layout.parameters:
+            parameter = lapack.dpotrs(self.corner, parameter, lower=1)[0]
+        right = -(self.gradient + self.border @ parameter)
+        stage = lapack.dtbtrs(self.band.lapack, right[:, None], uplo="L", trans="T")[0]
+        stage = stage.reshape(layout.stages, layout.size)
+        return Step(stage, parameter, self._local_step(stage, parameter))
+
+    def _local_step(self, stage: Array, parameter: Array) -> Array:
+        layout, structure = self.equations.layout, self.equations.windows
+        if self.local_root.size == 0:
+            return np.zeros((layout.stages, layout.local))
+        window = structure.local_first[:, None] + np.arange(structure.width)
+        reach = structure.width * layout.size
+        moved = np.einsum("kij,kj->ki", self.local_rows[:, :, :reach], stage[window].reshape(layout.stages, reach))
+        moved += self.local_rows[:, :, reach:-1] @ parameter + self.local_rows[:, :, -1]
+        return np.asarray(-np.einsum("kji,kj->ki", self.local_root, moved))
+
+
+def factorise(equations: NormalEquations, damping: float) -> Factor | None:
+    """Factor of H + damping * diag(H), or None when that is not positive definite to working precision.
+
+    A coordinate that occurs in no residual has a zero diagonal; it is given the diagonal 1 when damped. Local
+    variables that no block holds stay where they are.
+    """
+    layout = equations.layout
+    with np.errstate(over="ignore", invalid="ignore"):
+        stage, parameter, _ = equations.diagonals()
+        root, rows = _local_rows(equations, damping)
+        if root is None:
+            return None
+        reduced = _reduced(equations, rows)
+        j = np.arange(layout.size)
+        reduced.band.columns[:, j, j] += _damping(stage, damping)
+        factor, info = lapack.dpbtrf(reduced.band.lapack, lower=1, overwrite_ab=1)
+        if info != 0:
+            return None
+        right = np.empty((layout.stages * layout.size, layout.parameters + 1), order="F")
+        right[:, :-1] = reduced.border.reshape(right.shape[0], layout.parameters)
+        right[:, -1] = reduced.gradient.reshape(-1)
+        solved = lapack.dtbtrs(factor, right, uplo="L", overwrite_b=1)[0]
+        border, gradient = solved[:, :-1], solved[:, -1]
+        schur = reduced.corner - border.T @ border
+        schur[np.diag_indices(layout.parameters)] += _damping(parameter, damping)
+        corner = np.zeros((0, 0))
+        if layout.parameters:
+            corner, info = lapack.dpotrf(schur, lower=1)
+            if info != 0:
+                return None
+        parameter_gradient = reduced.parameter_gradient - border.T @ gradient
+    if not (np.isfinite(parameter_gradient).all() and np.isfinite(gradient).all()):
+        return None
+    return Factor(equations, reduced.band, border, corner, gradient, parameter_gradient, root, rows)
+
+
+def _damping(diagonal: Array, damping: float) -> Array:
+    return damping * np.where(diagonal > 0.0, diagonal, 1.0)
+
+
+def _local_rows(equations: NormalEquations, damping: float) -> tuple[Array | None, Array]:
+    """Inverse Cholesky factors of the local Hessians and their products with what they couple to."""
+    terms = equations.local
+    if terms is None:
+        return np.zeros((0, 0, 0)), np.zeros((0, 0, 0))
+    hessian = terms.hessian.copy()
+    i = np.arange(equations.layout.local)
+    hessian[:, i, i] += _damping(hessian[:, i, i], damping)
+    hessian[~equations.windows.local_used] = np.eye(i.size)
+    rows = np.concatenate([terms.stage, terms.parameter, terms.gradient[:, :, None]], axis=2)
+    try:
+        root = np.linalg.inv(np.linalg.cholesky(hessian))
+    except np.linalg.LinAlgError:
+        return None, rows
+    return root, root @ rows
+
+
+def _reduced(equations: NormalEquations, rows: Array) -> NormalEquations:
+    """A copy of the equations of stages and parameters with the local variables eliminated, ready for LAPACK."""
+    reduced = replace(
+        equations,
+        band=equations.band.copy(),
+        border=equations.border.copy(),
+        corner=equations.corner.copy(),
+        gradient=equations.gradient.copy(),
+        parameter_gradient=equations.parameter_gradient.copy(),
+    )
+    if rows.size:
+        p, reach = equations.layout.parameters, equations.band.reach
+        used = np.flatnonzero(equations.windows.local_used)
+        chunk = max(1, CHUNK // rows.shape[2] ** 2)
+        for start in range(0, used.size, chunk):
+            owners = used[start : start + chunk]
+            y = rows[owners]
+            products = -(y.transpose(0, 2, 1) @ y)
+            add_window(reduced, equations.windows.local_first[owners], products, reach)
+            theta = slice(reach, reach + p)
+            reduced.corner[...] += products[:, theta, theta].sum(axis=0)
+            reduced.parameter_gradient[...] += products[:, theta, -1].sum(axis=0)
+    reduced.band.clear_upper()
+    return reduced

@@ -1,0 +1,221 @@
+"""Levenberg-Marquardt on trajectory problems, with damping relative to the Hessian's diagonal.
+
+Marquardt's scaling makes the iterates independent of the coordinates' units. The damping follows the ratio of actual
+to predicted decrease (Nielsen, Damping parameter in Marquardt's method, 1999), and falls faster where the model fits
+almost perfectly. All tolerances are in units of sigma or relative to the cost: residuals are whitened.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Generic
+
+import numpy as np
+
+from sysid_nodes.data.config import option
+from sysid_nodes.results.least_squares import Iteration, SolveResult, SolveStatus
+from sysid_nodes.solvers.trajectory_least_squares.factor import factorise
+from sysid_nodes.solvers.trajectory_least_squares.normal_equations import NormalEquations, assemble
+from sysid_nodes.solvers.trajectory_least_squares.problem import Array, Loss, Point, Problem
+from sysid_nodes.solvers.trajectory_least_squares.robust import cost
+from sysid_nodes.solvers.trajectory_least_squares.timer import Timer
+
+
+@dataclass(frozen=True)
+class LevenbergMarquardtConfig:
+    """Stopping rules and damping."""
+
+    max_iterations: int = option(50, "steps tried at most", minimum=1)
+    cost_tolerance: float = option(1e-8, "stop when a step lowers the cost by less, relatively", minimum=0.0)
+    step_tolerance: float = option(1e-6, "stop when no coordinate moves by more, in conditional sigmas", minimum=0.0)
+    gradient_tolerance: float = option(1e-8, "stop when no coordinate wants to move by more, alone", minimum=0.0)
+    initial_damping: float = option(1e-4, "relative to the Hessian's diagonal", minimum=0.0)
+    minimum_damping: float = option(1e-12, "floor of the damping", minimum=0.0)
+    maximum_damping: float = option(1e12, "give up beyond", minimum=1.0)
+    time_limit: float = option(0.0, "wall time of a solve; 0: none", unit="s", minimum=0.0)
+
+
+_TRUSTED = 1e-2
+"""Damping below which a small step or decrease is a property of the problem, not of the damping."""
+_ACCEPT = 1e-4
+"""Least ratio of actual to predicted decrease."""
+_ROUNDING = 1e-12
+"""Predicted relative decrease that the rounding of a sum of squares can hide."""
+
+
+def solve(
+    problem: Problem[Point],
+    start: Point,
+    config: LevenbergMarquardtConfig | None = None,
+    *,
+    clock: Callable[[], float] | None = None,
+    progress: Callable[[Iteration], None] | None = None,
+) -> SolveResult[Point]:
+    """Minimises a problem from a start.
+
+    Args:
+        problem: residuals, derivatives and retraction.
+        start: first point.
+        config: stopping rules and damping.
+        clock: monotonic time [s]; needed with a time limit. An iteration is begun only if one as long as the longest
+            so far would end in time.
+        progress: called after every step tried.
+
+    Raises:
+        SamplesError: blocks do not fit the layout, or a time limit was given without a clock.
+    """
+    config = config or LevenbergMarquardtConfig()
+    return minimise(problem, start, config, Timer(clock, config.time_limit), progress)
+
+
+def minimise(
+    problem: Problem[Point],
+    start: Point,
+    config: LevenbergMarquardtConfig,
+    timer: Timer,
+    progress: Callable[[Iteration], None] | None,
+) -> SolveResult[Point]:
+    """`solve` against a timer that may have been running: its limit counts, that of the configuration does not."""
+    point, damping, growth, degenerate, status = start, config.initial_damping, 2.0, 0, SolveStatus.MAX_ITERATIONS
+    equations, losses, value = _linearised(problem, point)
+    initial, number = value, 0
+    usable = _usable(equations, value)
+    if not usable:
+        status = SolveStatus.NOT_FINITE
+    while usable and number < config.max_iterations:
+        if (gradient := _largest_gradient(equations)) <= config.gradient_tolerance:
+            status = SolveStatus.CONVERGED_GRADIENT
+            break
+        if timer.expired():
+            status = SolveStatus.TIME_LIMIT
+            break
+        number += 1
+        trial = _trial(problem, point, equations, losses, value, damping)
+        used, before, degenerate = damping, value, degenerate + (trial is None)
+        accepted = trial is not None and (trial.ratio > _ACCEPT or _hidden(trial, used, value))
+        if trial is not None and accepted:
+            point, value = trial.point, trial.cost
+            damping, growth = max(config.minimum_damping, damping * _shrink(trial.ratio)), 2.0
+        else:
+            # Below the initial damping a second try would hardly differ from the first.
+            floor = max(config.initial_damping, config.minimum_damping)
+            damping, growth = max(damping * growth, floor), 2.0 * growth
+        if progress is not None:
+            progress(
+                Iteration(
+                    number,
+                    value,
+                    trial.decrease if trial is not None and accepted else 0.0,
+                    used,
+                    gradient,
+                    trial.length if trial is not None else 0.0,
+                    accepted,
+                    trial is None,
+                    timer.elapsed(),
+                )
+            )
+        if trial is not None and accepted and (found := _converged(trial, used, before, config)) is not None:
+            status = found
+            break
+        if damping > config.maximum_damping:
+            status = SolveStatus.STALLED
+            break
+        if accepted:
+            equations, losses, _ = _linearised(problem, point)
+            if not _usable(equations, value):
+                status = SolveStatus.NOT_FINITE
+                break
+    return SolveResult(status, point, value, initial, number, degenerate, damping, timer.elapsed())
+
+
+@dataclass(frozen=True)
+class _Trial(Generic[Point]):
+    """A step tried: where it leads, and actual and predicted decrease."""
+
+    point: Point
+    cost: float
+    decrease: float
+    predicted: float
+    length: float
+
+    @property
+    def ratio(self) -> float:
+        return self.decrease / self.predicted if self.predicted > 0.0 else -1.0
+
+
+def _linearised(problem: Problem[Point], point: Point) -> tuple[NormalEquations, list[Loss | None], float]:
+    groups = problem.linearise(point)
+    losses = [blocks.loss for blocks in groups]
+    value = cost([blocks.residual for blocks in groups], losses)
+    return assemble(groups, problem.layout), losses, value
+
+
+def _usable(equations: NormalEquations, value: float) -> bool:
+    """A derivative that is not finite shows in the Hessian's diagonal."""
+    return bool(np.isfinite(value)) and all(bool(np.isfinite(d).all()) for d in equations.diagonals())
+
+
+def _gradients(equations: NormalEquations) -> tuple[Array, Array, Array]:
+    local = equations.local
+    own = np.zeros((equations.layout.stages, 0)) if local is None else local.gradient
+    return equations.gradient, equations.parameter_gradient, own
+
+
+def _largest_gradient(equations: NormalEquations) -> float:
+    """Largest |g_i| / sqrt(H_ii): the step, in its conditional sigma, that a coordinate would take by itself."""
+    largest = 0.0
+    for gradient, diagonal in zip(_gradients(equations), equations.diagonals(), strict=True):
+        seen = diagonal > 0.0
+        largest = max(largest, float(np.abs(gradient[seen] / np.sqrt(diagonal[seen])).max(initial=0.0)))
+    return largest
+
+
+def _trial(
+    problem: Problem[Point],
+    point: Point,
+    equations: NormalEquations,
+    losses: list[Loss | None],
+    value: float,
+    damping: float,
+) -> _Trial[Point] | None:
+    """The damped step and what it does; None where the damped Hessian is not positive definite."""
+    factor = factorise(equations, damping)
+    if factor is None:
+        return None
+    step = factor.step()
+    moved = problem.retract(point, step.stage, step.parameter, step.local)
+    reached = cost(problem.residuals(moved), losses)
+    length = predicted = 0.0
+    steps = (step.stage, step.parameter, step.local)
+    for gradient, delta, diagonal in zip(_gradients(equations), steps, equations.diagonals(), strict=True):
+        if gradient.size:
+            # (H + damping D) delta = -g: the model falls by (damping delta'D delta - g'delta) / 2.
+            predicted += 0.5 * float(damping * np.sum(diagonal * delta**2) - np.sum(gradient * delta))
+            length = max(length, float(np.abs(np.sqrt(diagonal) * delta).max()))
+    return _Trial(moved, reached, value - reached, predicted, length)
+
+
+def _shrink(ratio: float) -> float:
+    """Factor on the damping after an accepted step."""
+    if abs(ratio - 1.0) < 0.05:
+        return 0.01
+    return float(np.clip(1.0 - (2.0 * ratio - 1.0) ** 3, 0.1, 2.0))
+
+
+def _converged(
+    trial: _Trial[Point], damping: float, value: float, config: LevenbergMarquardtConfig
+) -> SolveStatus | None:
+    """Whether an accepted step from a point of that cost was the last."""
+    if damping > _TRUSTED:
+        return None
+    if trial.length <= config.step_tolerance:
+        return SolveStatus.CONVERGED_STEP
+    if max(trial.decrease, trial.predicted) <= config.cost_tolerance * value:
+        return SolveStatus.CONVERGED_COST
+    return SolveStatus.CONVERGED_ROUNDING if _hidden(trial, damping, value) else None
+
+
+def _hidden(trial: _Trial[Point], damping: float, value: float) -> bool:
+    """Rounding of the cost hides what the step gains; the step itself is more precise than that and may be taken."""
+    return damping <= _TRUSTED and trial.predicted <= _ROUNDING * value and abs(trial.decrease) <= _ROUNDING * value

@@ -1,0 +1,171 @@
+"""Normal equations of a linearised trajectory problem, assembled straight into LAPACK's band, in O(T).
+
+A group of blocks is added with one product of its columns by themselves and one addition a stage of its window.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from sysid_nodes.solvers.trajectory_least_squares.band import Band
+from sysid_nodes.solvers.trajectory_least_squares.problem import Array, Blocks, IntArray, Layout
+from sysid_nodes.solvers.trajectory_least_squares.robust import reweighted
+from sysid_nodes.solvers.trajectory_least_squares.windows import Windows, scatter_add, windows
+
+CHUNK = 2**18  # doubles of products held at a time: few calls, and they are added while still in the cache
+
+
+@dataclass(frozen=True)
+class LocalTerms:
+    """Hessian rows of the local variables of each stage (rows of unused owners are zero).
+
+    Attributes:
+        hessian: (T + 1, l, l).
+        stage: (T + 1, l, W * n) coupling to the W stages from `Windows.local_first`.
+        parameter: (T + 1, l, p).
+        gradient: (T + 1, l).
+    """
+
+    hessian: Array
+    stage: Array
+    parameter: Array
+    gradient: Array
+
+
+@dataclass(frozen=True)
+class NormalEquations:
+    """Gauss-Newton Hessian and gradient, nothing eliminated, no damping.
+
+    Attributes:
+        layout, windows: sizes and coupling structure.
+        band: of the stages; the entries above the diagonal are left over from products and mean nothing.
+        border: (T + 1, n, p) between stages and parameters.
+        corner: (p, p) of the parameters.
+        gradient: (T + 1, n).
+        parameter_gradient: (p,).
+        local: the rows of local variables, or None where there are none.
+    """
+
+    layout: Layout
+    windows: Windows
+    band: Band
+    border: Array
+    corner: Array
+    gradient: Array
+    parameter_gradient: Array
+    local: LocalTerms | None
+
+    def diagonals(self) -> tuple[Array, Array, Array]:
+        """Diagonals of the stages (T + 1, n), the parameters (p,) and the local variables (T + 1, l)."""
+        j = np.arange(self.layout.size)
+        stage = self.band.columns[:, j, j]
+        local = np.zeros((self.layout.stages, 0))
+        if self.local is not None:
+            local = np.diagonal(self.local.hessian, axis1=1, axis2=2).copy()
+        return stage, np.diag(self.corner).copy(), local
+
+
+def assemble(groups: Sequence[Blocks], layout: Layout) -> NormalEquations:
+    """J'J and J'r of whitened blocks, with the weights that robust losses have at these residuals.
+
+    Raises:
+        SamplesError: shapes do not fit.
+    """
+    structure = windows(groups, layout)
+    groups = [reweighted(blocks) for blocks in groups]
+    s, n, p, own = layout.stages, layout.size, layout.parameters, layout.local
+    reach = structure.width * n
+    local = None
+    if structure.local_used.any():
+        local = LocalTerms(
+            np.zeros((s, own, own)), np.zeros((s, own, reach)), np.zeros((s, own, p)), np.zeros((s, own))
+        )
+    equations = NormalEquations(
+        layout,
+        structure,
+        Band.zeros(s, n, structure.width),
+        np.zeros((s, n, p)),
+        np.zeros((p, p)),
+        np.zeros((s, n)),
+        np.zeros(p),
+        local,
+    )
+    for same in _together(groups):
+        _add(equations, same)
+    return equations
+
+
+def _together(groups: Sequence[Blocks]) -> list[list[Blocks]]:
+    """Groups that lie on the same windows and owners, so that one product serves them all."""
+    together: dict[tuple[int, bytes, bytes], list[Blocks]] = {}
+    for blocks in groups:
+        if blocks.residual.size:
+            owners = b"" if blocks.local is None else blocks.local.tobytes()
+            together.setdefault((blocks.jacobian.shape[2], blocks.first.tobytes(), owners), []).append(blocks)
+    return list(together.values())
+
+
+def _add(equations: NormalEquations, groups: list[Blocks]) -> None:
+    """Adds groups on the same windows."""
+    first, local = groups[0].first, groups[0].local
+    columns = _columns(groups, equations.layout.parameters)
+    chunk = max(1, CHUNK // columns.shape[2] ** 2)
+    for start in range(0, first.size, chunk):
+        part = slice(start, start + chunk)
+        rows = columns[part]
+        products = rows.transpose(0, 2, 1) @ rows
+        reach = groups[0].jacobian.shape[2]
+        _add_products(equations, products, first[part], None if local is None else local[part], reach)
+
+
+def _columns(groups: list[Blocks], p: int) -> Array:
+    """(B, sum of m, W * n + p + 1 + l) stage, parameter and residual columns, then local ones, side by side."""
+    stacked = []
+    for blocks in groups:
+        shape = blocks.residual.shape
+        parameter = blocks.parameter_jacobian
+        pieces = [
+            blocks.jacobian,
+            np.zeros((*shape, p)) if parameter is None else parameter,
+            blocks.residual[:, :, None],
+        ]
+        if blocks.local_jacobian is not None:
+            pieces.append(blocks.local_jacobian)
+        stacked.append(np.concatenate(pieces, axis=2))
+    return stacked[0] if len(stacked) == 1 else np.concatenate(stacked, axis=1)
+
+
+def _add_products(
+    equations: NormalEquations, products: Array, first: IntArray, local: IntArray | None, reach: int
+) -> None:
+    n, p = equations.layout.size, equations.layout.parameters
+    add_window(equations, first, products, reach)
+    theta = slice(reach, reach + p)
+    equations.corner[...] += products[:, theta, theta].sum(axis=0)
+    equations.parameter_gradient[...] += products[:, theta, reach + p].sum(axis=0)
+    terms = equations.local
+    if local is None or terms is None:
+        return
+    own = slice(reach + p + 1, None)
+    scatter_add(terms.hessian, local, products[:, own, own])
+    scatter_add(terms.parameter, local, products[:, own, theta])
+    scatter_add(terms.gradient, local, products[:, own, reach + p])
+    offset = first - equations.windows.local_first[local]
+    for shift in np.unique(offset):
+        chosen = offset == shift
+        part = terms.stage[:, :, shift * n : shift * n + reach]
+        scatter_add(part, local[chosen], products[chosen, own, :reach])
+
+
+def add_window(equations: NormalEquations, first: IntArray, products: Array, reach: int) -> None:
+    """Adds the stage rows of (B, K, K) products of columns ordered stages, parameters, residual."""
+    n, p = equations.layout.size, equations.layout.parameters
+    for offset in range(0, reach, n):
+        stage, rows = first + offset // n, slice(offset, offset + n)
+        scatter_add(equations.band.columns[:, :, : reach - offset], stage, products[:, rows, offset:reach])
+        if p:
+            scatter_add(equations.border, stage, products[:, rows, reach : reach + p])
+        scatter_add(equations.gradient, stage, products[:, rows, reach + p])

@@ -1,0 +1,38 @@
+"""A time limit against the caller's clock."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from sysid_nodes.exceptions import SamplesError
+
+
+class Timer:
+    """Elapsed time, and whether another iteration as long as the longest so far would end in time.
+
+    Args:
+        clock: monotonic time [s], or None.
+        limit: [s]; 0 for none.
+
+    Raises:
+        SamplesError: a limit without a clock.
+    """
+
+    def __init__(self, clock: Callable[[], float] | None, limit: float) -> None:
+        if limit > 0.0 and clock is None:
+            raise SamplesError("a time limit needs a clock")
+        self._clock, self._limit = clock, limit
+        self._start = self._last = 0.0 if clock is None else clock()
+        self._longest = 0.0
+
+    def elapsed(self) -> float:
+        """Since construction [s]; zero without a clock."""
+        return 0.0 if self._clock is None else self._clock() - self._start
+
+    def expired(self) -> bool:
+        """Asked once an iteration."""
+        if self._clock is None or self._limit <= 0.0:
+            return False
+        now = self._clock()
+        self._longest, self._last = max(self._longest, now - self._last), now
+        return now - self._start + self._longest > self._limit

@@ -1,0 +1,205 @@
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from shared.linear_trajectory import LinearPoint, LinearProblem, dense, random_blocks, random_groups, select
+from shared.pendulum_trajectory import TRUTH, Pendulum, simulate
+
+from sysid_nodes.exceptions import SamplesError
+from sysid_nodes.results.least_squares import Iteration, SolveStatus
+from sysid_nodes.solvers.trajectory_least_squares.equalities import EqualityConfig, solve_constrained
+from sysid_nodes.solvers.trajectory_least_squares.levenberg_marquardt import LevenbergMarquardtConfig
+from sysid_nodes.solvers.trajectory_least_squares.marginal import marginalise
+from sysid_nodes.solvers.trajectory_least_squares.problem import Array, Blocks, Layout
+from sysid_nodes.solvers.trajectory_least_squares.smoother import smooth
+
+
+@dataclass(frozen=True)
+class Constrained(LinearProblem):
+    """A linear problem with linear equalities."""
+
+    hard: tuple[Blocks, ...] = ()
+
+    def equalities(self, point: LinearPoint) -> list[Blocks]:
+        return LinearProblem(self.layout, self.hard).linearise(point)
+
+    def equality_values(self, point: LinearPoint) -> list[Array]:
+        return LinearProblem(self.layout, self.hard).residuals(point)
+
+
+def equalities(rng: np.random.Generator, layout: Layout) -> tuple[Blocks, ...]:
+    """One equality between neighbours, one that holds local variables, one on the parameters alone."""
+    pairs = np.arange(layout.stages - 1)
+    found = [random_blocks(rng, layout, pairs[:-1], 1, 2)]
+    if layout.local and layout.stages > 2:
+        found.append(random_blocks(rng, layout, pairs[1:], 1, 1, local=pairs[1:]))
+    if layout.parameters > 1:
+        alone = random_blocks(rng, layout, [0], 1, 1)
+        found.append(replace(alone, jacobian=np.zeros_like(alone.jacobian)))
+    return tuple(found)
+
+
+def kkt(groups: list[Blocks], hard: tuple[Blocks, ...], layout: Layout) -> tuple[Array, Array, Array]:
+    """Solution, multipliers and covariance of the dense problem; unused local variables stay zero."""
+    rows, residual = dense(groups, layout)
+    c, value = dense(hard, layout)
+    hessian = rows.T @ rows
+    unused = np.diag(hessian) == 0.0
+    hessian += np.diag(unused.astype(float))
+    matrix = np.block([[hessian, c.T], [c, np.zeros((c.shape[0], c.shape[0]))]])
+    found = np.linalg.solve(matrix, -np.concatenate([rows.T @ residual, value]))
+    inverse = np.linalg.inv(matrix)
+    return found[: rows.shape[1]], found[rows.shape[1] :], inverse[: rows.shape[1], : rows.shape[1]]
+
+
+problems = st.builds(
+    Layout, stages=st.integers(2, 8), size=st.integers(2, 3), parameters=st.integers(0, 3), local=st.integers(0, 2)
+)
+
+
+@settings(max_examples=25, deadline=None)
+@given(layout=problems, width=st.integers(1, 3), seed=st.integers(0, 2**31))
+def test_point_and_multipliers_are_those_of_the_dense_kkt_system(layout: Layout, width: int, seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    groups, hard = random_groups(rng, layout, width), equalities(rng, layout)
+    expected, multipliers, _ = kkt(groups, hard, layout)
+    config = EqualityConfig(tolerance=1e-9)
+    found = solve_constrained(Constrained(layout, groups, hard), LinearPoint.zero(layout), config)
+    assert found.status.converged
+    assert found.violation <= 1e-9
+    # The inner problem stops within 1e-6 sigma; penalties up to 1e8 amplify that in the multipliers.
+    assert found.point.flat() == pytest.approx(expected, abs=1e-5 * (1.0 + np.abs(expected).max()))
+    flat = np.concatenate([y.ravel() for y in found.multipliers])
+    assert flat == pytest.approx(multipliers, abs=1e-4 * (1.0 + np.abs(multipliers).max(initial=0.0)))
+
+
+@settings(max_examples=40, deadline=None)
+@given(layout=problems, width=st.integers(1, 3), seed=st.integers(0, 2**31))
+def test_the_smoother_is_the_dense_kkt_solution(layout: Layout, width: int, seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    groups, hard = random_groups(rng, layout, width), equalities(rng, layout)
+    expected, _, covariance = kkt(groups, hard, layout)
+    found = smooth(groups, layout, hard)
+    assert found is not None
+    assert found.contradiction < 1e-9
+    step = LinearPoint(found.step.stage, found.step.parameter, found.step.local).flat()
+    # Dense KKT systems of random rows have condition numbers up to about 1e6.
+    assert step == pytest.approx(expected, abs=1e-8 * (1.0 + np.abs(expected).max()))
+    near = {"abs": 1e-8 * (1.0 + np.abs(covariance).max())}
+    n, states = layout.size, layout.stages * layout.size
+    theta = slice(states, states + layout.parameters)
+    assert found.posterior.parameter == pytest.approx(covariance[theta, theta], **near)
+    for k in range(layout.stages):
+        own, start = slice(k * n, (k + 1) * n), states + layout.parameters + k * layout.local
+        assert found.posterior.stage[k] == pytest.approx(covariance[own, own], **near)
+        assert found.posterior.stage_parameter[k] == pytest.approx(covariance[own, theta], **near)
+        mine = slice(start, start + layout.local)
+        if not np.isnan(found.posterior.local[k]).any():
+            assert found.posterior.local[k] == pytest.approx(covariance[mine, mine], **near)
+        if k + 1 < layout.stages:
+            assert found.posterior.neighbour[k] == pytest.approx(covariance[own, (k + 1) * n : (k + 2) * n], **near)
+
+
+def test_a_pendulum_without_disturbance_obeys_its_equation_of_motion() -> None:
+    rng = np.random.default_rng(1)
+    truth = simulate(rng, 200, 0.0)
+    problem = Pendulum(truth[:, 0] + 0.02 * rng.normal(size=200), hard=True)
+    config = EqualityConfig()
+    found = solve_constrained(problem, problem.start(), config)
+    assert found.status.converged
+    assert np.abs(found.multipliers[0]).max() > 0.0
+    assert np.abs(problem.equality_values(found.point)[0]).max() < 1e-7
+    smoothed = smooth(problem.linearise(found.point), problem.layout, problem.equalities(found.point))
+    assert smoothed is not None
+    sigmas = np.sqrt(np.diag(smoothed.posterior.parameter))
+    assert np.all(np.abs(found.point.parameter - TRUTH) < 4.0 * sigmas)
+    assert np.all(sigmas < 0.02)  # 200 angles: the interval says something
+    assert np.abs(smoothed.step.parameter / sigmas).max() < 1e-3  # nothing is left to gain
+
+
+def test_equalities_that_repeat_one_another_are_fine() -> None:
+    rng = np.random.default_rng(0)
+    layout = Layout(5, 2, 1)
+    groups = random_groups(rng, layout, 2)
+    once = random_blocks(rng, layout, np.arange(4), 1, 2)
+    expected, _, _ = kkt(groups, (once,), layout)
+    smoothed = smooth(groups, layout, (once, once))
+    assert smoothed is not None
+    assert smoothed.contradiction < 1e-12
+    assert smoothed.step.stage.ravel() == pytest.approx(expected[:10], abs=1e-9)
+    found = solve_constrained(Constrained(layout, groups, (once, once)), LinearPoint.zero(layout))
+    assert found.status.converged
+    assert found.point.stage.ravel() == pytest.approx(expected[:10], abs=1e-5)
+
+
+def test_equalities_that_contradict_one_another_are_reported() -> None:
+    rng = np.random.default_rng(0)
+    layout = Layout(5, 2, 1)
+    groups = random_groups(rng, layout, 2)
+    once = random_blocks(rng, layout, np.arange(4), 1, 2)
+    other = replace(once, residual=once.residual + 1.0)
+    found = solve_constrained(Constrained(layout, groups, (once, other)), LinearPoint.zero(layout))
+    assert found.status is SolveStatus.INFEASIBLE
+    assert "contradict" in found.status.message
+    smoothed = smooth(groups, layout, (once, other))
+    assert smoothed is not None
+    assert smoothed.contradiction > 0.1
+
+
+def test_equalities_survive_marginalisation() -> None:
+    """A window that carries both arrival cost and arrival equalities on has the full problem's solution."""
+    rng = np.random.default_rng(5)
+    layout = Layout(7, 3, 2, 1)
+    groups, hard = random_groups(rng, layout, 3), equalities(rng, layout)
+    expected, _, _ = kkt(groups, hard, layout)
+    marginal = marginalise(groups, layout, 3, hard)
+    assert marginal.equality is not None
+    zero = np.zeros((marginal.prior.width, 3))
+    left = [select(blocks, ~used, 3) for blocks, used in zip(groups, marginal.used, strict=True)]
+    bound = [select(blocks, ~used, 3) for blocks, used in zip(hard, marginal.equalities_used, strict=True)]
+    window = smooth(
+        [*left, marginal.prior.at(0).blocks(zero)],
+        replace(layout, stages=4),
+        (*bound, marginal.equality.at(0).blocks(zero)),
+    )
+    assert window is not None
+    assert window.step.stage.ravel() == pytest.approx(expected[9:21], abs=1e-9)
+    assert window.step.parameter == pytest.approx(expected[21:23], abs=1e-9)
+
+
+def test_data_that_leave_a_coordinate_free_have_no_smoothed_solution() -> None:
+    layout = Layout(3, 2)
+    groups = random_groups(np.random.default_rng(0), layout, 1)
+    for blocks in groups:
+        blocks.jacobian[:, :, 1] = 0.0
+    assert smooth(groups, layout) is None
+    pinned = Blocks(np.arange(3), np.ones((3, 1)), np.tile(np.array([[[0.0, 1.0]]]), (3, 1, 1)))
+    found = smooth(groups, layout, (pinned,))
+    assert found is not None
+    assert found.step.stage[:, 1] == pytest.approx(-np.ones(3))
+    assert found.posterior.stage[:, 1, 1] == pytest.approx(np.zeros(3), abs=1e-15)
+
+
+def test_the_time_limit_bounds_all_rounds_together() -> None:
+    rng = np.random.default_rng(1)
+    problem = Pendulum(simulate(rng, 50, 0.0)[:, 0] + 0.02 * rng.normal(size=50), hard=True)
+    seen: list[Iteration] = []  # every iteration takes a second
+    config = EqualityConfig(inner=LevenbergMarquardtConfig(time_limit=6.5))
+    found = solve_constrained(problem, problem.start(), config, clock=lambda: float(len(seen)), progress=seen.append)
+    assert found.status is SolveStatus.TIME_LIMIT
+    assert found.iterations == 6
+    assert found.rounds == 2
+    unlimited = solve_constrained(problem, problem.start())
+    assert unlimited.status.converged
+    assert unlimited.iterations > found.iterations
+    with pytest.raises(SamplesError, match="a time limit needs a clock"):
+        solve_constrained(problem, problem.start(), config)
+
+
+def test_a_start_that_is_not_finite_is_a_status_under_equalities_too() -> None:
+    problem = Pendulum(np.full(5, np.nan), hard=True)
+    assert solve_constrained(problem, problem.start()).status is SolveStatus.NOT_FINITE
