@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
-import pinocchio
 
 from sysid_nodes.data.config import option
 from sysid_nodes.exceptions import ConfigError
 from sysid_nodes.logs.reader import RawJointState
-from sysid_nodes.robots import MotorConstants, Robot
+from sysid_nodes.robots import Robot
 from sysid_nodes.robots.robot import Array
 from sysid_nodes.simulation.controller import ComputedTorque
 from sysid_nodes.simulation.excitation import FourierTrajectory, check_limits
 from sysid_nodes.simulation.payload import Payload
 from sysid_nodes.simulation.plant import Plant, build_mujoco
+from sysid_nodes.simulation.readings import read_joints
+from sysid_nodes.simulation.true_robot import ground_truth, perturbed_robot
 
 _SETTLING_TIME = 0.6  # a dozen time constants of the default controller
 _SETTLING_TICK = 1e-3
@@ -50,23 +51,6 @@ class SimulationConfig:
         maximum=0.5,
     )
     bandwidth: float = option(20.0, "of the controller", unit="rad/s", minimum=0.1, maximum=100.0)
-
-
-@dataclass(frozen=True)
-class GroundTruth:
-    """What an identifier is to find, and must not see.
-
-    Attributes:
-        body: index of the loaded body, as of Robot.body_index.
-        theta: (10,) of the loaded body, hand and payload together, about its joint frame.
-        parameters: (n, 10) of all moving bodies.
-        motor: the true motor constants.
-    """
-
-    body: int
-    theta: Array
-    parameters: Array
-    motor: MotorConstants
 
 
 class SimulatedArm:
@@ -106,12 +90,9 @@ class SimulatedArm:
         self._controller = ComputedTorque(robot, bandwidth=config.bandwidth)
         load = payload.spatial_inertia(robot) if payload is not None else None
         body = load[0] if load is not None else robot.body_index()
-        bodies, motor = _true_robot(robot, body, config.robot_error, rng)
-        self._plant = Plant(build_mujoco(robot, bodies, motor, load), motor, trajectory(0.0).q)
-        parameters = np.array([inertia.toDynamicParameters() for inertia in bodies])
-        if load is not None:
-            parameters[body] += load[1].toDynamicParameters()
-        self.truth = GroundTruth(body, parameters[body].copy(), parameters, motor)
+        true = perturbed_robot(robot, body, config.robot_error, rng)
+        self._plant = Plant(build_mujoco(robot, *true, load), true.motor, trajectory(0.0).q)
+        self.truth = ground_truth(body, true, load)
         self._start, self._elapsed = start, 0.0
         self._settle()
         self._tau = self._control()
@@ -157,42 +138,16 @@ class SimulatedArm:
         return self._controller.torque(self._trajectory(self._elapsed), self._plant.q, self._plant.qd)
 
     def _read(self) -> RawJointState:
-        config, rng, n = self._config, self._rng, self._robot.n
-        position = self._plant.q
-        if config.quantise:
-            step = np.where(self._robot.encoder_step > 0.0, self._robot.encoder_step, 1.0)
-            position = np.where(self._robot.encoder_step > 0.0, np.round(position / step) * step, position)
-        wrapped = position - 2.0 * np.pi * np.round(position / (2.0 * np.pi))
-        noise = rng.uniform(-1.0, 1.0, (2, n))
-        return RawJointState(
-            stamp=self._start + self._elapsed + config.stamp_error * rng.uniform(-1.0, 1.0),
-            names=self._robot.joint_names,
-            position=np.where(self._robot.wraps, wrapped, position),
-            velocity=self._plant.qd + config.velocity_error * noise[0],
-            # |torque - reading| <= torque_relative |reading|, which is how the identifier words it
-            effort=self._tau / (1.0 + config.torque_relative * noise[1]),
+        config = self._config
+        return read_joints(
+            self._robot,
+            self._rng,
+            stamp=self._start + self._elapsed,
+            q=self._plant.q,
+            qd=self._plant.qd,
+            tau=self._tau,
+            quantise=config.quantise,
+            velocity_error=config.velocity_error,
+            torque_relative=config.torque_relative,
+            stamp_error=config.stamp_error,
         )
-
-
-def _true_robot(
-    robot: Robot, body: int, error: float, rng: np.random.Generator
-) -> tuple[list[pinocchio.Inertia], MotorConstants]:
-    """Inertias and motors off the nominal ones by at most ``error``; the identified body stays as it is.
-
-    A link keeps its shape and changes its density, so that it stays physical and each of its parameters in its box.
-    """
-    nominal = robot.model.inertias.tolist()[1:]
-    density = 1.0 + error * rng.uniform(-1.0, 1.0, robot.n)
-    density[body] = 1.0
-    bodies = [
-        pinocchio.Inertia(scale * part.mass, part.lever, scale * part.inertia)
-        for scale, part in zip(density, nominal, strict=True)
-    ]
-    scales = 1.0 + error * rng.uniform(-1.0, 1.0, (3, robot.n))
-    motor = replace(
-        robot.motor,
-        coulomb=robot.motor.coulomb * scales[0],
-        viscous=robot.motor.viscous * scales[1],
-        armature=robot.motor.armature * scales[2],
-    )
-    return bodies, motor

@@ -33,6 +33,21 @@ def build_mujoco(
         load: index of the carrying body, and what is welded to it, in that body's joint frame.
 
     Raises:
+        RobotError: the robot has a floating base, or an inertia is not that of a physical body.
+    """
+    try:
+        return arm_spec(robot, bodies, motor, load).compile()
+    except ValueError as error:
+        line = " ".join(str(error).split())
+        raise RobotError(f"robot '{robot.name}' cannot be simulated: {line}") from None
+
+
+def arm_spec(
+    robot: Robot, bodies: Sequence[pinocchio.Inertia], motor: MotorConstants, load: tuple[int, pinocchio.Inertia] | None
+) -> mujoco.MjSpec:
+    """The same, to be added to before it is compiled; bodies have their joints' names.
+
+    Raises:
         RobotError: the robot has a floating base.
     """
     if robot.floating_base:
@@ -44,6 +59,7 @@ def build_mujoco(
     parts = [spec.worldbody]
     data = robot.model.createData()
     pinocchio.computeJointJacobians(robot.model, data, np.zeros(robot.n))
+    jacobian = np.reshape(data.J, (6, robot.n))  # pinocchio drops the second axis of a single joint's
     for k, name in enumerate(robot.joint_names):
         placement = robot.model.jointPlacements[k + 1]
         body = parts[robot.model.parents[k + 1]].add_body(name=name, pos=placement.translation)
@@ -51,14 +67,14 @@ def build_mujoco(
         _set_inertia(body, bodies[k])
         joint = body.add_joint(name=name, armature=motor.armature[k])
         joint.damping[0] = motor.viscous[k]
-        linear, angular = np.split(data.oMi[k + 1].actInv(pinocchio.Motion(data.J[:, k])).vector, 2)
+        linear, angular = np.split(data.oMi[k + 1].actInv(pinocchio.Motion(jacobian[:, k])).vector, 2)
         revolute = np.linalg.norm(angular) > 0.5
         joint.type = mujoco.mjtJoint.mjJNT_HINGE if revolute else mujoco.mjtJoint.mjJNT_SLIDE
         joint.axis = angular if revolute else linear
         parts.append(body)
     if load is not None:
         _set_inertia(parts[load[0] + 1].add_body(name="payload"), load[1])
-    return spec.compile()
+    return spec
 
 
 def _quaternion(rotation: Array) -> Array:
