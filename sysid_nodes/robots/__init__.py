@@ -9,19 +9,31 @@ from __future__ import annotations
 from pathlib import Path
 
 from sysid_nodes.exceptions import RobotError
-from sysid_nodes.robots import example_robots, kinova_gen3
+from sysid_nodes.robots import example_robots, kinova_gen3, unitree_g1, unitree_go2
+from sysid_nodes.robots.contacts import ContactsConfig, ContactSpec, with_contacts
 from sysid_nodes.robots.description import build_described, build_on_urdf, build_robot
-from sysid_nodes.robots.robot import JointLimits, MotorConstants, Primitive, Robot
+from sysid_nodes.robots.robot import ContactPoint, JointLimits, MotorConstants, Primitive, Robot
 
-__all__ = ["JointLimits", "MotorConstants", "Primitive", "Robot", "load_robot", "robot_names"]
+__all__ = [
+    "ContactPoint",
+    "ContactSpec",
+    "ContactsConfig",
+    "JointLimits",
+    "MotorConstants",
+    "Primitive",
+    "Robot",
+    "load_robot",
+    "robot_names",
+    "with_contacts",
+]
 
 _REGISTERED = (
     kinova_gen3.DESCRIPTION,
     example_robots.UR10,
     example_robots.PANDA,
     example_robots.Z1,
-    example_robots.GO2,
-    example_robots.G1,
+    unitree_go2.DESCRIPTION,
+    unitree_g1.DESCRIPTION,
 )
 _DESCRIPTIONS = {description.name: description for description in _REGISTERED}
 

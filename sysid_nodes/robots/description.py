@@ -11,6 +11,7 @@ import numpy.typing as npt
 import pinocchio
 
 from sysid_nodes.exceptions import RobotError
+from sysid_nodes.robots.contacts import ContactSpec, with_contacts
 from sysid_nodes.robots.robot import Array, JointLimits, MotorConstants, Primitive, Robot
 from sysid_nodes.robots.urdf import ParsedUrdf, parse_urdf
 
@@ -47,6 +48,8 @@ class RobotDescription:
         floating_base: whether the base moves freely.
         joints: what the URDF does not say.
         geometry: gives the collision primitives of a variant.
+        contacts: points that may touch the ground.
+        motor_order, imu: as in Robot.
     """
 
     name: str
@@ -57,6 +60,9 @@ class RobotDescription:
     floating_base: bool = False
     joints: Joints = field(default_factory=lambda: Joints(()))
     geometry: Callable[[str], tuple[Primitive, ...]] = lambda _variant: ()
+    contacts: tuple[ContactSpec, ...] = ()
+    motor_order: tuple[str, ...] = ()
+    imu: str = ""
 
 
 def build_described(description: RobotDescription, variant: str = "") -> Robot:
@@ -69,7 +75,7 @@ def build_described(description: RobotDescription, variant: str = "") -> Robot:
     if variant not in description.variants:
         known = ", ".join(filter(None, description.variants)) or "none"
         raise RobotError(f"robot '{description.name}' has no variant '{variant}'; it has {known}")
-    return build_robot(
+    robot = build_robot(
         description.urdf(variant),
         name=description.name,
         variant=variant,
@@ -80,6 +86,7 @@ def build_described(description: RobotDescription, variant: str = "") -> Robot:
         joints=description.joints,
         geometry=description.geometry(variant),
     )
+    return replace(with_contacts(robot, description.contacts), motor_order=description.motor_order, imu=description.imu)
 
 
 def build_on_urdf(description: RobotDescription, text: str, *, source: str = "") -> Robot:
@@ -87,8 +94,8 @@ def build_on_urdf(description: RobotDescription, text: str, *, source: str = "")
 
     The registered constants go to the joints of the same name; joints that the registered robot does not have, as
     those of a gripper, are held at zero. The collision primitives are kept only if the URDF
-    puts these joints where the registered robot has them, for the shapes are given in joint frames; the default body
-    is kept if the URDF has it.
+    puts these joints where the registered robot has them, for the shapes are given in joint frames; the default body,
+    the IMU and the contact points are kept as far as the URDF has their links.
 
     Raises:
         RobotError: the URDF is unusable or lacks a joint that the registered robot has.
@@ -111,6 +118,9 @@ def build_on_urdf(description: RobotDescription, text: str, *, source: str = "")
         body=description.body if description.body in parsed.links else "",
         joints=description.joints,
     )
+    known = tuple(spec for spec in description.contacts if spec.link in parsed.links)
+    imu = description.imu if description.imu in parsed.links else ""
+    robot = replace(with_contacts(robot, known), motor_order=description.motor_order, imu=imu)
     geometry = description.geometry(variant)
     if geometry and _same_joint_frames(robot, build_described(description, variant)):
         return replace(robot, geometry=geometry)

@@ -36,16 +36,8 @@ def example_urdf(relative: str) -> str:
     raise RobotError(f"{relative} not found: install example-robot-data")
 
 
-def _example(
-    name: str, relative: str, body: str, *, locked: tuple[str, ...] = (), floating_base: bool = False
-) -> RobotDescription:
-    return RobotDescription(
-        name=name,
-        urdf=lambda _variant: example_urdf(relative),
-        body=body,
-        locked=locked,
-        floating_base=floating_base,
-    )
+def _example(name: str, relative: str, body: str, *, locked: tuple[str, ...] = ()) -> RobotDescription:
+    return RobotDescription(name=name, urdf=lambda _variant: example_urdf(relative), body=body, locked=locked)
 
 
 UR10 = _example("ur10", "ur_description/urdf/ur10_robot.urdf", "wrist_3_link")
@@ -56,5 +48,3 @@ PANDA = _example(
     locked=("panda_finger_joint1", "panda_finger_joint2"),
 )
 Z1 = _example("z1", "z1_description/urdf/z1.urdf", "link06", locked=("jointGripper",))
-GO2 = _example("go2", "go2_description/urdf/go2.urdf", "base", floating_base=True)
-G1 = _example("g1", "g1_description/urdf/g1_29dof_rev_1_0.urdf", "torso_link", floating_base=True)

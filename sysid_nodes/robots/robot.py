@@ -67,6 +67,25 @@ class Primitive:
 
 
 @dataclass(frozen=True)
+class ContactPoint:
+    """A sphere fixed to a moving body that may touch the ground, at its lowest point and not at its centre.
+
+    Attributes:
+        name: of the point.
+        link: URDF link that it was given in.
+        joint: joint whose frame carries it (``root_joint``: the floating base).
+        position: (3,) centre of the sphere in the joint's frame [m].
+        radius: of the sphere [m]; 0 for a bare point.
+    """
+
+    name: str
+    link: str
+    joint: str
+    position: Array
+    radius: float
+
+
+@dataclass(frozen=True)
 class Robot:
     """A robot whose moving joints all have one degree of freedom, but for a floating base.
 
@@ -83,6 +102,9 @@ class Robot:
         body: link that is identified unless another is asked for.
         geometry: shapes that cover the robot; empty where unknown.
         floating_base: whether the base moves freely.
+        contacts: points that may touch the ground; empty where none is known.
+        motor_order: joint names in the order of the vendor's own messages; empty where those carry names.
+        imu: link that carries the inertial sensor; empty where none is known.
     """
 
     name: str
@@ -97,6 +119,9 @@ class Robot:
     body: str
     geometry: tuple[Primitive, ...]
     floating_base: bool
+    contacts: tuple[ContactPoint, ...] = ()
+    motor_order: tuple[str, ...] = ()
+    imu: str = ""
 
     @property
     def n(self) -> int:

@@ -1,0 +1,79 @@
+"""Joint torques as the motor drivers estimate them from current."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from sysid_nodes.data.config import option
+from sysid_nodes.robots import Robot
+from sysid_nodes.sensors.sensor import Array, Linearisation, States, StaticParameter
+from sysid_nodes.signals.channel_config import WINDOWS, ChannelConfig, ValueKind, Window
+from sysid_nodes.signals.samples import Samples
+
+
+@dataclass(frozen=True)
+class JointTorqueConfig(ChannelConfig):
+    """Joint torques; the three kinds of noise add as independent ones."""
+
+    largest: float = option(500.0, "a reading with a larger component is garbage", unit="N m", minimum=0.0)
+    averaged: bool = option(
+        True, "whether a reading is the mean since the reading before it, not the value at its stamp"
+    )
+    window: str = option(Window.AROUND.value, "part of the signal that a step takes", choices=WINDOWS)
+    sigma: float = option(0.1, "standard deviation, the same for all joints", unit="N m", minimum=1e-9, live=True)
+    share_of_limit: float = option(
+        0.005, "standard deviation as a share of the joint's torque limit", unit="1", minimum=0.0, live=True
+    )
+    relative: float = option(0.0, "standard deviation as a share of the reading", unit="1", minimum=0.0, live=True)
+
+
+@dataclass(frozen=True)
+class JointTorque:
+    """Reading: n motor torques at the joints [N m] in the robot's order.
+
+    The prediction is the state's `tau`, what the motors must have given: with inverse dynamics, the joint part of
+    M a + h - J' f plus friction and armature.
+
+    Attributes:
+        sigma: (n,) standard deviation at zero torque [N m].
+        relative: further standard deviation as a share of the reading.
+    """
+
+    sigma: Array
+    relative: float
+    name: str = "joint_torque"
+    kind: ValueKind = ValueKind.VECTOR
+    parameters: tuple[StaticParameter, ...] = ()
+
+    @property
+    def width(self) -> int:
+        """Numbers in a reading."""
+        return len(self.sigma)
+
+    @property
+    def rows(self) -> int:
+        """Numbers in a residual."""
+        return len(self.sigma)
+
+    def scale(self, samples: Samples) -> Array:
+        """(K, n) weights over standard deviations [1/(N m)]; the part relative to the reading does not average out."""
+        variance = (self.sigma / np.maximum(samples.weights[:, None], 1e-12)) ** 2
+        scale: Array = 1.0 / np.sqrt(variance + (self.relative * samples.values) ** 2)
+        return scale
+
+    def residual(self, samples: Samples, states: States, _parameters: Array) -> Array:
+        """(K, n) whitened: predicted less measured torques."""
+        return (states.needed("tau", self.name) - samples.values) * self.scale(samples)
+
+    def linearise(self, samples: Samples, states: States, parameters: Array) -> Linearisation:
+        """The residual and its Jacobian with respect to tau."""
+        by_tau = self.scale(samples)[:, :, None] * np.eye(self.rows)
+        return Linearisation(self.residual(samples, states, parameters), tau=by_tau)
+
+
+def joint_torque(robot: Robot, config: JointTorqueConfig) -> JointTorque:
+    """The torque readings of a robot; a joint without a torque limit has no share of it."""
+    limits = np.where(np.isfinite(robot.limits.torque), robot.limits.torque, 0.0)
+    return JointTorque(np.hypot(config.sigma, config.share_of_limit * limits), config.relative)

@@ -1,0 +1,70 @@
+"""Readings on an estimator's grid, sparse in time."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+Array = npt.NDArray[np.float64]
+Indices = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Samples:
+    """K readings of one stream, only at the steps that have one.
+
+    Attributes:
+        steps: (K,) indices of steps, increasing.
+        values: (K, d) readings.
+        weights: (K,) factors on 1/sigma, sigma being that of a single reading: 1 for one reading, more for a mean of
+            several, less where one reading serves several steps. The square is the number of readings' worth of
+            information, so that none is counted twice.
+    """
+
+    steps: Indices
+    values: Array
+    weights: Array
+
+    def __len__(self) -> int:
+        return len(self.steps)
+
+    def between(self, first: int, stop: int) -> Samples:
+        """Those of steps first..stop-1, with indices that start at zero."""
+        i, j = np.searchsorted(self.steps, (first, stop))
+        return Samples(self.steps[i:j] - first, self.values[i:j], self.weights[i:j])
+
+    def shifted(self, by: int) -> Samples:
+        """The same with indices raised by a number of steps."""
+        return Samples(self.steps + by, self.values, self.weights)
+
+
+@dataclass(frozen=True)
+class AlignedSteps:
+    """Consecutive steps of one segment; between segments nothing is known to be connected.
+
+    Attributes:
+        segment: number of the segment, from 0.
+        first: index of the first step within the segment.
+        times: (K,) of the steps [s].
+        samples: readings of each stream at these steps, indices from 0.
+    """
+
+    segment: int
+    first: int
+    times: Array
+    samples: Mapping[str, Samples]
+
+    def __len__(self) -> int:
+        return len(self.times)
+
+
+def join(parts: Sequence[Samples], width: int) -> Samples:
+    """Samples of one stream one after the other; of none, an empty one with that many numbers a reading."""
+    return Samples(
+        np.concatenate([np.zeros(0, dtype=np.int64), *(part.steps for part in parts)]),
+        np.concatenate([np.zeros((0, width)), *(part.values for part in parts)]),
+        np.concatenate([np.zeros(0), *(part.weights for part in parts)]),
+    )
