@@ -1,0 +1,93 @@
+"""The simulated body and the ground: state, and one tick after another."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import mujoco
+import numpy as np
+
+from sysid_nodes.robots import ContactPoint
+from sysid_nodes.robots.robot import Array
+from sysid_nodes.simulation.legged.state import pinocchio_state, set_state
+from sysid_nodes.simulation.legged.truth import TruthSample
+
+
+class LeggedPlant:
+    """A MuJoCo robot moved on by torques, tick by tick, each of several integrator steps.
+
+    Args:
+        model: of ``build_legged_mujoco``.
+        points: the k contact points.
+        q: pinocchio configuration to start from, at rest.
+        steps: integrator steps a tick.
+    """
+
+    def __init__(self, model: mujoco.MjModel, points: Sequence[ContactPoint], q: Array, *, steps: int) -> None:
+        self._model, self._data, self._steps = model, mujoco.MjData(model), steps
+        self._timestep = float(model.opt.timestep)
+        self._radii = np.array([point.radius for point in points])
+        self._geoms = np.array([model.geom(point.name).id for point in points])
+        # Row of each geom in an array of forces; what is no contact point shares the last one.
+        self._row = np.full(model.ngeom, len(points))
+        self._row[self._geoms] = np.arange(len(points))
+        set_state(self._data, q, np.zeros(model.nv))
+        self._state = pinocchio_state(self._data)
+        self.specific_force = np.zeros(3)
+
+    @property
+    def state(self) -> tuple[Array, Array]:
+        """Pinocchio configuration and velocity."""
+        return self._state
+
+    def advance(self, time: float, torque: Array, push: Array) -> TruthSample:
+        """Moves on by one tick; ``specific_force`` is then the accelerometer's mean over it (3,) [m/s2].
+
+        Args:
+            time: at the tick's start [s], for the record.
+            torque: (n,) constant over the tick [N m].
+            push: (3,) force on the base's origin, world frame, constant over the tick [N].
+        """
+        data, steps, count = self._data, self._steps, len(self._geoms)
+        q, v = self._state
+        data.qfrc_applied[:3], data.qfrc_applied[6:] = push, torque
+        specific, active, mean = np.zeros(3), np.zeros(count), np.zeros((count + 1, 3))
+        first, position = mean, np.zeros((count, 3))
+        for step in range(steps):
+            mujoco.mj_step(self._model, data)
+            # What mj_step leaves behind belongs to the state before the step.
+            force = self._forces()
+            if step == 0:
+                first, position = force, data.geom_xpos[self._geoms]
+            mean += force / steps
+            active += (force[:count, 2] > 0.0) / steps
+            specific += data.sensordata[:3] / steps
+        self._state = pinocchio_state(data)
+        self.specific_force = specific
+        position[:, 2] -= self._radii
+        return TruthSample(
+            time=time,
+            duration=steps * self._timestep,
+            q=q,
+            v=v,
+            torque=torque.copy(),
+            force=first[:count],
+            force_mean=mean[:count],
+            contact=active,
+            position=position,
+            gap=position[:, 2],
+            other_mean=mean[count] + push,
+        )
+
+    def _forces(self) -> Array:
+        """(k + 1, 3) forces of the last step on the robot, world frame: contact points, then all other contacts."""
+        data = self._data
+        forces = np.zeros((len(self._geoms) + 1, 3))
+        if data.ncon:
+            contact = data.contact
+            address = contact.efc_address  # -1: listed, but too far apart for a force
+            rows = data.efc_force[address[:, None] + np.arange(3)] * (address >= 0)[:, None]
+            # Rows of a contact's frame: normal, from the ground (the first geom) to the robot, and two tangents.
+            world = np.einsum("ci,cij->cj", rows, contact.frame.reshape(-1, 3, 3))
+            np.add.at(forces, self._row[contact.geom[:, 1]], world)
+        return forces

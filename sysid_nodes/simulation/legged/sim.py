@@ -1,0 +1,160 @@
+"""A legged robot that stands in for hardware: it moves, and only its sensors are seen."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterator, Sequence
+from typing import Protocol
+
+import numpy as np
+import pinocchio
+
+from sysid_nodes.exceptions import ConfigError
+from sysid_nodes.robots import Robot, load_robot
+from sysid_nodes.robots.robot import Array
+from sysid_nodes.simulation.legged.faults import Fault
+from sysid_nodes.simulation.legged.load import loaded_bodies
+from sysid_nodes.simulation.legged.model import build_legged_mujoco
+from sysid_nodes.simulation.legged.plant import LeggedPlant
+from sysid_nodes.simulation.legged.programme import build_controller, standing
+from sysid_nodes.simulation.legged.scenario import LeggedSimulationConfig
+from sysid_nodes.simulation.legged.sensors import Observed, Reading
+from sysid_nodes.simulation.legged.shells import shell
+from sysid_nodes.simulation.legged.state import rotation_of
+from sysid_nodes.simulation.legged.streams import SensorSuite
+from sysid_nodes.simulation.legged.truth import LeggedTruth, TruthSample, TruthSeries, stack
+
+
+class Controller(Protocol):
+    """The robot's own controller: it knows the nominal robot and the true state."""
+
+    fallen: bool
+
+    def torque(self, time: float, q: Array, v: Array) -> Array:
+        """(n,) torques within the motors' limits [N m], at a time [s] and a pinocchio state."""
+
+
+class LeggedRobotSim:
+    """A legged robot under its scripted controller, with sensors and hidden truth.
+
+    Args:
+        config: the run.
+        rng: source of all sensor noise; the motion itself is deterministic.
+        start: stamp of simulated time zero [s].
+        faults: what goes wrong with the sensors' streams.
+
+    Raises:
+        ConfigError: control period, tick and integrator's step are not multiples of one another, a vector has not three
+            numbers, or the robot does not know the motion.
+    """
+
+    def __init__(
+        self,
+        config: LeggedSimulationConfig,
+        rng: np.random.Generator,
+        *,
+        start: float = 0.0,
+        faults: Sequence[Fault] = (),
+    ) -> None:
+        steps = _multiple(config.tick, config.timestep, "'tick'", "'timestep'")
+        self._control_ticks = _multiple(config.control_period, config.tick, "'control_period'", "'tick'")
+        if len(config.push.force) != 3:
+            raise ConfigError(f"'push.force' must be three numbers, got {len(config.push.force)}")
+        self.robot: Robot = load_robot(config.robot)
+        robot = self.robot
+        self._config, self._start, self._ticks = config, start, 0
+        body, bodies = loaded_bodies(robot, config.load)
+        model = build_legged_mujoco(robot, bodies, shell(robot), config.ground, timestep=config.timestep)
+        q = standing(robot)
+        q[2] += config.drop
+        self._plant = LeggedPlant(model, robot.contacts, q, steps=steps)
+        self._torque = np.zeros(robot.n)
+        self._controller: Controller = build_controller(robot, config)
+        published = robot.motor_order if config.vendor_order else robot.joint_names
+        self._sensors = SensorSuite(config.sensors, robot.joint_names, published, rng, start=start, faults=faults)
+        self._imu = robot.model.frames[robot.model.getFrameId(robot.imu)].placement
+        parameters = np.array([inertia.toDynamicParameters() for inertia in bodies])
+        self.truth = LeggedTruth(
+            body=body,
+            theta=parameters[body].copy(),
+            parameters=parameters,
+            total_mass=float(parameters[:, 0].sum()),
+            friction=config.ground.friction,
+            contacts=tuple(point.name for point in robot.contacts),
+            gyro_bias=self._sensors.imu.gyro_bias,
+            accelerometer_bias=self._sensors.imu.accelerometer_bias,
+            mocap_bias=self._sensors.mocap.bias,
+        )
+        self._recorded: deque[TruthSample] = deque(maxlen=max(1, round(config.history / config.tick)))
+
+    @property
+    def elapsed(self) -> float:
+        """Simulated time since the start [s]."""
+        return self._ticks * self._config.tick
+
+    @property
+    def fallen(self) -> bool:
+        """Whether the robot has fallen and its motors only damp."""
+        return self._controller.fallen
+
+    @property
+    def state(self) -> tuple[Array, Array]:
+        """True pinocchio configuration and velocity at ``elapsed``."""
+        return self._plant.state
+
+    @property
+    def last(self) -> TruthSample:
+        """Truth of the last tick.
+
+        Raises:
+            IndexError: no tick has been made.
+        """
+        return self._recorded[-1]
+
+    def series(self) -> TruthSeries:
+        """Truth of all ticks that are kept (``history``).
+
+        Raises:
+            InputError: no tick has been made.
+        """
+        return stack(self._recorded)
+
+    def step(self) -> tuple[Reading, ...]:
+        """Moves on by one tick; the readings that arrived by its end, in order of arrival."""
+        config, time = self._config, self.elapsed
+        if self._ticks % self._control_ticks == 0:
+            self._torque = self._controller.torque(time, *self._plant.state)
+        pushed = config.push.start <= time < config.push.start + config.push.duration
+        push = np.array(config.push.force) if pushed else np.zeros(3)
+        self._recorded.append(self._plant.advance(time, self._torque, push))
+        self._ticks += 1
+        self._sensors.observe(self._observe())
+        return self._sensors.arrived(self._start + self.elapsed)
+
+    def run(self, duration: float) -> Iterator[Reading]:
+        """Readings of the next ``duration`` seconds in order of arrival, computed as they are asked for."""
+        for _ in range(round(duration / self._config.tick)):
+            yield from self.step()
+
+    def _observe(self) -> Observed:
+        q, v = self._plant.state
+        rotation = rotation_of(q[3:7])
+        imu: pinocchio.SE3 = self._imu
+        return Observed(
+            time=self.elapsed,
+            joint_position=q[7:],
+            joint_velocity=v[6:],
+            torque=self._torque,
+            imu_rotation=rotation @ imu.rotation,
+            gyro=imu.rotation.T @ v[3:6],
+            specific_force=self._plant.specific_force,
+            base_position=q[:3],
+            base_rotation=rotation,
+        )
+
+
+def _multiple(long: float, short: float, long_name: str, short_name: str) -> int:
+    count = round(long / short)
+    if count < 1 or abs(count * short - long) > 1e-9:
+        raise ConfigError(f"{long_name} ({long:g} s) must be a multiple of {short_name} ({short:g} s)")
+    return count

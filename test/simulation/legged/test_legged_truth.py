@@ -1,0 +1,143 @@
+"""The recorded forces obey Newton's and Coulomb's laws, and flags, gaps and torques agree with them."""
+
+from __future__ import annotations
+
+import numpy as np
+import pinocchio
+import pytest
+
+from sysid_nodes.exceptions import InputError
+
+GRAVITY = np.array([0.0, 0.0, -9.81])
+
+
+def momenta(run):
+    """(N, 3) linear momentum, (N, 3) angular momentum about the world's origin and (N, 3) centre of mass."""
+    model = run.sim.robot.model.copy()
+    for k, theta in enumerate(run.sim.truth.parameters):
+        model.inertias[k + 1] = pinocchio.Inertia.FromDynamicParameters(theta)
+    data = model.createData()
+    linear, angular, centre = [], [], []
+    for q, v in zip(run.truth.q, run.truth.v, strict=True):
+        about_com = pinocchio.computeCentroidalMomentum(model, data, q, v)
+        linear.append(about_com.linear.copy())
+        centre.append(data.com[0].copy())
+        angular.append(about_com.angular + np.cross(data.com[0], about_com.linear))
+    return np.array(linear), np.array(angular), np.array(centre)
+
+
+@pytest.fixture(scope="module", params=["go2_show", "g1_show"])
+def show(request):
+    return request.getfixturevalue(request.param)
+
+
+def test_forces_change_the_momentum(show):
+    """Impulse and change of momentum agree, tick by tick and over the whole run.
+
+    Armature is a motor's inertia about its joint only, so the momentum of the links is all there is. The integrator
+    freezes the configuration over a step of 1 ms: the balance is off by a step's turn of the velocity, which is below
+    1 % of the weight but in the few ticks of an impact, and averages out.
+    """
+    truth, mass = show.truth, show.sim.truth.total_mass
+    linear, angular, centre = momenta(show)
+    force = truth.force_mean.sum(axis=1) + truth.other_mean + mass * GRAVITY
+    rate = np.diff(linear, axis=0) / truth.duration
+    error = np.linalg.norm(rate - force[:-1], axis=1)
+    weight = mass * 9.81
+    assert np.quantile(error, 0.95) < 0.01 * weight
+    np.testing.assert_allclose(linear[-1] - linear[0], truth.duration * force[:-1].sum(axis=0), atol=1.5)  # [N s]
+    moment = np.cross(truth.position, truth.force_mean).sum(axis=1) + np.cross(centre, mass * GRAVITY)
+    turning = np.diff(angular, axis=0) / truth.duration
+    assert np.quantile(np.linalg.norm(turning - moment[:-1], axis=1), 0.95) < 0.02 * weight * 0.3  # lever of 0.3 m
+
+
+def test_the_ground_carries_the_weight(show):
+    """Standing still at first, the mean vertical force is the weight."""
+    mass = show.sim.truth.total_mass
+    quiet = show.truth.time < 0.3
+    mean = show.truth.force_mean[quiet].sum(axis=1)[:, 2].mean()
+    assert mean == pytest.approx(mass * 9.81, rel=0.05)  # it settles by a few centimetres meanwhile
+    assert not show.truth.other_mean.any()
+
+
+def test_forces_stay_in_the_friction_cone(show):
+    for force in (show.truth.force, show.truth.force_mean):
+        tangential = np.linalg.norm(force[..., :2], axis=-1)
+        assert (force[..., 2] >= 0.0).all()
+        # MuJoCo's solver meets the cone to its tolerance.
+        assert (tangential <= show.sim.truth.friction * force[..., 2] * (1.0 + 1e-6) + 1e-6).all()
+
+
+def test_contacts_agree_with_gaps_and_forces(show):
+    truth = show.truth
+    pressed = truth.force[..., 2] > 0.0
+    assert not pressed[truth.gap > 0.0].any()
+    assert pressed[truth.gap < -2e-4].mean() > 0.98  # a foot that springs back may leave without force
+    # A tick in which the point is in contact all the time has force, one without contact has none.
+    assert not truth.force_mean[truth.contact == 0.0].any()
+    assert (truth.force_mean[truth.contact == 1.0][:, 2] > 0.0).all()
+    assert truth.in_contact.any(axis=0).all()
+    assert not truth.in_contact.all(axis=0).any()
+
+
+def test_contact_points_are_the_spheres_lowest_points(show):
+    robot, truth = show.sim.robot, show.truth
+    data = robot.model.createData()
+    for tick in (0, len(truth.time) // 2, len(truth.time) - 1):
+        pinocchio.forwardKinematics(robot.model, data, truth.q[tick])
+        for k, point in enumerate(robot.contacts):
+            centre = data.oMi[robot.model.getJointId(point.joint)].act(point.position)
+            np.testing.assert_allclose(truth.position[tick, k], centre - [0.0, 0.0, point.radius], atol=1e-9)
+    np.testing.assert_array_equal(truth.gap, truth.position[..., 2])
+
+
+def test_standing_feet_hardly_creep(go2_show):
+    """The material point on the ground stays where it is, unlike with MuJoCo's default friction (3 mm/s)."""
+    robot, truth = go2_show.sim.robot, go2_show.truth
+    data, speeds = robot.model.createData(), []
+    for tick in np.flatnonzero((truth.time > 1.0) & (truth.time < 3.0))[::5]:
+        pinocchio.forwardKinematics(robot.model, data, truth.q[tick], truth.v[tick])
+        for point in robot.contacts:
+            joint = robot.model.getJointId(point.joint)
+            rotation, twist = data.oMi[joint].rotation, data.v[joint]
+            lever = rotation @ point.position - [0.0, 0.0, point.radius]
+            speeds.append((rotation @ twist.linear + np.cross(rotation @ twist.angular, lever))[:2])
+    assert np.sqrt(np.mean(np.square(speeds))) < 1e-3
+
+
+def test_torques_keep_the_motors_limits(show):
+    limit = show.sim.robot.limits.torque
+    assert (np.abs(show.truth.torque) <= limit).all()
+    assert np.abs(show.truth.torque).max() > 10.0  # the robot does something
+    # No joint runs into its stop: a stop's torque would be in the motion, but in no motor.
+    joints, limits = show.truth.q[:, 7:], show.sim.robot.limits
+    assert ((limits.position_lower < joints) & (joints < limits.position_upper)).all()
+
+
+def test_resampling_keeps_states_and_impulses(go2_show):
+    truth = go2_show.truth
+    coarse = truth.resampled(0.01)
+    assert coarse.duration == pytest.approx(0.01)
+    assert len(coarse.time) == 1000
+    np.testing.assert_array_equal(coarse.q, truth.q[::5])
+    np.testing.assert_allclose(coarse.force_mean[3], truth.force_mean[15:20].mean(axis=0))
+    np.testing.assert_allclose(
+        coarse.force_mean.sum(axis=0) * coarse.duration, truth.force_mean.sum(axis=0) * truth.duration
+    )
+    with pytest.raises(InputError, match=r"0.003 s is no multiple of the truth's 0.002 s"):
+        truth.resampled(0.003)
+
+
+def test_a_push_is_in_the_balance(run):
+    """Other forces are recorded: a push knocks the robot over, and it lies on its body."""
+    fallen = run(2.0, motion="stand", push__start=0.5, push__duration=0.2, push__force=(0.0, 300.0, 0.0))
+    truth = fallen.truth
+    pushed = (truth.time >= 0.5 - 1e-9) & (truth.time < 0.7 - 1e-9)
+    np.testing.assert_allclose(truth.other_mean[pushed][:40, 1], 300.0)
+    linear, _, _ = momenta(fallen)
+    force = truth.force_mean.sum(axis=1) + truth.other_mean + fallen.sim.truth.total_mass * GRAVITY
+    np.testing.assert_allclose(linear[-1] - linear[0], truth.duration * force[:-1].sum(axis=0), atol=1.5)
+    assert fallen.sim.fallen
+    # At rest on its trunk, the ground carries the weight there and at the feet.
+    support = (truth.force_mean.sum(axis=1) + truth.other_mean)[-100:, 2].mean()
+    assert support == pytest.approx(fallen.sim.truth.total_mass * 9.81, rel=0.05)
