@@ -1,4 +1,4 @@
-# The optional C++ kernel sysid_nodes/kernel/_regressors. Whatever it needs and does not find ends in one status line;
+# The optional C++ kernels sysid_nodes/kernel/_regressors and _stages. Whatever it needs and does not find ends in one status line;
 # the Python reference in sysid_nodes/kernel then does the same work, slower.
 
 # Sets out_var to what the build's Python prints for code, or to nothing.
@@ -40,8 +40,6 @@ function(sysid_find_pinocchio)
 endfunction()
 
 function(sysid_add_kernel)
-  set(source "${CMAKE_CURRENT_SOURCE_DIR}/sysid_nodes/kernel/regressors.cpp")
-
   find_package(Python 3.10 QUIET COMPONENTS Interpreter Development.Module)
   sysid_ask_python(nanobind_DIR "import nanobind; print(nanobind.cmake_dir())")
   if(Python_FOUND)
@@ -57,19 +55,21 @@ function(sysid_add_kernel)
     return()
   endif()
 
-  # NOMINSIZE: nanobind would otherwise compile the numerics for size, many times slower.
-  nanobind_add_module(_regressors NOMINSIZE NB_STATIC "${source}")
-  target_link_libraries(_regressors PRIVATE sysid_pinocchio)
   if(SYSID_EDITABLE)
     set(destination "${CMAKE_CURRENT_SOURCE_DIR}/sysid_nodes/kernel")
   else()
     ament_get_python_install_dir(python_dir)
     set(destination "${python_dir}/sysid_nodes/kernel")
   endif()
-  if(SYSID_PINOCCHIO_RPATH)
-    set_target_properties(_regressors PROPERTIES INSTALL_RPATH "$ORIGIN/../../cmeel.prefix/lib;${SYSID_PINOCCHIO_RPATH}")
-  endif()
-  install(TARGETS _regressors DESTINATION "${destination}")
+  foreach(name regressors stages)
+    # NOMINSIZE: nanobind would otherwise compile the numerics for size, many times slower.
+    nanobind_add_module(_${name} NOMINSIZE NB_STATIC "${CMAKE_CURRENT_SOURCE_DIR}/sysid_nodes/kernel/${name}.cpp")
+    target_link_libraries(_${name} PRIVATE sysid_pinocchio)
+    if(SYSID_PINOCCHIO_RPATH)
+      set_target_properties(_${name} PROPERTIES INSTALL_RPATH "$ORIGIN/../../cmeel.prefix/lib;${SYSID_PINOCCHIO_RPATH}")
+    endif()
+    install(TARGETS _${name} DESTINATION "${destination}")
+  endforeach()
   message(STATUS "Kernel: C++ with nanobind ${nanobind_VERSION}")
 endfunction()
 

@@ -1,0 +1,15 @@
+"""PRIME: motion, contact forces and inertial parameters of legged robots from joints, IMU, torques and mocap."""
+
+from sysid_nodes.estimators.prime.config import ContactConfig, InertiaConfig, PrimeConfig, ProcessConfig
+from sysid_nodes.estimators.prime.full_information import estimate_motion
+from sysid_nodes.estimators.prime.problem import Model, build_model
+
+__all__ = [
+    "ContactConfig",
+    "InertiaConfig",
+    "Model",
+    "PrimeConfig",
+    "ProcessConfig",
+    "build_model",
+    "estimate_motion",
+]

@@ -1,0 +1,123 @@
+"""Configuration of the PRIME estimator: the only home of its defaults."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from sysid_nodes.data.config import option, section
+from sysid_nodes.exceptions import ConfigError
+from sysid_nodes.sensors import SensorsConfig
+from sysid_nodes.solvers.trajectory_least_squares import LevenbergMarquardtConfig
+
+LAWS = ("coulomb", "anitescu")
+
+
+@dataclass(frozen=True)
+class ContactConfig:
+    """Contact with the ground, a plane."""
+
+    friction: float = option(0.8, "friction coefficient; if unknown rather too high than too low", minimum=0.01)
+    law: str = option("coulomb", "coulomb, or the paper's convex anitescu, where a sliding foot hovers", choices=LAWS)
+    normal: tuple[float, ...] = option((0.0, 0.0, 1.0), "unit normal of the ground in the world")
+    height: float = option(0.0, "height of the ground along its normal", unit="m")
+    height_sigma: float = option(
+        0.01, "prior standard deviation of the height, which is then estimated; 0: exact", unit="m", minimum=0.0
+    )
+    gap_sigma: float = option(
+        1e-3, "standard deviation of the ground's shape and give", unit="m", minimum=1e-9, live=True
+    )
+    slip_sigma: float = option(0.02, "standard deviation of creep in a contact", unit="m/s", minimum=1e-9, live=True)
+    force_sigma: float = option(
+        100.0,
+        "prior standard deviation of a contact force's components: decides what the motion does not, as how the corners"
+        " of a foot share its load",
+        unit="N",
+        minimum=1e-6,
+    )
+    smoothing: float = option(
+        1e-3, "eps of gap velocity times impulse (the paper's 2 / kappa)", unit="J", minimum=1e-9, live=True
+    )
+    first_smoothing: float = option(1e-2, "eps at the start of a continuation", unit="J", minimum=1e-9)
+    continuation: int = option(2, "solves on the way from the first smoothing to the last, both included", minimum=1)
+    impulse_scale: float = option(
+        1.0,
+        "rho, velocity per impulse in the free contact variable; no effect on the solution",
+        unit="1/kg",
+        minimum=1e-6,
+    )
+    threshold: float = option(2.0, "normal force above which a foot counts as on the ground", unit="N", minimum=0.0)
+
+    def __post_init__(self) -> None:
+        if len(self.normal) != 3:
+            raise ConfigError(f"'normal' of the ground must be three numbers, got {len(self.normal)}")
+        if self.first_smoothing < self.smoothing:
+            raise ConfigError("'first_smoothing' must not be below 'smoothing'")
+
+
+@dataclass(frozen=True)
+class ProcessConfig:
+    """What the rigid-body model does not know: disturbances, independent from stage to stage."""
+
+    force: float = option(1.0, "standard deviation of a force on the base", unit="N", minimum=1e-9, live=True)
+    moment: float = option(0.1, "standard deviation of a moment on the base", unit="N m", minimum=1e-9, live=True)
+    torque: float = option(
+        0.05, "standard deviation of unknown joint torque, besides the sensor's", unit="N m", minimum=0.0, live=True
+    )
+
+
+@dataclass(frozen=True)
+class InertiaConfig:
+    """Bodies to identify and what is known of them before."""
+
+    bodies: str = option("", "links to identify, separated by commas; empty for the robot's default, none for none")
+    mass_sigma: float = option(0.7, "prior standard deviation of a mass's logarithm", minimum=1e-6)
+    com_sigma: float = option(0.15, "prior standard deviation of the centre of mass", unit="m", minimum=1e-6)
+    shape_sigma: float = option(
+        0.5, "prior standard deviation of the logarithms of the mass distribution's extents", minimum=1e-6
+    )
+    shear_sigma: float = option(
+        0.05, "prior standard deviation of the distribution's shear terms", unit="m", minimum=1e-6
+    )
+
+
+@dataclass(frozen=True)
+class StartConfig:
+    """What is known of the first stage besides its readings: keeps a log without mocap determined."""
+
+    position_sigma: float = option(
+        1.0, "standard deviation of the base's position about the first guess", unit="m", minimum=1e-6
+    )
+    rotation_sigma: float = option(
+        1.0, "standard deviation of the base's orientation about the first guess", unit="rad", minimum=1e-6
+    )
+    joint_sigma: float = option(
+        1.0, "standard deviation of joint positions about the first guess", unit="rad", minimum=1e-6
+    )
+
+
+@dataclass(frozen=True)
+class IterationConfig:
+    """When to stop."""
+
+    most: int = option(60, "iterations of a solve at most", minimum=1)
+    tolerance: float = option(1e-5, "stop when an iteration lowers the cost by less, relatively", minimum=1e-12)
+    time_limit: float = option(0.0, "wall time of a solve; 0: none", unit="s", minimum=0.0)
+
+    def solver(self) -> LevenbergMarquardtConfig:
+        """The solver's own settings."""
+        return LevenbergMarquardtConfig(
+            max_iterations=self.most, cost_tolerance=self.tolerance, time_limit=self.time_limit
+        )
+
+
+@dataclass(frozen=True)
+class PrimeConfig:
+    """The estimator of motion, contact forces and inertia."""
+
+    step: float = option(0.01, "time between stages", unit="s", minimum=1e-4, maximum=0.1)
+    contact: ContactConfig = section(ContactConfig, "contact with the ground")
+    process: ProcessConfig = section(ProcessConfig, "disturbances")
+    inertia: InertiaConfig = section(InertiaConfig, "inertial parameters")
+    sensors: SensorsConfig = section(SensorsConfig, "measurements")
+    start: StartConfig = section(StartConfig, "the first stage")
+    iteration: IterationConfig = section(IterationConfig, "Levenberg-Marquardt iteration")

@@ -1,0 +1,80 @@
+"""Full-information estimation: a whole log at once (PFIE of the paper)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+
+import numpy as np
+import numpy.typing as npt
+
+from sysid_nodes.estimators.prime.estimate import motion_estimate
+from sysid_nodes.estimators.prime.initialisation import initial_configurations, initial_trajectory
+from sysid_nodes.estimators.prime.problem import Model, PrimeProblem, build_problem, first_arrival
+from sysid_nodes.estimators.prime.trajectory import Trajectory
+from sysid_nodes.models.contact import change_smoothing, smoothing_schedule
+from sysid_nodes.results.least_squares import Iteration, SolveResult
+from sysid_nodes.results.motion_estimate import MotionEstimate
+from sysid_nodes.signals.samples import Samples
+from sysid_nodes.solvers.trajectory_least_squares import solve
+from sysid_nodes.solvers.trajectory_least_squares.normal_equations import assemble
+from sysid_nodes.solvers.trajectory_least_squares.posterior import posterior
+
+Array = npt.NDArray[np.float64]
+
+
+def estimate_motion(
+    model: Model,
+    times: Array,
+    samples: Mapping[str, Samples],
+    *,
+    clock: Callable[[], float] | None = None,
+    progress: Callable[[Iteration], None] | None = None,
+) -> MotionEstimate:
+    """Motion, contact forces and parameters of a whole log.
+
+    The smoothing of the contacts goes down from solve to solve; each starts at the previous one's solution.
+
+    Args:
+        model: of the robot.
+        times: (N,) stages [s], the configured step apart.
+        samples: readings of each sensor by name, steps counted from the first stage.
+        clock: monotonic time [s], for the record of the solve time.
+        progress: called after every iteration.
+
+    Raises:
+        SamplesError: fewer than three stages.
+    """
+    q = initial_configurations(model, samples, len(times))
+    problem = build_problem(model, samples, len(times), first_arrival(model, q[0]))
+    schedule = smoothing_schedule(
+        model.config.contact.first_smoothing, model.config.contact.smoothing, model.config.contact.continuation
+    )
+    problem = problem.smoothed(schedule[0])
+    start = clock() if clock is not None else 0.0
+    solved = _solve(problem, initial_trajectory(problem, q, model.parameters.mean), clock, progress)
+    iterations = solved.iterations
+    for smoothing in schedule[1:]:
+        problem, point = sharpened(problem, solved.point, smoothing)
+        solved = _solve(problem, point, clock, progress)
+        iterations += solved.iterations
+    blocks = problem.linearise(solved.point)
+    found = posterior(assemble(blocks, problem.layout))
+    elapsed = clock() - start if clock is not None else 0.0
+    return motion_estimate(problem, solved, blocks, found, times, iterations=iterations, solve_time=elapsed)
+
+
+def sharpened(problem: PrimeProblem, point: Trajectory, smoothing: float) -> tuple[PrimeProblem, Trajectory]:
+    """Problem and point at another smoothing."""
+    changed = problem.smoothed(smoothing)
+    w = change_smoothing(point.w, problem.law.smoothing, smoothing)
+    return changed, changed.settled(replace(point, w=w))
+
+
+def _solve(
+    problem: PrimeProblem,
+    start: Trajectory,
+    clock: Callable[[], float] | None,
+    progress: Callable[[Iteration], None] | None,
+) -> SolveResult[Trajectory]:
+    return solve(problem, start, problem.model.config.iteration.solver(), clock=clock, progress=progress)

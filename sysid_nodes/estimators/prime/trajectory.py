@@ -1,0 +1,48 @@
+"""The unknown: configurations, free contact variables and parameters; and what the model says there."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from sysid_nodes.models.contact_motion import ContactMotion
+from sysid_nodes.models.discrete_motion import DiscreteMotion
+from sysid_nodes.models.floating_base import ContactKinematics
+
+Array = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Trajectory:
+    """A point of the estimation problem.
+
+    Attributes:
+        q: (N, nq) configurations.
+        w: (N, nc, 3) free contact variables in contact coordinates; those of the first and last stage are not used.
+        theta: (p,) parameters.
+    """
+
+    q: Array
+    w: Array
+    theta: Array
+
+
+@dataclass(frozen=True)
+class Evaluated:
+    """Everything that several residuals need at a trajectory; K = N - 2 inner stages.
+
+    Attributes:
+        motion: velocities and accelerations.
+        kinematics: contact spheres, (N, ...).
+        contact: gaps and sliding.
+        force: (K, nc, 3) on the robot in the world [N].
+        moment: (K, nc, 3) of these forces about the spheres' centres [N m].
+    """
+
+    motion: DiscreteMotion
+    kinematics: ContactKinematics
+    contact: ContactMotion
+    force: Array
+    moment: Array

@@ -1,0 +1,31 @@
+import numpy as np
+import numpy.typing as npt
+
+_Array = npt.NDArray[np.float64]
+
+class StageKernel:
+    def __init__(
+        self,
+        parents: npt.NDArray[np.int64],
+        rotation: _Array,
+        translation: _Array,
+        axis: _Array,
+        revolute: npt.NDArray[np.bool_],
+        gravity: _Array,
+        contact_bodies: npt.NDArray[np.int64],
+        contact_offsets: _Array,
+    ) -> None: ...
+    def kinematics(self, q: _Array) -> tuple[_Array, _Array, _Array, _Array]: ...
+    def dynamics(
+        self, q: _Array, velocity: _Array, acceleration: _Array, inertia: _Array, force: _Array, moment: _Array
+    ) -> _Array: ...
+    def dynamics_derivatives(
+        self,
+        q: _Array,
+        velocity: _Array,
+        acceleration: _Array,
+        inertia: _Array,
+        force: _Array,
+        moment: _Array,
+        bodies: npt.NDArray[np.int64],
+    ) -> tuple[_Array, _Array, _Array, _Array, _Array]: ...

@@ -1,0 +1,198 @@
+"""Smoothed contact of points and spheres with a plane: friction cone and its dual, tied by one free vector a contact.
+
+Vectors of a contact are (normal, tangent 1, tangent 2), shape (..., 3). With mu the friction coefficient, the paper's
+impulse cone (eq. 10) and velocity cone (eq. 11) become one second-order cone Q = {(s, x): |x| <= s} after the scaling
+
+    z = (V / mu, v_t),   V = gap / dt + v_n [m/s],       l = rho (mu lambda_n, lambda_t),   lambda [N s],
+
+under which z . l = rho (V lambda_n + v_t . lambda_t), so that the paper's complementarity (eqs. 12-14) reads z, l in Q,
+z . l = 0. In the Jordan algebra of Q, (s, x) o (t, y) = (s t + x . y, s y + t x) with unit e = (1, 0, 0), it is
+z o l = 0, and its smoothing z o l = eps e is solved for every w in R^3 by
+
+    z = p(w),  l = p(-w),   p(w) = (w + sqrt(w o w + 4 eps e)) / 2.
+
+Both lie inside Q whatever w is; z - l = w. The log-barrier impulses (eqs. 18-20) are l = rho (2 / kappa) z^-1, the same
+relation with eps = 2 rho / kappa: `barrier_smoothing`. rho [1/kg] only sets how w mixes velocity and impulse.
+
+Anitescu's cone makes a foot that slides at v_t hover at gap = mu |v_t| dt. With De Saxce's term, V = gap / dt + v_n +
+mu |v_t|, the same two cones give Coulomb friction with no hovering: `sliding_lift`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from sysid_nodes.exceptions import InputError
+
+Array = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class ContactPlane:
+    """The plane {x: normal . x = height} in the world; bodies touch it from the side that the normal points to.
+
+    Attributes:
+        normal: (3,) unit vector.
+        height: distance from the world's origin along the normal [m].
+
+    Raises:
+        InputError: the normal is not three finite numbers of length one, or the height is not finite.
+    """
+
+    normal: tuple[float, float, float] = (0.0, 0.0, 1.0)
+    height: float = 0.0
+
+    def __post_init__(self) -> None:
+        normal = np.asarray(self.normal, dtype=np.float64)
+        if normal.shape != (3,) or not np.isfinite(normal).all() or abs(float(np.linalg.norm(normal)) - 1.0) > 1e-9:
+            raise InputError("a contact plane's normal must be a unit vector of three numbers")
+        if not np.isfinite(self.height):
+            raise InputError("a contact plane's height must be finite")
+
+    @property
+    def axes(self) -> Array:
+        """(3, 3), rows normal, tangent 1, tangent 2: world vectors to contact vectors; right-handed."""
+        normal = np.asarray(self.normal, dtype=np.float64)
+        # The world axis least along the normal keeps the tangents well defined; for a level floor they are x and y.
+        helper = np.eye(3)[int(np.argmin(np.abs(normal)))]
+        first = helper - (helper @ normal) * normal
+        first /= np.linalg.norm(first)
+        return np.array([normal, first, np.cross(normal, first)])
+
+
+def jordan_product(a: Array, b: Array) -> Array:
+    """a o b (..., 3) in the algebra of the second-order cone."""
+    head = np.sum(a * b, axis=-1, keepdims=True)
+    return np.concatenate([head, a[..., :1] * b[..., 1:] + b[..., :1] * a[..., 1:]], axis=-1)
+
+
+def smooth_projection(w: Array, smoothing: float) -> Array:
+    """p(w) (..., 3), inside the second-order cone; its projection as the smoothing [eps] goes to zero."""
+    low, high, _, _ = _spectrum(w, smoothing)
+    _, direction = _split(w)
+    half_sum, half_difference = 0.5 * (high + low), 0.5 * (high - low)
+    return np.concatenate([half_sum[..., None], half_difference[..., None] * direction], axis=-1)
+
+
+def smooth_projection_jacobian(w: Array, smoothing: float) -> Array:
+    """dp/dw (..., 3, 3), symmetric, eigenvalues strictly between 0 and 1; dp/dw(w) + dp/dw(-w) = 1."""
+    w = np.asarray(w, dtype=np.float64)
+    _, _, root_low, root_high = _spectrum(w, smoothing)
+    length, direction = _split(w)
+    head = w[..., 0]
+    slope_low = 0.5 * (1.0 + (head - length) / root_low)
+    slope_high = 0.5 * (1.0 + (head + length) / root_high)
+    mean, half = 0.5 * (slope_high + slope_low), 0.5 * (slope_high - slope_low)
+    # (p(high) - p(low)) / (high - low), without the cancellation where the eigenvalues meet.
+    across = 0.5 * (1.0 + 2.0 * head / (root_high + root_low))
+    out = np.empty((*w.shape, 3))
+    out[..., 0, 0] = mean
+    out[..., 0, 1:] = out[..., 1:, 0] = half[..., None] * direction
+    outer = direction[..., :, None] * direction[..., None, :]
+    out[..., 1:, 1:] = across[..., None, None] * np.eye(2) + (mean - across)[..., None, None] * outer
+    return out
+
+
+def cone_to_impulse(cone: Array, friction: float, scale: float = 1.0) -> Array:
+    """lambda (..., 3) [N s] of l: lambda_n = l_n / (rho mu), lambda_t = l_t / rho."""
+    return np.asarray(cone / (scale * np.array([friction, 1.0, 1.0])))
+
+
+def impulse_to_cone(impulse: Array, friction: float, scale: float = 1.0) -> Array:
+    """l (..., 3) of lambda [N s]."""
+    return np.asarray(impulse * (scale * np.array([friction, 1.0, 1.0])))
+
+
+def velocity_to_cone(velocity: Array, friction: float) -> Array:
+    """z (..., 3) [m/s] of (V, v_t)."""
+    return np.asarray(velocity / np.array([friction, 1.0, 1.0]))
+
+
+def complement(z: Array, smoothing: float) -> tuple[Array, Array]:
+    """l = eps z^-1 (..., 3) and w = z - l for z strictly inside the cone.
+
+    Raises:
+        InputError: a z is on the cone's edge or outside, where the smoothed relation has no solution.
+    """
+    determinant = z[..., :1] ** 2 - np.sum(z[..., 1:] ** 2, axis=-1, keepdims=True)
+    if not bool(np.all((determinant > 0.0) & (z[..., :1] > 0.0))):
+        raise InputError("a contact velocity outside the velocity cone has no smoothed impulse")
+    cone = smoothing * np.concatenate([z[..., :1], -z[..., 1:]], axis=-1) / determinant
+    return cone, z - cone
+
+
+def barrier_impulse(velocity: Array, friction: float, stiffness: float) -> Array:
+    """lambda (..., 3) [N s] of the paper's log-barrier (eqs. 18-20) with kappa = stiffness [1/J].
+
+    Args:
+        velocity: (..., 3), (V, v_t) [m/s] strictly inside the velocity cone.
+        friction: mu.
+        stiffness: kappa.
+    """
+    normal, tangent = velocity[..., :1], velocity[..., 1:]
+    slack = (normal / friction) ** 2 - np.sum(tangent**2, axis=-1, keepdims=True)
+    return np.asarray(np.concatenate([2.0 * normal / friction**2, -2.0 * tangent], axis=-1) / (stiffness * slack))
+
+
+def barrier_smoothing(stiffness: float, scale: float = 1.0) -> float:
+    """eps = 2 rho / kappa, for which p(w), p(-w) give the impulses of `barrier_impulse`."""
+    return 2.0 * scale / stiffness
+
+
+def smoothing_schedule(first: float, last: float, steps: int) -> tuple[float, ...]:
+    """Geometric sequence of eps from first down to last.
+
+    Raises:
+        InputError: not first >= last > 0, or no step at all.
+    """
+    if not first >= last > 0.0 or steps < 1:
+        raise InputError("a smoothing schedule needs first >= last > 0 and at least one step")
+    if steps == 1:
+        return (last,)
+    return tuple(float(value) for value in np.geomspace(first, last, steps))
+
+
+def change_smoothing(w: Array, old: float, new: float) -> Array:
+    """w (..., 3) for another eps with each eigenvalue's larger side kept: force where pressed, velocity where free.
+
+    Eigenvalues of z and l multiply to eps, so that the smaller side takes all of the change.
+    """
+    length, direction = _split(w)
+    ends = []
+    for eigenvalue in (w[..., 0] - length, w[..., 0] + length):
+        larger = 0.5 * (np.abs(eigenvalue) + np.sqrt(eigenvalue**2 + 4.0 * old))
+        ends.append(np.where(eigenvalue < 0.0, -1.0, 1.0) * (larger - new / larger))
+    half_sum, half_difference = 0.5 * (ends[1] + ends[0]), 0.5 * (ends[1] - ends[0])
+    return np.concatenate([half_sum[..., None], half_difference[..., None] * direction], axis=-1)
+
+
+def sliding_lift(tangent: Array, rounding: float) -> tuple[Array, Array]:
+    """De Saxce's |v_t| (...,) [m/s] of v_t (..., 2) and its gradient (..., 2), rounded within `rounding` [m/s] of rest.
+
+    sqrt(|v_t|^2 + r^2) - r: never above |v_t|, below it by r at most.
+    """
+    root = np.sqrt(np.sum(tangent**2, axis=-1) + rounding**2)
+    return root - rounding, tangent / root[..., None]
+
+
+def _split(w: Array) -> tuple[Array, Array]:
+    """|x| (...,) and x / |x| (..., 2), the latter zero where x is."""
+    tail = np.asarray(w, dtype=np.float64)[..., 1:]
+    length = np.hypot(tail[..., 0], tail[..., 1])
+    return length, tail / np.where(length > 0.0, length, 1.0)[..., None]
+
+
+def _spectrum(w: Array, smoothing: float) -> tuple[Array, Array, Array, Array]:
+    """p of both eigenvalues s -+ |x| of w, and sqrt(eigenvalue^2 + 4 eps) of both."""
+    w = np.asarray(w, dtype=np.float64)
+    length, _ = _split(w)
+    values, roots = [], []
+    for eigenvalue in (w[..., 0] - length, w[..., 0] + length):
+        root = np.sqrt(eigenvalue**2 + 4.0 * smoothing)
+        # For a negative eigenvalue the sum cancels; its conjugate form does not.
+        values.append(np.where(eigenvalue > 0.0, 0.5 * (eigenvalue + root), 2.0 * smoothing / (root + abs(eigenvalue))))
+        roots.append(root)
+    return values[0], values[1], roots[0], roots[1]

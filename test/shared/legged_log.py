@@ -1,0 +1,111 @@
+"""A simulated legged robot's log on an estimator's grid, with the truth averaged as the estimator's forces are."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+import numpy.typing as npt
+
+from sysid_nodes.estimators.prime import PrimeConfig
+from sysid_nodes.robots import Robot
+from sysid_nodes.sensors import build_sensors, sensor_configs
+from sysid_nodes.signals.alignment import AlignedSteps, Aligner, GridConfig
+from sysid_nodes.signals.channel import ChannelSpec
+from sysid_nodes.simulation.legged import ImuReading, JointReading, LeggedRobotSim, LeggedSimulationConfig, PoseReading
+from sysid_nodes.simulation.legged.truth import LeggedTruth, TruthSeries
+
+Array = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class LeggedLog:
+    """One run: what was measured, and what was true.
+
+    Attributes:
+        robot: nominal.
+        steps: readings on the grid.
+        truth: what stays the same.
+        q: (N, nq) true configurations at the steps.
+        v: (N, nv) true velocities.
+        force: (N, nc, 3) true contact forces averaged about each step with triangle weights; NaN at the ends.
+    """
+
+    robot: Robot
+    steps: AlignedSteps
+    truth: LeggedTruth
+    q: Array
+    v: Array
+    force: Array
+
+
+def simulated_config() -> PrimeConfig:
+    """The estimator's defaults, but for velocities that lag: MuJoCo's semi-implicit Euler gives v half a step late."""
+    config = PrimeConfig()
+    sensors = config.sensors
+    lag = 0.5 * LeggedSimulationConfig().timestep
+    sensors = replace(
+        sensors,
+        joint_velocity=replace(sensors.joint_velocity, delay=lag),
+        gyroscope=replace(sensors.gyroscope, delay=lag),
+    )
+    return replace(config, sensors=sensors)
+
+
+def simulate(
+    config: LeggedSimulationConfig,
+    duration: float,
+    seed: int,
+    estimator: PrimeConfig | None = None,
+    *,
+    skip: float = 0.0,
+) -> LeggedLog:
+    """Runs a robot and aligns its streams; the first `skip` seconds are not used."""
+    estimator = estimator or simulated_config()
+    sim = LeggedRobotSim(config, np.random.default_rng(seed), start=_START)
+    sensors = build_sensors(sim.robot, estimator.sensors)
+    configs = sensor_configs(estimator.sensors)
+    specs = {sensor.name: ChannelSpec(configs[sensor.name], sensor.width, sensor.kind) for sensor in sensors}
+    aligner = Aligner(specs, GridConfig(dt=estimator.step))
+    for reading in sim.run(skip + duration):
+        if reading.stamp < _START + skip:
+            continue
+        if isinstance(reading, JointReading):
+            order = [reading.names.index(name) for name in sim.robot.joint_names]
+            aligner.push("joint_position", reading.stamp, reading.position[order])
+            aligner.push("joint_velocity", reading.stamp, reading.velocity[order])
+            aligner.push("joint_torque", reading.stamp, reading.effort[order])
+        elif isinstance(reading, ImuReading):
+            aligner.push("gyroscope", reading.stamp, reading.gyro)
+            aligner.push("accelerometer", reading.stamp, reading.accelerometer)
+            aligner.push("imu_orientation", reading.stamp, reading.orientation)
+        elif isinstance(reading, PoseReading):
+            aligner.push("mocap_pose", reading.stamp, np.concatenate([reading.position, reading.orientation]))
+    aligner.flush()
+    (steps,) = aligner.take()
+    series = sim.series()
+    at = np.clip(
+        np.round((steps.times - _START - series.time[0]) / series.duration).astype(int), 0, len(series.time) - 1
+    )
+    force = averaged(series, steps.times - _START, estimator.step)
+    return LeggedLog(sim.robot, steps, sim.truth, series.q[at], series.v[at], force)
+
+
+def averaged(truth: TruthSeries, times: Array, dt: float) -> Array:
+    """(N, nc, 3) tick means of the contact forces, weighted by a triangle from t - dt to t + dt."""
+    fine = 10  # parts of a tick within which the weight counts as constant
+    inside = (np.arange(fine) + 0.5) / fine * truth.duration
+    out = np.full((len(times), *truth.force_mean.shape[1:]), np.nan)
+    for k, time in enumerate(times):
+        first = int(np.floor((time - dt - truth.time[0]) / truth.duration + 1e-6))
+        last = int(np.ceil((time + dt - truth.time[0]) / truth.duration - 1e-6))
+        if first < 0 or last > len(truth.time):
+            continue
+        stamps = truth.time[first:last, None] + inside
+        weight = np.maximum(1.0 - np.abs(stamps - time) / dt, 0.0).sum(axis=1)
+        out[k] = np.tensordot(weight / weight.sum(), truth.force_mean[first:last], axes=1)
+    return out
+
+
+_START = 100.0
+"""Stamp of simulated time zero [s]: not zero, as no real clock is."""
