@@ -10,7 +10,7 @@ from typing import Any
 
 import yaml
 
-from sysid_nodes.data.config import from_flat, options, read_parameters
+from sysid_nodes.data.config import from_flat, options, own_parameters, read_parameters
 from sysid_nodes.exceptions import ConfigError
 from sysid_nodes.identifiers.config import METHODS, IntervalIdentifierConfig
 from sysid_nodes.robots import robot_names
@@ -51,7 +51,7 @@ def configuration(args: argparse.Namespace) -> IntervalIdentifierConfig:
     path = args.config or _packaged(str(chosen.get("robot", IntervalIdentifierConfig().robot)))
     values: dict[str, Any] = {}
     if path is not None:
-        values = read_parameters(path)
+        values = own_parameters(IntervalIdentifierConfig, read_parameters(path))
         # By itself first, so that an error is told of the place it is in.
         from_flat(IntervalIdentifierConfig, values, source=str(path))
     config = from_flat(IntervalIdentifierConfig, values | chosen, source="command line")

@@ -18,6 +18,15 @@ from sysid_nodes.exceptions import ConfigError
 
 T = TypeVar("T")
 
+SUITE = frozenset(
+    {
+        "robot", "variant", "urdf", "body", "target", "method", "calibration", "window", "noise", "known_robot",
+        "prior", "set_membership", "sensitivity", "scene", "payload_volume", "control", "certifier", "planner",
+        "controller", "certified_planner", "robust_controller", "simulated_robot",
+    }
+)  # fmt: skip
+"""First names of all keys that one parameter file may hold for several programs at once; each takes its own."""
+
 
 def option(
     default: Any,
@@ -94,13 +103,19 @@ def to_flat(config: Any, prefix: str = "") -> dict[str, Any]:
     return flat
 
 
+def own_parameters(config: Any, values: Mapping[str, Any]) -> dict[str, Any]:
+    """Dotted names and values less those of other programs: of first names in SUITE that the configuration lacks."""
+    others = SUITE - {item.name for item in dataclasses.fields(config)}
+    return {name: value for name, value in values.items() if name.split(".")[0] not in others}
+
+
 def load_yaml(config: type[T], path: Path) -> T:
-    """Reads a ROS parameter file.
+    """Reads what a ROS parameter file holds for one program.
 
     Raises:
         ConfigError: the file is unreadable, is not a ROS parameter file or holds a bad value.
     """
-    return from_flat(config, read_parameters(path), source=str(path))
+    return from_flat(config, own_parameters(config, read_parameters(path)), source=str(path))
 
 
 def read_parameters(path: Path) -> dict[str, Any]:

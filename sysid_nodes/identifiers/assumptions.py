@@ -72,7 +72,7 @@ def _errors(noise: Noise) -> list[str]:
             f"{torque}, all errors of measurement, sampling and friction together."
         ]
     between = (
-        "Torque is constant from one stamp to the next."
+        "Torque is constant from one stamp to the next" + (", as the later reading says." if noise.until else ".")
         if noise.hold
         else f"Between samples torque changes by at most {_numbers(noise.torque_rate)} N m/s, "
         "but for the jump when friction changes its sign."

@@ -73,9 +73,9 @@ class NoiseConfig:
     )
     torque_interpolation: str = option(
         "linear",
-        "torque between samples: linear (off a straight line by what torque_rate allows) or hold (constant since the "
-        "last stamp)",
-        choices=("linear", "hold"),
+        "torque between samples: linear (off a straight line by what torque_rate allows), hold (a reading's torque "
+        "acts from its stamp to the next) or until (it has acted from the stamp before to its own)",
+        choices=("linear", "hold", "until"),
     )
 
 

@@ -135,8 +135,9 @@ class RowBuilder:
         unsure = _sum(np.where(certain, 0.0, dt), edges)
 
         if noise.hold:
-            impulse = _sum(e[:-1] * dt, edges)
-            load = _sum(np.abs(e[:-1]) * dt, edges)
+            held = e[1:] if noise.until else e[:-1]
+            impulse = _sum(held * dt, edges)
+            load = _sum(np.abs(held) * dt, edges)
             error = noise.torque_relative * np.abs(e) + noise.torque_absolute
             between = _sum(np.abs(np.diff(e, axis=0)) + error[1:] + error[:-1], edges) * stamp
         else:

@@ -15,7 +15,10 @@ Array = npt.NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Noise:
-    """`NoiseConfig` spread over the joints; every array is (n,)."""
+    """`NoiseConfig` spread over the joints; every array is (n,).
+
+    ``hold``: torque is constant between two stamps; ``until``: as the later one's reading says, not the earlier one's.
+    """
 
     torque_relative: Array
     torque_absolute: Array
@@ -27,6 +30,7 @@ class Noise:
     stamp: float
     hold: bool
     itemised: bool
+    until: bool = False
 
     @classmethod
     def from_config(cls, config: NoiseConfig, n: int, encoder_step: Array) -> Noise:
@@ -41,6 +45,7 @@ class Noise:
             jerk=per_joint(config.jerk, n, "noise.jerk"),
             torque_rate=per_joint(config.torque_rate, n, "noise.torque_rate"),
             stamp=config.stamp_error,
-            hold=config.torque_interpolation == "hold",
+            hold=config.torque_interpolation in ("hold", "until"),
             itemised=config.model == "itemised",
+            until=config.torque_interpolation == "until",
         )

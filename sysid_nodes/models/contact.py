@@ -21,6 +21,7 @@ mu |v_t|, the same two cones give Coulomb friction with no hovering: `sliding_li
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
@@ -52,7 +53,7 @@ class ContactPlane:
         if not np.isfinite(self.height):
             raise InputError("a contact plane's height must be finite")
 
-    @property
+    @cached_property
     def axes(self) -> Array:
         """(3, 3), rows normal, tangent 1, tangent 2: world vectors to contact vectors; right-handed."""
         normal = np.asarray(self.normal, dtype=np.float64)

@@ -22,6 +22,7 @@ import numpy as np
 import numpy.typing as npt
 
 from sysid_nodes.models.rotations import (
+    cross,
     quaternion_exp,
     quaternion_inverse,
     quaternion_log,
@@ -98,7 +99,7 @@ def discrete_motion(q: Array, dt: float) -> DiscreteMotion:
     acceleration = np.diff(mean, axis=0) / dt
     for array in (velocity, acceleration):
         array[:, :3] = np.einsum("kji,kj->ki", rotation[1:-1], array[:, :3])
-    acceleration[:, :3] -= np.cross(velocity[:, 3:6], velocity[:, :3])
+    acceleration[:, :3] -= cross(velocity[:, 3:6], velocity[:, :3])
     return DiscreteMotion(dt, mean, right_log_jacobian(turn), velocity, acceleration, rotation)
 
 
@@ -138,7 +139,7 @@ def chain(
     out[:, :, 1, 3:6] = -through_before[:, :, 3:6] @ before - through_after[:, :, 3:6] @ after.swapaxes(-1, -2)
     out[:, :, 2, 3:6] = through_after[:, :, 3:6] @ after
     # Turning the base turns the axes in which R' p' and R' p'' are read.
-    bare = acceleration[:, :3] + np.cross(velocity[:, 3:6], velocity[:, :3])
+    bare = acceleration[:, :3] + cross(velocity[:, 3:6], velocity[:, :3])
     out[:, :, 1, 3:6] += dt**2 * fast[:, :, :3] @ skew(bare) + 2.0 * dt * slow[:, :, :3] @ skew(velocity[:, :3])
     return out
 

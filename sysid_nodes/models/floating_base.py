@@ -15,7 +15,7 @@ from sysid_nodes.robots import MotorConstants, Robot
 
 Array = npt.NDArray[np.float64]
 
-_REST = 0.02
+REST = 0.02
 """Coulomb friction turns over smoothly within this joint speed [rad/s]: a sign has no derivative."""
 
 
@@ -158,7 +158,7 @@ def inverse_dynamics_derivatives(
 def _joint_friction(motor: MotorConstants, motion: DiscreteMotion) -> tuple[Array, Array]:
     """Friction and armature torque (K, n) of the joints, and its derivative by the joint velocity."""
     velocity = motion.velocity[:, 6:]
-    turned = np.tanh(velocity / _REST)
+    turned = np.tanh(velocity / REST)
     torque = motor.coulomb * turned + motor.viscous * velocity + motor.offset
-    slope = motor.coulomb * (1.0 - turned**2) / _REST + motor.viscous
+    slope = motor.coulomb * (1.0 - turned**2) / REST + motor.viscous
     return torque + motor.armature * motion.acceleration[:, 6:], slope

@@ -37,6 +37,11 @@ class ModelBox:
         """(n,) least I_a [kg m2]."""
         return self.motor.armature - self.motor_radius.armature
 
+    @property
+    def armature_upper(self) -> Array:
+        """(n,) largest I_a [kg m2]."""
+        return self.motor.armature + self.motor_radius.armature
+
     def contains(self, theta: Array, motor: MotorConstants) -> bool:
         """Whether a model lies in the box; theta (n, 10)."""
         pairs = [(theta, self.theta, self.theta_radius)]
@@ -56,7 +61,8 @@ def model_box(robot: Robot, known: KnownRobotConfig, bounds: Bounds, body: int, 
         target: whether the bounds are of the ``body`` with all it carries or of the ``payload`` added to it.
 
     Raises:
-        ConfigError: the bounds are not ten finite intervals, the target is unknown, no physical body lies in them, or a joint's armature or viscous friction may be zero or less.
+        ConfigError: the bounds are not ten finite intervals, the target is unknown, no physical body lies in them, the
+            robot's own bodies are not physical, or a joint's armature or viscous friction may be zero or less.
     """
     if bounds.lower.shape != (len(PARAMETER_NAMES),) or not np.isfinite([bounds.lower, bounds.upper]).all():
         raise ConfigError(f"the bounds of a body are {len(PARAMETER_NAMES)} finite intervals")
@@ -70,6 +76,11 @@ def model_box(robot: Robot, known: KnownRobotConfig, bounds: Bounds, body: int, 
     margin = theta_radius[body] + 1e-15  # the middle of an interval is rounded
     whole = Bounds(theta[body] + bounds.lower - margin, theta[body] + bounds.upper + margin)
     theta[body], theta_radius[body] = _physical_middle(_physical(whole))
+    for joint, row in zip(robot.joint_names, theta, strict=True):
+        if np.linalg.eigvalsh(_spatial_inertia(row))[0] < -1e-12 * np.abs(row).max():
+            raise ConfigError(
+                f"the nominal body that {joint} moves is not physical: its kinetic energy may be negative"
+            )
     motors = [MotorConstants(*part[10 * n : 14 * n].reshape(4, n)) for part in (centre, radius)]
     box = ModelBox(theta, theta_radius, *motors)
     if (box.armature_lower <= 0.0).any():
@@ -83,8 +94,8 @@ def model_box(robot: Robot, known: KnownRobotConfig, bounds: Bounds, body: int, 
 def _physical(bounds: Bounds) -> Bounds:
     """The bounds, less what no body with a positive mass distribution can have.
 
-    Moments of inertia are not negative and none exceeds the sum of the other two; a product of inertia is at most half of
-    the moment about the axis it leaves out: |Ixy| = |Sxy| <= sqrt(Sxx Syy) <= (Sxx + Syy) / 2 = Izz / 2.
+    Moments of inertia are not negative and none exceeds the sum of the other two; a product of inertia is at most half
+    of the moment about the axis it leaves out: |Ixy| = |Sxy| <= sqrt(Sxx Syy) <= (Sxx + Syy) / 2 = Izz / 2.
 
     Raises:
         ConfigError: nothing is left.
@@ -104,6 +115,14 @@ def _physical(bounds: Bounds) -> Bounds:
             f"no physical body lies within the bounds on {PARAMETER_NAMES[int(np.argmax(lower > upper))]}"
         )
     return Bounds(lower, upper)
+
+
+def _spatial_inertia(theta: Array) -> Array:
+    """(6, 6) inertia of a body about its joint frame's origin, linear part first."""
+    mass, x, y, z = theta[:4]
+    moment = np.array([[0.0, -z, y], [z, 0.0, -x], [-y, x, 0.0]])
+    turning = theta[[4, 5, 7, 5, 6, 8, 7, 8, 9]].reshape(3, 3)
+    return np.block([[mass * np.eye(3), moment.T], [moment, turning]])
 
 
 def _physical_middle(bounds: Bounds) -> tuple[Array, Array]:

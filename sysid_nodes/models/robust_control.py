@@ -6,9 +6,9 @@ qdd_a = qdd_d + K_r de/dt (ARMOUR, Michaux et al. 2023, section VII), the comman
     tau = M0(q) qdd_a + C0(q, qd) qd_a + g0(q) + F_v0 qd_a + I_a0 qdd_a + F_c0 sat(qd_a / width) + beta0 + v,
     v_j = clip(K_j r_j, -limit_j, limit_j),
 
-all of the nominal model theta0. Both velocity arguments of C matter: C0(q, qd) qd_a is what makes Mdot - 2 C skew in the
-proof. Against ARMOUR, whose v has a budget of (w_j + ||w||) / 2 but reaches ||w||, each joint's robust input is clipped
-at a limit that the certificate states, so what is budgeted is what can be commanded.
+all of the nominal model theta0. Both velocity arguments of C matter: C0(q, qd) qd_a is what makes Mdot - 2 C skew in
+the proof. Against ARMOUR, whose v has a budget of (w_j + ||w||) / 2 but reaches ||w||, each joint's robust input is
+clipped at a limit that the certificate states, so what is budgeted is what can be commanded.
 """
 
 from __future__ import annotations
@@ -48,11 +48,18 @@ class RobustControlConfig:
         0.01, "reference velocity at which Coulomb friction is fed forward in full", unit="rad/s", minimum=1e-4
     )
     position_error: Numbers = option(
-        (0.0,), "largest error of a measured position (half an encoder step); 0 takes the robot's encoder", unit="rad"
+        (0.0,),
+        "largest error of a measured position (half an encoder step); 0 takes the robot's encoder",
+        unit="rad",
+        minimum=0.0,
     )
     velocity_error: Numbers = option((1e-4,), "largest error of a measured velocity", unit="rad/s", minimum=0.0)
     torque_error: Numbers = option(
-        (0.0,), "largest difference between commanded and acting torque", unit="N m", minimum=0.0
+        (0.0,),
+        "largest difference between commanded and acting torque; an error in proportion to the torque is at most that "
+        "share of the torque limit",
+        unit="N m",
+        minimum=0.0,
     )
 
 

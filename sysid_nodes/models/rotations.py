@@ -18,11 +18,24 @@ def skew(vector: Array) -> Array:
     return out
 
 
+def cross(a: Array, b: Array) -> Array:
+    """a x b (..., 3); np.cross takes ten times as long on the short stacks of a moving window."""
+    ax, ay, az = a[..., 0], a[..., 1], a[..., 2]
+    bx, by, bz = b[..., 0], b[..., 1], b[..., 2]
+    return np.stack([ay * bz - az * by, az * bx - ax * bz, ax * by - ay * bx], axis=-1)
+
+
 def quaternion_product(a: Array, b: Array) -> Array:
     """a b (..., 4), quaternions x, y, z, w."""
-    av, aw, bv, bw = a[..., :3], a[..., 3:], b[..., :3], b[..., 3:]
-    vector = aw * bv + bw * av + np.cross(av, bv)
-    return np.concatenate([vector, aw * bw - np.sum(av * bv, axis=-1, keepdims=True)], axis=-1)
+    ax, ay, az, aw = a[..., 0], a[..., 1], a[..., 2], a[..., 3]
+    bx, by, bz, bw = b[..., 0], b[..., 1], b[..., 2], b[..., 3]
+    parts = (
+        aw * bx + bw * ax + ay * bz - az * by,
+        aw * by + bw * ay + az * bx - ax * bz,
+        aw * bz + bw * az + ax * by - ay * bx,
+        aw * bw - ax * bx - ay * by - az * bz,
+    )
+    return np.stack(parts, axis=-1)
 
 
 def quaternion_inverse(a: Array) -> Array:

@@ -1,7 +1,8 @@
 """Forward kinematics and torque coefficients of a serial or branched arm in affine arithmetic.
 
-The recursion is that of models/passivity.py. For a body with inertial parameters (m, c, I) and a joint k whose unit rate
-gives the body's frame the velocity (v, o) (linear, angular, body axes), the torque of M qdd_a + C qd_a + g at k is
+The recursion is that of models/passivity.py. For a body with inertial parameters (m, c, I) and a joint k whose unit
+rate gives the body's frame the velocity (v, o) (linear, angular, body axes), the torque of M qdd_a + C qd_a + g at k
+is
 
     m v.s + c.(v x alpha + (v x u) x w + s x o) + <I, o alpha' - o (w x u)' / 2 + (o x w) u' / 2 + (o x u) w' / 2>,
 
@@ -12,12 +13,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
 from sysid_nodes.intervals import Affine, concatenate, cross, matvec, stack
 from sysid_nodes.kernel.tree import Tree
 from sysid_nodes.robots.robot import Array
+
+Indices = npt.NDArray[np.intp]
 
 
 @dataclass(frozen=True)
@@ -114,27 +119,92 @@ def move(tree: Tree, placed: Placement, qd: Affine, qd_a: Affine, qdd_a: Affine,
     return out
 
 
-def torque_coefficients(body: BodyMotion) -> Affine:
-    """(T, K, 10): torque at each joint that moves the body, per inertial parameter of the body."""
-    v, o = body.linear, body.angular
-    w, u, alpha, s = (x.reshape(x.shape[0], 1, 3) for x in (body.w, body.u, body.alpha, body.s))
+@dataclass(frozen=True)
+class Levers:
+    """What every body gains by every joint that moves it: P pairs (body, joint), side by side.
+
+    Attributes:
+        body, joint: (P,) of each pair.
+        linear, angular: (T, P, 3) velocity of the body's frame per unit rate of the joint; affine.
+    """
+
+    body: Indices
+    joint: Indices
+    linear: Affine
+    angular: Affine
+
+
+def levers(bodies: Sequence[BodyMotion]) -> Levers:
+    """All pairs of bodies and joints that move them, body by body."""
+    return Levers(
+        np.repeat(np.arange(len(bodies)), [len(body.joints) for body in bodies]),
+        np.array([joint for body in bodies for joint in body.joints]),
+        concatenate([body.linear for body in bodies], axis=1),
+        concatenate([body.angular for body in bodies], axis=1),
+    )
+
+
+def torque_coefficients(bodies: Sequence[BodyMotion], pairs: Levers) -> Affine:
+    """(T, P, 10): torque at each pair's joint per inertial parameter of its body."""
+    w, u, alpha, s = (stack([getattr(body, name) for body in bodies], axis=1) for name in ("w", "u", "alpha", "s"))
+    turning = alpha - 0.5 * cross(w, u)
+    v, o = pairs.linear, pairs.angular
+    w, u, alpha, s, turning = (x[:, pairs.body] for x in (w, u, alpha, s, turning))
     mass = (v * s).sum(axis=-1)
     first = cross(v, alpha) + cross(cross(v, u), w) + cross(s, o)
-    second = _form(o, alpha - 0.5 * cross(w, u)) + _form(cross(o, w), 0.5 * u) + _form(cross(o, u), 0.5 * w)
+    second = _form(o, turning) + 0.5 * (_form(cross(o, w), u) + _form(cross(o, u), w))
     return concatenate([mass.reshape(*mass.shape, 1), first, second], axis=-1)
 
 
-def inertia_coefficients(body: BodyMotion, first: Sequence[int], second: Sequence[int]) -> Affine:
-    """(T, P, 10): entries M_jk the body adds, per inertial parameter of the body.
+class InertiaCoefficients(NamedTuple):
+    """Entries M_jk that bodies add, per inertial parameter of the body, for Q triplets (body, j, k) with j <= k.
+
+    Attributes:
+        body, first, second: (Q,) the triplets.
+        centre, radius: (T, Q, 10) |coefficient - centre| <= radius.
+    """
+
+    body: Indices
+    first: Indices
+    second: Indices
+    centre: Array
+    radius: Array
+
+
+def inertia_coefficients(pairs: Levers, centres: Sequence[Array], radii: Sequence[Array]) -> InertiaCoefficients:
+    """Entries of the mass matrix, from middles and deviations alone.
 
     Args:
-        body: the body.
-        first, second: P indices into ``body.joints``: j and k of each entry.
+        pairs: which body and joint each lever belongs to.
+        centres, radii: (T, P, 3) of its linear and angular part: |value - centre| <= radius.
     """
-    v, o = body.linear, body.angular
-    vj, vk, oj, ok = v[:, list(first)], v[:, list(second)], o[:, list(first)], o[:, list(second)]
-    mass = (vj * vk).sum(axis=-1)
-    return concatenate([mass.reshape(*mass.shape, 1), cross(vj, ok) + cross(vk, oj), _form(oj, ok)], axis=-1)
+    ends = np.array([
+        (a, b)
+        for a in range(len(pairs.body))
+        for b in range(a, len(pairs.body))
+        if pairs.body[a] == pairs.body[b]
+    ])  # fmt: skip
+    one, two = ends.T
+    (v, o), (dv, do) = centres, radii
+    size_v, size_o = np.abs(v), np.abs(o)
+    centre = _inertia_rows(v[:, one], o[:, one], v[:, two], o[:, two], -1.0)
+    radius = _inertia_rows(size_v[:, one], size_o[:, one], dv[:, two], do[:, two], 1.0)
+    radius += _inertia_rows(dv[:, one], do[:, one], (size_v + dv)[:, two], (size_o + do)[:, two], 1.0)
+    # A few roundings of products that may cancel.
+    radius += 1e-14 * _inertia_rows(size_v[:, one], size_o[:, one], size_v[:, two], size_o[:, two], 1.0)
+    return InertiaCoefficients(pairs.body[one], pairs.joint[one], pairs.joint[two], centre, radius)
+
+
+def _inertia_rows(v: Array, o: Array, w: Array, p: Array, sign: float) -> Array:
+    """(T, Q, 10) of m v.w + c.(v x p + w x o) + <I, o p'>; with sign 1 every difference is a sum."""
+    out = np.empty((*v.shape[:-1], 10))
+    out[..., 0] = (v * w).sum(axis=-1)
+    for i, j, k in ((0, 1, 2), (1, 2, 0), (2, 0, 1)):
+        out[..., 1 + i] = v[..., j] * p[..., k] + w[..., j] * o[..., k]
+        out[..., 1 + i] += sign * (v[..., k] * p[..., j] + w[..., k] * o[..., j])
+    for column, (i, j) in enumerate(((0, 0), (0, 1), (1, 1), (0, 2), (1, 2), (2, 2))):
+        out[..., 4 + column] = o[..., i] * p[..., j] + (o[..., j] * p[..., i] if i != j else 0.0)
+    return out
 
 
 def _carry(

@@ -21,8 +21,8 @@ class CertifierConfig:
     distance_margin: float = option(0.005, "distance kept free of obstacles and of itself", unit="m", minimum=0.0)
     stop_deceleration: Numbers = option(
         (0.0,),
-        "least deceleration of the robot's own stop, which ends a motion that has lost its joint states; 0: the travel of "
-        "that stop is not kept clear",
+        "least deceleration of the robot's own stop, which ends a motion that has lost its joint states; 0: the travel "
+        "of that stop is not kept clear",
         unit="rad/s2",
         minimum=0.0,
     )

@@ -9,14 +9,23 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from sysid_nodes.intervals import Affine, concatenate, matvec
+from sysid_nodes.intervals import Affine
 from sysid_nodes.kernel.tree import Tree
 from sysid_nodes.models.model_box import ModelBox
 from sysid_nodes.models.robust_control import Gains
-from sysid_nodes.planners.bodies import BodyMotion, Placement, inertia_coefficients, move, place, torque_coefficients
-from sysid_nodes.planners.motion import Desired, largest, motion
+from sysid_nodes.planners.bodies import (
+    BodyMotion,
+    Levers,
+    Placement,
+    inertia_coefficients,
+    levers,
+    move,
+    place,
+    torque_coefficients,
+)
+from sysid_nodes.planners.closed_loop import INFLATE, Assumed, ClosedLoop, Disturbance, recent
+from sysid_nodes.planners.motion import Desired, deviation, largest, motion
 from sysid_nodes.planners.shift import Change, Magnitudes, coriolis, torque_change
-from sysid_nodes.planners.tracking import INFLATE, Assumed, ClosedLoop, Disturbance
 from sysid_nodes.robots.robot import Array
 
 
@@ -27,7 +36,7 @@ class Demand:
     Attributes:
         disturbance: of the closed loop.
         nominal_torque: (T, n) bound on the fed-forward part of the command [N m].
-        placement: joint frames over the tube of the true state, and a little more.
+        placement: joint frames over the tube of the true state.
         qd: (T, n) bound on |qd| [rad/s].
     """
 
@@ -56,94 +65,91 @@ def demand(
     placed = place(tree, state.q)
     bodies = move(tree, placed, state.qd, state.qd_a, state.qdd, tree.gravity)
     qd, qd_a, qdd = (largest(x) for x in (state.qd, state.qd_a, state.qdd))
-    nominal, model_error = _torques(bodies, box)
+    pairs = levers(bodies)
+    nominal, model_error = _torques(bodies, pairs, box)
     friction = state.qd_a * box.motor.viscous + state.qdd * box.motor.armature + box.motor.offset
     radius = box.motor_radius
     model_error += radius.viscous * qd_a + radius.armature * qdd + radius.coulomb + radius.offset
-    root, inertia_sum, inertia_error = _inertia(bodies, box)
+    root, inertia, inertia_error = _inertia(pairs, box)
     rate = tube.reference + gain * tube.position  # |de/dt|
     pulled = gain * rate  # |qdd_a - qdd_d|
     change, slope = _shifts(jerk, gains, loop, assumed, qd, qdd + pulled, rate)
-    size = _magnitudes(bodies, pulled, qd, qd_a)
-    moved = torque_change(tree, np.abs(box.theta), size, change)
-    # The torque is linear in qdd_a. M0 is one of the box's models, so its entries are at most s_j s_k.
-    moved += box.motor.armature * slope + root * (root * slope).sum(axis=1, keepdims=True)
-    moved += box.motor.viscous * change.qd_a
+    # Torques are linear in qdd_a. What the measured one adds to the true one meets the inertia at the true position.
+    turned = loop.age * recent(gain * assumed.acceleration)
+    size = _magnitudes(bodies, pulled + slope + turned, qd_a)
+    moved = torque_change(tree, box.theta, size, change) + box.motor.viscous * change.qd_a
+    moved += np.einsum("tjk,tk->tj", inertia, slope)
+    held = np.einsum("tjk,tk->tj", inertia, turned)
     lever = np.linalg.norm(root * tube.reference, axis=1) + gain * np.linalg.norm(root * tube.position, axis=1)
     feedback = box.motor.armature * pulled + gain * root * lever[:, None]
     return Demand(
         Disturbance(
             torque=(model_error + moved + gains.torque_error) * INFLATE,
+            held=held * INFLATE,
+            inertia=inertia,
             inertia_error=inertia_error * INFLATE,
-            coriolis=coriolis(tree, np.abs(box.theta) + box.theta_radius, size, tube.reference),
+            coriolis=coriolis(tree, np.abs(box.theta) + box.theta_radius, size.w, tube.reference),
             inertia_root=root,
-            inertia_sum=inertia_sum,
             reference_shift=change.qd_a,
         ),
-        nominal_torque=(largest(nominal + friction) + feedback + moved + box.motor.coulomb) * INFLATE,
+        nominal_torque=(largest(nominal + friction) + feedback + moved + held + box.motor.coulomb) * INFLATE,
         placement=placed,
         qd=qd,
     )
 
 
-def _torques(bodies: list[BodyMotion], box: ModelBox) -> tuple[Affine, Array]:
+def _torques(bodies: list[BodyMotion], pairs: Levers, box: ModelBox) -> tuple[Affine, Array]:
     """Nominal inertial torque (T, n), affine, and the bound (T, n) on what the box adds."""
-    count, n = bodies[0].w.shape[0], len(bodies)
-    error = np.zeros((count, n))
-    parts: list[Affine | None] = [None] * n
-    for i, body in enumerate(bodies):
-        coefficients = torque_coefficients(body)
-        torque = matvec(coefficients, box.theta[i])
-        error[:, list(body.joints)] += largest(coefficients) @ box.theta_radius[i]
-        for place_, joint in enumerate(body.joints):
-            mine, before = torque[:, place_].reshape(count, 1), parts[joint]
-            parts[joint] = mine if before is None else before + mine
-    return concatenate([part for part in parts if part is not None], axis=1), error
+    coefficients = torque_coefficients(bodies, pairs)
+    onto = (pairs.joint[:, None] == np.arange(len(bodies))).astype(np.float64)
+    nominal = (coefficients * box.theta[pairs.body]).sum(axis=-1) @ onto
+    error = (largest(coefficients) * box.theta_radius[pairs.body]).sum(axis=-1) @ onto
+    return nominal, error
 
 
-def _inertia(bodies: list[BodyMotion], box: ModelBox) -> tuple[Array, Array, Array]:
-    """Roots (T, n) of the largest diagonal entries of M - I_a over the box, their row sums, and |M - M0| (T, n, n).
+def _inertia(pairs: Levers, box: ModelBox) -> tuple[Array, Array, Array]:
+    """Roots (T, n) of the largest diagonal entries of M - I_a over the box, |M| and |M - M0| (T, n, n).
 
-    M - I_a is positive semidefinite for the true model and the nominal one, so its other entries are at most products of
-    the roots.
+    M - I_a is positive semidefinite for the true model and the nominal one, so its other entries are at most products
+    of the roots.
     """
-    count, n = bodies[0].w.shape[0], len(bodies)
-    size, error = np.zeros((2, count, n, n))
-    for i, body in enumerate(bodies):
-        first, second = np.triu_indices(len(body.joints))
-        coefficients = inertia_coefficients(body, first.tolist(), second.tolist())
-        radius = largest(coefficients) @ box.theta_radius[i]
-        rows, columns = np.array(body.joints)[first], np.array(body.joints)[second]
-        size[:, rows, columns] += largest(matvec(coefficients, box.theta[i])) + radius
-        error[:, rows, columns] += radius
+    parts = pairs.linear, pairs.angular
+    found = inertia_coefficients(pairs, [x.centre for x in parts], [deviation(x) for x in parts])
+    theta, theta_radius = box.theta[found.body], box.theta_radius[found.body]
+    added = ((np.abs(found.centre) + found.radius) * theta_radius).sum(axis=-1)
+    nominal = np.abs((found.centre * theta).sum(axis=-1))
+    nominal += ((1e-14 * np.abs(found.centre) + found.radius) * np.abs(theta)).sum(axis=-1)
+    n = len(box.theta)
+    size, error = np.zeros((2, len(added), n, n))
+    for q, (j, k) in enumerate(zip(found.first, found.second, strict=True)):
+        size[:, j, k] += nominal[:, q] + added[:, q]
+        error[:, j, k] += added[:, q]
     root = np.sqrt(np.diagonal(size, axis1=1, axis2=2)) * INFLATE
     size, error = (np.maximum(x, x.swapaxes(1, 2)) * INFLATE for x in (size, error))
     size = np.minimum(size, root[:, :, None] * root[:, None, :])
-    return root, size.sum(axis=2) * INFLATE, error + np.diag(box.motor_radius.armature)
+    return root, (size + np.diag(box.armature_upper)) * INFLATE, error + np.diag(box.motor_radius.armature)
 
 
 def _shifts(
-    jerk: Array,
-    gains: Gains,
-    loop: ClosedLoop,
-    assumed: Assumed,
-    qd: Array,
-    qdd_a: Array,
-    rate: Array,
+    jerk: Array, gains: Gains, loop: ClosedLoop, assumed: Assumed, qd: Array, qdd_a: Array, rate: Array
 ) -> tuple[Change, Array]:
-    """How far the arguments of the torque in force are off: by noise, and by what passes while it is held."""
+    """How far the arguments of the torque in force are off by noise and by what passes meanwhile.
+
+    The second is of qdd_a, without K_r times what r changes by.
+    """
     h, gain = loop.age, gains.position_gain
+    # |dqd_a/dt| = |qdd_a|, |dqd/dt| = |qdd_a - dr/dt| and |dqdd_a/dt| = |jerk + K_r (dr/dt - K_r de/dt)|.
     change = Change(
-        q=gains.position_error + h * qd,
-        qd=gains.velocity_error + h * (qdd_a + assumed.acceleration),
-        qd_a=gain * gains.position_error + h * qdd_a,
+        q=gains.position_error + h * recent(qd),
+        qd=gains.velocity_error + h * recent(qdd_a + assumed.acceleration),
+        qd_a=gain * gains.position_error + h * recent(qdd_a),
     )
-    slope = gain * gains.velocity_error + h * (jerk + gain * (assumed.acceleration + gain * rate))
+    slope = gain * gains.velocity_error + h * recent(jerk + gain**2 * rate)
     return change, slope
 
 
-def _magnitudes(bodies: list[BodyMotion], pulled: Array, qd: Array, qd_a: Array) -> Magnitudes:
-    """Norms of the bodies' motions, with what the errors' part of qdd_a adds to accelerations."""
+def _magnitudes(bodies: list[BodyMotion], added: Array, qd_a: Array) -> Magnitudes:
+    """Norms of the bodies' motions, with what ``added`` (T, n) to qdd_a adds to their accelerations."""
     norms = [
         np.stack([np.linalg.norm(largest(getattr(body, name)), axis=-1) for body in bodies], axis=1)
         for name in ("w", "u", "alpha", "s")
@@ -151,6 +157,6 @@ def _magnitudes(bodies: list[BodyMotion], pulled: Array, qd: Array, qd_a: Array)
     for i, body in enumerate(bodies):
         for rows, part in ((norms[2], body.angular), (norms[3], body.linear)):
             sizes = np.linalg.norm(largest(part), axis=-1)
-            rows[:, i] += (sizes * pulled[:, list(body.joints)]).sum(axis=1)
+            rows[:, i] += (sizes * added[:, list(body.joints)]).sum(axis=1)
     w, u, alpha, s = (INFLATE * x for x in norms)
-    return Magnitudes(w, u, alpha, s, qd, qd_a)
+    return Magnitudes(w, u, alpha, s, qd_a)

@@ -17,7 +17,7 @@ import numpy as np
 
 from sysid_nodes.intervals import Affine, TimeEnclosure, polynomial_enclosure
 from sysid_nodes.models.bezier import Bezier
-from sysid_nodes.planners.tracking import INFLATE, Tube
+from sysid_nodes.planners.closed_loop import INFLATE, Tube
 from sysid_nodes.robots.robot import Array
 
 
@@ -43,14 +43,18 @@ class Desired:
 def desired_motion(plan: Bezier, edges: Array) -> Desired:
     """Enclosure of a plan between consecutive edges, 0 <= edges <= t_f, and at rest from t_f on as a last interval."""
     parts = polynomial_enclosure(plan.coefficients(), edges)
-    goal, error = plan.goal, 1e-15 * (np.abs(plan.q0) + np.abs(plan.k))
+    # The coefficients, and the resting place, are off by a few roundings of sums of this size.
+    moved = np.abs(plan.k) + plan.duration * np.abs(plan.qd0) + plan.duration**2 * np.abs(plan.qdd0)
+    rounded = 1e-14 * (np.abs(plan.q0) + 40.0 * moved)
     zero = np.zeros(plan.n)
-    rest = ((goal, error), (zero, zero), (zero, zero))
+    rest = ((plan.goal, rounded), (zero, zero), (zero, zero))
     position, velocity, acceleration = (
         TimeEnclosure(
-            np.vstack([part.centre, value]), np.vstack([part.slope_term, zero]), np.vstack([part.remainder, spread])
+            np.vstack([part.centre, value]),
+            np.vstack([part.slope_term, zero]),
+            np.vstack([part.remainder + rounded * (5.0 / plan.duration) ** order, spread]),
         )
-        for part, (value, spread) in zip(parts, rest, strict=True)
+        for order, (part, (value, spread)) in enumerate(zip(parts, rest, strict=True))
     )
     return Desired(np.append(edges, np.inf), position, velocity, acceleration)
 

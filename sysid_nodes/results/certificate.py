@@ -75,8 +75,8 @@ class Entry:
     Attributes:
         level: bound on V = r' M r / 2 [J].
         position: bound on sqrt(sum I_a,j e_j^2) [kg^0.5 rad].
-        speed: bound on |dr/dt| in the norm of M under the torque in force until then.
-        jerk: (n,) bound on the desired jerk before [rad/s3].
+        speed: bound on |dr/dt| in the norm of M while torques of the former trajectory act.
+        jerk: (n,) bound on the jerk that the former trajectory desires meanwhile [rad/s3].
     """
 
     level: float
@@ -111,9 +111,15 @@ class Envelope:
         return int(np.clip(np.searchsorted(self.edges, t, side="right") - 1, 0, len(self.level) - 1))
 
     def entry(self, t: float) -> Entry:
-        """What a trajectory that takes over at a time may count on."""
+        """What a trajectory that takes over at a time may count on.
+
+        Torques of this one act for a little longer, perhaps in the next interval.
+        """
         i = self.interval(t)
-        return Entry(float(self.level[i]), float(self.position[i]), float(self.speed[i]), self.jerk[i])
+        after = slice(i, i + 2)
+        return Entry(
+            float(self.level[i]), float(self.position[i]), float(self.speed[after].max()), self.jerk[after].max(axis=0)
+        )
 
 
 @dataclass(frozen=True)

@@ -34,7 +34,8 @@ class TorqueArm:
 
     Time runs in drive ticks. At the start of each the drive latches one torque, within the robot's torque limits, and
     holds it to the next; a reading's effort is the torque latched at its stamp. With a delay of zero a command given
-    after the reading of the same instant replaces that torque at once, and the reading's effort is then a tick old.
+    after the reading of the same instant replaces that torque at once, so a reading's effort is then the torque that
+    acted up to its stamp (the identifier's torque_interpolation ``until``), also while the arm is held.
 
     Until the first command, and after a protective stop, a built-in position loop holds the arm; commands are ignored
     from a protective stop to its release.
@@ -85,6 +86,7 @@ class TorqueArm:
         holding = self._plant.holding_torque()
         limit = robot.limits.torque
         self._saturated, self._torque = np.abs(holding) >= limit, np.clip(holding, -limit, limit)
+        self._acted = self._torque
         if self._holds:
             self._servo.start(q, qd, self._torque)
 
@@ -149,7 +151,7 @@ class TorqueArm:
             stamp=self.now,
             q=self.q,
             qd=self.qd,
-            tau=self._torque,
+            tau=self._torque if config.delay > 0.0 else self._acted,
             quantise=config.quantise,
             velocity_error=config.velocity_error,
             torque_relative=config.torque_relative,
@@ -210,6 +212,7 @@ class TorqueArm:
             remaining -= tick
 
     def _tick(self, duration: float) -> None:
+        self._acted = self._torque
         self._plant.advance(self._torque, duration, self._config.substeps)
         self._elapsed += duration
         if not self._holds and self._elapsed - self._last_arrival > self._config.command_timeout + _SOON:

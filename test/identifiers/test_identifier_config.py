@@ -40,7 +40,7 @@ def test_live_options_touch_no_structure() -> None:
         ({"noise.torque_relative": [1.5]}, "'noise.torque_relative' must be at most 1"),
         ({"noise.stamp_error": 0.2}, "'noise.stamp_error' must be at most 0.1"),
         ({"noise.acceleration": [0.0]}, "'noise.acceleration' must be at least 1e-06"),
-        ({"noise.torque_interpolation": "cubic"}, "'noise.torque_interpolation' must be one of linear, hold"),
+        ({"noise.torque_interpolation": "cubic"}, "'noise.torque_interpolation' must be one of linear, hold, until"),
         ({"known_robot.gain_relative": [0.95]}, "'known_robot.gain_relative' must be at most 0.9"),
         ({"known_robot.gain": [0.0]}, "'known_robot.gain' must be at least 1e-06"),
         ({"method": "magic"}, "'method' must be one of set_membership, sensitivity"),

@@ -233,8 +233,9 @@ def test_torque_between_samples_is_covered_by_its_radius() -> None:
     assert (error <= found.share(rows[1], TORQUE_RATE) * (1.0 + 1e-9)).all()
 
 
+@pytest.mark.parametrize("until", [False, True])
 @pytest.mark.parametrize("late", [-1.0, 1.0, 0.0])
-def test_held_torque_with_late_stamps(late: float) -> None:
+def test_held_torque_with_late_stamps(late: float, until: bool) -> None:
     """A disc driven by torque steps: its acceleration is the torque's, so that everything is exact by hand."""
     rng = np.random.default_rng(8)
     arm, inertia = spinner(0.2), 0.2
@@ -251,8 +252,10 @@ def test_held_torque_with_late_stamps(late: float) -> None:
         truth = (inertia + 0.3) * qdd
         error = rng.choice([-1.0, 1.0], truth.shape)
         tau = (truth + 0.01 * error) / (1.0 - 0.02 * error * np.sign(truth + 0.01 * error))
+        if until:
+            tau = np.roll(tau, 1, axis=0)  # the first one acted before the first sample
         noise = replace(
-            silent(1), acceleration=np.full(1, 30.0), stamp=stamp, hold=True,
+            silent(1), acceleration=np.full(1, 30.0), stamp=stamp, hold=True, until=until,
             torque_relative=np.full(1, 0.02), torque_absolute=np.full(1, 0.01),
         )  # fmt: skip
         builder = RowBuilder(chain, Reach(chain, np.zeros(chain.n)), noise, unknowns)

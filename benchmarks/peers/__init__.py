@@ -1,0 +1,1 @@
+"""Other ways to estimate contact forces and inertia, to be compared with PRIME on the same data."""

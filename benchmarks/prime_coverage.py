@@ -1,0 +1,229 @@
+"""Does an estimate lie within its own one and three sigma of the truth as often as it should?
+
+Every seed is a run of its own: another load (mass, place), other noise, biases and dropouts. Logs are short: 4 s of the
+programme by default, from the middle of the rotations into the trot. Errors over the stated sigma are counted for the
+torso's parameters, the base's pose, the joints and the contact forces. Parameters have one error a seed each; poses and
+forces have hundreds, strongly correlated ones, so that their spread from seed to seed is given too.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import sys
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import matplotlib as mpl
+import numpy as np
+import numpy.typing as npt
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+
+from benchmarks import prime_ours
+from benchmarks.prime_log import Scenario, record, simulated_config
+from benchmarks.prime_score import EDGE, score
+from benchmarks.report import Report, parser
+from sysid_nodes.data.bounds import PARAMETER_NAMES
+from sysid_nodes.estimators.prime import build_model
+from sysid_nodes.models.discrete_motion import difference
+from sysid_nodes.results.motion_estimate import EstimateStatus
+from sysid_nodes.simulation.legged import LeggedSimulationConfig
+from sysid_nodes.simulation.legged.load import LoadConfig
+from sysid_nodes.solvers.threads import use_one_blas_thread
+
+mpl.use("Agg")
+from matplotlib import pyplot as plt
+
+Array = npt.NDArray[np.float64]
+Record = dict[str, Any]
+
+NOMINAL = {1: math.erf(1.0 / math.sqrt(2.0)), 3: math.erf(3.0 / math.sqrt(2.0))}
+
+MANY = {
+    "base position": ("x", "y", "z"),
+    "base orientation": ("roll", "pitch", "yaw"),
+    "joint positions": ("all",),
+    "forces, foot on the ground": ("x", "y", "z"),
+    "forces, foot in the air": ("x", "y", "z"),
+}
+"""Quantities with many errors a run, with their components."""
+
+_EDGES = np.linspace(-6.0, 6.0, 49)
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    options = parser(__doc__)
+    options.add_argument("--seeds", type=int, default=50, help="runs")
+    options.add_argument("--duration", type=float, default=4.0, help="of each log [s]")
+    options.add_argument("--skip", type=float, default=2.0, help="of the programme before it [s]")
+    options.add_argument("--robot", choices=("go2", "g1"), default="go2", help="which robot")
+    options.add_argument("--jobs", type=int, default=2, help="processes")
+    options.add_argument("--records", type=Path, help="JSON lines, one a seed; continued where it ends")
+    chosen = options.parse_args(arguments)
+    setting = {"robot": chosen.robot, "duration": chosen.duration, "skip": chosen.skip}
+    records = collect(setting, range(chosen.seed, chosen.seed + chosen.seeds), chosen.jobs, chosen.records)
+    command = f"python -m benchmarks.prime_coverage --seed {chosen.seed} --seeds {chosen.seeds} --robot {chosen.robot}"
+    report = Report(f"prime-coverage-{chosen.robot}", "PRIME: coverage", chosen.out, command)
+    summarise(report, records, setting)
+    print(report.write())
+    return 0
+
+
+def collect(setting: Record, seeds: Sequence[int], jobs: int, path: Path | None) -> list[Record]:
+    """Records of all seeds, those in the file first."""
+    known: dict[int, Record] = {}
+    if path is not None and path.exists():
+        for line in path.read_text(encoding="utf-8").splitlines():
+            entry = json.loads(line)
+            if entry["setting"] == setting:
+                known[entry["seed"]] = entry
+    todo = [seed for seed in seeds if seed not in known]
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
+    with Progress(*columns, TimeRemainingColumn(), transient=True) as bar:
+        task = bar.add_task("coverage", total=len(seeds), completed=len(seeds) - len(todo))
+        for entry in _run(partial(run, setting), todo, jobs):
+            known[entry["seed"]] = entry
+            if path is not None:
+                with path.open("a", encoding="utf-8") as file:
+                    file.write(json.dumps(entry) + "\n")
+            bar.advance(task)
+    return [known[seed] for seed in seeds]
+
+
+def _run(job: partial[Record], todo: list[int], jobs: int) -> Iterator[Record]:
+    if jobs <= 1:
+        yield from map(job, todo)
+        return
+    with ProcessPoolExecutor(jobs, initializer=use_one_blas_thread) as pool:
+        for future in as_completed([pool.submit(job, seed) for seed in todo]):
+            yield future.result()
+
+
+def run(setting: Record, seed: int) -> Record:
+    """One log and the errors of its estimate in sigmas."""
+    rng = np.random.default_rng([seed, 17])
+    load = LoadConfig(
+        mass=float(rng.uniform(0.5, 5.0)), position=tuple(rng.uniform([-0.1, -0.05, 0.04], [0.1, 0.05, 0.12]))
+    )
+    scenario = Scenario("", LeggedSimulationConfig(robot=setting["robot"], load=load), setting["duration"])
+    log = record(scenario, seed, skip=setting["skip"])
+    config = simulated_config()
+    aligned = log.aligned(config)
+    found, whole = prime_ours.run(build_model(log.robot, config), aligned)
+    inner = slice(EDGE, len(aligned.steps) - EDGE)
+    body = whole.bodies[0]
+    error = difference(whole.q[inner], aligned.q[inner])
+    sigma = np.sqrt(np.diagonal(whole.q_covariance[inner], axis1=1, axis2=2))
+    pose = error / sigma
+    true = aligned.around[inner]
+    force = (whole.contacts.force[inner] - true) / whole.contacts.force_sigma[inner]
+    on = true[..., 2] > 2.0
+    many = {
+        "base position": pose[:, :3],
+        "base orientation": pose[:, 3:6],
+        "joint positions": pose[:, 6:].reshape(-1, 1),
+        "forces, foot on the ground": force[on],
+        "forces, foot in the air": force[~on],
+    }
+    many = {name: z for name, z in many.items() if len(z)}
+    return {
+        "setting": setting,
+        "seed": seed,
+        "status": whole.status.name,
+        "solved": whole.status is EstimateStatus.CONVERGED,
+        "seconds": found.seconds,
+        "iterations": found.iterations,
+        "force": score(found, aligned).force,
+        "mass_error": body.mass - aligned.mass,
+        "parameters": _list((body.parameters - aligned.truth.theta) / np.sqrt(np.diag(body.covariance))),
+        "com": _list((body.com - aligned.com) / body.com_sigma),
+        "inside": {name: {str(k): _list(np.mean(np.abs(z) <= k, axis=0)) for k in NOMINAL} for name, z in many.items()},
+        "rms": {name: _list(np.sqrt(np.mean(z**2, axis=0))) for name, z in many.items()},
+        "histogram": {name: np.histogram(np.clip(z, -5.99, 5.99), _EDGES)[0].tolist() for name, z in many.items()},
+    }
+
+
+def _list(values: Array) -> list[float]:
+    return [float(value) for value in values]
+
+
+def summarise(report: Report, records: list[Record], setting: Record) -> None:
+    """Fills the report."""
+    solved = sum(entry["solved"] for entry in records)
+    seconds = np.median([entry["seconds"] for entry in records])
+    report.text(
+        f"{len(records)} runs of the {setting['robot']}, {setting['duration']:g} s each, {setting['skip']:g} s into "
+        f"its programme; {solved} converged; {seconds:.1f} s of wall time each (median). Nominal: "
+        f"{100 * NOMINAL[1]:.1f} % within one sigma, {100 * NOMINAL[3]:.1f} % within three."
+    )
+    report.section("Parameters of the torso")
+    report.text(
+        "One error a run. The range is that of 95 % (Wilson) for the share within one sigma; the last column is the "
+        "root mean square of errors over sigma, 1 when the sigma is right."
+    )
+    z = np.array([entry["parameters"] for entry in records])
+    com = np.array([entry["com"] for entry in records])
+    rows = []
+    for name, column in zip((*PARAMETER_NAMES, "CoM x", "CoM y", "CoM z"), np.hstack([z, com]).T, strict=True):
+        within = int(np.sum(np.abs(column) <= 1.0))
+        low, high = _wilson(within, len(column))
+        rows.append((
+            name, f"{100.0 * within / len(column):.0f}", f"{100 * low:.0f} to {100 * high:.0f}",
+            f"{100.0 * np.mean(np.abs(column) <= 3.0):.0f}", f"{np.mean(column):+.2f}",
+            f"{np.sqrt(np.mean(column**2)):.2f}",
+        ))  # fmt: skip
+    report.table(("", "within 1 sigma [%]", "range", "within 3 sigma [%]", "mean [sigma]", "RMS [sigma]"), rows)
+    report.section("Motion and forces")
+    report.text("Shares over all runs; the range is that of the middle 80 % of the runs.")
+    shown = []
+    for name, parts in MANY.items():
+        mine = [entry for entry in records if name in entry["inside"]]
+        for index, part in enumerate(parts if mine else ()):
+            shares = {k: np.array([entry["inside"][name][str(k)][index] for entry in mine]) for k in NOMINAL}
+            low, high = np.quantile(shares[1], (0.1, 0.9))
+            rms = np.sqrt(np.mean([entry["rms"][name][index] ** 2 for entry in mine]))
+            shown.append((
+                f"{name}: {part}", f"{100 * shares[1].mean():.1f}", f"{100 * low:.0f} to {100 * high:.0f}",
+                f"{100 * shares[3].mean():.1f}", f"{rms:.2f}",
+            ))  # fmt: skip
+    report.table(("", "within 1 sigma [%]", "range", "within 3 sigma [%]", "RMS [sigma]"), shown)
+    _plot(
+        report.figure("", "Errors over their stated sigma; black: standard normal"), records, np.hstack([z[:, :1], com])
+    )
+
+
+def _wilson(inside: int, count: int) -> tuple[float, float]:
+    share, z = inside / count, 1.96
+    middle = (share + z * z / (2 * count)) / (1.0 + z * z / count)
+    half = z / (1.0 + z * z / count) * math.sqrt(share * (1.0 - share) / count + z * z / (4 * count * count))
+    return middle - half, middle + half
+
+
+def _plot(path: Path, records: list[Record], torso: Array) -> None:
+    figure, axes = plt.subplots(2, 3, figsize=(11.0, 6.0), layout="constrained", sharex=True)
+    middle, width = 0.5 * (_EDGES[1:] + _EDGES[:-1]), _EDGES[1] - _EDGES[0]
+    normal = np.exp(-0.5 * middle**2) / math.sqrt(2.0 * math.pi)
+    coarse = _EDGES[::4]
+    none = [0] * len(middle)
+    panels = {name: np.sum([entry["histogram"].get(name, none) for entry in records], axis=0) for name in MANY}
+    for axis, (name, counts) in zip(axes.flat, panels.items(), strict=False):
+        axis.bar(middle, counts / max(counts.sum(), 1) / width, width, color="#2b6cb0", alpha=0.7)
+        axis.set_title(name, fontsize=9)
+    last = axes.flat[-1]
+    last.hist(np.clip(torso.ravel(), -5.99, 5.99), coarse, density=True, color="#dd6b20", alpha=0.7)
+    last.set_title("torso mass and CoM", fontsize=9)
+    for axis in axes.flat:
+        axis.plot(middle, normal, color="black", lw=1.0)
+        axis.set_yticks([])
+        axis.spines[["top", "right", "left"]].set_visible(False)
+    for axis in axes[-1]:
+        axis.set_xlabel("error / sigma (beyond 6: at the edge)")
+    figure.savefig(path, dpi=130)
+    plt.close(figure)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

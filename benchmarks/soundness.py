@@ -1,0 +1,170 @@
+"""Does anything that can happen leave its certified range? A million attacks on random certified motions.
+
+Random plans of a loaded Gen3, from rest or in motion, among random boxes; half of them with the bounds of Table I of
+the paper, half with tightened ones. Each certificate is attacked with samples of (model in its box, most of them at a
+corner or as near to one as a physical body is; tracking errors in their ellipsoids, most on the surface; time, often
+at the edges of intervals; measurement errors at their ends; torques as old as allowed). Torques are those that the law
+commands for the measured state. Plans already in the records file are not run again.
+
+Exit status 1 when anything was outside.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections import Counter
+from collections.abc import Sequence
+from concurrent.futures import ProcessPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import matplotlib as mpl
+import numpy as np
+
+from benchmarks.report import Report, parser, progress
+from benchmarks.soundness_plan import KINDS, run_plan
+from sysid_nodes.solvers.threads import use_one_blas_thread
+
+mpl.use("Agg")
+from matplotlib import pyplot as plt
+
+Record = dict[str, Any]
+
+_QUICK = (8, 500)
+_UNITS = {
+    "torque": "N m", "disturbance": "N m", "velocity": "rad/s", "position": "rad", "obstacle": "m", "self": "m",
+}  # fmt: skip
+_WORDS = {
+    "torque": "command, against its certified range",
+    "disturbance": "what the true model needs beyond the command's feedforward, against the proof's bound",
+    "velocity": "true velocity, against its certified range",
+    "position": "true position, against its certified range",
+    "obstacle": "distance to obstacles, against the certified one",
+    "self": "distance between parts of the robot, against the certified one",
+}
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    options = parser(__doc__)
+    options.add_argument("--plans", type=int, default=100, help="number of plans")
+    options.add_argument("--samples", type=int, default=10000, help="samples of each")
+    options.add_argument("--quick", action="store_true", help=f"{_QUICK[0]} plans of {_QUICK[1]} samples")
+    options.add_argument("--jobs", type=int, default=1, help="processes")
+    options.add_argument("--records", type=Path, help="JSON lines, one a plan; continued where it ends")
+    chosen = options.parse_args(arguments)
+    plans, samples = _QUICK if chosen.quick else (chosen.plans, chosen.samples)
+    records = collect(chosen.seed, plans, samples, chosen.jobs, chosen.records)
+    report = Report("soundness", "Soundness", chosen.out, f"python -m benchmarks.soundness --seed {chosen.seed}")
+    outside = summarise(report, records)
+    print(report.write())
+    print(f"{sum(r['samples'] for r in records)} samples, {outside} outside their certified range")
+    return 1 if outside else 0
+
+
+def collect(seed: int, plans: int, samples: int, jobs: int, path: Path | None) -> list[Record]:
+    """Records of plans 0 .. plans - 1, those in the file first."""
+    known: dict[int, Record] = {}
+    if path is not None and path.exists():
+        for line in path.read_text(encoding="utf-8").splitlines():
+            record = json.loads(line)
+            if (record["seed"], record["asked"]) == (seed, samples):
+                known[record["plan"]] = record
+    todo = [plan for plan in range(plans) if plan not in known]
+    with ProcessPoolExecutor(jobs, initializer=use_one_blas_thread) as pool:
+        futures = [pool.submit(run_plan, seed, plan, samples) for plan in todo]
+        for future in progress(futures, "soundness"):
+            record = {"seed": seed, "asked": samples, **future.result()}
+            known[record["plan"]] = record
+            if path is not None:
+                with path.open("a", encoding="utf-8") as file:
+                    file.write(json.dumps(record) + "\n")
+    return [known[plan] for plan in range(plans)]
+
+
+def summarise(report: Report, records: list[Record]) -> int:
+    """Fills the report; returns how many samples were outside."""
+    sampled = [r for r in records if r["samples"]]
+    total = sum(r["samples"] for r in sampled)
+    outside = {kind: sum(r["outside"][kind] for r in sampled) for kind in KINDS}
+    verdicts = Counter(r["verdict"] for r in sampled)
+    report.text(
+        f"**{total} samples on {len(sampled)} plans: {sum(outside.values())} outside their certified range.** "
+        f"Verdicts on these plans: {', '.join(f'{name} {count}' for name, count in sorted(verdicts.items()))}; ranges "
+        f"hold for a refused plan too, if its errors are bounded. Plans whose errors could not be were drawn anew: "
+        f"{sum(sum(r['refused'].values()) for r in records)}."
+    )
+    report.section("What came nearest")
+    report.text(
+        "*Share used* is the largest value seen relative to the bound, by joint; the gap is the least distance to it. "
+        "Distances count where the certified one is below 0.25 m, at which it stops."
+    )
+    rows = []
+    for kind in KINDS:
+        stated = [r for r in sampled if kind in r["gap"]]
+        used = [r["used"][kind] for r in sampled if kind in r["used"]]
+        gaps = [r["gap"][kind] for r in stated]
+        rows.append((
+            _WORDS[kind],
+            sum(r["samples"] for r in stated),
+            outside[kind],
+            f"{min(gaps, default=np.nan):.3g} {_UNITS[kind]}" if gaps else "",
+            f"{np.median(gaps):.3g} {_UNITS[kind]}" if gaps else "",
+            f"{max(used):.3f}" if used else "",
+        ))  # fmt: skip
+    report.table(("", "samples", "outside", "least gap", "median of the plans' least", "share used"), rows)
+    engine = [gap for r in sampled for gap in r["engine"].values()]
+    report.text(
+        f"Distances of 20 samples a plan were measured by MuJoCo as well, which shares no code with the certifier: "
+        f"least gap {min(engine, default=np.inf):.3g} m."
+    )
+    report.section("By knowledge of the load")
+    groups = {
+        "Table I": [r for r in sampled if r["share"] == 1.0],
+        "tightened": [r for r in sampled if r["share"] < 1.0],
+    }
+    report.table(
+        ("bounds", "plans", "certified", "torque: share used", "velocity: share used", "least gap to obstacles"),
+        [
+            (
+                name,
+                len(of),
+                sum(r["verdict"] == "CERTIFIED" for r in of),
+                f"{max(r['used']['torque'] for r in of):.3f}",
+                f"{max(r['used']['velocity'] for r in of):.3f}",
+                f"{min((r['gap'].get('obstacle', np.inf) for r in of), default=np.inf):.3g} m",
+            )
+            for name, of in groups.items()
+            if of
+        ],
+    )
+    _plot(report.figure("", "How much of each certified range the samples of a plan used, and how near distances came"),
+          sampled)  # fmt: skip
+    return sum(outside.values())
+
+
+def _plot(path: Path, records: list[Record]) -> None:
+    figure, (left, right) = plt.subplots(1, 2, figsize=(10.0, 3.8), layout="constrained")
+    colours = ("#2b6cb0", "#dd6b20", "#718096")
+    for kind, colour in zip(("torque", "velocity", "disturbance"), colours, strict=True):
+        left.hist(
+            [r["used"][kind] for r in records], bins=np.linspace(0.0, 1.1, 56), color=colour, alpha=0.6, label=kind
+        )
+    left.axvline(1.0, color="black", lw=1.0)
+    left.axvspan(1.0, 1.1, color="#c53030", alpha=0.08)
+    left.set(xlabel="largest share of the certified range", ylabel="plans", xlim=(0.0, 1.1))
+    left.legend(loc="upper left", frameon=False)
+    for kind, colour in zip(("obstacle", "self"), colours, strict=False):
+        gaps = [1e3 * r["gap"][kind] for r in records if kind in r["gap"]]
+        right.hist(gaps, bins=np.linspace(-2.0, 60.0, 63), color=colour, alpha=0.6, label=kind)
+    right.axvline(0.0, color="black", lw=1.0)
+    right.set(xlabel="nearest sample beyond the certified distance [mm]", ylabel="plans")
+    right.legend(loc="upper right", frameon=False)
+    for axis in (left, right):
+        axis.spines[["top", "right"]].set_visible(False)
+    figure.savefig(path, dpi=130)
+    plt.close(figure)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,197 @@
+"""One plan of the soundness benchmark: certified, then attacked with models, errors, times and measurements."""
+
+from __future__ import annotations
+
+from collections import Counter
+from functools import cache
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from benchmarks.soundness_draws import (
+    MODELS,
+    MOTOR,
+    Samples,
+    draw_box,
+    draw_models,
+    draw_plan,
+    draw_samples,
+    draw_scene,
+)
+from sysid_nodes.data.scene import Scene
+from sysid_nodes.kernel import reference
+from sysid_nodes.models.chain import Chain
+from sysid_nodes.models.model_box import ModelBox
+from sysid_nodes.models.passivity import passive_inverse_dynamics
+from sysid_nodes.models.robust_control import RobustControlConfig, gains
+from sysid_nodes.models.self_collision import joints_of, self_collision_pairs
+from sysid_nodes.models.separation import distances
+from sysid_nodes.models.solids import from_obstacle, from_primitive, stack
+from sysid_nodes.planners.certifier import Certifier
+from sysid_nodes.planners.config import CertifierConfig
+from sysid_nodes.planners.error_proof import ErrorProof
+from sysid_nodes.planners.occupancy import ENOUGH
+from sysid_nodes.results.certificate import Certificate
+from sysid_nodes.robots import load_robot
+from sysid_nodes.robots.kinova_gen3.geometry import cover
+from sysid_nodes.robots.kinova_gen3.payloads import PayloadVolumeConfig, payload_volume
+from sysid_nodes.simulation.contact_watch import ContactWatch
+
+Array = npt.NDArray[np.float64]
+
+KINDS = ("torque", "disturbance", "velocity", "position", "obstacle", "self")
+ENGINE = 2e-6
+"""What distances in plain floating point, and those of the engine, may be off [m]."""
+
+
+@cache
+def _fixed() -> dict[str, Any]:
+    robot, control = load_robot("kinova_gen3", variant="gripper"), RobustControlConfig()
+    shapes = (*cover("gripper"), *payload_volume(PayloadVolumeConfig()))
+    config = CertifierConfig()
+    return {
+        "robot": robot,
+        "chain": Chain.from_robot(robot),
+        "control": control,
+        "gains": gains(robot, control),
+        "keep": config.distance_margin,
+        "certifier": Certifier(robot, shapes, control, config),
+        "shapes": shapes,
+        "joints": joints_of(robot, shapes) - 1,
+        "solids": stack([from_primitive(shape) for shape in shapes]),
+        "pairs": self_collision_pairs(robot, shapes).kept,
+    }
+
+
+def run_plan(seed: int, index: int, samples: int) -> dict[str, Any]:
+    """Record of one plan: margins, what the samples used of each certified range, and how often they left it."""
+    rng, fixed = np.random.default_rng([seed, index]), _fixed()
+    certifier: Certifier = fixed["certifier"]
+    box, share = draw_box(rng, fixed["robot"], index)
+    scene, entry = draw_scene(rng), certifier.at_rest(box)
+    refused: Counter[str] = Counter()
+    for attempt in range(20):
+        plan = draw_plan(rng, fixed["robot"], (0.8 if share == 1.0 else 1.5) / (1.0 + attempt / 3.0))
+        proof, found = certifier.prove(plan, box, entry), certifier.certify(plan, box, entry, scene)
+        if isinstance(proof, ErrorProof) and found.envelope is not None:
+            break
+        refused[found.verdict.name] += 1
+    else:
+        return {"plan": index, "samples": 0, "share": share, "refused": refused}
+    control = fixed["control"]
+    drawn = draw_samples(
+        rng, plan, found.envelope, proof.proven.acceleration, fixed["gains"], control.period + control.delay, samples
+    )
+    used, gap = _dynamics(rng, box, drawn, found, proof)
+    q = drawn.now[0] - drawn.e
+    gap |= _distances(q, scene, found)
+    outside = {kind: int((gap[kind] < -(ENGINE if kind in ("obstacle", "self") else 0.0)).sum()) for kind in gap}
+    return {
+        "plan": index,
+        "samples": samples,
+        "share": share,
+        "k": float(np.abs(plan.k).max()),
+        "refused": refused,
+        "verdict": found.verdict.name,
+        "outside": outside,
+        "gap": {kind: float(gap[kind].min()) for kind in gap if np.isfinite(gap[kind].min())},
+        "used": used,
+        "engine": _engine(rng, q, scene, found),
+    }
+
+
+def _dynamics(
+    rng: np.random.Generator, box: ModelBox, drawn: Samples, found: Certificate, proof: ErrorProof
+) -> tuple[dict[str, float], dict[str, Array]]:
+    fixed = _fixed()
+    law, limits, width = fixed["gains"], fixed["robot"].limits, fixed["control"].sign_width
+    gain, count = law.position_gain, len(drawn.e)
+    q, qd_a = drawn.now[0] - drawn.e, drawn.now[1] + gain * drawn.e
+    qd, qdd_a = qd_a - drawn.r, drawn.now[2] + gain * (drawn.r - gain * drawn.e)
+    # The command, as models/robust_control.py computes it.
+    error, rate = drawn.then[0] - drawn.seen_q, drawn.then[1] - drawn.seen_qd
+    seen_qd_a, seen_qdd_a = drawn.then[1] + gain * error, drawn.then[2] + gain * rate
+    sign = np.clip(seen_qd_a / width, -1.0, 1.0)
+    robust = np.clip(law.damping * (rate + gain * error), -found.robust_limit, found.robust_limit)
+    feed = _needed(box.theta, box.motor, drawn.seen_q, drawn.seen_qd, seen_qd_a, seen_qdd_a, sign)
+    ranges = limits.torque - found.margins.torque, limits.velocity - found.margins.velocity
+    # What the true model needs beyond that, less what the proof accounts for by inertia: K_r (M - M0)(r - K_r e).
+    theta, motor = draw_models(rng, box)
+    which = rng.integers(0, MODELS, count)
+    added = gain * (drawn.r - gain * drawn.e)
+    w = np.empty((count, 7))
+    for m in range(MODELS):
+        of = which == m
+        state = (q[of], qd[of], qd_a[of])
+        one = {name: motor[name][m] for name in MOTOR}
+        matched = _needed(box.theta, box.motor, *state, qdd_a[of], sign[of])
+        matched -= _needed(box.theta, box.motor, *state, qdd_a[of] - added[of], sign[of])
+        w[of] = _needed(theta[m], one, *state, qdd_a[of] - added[of], sign[of]) + matched - feed[of]
+    allowed = (proof.demand.disturbance.torque + proof.demand.disturbance.held)[drawn.interval]
+    used = {
+        "torque": float((np.abs(feed + robust) / ranges[0]).max()),
+        "disturbance": float((np.abs(w) / allowed).max()),
+        "velocity": float((np.abs(qd) / ranges[1]).max()),
+    }
+    upper, lower = np.isfinite(limits.position_upper), np.isfinite(limits.position_lower)
+    gap = {
+        "torque": (ranges[0] - np.abs(feed + robust)).min(axis=1),
+        "disturbance": (allowed - np.abs(w)).min(axis=1),
+        "velocity": (ranges[1] - np.abs(qd)).min(axis=1),
+        "position": np.minimum(
+            (limits.position_upper - q - np.where(upper, found.margins.position, 0.0))[:, upper].min(axis=1),
+            (q - limits.position_lower - np.where(lower, found.margins.position, 0.0))[:, lower].min(axis=1),
+        ),
+    }
+    return used, gap
+
+
+def _needed(theta: Array, motor: Any, q: Array, qd: Array, qd_a: Array, qdd_a: Array, sign: Array) -> Array:
+    """Torque of a model with Coulomb friction by the sign the controller takes."""
+    of = motor if isinstance(motor, dict) else {name: getattr(motor, name) for name in MOTOR}
+    torque = passive_inverse_dynamics(_fixed()["chain"], theta.ravel(), q, qd, qd_a, qdd_a)
+    return np.asarray(torque + of["viscous"] * qd_a + of["armature"] * qdd_a + of["offset"] + of["coulomb"] * sign)
+
+
+def _distances(q: Array, scene: Scene, found: Certificate) -> dict[str, Array]:
+    """Gaps of all samples between their distance and the certified one; infinite where that is not stated."""
+    fixed = _fixed()
+    motion = reference.forward_kinematics(fixed["chain"].tree, q, np.zeros_like(q))
+    joints = fixed["joints"]
+    rotation, position = np.tile(np.eye(3), (len(q), len(joints), 1, 1)), np.zeros((len(q), len(joints), 3))
+    for s, joint in enumerate(joints):
+        if joint >= 0:
+            rotation[:, s] = motion.rotation[joint].transpose(2, 0, 1)
+            position[:, s] = motion.origin[joint].T
+    placed = fixed["solids"].placed(rotation, position)
+    obstacles = stack([from_obstacle(obstacle) for obstacle in scene.obstacles])
+    movable = np.flatnonzero(joints >= 0)
+    against = np.array([(s, o) for s in movable for o in range(len(obstacles))], dtype=np.intp)
+    out = {}
+    for kind, other, pairs, margin in (
+        ("obstacle", obstacles, against, found.margins.obstacle),
+        ("self", placed, fixed["pairs"], found.margins.self_distance),
+    ):
+        certified = margin + fixed["keep"]
+        if certified >= ENOUGH or not np.isfinite(certified):
+            out[kind] = np.full(len(q), np.inf)
+            continue
+        real = distances(placed, other, pairs, beyond=certified + 0.02).distance.min(axis=1)
+        out[kind] = np.asarray(real - certified)
+    return out
+
+
+def _engine(rng: np.random.Generator, q: Array, scene: Scene, found: Certificate) -> dict[str, float]:
+    """The same gaps for a few samples, by an engine that shares no code with the certifier."""
+    fixed = _fixed()
+    watch = ContactWatch(fixed["robot"], fixed["shapes"], scene.obstacles, fixed["pairs"])
+    gaps = {"obstacle": np.inf, "self": np.inf}
+    for row in q[rng.choice(len(q), min(20, len(q)), replace=False)]:
+        for kind, real, margin in (
+            ("obstacle", watch.to_obstacles(row).distance, found.margins.obstacle),
+            ("self", watch.to_itself(row).distance, found.margins.self_distance),
+        ):
+            if margin + fixed["keep"] < ENOUGH:
+                gaps[kind] = min(gaps[kind], real - margin - fixed["keep"])
+    return {kind: float(gap) for kind, gap in gaps.items() if np.isfinite(gap)}

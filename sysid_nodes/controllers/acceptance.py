@@ -1,0 +1,89 @@
+"""What a trajectory must carry before a controller considers it, whatever is being executed."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from sysid_nodes.data.bounds import PARAMETER_NAMES
+from sysid_nodes.results.certificate import Verdict
+from sysid_nodes.results.stop_reason import StopReason
+from sysid_nodes.results.trajectory_record import TrajectoryRecord
+from sysid_nodes.robots.robot import Array
+
+SAME_STATE = 1e-9
+"""Largest difference of two states that are meant to be one [rad, rad/s, rad/s2]."""
+
+_SAME_TIME_NS = 2
+
+
+@dataclass(frozen=True)
+class Identity:
+    """What the controller is, to be compared with what a trajectory was made for.
+
+    Attributes:
+        joint_names: order of all joint arrays.
+        config_id: models.config_digest of its own configuration.
+        body, target: what the bounds are of.
+    """
+
+    joint_names: tuple[str, ...]
+    config_id: str
+    body: str
+    target: str
+
+
+def inspect(record: TrajectoryRecord, own: Identity) -> StopReason:
+    """NONE, or why a trajectory can never be executed by this controller."""
+    if record.joint_names != own.joint_names or not _usable(record, len(own.joint_names)):
+        return StopReason.TRAJECTORY_INVALID
+    if record.id != record.digest():
+        return StopReason.TRAJECTORY_ALTERED
+    # "not >=" so that a margin that is not a number refuses.
+    if record.verdict != Verdict.CERTIFIED or not (record.margins >= 0.0).all() or not _has_envelope(record):
+        return StopReason.TRAJECTORY_NOT_CERTIFIED
+    if record.config_id != own.config_id:
+        return StopReason.TRAJECTORY_OTHER_CONFIG
+    if (record.body, record.target) != (own.body, own.target):
+        return StopReason.TRAJECTORY_OTHER_BOUNDS
+    return StopReason.NONE
+
+
+def continues(record: TrajectoryRecord, former: TrajectoryRecord, state: tuple[Array, Array, Array]) -> bool:
+    """Whether a trajectory starts when and where the one before it is at that time.
+
+    Args:
+        record: the new one.
+        former: the one in execution.
+        state: its position, velocity and acceleration (n,) each at record.previous_time.
+    """
+    if record.previous_id != former.id:
+        return False
+    if abs(record.start_ns - former.start_ns - 1e9 * record.previous_time) > _SAME_TIME_NS:
+        return False
+    ends = zip((record.q0, record.qd0, record.qdd0), state, strict=True)
+    return all(bool((np.abs(one - other) <= SAME_STATE).all()) for one, other in ends)
+
+
+def _usable(record: TrajectoryRecord, n: int) -> bool:
+    """Whether the numbers have their shapes and are numbers; of a refusal's record the certificate may be empty."""
+    joints = (record.q0, record.qd0, record.qdd0, record.k, record.robust_limit)
+    margins = (record.torque_margin, record.position_margin, record.velocity_margin)
+    if any(x.shape != (n,) for x in (*joints, *margins)) or not all(np.isfinite(x).all() for x in joints):
+        return False
+    ten = (len(PARAMETER_NAMES),)
+    if record.lower.shape != ten or record.upper.shape != ten or not np.isfinite([record.lower, record.upper]).all():
+        return False
+    if (record.lower > record.upper).any() or not (np.isfinite(record.duration) and record.duration > 0.0):
+        return False
+    return bool(np.isfinite(record.previous_time) and record.previous_time >= 0.0 and record.start_ns >= 0)
+
+
+def _has_envelope(record: TrajectoryRecord) -> bool:
+    edges, level, norm = record.edges, record.error_energy, record.error_norm
+    if edges.ndim != 1 or edges.size == 0 or not (level.shape == norm.shape == edges.shape):
+        return False
+    if not all(np.isfinite(x).all() for x in (edges, level, norm)) or (record.robust_limit < 0.0).any():
+        return False
+    return bool(edges[0] == 0.0 and (np.diff(edges) > 0.0).all() and (level >= 0.0).all() and (norm >= 0.0).all())

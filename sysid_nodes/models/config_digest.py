@@ -1,0 +1,39 @@
+"""The digest by which planner and controller know that they mean the same robot, law, uncertainties and shapes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from sysid_nodes.data.digest import digest
+from sysid_nodes.models.known_robot import KnownRobotConfig
+from sysid_nodes.models.robust_control import RobustControlConfig
+from sysid_nodes.robots.robot import Primitive, Robot
+
+
+def config_digest(
+    robot: Robot, shapes: Sequence[Primitive], known: KnownRobotConfig, control: RobustControlConfig, certifier: Any
+) -> str:
+    """Digest of all that a certificate rests on but bounds, obstacles and trajectory: its config_id.
+
+    Args:
+        robot: kinematics, limits, motors and sensors.
+        shapes: that cover robot and load.
+        known: uncertainty of everything but the identified body.
+        control: the law.
+        certifier: the certifier's configuration, a dataclass.
+    """
+    return digest(
+        robot.name,
+        robot.urdf,
+        robot.joint_names,
+        robot.inertial_parameters(),
+        robot.model.gravity.vector,
+        robot.limits,
+        robot.motor,
+        robot.encoder_step,
+        list(shapes),
+        known,
+        control,
+        certifier,
+    )

@@ -1,0 +1,190 @@
+"""How much a motion narrows worst-case bounds, errors being what they are in it.
+
+Torque errors that grow with the torque make a fast joint a poor witness: its friction alone is several N m. A joint
+that stands still while others move is a good one, and no friction or armature of its own enters its balance. A cost
+that weighs every row by the error it will have finds such motions; least squares with equal weights (excitation.py)
+does not.
+
+With w the row of joint j at time t, in units of what the bounds allow, and rho_j = sqrt((a tau_j)^2 + b^2) the error of
+its torque, the information of a motion is F = int w' w / rho^2 dt / step over the columns
+
+    ten parameters of the body | sign(qd), qd, qdd by the motors' radii | W_i radius_i of every other link,
+
+on top of the unit matrix for what is known beforehand. What is minimised is taken from the body's block of the inverse:
+
+    log_det   1/2 log det: the volume left to the ten parameters
+    trace     5 log(trace / 10): their root mean square width, ten times its logarithm
+
+Bounds are not covariances: this ranks motions, and the identifier decides what is proven.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from sysid_nodes.exceptions import ConfigError
+from sysid_nodes.models.bezier import Bezier, State
+from sysid_nodes.models.chain import Chain
+from sysid_nodes.models.model_box import ModelBox
+from sysid_nodes.models.regressors import standard_regressor
+from sysid_nodes.robots.robot import Array
+
+Objective = Literal["log_det", "trace"]
+
+_STEP = 1e-4
+_SIGN = 0.02
+"""Velocity [rad/s] from which friction's sign is taken for certain; smooth, for the optimiser's sake."""
+
+
+@dataclass(frozen=True)
+class RowModel:
+    """What the rows of one body's identification look like.
+
+    Attributes:
+        chain: the robot.
+        body: index of the body.
+        box: models; its middle gives the torques.
+        scales: (10,) half-widths of the parameters known beforehand.
+        relative, floor: torque error a [1] and b [N m].
+        step: time between independent readings [s].
+    """
+
+    chain: Chain
+    body: int
+    box: ModelBox
+    scales: Array
+    relative: float
+    floor: float
+    step: float = 0.1
+
+    @property
+    def size(self) -> int:
+        """Number of columns."""
+        return 10 + 3 * self.chain.n + self.chain.n - 1
+
+    def rows(self, state: State, dt: float) -> Array:
+        """(N, n, size) rows at states (N, n), weighted for readings `dt` [s] apart."""
+        n, box, (q, qd, qdd) = self.chain.n, self.box, state
+        regressor = standard_regressor(self.chain, q, qd, qdd).reshape(len(q), n, n, 10)
+        sign = np.tanh(qd / _SIGN)
+        motor, radius = box.motor, box.motor_radius
+        friction = motor.coulomb * sign + motor.viscous * qd + motor.armature * qdd + motor.offset
+        torque = np.einsum("tjib,ib->tj", regressor, box.theta) + friction
+        out = np.zeros((len(q), n, self.size))
+        out[:, :, :10] = regressor[:, :, self.body] * self.scales
+        joints = np.arange(n)
+        for term, column in enumerate((sign * radius.coulomb, qd * radius.viscous, qdd * radius.armature)):
+            out[:, joints, 10 + term * n + joints] = column
+        others = np.delete(joints, self.body)
+        off = np.sign(box.theta) * box.theta_radius
+        out[:, :, 10 + 3 * n :] = np.einsum("tjib,ib->tji", regressor[:, :, others], off[others])
+        weight = np.sqrt(dt / self.step / ((self.relative * torque) ** 2 + self.floor**2))
+        return np.asarray(out * weight[..., None])
+
+    def information(self, plan: Bezier, until: float, samples: int = 60) -> Array:
+        """(size, size) what executing a plan up to a time [s] tells."""
+        dt = until / samples
+        rows = self.rows(plan(dt * (np.arange(samples) + 0.5)), dt).reshape(-1, self.size)
+        return np.asarray(rows.T @ rows)
+
+
+@dataclass(frozen=True, eq=False)
+class InformativeCost:
+    """The cost of a plan with displacement k on top of what past motions told; see the module's text.
+
+    Attributes:
+        model: of the rows.
+        start: (n,) state the plan starts from.
+        duration: t_f [s].
+        past: (size, size) sum of RowModel.information of past motions.
+        objective: log_det or trace.
+        samples: over the plan.
+
+    Raises:
+        ConfigError: the objective is unknown.
+    """
+
+    model: RowModel
+    start: State
+    duration: float
+    past: Array
+    objective: Objective = "log_det"
+    samples: int = 24
+
+    def __post_init__(self) -> None:
+        if self.objective not in ("log_det", "trace"):
+            raise ConfigError(f"unknown objective '{self.objective}'; known are log_det, trace")
+
+    def __call__(self, k: Array) -> tuple[float, Array]:
+        """Value and gradient (n,) [1/rad], by differences of the rows."""
+        return self.around(k)(k)
+
+    def values(self, draws: Array) -> Array:
+        """(D,) values at displacements (D, n)."""
+        t, n = self._times(), self.model.chain.n
+        still = Bezier(*self.start, np.zeros(n), self.duration)
+        shares = still.derivative_wrt_k(t)
+        parts = [
+            (part + share[:, None] * draws[:, None, :]).reshape(-1, n)
+            for part, share in zip(still(t), shares, strict=True)
+        ]
+        rows = self._rows(State(*parts)).reshape(len(draws), -1, self.model.size)
+        known = self.past + np.eye(self.model.size)
+        return np.array([_value(self.objective, known + own.T @ own)[0] for own in rows])
+
+    def around(self, k: Array) -> LinearRows:
+        """The cost with its rows linearised at k: exact there, value and gradient, and cheap nearby."""
+        n, t = self.model.chain.n, self._times()
+        plan = Bezier(*self.start, k, self.duration)
+        state, shares = plan(t), plan.derivative_wrt_k(t)
+        moved = [np.broadcast_to(x, (n + 1, len(t), n)).copy() for x in state]
+        for x, share in zip(moved, shares, strict=True):
+            x[np.arange(1, n + 1), :, np.arange(n)] += _STEP * share
+        rows = self._rows(State(*(x.reshape(-1, n) for x in moved))).reshape(n + 1, -1, self.model.size)
+        known = self.past + np.eye(self.model.size)
+        return LinearRows(self.objective, known, np.array(k), rows[0], (rows[1:] - rows[0]) / _STEP)
+
+    def _times(self) -> Array:
+        return np.asarray(self.duration / self.samples * (np.arange(self.samples) + 0.5))
+
+    def _rows(self, state: State) -> Array:
+        return self.model.rows(state, self.duration / self.samples).reshape(-1, self.model.size)
+
+
+@dataclass(frozen=True, eq=False)
+class LinearRows:
+    """A cost whose rows are affine in k.
+
+    Attributes:
+        objective: as of InformativeCost.
+        known: (d, d) information without the plan.
+        centre: (n,) the k at which the rows are exact.
+        rows: (M, d) there.
+        slope: (n, M, d) their derivatives.
+    """
+
+    objective: Objective
+    known: Array
+    centre: Array
+    rows: Array
+    slope: Array
+
+    def __call__(self, k: Array) -> tuple[float, Array]:
+        """Value and gradient (n,)."""
+        rows = self.rows + np.tensordot(k - self.centre, self.slope, axes=1)
+        value, pull = _value(self.objective, self.known + rows.T @ rows)
+        return value, np.asarray(2.0 * np.tensordot(self.slope, rows @ pull, axes=((1, 2), (0, 1))))
+
+
+def _value(objective: Objective, information: Array) -> tuple[float, Array]:
+    """Value, and its derivative by the information (d, d)."""
+    inverse = np.linalg.inv(information)
+    block, body = inverse[:10, :10], inverse[:, :10]
+    if objective == "trace":
+        trace = float(np.trace(block))
+        return 5.0 * float(np.log(trace / 10.0)), np.asarray(-5.0 / trace * (body @ body.T))
+    value = 0.5 * float(np.linalg.slogdet(block)[1])
+    return value, np.asarray(-0.5 * (body @ np.linalg.solve(block, body.T)))

@@ -1,0 +1,284 @@
+"""The receding-horizon planner (section V-C of the paper): proposes with an optimiser, executes only what is certified.
+
+Each step starts from the desired state of the running trajectory at t_p, never from the measured one, so that tracking
+errors carry over as the certificate states them. A step that certifies nothing in time is no emergency: the running
+trajectory ends at rest by itself, and that was certified with it.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from sysid_nodes.data.bounds import Bounds
+from sysid_nodes.data.scene import Scene
+from sysid_nodes.exceptions import ConfigError
+from sysid_nodes.models.bezier import Bezier, brake
+from sysid_nodes.models.chain import Chain
+from sysid_nodes.models.known_robot import KnownRobotConfig, per_joint
+from sysid_nodes.models.model_box import ModelBox, model_box
+from sysid_nodes.models.robust_control import RobustControlConfig
+from sysid_nodes.planners.certifier import Certifier
+from sysid_nodes.planners.config import CertifierConfig
+from sysid_nodes.planners.costs import Cost, ReachCost
+from sysid_nodes.planners.effort import doubt_norm, effort
+from sysid_nodes.planners.goals import check_goal, nearest_goal, next_waypoint
+from sysid_nodes.planners.guide import guide_path
+from sysid_nodes.planners.learned_budget import Seen, first_budget, learn
+from sysid_nodes.planners.limit_rows import Problem
+from sysid_nodes.planners.nearness import Nearness
+from sysid_nodes.planners.objective import Excite, Reach
+from sysid_nodes.planners.plan_result import PlanResult, PlanStatus, Start
+from sysid_nodes.planners.planner_config import PlannerConfig
+from sysid_nodes.planners.proposal import Proposal, Proposer
+from sysid_nodes.results.certificate import Certificate, Verdict
+from sysid_nodes.robots.robot import Array, Primitive, Robot
+
+_LOOK = 0.3
+"""Distance [m] up to which what was sampled is compared with what was certified."""
+
+_SHRINK = (0.5, 0.25, 0.0)
+"""The last certificate of a step is spent on this much of the way from a safe displacement to what was refused."""
+
+
+@dataclass
+class _Step:
+    """Tally of one planning step."""
+
+    started: float
+    deadline: float
+    proposals: int = 0
+    certificates: int = 0
+    certifying: float = 0.0
+    refusals: Counter[Verdict] = field(default_factory=Counter)
+    reason: str = "there was no time for a certificate"
+    plan: Bezier | None = None
+    certificate: Certificate | None = None
+    cost: float = np.inf
+
+
+class Planner:
+    """Plans certified trajectories for one robot.
+
+    Args:
+        robot: with a fixed base.
+        shapes: that cover it and what it carries.
+        known: what is known of everything but the identified body.
+        control: the controller that executes the plans.
+        certifier: effort and margins of the certificates.
+        config: effort and horizon.
+        clock: of the deadlines [s].
+        seed: of the search's random draws.
+        body: link whose parameters are bounded; empty for the robot's own choice.
+        target: what the bounds are of, see model_box.
+
+    Raises:
+        RobotError, ConfigError: configuration and robot do not fit together.
+    """
+
+    def __init__(
+        self,
+        robot: Robot,
+        shapes: Sequence[Primitive],
+        known: KnownRobotConfig,
+        control: RobustControlConfig,
+        certifier: CertifierConfig,
+        config: PlannerConfig,
+        clock: Callable[[], float],
+        *,
+        seed: int = 0,
+        body: str = "",
+        target: str = "body",
+    ) -> None:
+        self.robot, self.config, self._known, self._clock = robot, config, known, clock
+        self.body_index, self._target = robot.body_index(body), target
+        self.chain = Chain.from_robot(robot)
+        self.nearness = Nearness(robot, shapes)
+        self.certifier = Certifier(robot, shapes, control, certifier)
+        self._keep, self._gain = certifier.distance_margin, control.position_gain
+        self._torque_limit = robot.limits.torque - certifier.torque_margin
+        self._proposer = Proposer(robot, self.nearness, config.proposal)
+        self._widest = per_joint(config.k_range, robot.n, "planner.k_range")
+        self._rng = np.random.default_rng(seed)
+        self._budget = first_budget(config.proposal, self._keep, robot.n)
+        self._certificate_time = config.certificate_time
+
+    def box(self, bounds: Bounds) -> ModelBox:
+        """The models that bounds on the body leave.
+
+        Raises:
+            ConfigError: there are none, or the bounds leave no room for the robot's own last link and gripper.
+        """
+        own = float(self.robot.inertial_parameters()[self.body_index, 0])
+        least = own * (1.0 - self._known.inertia_relative) if self._target == "body" else 0.0
+        if bounds.upper[0] < least:
+            what = f"{own:.3f} kg that the robot's own gripper and last link weigh" if least else "zero"
+            raise ConfigError(f"the bounds on the mass end at {bounds.upper[0]:.3f} kg, below the {what}")
+        return model_box(self.robot, self._known, bounds, self.body_index, self._target)
+
+    def excite(self, prior: Bounds) -> Excite:
+        """The objective of learning the body's parameters, beginning with these bounds."""
+        return Excite(self.chain, self.body_index, np.maximum(prior.half_width, 1e-9), self.config.excite)
+
+    def reach(self, q: Array, goal: Array, scene: Scene) -> Reach:
+        """The objective of going to a joint goal, with waypoints around obstacles where the straight way is blocked.
+
+        Without a way found it holds the goal alone, and plans go as near as they can.
+
+        Raises:
+            ConfigError: the goal is outside the limits or leaves no room.
+        """
+        margin = self.config.guide.margin
+        check_goal(self.robot, self.nearness, np.asarray(goal), scene, margin)
+        found = guide_path(self.robot, self.nearness, q, goal, scene, self.config.guide, self._rng)
+        return Reach(found.waypoints or (np.asarray(goal),))
+
+    def reached(self, q: Array, goal: Array) -> bool:
+        """Whether a posture (n,) is as near to a goal as asked for."""
+        return bool(np.abs(nearest_goal(self.robot, q, goal) - q).max() <= self.config.near)
+
+    def plan(
+        self, start: Start, box: ModelBox, scene: Scene, objective: Excite | Reach, deadline: float = np.inf
+    ) -> PlanResult:
+        """The next trajectory.
+
+        Args:
+            start: where it begins.
+            box: models it must be safe for.
+            scene: obstacles.
+            objective: what it is for.
+            deadline: on the planner's clock [s]; no certificate is begun that would end after it.
+        """
+        step = _Step(self._clock(), deadline)
+        cost = self._cost(start, box, scene, objective)
+        safe = self._safe(start, box, scene)
+        k, explained = safe, True
+        while step.certificates < self.config.certificates and step.plan is None and self._time_left(step):
+            last = step.certificates == self.config.certificates - 1
+            if step.certificates > 0 and (last or not explained):
+                k = self._shrunk(self._problem(start, box, scene), safe, k)
+            else:
+                k = self._propose(
+                    step, self._problem(start, box, scene), cost, safe, k if step.certificates else None
+                ).k
+            before = self._budget
+            self._certify(step, start, k, box, scene, cost)
+            explained = self._budget is not before
+        for _ in range(self.config.improvements):
+            if step.plan is None or not self._time_left(step):
+                break
+            better = self._propose(step, self._problem(start, box, scene), cost, safe, None)
+            if better.cost < step.cost:
+                self._certify(step, start, better.k, box, scene, cost)
+        if step.plan is None and start.resting and self._time_left(step):
+            self._certify(step, start, np.zeros(self.robot.n), box, scene, cost)
+            if step.plan is None:
+                words = f"standing still is refused: {step.reason}"
+                touching = self.nearness.least(start.state.q[None], scene, 1.0)[0] < self._keep
+                step.reason = f"{words}; {self.nearness.words(start.state.q, scene)}" if touching else words
+                return self._result(step, PlanStatus.START_REFUSED)
+        return self._result(step, PlanStatus.NOTHING_CERTIFIED if step.plan is None else PlanStatus.CERTIFIED)
+
+    def plan_escape(self, start: Start, box: ModelBox, scene: Scene, deadline: float = np.inf) -> PlanResult:
+        """The shortest stop that is certified in a scene, e.g. one that has just changed.
+
+        Args:
+            start: a state of the running trajectory a little ahead.
+            box, scene, deadline: as for `plan`.
+        """
+        step = _Step(self._clock(), deadline)
+        state, problem = start.state, self._problem(start, box, scene)
+        stops = [brake(*state, duration) for duration in sorted(self.config.escape)]
+        lacking = [self._proposer.shortfall_of(problem, stop) for stop in stops]
+        # Shortest first among those that look free; the others after them, the best first.
+        order = sorted(range(len(stops)), key=lambda i: (lacking[i] > 0.0, lacking[i], i))
+        for i in order:
+            if step.plan is not None or not self._time_left(step):
+                break
+            step.proposals += 1
+            self._judge(step, stops[i], start, box, scene, 0.0)
+        return self._result(step, PlanStatus.NOTHING_CERTIFIED if step.plan is None else PlanStatus.CERTIFIED)
+
+    def _cost(self, start: Start, box: ModelBox, scene: Scene, objective: Excite | Reach) -> Cost:
+        state, config = start.state, self.config
+        if isinstance(objective, Excite):
+            return objective.cost(state, config.duration, box)
+        guide = config.guide
+        if len(objective.path) == 1:
+            goal = nearest_goal(self.robot, state.q, objective.goal)
+        else:
+            goal = next_waypoint(self.robot, self.nearness, state.q, objective.path, scene, guide.margin, guide.check)
+        return ReachCost(state, config.duration, goal, replan=config.replan, early=1.0)
+
+    def _safe(self, start: Start, box: ModelBox, scene: Scene) -> Array:
+        """(n,) displacement most likely to be certified: a smooth stop, or the rest of the running trajectory."""
+        state = start.state
+        stop = brake(*state, self.config.duration).k
+        if start.resting or start.goal is None:
+            return stop
+        problem = self._problem(start, box, scene)
+        options = (stop, start.goal - state.q)
+        return min(options, key=lambda k: self._proposer.shortfall(problem, k))
+
+    def _shrunk(self, problem: Problem, safe: Array, k: Array) -> Array:
+        """Back towards the safe displacement: as far as budgets, which are those of the last refusal, ask for."""
+        options = [safe + share * (k - safe) for share in _SHRINK]
+        return min(options, key=lambda option: self._proposer.shortfall(problem, option))
+
+    def _problem(self, start: Start, box: ModelBox, scene: Scene) -> Problem:
+        return Problem(start.state, self.config.duration, box, scene, self._budget, self._torque_limit, self._widest)
+
+    def _propose(self, step: _Step, problem: Problem, cost: Cost, safe: Array, first: Array | None) -> Proposal:
+        step.proposals += 1
+        return self._proposer.propose(problem, cost, safe, self._rng, first)
+
+    def _time_left(self, step: _Step) -> bool:
+        return self._clock() + self._certificate_time + self.config.reserve <= step.deadline
+
+    def _certify(self, step: _Step, start: Start, k: Array, box: ModelBox, scene: Scene, cost: Cost) -> None:
+        self._judge(step, Bezier(*start.state, k, self.config.duration), start, box, scene, cost(k)[0])
+
+    def _judge(self, step: _Step, plan: Bezier, start: Start, box: ModelBox, scene: Scene, cost: float) -> None:
+        """Spends a certificate; holds the plan if it is certified and the best so far."""
+        before = self._clock()
+        certificate = self.certifier.certify(plan, box, start.entry, scene)
+        taken = self._clock() - before
+        step.certificates += 1
+        step.certifying += taken
+        self._certificate_time = max(taken, 0.7 * self._certificate_time)
+        self._budget = learn(self._budget, self._seen(plan, box, scene), certificate, self._gain)
+        if certificate.certified:
+            if cost < step.cost or step.plan is None:
+                step.plan, step.certificate, step.cost = plan, certificate, cost
+        else:
+            step.refusals[certificate.verdict] += 1
+        if step.plan is None or certificate.certified:
+            step.reason = certificate.binding
+
+    def _seen(self, plan: Bezier, box: ModelBox, scene: Scene) -> Seen:
+        count = self.config.proposal.samples
+        t = plan.duration * np.arange(1.0, count + 1.0) / count
+        near = self.nearness.near(plan(t).q, scene, _LOOK)
+        found = effort(self.chain, box, plan, t)
+        return Seen(
+            float(near.distance[near.outside].min(initial=np.inf)),
+            float(near.distance[~near.outside].min(initial=np.inf)),
+            float(doubt_norm(found, box.armature_lower).max()),
+        )
+
+    def _result(self, step: _Step, status: PlanStatus) -> PlanResult:
+        return PlanResult(
+            status,
+            step.plan,
+            step.certificate,
+            step.cost if step.plan is not None else float("nan"),
+            step.proposals,
+            step.certificates,
+            dict(step.refusals),
+            step.reason,
+            self._clock() - step.started,
+            step.certifying,
+        )

@@ -1,0 +1,116 @@
+"""Configuration of the planner: the only place its defaults live."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from sysid_nodes.data.config import option, section
+from sysid_nodes.exceptions import ConfigError
+from sysid_nodes.models.known_robot import Numbers
+
+
+@dataclass(frozen=True)
+class ProposalConfig:
+    """Effort of the search for a displacement, and what it keeps free before any certificate has told it better."""
+
+    samples: int = option(24, "instants at which torques and distances of a proposal are looked at", minimum=4)
+    draws: int = option(64, "random displacements among which a search looks for where to start", minimum=1)
+    starts: int = option(4, "draws that are improved a little before the best is followed to the end", minimum=1)
+    rounds: int = option(5, "times limits are linearised in a search", minimum=1, maximum=50)
+    steps: int = option(20, "steps of the optimiser between two of them", minimum=1, maximum=200)
+    distance_gap: float = option(0.02, "distance kept free beyond the certifier's own margin", unit="m", minimum=0.0)
+    torque_gap: float = option(
+        1.3, "torque kept for the robust input, in units of what the model's uncertainty can do", unit="1", minimum=1.0
+    )
+    doubt: float = option(
+        7.8,
+        "most that the model's uncertainty may do for tracking errors to stay bounded; norm of the inverse armature",
+        unit="N m/(kg m2)^0.5",
+        minimum=1e-3,
+    )
+    velocity_gap: float = option(0.15, "speed kept below the limits", unit="rad/s", minimum=0.0)
+    position_gap: float = option(0.03, "way kept from the position limits", unit="rad or m", minimum=0.0)
+
+
+@dataclass(frozen=True)
+class ExciteConfig:
+    """What makes a motion worth executing for the identifier."""
+
+    objective: str = option(
+        "log_det",
+        "log_det, trace: of the parameters' remaining uncertainty under the torque errors below; "
+        "condition: condition number of the body's regressor",
+        choices=("log_det", "trace", "condition"),
+    )
+    torque_relative: float = option(0.025, "torque error relative to the torque", unit="1", minimum=0.0)
+    torque_absolute: float = option(
+        0.05,
+        "further error of a joint's balance over a tenth of a second, from encoders and velocities",
+        unit="N m",
+        minimum=1e-4,
+    )
+    samples: int = option(24, "instants at which a plan is judged", minimum=4)
+
+
+@dataclass(frozen=True)
+class GuideConfig:
+    """Search for a way around obstacles in the space of the joints."""
+
+    nodes: int = option(3000, "postures looked at before giving up", minimum=10)
+    step: float = option(0.3, "longest step of the tree, Euclidean over the joints", unit="rad", minimum=0.01)
+    check: float = option(0.05, "spacing of the postures that are checked along a step", unit="rad", minimum=1e-3)
+    margin: float = option(0.035, "distance kept from obstacles and from itself", unit="m", minimum=0.0)
+    shortcuts: int = option(60, "attempts to shorten the way", minimum=0)
+
+
+@dataclass(frozen=True)
+class StopRuleConfig:
+    """When there is nothing more to learn."""
+
+    shrink: float = option(
+        0.02, "a plan that narrows no interval by this share has taught nothing", unit="1", minimum=0.0, maximum=1.0
+    )
+    plans: int = option(2, "such plans in a row that end the phase", minimum=1)
+
+
+@dataclass(frozen=True)
+class PlannerConfig:
+    """Receding horizon, range of the displacements and effort.
+
+    Raises:
+        ConfigError: t_p is longer than t_f.
+    """
+
+    duration: float = option(3.0, "t_f: length of a trajectory, braking included", unit="s", minimum=0.1)
+    replan: float = option(1.5, "t_p: when the next trajectory takes over", unit="s", minimum=0.05)
+    k_range: Numbers = option(
+        (1.5,),
+        "largest displacement a plan may ask for; limits and certificates reduce it",
+        unit="rad or m",
+        minimum=0.0,
+    )
+    certificates: int = option(3, "certificates a planning step may cost", minimum=1, maximum=100)
+    improvements: int = option(
+        0, "further searches after a certified plan, one certificate each, while time is left", minimum=0, maximum=100
+    )
+    certificate_time: float = option(
+        0.4, "time a certificate is taken to need until one was measured", unit="s", minimum=0.0
+    )
+    reserve: float = option(0.1, "time left over before the deadline", unit="s", minimum=0.0)
+    near: float = option(0.05, "a joint goal counts as reached within this, every joint", unit="rad or m", minimum=1e-6)
+    escape: Numbers = option(
+        (0.4, 0.6, 0.8, 1.2, 2.0, 3.0), "durations tried for a stop in a changed scene", unit="s", minimum=0.05
+    )
+    proposal: ProposalConfig = section(ProposalConfig, "search")
+    excite: ExciteConfig = section(ExciteConfig, "learning")
+    guide: GuideConfig = section(GuideConfig, "way around obstacles")
+    stop_rule: StopRuleConfig = section(StopRuleConfig, "end of the identification")
+
+    def __post_init__(self) -> None:
+        if self.replan > self.duration:
+            raise ConfigError(
+                f"'planner.replan' (t_p = {self.replan:g} s) must not exceed 'planner.duration' "
+                f"(t_f = {self.duration:g} s)"
+            )
+        if not self.escape:
+            raise ConfigError("'planner.escape' needs at least one duration")

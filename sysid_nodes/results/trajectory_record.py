@@ -1,0 +1,192 @@
+"""A certified trajectory as it travels from planner to controller: CertifiedTrajectory.msg in plain values."""
+
+from __future__ import annotations
+
+import dataclasses
+from dataclasses import dataclass, replace
+from typing import Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from sysid_nodes.data.bounds import Bounds
+from sysid_nodes.data.digest import digest
+from sysid_nodes.results.certificate import Certificate, Verdict
+
+Array = npt.NDArray[np.float64]
+
+_BILLION = 1_000_000_000
+
+
+class Motion(Protocol):
+    """A degree-5 Bezier motion, as models.bezier.Bezier has it."""
+
+    @property
+    def q0(self) -> Array: ...
+    @property
+    def qd0(self) -> Array: ...
+    @property
+    def qdd0(self) -> Array: ...
+    @property
+    def k(self) -> Array: ...
+    @property
+    def duration(self) -> float: ...
+
+
+@dataclass(frozen=True, eq=False)
+class TrajectoryRecord:
+    """Fields of CertifiedTrajectory.msg, same names and units; nothing is checked here but the arrays' kind.
+
+    Attributes:
+        id: digest of all other fields.
+        start_ns: the header's stamp in nanoseconds, exact where a float of seconds would round.
+        frame_id: the robot's base frame.
+        verdict: number of the Verdict.
+        others: as in the message; arrays are float64 and read-only.
+    """
+
+    id: str
+    start_ns: int
+    frame_id: str
+    previous_id: str
+    previous_time: float
+    joint_names: tuple[str, ...]
+    duration: float
+    q0: Array
+    qd0: Array
+    qdd0: Array
+    k: Array
+    config_id: str
+    scene_id: str
+    body: str
+    target: str
+    bounds_window: int
+    lower: Array
+    upper: Array
+    verdict: int
+    binding: str
+    robust_limit: Array
+    torque_margin: Array
+    position_margin: Array
+    velocity_margin: Array
+    obstacle_margin: float
+    self_margin: float
+    edges: Array
+    error_energy: Array
+    error_norm: Array
+
+    def __post_init__(self) -> None:
+        for name in _ARRAYS:
+            value = np.array(getattr(self, name), dtype=np.float64)
+            value.setflags(write=False)
+            object.__setattr__(self, name, value)
+        object.__setattr__(self, "joint_names", tuple(self.joint_names))
+
+    @property
+    def start(self) -> float:
+        """When it starts, on the clock of the joint states' stamps [s]; the formula is that of signals.stream."""
+        sec, nanosec = divmod(self.start_ns, _BILLION)
+        return sec + 1e-9 * nanosec
+
+    @property
+    def margins(self) -> Array:
+        """All margins one after the other, in their units."""
+        return np.concatenate(
+            [
+                self.torque_margin,
+                self.position_margin,
+                self.velocity_margin,
+                [self.obstacle_margin, self.self_margin],
+            ]
+        )
+
+    def digest(self) -> str:
+        """What `id` must be."""
+        return digest(*(getattr(self, item.name) for item in dataclasses.fields(self) if item.name != "id"))
+
+    def sealed(self) -> TrajectoryRecord:
+        """The same with the id that belongs to it."""
+        return replace(self, id=self.digest())
+
+    def holds(self, bounds: Bounds) -> bool:
+        """Whether the bounds it was certified against contain these: a proof for more models is one for fewer."""
+        return contains_bounds(self.lower, self.upper, bounds)
+
+
+_ARRAYS = (
+    "q0", "qd0", "qdd0", "k", "lower", "upper", "robust_limit", "torque_margin", "position_margin", "velocity_margin",
+    "edges", "error_energy", "error_norm",
+)  # fmt: skip
+
+
+def contains_bounds(lower: Array, upper: Array, inner: Bounds) -> bool:
+    """Whether every interval [lower, upper], (n,) each, holds that of ``inner``; shapes that differ never do."""
+    return bool(lower.shape == inner.lower.shape and (lower <= inner.lower).all() and (inner.upper <= upper).all())
+
+
+def record_trajectory(
+    plan: Motion,
+    certificate: Certificate,
+    *,
+    start_ns: int,
+    joint_names: tuple[str, ...],
+    bounds: Bounds,
+    bounds_window: int,
+    body: str,
+    target: str,
+    config_id: str,
+    scene_id: str,
+    frame_id: str = "",
+    previous: TrajectoryRecord | None = None,
+    previous_time: float = 0.0,
+) -> TrajectoryRecord:
+    """The record of a judged trajectory, sealed; a refusal can be recorded as well.
+
+    Args:
+        plan: the motion.
+        certificate: the certifier's answer for just that motion, these bounds and this scene.
+        start_ns: stamp of its start, for one from rest; ignored where there is a previous one.
+        bounds, bounds_window: what the model box was made of, and the data window behind it (-1: the prior).
+        body, target: what the bounds are of.
+        config_id, scene_id: models.config_digest and Scene.id.
+        previous, previous_time: the trajectory it takes over from, and the time into it [s].
+    """
+    if previous is not None:
+        start_ns = takeover_ns(previous, previous_time)
+    envelope, margins, none = certificate.envelope, certificate.margins, np.zeros(0)
+    return TrajectoryRecord(
+        id="",
+        start_ns=start_ns,
+        frame_id=frame_id,
+        previous_id="" if previous is None else previous.id,
+        previous_time=0.0 if previous is None else float(previous_time),
+        joint_names=joint_names,
+        duration=float(plan.duration),
+        q0=plan.q0,
+        qd0=plan.qd0,
+        qdd0=plan.qdd0,
+        k=plan.k,
+        config_id=config_id,
+        scene_id=scene_id,
+        body=body,
+        target=target,
+        bounds_window=bounds_window,
+        lower=bounds.lower,
+        upper=bounds.upper,
+        verdict=int(Verdict(certificate.verdict)),
+        binding=certificate.binding,
+        robust_limit=certificate.robust_limit,
+        torque_margin=margins.torque,
+        position_margin=margins.position,
+        velocity_margin=margins.velocity,
+        obstacle_margin=float(margins.obstacle),
+        self_margin=float(margins.self_distance),
+        edges=none if envelope is None else envelope.edges[:-1],
+        error_energy=none if envelope is None else envelope.level,
+        error_norm=none if envelope is None else envelope.position,
+    ).sealed()
+
+
+def takeover_ns(previous: TrajectoryRecord, time: float) -> int:
+    """Stamp of a time into a trajectory [ns]."""
+    return previous.start_ns + round(time * _BILLION)

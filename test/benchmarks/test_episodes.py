@@ -1,0 +1,58 @@
+"""The episodes benchmark runs from end to end at a tiny size, goes on where it ended, and counts a broken promise."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+
+from benchmarks import episodes
+from benchmarks.episode_trial import World, _body, _physical, run_trial
+from sysid_nodes.data.bounds import Bounds
+from sysid_nodes.models.known_robot import PriorConfig
+
+SEED = 1
+
+
+def test_episodes(tmp_path: Path) -> None:
+    records = tmp_path / "records.jsonl"
+    arguments = ["--episodes", "1", "--jobs", "1", "--seed", str(SEED), "--records", str(records)]
+    arguments += ["--out", str(tmp_path)]
+    assert episodes.main(arguments) == 0
+    (found,) = tmp_path.glob("*.md")
+    text = found.read_text(encoding="utf-8")
+    assert "**1 episodes" in text and "nan" not in text
+    before = records.read_text(encoding="utf-8")
+    record = json.loads(before)
+    assert record["mode"] == "HOLDING" and len(record["followed"]) == record["plans"]
+    # A broken promise, as an episode would record it, and no episode run again.
+    record["failures"] = ["contact"]
+    records.write_text(json.dumps(record) + "\n", encoding="utf-8")
+    assert episodes.main(arguments) == 1
+    assert "- episode 0: contact" in found.read_text(encoding="utf-8")
+
+
+def test_bodies_lie_at_the_edge_of_bounds_and_physics() -> None:
+    """No parameter can move on towards the end it was sent to: it is there, or physics holds it."""
+    rng = np.random.default_rng(4)
+    table = PriorConfig().bounds
+    for bounds in ("Table I", "0.1"):
+        world = World(bounds, "edge", "corner", "random", 1, 0, 0.0, 0.3)
+        for _ in range(5):
+            found, theta = _body(world, rng)
+            assert Bounds(table.lower - 1e-12, table.upper + 1e-12).contains(theta)
+            assert found.contains(theta) and _physical(theta)
+            step = 1e-3 * (found.upper - found.lower)
+            stuck = 0
+            for k in range(10):
+                moved = [theta + sign * step * np.eye(10)[k] for sign in (-1.0, 1.0)]
+                stuck += any(not (found.contains(other) and _physical(other)) for other in moved)
+            assert stuck >= 8
+
+
+def test_an_episode_is_the_same_every_time() -> None:
+    one, other = (run_trial(SEED, 3) for _ in range(2))
+    for record in (one, other):
+        del record["cpu"]
+    assert json.dumps(one) == json.dumps(other)

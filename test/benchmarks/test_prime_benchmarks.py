@@ -1,0 +1,135 @@
+"""The PRIME benchmarks run from end to end at a tiny size; what their peers compute is checked where it can be."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from benchmarks import prime_coverage, prime_peers, prime_scaling, prime_smoothing
+from benchmarks.peers import fddp
+from benchmarks.peers.contact_step import solve_contacts
+from benchmarks.peers.paper_dynamics import PaperDynamics
+from benchmarks.prime_log import SCENARIOS, Scenario, simulated_config
+from benchmarks.prime_scaling import Lap, growth
+from sysid_nodes.estimators.prime import build_model
+from sysid_nodes.models.contact import barrier_impulse, complement
+from sysid_nodes.robots import load_robot
+from sysid_nodes.simulation.legged.programme import standing
+
+
+def _report(folder: Path) -> str:
+    (found,) = folder.glob("*.md")
+    text = found.read_text(encoding="utf-8")
+    for line in text.splitlines():
+        if line.startswith("!["):
+            assert (folder / line.split("(")[1].rstrip(")")).stat().st_size > 5000
+    assert "| CPU |" in text
+    assert "nan" not in text
+    return text
+
+
+def test_peers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(SCENARIOS, "go2_3kg", _short("go2_3kg"))
+    records = tmp_path / "records.jsonl"
+    arguments = ["--scenarios", "go2_3kg", "--methods", "ours", "flags", "momentum", "--steps", "30"]
+    arguments += ["--records", str(records), "--out", str(tmp_path)]
+    assert prime_peers.main(arguments) == 0
+    assert "| momentum |" in _report(tmp_path)
+    before = records.read_text(encoding="utf-8")
+    assert prime_peers.main(arguments) == 0
+    assert records.read_text(encoding="utf-8") == before, "what is on record must not run again"
+
+
+def test_scaling(tmp_path: Path) -> None:
+    arguments = ["--steps", "15", "30", "--runs", "1", "--compared", "0", "--out", str(tmp_path)]
+    assert prime_scaling.main(arguments) == 0
+    assert "15 to 30 steps" in _report(tmp_path)
+
+
+def test_growth_is_an_exponent() -> None:
+    assert growth([Lap(n, 1.0, 3e-6 * n**2, 3, converged=True) for n in (10, 30, 70)]) == pytest.approx(2.0)
+
+
+def test_smoothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(SCENARIOS, "go2_3kg", _short("go2_3kg"))
+    arguments = ["--kappas", "100", "1000", "--go2", "20", "--g1", "0", "--out", str(tmp_path)]
+    assert prime_smoothing.main(arguments) == 0
+    assert "| default |" in _report(tmp_path)
+
+
+def test_coverage(tmp_path: Path) -> None:
+    records = tmp_path / "records.jsonl"
+    arguments = ["--seeds", "2", "--duration", "0.3", "--skip", "0.2", "--jobs", "1"]
+    arguments += ["--records", str(records), "--out", str(tmp_path)]
+    assert prime_coverage.main(arguments) == 0
+    assert "2 runs of the go2" in _report(tmp_path)
+    assert len(records.read_text(encoding="utf-8").splitlines()) == 2
+
+
+def _short(name: str) -> Scenario:
+    scenario = SCENARIOS[name]
+    return Scenario(scenario.title, scenario.config, 0.5)
+
+
+@pytest.mark.parametrize("contacts", [1, 4])
+def test_contact_step_solves_the_papers_barrier(contacts: int) -> None:
+    """Stationarity of eq. (17): V_free + W lambda = V, lambda the log-barrier's impulse at V (eqs. 18-20)."""
+    rng = np.random.default_rng(contacts)
+    friction, stiffness = 0.7, 500.0
+    scale = np.tile([1.0 / friction, 1.0, 1.0], contacts)
+    jacobian = rng.normal(size=(3 * contacts, 18)) * scale[:, None]
+    a, b = 0.1 * jacobian @ jacobian.T, jacobian @ rng.normal(size=18)
+    found = solve_contacts(a, b, 2.0 / stiffness, np.zeros((contacts, 3)))
+    z = (a @ found.impulse.ravel() + b).reshape(contacts, 3)
+    np.testing.assert_allclose(complement(z, 2.0 / stiffness)[0], found.impulse, rtol=1e-6)
+    impulse = barrier_impulse(z * [friction, 1.0, 1.0], friction, stiffness)
+    np.testing.assert_allclose(found.impulse / [friction, 1.0, 1.0], impulse, rtol=1e-6)
+
+
+@pytest.mark.parametrize("name", ["go2", "g1"])
+def test_derivatives_of_the_papers_dynamics(name: str) -> None:
+    robot = load_robot(name)
+    model = build_model(robot, simulated_config())
+    dynamics = PaperDynamics(model, 500.0)
+    rng, nv = np.random.default_rng(1), dynamics.nv
+    x = np.concatenate([dynamics.coordinates(standing(robot)), np.zeros(nv), model.parameters.mean[:10], np.zeros(3)])
+    x[3:nv] += 0.1 * rng.normal(size=nv - 3)
+    x[nv : 2 * nv] = 0.5 * rng.normal(size=nv)
+    torque, none = rng.normal(size=nv), np.zeros((len(robot.contacts), 3))
+
+    def step(x: np.ndarray, torque: np.ndarray) -> np.ndarray:
+        return dynamics.advance(x, dynamics.step(x, torque, none).velocity)
+
+    found = dynamics.step(x, torque, none)
+    by_state, by_force = dynamics.derivatives(x[None], found.velocity[None], found.w[None])
+    h, columns = 1e-6, (0, 2, 4, 8, nv + 1, nv + 4, nv + 9, 2 * nv, 2 * nv + 5, 2 * nv + 9)
+    for column in columns:
+        move = h * np.eye(len(x))[column]
+        expected = (step(x + move, torque) - step(x - move, torque)) / (2.0 * h)
+        # Of a difference over 1e-6 of steps that are exact to 1e-10.
+        np.testing.assert_allclose(by_state[0, :, column], expected, rtol=1e-5, atol=1e-4 * np.abs(expected).max())
+    for column in (0, 4, 9):
+        move = 1e-4 * np.eye(nv)[column]
+        expected = (step(x, torque + move) - step(x, torque - move)) / 2e-4
+        np.testing.assert_allclose(by_force[0, :, column], expected, rtol=1e-5, atol=1e-4 * np.abs(expected).max())
+
+
+@pytest.mark.skipif(not fddp.AVAILABLE, reason="crocoddyl is not installed")
+def test_fddp(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(SCENARIOS, "go2_3kg", _short("go2_3kg"))
+    arguments = [
+        "--scenarios",
+        "go2_3kg",
+        "--methods",
+        "fddp",
+        "--steps",
+        "20",
+        "--limit",
+        "20",
+        "--out",
+        str(tmp_path),
+    ]
+    assert prime_peers.main(arguments) == 0
+    assert "Where FDDP's time goes" in _report(tmp_path)

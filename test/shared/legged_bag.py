@@ -1,0 +1,65 @@
+"""Recordings of a simulated legged robot, with the truth in files beside them as the simulator's node writes it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from dataclasses import asdict
+from pathlib import Path
+
+import numpy as np
+
+from sysid_nodes.logs import BagWriter
+from sysid_nodes.logs.motion_reader import IMU, POSE
+from sysid_nodes.logs.reader import JOINT_STATE
+from sysid_nodes.logs.writer import StorageName
+from sysid_nodes.reports.motion_message import WORLD, header, quaternion, vector
+from sysid_nodes.simulation.legged import ImuReading, JointReading, LeggedRobotSim, PoseReading, Reading
+
+TOPICS = {"/joint_states": JOINT_STATE, "/imu/data": IMU, "/mocap/pose": POSE}
+
+
+def write_bag(
+    path: Path, readings: Iterable[Reading], *, storage: StorageName = "mcap", without: tuple[str, ...] = ()
+) -> Path:
+    """Records readings at their times of arrival."""
+    now = 0
+    with BagWriter(path, storage=storage) as bag:
+        for topic, kind in TOPICS.items():
+            if topic not in without:
+                bag.add_topic(topic, kind)
+        for reading in readings:
+            topic, fields = message(reading)
+            now = max(now + 1, round(1e9 * reading.arrival))
+            if topic not in without:
+                bag.write(topic, now, fields)
+    return path
+
+
+def message(reading: Reading) -> tuple[str, dict[str, object]]:
+    """Topic and fields of the message that a reading's driver would publish."""
+    if isinstance(reading, JointReading):
+        arrays = {name: getattr(reading, name).tolist() for name in ("position", "velocity", "effort")}
+        return "/joint_states", {"header": header(reading.stamp), "name": list(reading.names), **arrays}
+    if isinstance(reading, ImuReading):
+        return "/imu/data", {
+            "header": header(reading.stamp, "imu"),
+            "orientation": quaternion(reading.orientation),
+            "angular_velocity": vector(reading.gyro),
+            "linear_acceleration": vector(reading.accelerometer),
+        }
+    assert isinstance(reading, PoseReading)
+    pose = {"position": vector(reading.position), "orientation": quaternion(reading.orientation)}
+    return "/mocap/pose", {"header": header(reading.stamp, WORLD), "pose": pose}
+
+
+def write_truth(folder: Path, sim: LeggedRobotSim, start: float) -> Path:
+    """Writes truth.json and truth.npz; times are stamps."""
+    folder.mkdir(parents=True, exist_ok=True)
+    values = asdict(sim.truth).items()
+    plain = {name: value.tolist() if isinstance(value, np.ndarray) else value for name, value in values}
+    (folder / "truth.json").write_text(json.dumps(plain), encoding="utf-8")
+    series = asdict(sim.series())
+    series["time"] = series["time"] + start
+    np.savez_compressed(folder / "truth.npz", **series)
+    return folder

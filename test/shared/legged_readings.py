@@ -1,0 +1,146 @@
+"""Readings of a simulated Go2, recorded once and spoilt as a test wants; and an estimator that costs nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from functools import cache
+
+import numpy as np
+
+from sysid_nodes.data.config import from_flat
+from sysid_nodes.reports.motion_config import MotionConfig
+from sysid_nodes.reports.motion_horizon import Horizon, Knowledge, make_horizon
+from sysid_nodes.reports.motion_session import MotionSession, motion_robot
+from sysid_nodes.reports.motion_update import MotionUpdate
+from sysid_nodes.results.motion_estimate import BodyEstimate, ContactEstimate, EstimateStatus, Fit, MotionEstimate
+from sysid_nodes.robots import Robot
+from sysid_nodes.signals.samples import AlignedSteps
+from sysid_nodes.simulation.legged import (
+    Fault,
+    ImuReading,
+    JointReading,
+    LeggedRobotSim,
+    LeggedSimulationConfig,
+    Reading,
+)
+from sysid_nodes.simulation.legged.faults import FaultInjector
+from sysid_nodes.simulation.legged.load import LoadConfig
+
+START = 100.0
+"""Stamp of the first reading [s]: not zero, as no real clock is."""
+
+PAYLOAD = 3.0
+"""[kg]"""
+
+FAST = {
+    "pacing.hop": 10,
+    "pacing.most_hop": 10,
+    "pacing.shortest": 15,
+    "pacing.load": 1.0,
+    "pacing.max_lag": 1e3,
+    "horizon.window": 15,
+    "horizon.iterations": 3,
+}
+"""Few solves on short windows, at a pace that does not depend on the machine."""
+
+
+@cache
+def record(duration: float = 3.0, motion: str = "sway") -> tuple[tuple[Reading, ...], float]:
+    """Readings of a Go2 in order of arrival, and the true mass of its base [kg]."""
+    config = LeggedSimulationConfig(motion=motion, load=LoadConfig(mass=PAYLOAD))
+    sim = LeggedRobotSim(config, np.random.default_rng(3), start=START)
+    return tuple(sim.run(duration)), float(sim.truth.theta[0])
+
+
+def spoilt(readings: Sequence[Reading], *faults: Fault) -> list[Reading]:
+    """The readings with faults, in order of arrival."""
+    inject = FaultInjector(faults, np.random.default_rng(5))
+    sent = (inject(reading) for reading in readings)
+    return sorted((reading for reading in sent if reading is not None), key=lambda reading: reading.arrival)
+
+
+class StillHorizon:
+    """Says that the robot stands still at the origin, in as many stages as it was given; costs nothing."""
+
+    def __init__(self, robot: Robot) -> None:
+        self._robot = robot
+        self.restart()
+
+    @property
+    def knowledge(self) -> Knowledge:
+        return Knowledge(np.zeros(0), None)
+
+    def restart(self) -> None:
+        self._times = np.zeros(0)
+
+    def recall(self, _: Knowledge | None) -> None:
+        self.restart()
+
+    def push(self, steps: AlignedSteps) -> None:
+        self._times = np.concatenate([self._times, steps.times])
+
+    def step(self, window: int) -> MotionEstimate | None:
+        self._times = self._times[-window:]
+        return still(self._robot, self._times) if len(self._times) >= 3 else None
+
+
+def still(robot: Robot, times: np.ndarray, status: EstimateStatus = EstimateStatus.CONVERGED) -> MotionEstimate:
+    """An estimate of a robot at the origin, its first foot on the ground with 50 N, the others in the air."""
+    stages, nc, nv = len(times), len(robot.contacts), robot.model.nv
+    q = np.zeros((stages, robot.model.nq))
+    q[:, 6] = 1.0
+    force = np.zeros((stages, nc, 3))
+    force[:, 0] = [5.0, 0.0, 50.0]
+    force[[0, -1]] = np.nan
+    position = np.zeros((stages, nc, 3))
+    position[:, :, 0] = np.arange(nc)
+    theta = robot.inertial_parameters()[0]
+    spread = np.broadcast_to(np.diag(np.full(nv, 1e-6)), (stages, nv, nv))
+    return MotionEstimate(
+        status=status,
+        t=times,
+        q=q,
+        q_covariance=spread,
+        v=np.zeros((stages, nv)),
+        v_covariance=spread,
+        contacts=ContactEstimate(
+            tuple(point.name for point in robot.contacts),
+            position,
+            np.where(np.arange(nc) == 0, 0.0, 0.05) * np.ones((stages, nc)),
+            force,
+            np.broadcast_to(np.diag([1.0, 4.0, 9.0]), (stages, nc, 3, 3)),
+            np.broadcast_to(np.arange(nc) == 0, (stages, nc)),
+        ),
+        bodies=(BodyEstimate("base", theta, np.diag(np.full(10, 1e-4)), theta),),
+        parameter_names=(),
+        parameter_units=(),
+        parameters=np.zeros(0),
+        parameter_covariance=np.zeros((0, 0)),
+        fit={"joint_position": Fit(10, 1.0)},
+        cost=0.0,
+        iterations=1,
+        solve_time=0.0,
+    )
+
+
+def make_session(*, real: bool = False, **options: object) -> MotionSession:
+    """A session with the real estimator or the one that costs nothing; dots of options as two underscores."""
+    given = {name.replace("__", "."): value for name, value in options.items()}
+    config = from_flat(MotionConfig, {**FAST, **given})
+    robot = motion_robot(config)
+    make: Callable[[], Horizon] = lambda: make_horizon(robot, config) if real else StillHorizon(robot)  # noqa: E731
+    return MotionSession(robot, config, make)
+
+
+def feed(session: MotionSession, reading: Reading) -> MotionUpdate | None:
+    """Gives a session one reading."""
+    if isinstance(reading, JointReading):
+        return session.joints(reading.stamp, reading.names, reading.position, reading.velocity, reading.effort)
+    if isinstance(reading, ImuReading):
+        return session.imu(reading.stamp, reading.orientation, reading.gyro, reading.accelerometer)
+    return session.pose(reading.stamp, reading.position, reading.orientation)
+
+
+def feed_all(session: MotionSession, readings: Iterable[Reading]) -> list[MotionUpdate]:
+    """Gives a session all readings; what it publishes."""
+    return [update for reading in readings if (update := feed(session, reading)) is not None]
