@@ -1,8 +1,12 @@
 """A Kinova Gen3: the identifier on the driver's joint states and, with rviz:=true, a view of the arm.
 
-Start the vendor's driver, or the simulated robot, beside it.
+Start the vendor's driver beside it, or let simulated:=true start a simulated robot that takes torques. With
+certified:=true planner and robust controller move the arm, which needs a robot that takes torques.
 """
 
+from pathlib import Path
+
+from ament_index_python.packages import get_package_share_directory
 from launch.actions import DeclareLaunchArgument, IncludeLaunchDescription, OpaqueFunction
 from launch.conditions import IfCondition
 from launch.launch_description_sources import PythonLaunchDescriptionSource
@@ -20,21 +24,57 @@ ARGUMENTS = (
     ("use_sim_time", "false", "take the time from /clock"),
     ("rviz", "false", "show the arm in RViz"),
     ("publish_description", "false", "publish the arm's description, where no driver does"),
+    ("simulated", "false", "start the simulated robot; choose its parameter file as well, see config/"),
+    ("certified", "false", "start certified planner and robust controller"),
+    ("scene", "", "obstacles: a path, or the name of a file in config/scenes; empty: none until they are published"),
 )
 
 
+def _is_true(context: LaunchContext, name: str) -> bool:
+    return LaunchConfiguration(name).perform(context).lower() in ("true", "1")
+
+
+def _file(context: LaunchContext, name: str, folder: str) -> str:
+    """Path of a file given by its path or by its name in a folder of the package."""
+    given = LaunchConfiguration(name).perform(context)
+    shared = Path(get_package_share_directory("online_sysid")) / folder / given
+    if given and not Path(given).is_file() and not shared.is_file():
+        raise FileNotFoundError(f"no file '{given}', nor one of that name in {shared.parent}")
+    return given if not given or Path(given).is_file() else str(shared)
+
+
 def _state_publisher(context: LaunchContext) -> list[Node]:
-    if LaunchConfiguration("publish_description").perform(context).lower() not in ("true", "1"):
+    if not _is_true(context, "publish_description"):
         return []
-    simulated = LaunchConfiguration("use_sim_time").perform(context).lower() in ("true", "1")
+    description = {"robot_description": load_robot("kinova_gen3").urdf}
     return [
         Node(
             package="robot_state_publisher",
             executable="robot_state_publisher",
-            parameters=[{"robot_description": load_robot("kinova_gen3").urdf, "use_sim_time": simulated}],
+            parameters=[description | {"use_sim_time": _is_true(context, "use_sim_time")}],
             remappings=[("joint_states", LaunchConfiguration("joint_states"))],
         )
     ]
+
+
+def _certified_motion(context: LaunchContext) -> list[Node]:
+    parameters = [
+        _file(context, "config", "config"),
+        {"scene": _file(context, "scene", "config/scenes"), "use_sim_time": _is_true(context, "use_sim_time")},
+    ]
+    common = {
+        "package": "online_sysid",
+        "output": "screen",
+        "parameters": parameters,
+        "remappings": [("joint_states", LaunchConfiguration("joint_states"))],
+    }
+    nodes = []
+    if _is_true(context, "simulated"):
+        nodes.append(Node(executable="simulated_robot", name="simulated_robot", **common))
+    if _is_true(context, "certified"):
+        nodes.append(Node(executable="robust_controller", name="robust_controller", **common))
+        nodes.append(Node(executable="certified_planner", name="certified_planner", **common))
+    return nodes
 
 
 def generate_launch_description() -> LaunchDescription:
@@ -53,4 +93,5 @@ def generate_launch_description() -> LaunchDescription:
     arguments = [
         DeclareLaunchArgument(name, default_value=default, description=text) for name, default, text in ARGUMENTS
     ]
-    return LaunchDescription([*arguments, identifier, OpaqueFunction(function=_state_publisher), rviz])
+    functions = [OpaqueFunction(function=_state_publisher), OpaqueFunction(function=_certified_motion)]
+    return LaunchDescription([*arguments, identifier, *functions, rviz])

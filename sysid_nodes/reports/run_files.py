@@ -41,6 +41,23 @@ def save_run(path: str, run: IdentificationRun) -> Path:
     Raises:
         InputError: the path is empty, or something cannot be written.
     """
+    target, alone = result_target(path)
+    if alone:
+        write_result(target, build_document(run))
+        return target
+    write_run(target.parent, run)
+    return target
+
+
+def result_target(path: str) -> tuple[Path, bool]:
+    """Absolute path of a result file, its folder made, and whether it is to be written without any other file.
+
+    Args:
+        path: what ends in .json is a file, anything else a folder; a leading ~ is the home folder.
+
+    Raises:
+        InputError: the path is empty, or the folder cannot be made.
+    """
     if not path.strip():
         raise InputError("path is empty; give a folder, or a file that ends in .json")
     try:
@@ -51,8 +68,4 @@ def save_run(path: str, run: IdentificationRun) -> Path:
         raise InputError("cannot write: a file is where a folder should be", source=path) from None
     except (OSError, RuntimeError, ValueError) as error:  # RuntimeError: no such user; ValueError: a null character
         raise InputError(f"cannot write: {getattr(error, 'strerror', '') or error}", source=path) from None
-    if alone:
-        write_result(target, build_document(run))
-        return target
-    write_run(target, run)
-    return target / RESULT_NAME
+    return (target, True) if alone else (target / RESULT_NAME, False)

@@ -10,7 +10,7 @@ from rcl_interfaces.msg import FloatingPointRange, IntegerRange, ParameterDescri
 from rclpy.node import Node
 from rclpy.parameter import Parameter
 
-from sysid_nodes.data.config import Option, from_flat, options
+from sysid_nodes.data.config import SUITE, Option, from_flat, options
 from sysid_nodes.exceptions import ConfigError, SysidError
 from sysid_nodes.ros.settings import range_text
 
@@ -33,7 +33,7 @@ class NodeParameters:
         apply: called with all names and values after a change while running; may raise SysidError to refuse.
 
     Raises:
-        ConfigError: an override is unknown, of a wrong type or out of range.
+        ConfigError: an override is unknown to the suite, of a wrong type or out of range.
     """
 
     def __init__(
@@ -70,7 +70,9 @@ class NodeParameters:
         # rclpy has no public way to see what was set that nobody declares; to declare it all beforehand fails for
         # an empty list, which arrives without a type.
         given = {name: item.value for name, item in node._parameter_overrides.items()}
-        for name in sorted(given):
+        # A parameter file may be for several nodes.
+        others = SUITE - {name.split(".")[0] for name in self._options}
+        for name in sorted(name for name in given if name.split(".")[0] not in others):
             if name not in self._options and name not in _RCLPY_NAMES and not name.startswith(_RCLPY_PREFIXES):
                 raise ConfigError(f"unknown key '{name}'", source="parameters")
         mine = {name: value for name, value in given.items() if name in self._options}

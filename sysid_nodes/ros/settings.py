@@ -8,6 +8,11 @@ from typing import Any
 
 from sysid_nodes.data.config import Option, option, options
 from sysid_nodes.identifiers.config import IntervalIdentifierConfig
+from sysid_nodes.ros.certified_config import CertifiedPlannerConfig, RobustControllerConfig
+from sysid_nodes.simulation.robot_config import SimulatedRobotConfig
+
+CERTIFIED = (CertifiedPlannerConfig, RobustControllerConfig, SimulatedRobotConfig)
+"""Configurations of the nodes of certified motion."""
 
 LIVE = "yes"
 UNCONFIGURED = "while unconfigured"
@@ -77,8 +82,25 @@ def reference_page() -> str:
         "",
         *_table(options(NodeConfig)),
         "",
+        "## Certified motion",
+        "",
+        "Read by the nodes named; a key that several of them have means the same for all. One parameter file may serve",
+        "them and the identifier: each node takes the keys it has. Keys above that these nodes share with the",
+        "identifier (`robot`, `variant`, `body`, `target`, `known_robot`, `prior`) are left out here.",
+        "",
+        *_table(_certified_options()),
+        "",
     ]
     return "\n".join(lines)
+
+
+def _certified_options() -> list[Option]:
+    """Options of the nodes of certified motion that the identifier lacks, once each."""
+    known = {item.name for item in options(IntervalIdentifierConfig)}
+    found: dict[str, Option] = {}
+    for config in CERTIFIED:
+        found |= {item.name: item for item in options(config) if item.name not in known and item.name not in found}
+    return list(found.values())
 
 
 def _table(items: Iterable[Option]) -> list[str]:

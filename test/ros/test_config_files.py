@@ -8,14 +8,20 @@ import pytest
 from sysid_nodes.data.config import load_yaml, read_parameters, to_flat
 from sysid_nodes.exceptions import ConfigError
 from sysid_nodes.identifiers.config import IntervalIdentifierConfig
+from sysid_nodes.reports.motion_config import MotionConfig
+from sysid_nodes.reports.motion_session import motion_robot
 from sysid_nodes.robots import robot_names
+from sysid_nodes.ros.settings import CERTIFIED
+from sysid_nodes.simulation.robot_config import SimulatedRobotConfig
 
 CONFIG = Path(__file__).resolve().parents[2] / "config"
-FILES = sorted(CONFIG.glob("*.yaml"))
+LEGGED = sorted(CONFIG.glob("unitree_*.yaml"))
+FILES = sorted(set(CONFIG.glob("*.yaml")) - set(LEGGED))
 
 
 def test_the_robots_of_this_package_that_have_a_file() -> None:
     assert {"kinova_gen3", "ur10e", "panda"} <= {path.stem for path in FILES}
+    assert {"unitree_go2", "unitree_g1"} <= {path.stem for path in LEGGED}
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
@@ -32,12 +38,47 @@ def test_the_gen3_file_is_the_built_in_defaults() -> None:
         assert _plain(written[name]) == _plain(built_in[name])
 
 
+@pytest.mark.parametrize("config", CERTIFIED, ids=lambda config: config.__name__)
+def test_the_gen3_files_serve_the_nodes_of_certified_motion(config: type[Any]) -> None:
+    """The one is the built-in defaults; the other differs in the simulation alone."""
+    assert load_yaml(config, CONFIG / "kinova_gen3.yaml") == config()
+    values = to_flat(load_yaml(config, CONFIG / "kinova_gen3_simulated.yaml"))
+    changed = {name for name, value in to_flat(config()).items() if values[name] != value}
+    assert all(name.startswith("simulated_robot.") or name == "controller.silence" for name in changed)
+
+
+def test_the_simulated_gen3_keeps_what_the_identifier_is_told_of_it() -> None:
+    path = CONFIG / "kinova_gen3_simulated.yaml"
+    told, robot = load_yaml(IntervalIdentifierConfig, path), load_yaml(SimulatedRobotConfig, path).simulated_robot
+    assert told.noise.torque_interpolation == "until"
+    assert robot.lockstep
+    assert robot.arm.torque_relative <= told.noise.torque_relative[0]
+    assert robot.arm.velocity_error <= told.noise.velocity_error[0]
+    assert robot.arm.robot_error <= min(told.known_robot.inertia_relative, told.known_robot.friction_relative)
+
+
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
 def test_a_misspelt_key_is_refused_with_the_file_s_name(path: Path, tmp_path: Path) -> None:
     copy = tmp_path / path.name
     copy.write_text(path.read_text(encoding="utf-8").replace("torque_absolute", "torque_absolut"), encoding="utf-8")
     with pytest.raises(ConfigError, match=rf"{path.name}: unknown key 'noise\.torque_absolut'"):
         load_yaml(IntervalIdentifierConfig, copy)
+
+
+@pytest.mark.parametrize("path", LEGGED, ids=lambda path: path.stem)
+def test_a_legged_robot_s_file_loads_and_fits_its_robot(path: Path) -> None:
+    config = load_yaml(MotionConfig, path)
+    robot = motion_robot(config)
+    assert robot.contacts
+    assert robot.motor_order
+    assert config.horizon.window * config.estimator.step >= 0.3  # [s]; shorter ones see too little of a step
+
+
+def test_a_misspelt_key_of_a_legged_robot_s_file_is_refused(tmp_path: Path) -> None:
+    copy = tmp_path / "robot.yaml"
+    copy.write_text(LEGGED[0].read_text(encoding="utf-8").replace("window:", "windows:"), encoding="utf-8")
+    with pytest.raises(ConfigError, match=r"robot.yaml: unknown key 'horizon\.windows'"):
+        load_yaml(MotionConfig, copy)
 
 
 def _plain(value: Any) -> Any:

@@ -10,7 +10,13 @@ FILES = sorted((Path(__file__).resolve().parents[2] / "rviz").glob("*.rviz"))
 
 # The plugins that come with RViz itself.
 DISPLAYS = {"Grid", "RobotModel", "TF", "MarkerArray"}
-PUBLISHED = {"/robot_description", "/contact_markers", "/interval_identifier/markers"}
+PUBLISHED = {
+    "/robot_description",
+    "/contact_markers",
+    "/interval_identifier/markers",
+    "/certified_planner/markers",
+    "/certified_planner/obstacle_markers",
+}
 
 
 @pytest.fixture(params=FILES, ids=lambda path: path.name)
@@ -40,7 +46,22 @@ def test_topics_are_ones_this_suite_or_a_robot_publishes(manager: Any) -> None:
     assert robot["Description Topic"]["Durability Policy"] == "Transient Local", "descriptions are latched"
 
 
-def test_the_fixed_frame_is_a_link_of_the_robot(manager: Any) -> None:
+def test_there_is_a_view_of_contacts() -> None:
+    from sysid_nodes.reports.motion_message import MARKERS
+
+    path = next(path for path in FILES if path.name == "unitree_contacts.rviz")
+    displays = yaml.safe_load(path.read_text(encoding="utf-8"))["Visualization Manager"]["Displays"]
+    assert [d["Topic"]["Value"] for d in displays if d["Enabled"] and "Topic" in d] == [MARKERS]
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: path.name)
+def test_the_fixed_frame_is_a_link_of_the_arm_or_the_world_of_legged_robots(path: Path) -> None:
+    from sysid_nodes.reports.motion_message import WORLD
     from sysid_nodes.robots import load_robot
 
-    assert f'link name="{manager["Global Options"]["Fixed Frame"]}"' in load_robot("kinova_gen3").urdf
+    manager = yaml.safe_load(path.read_text(encoding="utf-8"))["Visualization Manager"]
+    frame = manager["Global Options"]["Fixed Frame"]
+    if path.stem == "unitree_contacts":
+        assert frame == WORLD
+    else:
+        assert f'link name="{frame}"' in load_robot("kinova_gen3").urdf

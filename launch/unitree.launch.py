@@ -1,0 +1,88 @@
+"""A Unitree Go2 or G1: the estimator of motion, contact forces and inertia and, with rviz:=true, a view of them.
+
+Start the robot's drivers and motion capture beside it, or let simulated:=true start a simulated robot.
+"""
+
+from pathlib import Path
+
+from ament_index_python.packages import get_package_share_directory
+from launch.actions import DeclareLaunchArgument, OpaqueFunction
+from launch.conditions import IfCondition
+from launch.substitutions import LaunchConfiguration, PathJoinSubstitution
+from launch_ros.actions import Node
+from launch_ros.substitutions import FindPackageShare
+
+from launch import LaunchContext, LaunchDescription
+from sysid_nodes.data.config import load_yaml
+from sysid_nodes.reports.motion_config import MotionConfig
+from sysid_nodes.reports.motion_session import motion_robot
+
+ARGUMENTS = (
+    ("config", "unitree_go2.yaml", "parameter file: a path, or the name of a file in the package's config folder"),
+    ("joint_states", "joint_states", "topic of the joint states"),
+    ("imu", "imu/data", "topic of the inertial sensor"),
+    ("pose", "mocap/pose", "topic of the motion capture pose"),
+    ("low_state", "false", "take joints and IMU from Unitree's LowState, whose message package must be installed"),
+    ("autostart", "true", "configure and activate without a lifecycle manager"),
+    ("use_sim_time", "false", "take the time from /clock"),
+    ("simulated", "false", "start a simulated robot with an unknown load"),
+    ("rviz", "false", "show the robot and its contacts in RViz"),
+    ("publish_description", "true", "publish the robot's description, posed by the smoothed joint states"),
+)
+
+
+def _start(context: LaunchContext) -> list[Node]:
+    value = {name: LaunchConfiguration(name).perform(context) for name, _, _ in ARGUMENTS}
+    true = {name: text.lower() in ("true", "1") for name, text in value.items()}
+    config = Path(value["config"])
+    if not config.is_file():
+        config = Path(get_package_share_directory("online_sysid")) / "config" / config
+    if not config.is_file():
+        raise FileNotFoundError(f"no parameter file '{value['config']}', nor one of that name in {config.parent}")
+    robot = motion_robot(load_yaml(MotionConfig, config))
+    switches = {name: true[name] for name in ("low_state", "autostart", "use_sim_time")}
+    topics = [("joint_states", value["joint_states"]), ("imu/data", value["imu"]), ("mocap/pose", value["pose"])]
+    nodes = [
+        Node(
+            package="online_sysid",
+            executable="prime_estimator",
+            name="prime_estimator",
+            output="screen",
+            parameters=[str(config), switches],
+            remappings=topics,
+        )
+    ]
+    if true["simulated"]:
+        nodes.append(
+            Node(
+                package="online_sysid",
+                executable="simulated_legged_robot",
+                name="simulated_legged_robot",
+                output="screen",
+                parameters=[{"robot": robot.name, "low_state": true["low_state"]}],
+                remappings=topics,
+            )
+        )
+    if true["publish_description"]:
+        nodes.append(
+            Node(
+                package="robot_state_publisher",
+                executable="robot_state_publisher",
+                parameters=[{"robot_description": robot.urdf, "use_sim_time": true["use_sim_time"]}],
+                remappings=[("joint_states", "joint_states_smoothed")],
+            )
+        )
+    return nodes
+
+
+def generate_launch_description() -> LaunchDescription:
+    arguments = [
+        DeclareLaunchArgument(name, default_value=default, description=text) for name, default, text in ARGUMENTS
+    ]
+    rviz = Node(
+        package="rviz2",
+        executable="rviz2",
+        arguments=["-d", PathJoinSubstitution([FindPackageShare("online_sysid"), "rviz", "unitree_contacts.rviz"])],
+        condition=IfCondition(LaunchConfiguration("rviz")),
+    )
+    return LaunchDescription([*arguments, OpaqueFunction(function=_start), rviz])

@@ -1,0 +1,251 @@
+"""Executes certified trajectories on a torque-controlled robot, and nothing else.
+
+Topics, in: ``joint_states`` (sensor_msgs/JointState), ``certified_trajectory`` (online_sysid/CertifiedTrajectory),
+``interval_identifier/parameter_bounds`` (online_sysid/ParameterBounds, latched), ``obstacles`` (online_sysid/Obstacles,
+latched) and ``robot_stop`` (online_sysid/StopRequest, latched: the robot has stopped by itself). Out:
+``torque_command`` (online_sysid/TorqueCommand), ``stop_request`` (online_sysid/StopRequest), ``~/status``
+(online_sysid/ControllerStatus, latched) and ``/diagnostics``. Services (std_srvs/Trigger): ``~/brake`` follows the
+certified end of the trajectory, ``~/stop`` calls for the robot's own stop, ``~/reset`` starts over after either.
+
+One thread answers joint states; everything else is small enough to wait for in between.
+"""
+
+from __future__ import annotations
+
+import gc
+import sys
+import time
+from typing import Any
+
+import numpy as np
+import rclpy
+from diagnostic_msgs.msg import DiagnosticArray
+from online_sysid.msg import (
+    CertifiedTrajectory,
+    ControllerStatus,
+    Obstacles,
+    ParameterBounds,
+    StopRequest,
+    TorqueCommand,
+)
+from rclpy.node import Node
+from sensor_msgs.msg import JointState
+from std_srvs.srv import Trigger
+
+from sysid_nodes.controllers.output import ControllerOutput, Mode
+from sysid_nodes.controllers.robust_controller import RobustController
+from sysid_nodes.exceptions import ConfigError, SysidError
+from sysid_nodes.results import Status
+from sysid_nodes.results.stop_reason import StopReason
+from sysid_nodes.ros import qos
+from sysid_nodes.ros.certified_config import RobustControllerConfig, set_up
+from sysid_nodes.ros.controller_conversions import TorqueWriter, stop_request, to_controller_status
+from sysid_nodes.ros.controller_report import ControllerReport
+from sysid_nodes.ros.conversions import to_joint_state
+from sysid_nodes.ros.diagnostics import diagnostic_array
+from sysid_nodes.ros.parameters import NodeParameters
+from sysid_nodes.ros.scene_messages import to_scene
+from sysid_nodes.ros.spinning import spin, start, until_shutdown
+from sysid_nodes.ros.trajectory_messages import to_record
+from sysid_nodes.solvers.threads import use_one_blas_thread
+
+NAME = "robust_controller"
+
+_CHECK_PERIOD = 0.01  # between two looks at whether joint states still come [s]
+_STATUS_PERIOD = 0.1  # [s]
+_BOUNDS = "interval_identifier/parameter_bounds"
+
+
+class RobustControllerNode(Node):
+    """Converts, lets the controller answer, converts back.
+
+    Raises:
+        SysidError: a parameter is wrong.
+    """
+
+    def __init__(self, **kwargs: Any) -> None:
+        super().__init__(NAME, **kwargs)
+        settings = NodeParameters(self, (RobustControllerConfig,), running=lambda: True, apply=lambda _: None)
+        config = settings.build(RobustControllerConfig)
+        if config.controller.recertify:
+            raise ConfigError("'controller.recertify' needs a controller that runs beside its certifier, not this node")
+        self._setup = setup = set_up(config)
+        self._controller = RobustController(
+            setup.robot,
+            config.known_robot,
+            config.control,
+            config.controller,
+            prior=config.prior.bounds,
+            config_id=setup.config_id,
+            scene_id=setup.scene.id,
+            rest_speed=config.certifier.start_speed,
+            takeover=config.planner.replan,
+            body=setup.body,
+            target=config.target,
+        )
+        self._same_clock = config.robust_controller.same_clock
+        names = setup.robot.joint_names
+        self._writer, self._torque = TorqueWriter(names), np.zeros(0)
+        self._output = ControllerOutput(Mode.IDLE, StopReason.NONE, np.nan)
+        self._told: tuple[Any, ...] = ()
+        self._robot_stop = StopReason.NONE
+        self._report = ControllerReport(self.get_name(), self.resolve_topic_name("joint_states"))
+        self._commands = self.create_publisher(TorqueCommand, "torque_command", qos.stream("reliable", 100))
+        self._stops = self.create_publisher(StopRequest, "stop_request", qos.stream("reliable", 100))
+        self._status = self.create_publisher(ControllerStatus, "~/status", qos.LATCHED)
+        self._diagnostics = self.create_publisher(DiagnosticArray, "/diagnostics", 10)
+        depth = config.robust_controller.queue_depth
+        self.create_subscription(JointState, "joint_states", self._step, qos.stream("reliable", depth))
+        self.create_subscription(CertifiedTrajectory, "certified_trajectory", self._offer, qos.stream("reliable", 10))
+        self.create_subscription(ParameterBounds, _BOUNDS, self._bounds, qos.LATCHED)
+        self.create_subscription(Obstacles, "obstacles", self._scene, qos.LATCHED)
+        self.create_subscription(StopRequest, "robot_stop", self._stopped, qos.LATCHED)
+        for name, serve in (("brake", self._brake), ("stop", self._stop), ("reset", self._reset)):
+            self.create_service(Trigger, f"~/{name}", serve)
+        self.create_timer(_CHECK_PERIOD, self._check)
+        self.create_timer(_STATUS_PERIOD, self._publish_status)
+        self.create_timer(config.robust_controller.diagnostics_period, self._diagnose)
+        self._publish_status()
+        self.get_logger().info(f"{setup.robot.name}: configuration {setup.config_id}, scene {setup.scene.id}")
+
+    # -- joint states
+
+    def _step(self, message: JointState) -> None:
+        now = time.perf_counter()
+        state = to_joint_state(message)
+        age = 1e-9 * self.get_clock().now().nanoseconds - state.stamp if self._same_clock else None
+        output = self._controller.step(state, now, age)
+        if self._robot_stop and output.torque is not None:  # nothing else was found wrong
+            output = self._controller.stop(self._robot_stop)
+        if output.torque is not None:
+            self._torque = output.torque
+            self._commands.publish(self._writer.write(output.torque, message.header.stamp))
+            self._report.commanded(now, time.perf_counter(), age)
+        self._react(output)
+
+    def _check(self) -> None:
+        output = self._controller.check(time.perf_counter())
+        if output is not None:
+            self._react(output)
+
+    def _react(self, output: ControllerOutput) -> None:
+        """Sends the stop and tells what has changed."""
+        self._output = output
+        if output.stop is not None:
+            self._stops.publish(stop_request(output.stop))
+        self._report.stepped(output)
+        state = (output.mode, output.reason, output.trajectory_id, output.refused_id, output.refused_reason)
+        if state != self._told:
+            self._say(state)
+            self._told = state
+            self._publish_status()
+
+    def _say(self, new: tuple[Any, ...]) -> None:
+        """One line for each event."""
+        output, old = self._output, self._told or (None, None, "", "", None)
+        if new[:2] != old[:2]:
+            line = f"{output.mode.name}: {output.reason.message}" if output.reason else output.mode.name
+            if output.mode is Mode.STOPPED or output.reason not in _USUAL:
+                self.get_logger().error(line)
+            else:
+                self.get_logger().info(line)
+        if new[3:] != old[3:] and output.refused_reason:
+            self.get_logger().warning(f"trajectory {output.refused_id} refused: {output.refused_reason.message}")
+
+    # -- everything else that arrives
+
+    def _offer(self, message: CertifiedTrajectory) -> None:
+        self._controller.offer(to_record(message))
+
+    def _bounds(self, message: ParameterBounds) -> None:
+        known = message.status in list(Status) and message.robot in ("", self._setup.robot.name)
+        nothing = np.full(10, np.nan)
+        self._controller.bounds(
+            np.array(message.lower) if known else nothing,
+            np.array(message.upper) if known else nothing,
+            Status(message.status) if known else Status.PROVEN,
+            int(message.window),
+            body=message.body,
+            target=message.target,
+        )
+
+    def _scene(self, message: Obstacles) -> None:
+        try:
+            scene = to_scene(message, (self._setup.frame,))
+        except SysidError as error:
+            self.get_logger().error(f"obstacles not used: {error}")
+            self._controller.scene(None)
+        else:
+            self._controller.scene(scene.id)
+
+    def _stopped(self, message: StopRequest) -> None:
+        """The robot's own stop; joint states that follow, or do not, tell more of its cause before it counts."""
+        known = {reason.value: reason for reason in StopReason}
+        self._robot_stop = known.get(message.reason, StopReason.COMMAND_TIMEOUT)
+
+    def _brake(self, _: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
+        self._controller.brake()
+        response.success, response.message = True, StopReason.REQUESTED.message
+        return response
+
+    def _stop(self, _: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
+        self._react(self._controller.stop(StopReason.REQUESTED))
+        response.success, response.message = True, StopReason.REQUESTED.message
+        return response
+
+    def _reset(self, _: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
+        if self._controller.mode.commands:
+            response.success, response.message = False, "the robot is under command; stop it first"
+        elif self._robot_stop:
+            response.success, response.message = False, "the robot's own stop is in force; release that first"
+        else:
+            self._controller.reset()
+            self._react(ControllerOutput(Mode.IDLE, StopReason.NONE, self._output.stamp))
+            response.success, response.message = True, "idle"
+        return response
+
+    # -- reports
+
+    def _publish_status(self) -> None:
+        period, age = self._report.take_period()
+        message = to_controller_status(
+            self._output, self._setup.robot.joint_names, self._torque, self._setup.robot.limits.torque,
+            period=period, age=age,
+        )  # fmt: skip
+        with until_shutdown():
+            self._status.publish(message)
+
+    def _diagnose(self) -> None:
+        silent = not self.count_publishers(self.resolve_topic_name(_BOUNDS))
+        status = self._report.status(self._output, bounds_silent=silent)
+        with until_shutdown():
+            self._diagnostics.publish(diagnostic_array(status, self.get_clock().now()))
+
+
+_USUAL = (StopReason.NONE, StopReason.PLAN_ENDED, StopReason.REQUESTED)
+
+
+def main(args: list[str] | None = None) -> int:
+    """Runs the node; returns the exit status: 0, or 2 with one line on stderr when it cannot start."""
+    use_one_blas_thread()
+    node: RobustControllerNode | None = None
+    try:
+        start(args)
+        with until_shutdown():
+            node = RobustControllerNode()
+            # A collection takes longer than a control period, and nothing here makes cycles.
+            gc.freeze()
+            gc.disable()
+            spin(node, lambda: False)
+        return 0
+    except SysidError as error:
+        sys.stderr.write(f"{NAME}: {error}\n")
+        return 2
+    finally:
+        if node is not None:
+            node.destroy_node()
+        rclpy.try_shutdown()
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,271 @@
+"""A simulated torque-controlled robot in a process of its own, with the firmware that guards it.
+
+Topics, out: ``joint_states`` (sensor_msgs/JointState, once a tick, stamped by the robot's own clock; effort is the
+torque that has acted since the stamp before), ``robot_stop`` (online_sysid/StopRequest, latched: the protective stop in
+force, reason 0 when there is none) and ``/diagnostics``. In: ``torque_command``, ``stop_request``, ``obstacles``
+(latched; for the true clearance only). Services (std_srvs/Trigger): ``~/release`` ends a protective stop, ``~/restart``
+puts the robot back to where it started. The parameters of the fault may change at any time.
+
+In lockstep, time stands still until the last joint state sent is answered: the torque acts from that state's stamp on,
+however slow the machine is. Until the first command, and in a protective stop, the robot holds itself and time runs.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import rclpy
+from diagnostic_msgs.msg import DiagnosticArray
+from online_sysid.msg import Obstacles, StopRequest, TorqueCommand
+from rclpy.executors import Executor
+from rclpy.node import Node
+from sensor_msgs.msg import JointState
+from std_srvs.srv import Trigger
+
+from sysid_nodes.exceptions import SysidError
+from sysid_nodes.logs import RawJointState
+from sysid_nodes.reports.atomic_file import write_atomically
+from sysid_nodes.results.stop_reason import StopReason
+from sysid_nodes.robots import load_robot
+from sysid_nodes.robots.covering import covering_shapes
+from sysid_nodes.ros import qos
+from sysid_nodes.ros.controller_conversions import JointStateWriter, nanoseconds, stop_request
+from sysid_nodes.ros.diagnostics import diagnostic_array
+from sysid_nodes.ros.parameters import NodeParameters
+from sysid_nodes.ros.robot_report import RobotReport
+from sysid_nodes.ros.scene_messages import to_scene
+from sysid_nodes.ros.spinning import make_executor, start, until_shutdown
+from sysid_nodes.simulation.robot_config import JointFaultConfig, SimulatedRobotConfig, scene_of, simulated_arm
+from sysid_nodes.simulation.torque_arm import COMMAND_INVALID, COMMAND_TIMEOUT
+from sysid_nodes.simulation.true_clearance import TrueClearance
+from sysid_nodes.solvers.threads import use_one_blas_thread
+
+NAME = "simulated_robot"
+
+_REPORT_PERIOD = 0.2  # [s]
+_SERVE_EVERY = 20  # ticks between two looks at timers and services where nothing else makes the executor run
+_CATCH_UP = 0.05  # of delay is made up for by running faster; what is beyond is given up for good [s]
+_QUEUE = 5000
+_SETTLED = 0.5  # from the last listener's appearance to the first joint state [s]
+_BILLION = 1_000_000_000
+
+
+class SimulatedRobotNode(Node):
+    """Steps the arm, publishes what its sensors say and takes commands.
+
+    Raises:
+        SysidError: a parameter is wrong, or the truth cannot be written.
+    """
+
+    def __init__(self, **kwargs: Any) -> None:
+        super().__init__(NAME, **kwargs)
+        settings = NodeParameters(self, (SimulatedRobotConfig,), running=lambda: True, apply=self._reconfigure)
+        config = settings.build(SimulatedRobotConfig)
+        self._config = config.simulated_robot
+        self._robot = load_robot(config.robot, variant=config.variant)
+        self._rng = rng = np.random.default_rng(self._config.seed)
+        self._arm = simulated_arm(self._robot, self._config, rng)
+        scene = scene_of(config.scene)
+        shapes = covering_shapes(self._robot, config.payload_volume)
+        clearance = TrueClearance(self._robot, shapes, scene, self._config.clearance_period)
+        self._report = RobotReport(self.get_name(), self._robot, clearance)
+        self._fault_config, self._fault = self._config.fault, JointFaultConfig().begun(0.0)
+        # Whole milliseconds, so that ticks are whole nanoseconds and stamps are exact.
+        self._epoch = self.get_clock().now().nanoseconds // 1_000_000 * 1_000_000
+        self._sent = self._answered = 0
+        self._engaged = self._moved = False
+        self._told, self._late_since = "", -np.inf
+        self._base = str(next(f.name for f in self._robot.model.frames if f.name != "universe"))
+        self._writer = JointStateWriter()
+        self._joint_states = self.create_publisher(JointState, "joint_states", qos.stream("reliable", _QUEUE))
+        self._stops = self.create_publisher(StopRequest, "robot_stop", qos.LATCHED)
+        self._diagnostics = self.create_publisher(DiagnosticArray, "/diagnostics", 10)
+        self.create_subscription(TorqueCommand, "torque_command", self._take, qos.stream("reliable", 100))
+        self.create_subscription(StopRequest, "stop_request", self._stop, qos.stream("reliable", 100))
+        self.create_subscription(Obstacles, "obstacles", self._surround, qos.LATCHED)
+        self.create_service(Trigger, "~/release", self._release)
+        self.create_service(Trigger, "~/restart", self._restart)
+        self.create_timer(_REPORT_PERIOD, self._diagnose)
+        if self._config.truth_file:
+            truth = {"parameters": self._arm.truth.theta.tolist()}
+            write_atomically(Path(self._config.truth_file), json.dumps(truth) + "\n")
+        self._tell_stop()
+        how = "lockstep" if self._config.lockstep else "real time"
+        self.get_logger().info(f"simulated {self._robot.name}, {how}: {self._joint_states.topic_name}")
+
+    def run(self, stopped: Callable[[], bool]) -> None:
+        """Lets time pass until stopped."""
+        executor = make_executor()
+        executor.add_node(self)
+        config, ticks = self._config, 0
+        self._await_listeners(executor, stopped)
+        reading = self._arm.reading()
+        # When the arm's time is due on the machine's clock, at least.
+        begun = time.perf_counter()
+        try:
+            while not stopped():
+                for message in self._fault.pass_on(reading):
+                    self._publish(message)
+                due = begun + self._arm.now / config.speed
+                if self._waits:
+                    self._await(executor, stopped)
+                    if time.perf_counter() < due:
+                        time.sleep(max(0.0, due - time.perf_counter()))
+                else:
+                    self._pass_time(executor, due)
+                if (late := time.perf_counter() - due) > _CATCH_UP:
+                    begun += late - _CATCH_UP
+                reading = self._arm.step()
+                ticks += 1
+                self._report.tick(self._arm)
+                self._tell_stop()
+                if ticks % _SERVE_EVERY == 0:
+                    executor.spin_once(0.0)
+        finally:
+            executor.shutdown()
+
+    def _await_listeners(self, executor: Executor, stopped: Callable[[], bool]) -> None:
+        """Waits until all that are to hear the first joint state are there and know of one another."""
+        if not self._config.listeners:
+            return
+        settled = np.inf
+        while time.monotonic() < settled and not stopped():
+            executor.spin_once(0.05)
+            if settled == np.inf and self._joint_states.get_subscription_count() >= self._config.listeners:
+                settled = time.monotonic() + _SETTLED
+
+    @property
+    def _waits(self) -> bool:
+        return self._config.lockstep and self._engaged and self._arm.stop is None
+
+    def _await(self, executor: Executor, stopped: Callable[[], bool]) -> None:
+        """Waits for the answer to the last joint state sent; a robot that gets none stops itself."""
+        if self._answered >= self._sent:
+            return
+        begun = time.perf_counter()
+        deadline = begun + self._config.reply_timeout
+        while self._waits and self._answered < self._sent and not stopped():
+            left = deadline - time.perf_counter()
+            if left <= 0.0:
+                self._late_since = -np.inf
+                self._arm.protective_stop(COMMAND_TIMEOUT)
+                return
+            executor.spin_once(left)
+        self._report.waited(time.perf_counter() - begun)
+
+    def _pass_time(self, executor: Executor, due: float) -> None:
+        """Serves what comes until a time of the machine's clock; a first command ends it."""
+        while (left := due - time.perf_counter()) > 0.0:
+            executor.spin_once(left)
+            if self._waits:
+                return
+
+    def _publish(self, reading: RawJointState) -> None:
+        stamp = self._epoch + round(reading.stamp * _BILLION)
+        self._joint_states.publish(self._writer.write(reading, stamp))
+        self._sent = max(self._sent, stamp)
+
+    # -- topics and services
+
+    def _take(self, message: TorqueCommand) -> None:
+        arm, stamp = self._arm, nanoseconds(message.header.stamp)
+        if arm.stop is not None:
+            return
+        self._answered = max(self._answered, stamp)
+        now = self._epoch + round(arm.now * _BILLION)
+        # A robot that still holds itself starts with the answer to its present state, and time waits for that.
+        allowed = 0 if self._waits and not arm.commanded else round(self._config.command_age * _BILLION)
+        if not self._engaged:
+            self._engaged = True
+            allowed = 0 if self._config.lockstep else allowed
+        if now - stamp > allowed:
+            self._report.late += 1
+            self._late_since = arm.now if arm.commanded else -np.inf
+            return
+        names = self._robot.joint_names
+        torque = np.array(message.torque)
+        if tuple(message.joint_names) != names or torque.shape != (len(names),):
+            arm.protective_stop(COMMAND_INVALID)
+        elif arm.command(torque, (stamp - self._epoch) / _BILLION) and not self._moved:
+            self._moved, self._fault = True, self._fault_config.begun(arm.now)
+
+    def _stop(self, message: StopRequest) -> None:
+        known = {reason.value: reason for reason in StopReason}
+        self._arm.protective_stop(known.get(message.reason, StopReason.REQUESTED).name)
+
+    def _surround(self, message: Obstacles) -> None:
+        try:
+            self._report.clearance.surround(to_scene(message, (self._base,)))
+        except SysidError as error:
+            self.get_logger().warning(f"obstacles not used: {error}")
+
+    def _release(self, _: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
+        reason = self._arm.stop.reason if self._arm.stop is not None else "none"
+        self._arm.release()
+        self._disengage()
+        response.success, response.message = True, f"released; the stop was for: {reason}"
+        return response
+
+    def _restart(self, _: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
+        self._arm = simulated_arm(self._robot, self._config, self._rng, now=self._arm.now)
+        self._disengage()
+        response.success, response.message = True, "back at the start"
+        return response
+
+    def _disengage(self) -> None:
+        self._engaged = self._moved = False
+        self._answered, self._late_since = self._sent, -np.inf
+        self._fault = JointFaultConfig().begun(0.0)
+
+    def _reconfigure(self, settings: NodeParameters) -> None:
+        self._fault_config = settings.build(SimulatedRobotConfig).simulated_robot.fault
+        if self._moved:
+            self._fault = self._fault_config.begun(self._arm.now)
+
+    def _tell_stop(self) -> None:
+        """Publishes a protective stop that has begun or ended."""
+        report = self._arm.stop
+        reason = report.reason if report is not None else StopReason.NONE.name
+        if reason == self._told:
+            return
+        first, self._told = not self._told, reason
+        if reason == COMMAND_TIMEOUT and self._arm.now - self._late_since < 2.0 * self._config.arm.command_timeout:
+            reason = StopReason.JOINT_STATES_DELAYED.name  # commands came, but answered joint states too old
+        message = stop_request(StopReason.__members__.get(reason, StopReason.COMMAND_TIMEOUT))
+        message.text = f"{reason}: {message.text}" if report is not None else ""
+        self._stops.publish(message)
+        if not first:
+            self.get_logger().warning(f"protective stop: {message.text}" if report is not None else "released")
+
+    def _diagnose(self) -> None:
+        status = self._report.status(self._arm)
+        self._diagnostics.publish(diagnostic_array(status, self.get_clock().now()))
+
+
+def main(args: list[str] | None = None) -> int:
+    """Runs the node; returns the exit status: 0, or 2 with one line on stderr when it cannot start."""
+    use_one_blas_thread()
+    node: SimulatedRobotNode | None = None
+    try:
+        start(args)
+        with until_shutdown():
+            node = SimulatedRobotNode()
+            node.run(lambda: not rclpy.ok())
+        return 0
+    except SysidError as error:
+        sys.stderr.write(f"{NAME}: {error}\n")
+        return 2
+    finally:
+        if node is not None:
+            node.destroy_node()
+        rclpy.try_shutdown()
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,188 @@
+"""How much an estimator does for each step, so that a slow machine gets less of it and never an old estimate.
+
+All times are passed in, so that the same times give the same decisions.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from sysid_nodes.data.config import option
+from sysid_nodes.exceptions import ConfigError
+
+_MEMORY = 0.3
+"""Weight of a new solve in the running mean of the load."""
+
+_FEWEST = 3
+"""Solves at a pace before it is judged: one that was interrupted says nothing."""
+
+_LONGEST = 60.0
+"""Longest time between two attempts at a better pace [s]."""
+
+
+@dataclass(frozen=True)
+class PacingConfig:
+    """When a machine counts as too slow, and what is given up then."""
+
+    hop: int = option(1, "steps from one solve to the next while the machine keeps up", minimum=1)
+    most_hop: int = option(8, "steps from one solve to the next at most", minimum=1)
+    shortest: int = option(10, "stages that a shortened window keeps", minimum=4)
+    load: float = option(
+        0.85, "share of the time between two solves that a solve may take", unit="1", minimum=0.05, maximum=1.0
+    )
+    relax: float = option(
+        0.6, "load that a better pace must promise before it is tried again", unit="1", minimum=0.01, maximum=1.0
+    )
+    patience: float = option(
+        2.0, "time between a change of pace and the next one for the better", unit="s", minimum=0.0
+    )
+    max_lag: float = option(0.5, "lag behind the newest reading at which data are skipped", unit="s", minimum=0.02)
+
+    def __post_init__(self) -> None:
+        if self.most_hop < self.hop:
+            raise ConfigError("'most_hop' must not be below 'hop'")
+        if self.relax >= self.load:
+            raise ConfigError("'relax' must be below 'load'")
+
+
+class Pace(NamedTuple):
+    """What is done.
+
+    Attributes:
+        hop: steps from one solve to the next.
+        window: stages of the window.
+    """
+
+    hop: int
+    window: int
+
+
+def paces(config: PacingConfig, window: int) -> tuple[Pace, ...]:
+    """From the best to the cheapest: fewer solves, then a shorter window, then still fewer and shorter.
+
+    Args:
+        config: limits.
+        window: stages of the full window.
+    """
+    found = [Pace(config.hop, window)]
+    shortest = min(config.shortest, window)
+    half = max(config.hop, config.most_hop // 2)
+    while found[-1] != (config.most_hop, shortest):
+        hop, length = found[-1]
+        rarer, shorter = min(2 * hop, config.most_hop), max(shortest, (2 * length) // 3)
+        if hop < half or (hop < config.most_hop and length < window):
+            found.append(Pace(min(rarer, half) if hop < half else rarer, length))
+        elif length > shortest:
+            found.append(Pace(hop, shorter))
+        else:
+            found.append(Pace(rarer, length))
+    return tuple(found)
+
+
+class Pacer:
+    """Chooses a pace from what solves have taken.
+
+    Args:
+        config: limits.
+        window: stages of the full window.
+        dt: time between two steps [s].
+
+    Attributes:
+        solve_time: of the last solve [s].
+        load: running mean of solve time over the time between two solves; above one, the lag grows.
+        skipping: the lag has passed `max_lag`: data are to be skipped until it is a quarter of that.
+        changes: times the pace changed.
+    """
+
+    def __init__(self, config: PacingConfig, window: int, dt: float) -> None:
+        self._config, self._dt = config, dt
+        self._paces = paces(config, window)
+        self._level = 0
+        self._worst = self._count = 0
+        self._changed = -float("inf")
+        self._patience = config.patience
+        self._limit = config.max_lag
+        self.solve_time = self.load = 0.0
+        self.skipping = False
+        self.changes = 0
+
+    @property
+    def pace(self) -> Pace:
+        """What is done now."""
+        return self._paces[self._level]
+
+    @property
+    def slowed(self) -> bool:
+        """Whether less is done than was asked for."""
+        return self._level > 0
+
+    @property
+    def finding(self) -> str:
+        """What was given up, in one line; empty while nothing was."""
+        if self.skipping:
+            return "the machine cannot keep up: readings are skipped to catch up"
+        if not self.slowed:
+            return ""
+        full, now = self._paces[0], self.pace
+        shorter = f" over {now.window} stages instead of {full.window}" if now.window < full.window else ""
+        return f"the machine cannot keep up: a solve every {now.hop} steps instead of {full.hop}{shorter}"
+
+    def solved(self, now: float, solve_time: float, lag: float, *, usual: bool = True) -> Pace:
+        """Takes note of a solve and returns the pace from now on.
+
+        Args:
+            now: time of the newest reading [s].
+            solve_time: wall time of the solve [s].
+            lag: how far the estimate is behind the newest reading [s].
+            usual: false for the solve after a start, which takes longer than those that follow.
+        """
+        config = self._config
+        self.solve_time = solve_time
+        if not usual:
+            # Where a start takes longer than the lag allowed, to skip would mean to start over and over.
+            self._limit = max(config.max_lag, 2.0 * solve_time)
+        self.watch(lag)
+        if not usual:
+            return self.pace
+        if lag <= config.max_lag:
+            self._limit = config.max_lag
+        load = solve_time / (self.pace.hop * self._dt)
+        self.load += (_MEMORY if self._count else 1.0) * (load - self.load)
+        self._count += 1
+        since = now - self._changed
+        if self._count < _FEWEST:
+            return self.pace
+        if self.load > config.load or (lag > 0.5 * config.max_lag and since > config.patience):
+            self._worse(now, since)
+        elif self.slowed and since >= self._patience and self._promise() < config.relax:
+            self._change(self._level - 1, now)
+        return self.pace
+
+    def watch(self, lag: float) -> bool:
+        """Takes note of a lag [s]; whether readings are to be skipped."""
+        if lag > self._limit:
+            self.skipping = True
+        elif lag < 0.25 * self._config.max_lag:
+            self.skipping = False
+        return self.skipping
+
+    def _promise(self) -> float:
+        """The least load that the next better pace can have: as if a longer window cost nothing."""
+        return self.load * self.pace.hop / self._paces[self._level - 1].hop
+
+    def _worse(self, now: float, since: float) -> None:
+        """Gives up more; a pace that was only just tried again is next tried after twice the time."""
+        if self._level + 1 == len(self._paces):
+            return
+        tried = self._level < self._worst and since < self._patience
+        self._patience = min(2.0 * self._patience, _LONGEST) if tried else self._config.patience
+        self._change(self._level + 1, now)
+
+    def _change(self, level: int, now: float) -> None:
+        before = self.pace
+        self._level, self._changed = level, now
+        self._worst = max(self._worst, level)
+        self.load *= before.hop / self.pace.hop
+        self._count = 0
+        self.changes += 1

@@ -1,0 +1,143 @@
+"""A simulated machine of a given speed: the pace settles where the machine keeps up, and says what it gave up."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from sysid_nodes.exceptions import ConfigError
+from sysid_nodes.signals.pacing import Pace, Pacer, PacingConfig, paces
+
+DT = 0.01
+WINDOW = 30
+
+
+class Machine:
+    """Takes `per_stage` a stage and `fixed` besides; steps come every DT and wait while it solves."""
+
+    def __init__(self, per_stage: float, fixed: float = 0.0, config: PacingConfig | None = None) -> None:
+        self.per_stage, self.fixed = per_stage, fixed
+        self.pacer = Pacer(config or PacingConfig(), WINDOW, DT)
+        self.now = self.done = 0.0
+        self.lags: list[float] = []
+        self.skipped = 0
+
+    def run(self, duration: float) -> None:
+        end = self.now + duration
+        while self.now < end:
+            pace = self.pacer.pace
+            if self.pacer.watch(self.now - self.done):
+                self.skipped += 1
+                self.done = self.now
+                continue
+            due = self.done + pace.hop * DT
+            spent = self.fixed + self.per_stage * pace.window
+            self.now = max(self.now, due) + spent
+            self.done = due
+            self.lags.append(self.now - self.done)
+            self.pacer.solved(self.now, spent, self.now - self.done)
+
+
+@given(st.integers(1, 6), st.integers(0, 20), st.integers(4, 40), st.integers(4, 60))
+def test_every_pace_costs_less_than_the_one_before_and_the_cheapest_is_the_limit(
+    hop: int, more: int, shortest: int, window: int
+) -> None:
+    config = PacingConfig(hop=hop, most_hop=hop + more, shortest=shortest)
+    found = paces(config, window)
+    assert found[0] == Pace(hop, window)
+    assert found[-1] == Pace(hop + more, min(shortest, window))
+    costs = [pace.window / pace.hop for pace in found]
+    assert all(after < before for before, after in pairwise(costs))
+
+
+def test_a_fast_machine_does_all_that_was_asked_for() -> None:
+    machine = Machine(per_stage=1e-4)
+    machine.run(10.0)
+    assert machine.pacer.pace == Pace(1, WINDOW)
+    assert machine.pacer.changes == 0
+    assert not machine.pacer.slowed
+    assert machine.pacer.finding == ""
+    assert machine.pacer.load == pytest.approx(0.3)
+
+
+def test_a_slow_machine_solves_more_rarely_and_keeps_up() -> None:
+    machine = Machine(per_stage=1e-3)  # 30 ms a solve of 30 stages, three times the step
+    machine.run(5.0)
+    machine.lags.clear()
+    machine.run(20.0)
+    assert machine.pacer.pace == Pace(4, WINDOW)
+    assert machine.pacer.finding == "the machine cannot keep up: a solve every 4 steps instead of 1"
+    assert max(machine.lags) < 0.2  # an attempt at twice the solves costs some
+    assert machine.skipped == 0
+
+
+def test_a_slower_one_shortens_the_window_too() -> None:
+    machine = Machine(per_stage=5e-3)  # 150 ms a solve of 30 stages
+    machine.run(20.0)
+    assert machine.pacer.pace.window < WINDOW
+    assert f"over {machine.pacer.pace.window} stages instead of {WINDOW}" in machine.pacer.finding
+    machine.lags.clear()
+    machine.run(20.0)
+    assert max(machine.lags) < PacingConfig().max_lag
+
+
+def test_one_that_cannot_keep_up_at_all_skips_and_says_so() -> None:
+    machine = Machine(per_stage=0.0, fixed=0.4)
+    machine.run(20.0)
+    assert machine.skipped > 0
+    assert max(machine.lags) < 2.0  # bounded: never behind by more than the limit and a solve or two
+    assert "instead of" in machine.pacer.finding
+
+
+def test_skipping_goes_on_until_the_lag_is_small() -> None:
+    pacer = Pacer(PacingConfig(max_lag=0.4), WINDOW, DT)
+    assert [pacer.watch(lag) for lag in (0.3, 0.41, 0.3, 0.11, 0.09, 0.3)] == [False, True, True, True, False, False]
+    pacer.watch(1.0)
+    assert "skipped" in pacer.finding
+
+
+def test_a_start_that_takes_longer_than_the_lag_allowed_is_not_started_over_for_ever() -> None:
+    pacer = Pacer(PacingConfig(max_lag=0.4), WINDOW, DT)
+    pacer.solved(1.0, 0.8, 0.8, usual=False)
+    assert not pacer.skipping
+    pacer.solved(1.1, 0.02, 0.7)  # catches up
+    assert not pacer.skipping
+    pacer.solved(1.2, 0.02, 0.3)
+    assert pacer.watch(0.5)  # once it has caught up, the limit is the stated one
+
+
+def test_a_machine_that_gets_faster_goes_back_to_the_full_pace() -> None:
+    machine = Machine(per_stage=1e-3)
+    machine.run(5.0)
+    assert machine.pacer.slowed
+    machine.per_stage = 1e-4
+    machine.run(60.0)
+    assert machine.pacer.pace == Pace(1, WINDOW)
+
+
+def test_attempts_at_a_pace_that_fails_become_rarer() -> None:
+    machine = Machine(per_stage=0.0, fixed=0.0095)  # solve time just too long for every step
+    machine.run(20.0)
+    first = machine.pacer.changes
+    machine.run(200.0)
+    assert machine.pacer.changes - first <= 20  # every 2 s it would be 200
+
+
+def test_one_interrupted_solve_changes_nothing() -> None:
+    pacer = Pacer(PacingConfig(), WINDOW, DT)
+    for k in range(50):
+        pacer.solved(k * DT, 0.05 if k == 0 else 0.003, 0.02, usual=k > 0)
+    assert pacer.changes == 0
+    assert pacer.solve_time == 0.003
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [({"hop": 9}, "'most_hop' must not be below 'hop'"), ({"relax": 0.9}, "'relax' must be below 'load'")],
+)
+def test_limits_that_contradict_one_another_are_refused(options: dict[str, float], message: str) -> None:
+    with pytest.raises(ConfigError, match=message):
+        PacingConfig(**options)  # type: ignore[arg-type]
