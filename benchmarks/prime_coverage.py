@@ -23,7 +23,7 @@ import numpy.typing as npt
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
 from benchmarks import prime_ours
-from benchmarks.prime_log import Scenario, record, simulated_config
+from benchmarks.prime_log import GROUND, Scenario, record, simulated_config
 from benchmarks.prime_score import EDGE, score
 from benchmarks.report import Report, parser
 from sysid_nodes.data.bounds import PARAMETER_NAMES
@@ -108,7 +108,9 @@ def run(setting: Record, seed: int) -> Record:
     load = LoadConfig(
         mass=float(rng.uniform(0.5, 5.0)), position=tuple(rng.uniform([-0.1, -0.05, 0.04], [0.1, 0.05, 0.12]))
     )
-    scenario = Scenario("", LeggedSimulationConfig(robot=setting["robot"], load=load), setting["duration"])
+    scenario = Scenario(
+        "", LeggedSimulationConfig(robot=setting["robot"], load=load, ground=GROUND), setting["duration"]
+    )
     log = record(scenario, seed, skip=setting["skip"])
     config = simulated_config()
     aligned = log.aligned(config)

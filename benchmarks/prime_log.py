@@ -28,6 +28,7 @@ from sysid_nodes.simulation.legged import (
     TruthSeries,
 )
 from sysid_nodes.simulation.legged.load import LoadConfig
+from sysid_nodes.simulation.legged.model import GroundConfig
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "test"))
 from shared.legged_log import averaged, simulated_config
@@ -55,20 +56,25 @@ class Scenario:
     duration: float
 
 
+GROUND = GroundConfig(friction=0.7)
+"""Less than the 0.8 that the estimators assume: friction is unknown to them, as is the ground's compliance."""
+
 SCENARIOS = {
-    "go2_3kg": Scenario("Go2, +3 kg", LeggedSimulationConfig(load=LoadConfig(mass=3.0)), 10.0),
+    "go2_3kg": Scenario("Go2, +3 kg", LeggedSimulationConfig(load=LoadConfig(mass=3.0), ground=GROUND), 10.0),
     "go2_com": Scenario(
-        "Go2, CoM 0.1 m lower", LeggedSimulationConfig(load=LoadConfig(com_shift=(0.0, 0.0, -0.1))), 10.0
+        "Go2, CoM 0.1 m lower", LeggedSimulationConfig(load=LoadConfig(com_shift=(0.0, 0.0, -0.1)), ground=GROUND), 10.0
     ),
     "go2_4.6kg": Scenario(
         "Go2, +4.6 kg below",
-        LeggedSimulationConfig(load=LoadConfig(mass=4.6, position=(0.0, 0.0, -0.09), size=(0.2, 0.2, 0.06))),
+        LeggedSimulationConfig(
+            load=LoadConfig(mass=4.6, position=(0.0, 0.0, -0.09), size=(0.2, 0.2, 0.06)), ground=GROUND
+        ),
         10.0,
     ),
     "g1_2.9kg": Scenario(
         "G1, +2.9 kg",
         LeggedSimulationConfig(
-            robot="g1", load=LoadConfig(mass=2.914, position=(0.0, 0.0, 0.2), size=(0.1, 0.15, 0.2))
+            robot="g1", load=LoadConfig(mass=2.914, position=(0.0, 0.0, 0.2), size=(0.1, 0.15, 0.2)), ground=GROUND
         ),
         15.0,
     ),

@@ -20,7 +20,7 @@ import numpy.typing as npt
 from benchmarks import prime_ours
 from benchmarks.peers import fddp
 from benchmarks.peers.estimate import PeerEstimate
-from benchmarks.prime_log import SCENARIOS, Log, Scenario, record, simulated_config
+from benchmarks.prime_log import GROUND, SCENARIOS, Log, Scenario, record, simulated_config
 from benchmarks.prime_peers import PAPER_STEP
 from benchmarks.report import Report, parser, progress
 from sysid_nodes.estimators.prime import build_model
@@ -54,7 +54,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options.add_argument("--limit", type=float, default=900.0, help="no FDDP iteration is begun after that [s]")
     chosen = options.parse_args(arguments)
     lengths = sorted(chosen.steps)
-    config = LeggedSimulationConfig(motion="trot", load=LoadConfig(mass=3.0))
+    config = LeggedSimulationConfig(motion="trot", load=LoadConfig(mass=3.0), ground=GROUND)
     log = record(Scenario("trot", config, 0.01 * (lengths[-1] + 5)), chosen.seed, skip=0.5)
     laps = [lap(log, steps, chosen.runs) for steps in progress(lengths, "scaling")]
     compared, peer = None, None

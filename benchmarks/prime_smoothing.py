@@ -100,10 +100,12 @@ _TITLES = {"go2_3kg": "Go2 with 3 kg", "g1_2.9kg": "G1 with 2.9 kg", "FDDP": "FD
 
 def summarise(report: Report, results: dict[str, list[Point]], go2: int, g1: int, most: int) -> None:
     """Fills the report."""
+    contact = simulated_config().contact
     report.text(
         f"Go2: {go2} steps of its programme; G1: {g1} steps of its dance. Each solve starts at raw readings and ends "
-        f"after {most} iterations at the latest (the last row's two solves together after {2 * most}). Force error: of "
-        "the sums over a foot. The paper's choice is kappa = 500, our default in the last row 2000, reached from 200."
+        f"after {most} iterations at the latest; the last row's is our default, kappa = {2.0 / contact.smoothing:g} "
+        f"reached from {2.0 / contact.first_smoothing:g} in {contact.continuation} such solves. Force error: of the "
+        f"sums over a foot. The paper's choice is kappa = {PAPER:g}."
     )
     for name, points in results.items():
         report.section(_TITLES[name])
@@ -149,7 +151,7 @@ def _plot(path: Path, results: dict[str, list[Point]]) -> None:
             right = left.twinx()
             right.plot(kappas, values, "s-", color=red, lw=1.5)
             right.set_ylabel(label, color=red)
-            right.set_yscale("log")
+            right.set_ylim(bottom=0.0)
             left.spines["top"].set_visible(False)
             right.spines["top"].set_visible(False)
             if row == 0:

@@ -31,7 +31,7 @@ from sysid_nodes.estimators.prime.sensing import torque_rows
 from sysid_nodes.estimators.prime.trajectory import Evaluated, Trajectory
 from sysid_nodes.models import contact
 from sysid_nodes.models.contact_motion import contact_arms, contact_motion
-from sysid_nodes.models.discrete_motion import difference, difference_jacobian, discrete_motion
+from sysid_nodes.models.discrete_motion import discrete_motion
 from sysid_nodes.models.floating_base import contact_kinematics
 from sysid_nodes.models.inertia import log_cholesky_to_parameters
 from sysid_nodes.solvers.trajectory_least_squares import Blocks, Layout, solve
@@ -144,7 +144,7 @@ class _FlaggedProblem:
             dynamics,
             self._rigid(point, at),
             *(readings.blocks(point, at.motion) for readings in inner.readings),
-            self._prior(point),
+            *inner.priors(point),
         ]
 
     def residuals(self, point: Trajectory) -> Sequence[Array]:
@@ -154,7 +154,7 @@ class _FlaggedProblem:
             self.dynamics.residual(point, at),
             self._rigid_residual(point, at),
             *(readings.residual(point, at.motion) for readings in inner.readings),
-            self._prior(point).residual,
+            *(blocks.residual for blocks in inner.priors(point)),
         ]
 
     def retract(self, point: Trajectory, stage_step: Array, parameter_step: Array, local_step: Array) -> Trajectory:
@@ -169,12 +169,6 @@ class _FlaggedProblem:
     def _scaled(self, point: Trajectory) -> tuple[Array, Array]:
         scale = np.array([self.inner.model.config.contact.friction, 1.0, 1.0])
         return point.w[1:-1] * scale, scale
-
-    def _prior(self, point: Trajectory) -> Blocks:
-        arrival = self.inner.arrival
-        first = point.q[: arrival.prior.width]
-        slope = difference_jacobian(arrival.q, first)
-        return arrival.prior.blocks(difference(arrival.q, first), point.theta - arrival.theta, slope)
 
     def _rigid_residual(self, point: Trajectory, at: Evaluated) -> Array:
         centre, dt = at.kinematics.centre, self.inner.model.config.step
