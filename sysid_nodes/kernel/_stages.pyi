@@ -29,3 +29,50 @@ class StageKernel:
         moment: _Array,
         bodies: npt.NDArray[np.int64],
     ) -> tuple[_Array, _Array, _Array, _Array, _Array]: ...
+
+class WindowKernel:
+    def __init__(
+        self,
+        parents: npt.NDArray[np.int64],
+        rotation: _Array,
+        translation: _Array,
+        axis: _Array,
+        revolute: npt.NDArray[np.bool_],
+        gravity: _Array,
+        contact_bodies: npt.NDArray[np.int64],
+        contact_offsets: _Array,
+        axes: _Array,
+        radii: _Array,
+        height: float,
+        contact: _Array,
+        friction: _Array,
+        rest: float,
+    ) -> None: ...
+    def residual(
+        self, q: _Array, w: _Array, inertia: _Array, height: float, smoothing: float, torque: _Array, scale: _Array
+    ) -> tuple[_Array, _Array, _Array, _Array, _Array, _Array]: ...
+    def blocks(
+        self,
+        q: _Array,
+        w: _Array,
+        inertia: _Array,
+        height: float,
+        smoothing: float,
+        torque: _Array,
+        scale: _Array,
+        bodies: npt.NDArray[np.int64],
+        slopes: _Array,
+        column: int,
+        parameters: int,
+    ) -> tuple[_Array, _Array, _Array, _Array, _Array, _Array, _Array, _Array, _Array]: ...
+    def settle(
+        self,
+        q: _Array,
+        w: _Array,
+        inertia: _Array,
+        height: float,
+        smoothing: float,
+        torque: _Array,
+        scale: _Array,
+        iterations: int,
+    ) -> _Array: ...

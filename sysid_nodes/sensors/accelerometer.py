@@ -72,7 +72,7 @@ class Accelerometer:
             by_q = by_q + product @ velocity.q + acceleration.q[:, :3]
             by_v = by_v + acceleration.v[:, :3]
         raw = Linearisation(
-            acceleration.value[:, :3] + np.cross(angular, linear) - gravity + bias - samples.values,
+            acceleration.value[:, :3] + rotations.cross(angular, linear) - gravity + bias - samples.values,
             q=by_q,
             v=by_v,
             a=None if acceleration.a is None else acceleration.a[:, :3],

@@ -2,12 +2,16 @@
 
 from sysid_nodes.estimators.prime.config import ContactConfig, InertiaConfig, PrimeConfig, ProcessConfig
 from sysid_nodes.estimators.prime.full_information import estimate_motion
+from sysid_nodes.estimators.prime.horizon_config import HorizonConfig
+from sysid_nodes.estimators.prime.moving_horizon import MovingHorizon
 from sysid_nodes.estimators.prime.problem import Model, build_model
 
 __all__ = [
     "ContactConfig",
+    "HorizonConfig",
     "InertiaConfig",
     "Model",
+    "MovingHorizon",
     "PrimeConfig",
     "ProcessConfig",
     "build_model",

@@ -13,6 +13,7 @@ motion leaves that open.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
@@ -24,7 +25,7 @@ from sysid_nodes.solvers.trajectory_least_squares import Blocks
 
 Array = npt.NDArray[np.float64]
 
-_ROUNDING = 1e-3
+ROUNDING = 1e-3
 """|v_t| turns over smoothly within this speed [m/s], far below slip_sigma."""
 
 
@@ -42,7 +43,7 @@ class ContactLaw:
     smoothing: float
     dt: float
 
-    @property
+    @cached_property
     def plane(self) -> contact.ContactPlane:
         """The ground."""
         x, y, z = self.config.normal
@@ -62,10 +63,10 @@ class ContactLaw:
         """z (..., 3) of gaps (...,) and sliding velocities (..., 2)."""
         head = gap / (self.dt * self.config.friction)
         if self.config.law == "coulomb":
-            head = head + contact.sliding_lift(slip, _ROUNDING)[0]
+            head = head + contact.sliding_lift(slip, ROUNDING)[0]
         return np.concatenate([head[..., None], slip], axis=-1)
 
-    @property
+    @cached_property
     def scale(self) -> Array:
         """(3,) whitening of z."""
         config = self.config
@@ -85,7 +86,7 @@ class ContactLaw:
         moving = by_stage[:, 0]
         moving[:, :, 1:] = motion.slip_jacobian
         if self.config.law == "coulomb":
-            slope = contact.sliding_lift(motion.slip, _ROUNDING)[1]
+            slope = contact.sliding_lift(motion.slip, ROUNDING)[1]
             flat = motion.slip_jacobian.reshape(count, nc, 2, -1)
             moving[:, :, 0] = (slope[:, :, None] @ flat).reshape(count, nc, 3, nv)
         per_gap = 1.0 / (self.dt * self.config.friction)

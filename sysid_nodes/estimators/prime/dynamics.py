@@ -9,6 +9,8 @@ inverted, and the residual is linear in the inertial parameters.
 
 from __future__ import annotations
 
+from copy import copy
+
 import numpy as np
 import numpy.typing as npt
 
@@ -33,15 +35,25 @@ class DynamicsRows:
         process: disturbances.
         torque: (K, n) measured joint torques, of any value where there is none.
         torque_scale: (K, n) 1/sigma of the measured torques, zero where there is none.
+
+    Attributes:
+        torque: (K, n) as given.
+        scale: (K, nv) whitening of all rows.
     """
 
     def __init__(
         self, robot: FloatingBase, parameters: Parameters, process: ProcessConfig, torque: Array, torque_scale: Array
     ) -> None:
-        self._robot, self._parameters, self._torque = robot, parameters, torque
+        self._robot, self._parameters, self.torque = robot, parameters, torque
         base = np.repeat([1.0 / process.force, 1.0 / process.moment], 3)
         joints = torque_scale / np.sqrt(1.0 + (process.torque * torque_scale) ** 2)
-        self._scale = np.concatenate([np.broadcast_to(base, (len(torque), 6)), joints], axis=1)
+        self.scale = np.concatenate([np.broadcast_to(base, (len(torque), 6)), joints], axis=1)
+
+    def after(self, first: int) -> DynamicsRows:
+        """The rows of the inner stages after stage `first`."""
+        part = copy(self)
+        part.torque, part.scale = self.torque[first:], self.scale[first:]
+        return part
 
     def residual(self, point: Trajectory, at: Evaluated) -> Array:
         """(K, nv) whitened."""
@@ -59,7 +71,7 @@ class DynamicsRows:
         lowest = at.kinematics.linear[1:-1] - skew(arms) @ at.kinematics.angular[1:-1]
         count, nc, _, nv = lowest.shape
         columns = (axes @ lowest).reshape(count, 3 * nc, nv).swapaxes(-1, -2)
-        return -self._scale[:, :, None] * columns
+        return -self.scale[:, :, None] * columns
 
     def blocks(self, point: Trajectory, at: Evaluated, law: ContactLaw) -> Blocks:
         """The residual with its derivatives."""
@@ -75,7 +87,7 @@ class DynamicsRows:
             by_parameter[:, :, columns] = regressor[:, :, columns] @ slope
         by_force = self.contact_columns(at, law).reshape(count, nv, nc, 3).transpose(0, 2, 1, 3)
         by_local = (by_force @ law.force_jacobian(point.w[1:-1])).transpose(0, 2, 1, 3)
-        rows = self._scale[:, :, None]
+        rows = self.scale[:, :, None]
         first = np.arange(count)
         return Blocks(
             first,
@@ -91,6 +103,6 @@ class DynamicsRows:
         return inverse_dynamics(self._robot, inertia, point.q, at.motion, force, moment)
 
     def _whitened(self, out: Array) -> Array:
-        out[:, 6:] -= self._torque
-        out *= self._scale
+        out[:, 6:] -= self.torque
+        out *= self.scale
         return out

@@ -20,7 +20,7 @@ from sysid_nodes.models import contact
 
 Array = npt.NDArray[np.float64]
 
-_ITERATIONS = 4
+ITERATIONS = 4
 """More change the outer iteration no further."""
 
 
@@ -47,7 +47,7 @@ def settle(w: Array, wanted: Array, columns: Array, velocity: Array, law: Contac
         return slope, gap, cost
 
     slope, gap, cost = evaluate(w)
-    for _ in range(_ITERATIONS):
+    for _ in range(ITERATIONS):
         by_force = law.force_jacobian(w)
         by_gap = contact.smooth_projection_jacobian(w, law.smoothing) * law.scale[:, None]
         gradient = np.einsum("kcij,kci->kcj", by_force, slope.reshape(w.shape))

@@ -43,7 +43,7 @@ def motion_estimate(
         solve_time: of all solves together [s].
     """
     point, model = solved.point, problem.model
-    at = problem.evaluate(point, derivatives=False)
+    at = problem.evaluate(point)
     parameters = model.parameters
     covariance = np.full((parameters.count, parameters.count), np.nan) if found is None else found.parameter
     q_covariance, v_covariance = _motion_covariances(problem, found)

@@ -47,21 +47,12 @@ def estimate_motion(
     """
     q = initial_configurations(model, samples, len(times))
     problem = build_problem(model, samples, len(times), first_arrival(model, q[0]))
-    schedule = smoothing_schedule(
-        model.config.contact.first_smoothing, model.config.contact.smoothing, model.config.contact.continuation
-    )
-    problem = problem.smoothed(schedule[0])
     start = clock() if clock is not None else 0.0
-    solved = _solve(problem, initial_trajectory(problem, q, model.parameters.mean), clock, progress)
-    iterations = solved.iterations
-    for smoothing in schedule[1:]:
-        problem, point = sharpened(problem, solved.point, smoothing)
-        solved = _solve(problem, point, clock, progress)
-        iterations += solved.iterations
+    problem, solved = continued(problem, q, model.parameters.mean, clock=clock, progress=progress)
     blocks = problem.linearise(solved.point)
     found = posterior(assemble(blocks, problem.layout))
     elapsed = clock() - start if clock is not None else 0.0
-    return motion_estimate(problem, solved, blocks, found, times, iterations=iterations, solve_time=elapsed)
+    return motion_estimate(problem, solved, blocks, found, times, iterations=solved.iterations, solve_time=elapsed)
 
 
 def sharpened(problem: PrimeProblem, point: Trajectory, smoothing: float) -> tuple[PrimeProblem, Trajectory]:
@@ -71,10 +62,37 @@ def sharpened(problem: PrimeProblem, point: Trajectory, smoothing: float) -> tup
     return changed, changed.settled(replace(point, w=w))
 
 
-def _solve(
+def continued(
     problem: PrimeProblem,
-    start: Trajectory,
-    clock: Callable[[], float] | None,
-    progress: Callable[[Iteration], None] | None,
-) -> SolveResult[Trajectory]:
-    return solve(problem, start, problem.model.config.iteration.solver(), clock=clock, progress=progress)
+    q: Array,
+    theta: Array,
+    *,
+    most: int = 0,
+    clock: Callable[[], float] | None = None,
+    progress: Callable[[Iteration], None] | None = None,
+) -> tuple[PrimeProblem, SolveResult[Trajectory]]:
+    """Solves from coarse to fine smoothing of the contacts; iterations count those of all solves.
+
+    Args:
+        problem: at any smoothing.
+        q: (N, nq) first guess.
+        theta: (p,) first guess.
+        most: iterations of a solve at most; 0 for the configured number.
+        clock: monotonic time [s].
+        progress: called after every iteration.
+
+    Returns:
+        The problem at the configured smoothing, and its solution.
+    """
+    config = problem.model.config
+    settings = replace(config.iteration, most=most or config.iteration.most).solver()
+    contact = config.contact
+    schedule = smoothing_schedule(contact.first_smoothing, contact.smoothing, contact.continuation)
+    problem = problem.smoothed(schedule[0])
+    solved = solve(problem, initial_trajectory(problem, q, theta), settings, clock=clock, progress=progress)
+    iterations = solved.iterations
+    for smoothing in schedule[1:]:
+        problem, point = sharpened(problem, solved.point, smoothing)
+        solved = solve(problem, point, settings, clock=clock, progress=progress)
+        iterations += solved.iterations
+    return problem, replace(solved, iterations=iterations)

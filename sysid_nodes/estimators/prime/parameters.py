@@ -63,6 +63,21 @@ class Parameters:
         blocks = [inertia.log_cholesky_jacobian(theta[self.columns(i)]) for i in range(len(self.bodies))]
         return np.array(blocks).reshape(-1, 10, 10)
 
+    def linear(self, theta: Array) -> Array:
+        """(p,) the same with inertial parameters in place of log-Cholesky vectors: what residuals are linear in."""
+        out = np.array(theta)
+        for index in range(len(self.bodies)):
+            columns = self.columns(index)
+            out[columns] = inertia.log_cholesky_to_parameters(theta[columns])
+        return out
+
+    def linear_jacobian(self, theta: Array) -> Array:
+        """(p, p) derivative of `linear`, never singular."""
+        out = np.eye(self.count)
+        for index, slope in enumerate(self.inertia_jacobian(theta)):
+            out[self.columns(index), self.columns(index)] = slope
+        return out
+
 
 def build_parameters(robot: Robot, sensors: tuple[Sensor, ...], config: PrimeConfig) -> Parameters:
     """Layout and prior of a robot's parameters.

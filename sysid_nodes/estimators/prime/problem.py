@@ -6,7 +6,8 @@ is half the sum of squares, each whitened, of
     dynamics   base disturbance and joint torque                         stages k-1, k, k+1, w_k, theta
     contact    gap and sliding velocity against p(w)                     stages k-1, k, k+1, w_k, theta
     sensors    prediction less reading                                   one to three stages, theta
-    prior      of theta, and in a moving window the arrival cost         first stages, theta
+    arrival    first guess, or in a moving window what was before it     first stages, theta
+    prior      of theta                                                  theta
 
 Velocities are differences of configurations, so that a stage has nv unknowns and not 2 nv, and w is eliminated stage by
 stage: the normal equations are block-pentadiagonal with an arrow, whatever the number of contacts.
@@ -15,7 +16,7 @@ stage: the normal equations are block-pentadiagonal with an arrow, whatever the 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 import numpy.typing as npt
@@ -23,14 +24,14 @@ import numpy.typing as npt
 from sysid_nodes.estimators.prime.config import PrimeConfig
 from sysid_nodes.estimators.prime.contacts import ContactLaw
 from sysid_nodes.estimators.prime.dynamics import DynamicsRows
-from sysid_nodes.estimators.prime.elimination import settle
+from sysid_nodes.estimators.prime.inner import CompiledRows, InnerRows, ReferenceRows, build_kernel, evaluate
 from sysid_nodes.estimators.prime.parameters import Parameters, build_parameters
-from sysid_nodes.estimators.prime.sensing import Readings, build_readings, torque_rows
+from sysid_nodes.estimators.prime.sensing import Readings, build_readings, moving_sensors, torque_rows
 from sysid_nodes.estimators.prime.trajectory import Evaluated, Trajectory
 from sysid_nodes.exceptions import SamplesError
-from sysid_nodes.models.contact_motion import contact_arms, contact_motion
-from sysid_nodes.models.discrete_motion import difference, difference_jacobian, discrete_motion, retract
-from sysid_nodes.models.floating_base import FloatingBase, contact_kinematics
+from sysid_nodes.kernel.window import WindowKernel
+from sysid_nodes.models.discrete_motion import difference, difference_jacobian, retract
+from sysid_nodes.models.floating_base import FloatingBase
 from sysid_nodes.robots import Robot
 from sysid_nodes.sensors import Samples, Sensor, build_sensors
 from sysid_nodes.solvers.trajectory_least_squares import Blocks, GaussianPrior, Layout
@@ -48,6 +49,8 @@ class Model:
         sensors: measurement models.
         parameters: layout and prior of theta.
         config: all settings.
+        kernel: compiled rows, or None.
+        moving: names of the sensors whose predictions need velocities.
     """
 
     robot: Robot
@@ -55,27 +58,45 @@ class Model:
     sensors: tuple[Sensor, ...]
     parameters: Parameters
     config: PrimeConfig
+    kernel: WindowKernel | None = field(repr=False, compare=False)
+    moving: frozenset[str]
 
     @property
     def law(self) -> ContactLaw:
         """The contact model at the configured smoothing."""
-        return ContactLaw(self.config.contact, self.config.contact.smoothing, self.config.step)
+        return contact_law(self.config)
+
+
+def contact_law(config: PrimeConfig) -> ContactLaw:
+    """The contact model at the configured smoothing."""
+    return ContactLaw(config.contact, config.contact.smoothing, config.step)
 
 
 def build_model(robot: Robot, config: PrimeConfig, *, implementation: str = "") -> Model:
-    """A robot's estimation model.
+    """A robot's estimation model; `implementation` as for `kernel.implementation`.
 
     Raises:
         RobotError: the robot has a fixed base or no contact points, or a link named in the configuration is unknown.
     """
     sensors = build_sensors(robot, config.sensors)
     base = FloatingBase.from_robot(robot, implementation=implementation)
-    return Model(robot, base, sensors, build_parameters(robot, sensors, config), config)
+    return Model(
+        robot,
+        base,
+        sensors,
+        build_parameters(robot, sensors, config),
+        config,
+        build_kernel(base, contact_law(config), implementation),
+        moving_sensors(robot, sensors),
+    )
 
 
 @dataclass(frozen=True)
 class Arrival:
-    """Knowledge about the first stages and theta from before the window.
+    """Knowledge about the first stages and theta from readings before the window.
+
+    It is on `Parameters.linear`: residuals are linear in inertial parameters, so that what was learnt of them at one
+    value holds at any other. In log-Cholesky coordinates it would not, and sigmas would shrink without reason.
 
     Attributes:
         prior: information on differences from the reference.
@@ -96,7 +117,7 @@ class PrimeProblem:
         model: of the robot.
         stages: N.
         law: contact model at some smoothing.
-        dynamics: rows of the inner stages.
+        inner: dynamics and contact rows.
         readings: of every sensor.
         arrival: what is known from before.
     """
@@ -104,7 +125,7 @@ class PrimeProblem:
     model: Model
     stages: int
     law: ContactLaw
-    dynamics: DynamicsRows
+    inner: InnerRows
     readings: tuple[Readings, ...]
     arrival: Arrival
 
@@ -118,43 +139,27 @@ class PrimeProblem:
         """The same problem at another smoothing eps."""
         return replace(self, law=replace(self.law, smoothing=smoothing))
 
-    def evaluate(self, point: Trajectory, *, derivatives: bool) -> Evaluated:
-        """What several residuals share."""
-        base, dt = self.model.base, self.model.config.step
-        plane = self.law.plane
-        motion = discrete_motion(point.q, dt)
-        kinematics = contact_kinematics(base, point.q)
-        height = float(point.theta[self.model.parameters.height])
-        contact = contact_motion(kinematics, base.contact_radii, plane, height, dt, derivatives=derivatives)
-        force = self.law.force(point.w[1:-1]) @ plane.axes
-        moment = np.cross(contact_arms(plane, base.contact_radii), force)
-        return Evaluated(motion, kinematics, contact, force, moment)
+    def evaluate(self, point: Trajectory) -> Evaluated:
+        """What the model says at a point."""
+        return evaluate(self.model.base, self.model.parameters, self.law, point, derivatives=False)
 
     def linearise(self, point: Trajectory) -> Sequence[Blocks]:
         """All residual blocks with derivatives, in the order of `groups`."""
-        at = self.evaluate(point, derivatives=True)
-        parameters = self.model.parameters
-        return [
-            self.dynamics.blocks(point, at, self.law),
-            self.law.blocks(point.w[1:-1], at.contact, parameters.height, parameters.count),
-            *(readings.blocks(point, at.motion) for readings in self.readings),
-            self._prior(point),
-        ]
+        dynamics, contact, motion = self.inner.blocks(point, self.law)
+        sensors = (readings.blocks(point, motion) for readings in self.readings)
+        return [dynamics, contact, *sensors, *self.priors(point)]
 
     def residuals(self, point: Trajectory) -> Sequence[Array]:
         """The residuals alone."""
-        at = self.evaluate(point, derivatives=False)
-        return [
-            self.dynamics.residual(point, at),
-            self.law.residual(point.w[1:-1], at.contact),
-            *(readings.residual(point, at.motion) for readings in self.readings),
-            self._prior(point).residual,
-        ]
+        dynamics, contact, motion = self.inner.residuals(point, self.law)
+        sensors = (readings.residual(point, motion) for readings in self.readings)
+        arrival = self.arrival.prior.residual(*self._moved(point))
+        return [dynamics, contact, *sensors, arrival, self._from_mean(point)]
 
     @property
     def groups(self) -> tuple[str, ...]:
         """Names of the residual groups."""
-        return ("dynamics", "contact", *(readings.sensor.name for readings in self.readings), "prior")
+        return ("dynamics", "contact", *(readings.sensor.name for readings in self.readings), "arrival", "prior")
 
     def retract(self, point: Trajectory, stage_step: Array, parameter_step: Array, local_step: Array) -> Trajectory:
         """The point after a step, its contact variables then moved to their own best (elimination.py)."""
@@ -165,20 +170,31 @@ class PrimeProblem:
         w = point.w + local_step.reshape(point.w.shape)
         return Trajectory(retract(point.q, stage_step), w, point.theta + parameter_step)
 
-    def settled(self, point: Trajectory) -> Trajectory:
-        """The point with every stage's contact variables at their best for its motion and parameters."""
-        at = self.evaluate(point, derivatives=False)
-        wanted = self.dynamics.without_contacts(point, at)
-        columns = self.dynamics.contact_columns(at, self.law)
-        velocity = self.law.velocity(at.contact.gap[1:-1], at.contact.slip)
-        inner = settle(point.w[1:-1], wanted, columns, velocity, self.law)
-        return replace(point, w=np.concatenate([point.w[:1], inner, point.w[-1:]]))
+    def settled(self, point: Trajectory, first: int = 0) -> Trajectory:
+        """The point with the contact variables of stages after `first` at their best for its motion and parameters."""
+        w = self.inner.settled(point, self.law, first)
+        return replace(point, w=np.concatenate([point.w[:first], w]))
 
-    def _prior(self, point: Trajectory) -> Blocks:
-        width = self.arrival.prior.width
-        q, reference = point.q[:width], self.arrival.q
-        moved = difference(reference, q)
-        return self.arrival.prior.blocks(moved, point.theta - self.arrival.theta, difference_jacobian(reference, q))
+    def _moved(self, point: Trajectory) -> tuple[Array, Array]:
+        """Differences from the arrival's reference."""
+        arrival, linear = self.arrival, self.model.parameters.linear
+        moved = difference(arrival.q, point.q[: arrival.prior.width])
+        return moved, linear(point.theta) - linear(arrival.theta)
+
+    def priors(self, point: Trajectory) -> tuple[Blocks, Blocks]:
+        """The arrival's rows, then those of the parameters' own prior."""
+        arrival, parameters = self.arrival, self.model.parameters
+        slope = difference_jacobian(arrival.q, point.q[: arrival.prior.width])
+        arrived = arrival.prior.blocks(*self._moved(point), slope)
+        assert arrived.parameter_jacobian is not None
+        linear = parameters.linear_jacobian(point.theta)
+        none = np.zeros((1, parameters.count, self.model.base.nv))
+        own = Blocks(np.zeros(1, dtype=np.intp), self._from_mean(point), none, np.diag(1.0 / parameters.sigma)[None])
+        return replace(arrived, parameter_jacobian=arrived.parameter_jacobian @ linear), own
+
+    def _from_mean(self, point: Trajectory) -> Array:
+        parameters = self.model.parameters
+        return np.asarray((point.theta - parameters.mean) / parameters.sigma)[None]
 
 
 def build_problem(model: Model, samples: Mapping[str, Samples], stages: int, arrival: Arrival) -> PrimeProblem:
@@ -197,24 +213,23 @@ def build_problem(model: Model, samples: Mapping[str, Samples], stages: int, arr
         raise SamplesError(f"motion estimation needs at least 3 stages, got {stages}")
     config = model.config
     torque, scale = torque_rows(model.robot, model.sensors, samples, stages)
+    dynamics = DynamicsRows(model.base, model.parameters, config.process, torque, scale)
+    inner: InnerRows = ReferenceRows(model.base, model.parameters, dynamics)
+    if model.kernel is not None:
+        inner = CompiledRows(model.kernel, model.parameters, dynamics)
     return PrimeProblem(
         model=model,
         stages=stages,
         law=model.law,
-        dynamics=DynamicsRows(model.base, model.parameters, config.process, torque, scale),
-        readings=build_readings(model.robot, model.sensors, config.sensors, model.parameters, samples, stages),
+        inner=inner,
+        readings=build_readings(model.sensors, model.moving, config.sensors, model.parameters, samples, stages),
         arrival=arrival,
     )
 
 
 def first_arrival(model: Model, q: Array) -> Arrival:
-    """The configured priors of the parameters and, about a first guess q (nq,), of the first stage."""
-    parameters, start = model.parameters, model.config.start
-    stage = np.concatenate(
-        [
-            np.full(3, start.position_sigma),
-            np.full(3, start.rotation_sigma),
-            np.full(model.robot.n, start.joint_sigma),
-        ]
-    )
-    return Arrival(GaussianPrior.from_sigmas(stage, parameters.sigma), q[None], parameters.mean)
+    """Nothing but the configured prior of the first stage about a first guess q (nq,)."""
+    start = model.config.start
+    sigma = [start.position_sigma] * 3 + [start.rotation_sigma] * 3 + [start.joint_sigma] * model.robot.n
+    nothing = np.full(model.parameters.count, np.inf)
+    return Arrival(GaussianPrior.from_sigmas(np.array(sigma), nothing), q[None], model.parameters.mean)

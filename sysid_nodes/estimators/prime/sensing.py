@@ -80,21 +80,30 @@ class Readings:
 
 
 def build_readings(
-    robot: Robot,
     sensors: Sequence[Sensor],
+    moving: frozenset[str],
     config: SensorsConfig,
     parameters: Parameters,
     samples: Mapping[str, Samples],
     stages: int,
 ) -> tuple[Readings, ...]:
-    """Readings of all sensors but the joint torques, which are the dynamics' other side."""
+    """Readings of all sensors but the joint torques, which are the dynamics' other side.
+
+    Args:
+        sensors: all of them.
+        moving: `moving_sensors`.
+        config: of the sensors.
+        parameters: layout of theta.
+        samples: readings of each sensor by its name.
+        stages: N.
+    """
     windows = {name: Window(channel.window) for name, channel in sensor_configs(config).items()}
     readings = []
     for sensor in sensors:
         if sensor.name == TORQUE or sensor.name not in samples:
             continue
         window = windows[sensor.name]
-        moves = _needs_velocity(robot, sensor)
+        moves = sensor.name in moving
         first = 1 if moves and window is not Window.AFTER else 0
         last = stages - 1 - int(moves and window is not Window.BEFORE)
         kept = _between(samples[sensor.name], first, last)
@@ -126,6 +135,12 @@ def _between(samples: Samples, first: int, last: int) -> Samples:
     kept = (samples.steps >= first) & (samples.steps <= last) & (samples.weights > 0.0)
     kept &= np.isfinite(samples.values).all(axis=1)
     return Samples(samples.steps[kept], samples.values[kept], samples.weights[kept])
+
+
+def moving_sensors(robot: Robot, sensors: Sequence[Sensor]) -> frozenset[str]:
+    """Names of the sensors whose predictions change with velocity or acceleration."""
+    others = (sensor for sensor in sensors if sensor.name != TORQUE)
+    return frozenset(sensor.name for sensor in others if _needs_velocity(robot, sensor))
 
 
 def _needs_velocity(robot: Robot, sensor: Sensor) -> bool:

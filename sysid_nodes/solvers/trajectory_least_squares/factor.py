@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from scipy.linalg import lapack
 
+from sysid_nodes.kernel.normal_equations import compiled_normal_equations
 from sysid_nodes.solvers.trajectory_least_squares.band import Band
 from sysid_nodes.solvers.trajectory_least_squares.normal_equations import CHUNK, NormalEquations, add_window
 from sysid_nodes.solvers.trajectory_least_squares.problem import Array
@@ -138,6 +139,19 @@ def _reduced(equations: NormalEquations, rows: Array) -> NormalEquations:
     if rows.size:
         p, reach = equations.layout.parameters, equations.band.reach
         used = np.flatnonzero(equations.windows.local_used)
+        kernel = compiled_normal_equations()
+        if kernel is not None:
+            kernel.subtract_rows(
+                used,
+                equations.windows.local_first,
+                rows,
+                reduced.band.storage,
+                reduced.border,
+                reduced.corner,
+                reduced.gradient,
+                reduced.parameter_gradient,
+            )
+            used = used[:0]
         chunk = max(1, CHUNK // rows.shape[2] ** 2)
         for start in range(0, used.size, chunk):
             owners = used[start : start + chunk]

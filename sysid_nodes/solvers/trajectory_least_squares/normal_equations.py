@@ -7,9 +7,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
+from sysid_nodes.kernel.normal_equations import compiled_normal_equations
 from sysid_nodes.solvers.trajectory_least_squares.band import Band
 from sysid_nodes.solvers.trajectory_least_squares.problem import Array, Blocks, IntArray, Layout
 from sysid_nodes.solvers.trajectory_least_squares.robust import reweighted
@@ -93,9 +95,48 @@ def assemble(groups: Sequence[Blocks], layout: Layout) -> NormalEquations:
         np.zeros(p),
         local,
     )
+    kernel = compiled_normal_equations()
+    if kernel is not None:
+        for blocks in groups:
+            _add_compiled(kernel, equations, blocks)
+        return equations
     for same in _together(groups):
         _add(equations, same)
     return equations
+
+
+def _add_compiled(kernel: Any, equations: NormalEquations, blocks: Blocks) -> None:
+    """Adds a group by the kernel, which wants every array, some with no columns, and contiguous last axes."""
+    if not blocks.residual.size:
+        return
+    count, rows = blocks.residual.shape
+    none = np.zeros((count, rows, 0))
+    parameter, local, terms = blocks.parameter_jacobian, blocks.local_jacobian, equations.local
+    if local is None or terms is None:
+        empty = np.zeros((0, 0, 0))
+        terms = LocalTerms(empty, empty, empty, np.zeros((0, 0)))
+    kernel.add_blocks(
+        np.ascontiguousarray(blocks.first, dtype=np.int64),
+        blocks.residual,
+        _rows_contiguous(blocks.jacobian),
+        none if parameter is None else _rows_contiguous(parameter),
+        none if local is None else _rows_contiguous(local),
+        np.zeros(0, dtype=np.int64) if blocks.local is None else np.ascontiguousarray(blocks.local, dtype=np.int64),
+        equations.windows.local_first,
+        equations.band.storage,
+        equations.border,
+        equations.corner,
+        equations.gradient,
+        equations.parameter_gradient,
+        terms.hessian,
+        terms.stage,
+        terms.parameter,
+        terms.gradient,
+    )
+
+
+def _rows_contiguous(array: Array) -> Array:
+    return array if array.shape[2] <= 1 or array.strides[2] == array.itemsize else np.ascontiguousarray(array)
 
 
 def _together(groups: Sequence[Blocks]) -> list[list[Blocks]]:

@@ -54,9 +54,14 @@ def posterior(equations: NormalEquations, *, last: int | None = None) -> Posteri
     The parameters' covariance is exact whatever `last` is; fewer stages only save time.
     """
     factor = factorise(equations, 0.0)
-    if factor is None or _least_pivot(factor) < _UNDETERMINED:
+    return None if factor is None else covariances(factor, last=last)
+
+
+def covariances(factor: Factor, *, last: int | None = None) -> Posterior | None:
+    """`posterior` from an undamped factor that is there already."""
+    if _least_pivot(factor) < _UNDETERMINED:
         return None
-    stages = equations.layout.stages
+    stages = factor.equations.layout.stages
     begin = 0 if last is None else max(0, stages - last)
     return _Recursion(factor, begin).run()
 

@@ -1,0 +1,36 @@
+import numpy as np
+import numpy.typing as npt
+
+_Array = npt.NDArray[np.float64]
+_Indices = npt.NDArray[np.int64]
+
+worthwhile: bool
+
+def add_blocks(
+    first: _Indices,
+    residual: _Array,
+    jacobian: _Array,
+    parameter: _Array,
+    local: _Array,
+    owner: _Indices,
+    local_first: _Indices,
+    band: _Array,
+    border: _Array,
+    corner: _Array,
+    gradient: _Array,
+    parameter_gradient: _Array,
+    hessian: _Array,
+    by_stage: _Array,
+    by_parameter: _Array,
+    local_gradient: _Array,
+) -> None: ...
+def subtract_rows(
+    owners: _Indices,
+    local_first: _Indices,
+    rows: _Array,
+    band: _Array,
+    border: _Array,
+    corner: _Array,
+    gradient: _Array,
+    parameter_gradient: _Array,
+) -> None: ...

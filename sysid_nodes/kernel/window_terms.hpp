@@ -1,0 +1,248 @@
+// The terms of WindowKernel, stage by stage. Included by window_kernel.hpp.
+#pragma once
+
+inline WindowKernel::Motion::Motion(const WindowKernel &robot, std::size_t stages)
+    : mean(make<2>({stages - 1, robot.nv_}).first), velocity(make<2>({stages - 2, robot.nv_}).first),
+      acceleration(make<2>({stages - 2, robot.nv_}).first), turn(make<3>({stages - 1, 3, 3}).first),
+      rotation(make<3>({stages, 3, 3}).first), centre(stages * robot.nc_), contact_turn((stages - 1) * robot.nc_),
+      contact_turn_jacobian((stages - 1) * robot.nc_), linear(stages * robot.nc_, Rows3::Zero(3, robot.nv_)),
+      angular(stages * robot.nc_, Rows3::Zero(3, robot.nv_)) {}
+
+inline WindowKernel::Stage::Stage(const WindowKernel &robot)
+    : scale(robot.nv_), wanted(robot.nv_), velocity(3 * robot.nc_), force(3 * robot.nc_),
+      columns(robot.nv_, 3 * robot.nc_), touching(3 * robot.nc_, 3 * robot.nv_) {}
+
+inline void WindowKernel::check(const In<double, nb::ndim<2>> &q, const In<double, nb::shape<-1, -1, 3>> &w,
+                                const In<double, nb::shape<-1, 10>> &inertia, const In<double, nb::ndim<2>> &torque,
+                                const In<double, nb::ndim<2>> &scale) const {
+  require(q.shape(1) == static_cast<std::size_t>(model_.nq), "configurations have the wrong size");
+  require(q.shape(0) >= 3, "a window needs three stages");
+  require(w.shape(0) == q.shape(0) && w.shape(1) == nc_, "contact variables have the wrong shape");
+  require(inertia.shape(0) + 1 == static_cast<std::size_t>(model_.njoints), "every body needs inertial parameters");
+  require(torque.shape(0) + 2 == q.shape(0) && torque.shape(1) == n_, "torques have the wrong shape");
+  require(scale.shape(0) + 2 == q.shape(0) && scale.shape(1) == nv_, "scales have the wrong shape");
+}
+
+// Kinematics of all stages and the motion between them (models/discrete_motion.py, models/contact_motion.py).
+inline void WindowKernel::follow(const In<double, nb::ndim<2>> &q, Motion &motion, bool derivatives) {
+  const std::size_t count = q.shape(0);
+  std::vector<Matrix3> feet(2 * nc_);
+  Eigen::Map<RowMajor> mean(motion.mean.data(), count - 1, nv_), velocity(motion.velocity.data(), count - 2, nv_),
+      acceleration(motion.acceleration.data(), count - 2, nv_);
+  for (std::size_t k = 0; k < count; ++k) {
+    const MapOf<Vector> here(q.data() + k * model_.nq, model_.nq);
+    const Eigen::Quaterniond turned(here[6], here[3], here[4], here[5]);
+    const Matrix3 rotation = turned.toRotationMatrix();
+    Eigen::Map<RowMajor3>(motion.rotation.data() + 9 * k) = rotation;
+    pin::computeJointJacobians(model_, data_, here);
+    for (std::size_t c = 0; c < nc_; ++c) {
+      const std::size_t at = k * nc_ + c;
+      const pin::SE3 &place = data_.oMi[contacts_[c].joint];
+      motion.centre[at] = place.act(contacts_[c].offset);
+      contact_jacobian(contacts_[c], motion.linear[at], motion.angular[at]);
+      feet[(k % 2) * nc_ + c] = place.rotation();
+      if (k == 0) continue;
+      const Vector3 turn =
+          stage_math::matrix_log(place.rotation() * feet[((k + 1) % 2) * nc_ + c].transpose());
+      motion.contact_turn[at - nc_] = turn;
+      if (derivatives) motion.contact_turn_jacobian[at - nc_] = stage_math::right_log_jacobian(turn);
+    }
+    if (k == 0) continue;
+    const MapOf<Vector> before(q.data() + (k - 1) * model_.nq, model_.nq);
+    const Eigen::Quaterniond previous(before[6], before[3], before[4], before[5]);
+    const Vector3 turn = stage_math::quaternion_log(previous.conjugate() * turned);
+    Eigen::Map<RowMajor3>(motion.turn.data() + 9 * (k - 1)) = stage_math::right_log_jacobian(turn);
+    auto row = mean.row(k - 1);
+    row.head<3>() = (here.head<3>() - before.head<3>()).transpose() / dt_;
+    row.segment<3>(3) = turn.transpose() / dt_;
+    row.tail(n_) = (here.tail(n_) - before.tail(n_)).transpose() / dt_;
+  }
+  for (std::size_t k = 0; k + 2 < count; ++k) {
+    const MapOf<RowMajor3> rotation(motion.rotation.data() + 9 * (k + 1));
+    velocity.row(k) = 0.5 * (mean.row(k + 1) + mean.row(k));
+    acceleration.row(k) = (mean.row(k + 1) - mean.row(k)) / dt_;
+    const Vector3 linear = rotation.transpose() * velocity.row(k).head<3>().transpose();
+    const Vector3 fast = rotation.transpose() * acceleration.row(k).head<3>().transpose();
+    const Vector3 angular = velocity.row(k).segment<3>(3).transpose();
+    velocity.row(k).head<3>() = linear.transpose();
+    acceleration.row(k).head<3>() = (fast - angular.cross(linear)).transpose();
+  }
+}
+
+// What the contacts have to supply at inner stage k, and their columns.
+inline void WindowKernel::wanted(const In<double, nb::ndim<2>> &q, const Motion &motion, std::size_t k,
+                                 const In<double, nb::ndim<2>> &torque, const In<double, nb::ndim<2>> &scale,
+                                 Stage &stage) {
+  const MapOf<Vector> velocity(motion.velocity.data() + k * nv_, nv_);
+  const MapOf<Vector> acceleration(motion.acceleration.data() + k * nv_, nv_);
+  stage.scale = MapOf<Vector>(scale.data() + k * nv_, nv_);
+  stage.wanted = pin::rnea(model_, data_, MapOf<Vector>(q.data() + (k + 1) * model_.nq, model_.nq), velocity,
+                           acceleration);
+  for (std::size_t j = 0; j < n_; ++j) {
+    const double speed = velocity[6 + j];
+    stage.wanted[6 + j] += friction_(0, j) * std::tanh(speed / rest_) + friction_(1, j) * speed + friction_(2, j) +
+                           friction_(3, j) * acceleration[6 + j] - torque.data()[k * n_ + j];
+  }
+  stage.wanted.array() *= stage.scale.array();
+  for (std::size_t c = 0; c < nc_; ++c) {
+    const std::size_t at = (k + 1) * nc_ + c;
+    const Rows3 lowest = axes_ * (motion.linear[at] - stage_math::skew(arm(c)) * motion.angular[at]);
+    stage.columns.middleCols<3>(3 * c) = -(stage.scale.asDiagonal() * lowest.transpose());
+  }
+}
+
+// Contact velocities z at inner stage k, and their whitened derivatives.
+inline void WindowKernel::touch(const Motion &motion, std::size_t k, double height, bool derivatives,
+                                Stage &stage) const {
+  const Eigen::Matrix<double, 2, 3> tangents = axes_.bottomRows<2>();
+  for (std::size_t c = 0; c < nc_; ++c) {
+    const std::size_t previous = k * nc_ + c, own = previous + nc_, following = own + nc_;
+    const Eigen::Matrix<double, 2, 3> lever = -(tangents * stage_math::skew(arm(c))) / dt_;
+    const stage_math::Vector2 slip =
+        tangents * (motion.centre[following] - motion.centre[previous]) / (2.0 * dt_) +
+        0.5 * lever * (motion.contact_turn[previous] + motion.contact_turn[own]);
+    const double root = std::sqrt(slip.squaredNorm() + rounding_ * rounding_);
+    const double gap = axes_.row(0) * motion.centre[own] - radii_[c] - plane_height_ - height;
+    stage.velocity[3 * c] = gap / (dt_ * mu_) + (coulomb_ ? root - rounding_ : 0.0);
+    stage.velocity.segment<2>(3 * c + 1) = slip;
+    if (!derivatives) continue;
+    const Eigen::Matrix<double, 2, 3> before = 0.5 * lever * motion.contact_turn_jacobian[previous];
+    const Eigen::Matrix<double, 2, 3> before_last = 0.5 * lever * motion.contact_turn_jacobian[previous].transpose();
+    const Eigen::Matrix<double, 2, 3> after = 0.5 * lever * motion.contact_turn_jacobian[own];
+    const Eigen::Matrix<double, 2, 3> after_last = 0.5 * lever * motion.contact_turn_jacobian[own].transpose();
+    const Eigen::Matrix<double, 2, 3> moved = tangents / (2.0 * dt_);
+    auto slide = stage.touching.middleRows<2>(3 * c + 1);
+    slide.leftCols(nv_) = -before * motion.angular[previous] - moved * motion.linear[previous];
+    slide.middleCols(nv_, nv_) = (before_last - after) * motion.angular[own];
+    slide.rightCols(nv_) = after_last * motion.angular[following] + moved * motion.linear[following];
+    auto head = stage.touching.row(3 * c);
+    if (coulomb_)
+      head = (slip / root).transpose() * slide;
+    else
+      head.setZero();
+    head.segment(nv_, nv_) += axes_.row(0) * motion.linear[own] / (dt_ * mu_);
+    head *= scale_[0];
+    slide.row(0) *= scale_[1];
+    slide.row(1) *= scale_[2];
+  }
+}
+
+inline void WindowKernel::write_residual(Stage &stage, const double *w, double smoothing, double *out) const {
+  Eigen::Map<Vector> all(out, rows());
+  for (std::size_t c = 0; c < nc_; ++c) {
+    const MapOf<Vector3> here(w + 3 * c);
+    stage.force.segment<3>(3 * c) =
+        per_force_.cwiseProduct(stage_math::smooth_projection(-here, smoothing).value);
+    all.segment<3>(nv_ + 3 * c) =
+        scale_.cwiseProduct(stage.velocity.segment<3>(3 * c) - stage_math::smooth_projection(here, smoothing).value);
+  }
+  all.head(nv_) = stage.wanted + stage.columns * stage.force;
+  all.tail(3 * nc_) = stage.force / force_sigma_;
+}
+
+// Whitened derivatives of the dynamics by the stages k, k + 1, k + 2 (models/discrete_motion.py: chain).
+inline void WindowKernel::dynamics_by_stage(const In<double, nb::ndim<2>> &q, const Motion &motion, std::size_t k,
+                                            const Stage &stage, double *out) {
+  const MapOf<Vector> here(q.data() + (k + 1) * model_.nq, model_.nq);
+  const MapOf<Vector> velocity(motion.velocity.data() + k * nv_, nv_);
+  const MapOf<Vector> acceleration(motion.acceleration.data() + k * nv_, nv_);
+  std::vector<double> pushes(3 * nc_), turns(3 * nc_);
+  for (std::size_t c = 0; c < nc_; ++c) {
+    const Vector3 push = axes_.transpose() * stage.force.segment<3>(3 * c);
+    Eigen::Map<Vector3>(pushes.data() + 3 * c) = push;
+    Eigen::Map<Vector3>(turns.data() + 3 * c) = arm(c).cross(push);
+  }
+  set_external(here, pushes.data(), turns.data());
+  pin::computeRNEADerivatives(model_, data_, here, velocity, acceleration, external_);
+  Matrix by_q = data_.dtau_dq, slow = data_.dtau_dv, fast = data_.M.selfadjointView<Eigen::Upper>();
+  hold_in_world(pushes.data(), turns.data(), by_q);
+  for (std::size_t j = 0; j < n_; ++j) {
+    const double turned = std::tanh(velocity[6 + j] / rest_);
+    slow(6 + j, 6 + j) += friction_(0, j) * (1.0 - turned * turned) / rest_ + friction_(1, j);
+    fast(6 + j, 6 + j) += friction_(3, j);
+  }
+  slow *= 0.5 / dt_;
+  fast /= dt_ * dt_;
+  const Vector3 linear = velocity.head<3>(), angular = velocity.segment<3>(3);
+  slow.leftCols<3>() -= 0.5 * dt_ * fast.leftCols<3>() * stage_math::skew(angular);
+  slow.middleCols<3>(3) += 0.5 * dt_ * fast.leftCols<3>() * stage_math::skew(linear);
+  const auto rotation = [&](std::size_t s) -> Matrix3 { return MapOf<RowMajor3>(motion.rotation.data() + 9 * s); };
+  const auto turn = [&](std::size_t s) -> Matrix3 { return MapOf<RowMajor3>(motion.turn.data() + 9 * s); };
+  const Matrix3 inverse = rotation(k + 1).transpose();
+  const Matrix3 to_previous = inverse * rotation(k), to_following = inverse * rotation(k + 2);
+  const Matrix through_before = fast - slow, through_after = fast + slow;
+  const Vector3 bare = acceleration.head<3>() + angular.cross(linear);
+  Matrix all(nv_, 3 * nv_);
+  auto first = all.leftCols(nv_), own = all.middleCols(nv_, nv_), last = all.rightCols(nv_);
+  first.rightCols(n_) = through_before.rightCols(n_);
+  last.rightCols(n_) = through_after.rightCols(n_);
+  own = by_q - 2.0 * fast;
+  first.leftCols<3>() = through_before.leftCols<3>() * to_previous;
+  last.leftCols<3>() = through_after.leftCols<3>() * to_following;
+  first.middleCols<3>(3) = through_before.middleCols<3>(3) * turn(k).transpose();
+  last.middleCols<3>(3) = through_after.middleCols<3>(3) * turn(k + 1);
+  // Turning the base turns the axes in which R' p' and R' p'' are read.
+  own.middleCols<3>(3) = by_q.middleCols<3>(3) - through_before.middleCols<3>(3) * turn(k) -
+                         through_after.middleCols<3>(3) * turn(k + 1).transpose() +
+                         dt_ * dt_ * fast.leftCols<3>() * stage_math::skew(bare) +
+                         2.0 * dt_ * slow.leftCols<3>() * stage_math::skew(linear);
+  Eigen::Map<RowMajor>(out, nv_, 3 * nv_) = stage.scale.asDiagonal() * all;
+}
+
+inline void WindowKernel::write_local(const Stage &stage, const double *w, double smoothing, double *out) const {
+  Eigen::Map<RowMajor> all(out, rows(), 3 * nc_);
+  for (std::size_t c = 0; c < nc_; ++c) {
+    const MapOf<Vector3> here(w + 3 * c);
+    const Matrix3 by_force = -(per_force_.asDiagonal() * stage_math::smooth_projection(-here, smoothing).slope);
+    all.block(0, 3 * c, nv_, 3) = stage.columns.middleCols<3>(3 * c) * by_force;
+    all.block<3, 3>(nv_ + 3 * c, 3 * c) =
+        -(scale_.asDiagonal() * stage_math::smooth_projection(here, smoothing).slope);
+    all.block<3, 3>(nv_ + 3 * (nc_ + c), 3 * c) = by_force / force_sigma_;
+  }
+}
+
+// estimators/prime/elimination.py: Levenberg-Marquardt on |wanted + columns f(w)|^2 + |S (z - p(w))|^2 + |f / sigma|^2.
+inline void WindowKernel::settle_stage(const Stage &stage, double smoothing, int iterations, double *w) const {
+  const std::size_t nl = 3 * nc_;
+  Matrix gram = stage.columns.transpose() * stage.columns;
+  gram.diagonal().array() += 1.0 / (force_sigma_ * force_sigma_);
+  const Vector linear = stage.columns.transpose() * stage.wanted;
+  Vector best = MapOf<Vector>(w, nl), slope(nl), gap(nl);
+  const auto evaluate = [&](const Vector &at, Vector &force_slope, Vector &missing) {
+    Vector force(nl);
+    for (std::size_t c = 0; c < nc_; ++c) {
+      const Vector3 here = at.segment<3>(3 * c);
+      force.segment<3>(3 * c) = per_force_.cwiseProduct(stage_math::smooth_projection(-here, smoothing).value);
+      missing.segment<3>(3 * c) =
+          scale_.cwiseProduct(stage.velocity.segment<3>(3 * c) - stage_math::smooth_projection(here, smoothing).value);
+    }
+    force_slope = gram * force + linear;
+    return force.dot(force_slope + linear) + missing.squaredNorm();
+  };
+  double cost = evaluate(best, slope, gap), damping = 1e-6;
+  Matrix by_force = Matrix::Zero(nl, nl), by_gap = Matrix::Zero(nl, nl);
+  Vector there_slope(nl), there_gap(nl);
+  for (int iteration = 0; iteration < iterations; ++iteration) {
+    for (std::size_t c = 0; c < nc_; ++c) {
+      const Vector3 here = best.segment<3>(3 * c);
+      by_force.block<3, 3>(3 * c, 3 * c) =
+          -(per_force_.asDiagonal() * stage_math::smooth_projection(-here, smoothing).slope);
+      by_gap.block<3, 3>(3 * c, 3 * c) = scale_.asDiagonal() * stage_math::smooth_projection(here, smoothing).slope;
+    }
+    Matrix hessian = by_force.transpose() * gram * by_force + by_gap.transpose() * by_gap;
+    hessian.diagonal() *= 1.0 + damping;
+    const Vector gradient = by_force.transpose() * slope - by_gap.transpose() * gap;
+    const Vector trial = best - hessian.llt().solve(gradient);
+    const double there = evaluate(trial, there_slope, there_gap);
+    if (there < cost) {
+      best = trial;
+      slope = there_slope;
+      gap = there_gap;
+      cost = there;
+      damping = std::max(0.1 * damping, 1e-9);
+    } else {
+      damping = std::max(30.0 * damping, 1e-3);
+    }
+  }
+  Eigen::Map<Vector>(w, nl) = best;
+}

@@ -1,0 +1,79 @@
+"""The compiled normal equations against NumPy's."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from sysid_nodes.kernel.normal_equations import compiled_normal_equations
+from sysid_nodes.solvers.trajectory_least_squares import Blocks, Layout, assemble
+from sysid_nodes.solvers.trajectory_least_squares.factor import factorise
+
+pytestmark = pytest.mark.skipif(compiled_normal_equations() is None, reason="the kernel is not compiled here")
+
+
+def random_groups(layout: Layout, rng: np.random.Generator) -> list[Blocks]:
+    """Groups with and without parameters and local variables, repeated windows, zeros, and views of larger arrays."""
+    n, p, own = layout.size, layout.parameters, layout.local
+    groups = []
+    for width, local in ((1, False), (2, True), (3, True), (3, False)):
+        count, m = int(rng.integers(0, 9)), int(rng.integers(1, 7))
+        first = rng.integers(0, layout.stages - 2, size=count)
+        jacobian = rng.normal(size=(count, m + 2, width * n))[:, 1:-1]
+        jacobian[rng.random(jacobian.shape) < 0.5] = 0.0
+        parameter = rng.normal(size=(count, m, p)) if width > 1 else None
+        by_local = rng.normal(size=(count, m, own)) if local and own else None
+        groups.append(
+            Blocks(
+                first,
+                rng.normal(size=(count, m)),
+                jacobian,
+                parameter,
+                by_local,
+                None if by_local is None else first + 1,
+            )
+        )
+    sure = np.arange(layout.stages)
+    groups.append(Blocks(sure, rng.normal(size=(sure.size, n)), np.broadcast_to(np.eye(n), (sure.size, n, n))))
+    groups.append(Blocks(sure[:1], np.zeros((1, p)), np.zeros((1, p, n)), np.eye(p)[None]))
+    return groups
+
+
+@settings(max_examples=30, deadline=None)
+@given(st.integers(0, 10**6), st.integers(1, 5), st.integers(0, 7), st.sampled_from([0, 1, 6]))
+def test_same_equations_and_factor(seed: int, size: int, parameters: int, local: int) -> None:
+    layout = Layout(7, size, parameters, local)
+    groups = random_groups(layout, np.random.default_rng(seed))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("SYSID_KERNEL", "compiled")
+        ours = assemble(groups, layout)
+        our_factor = factorise(ours, 1e-3)
+        patch.setenv("SYSID_KERNEL", "reference")
+        theirs = assemble(groups, layout)
+        their_factor = factorise(theirs, 1e-3)
+    for equations in (ours, theirs):
+        equations.band.clear_upper()
+    near = {"rtol": 1e-12, "atol": 1e-12}
+    np.testing.assert_allclose(ours.band.columns, theirs.band.columns, **near)
+    for name in ("border", "corner", "gradient", "parameter_gradient"):
+        np.testing.assert_allclose(getattr(ours, name), getattr(theirs, name), **near)
+    assert (ours.local is None) == (theirs.local is None)
+    if ours.local is not None and theirs.local is not None:
+        for name in ("hessian", "stage", "parameter", "gradient"):
+            np.testing.assert_allclose(getattr(ours.local, name), getattr(theirs.local, name), **near)
+    assert our_factor is not None
+    assert their_factor is not None
+    one, other = our_factor.step(), their_factor.step()
+    for name in ("stage", "parameter", "local"):
+        np.testing.assert_allclose(getattr(one, name), getattr(other, name), rtol=1e-8, atol=1e-8)
+
+
+def test_not_a_number_is_seen() -> None:
+    """A derivative that is not finite must not be taken for a zero that can be left out."""
+    layout = Layout(3, 2)
+    jacobian = np.zeros((1, 1, 2))
+    jacobian[0, 0, 1] = np.nan
+    equations = assemble([Blocks(np.zeros(1, dtype=np.intp), np.ones((1, 1)), jacobian)], layout)
+    assert np.isnan(equations.diagonals()[0]).any()
