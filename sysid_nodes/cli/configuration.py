@@ -44,11 +44,11 @@ def configuration(args: argparse.Namespace) -> IntervalIdentifierConfig:
     Raises:
         ConfigError: a file cannot be read, a key is unknown or a value is wrong.
     """
-    chosen = dict(map(_setting, args.settings))
+    chosen = dict(setting(text, IntervalIdentifierConfig) for text in args.settings)
     chosen |= {name: getattr(args, name) for name in _FLAGS if getattr(args, name) is not None}
     if args.config is None and args.urdf is not None:
         chosen.setdefault("robot", "urdf")
-    path = args.config or _packaged(str(chosen.get("robot", IntervalIdentifierConfig().robot)))
+    path = args.config or packaged(str(chosen.get("robot", IntervalIdentifierConfig().robot)))
     values: dict[str, Any] = {}
     if path is not None:
         values = own_parameters(IntervalIdentifierConfig, read_parameters(path))
@@ -60,15 +60,20 @@ def configuration(args: argparse.Namespace) -> IntervalIdentifierConfig:
     return config
 
 
-def _packaged(robot: str) -> Path | None:
-    """The configuration that comes with a robot: installed, or in the source tree."""
+def packaged(name: str) -> Path | None:
+    """A configuration that comes with this package: installed, or in the source tree; most are named after a robot."""
     prefixes = [Path(prefix) for prefix in os.environ.get("AMENT_PREFIX_PATH", "").split(os.pathsep) if prefix]
     folders = [prefix / "share" / "online_sysid" / "config" for prefix in [*prefixes, Path(sys.prefix)]]
     folders.append(Path(__file__).resolve().parents[2] / "config")
-    return next((file for folder in folders if (file := folder / f"{robot}.yaml").is_file()), None)
+    return next((file for folder in folders if (file := folder / f"{name}.yaml").is_file()), None)
 
 
-def _setting(text: str) -> tuple[str, Any]:
+def setting(text: str, config: type[Any]) -> tuple[str, Any]:
+    """Name and value of an option of a configuration from KEY=VALUE.
+
+    Raises:
+        ConfigError: it is not of that form.
+    """
     name, equals, value = text.partition("=")
     if not equals or not name.strip():
         raise ConfigError(f"expected KEY=VALUE, got '{text}'", source="--set")
@@ -76,7 +81,7 @@ def _setting(text: str) -> tuple[str, Any]:
         parsed = yaml.safe_load(value)
     except yaml.YAMLError:
         raise ConfigError(f"the value of '{name}' does not parse: {value}", source="--set") from None
-    item = next((item for item in options(IntervalIdentifierConfig) if item.name == name.strip()), None)
+    item = next((item for item in options(config) if item.name == name.strip()), None)
     if item is not None and item.type is str:
         # A name like 1e3 or off stays a name.
         return item.name, value.strip()

@@ -36,6 +36,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     document = read_result(args.result)
+    if document["pipeline"] != "interval":
+        line = f"results of the pipeline '{document['pipeline']}' cannot be exported yet"
+        raise InputError(line, source=str(args.result))
     theta = _nominal(document, str(args.result))
     link = args.link or document["body"]
     try:

@@ -20,6 +20,7 @@ COMMANDS = {
     "demo": "watch a simulated robot weigh its payload, live",
     "replay": "identify the payload in a recorded log",
     "calibrate": "identify the bare robot, for later replays",
+    "tracking": "measure a position controller's tracking errors",
     "report": "make report.html again from a result",
     "export": "write the identified body into a URDF or MJCF",
 }

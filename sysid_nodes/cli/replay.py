@@ -1,15 +1,18 @@
-"""Identifies the payload in a recorded log, as fast as possible: the same steps and numbers as the live node.
+"""Identifies the payload, or a legged robot's motion, in a recorded log: the same steps and numbers as the live node.
 
 Reads a rosbag2 recording (MCAP or sqlite3) and writes into the folder given by --out
   result.json   the result and its history, see docs/result-schema.md
   result.mcap   the ParameterBounds messages that the live node would have published
   report.html   everything for people, in one page
   series.npz    the torques in that page
+For a legged robot (go2, g1, or a configuration of prime_estimator) the topics are joint states, IMU and motion capture,
+and result.mcap has contact forces, markers, odometry, smoothed joint states and the torso's inertia.
 
 examples:
   sysid replay bags/loaded --config config/kinova_gen3.yaml --out results/loaded
   sysid replay log.mcap --urdf my_arm.urdf --set noise.torque_relative=0.05 --out results/mine
   sysid replay bags/loaded --calibration calibration.json --method sensitivity --out results/compare
+  sysid replay bags/walk --config config/unitree_go2.yaml --mode batch --out results/walk
 
 exit status 3: the data contradict the stated assumptions; the files say so and claim no bounds
 """
@@ -21,10 +24,10 @@ import sys
 from collections.abc import Iterable
 from pathlib import Path
 
-from sysid_nodes.cli import configuration
+from sysid_nodes.cli import configuration, motion_configuration, motion_replay
 from sysid_nodes.cli.output_folder import OutputFolder
 from sysid_nodes.cli.progress import track
-from sysid_nodes.exceptions import ExcitationError, LogError
+from sysid_nodes.exceptions import ConfigError, ExcitationError, LogError
 from sysid_nodes.logs import BagWriter, RawJointState, read_joint_states
 from sysid_nodes.logs.writer import to_nanoseconds
 from sysid_nodes.reports.bounds_message import TOPIC, TYPE, bounds_fields
@@ -45,9 +48,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--out", type=Path, required=True, metavar="DIR", help="folder for the results")
     parser.add_argument("--topic", default="/joint_states", help="topic of the joint states; default: %(default)s")
     configuration.add_arguments(parser)
+    motion_replay.add_arguments(parser)
 
 
 def run(args: argparse.Namespace) -> int:
+    if motion_configuration.wanted(args):
+        return motion_replay.run(args)
+    if given := next((name for name in ("mode", "imu_topic", "pose_topic", "truth") if getattr(args, name)), None):
+        raise ConfigError(f"--{given.replace('_', '-')} is for legged robots, which this configuration is not of")
     config = configuration.configuration(args)
     robot = load_robot(config.robot, variant=config.variant, urdf=config.urdf)
     log = read_joint_states(args.bag, args.topic)

@@ -1,4 +1,4 @@
-"""Makes report.html again from result.json and, for the torques, the series.npz beside it.
+"""Makes report.html again from result.json and the series.npz beside it; of a demo of an arm, from its bag too.
 
 examples:
   sysid report results/loaded
@@ -13,8 +13,15 @@ from pathlib import Path
 
 from sysid_nodes.exceptions import InputError
 from sysid_nodes.reports.interval_report import REPORT_NAME, write_report
+from sysid_nodes.reports.loop_report import write_loop_report
+from sysid_nodes.reports.loop_result import recorded_loop
+from sysid_nodes.reports.loop_schema import validate_loop
+from sysid_nodes.reports.motion_run import report_motion
+from sysid_nodes.reports.motion_schema import PIPELINE as PRIME
 from sysid_nodes.reports.result_file import read_result
 from sysid_nodes.reports.series_file import SERIES_NAME, read_series
+
+BAG_NAME = "bag"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -24,11 +31,20 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     document = read_result(args.result)
+    folder = args.result if args.result.is_dir() else args.result.parent
+    series, bag = folder / SERIES_NAME, folder / BAG_NAME
+    page = args.out or folder / REPORT_NAME
+    if document["pipeline"] == PRIME:
+        report_motion(page, document, series, source=str(args.result))
+        sys.stdout.write(f"{page}\n")
+        return 0
     if document["pipeline"] != "interval":
         raise InputError(f"no report is known for pipeline '{document['pipeline']}'", source=str(args.result))
-    folder = args.result if args.result.is_dir() else args.result.parent
-    series = folder / SERIES_NAME
-    page = args.out or folder / REPORT_NAME
-    write_report(page, document, read_series(series) if series.exists() else None)
+    torques = read_series(series) if series.exists() else None
+    if "loop" in document and bag.exists():
+        validate_loop(document, source=str(args.result))
+        write_loop_report(page, document, recorded_loop(document, bag), torques)
+    else:
+        write_report(page, document, torques)
     sys.stdout.write(f"{page}\n")
     return 0

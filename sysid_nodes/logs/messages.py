@@ -71,6 +71,31 @@ def own_definition(name: str) -> str:
     raise LogError(f"the definition of {OWN_PACKAGE}/msg/{name} is neither installed nor in the source tree")
 
 
+def own_definitions(name: str) -> dict[str, str]:
+    """Text of one of this package's own messages and of those it is made of, by full name.
+
+    Raises:
+        LogError: one of them is nowhere.
+    """
+    full = f"{OWN_PACKAGE}/msg/{name}"
+    found, wanted = {}, [full]
+    while wanted:
+        full = wanted.pop()
+        if full not in found:
+            found[full] = own_definition(full.split("/")[-1])
+            _, parts = get_types_from_msg(found[full], full)[full]
+            wanted += [part for _, kind in parts if (part := _named(kind)).startswith(f"{OWN_PACKAGE}/")]
+    return found
+
+
+def _named(kind: tuple[Any, Any]) -> str:
+    """Full name of the message that a field, or an element of it, is; empty for anything else."""
+    node, detail = kind
+    if node in (Nodetype.ARRAY, Nodetype.SEQUENCE):
+        node, detail = detail[0]
+    return str(detail) if node == Nodetype.NAME else ""
+
+
 def writing_typestore(definitions: Mapping[str, str]) -> Any:
     """Standard types of ROS 2 Jazzy plus custom ones given as .msg text by full name.
 

@@ -14,7 +14,7 @@ from rosbags.interfaces import Qos, QosDurability, QosHistory, QosLiveliness, Qo
 from rosbags.rosbag2 import StoragePlugin, Writer
 
 from sysid_nodes.exceptions import LogError
-from sysid_nodes.logs.messages import OWN_PACKAGE, build, own_definition, writing_typestore
+from sysid_nodes.logs.messages import OWN_PACKAGE, build, own_definitions, writing_typestore
 
 StorageName = Literal["mcap", "sqlite3"]
 
@@ -91,7 +91,7 @@ class BagWriter:
         assert self._writer is not None, "use the writer as a context manager"
         own = type_name.split("/")
         if own[0] == OWN_PACKAGE and type_name not in self._store.fielddefs:
-            self._store.register(writing_typestore({type_name: own_definition(own[-1])}).fielddefs)
+            self._store.register(writing_typestore(own_definitions(own[-1])).fielddefs)
         if type_name not in self._store.fielddefs:
             raise LogError(f"unknown message type {type_name}", source=str(self.path))
         self._connections[topic] = self._writer.add_connection(
@@ -116,6 +116,23 @@ class BagWriter:
         message = build(self._store, connection.msgtype, fields)
         nanoseconds = stamp if isinstance(stamp, int) else to_nanoseconds(stamp)
         self._writer.write(connection, nanoseconds, self._store.serialize_cdr(message, connection.msgtype))
+
+    def write_serialized(self, topic: str, stamp: int, data: bytes) -> None:
+        """Writes one message as it came over the wire, in CDR.
+
+        Args:
+            topic: a declared topic.
+            stamp: log time [ns].
+            data: the message with its encapsulation header, of the declared type; not looked at.
+
+        Raises:
+            LogError: the topic was not declared.
+        """
+        assert self._writer is not None, "use the writer as a context manager"
+        connection = self._connections.get(topic)
+        if connection is None:
+            raise LogError(f"topic '{topic}' was not declared", source=str(self.path))
+        self._writer.write(connection, stamp, data)
 
     def _publish(self, made: Path) -> None:
         assert self._folder is not None

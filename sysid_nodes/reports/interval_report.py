@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from jinja2 import Environment, PackageLoader, StrictUndefined
+from jinja2 import Environment, PackageLoader, StrictUndefined, Template
 from markupsafe import Markup
 
 from sysid_nodes.data.config import options
@@ -36,6 +36,11 @@ def render_report(document: Document, torques: TorqueSeries | None = None) -> st
         document: a valid document of schema 1 (``build_document`` or ``read_result``).
         torques: measured and predicted torques; without them the page says that they are missing.
     """
+    return template("interval_report.html.j2").render(**page_values(document, torques))
+
+
+def template(name: str) -> Template:
+    """A page of this package, with the filters that pages use."""
     environment = Environment(
         loader=PackageLoader("sysid_nodes.reports"),
         autoescape=True,
@@ -44,20 +49,25 @@ def render_report(document: Document, torques: TorqueSeries | None = None) -> st
         lstrip_blocks=True,
     )
     environment.filters |= {"number": wording.number_text, "unit": wording.unit_text, "words": wording.words}
-    return environment.get_template("interval_report.html.j2").render(
-        document=document,
-        verdict=wording.verdict(document),
-        facts=_facts(document),
-        parameters=_parameter_rows(document),
-        histories=_histories(document),
-        has_radius=torques is not None and torques.radius is not None,
-        joints=_joints(torques, wording.origin(document)),
-        excitation=_excitation(document),
-        costs=_costs(document),
-        settings=_settings(document),
-        origin=wording.origin(document),
-        inconsistent=document["status"] == Status.INCONSISTENT.name,
-    )
+    return environment.get_template(name)
+
+
+def page_values(document: Document, torques: TorqueSeries | None) -> dict[str, Any]:
+    """What the page, and those that extend it, are made of; arguments as for `render_report`."""
+    return {
+        "document": document,
+        "verdict": wording.verdict(document),
+        "facts": _facts(document),
+        "parameters": _parameter_rows(document),
+        "histories": _histories(document),
+        "has_radius": torques is not None and torques.radius is not None,
+        "joints": _joints(torques, wording.origin(document)),
+        "excitation": _excitation(document),
+        "costs": _costs(document),
+        "settings": _settings(document),
+        "origin": wording.origin(document),
+        "inconsistent": document["status"] == Status.INCONSISTENT.name,
+    }
 
 
 def write_report(path: Path, document: Document, torques: TorqueSeries | None = None) -> None:

@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from sysid_nodes.estimators.prime import MovingHorizon, build_model
+from sysid_nodes.estimators.prime.problem import Arrival
 from sysid_nodes.reports.motion_config import MotionConfig
 from sysid_nodes.results.motion_estimate import Fit, MotionEstimate
 from sysid_nodes.robots import Robot
@@ -23,11 +24,11 @@ class Knowledge:
 
     Attributes:
         theta: (p,).
-        covariance: (p, p), or None for the configured prior.
+        arrival: how well, as the estimator's arrival cost without motion; None for the configured prior.
     """
 
     theta: Array
-    covariance: Array | None
+    arrival: Arrival | None
 
 
 class Horizon(Protocol):
@@ -78,7 +79,7 @@ class RecallingHorizon(MovingHorizon):
         """Forgets the motion, and goes on from what was known of the constants once; None for the prior."""
         self.forget()
         if knowledge is not None:
-            self._theta, self._known = knowledge.theta, knowledge.covariance
+            self._theta, self._known = knowledge.theta, knowledge.arrival
 
 
 def _fit(residual: Array) -> Fit:

@@ -11,11 +11,10 @@ import numpy as np
 
 from sysid_nodes.data import PARAMETER_NAMES, PARAMETER_UNITS
 from sysid_nodes.reports.atomic_file import write_atomically
+from sysid_nodes.reports.motion_schema import PIPELINE
 from sysid_nodes.reports.motion_session import MotionSession
 from sysid_nodes.reports.run_files import result_target
 from sysid_nodes.results.motion_estimate import BodyEstimate
-
-PIPELINE = "prime"
 
 
 def motion_document(session: MotionSession) -> dict[str, Any]:

@@ -166,6 +166,11 @@ class MotionSession:
         """All options by name."""
         return to_flat(self.config)
 
+    def conclude(self, estimate: MotionEstimate, judgement: MotionJudgement) -> None:
+        """Takes an estimate of everything, made elsewhere from the steps of this session, as the newest."""
+        self._estimate, self.judgement, self.solves = estimate, judgement, 1
+        self._remember(estimate)
+
     def _order(self, names: tuple[str, ...]) -> npt.NDArray[np.intp] | None:
         if names not in self._orders:
             if len(self._orders) >= _CACHED:

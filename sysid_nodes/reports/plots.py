@@ -24,7 +24,7 @@ BLUE, ORANGE, GREEN, VERMILION, PURPLE, SKY, YELLOW, GREY = (
 INK, RULE = "#1c2733", "#d5dbe1"
 _SERIES = (BLUE, ORANGE, GREEN, PURPLE, SKY, VERMILION, YELLOW, GREY)
 
-_STYLE: Any = {
+STYLE: Any = {
     "svg.fonttype": "none",
     "svg.hashsalt": "sysid",
     "font.size": 9.0,
@@ -45,6 +45,8 @@ _STYLE: Any = {
     "path.simplify_threshold": 0.3,
 }
 
+"""Of all figures; for matplotlib's rc_context."""
+
 # Margins of a single plot [inch].
 _LEFT, _RIGHT, _BOTTOM, _TOP = 0.62, 0.18, 0.44, 0.08
 _FONTS = "-apple-system, 'Segoe UI', Roboto, 'Helvetica Neue', Arial, 'DejaVu Sans', sans-serif"
@@ -54,8 +56,8 @@ def interval_plot(
     t: Array, lower: Array, upper: Array, nominal: Array, *, truth: float | None, label: str, withdrawn: bool
 ) -> str:
     """A parameter's interval over time; the scale follows the last interval, wider ones run off the plot."""
-    with rc_context(_STYLE):
-        figure, axes = _figure(4.6, 2.0)
+    with rc_context(STYLE):
+        figure, axes = panel(4.6, 2.0)
         colour = GREY if withdrawn else BLUE
         axes.fill_between(t, _held(lower), _held(upper), step="post", color=colour, alpha=0.22, linewidth=0.0)
         axes.step(t, lower, where="post", color=colour, linewidth=0.9)
@@ -66,7 +68,7 @@ def interval_plot(
         _focus(axes, lower, upper, truth)
         axes.margins(x=0.0)
         axes.set_xlabel("time [s]")
-        return _svg(figure, label)
+        return to_svg(figure, label)
 
 
 def _held(values: Array) -> Array:
@@ -80,18 +82,18 @@ def _held(values: Array) -> Array:
 def width_plot(t: Array, lower: Array, upper: Array, *, label: str, withdrawn: bool) -> str:
     """A parameter's half-width over time on a logarithmic scale."""
     half = 0.5 * (upper - lower)
-    with rc_context(_STYLE):
-        figure, axes = _figure(4.6, 2.0)
+    with rc_context(STYLE):
+        figure, axes = panel(4.6, 2.0)
         axes.step(t, np.where(half > 0.0, half, np.nan), where="post", color=GREY if withdrawn else BLUE)
         axes.set_yscale("log")
         axes.margins(x=0.0)
         axes.set_xlabel("time [s]")
-        return _svg(figure, label)
+        return to_svg(figure, label)
 
 
 def torque_plot(t: Array, measured: Array, predicted: Array, radius: Array | None, *, label: str, points: int) -> str:
     """Measured against predicted torque of a joint above their difference and the error that was allowed for."""
-    with rc_context(_STYLE):
+    with rc_context(STYLE):
         figure = Figure(figsize=(9.2, 3.1))
         top, bottom = figure.subplots(2, 1, sharex=True, height_ratios=(1.6, 1.0))
         figure.subplots_adjust(left=0.085, right=0.99, bottom=0.15, top=0.97, hspace=0.14)
@@ -108,37 +110,37 @@ def torque_plot(t: Array, measured: Array, predicted: Array, radius: Array | Non
         top.margins(x=0.0)
         bottom.margins(x=0.0)
         figure.align_ylabels()
-        return _svg(figure, label)
+        return to_svg(figure, label)
 
 
 def singular_values_plot(values: Array, *, label: str) -> str:
     """Singular values of the scaled regressor: a small one is a direction the data hardly see."""
-    with rc_context(_STYLE):
-        figure, axes = _figure(4.6, 2.6)
+    with rc_context(STYLE):
+        figure, axes = panel(4.6, 2.6)
         positive = np.where(values > 0.0, values, np.nan)
         axes.bar(np.arange(1, values.size + 1), positive, color=BLUE, width=0.7)
         axes.set_yscale("log")
         axes.set_xticks(np.arange(1, values.size + 1))
         axes.set_xlabel("direction, best seen first")
         axes.grid(axis="x", visible=False)
-        return _svg(figure, label)
+        return to_svg(figure, label)
 
 
 def condition_plot(t: Array, condition: Array, *, label: str) -> str:
     """Condition number of the regressor over time; no line while a direction is blind."""
-    with rc_context(_STYLE):
-        figure, axes = _figure(4.6, 2.6)
+    with rc_context(STYLE):
+        figure, axes = panel(4.6, 2.6)
         axes.step(t, condition, where="post", color=BLUE)
         if np.isfinite(condition).any():
             axes.set_yscale("log")
         axes.set_xlabel("time [s]")
         axes.margins(x=0.0)
-        return _svg(figure, label)
+        return to_svg(figure, label)
 
 
 def cost_plot(names: Sequence[str], costs: Mapping[str, Array], *, label: str) -> str:
     """Share of each assumption in what all of them add to the width of an interval, stacked."""
-    with rc_context(_STYLE):
+    with rc_context(STYLE):
         figure = Figure(figsize=(9.2, 3.9), layout="constrained")
         axes = figure.subplots()
         rows = np.arange(len(names))
@@ -158,7 +160,7 @@ def cost_plot(names: Sequence[str], costs: Mapping[str, Array], *, label: str) -
         axes.set_xlabel("share [%]")
         axes.grid(axis="y", visible=False)
         figure.legend(loc="outside upper left", ncols=4, handlelength=1.2, columnspacing=1.6)
-        return _svg(figure, label)
+        return to_svg(figure, label)
 
 
 def thin_extremes(t: Array, y: Array, points: int) -> tuple[Array, Array]:
@@ -174,7 +176,7 @@ def thin_extremes(t: Array, y: Array, points: int) -> tuple[Array, Array]:
     return t[index], y[index]
 
 
-def _figure(width: float, height: float) -> tuple[Figure, Axes]:
+def panel(width: float, height: float) -> tuple[Figure, Axes]:
     """A figure whose axes sit at one place, so that figures above one another line up."""
     figure = Figure(figsize=(width, height))
     axes = figure.add_axes(
@@ -200,7 +202,7 @@ def _focus(axes: Axes, lower: Array, upper: Array, truth: float | None) -> None:
         axes.set_ylim(bottom - margin, top + margin)
 
 
-def _svg(figure: Figure, label: str) -> str:
+def to_svg(figure: Figure, label: str) -> str:
     """The figure as an SVG element that scales with its column and can be read out."""
     buffer = io.StringIO()
     canvas: Any = FigureCanvasSVG(figure)

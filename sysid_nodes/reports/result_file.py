@@ -14,6 +14,8 @@ from sysid_nodes.data import PARAMETER_NAMES, PARAMETER_UNITS
 from sysid_nodes.exceptions import InputError
 from sysid_nodes.models.inertia import is_consistent, parameters_to_com
 from sysid_nodes.reports.atomic_file import write_atomically
+from sysid_nodes.reports.motion_schema import PIPELINE as PRIME
+from sysid_nodes.reports.motion_schema import validate_motion
 from sysid_nodes.reports.result_schema import SCHEMA, validate
 from sysid_nodes.reports.run import IdentificationRun
 from sysid_nodes.results import Contradiction, IdentificationResult, Status
@@ -97,7 +99,7 @@ def write_result(path: Path, document: Mapping[str, Any]) -> None:
 
 
 def read_result(path: Path) -> dict[str, Any]:
-    """Reads and validates a result file, or the result.json of a folder.
+    """Reads and validates a result file, or the result.json of a folder; its fields are those of its pipeline.
 
     Raises:
         InputError: the file is absent, is not strict JSON or is not a result of schema 1.
@@ -110,6 +112,8 @@ def read_result(path: Path) -> dict[str, Any]:
         raise InputError(error.strerror or str(error), source=str(path)) from None
     except (ValueError, RecursionError) as error:
         raise InputError(f"not valid JSON: {error}", source=str(path)) from None
+    if isinstance(document, dict) and document.get("pipeline") == PRIME:
+        return validate_motion(document, source=str(path))
     return validate(document, source=str(path))
 
 

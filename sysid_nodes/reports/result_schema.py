@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -136,14 +136,25 @@ def validate(document: Any, *, source: str = "") -> dict[str, Any]:
         raise InputError("not a result file: 'schema' or 'pipeline' is missing", source=source)
     if document["schema"] != SCHEMA:
         raise InputError(f"schema {document['schema']!r} is not supported, this version reads {SCHEMA}", source=source)
-    for field in FIELDS:
+    check_fields(document, FIELDS, KINDS, source=source)
+    _check_parameters(document, source)
+    return document
+
+
+def check_fields(
+    document: Mapping[str, Any], fields: Sequence[Field], kinds: Mapping[str, Callable[[Any], bool]], *, source: str
+) -> None:
+    """Checks that fields are there and of their kinds.
+
+    Raises:
+        InputError: with the path of the first field that is absent or wrong.
+    """
+    for field in fields:
         for where, present, value in _values(document, field.path.split("."), ""):
             if not present:
                 raise InputError(f"'{where}' is missing", source=source)
-            if not KINDS[field.kind](value):
+            if not kinds[field.kind](value):
                 raise InputError(f"'{where}' must be {_article(field.kind)}, got {_short(value)}", source=source)
-    _check_parameters(document, source)
-    return document
 
 
 def _values(node: Any, segments: list[str], where: str) -> Iterator[tuple[str, bool, Any]]:

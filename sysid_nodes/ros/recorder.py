@@ -1,15 +1,20 @@
-"""Records joint states and parameter bounds into a bag, and tells a parent process how things stand.
+"""Records every topic of a demo into a bag, and tells a parent process how things stand.
 
     python -m sysid_nodes.ros.recorder BAG
 
 The parent needs no ROS: it reads JSON objects, one a line, from stdout, and writes commands, one a line, to stdin.
 
     {"bounds": {...}}            every ParameterBounds message, its arrays as lists
+    {"plan": {...}}              every CertifiedTrajectory message, likewise
+    {"status": {...}}            every ControllerStatus message, likewise
+    {"stop": {...}}              every stop of the robot's own, likewise
     {"count": N, "diagnostics": {"NODE: WHAT": {"key": "value", ...}}}    five times a second
     save PATH                    has the identifier save its result; answer {"saved": PATH} or {"failed": REASON}
     stop                         completes the bag; answer {"recorded": N}, then the end
 
-When stdin closes without a stop, or on a signal, the bag is dropped.
+Messages are written as they come over the wire. Their log time is the stamp of the newest joint state, so that a bag of
+a robot whose time runs slower than the machine's plays in the robot's time. When stdin closes without a stop, or on a
+signal, the bag is dropped.
 """
 
 from __future__ import annotations
@@ -17,34 +22,82 @@ from __future__ import annotations
 import json
 import os
 import select
+import struct
 import sys
 import time
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import rclpy
 from diagnostic_msgs.msg import DiagnosticArray
-from online_sysid.msg import ParameterBounds
+from online_sysid.msg import (
+    CertifiedTrajectory,
+    ControllerStatus,
+    Obstacles,
+    ParameterBounds,
+    StopRequest,
+    TorqueCommand,
+)
 from online_sysid.srv import Save
 from rclpy.executors import ExternalShutdownException
 from rclpy.node import Node
 from rclpy.qos import DurabilityPolicy, QoSProfile
+from rclpy.serialization import deserialize_message
 from sensor_msgs.msg import JointState
 
 from sysid_nodes.exceptions import SysidError
 from sysid_nodes.logs import BagWriter
+from sysid_nodes.reports import loop_history as loop
 from sysid_nodes.reports.bounds_message import TOPIC as BOUNDS
-from sysid_nodes.reports.bounds_message import TYPE as BOUNDS_TYPE
 from sysid_nodes.ros import qos
 from sysid_nodes.ros.spinning import make_executor
 
-JOINT_STATES = "/joint_states"
+JOINT_STATES = loop.JOINT_STATES
+DIAGNOSTICS = "/diagnostics"
 
 _SAVE = "/interval_identifier/save"
 _PERIOD = 0.2  # between two reports [s]
 _LOOK = 0.05  # between two looks at stdin [s]
-_SAVING = 30.0  # longest wait for the identifier to save [s]
+_SAVING = 60.0  # longest wait for the identifier to save [s]
 _STDIN, _CHUNK = 0, 65536
+_LATCHED = QoSProfile(depth=100, durability=DurabilityPolicy.TRANSIENT_LOCAL)
+_STREAM = qos.stream("reliable", 20000)
+
+
+class Recorded(NamedTuple):
+    """A topic.
+
+    Attributes:
+        name: of the topic.
+        message: its type.
+        profile: quality of service of the subscription.
+        word: what the parent is told its messages under; empty: it is not told.
+    """
+
+    name: str
+    message: type[Any]
+    profile: QoSProfile
+    word: str = ""
+
+    @property
+    def type_name(self) -> str:
+        """Full name of the type."""
+        return f"{self.message.__module__.split('.')[0]}/msg/{self.message.__name__}"
+
+
+TOPICS = (
+    Recorded(JOINT_STATES, JointState, _STREAM),
+    Recorded(loop.COMMANDS, TorqueCommand, _STREAM),
+    Recorded(BOUNDS, ParameterBounds, _LATCHED, "bounds"),
+    Recorded(loop.TRAJECTORIES, CertifiedTrajectory, qos.stream("reliable", 1000), "plan"),
+    Recorded(loop.STATUS, ControllerStatus, _LATCHED, "status"),
+    Recorded(loop.ROBOT_STOPS, StopRequest, _LATCHED, "stop"),
+    Recorded(loop.STOP_REQUESTS, StopRequest, qos.stream("reliable", 1000)),
+    Recorded(loop.OBSTACLES, Obstacles, _LATCHED),
+    Recorded(DIAGNOSTICS, DiagnosticArray, qos.stream("reliable", 1000)),
+)
+"""All that nodes and robot say to one another."""
 
 
 class Recorder(Node):
@@ -64,15 +117,14 @@ class Recorder(Node):
         self.count, self.ended = 0, False
         self.diagnostics: dict[str, dict[str, str]] = {}
         self._bag = bag
-        self._early: list[ParameterBounds] = []
+        self._now = 0
+        self._early: list[tuple[str, bytes]] = []
         self._saving: tuple[Any, float] | None = None
         self._commands = b""
-        bag.add_topic(JOINT_STATES, "sensor_msgs/msg/JointState")
-        bag.add_topic(BOUNDS, BOUNDS_TYPE, latched=True)
-        latched = QoSProfile(depth=100, durability=DurabilityPolicy.TRANSIENT_LOCAL)
-        self.create_subscription(JointState, JOINT_STATES, self._joint_state, qos.stream("reliable", 20000))
-        self.create_subscription(ParameterBounds, BOUNDS, self._bounds, latched)
-        self.create_subscription(DiagnosticArray, "/diagnostics", self._diagnostic, 100)
+        for topic in TOPICS:
+            bag.add_topic(topic.name, topic.type_name, latched=topic.profile is _LATCHED)
+            take = self._joint_state if topic.name == JOINT_STATES else partial(self._message, topic)
+            self.create_subscription(topic.message, topic.name, take, topic.profile, raw=True)
         self._save = self.create_client(Save, _SAVE)
 
     def listen(self) -> None:
@@ -108,37 +160,34 @@ class Recorder(Node):
             return
         self._saving = None
 
-    def _joint_state(self, message: JointState) -> None:
-        stamp = message.header.stamp
-        fields = {
-            "header": {
-                "stamp": {"sec": stamp.sec, "nanosec": stamp.nanosec},
-                "frame_id": message.header.frame_id,
-            },
-            "name": message.name,
-            "position": message.position,
-            "velocity": message.velocity,
-            "effort": message.effort,
-        }
-        nanoseconds = stamp.sec * 1_000_000_000 + stamp.nanosec
-        for early in self._early:
-            self._bag.write(BOUNDS, nanoseconds, as_fields(early))
+    def _joint_state(self, data: bytes) -> None:
+        stamp = header_stamp(data)
+        self._now = max(self._now, stamp)
+        # What was latched before has no time of the robot's; it is logged when the first joint state is.
+        for name, early in self._early:
+            self._bag.write_serialized(name, stamp, early)
         self._early.clear()
-        self._bag.write(JOINT_STATES, nanoseconds, fields)
+        self._bag.write_serialized(JOINT_STATES, stamp, data)
         self.count += 1
 
-    def _bounds(self, message: ParameterBounds) -> None:
-        stamp = message.header.stamp
+    def _message(self, topic: Recorded, data: bytes) -> None:
         if self.count:
-            self._bag.write(BOUNDS, stamp.sec * 1_000_000_000 + stamp.nanosec, as_fields(message))
+            self._bag.write_serialized(topic.name, self._now, data)
         else:
-            # the prior has no stamp; it is logged when the first joint state is
-            self._early.append(message)
-        tell({"bounds": as_fields(message)})
+            self._early.append((topic.name, data))
+        if topic.word:
+            tell({topic.word: as_fields(deserialize_message(data, topic.message))})
+        elif topic.message is DiagnosticArray:
+            for status in deserialize_message(data, DiagnosticArray).status:
+                values = {item.key: item.value for item in status.values}
+                self.diagnostics[status.name] = values | {"message": status.message}
 
-    def _diagnostic(self, message: DiagnosticArray) -> None:
-        for status in message.status:
-            self.diagnostics[status.name] = {item.key: item.value for item in status.values}
+
+def header_stamp(data: bytes) -> int:
+    """Stamp [ns] of a serialised message that begins with a header."""
+    order = "<" if data[1] & 1 else ">"  # of the encapsulation: CDR_LE or CDR_BE
+    sec, nanosec = struct.unpack_from(f"{order}iI", data, 4)
+    return int(sec) * 1_000_000_000 + int(nanosec)
 
 
 def as_fields(message: Any) -> Any:

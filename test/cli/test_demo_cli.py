@@ -14,21 +14,32 @@ import pytest
 from rich.console import Console
 from shared.synthetic_run import TRUTH, run
 
-from sysid_nodes.cli import demo_config, demo_nodes, demo_screen
 from sysid_nodes.cli import main as command
-from sysid_nodes.cli.demo_screen import Screen, plain_line
-from sysid_nodes.cli.demo_summary import missed_ever, same, summary
-from sysid_nodes.cli.demo_watch import Watch
+from sysid_nodes.cli.demo import add_arguments, kinova, kinova_config, nodes, screen
+from sysid_nodes.cli.demo.screen import Screen, plain_line
+from sysid_nodes.cli.demo.summary import broken, missed_ever, same, summary
+from sysid_nodes.cli.demo.watch import Watch
+from sysid_nodes.controllers.output import Mode
 from sysid_nodes.data import PARAMETER_NAMES
 from sysid_nodes.data.config import load_yaml
+from sysid_nodes.data.scene import load_scene
 from sysid_nodes.exceptions import InputError
 from sysid_nodes.identifiers.config import IntervalIdentifierConfig
 from sysid_nodes.models.known_robot import PriorConfig
+from sysid_nodes.reports.loop_history import LoopHistory
+from sysid_nodes.reports.loop_margins import Distances, Margin, Tracking
+from sysid_nodes.reports.loop_result import CARRY, IDENTIFY, Loop, goal_check
+from sysid_nodes.reports.loop_settings import LoopModel, LoopSettings
 from sysid_nodes.reports.result_file import build_document
 from sysid_nodes.results import Status
-from sysid_nodes.simulation import SimulationConfig
+from sysid_nodes.robots import load_robot
+from sysid_nodes.simulation import random_dumbbell
+from sysid_nodes.simulation.robot_config import RobotSimulationConfig, SimulatedRobotConfig, simulated_payload
 
 PRIOR = PriorConfig().bounds
+ROBOT, CONTROLLER = "simulated_robot: robot", "robust_controller: control"
+IDENTIFIER, PLANNER = "interval_identifier: identification", "certified_planner: planning"
+AT_EASE = {"largest share so far": "0.05"}
 
 
 def bounds_line(lower: Any, upper: Any, status: Status = Status.PROVEN) -> dict[str, Any]:
@@ -37,26 +48,73 @@ def bounds_line(lower: Any, upper: Any, status: Status = Status.PROVEN) -> dict[
     return {"bounds": fields | {"window": 4, "solve_time": 0.02}}
 
 
+def plan_line(name: str, start: float) -> dict[str, Any]:
+    stamp = {"sec": int(start), "nanosec": round(1e9 * (start % 1.0))}
+    margins = {"torque_margin": [3.0, 0.5], "obstacle_margin": 0.04, "binding": "torque of joint_2"}
+    return {"plan": {"id": name, "header": {"stamp": stamp}, **margins}}
+
+
+def status_line(mode: Mode, name: str = "", reason: int = 0, text: str = "", refused: str = "") -> dict[str, Any]:
+    told = {"mode": int(mode), "reason": reason, "text": text, "trajectory_id": name, "trajectory_time": 0.1}
+    told |= {"refused_id": refused, "refused_text": "the trajectory starts in the past" if refused else ""}
+    return {"status": told | {"torque": [45.0, -9.0], "torque_limit": [90.0, 45.0]}}
+
+
 def diagnostics_line(
-    count: int, *, state: str, published: int, received: int, waiting: int = 0, behind: float = 0.0
+    count: int, *, received: int, waiting: int = 0, phase: str = "identify", at_rest: str = "False"
 ) -> dict[str, Any]:
-    arm = {"state": state, "messages published": str(published), "behind real time [s]": f"{behind:.3f}"}
     identifier = {
         "messages received": str(received), "messages waiting": str(waiting), "rate [Hz]": "1000.0",
         "lag [s]": "0.010", "samples rejected": "2", "samples used": str(received - 2),
     }  # fmt: skip
-    return {
-        "count": count,
-        "diagnostics": {"simulated_arm: motion": arm, "interval_identifier: identification": identifier},
-    }
+    robot = {
+        "at rest": at_rest, "real-time factor": "0.500", "clearance to obstacles [m]": "0.123456",
+        "closest to obstacles": "joint_7/9, shelf",
+    }  # fmt: skip
+    planner = {"phase": phase, "last outcome": "nothing was certified in time"}
+    told = {IDENTIFIER: identifier, ROBOT: robot, CONTROLLER: AT_EASE, PLANNER: planner}
+    return {"count": count, "diagnostics": told}
 
 
 @pytest.fixture
 def watch() -> Watch:
-    made = Watch(PRIOR, TRUTH, duration=5.0, tick=1e-3)
+    made = Watch(PRIOR, TRUTH, identify=3.0, tick=1e-3)
     made.take(bounds_line(TRUTH - 0.01, TRUTH + 0.01))
-    made.take(diagnostics_line(3000, state="moving", published=3001, received=3000))
+    made.take(plan_line("one", 100.25))
+    made.take(status_line(Mode.TRACKING, "one"))
+    made.take(diagnostics_line(3000, received=3000))
     return made
+
+
+@pytest.fixture(scope="module")
+def model() -> LoopModel:
+    return LoopModel(LoopSettings.of(kinova_config.parameters(1, kinova_config.payload(1, None), 7.5)))
+
+
+def run_of(model: LoopModel, *, stop: str = "", goal: bool = True, usage: float = 0.1, kept: bool = True) -> Loop:
+    """A run that moved nothing, as far as a summary cares."""
+    q = np.array([kinova_config.GOAL if goal else np.zeros(7)] * 2)
+    history = LoopHistory(
+        model.robot.joint_names, np.array([1.0, 2.0]), q, 0.0 * q, np.array([1.0]), np.full((1, 7), 9.0), (), (), stop,
+        load_scene(kinova_config.packaged(kinova_config.SCENE)),
+    )  # fmt: skip
+    return Loop(
+        model,
+        history,
+        Tracking(np.array([1.0]), 0.0 * q[:1], 0.0 * q[:1], np.array([usage])),
+        Distances(np.array([1.0]), np.array([0.2]), np.array([0.1]), "platform"),
+        (Margin("torque", "N m", 1.0, 2.0 if kept else 0.5, kept),),
+        {},
+        np.array(kinova_config.GOAL),
+        0.05,
+        {"real_time_factor": 0.5},
+    )
+
+
+def told(watch: Watch, loop: Loop, **options: Any) -> str:
+    usage = options.pop("usage", {})
+    document = options.pop("document", build_document(run()))
+    return summary(watch, document, loop, agree=options.pop("agree", True), usage=usage, out=Path("out"), seed=1)
 
 
 @pytest.mark.parametrize(
@@ -64,9 +122,10 @@ def watch() -> Watch:
     [
         ([], "the following arguments are required: robot"),
         (["ur10"], "invalid choice: 'ur10'"),
-        (["kinova", "--duration", "0.5"], "argument --duration: expected a number from 1 to 600, got '0.5'"),
-        (["kinova", "--duration", "nan"], "argument --duration: expected a number from 1 to 600, got 'nan'"),
-        (["kinova", "--payload", "four"], "argument --payload: expected a number from 0.1 to 3.8, got 'four'"),
+        (["kinova", "--identify", "0.5"], "argument --identify: expected a number from 1 to 60, got '0.5'"),
+        (["kinova", "--identify", "nan"], "argument --identify: expected a number from 1 to 60, got 'nan'"),
+        (["kinova", "--payload", "four"], "argument --payload: expected a number from 0.1 to 3.6, got 'four'"),
+        (["kinova", "--payload", "3.8"], "argument --payload: expected a number from 0.1 to 3.6, got '3.8'"),
         (["kinova", "--seed", "-1"], "argument --seed: expected a whole number from 0 on, got '-1'"),
         (["kinova", "--domain-id", "233"], "argument --domain-id: expected 0 to 232, got '233'"),
     ],
@@ -103,59 +162,136 @@ def test_a_folder_with_other_things_in_it_is_left_alone(tmp_path: Path, monkeypa
 def test_rviz_is_asked_for_only_where_it_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("shutil.which", lambda _: None)
     with pytest.raises(InputError, match="needs rviz2"):
-        demo_config.rviz_files(tmp_path)
+        kinova_config.rviz_files(tmp_path)
     monkeypatch.setattr("shutil.which", lambda name: name)
-    view, description = demo_config.rviz_files(tmp_path)
+    view, description = kinova_config.rviz_files(tmp_path)
     assert view.is_file()
     assert "<robot" in description.read_text()
 
 
-def test_the_identifier_allows_for_what_the_simulated_sensors_do_and_no_more(tmp_path: Path) -> None:
-    simulation = SimulationConfig(robot_error=0.03, torque_relative=0.01, velocity_error=2e-4)
-    config = demo_config.identifier(simulation)
-    assert config.noise.torque_relative == (0.01,)
-    assert config.noise.velocity_error == (2e-4,)
-    assert config.noise.torque_interpolation == simulation.torque_interpolation
-    assert config.known_robot.inertia_relative == config.known_robot.friction_relative == 0.03
-    # a stamp of today, in seconds as a double, is off by half a step of the doubles there
-    assert config.noise.stamp_error > 0.5 * math.ulp(2e9)
+def test_one_file_serves_all_nodes_and_a_replay(tmp_path: Path) -> None:
+    carried = kinova_config.payload(3, 2.5)
     file = tmp_path / "config.yaml"
-    file.write_text(demo_config.parameter_file(config))
-    assert load_yaml(IntervalIdentifierConfig, file) == config
+    file.write_text(kinova_config.parameter_file(kinova_config.parameters(3, carried, 4.0)))
+    identifier = load_yaml(IntervalIdentifierConfig, file)
+    robot = load_yaml(SimulatedRobotConfig, file).simulated_robot
+    # the identifier is told of the simulated sensors what they keep
+    assert robot.arm.torque_relative <= identifier.noise.torque_relative[0]
+    assert robot.arm.robot_error <= identifier.known_robot.inertia_relative
+    # a stamp of today, in seconds as a double, is off by half a step of the doubles there
+    assert identifier.noise.stamp_error > 0.5 * math.ulp(2e9)
+    assert identifier.noise.torque_interpolation == "until"
+    assert robot.lockstep
+    assert robot.seed == 3
+    assert kinova_config.parameters(3, carried, 4.0)["certified_planner.excite_time"] == 4.0
+
+
+def test_the_robot_carries_the_dumbbell_that_was_asked_for() -> None:
+    robot = load_robot(kinova_config.ROBOT)
+    for mass in (2.5, None):
+        wanted = kinova_config.payload(7, mass)
+        values = kinova_config.parameters(7, wanted, 7.5)
+        made = simulated_payload(robot, RobotSimulationConfig(payload=tuple(values["simulated_robot.payload"])))
+        assert made is not None
+        one, other = (body.spatial_inertia(robot)[1].toDynamicParameters() for body in (made, wanted))
+        np.testing.assert_allclose(one, other, rtol=1e-12, atol=1e-15)
+    assert kinova_config.payload(7, 2.5).mass == 2.5
+    assert kinova_config.payload(7, None).mass == random_dumbbell(np.random.default_rng(7)).mass
+
+
+def test_the_goal_cannot_be_certified_with_the_prior_and_can_be_when_the_load_is_known(model: LoopModel) -> None:
+    """What the demo is about; a tenth of Table I is what the identification leaves."""
+    scene, goal = load_scene(kinova_config.packaged(kinova_config.SCENE)), np.array(kinova_config.GOAL)
+    before = goal_check(model, goal, PRIOR, scene)
+    assert not before["certified"]
+    _, inertia = kinova_config.payload(1, 3.6).spatial_inertia(model.robot)
+    loaded = model.robot.inertial_parameters()[6] + inertia.toDynamicParameters()
+    known = type(PRIOR)(loaded - 0.1 * PRIOR.half_width, loaded + 0.1 * PRIOR.half_width)
+    assert goal_check(model, goal, known, scene)["certified"]
 
 
 def test_a_domain_in_use_and_the_users_own_are_avoided(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(demo_nodes, "_DOMAINS", range(80, 83))
+    monkeypatch.setattr(nodes, "_DOMAINS", range(80, 83))
     monkeypatch.setenv("ROS_DOMAIN_ID", "80")
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as taken:
         taken.bind(("", 7400 + 250 * 81 + 12))
-        assert {demo_nodes.free_domain() for _ in range(20)} == {82}
+        assert {nodes.free_domain() for _ in range(20)} == {82}
 
 
 def test_nothing_leads_the_processes_off_this_machine(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ROS_DISCOVERY_SERVER", "192.0.2.1:11811")
     monkeypatch.setenv("ROS_STATIC_PEERS", "192.0.2.1")
     monkeypatch.setenv("ROS_AUTOMATIC_DISCOVERY_RANGE", "SUBNET")
-    variables = demo_nodes.environment(42)
+    variables = nodes.environment(42)
     assert variables["ROS_DOMAIN_ID"] == "42"
     assert variables["ROS_AUTOMATIC_DISCOVERY_RANGE"] == "LOCALHOST"
     assert not {"ROS_DISCOVERY_SERVER", "ROS_STATIC_PEERS"} & set(variables)
 
 
-def test_the_watch_counts_what_was_lost_and_knows_when_all_is_there(watch: Watch) -> None:
-    assert watch.elapsed == 3.0
-    assert watch.lost == 0  # one is on its way
+def test_the_watch_knows_when_all_has_arrived(watch: Watch) -> None:
+    assert watch.time == 3.0
+    assert watch.complete
+    watch.take(diagnostics_line(5000, received=4990))
     assert not watch.complete
-    watch.take(diagnostics_line(5000, state="finished", published=5000, received=4990))
-    assert watch.lost == 10
+    watch.take(diagnostics_line(5000, received=5000, waiting=3))
     assert not watch.complete
-    watch.take(diagnostics_line(5000, state="finished", published=5000, received=5000, waiting=3))
-    assert not watch.complete
-    watch.take(diagnostics_line(5000, state="finished", published=5000, received=5000))
+    watch.take(diagnostics_line(5000, received=5000))
     assert watch.complete
 
 
-def test_a_truth_outside_is_never_forgotten(watch: Watch) -> None:
+def test_plans_identify_that_start_in_time(watch: Watch) -> None:
+    watch.take(plan_line("two", 101.75))
+    watch.take(plan_line("three", 103.25))  # 3 s after the first: the time is over
+    assert watch.phases() == {"one": IDENTIFY, "two": IDENTIFY, "three": CARRY}
+    assert watch.phase == "identifying the load"
+    watch.take(status_line(Mode.TRACKING, "three"))
+    assert watch.phase == "carrying the load"
+    assert watch.executed == {"one", "three"}
+
+
+def test_the_end_is_when_nothing_is_left_to_do_and_the_robot_rests(watch: Watch) -> None:
+    watch.take(diagnostics_line(4000, received=4000, phase="nothing left to do"))
+    watch.take(status_line(Mode.BRAKING, "one", 2, "no further trajectory arrived in time"))
+    assert (watch.finished, watch.phase) == (False, "coming to rest")
+    watch.take(status_line(Mode.HOLDING, "one", 2, "no further trajectory arrived in time"))
+    assert watch.finished
+    watch.take(diagnostics_line(4000, received=4000, phase="go to a goal"))
+    assert not watch.finished
+    assert watch.phase == "at rest: no further trajectory arrived in time"
+
+
+def test_a_stop_is_seen_whoever_called_for_it(watch: Watch) -> None:
+    watch.take({"stop": {"reason": 0, "text": ""}})
+    assert not watch.stopped
+    watch.take({"stop": {"reason": 60, "text": "COMMAND_TIMEOUT: no command"}})
+    assert (watch.stopped, watch.resting) == (True, False)
+    assert watch.phase == "STOPPED: COMMAND_TIMEOUT: no command"
+    watch.take(diagnostics_line(4000, received=4000, at_rest="True"))
+    assert watch.resting
+
+
+def test_a_controller_s_stop_tells_its_reason(watch: Watch) -> None:
+    watch.take(status_line(Mode.STOPPED, "one", 10, "no joint states arrive"))
+    assert watch.phase == "STOPPED: no joint states arrive"
+    assert "no joint states arrive" in plain_line(watch)
+
+
+def test_refusals_are_counted_once(watch: Watch) -> None:
+    for _ in range(3):
+        watch.take(status_line(Mode.TRACKING, "one", refused="two"))
+    assert watch.refused == ["the trajectory starts in the past"]
+
+
+def test_the_least_torque_is_remembered(watch: Watch) -> None:
+    assert watch.torque_now == watch.torque_left == pytest.approx(0.5)
+    line = status_line(Mode.TRACKING, "one")
+    line["status"]["torque"] = [9.0, 0.0]
+    watch.take(line)
+    assert watch.torque_now == pytest.approx(0.9)
+    assert watch.torque_left == pytest.approx(0.5)
+
+
+def test_a_truth_outside_is_never_forgotten(watch: Watch, model: LoopModel) -> None:
     document = build_document(run())
     assert missed_ever(watch, document) == []
     upper = TRUTH + 0.01
@@ -163,13 +299,24 @@ def test_a_truth_outside_is_never_forgotten(watch: Watch) -> None:
     watch.take(bounds_line(TRUTH - 0.01, upper))
     watch.take(bounds_line(TRUTH - 0.01, TRUTH + 0.01))
     assert missed_ever(watch, document) == ["m*cz"]
-    assert "WRONG" in summary(watch, document, agree=True, usage={}, out=Path("out"), seed=1)
+    assert "WRONG" in told(watch, run_of(model))
 
 
 def test_a_truth_outside_the_final_result_counts_even_if_it_was_not_published(watch: Watch) -> None:
     document = build_document(run())
     document["parameters"][0]["lower"] = TRUTH[0] + 1e-9
     assert missed_ever(watch, document) == ["m"]
+
+
+@pytest.mark.parametrize(
+    ("options", "names"), [({}, []), ({"kept": False}, ["torque"]), ({"usage": 1.01}, ["tracking error"])]
+)
+def test_what_was_certified_and_not_kept_is_loud(
+    watch: Watch, model: LoopModel, options: dict[str, Any], names: list[str]
+) -> None:
+    loop = run_of(model, **options)
+    assert broken(loop) == names
+    assert ("WRONG: what was certified was not kept" in told(watch, loop)) is bool(names)
 
 
 def test_a_contradiction_keeps_the_last_bounds_on_the_screen(watch: Watch) -> None:
@@ -180,10 +327,10 @@ def test_a_contradiction_keeps_the_last_bounds_on_the_screen(watch: Watch) -> No
 
 
 def drawn(watch: Watch, encoding: str = "utf-8", width: int = 100) -> str:
-    screen = Screen("title")
+    shown = Screen("title")
     stream = io.TextIOWrapper(io.BytesIO(), encoding=encoding)
-    screen.console = Console(file=stream, width=width)
-    screen.console.print(screen.table(watch))
+    shown.console = Console(file=stream, width=width)
+    shown.console.print(shown.table(watch))
     stream.flush()
     return stream.buffer.getvalue().decode(encoding)
 
@@ -218,40 +365,86 @@ def test_a_miss_is_loud_in_the_table(watch: Watch) -> None:
 
 def test_the_bar_spans_the_prior_and_marks_the_truth() -> None:
     truth = PRIOR.lower + 0.5 * (PRIOR.upper - PRIOR.lower)
-    watch = Watch(PRIOR, truth, duration=1.0, tick=1e-3)
-    assert demo_screen._bar(watch, 0, 20, True).plain == "━" * 10 + "┃" + "━" * 9
+    watch = Watch(PRIOR, truth, identify=1.0, tick=1e-3)
+    assert screen._bar(watch, 0, 20, True).plain == "━" * 10 + "┃" + "━" * 9
     width = PRIOR.upper - PRIOR.lower
     watch.take(bounds_line(PRIOR.lower + 0.26 * width, PRIOR.lower + 0.74 * width))
-    assert demo_screen._bar(watch, 0, 20, True).plain == "·" * 5 + "━" * 5 + "┃" + "━" * 4 + "·" * 5
+    assert screen._bar(watch, 0, 20, True).plain == "·" * 5 + "━" * 5 + "┃" + "━" * 4 + "·" * 5
 
 
 def test_elsewhere_a_line_tells_the_same(watch: Watch, capsys: pytest.CaptureFixture[str]) -> None:
-    with Screen("starting") as screen:
-        screen.console = Console(file=io.StringIO(), width=100)
-        screen.show(watch)
-        screen.show(watch)  # not due yet
+    with Screen("starting") as shown:
+        shown.console = Console(file=io.StringIO(), width=100)
+        shown.show(watch)
+        shown.show(watch)  # not due yet
+        shown.say("something else")
     lines = capsys.readouterr().out.splitlines()
-    assert lines[0] == "starting"
-    assert lines[1:] == [plain_line(watch)]
+    assert lines == ["starting", plain_line(watch), "something else"]
     assert "10/10 truths inside" in lines[1]
+    assert "torque left 50 %" in lines[1]
+    assert "errors 5 % of proven" in lines[1]
+    assert "0.50 of real time" in lines[1]
 
 
-def test_a_slow_machine_is_said_to_be_slow(watch: Watch) -> None:
-    document = build_document(run())
-    watch.take(diagnostics_line(4990, state="finished", published=5000, received=4990, behind=1.25))
-    text = summary(watch, document, agree=False, usage={"arm": 0.2}, out=Path("out"), seed=1)
-    assert "could not keep up" in text
-    assert "10 lost" in text
-    assert "1.25 s longer" in text
+def test_a_terminal_shows_plans_margins_and_distances(watch: Watch) -> None:
+    watch.take(status_line(Mode.TRACKING, "one", refused="two"))
+    text = "\n".join(line.plain for line in Screen("title")._lines(watch, ""))
+    assert "identifying the load" in text
+    assert "1 certified, 1 executed, 1 refused (the trajectory starts in the past)" in text
+    assert "4.0 cm off obstacles and 0.5 N m off torque limits" in text
+    assert "nearest to a limit is torque of joint_2" in text
+    assert "nearest to an obstacle so far: 12.3 cm (what joint_7 moves and 'shelf')" in text
+
+
+def test_the_summary_tells_pace_processors_and_where_the_files_are(watch: Watch, model: LoopModel) -> None:
+    text = told(watch, run_of(model), agree=False, usage={"robot": 0.2})
+    assert "passed at 0.50 of real time" in text
+    assert "robot 20 %" in text
     assert "did not hear all of it" in text
-    assert "arm 20 %" in text
+    assert "out/report.html" in text
+    assert "--seed 1" in text
+    assert "carried to its goal" in text
 
 
-def test_samples_that_the_identifier_dropped_are_said_to_be_dropped(watch: Watch) -> None:
-    line = diagnostics_line(5000, state="finished", published=5000, received=5000)
-    line["diagnostics"]["interval_identifier: identification"]["rejected: overload"] = "700"
-    watch.take(line)
-    assert "could not keep up" in summary(watch, build_document(run()), agree=False, usage={}, out=Path("out"), seed=1)
+@pytest.mark.parametrize(
+    ("options", "status", "line"),
+    [
+        ({}, 0, ""),
+        ({"stop": "no command came"}, 4, "sysid: demo: The robot was stopped: no command came."),
+        ({"goal": False}, 4, "sysid: demo: The robot rests short of its goal."),
+        ({"kept": False, "stop": "no command came"}, 1, "sysid: SOMETHING PROVEN DID NOT HOLD: torque"),
+    ],
+)
+def test_the_exit_status_tells_how_it_ended(
+    watch: Watch,
+    model: LoopModel,
+    options: dict[str, Any],
+    status: int,
+    line: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """Everything but the live part and what is made of its recording."""
+    loop = run_of(model, **options)
+    monkeypatch.setattr("importlib.util.find_spec", lambda asked: asked)
+    monkeypatch.setattr(kinova, "_live", lambda *_: kinova.Ended(watch, {"robot": 0.3}, 0.5))
+    monkeypatch.setattr(kinova.summary, "evaluate", lambda *_: (build_document(run()), loop, True))
+    assert command.main(["demo", "kinova", "--seed", "1", "--out", str(tmp_path / "out")]) == status
+    errors = capsys.readouterr().err
+    assert errors == (f"{line}\n" if line else "")
+
+
+def test_a_contradiction_has_a_status_of_its_own(
+    watch: Watch, model: LoopModel, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    watch.take(bounds_line([math.nan] * 10, [math.nan] * 10, Status.INCONSISTENT))
+    monkeypatch.setattr("importlib.util.find_spec", lambda asked: asked)
+    monkeypatch.setattr(kinova, "_live", lambda *_: kinova.Ended(watch, {}, None))
+    contradicted = build_document(run(Status.INCONSISTENT))
+    monkeypatch.setattr(kinova.summary, "evaluate", lambda *_: (contradicted, run_of(model, goal=False), True))
+    assert command.main(["demo", "kinova", "--out", str(tmp_path / "out")]) == 3
+    assert capsys.readouterr().err == "sysid: demo: clash\n"
 
 
 def test_results_are_the_same_only_to_the_last_bit() -> None:
@@ -262,9 +455,7 @@ def test_results_are_the_same_only_to_the_last_bit() -> None:
 
 
 def test_arguments_have_defaults_that_ask_nothing() -> None:
-    from sysid_nodes.cli import demo
-
     parser = argparse.ArgumentParser()
-    demo.add_arguments(parser)
+    add_arguments(parser)
     args = parser.parse_args(["kinova"])
-    assert (args.out, args.duration, args.seed, args.payload) == (Path("demo_output"), 12.0, None, None)
+    assert (args.out, args.identify, args.seed, args.payload) == (Path("demo_output"), 7.5, None, None)

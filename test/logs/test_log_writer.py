@@ -134,3 +134,25 @@ def test_wrong_types_and_storage(tmp_path):
         BagWriter(tmp_path / "bag", definitions={"a/msg/B": "float65[ x"})
     with pytest.raises(LogError, match="cannot write storage 'sqlite3'"):
         BagWriter(tmp_path / "x.mcap", storage="sqlite3")
+
+
+def test_own_messages_that_hold_own_messages(tmp_path):
+    path = tmp_path / "bag"
+    with BagWriter(path) as bag:
+        bag.add_topic("/obstacles", "online_sysid/msg/Obstacles", latched=True)
+        bag.write("/obstacles", 1.0, {"obstacles": [{"name": "shelf", "kind": "box", "size": [0.1, 0.2, 0.3]}]})
+    ((_, message),) = read_messages(path, "/obstacles", "online_sysid/msg/Obstacles")
+    (obstacle,) = message.obstacles
+    assert (obstacle.name, obstacle.size.tolist()) == ("shelf", [0.1, 0.2, 0.3])
+
+
+def test_messages_are_copied_as_they_came_over_the_wire(tmp_path):
+    write(tmp_path / "first", 4.5)
+    with Reader(tmp_path / "first") as reader:
+        ((_, stamp, data),) = reader.messages()
+    with BagWriter(tmp_path / "second") as bag:
+        bag.add_topic("/joint_states", "sensor_msgs/msg/JointState")
+        bag.write_serialized("/joint_states", stamp, bytes(data))
+        with pytest.raises(LogError, match="topic '/elsewhere' was not declared"):
+            bag.write_serialized("/elsewhere", stamp, bytes(data))
+    assert effort(tmp_path / "second") == [4.5]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import ctypes
+import signal
 import subprocess
 import sys
 import time
@@ -57,13 +59,20 @@ IDENTIFIER = {
 PLANNER = {"certified_planner.excite_time": 0.0, "planner.stop_rule.plans": 1000, "certified_planner.seed": 3}
 """Goes on identifying for ever."""
 
-_LEAD = 150_000_000  # a trajectory starts this long after the last joint state heard of [ns]
-
 
 def command(node: str, parameters: Mapping[str, Any]) -> list[str]:
     """Command line of a node's process."""
     words = [word for name, value in parameters.items() for word in ("-p", f"{name}:={value}")]
     return [sys.executable, "-m", f"sysid_nodes.ros.nodes.{node}", "--ros-args", "--log-level", "fatal", *words]
+
+
+def begun(node: str, parameters: Mapping[str, Any]) -> subprocess.Popen[bytes]:
+    """A node's process, which ends with this one, however that ends."""
+    return subprocess.Popen(command(node, parameters), preexec_fn=_end_with_the_parent)
+
+
+def _end_with_the_parent() -> None:
+    ctypes.CDLL(None).prctl(1, signal.SIGKILL)  # PR_SET_PDEATHSIG
 
 
 class Loop:
@@ -84,12 +93,12 @@ class Loop:
     ) -> None:
         self.config = CertifiedConfig()
         self.setup = set_up(self.config)
-        commands = {
-            "robot": command("simulated_robot", {**ROBOT, **robot}),
-            "controller": command("robust_controller", {**CONTROLLER, **controller}),
+        self.lead = 0.15  # a trajectory starts this long after the last joint state heard of [s]
+        self.processes = {
+            "robot": begun("simulated_robot", {**ROBOT, **robot}),
+            "controller": begun("robust_controller", {**CONTROLLER, **controller}),
+            **{name: begun(name, also[name]) for name in also},
         }
-        self.processes = {name: subprocess.Popen(words) for name, words in commands.items()}
-        self.processes |= {name: subprocess.Popen(command(name, also[name])) for name in also}
         rclpy.init()
         self.node = rclpy.create_node("tester")
         self._executor = make_executor()
@@ -109,7 +118,7 @@ class Loop:
     def start(self, node: str, parameters: Mapping[str, Any]) -> None:
         """Starts a process in place of one that has ended."""
         self.processes[node].wait()
-        self.processes[node] = subprocess.Popen(command(node, parameters))
+        self.processes[node] = begun(node, parameters)
 
     # -- time passes
 
@@ -208,7 +217,7 @@ class Loop:
         """The same trajectory, with a start to come."""
         self.status.clear()
         self.until(lambda: self.status and self.status[-1].header.stamp.sec)
-        return replace(record, start_ns=nanoseconds(self.status[-1].header.stamp) + _LEAD).sealed()
+        return replace(record, start_ns=nanoseconds(self.status[-1].header.stamp) + round(1e9 * self.lead)).sealed()
 
     def publish(self, record: TrajectoryRecord) -> None:
         """Sends a trajectory as it is."""

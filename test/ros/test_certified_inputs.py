@@ -52,7 +52,6 @@ def ros() -> Iterator[None]:
         ("robust_controller", {"scene": "nowhere.yaml"}, "nowhere.yaml: No such file"),
         ("robust_controller", {"control.damping": [1.0, 2.0]}, "'control.damping' needs 1 or 7 numbers"),
         ("robust_controller", {"control.period": 0.5}, "'control.period' must be at most 0.002"),
-        ("robust_controller", {"controller.recertify": True}, "recertify"),
         ("simulated_robot", {"simulated_robot.payload": [1.0, 2.0]}, "needs 10 numbers"),
         ("simulated_robot", {"simulated_robot.payload": [1.0] + [0.0] * 9}, "cannot be simulated"),
         ("simulated_robot", {"simulated_robot.start": [0.0]}, "q0 must be 7 finite numbers"),

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
@@ -12,7 +13,14 @@ from sysid_nodes.robots import Robot
 from sysid_nodes.sensors import build_sensors, sensor_configs
 from sysid_nodes.signals.alignment import AlignedSteps, Aligner, GridConfig
 from sysid_nodes.signals.channel import ChannelSpec
-from sysid_nodes.simulation.legged import ImuReading, JointReading, LeggedRobotSim, LeggedSimulationConfig, PoseReading
+from sysid_nodes.simulation.legged import (
+    Fault,
+    ImuReading,
+    JointReading,
+    LeggedRobotSim,
+    LeggedSimulationConfig,
+    PoseReading,
+)
 from sysid_nodes.simulation.legged.truth import LeggedTruth, TruthSeries
 
 Array = npt.NDArray[np.float64]
@@ -40,16 +48,8 @@ class LeggedLog:
 
 
 def simulated_config() -> PrimeConfig:
-    """The estimator's defaults, but for velocities that lag: MuJoCo's semi-implicit Euler gives v half a step late."""
-    config = PrimeConfig()
-    sensors = config.sensors
-    lag = 0.5 * LeggedSimulationConfig().timestep
-    sensors = replace(
-        sensors,
-        joint_velocity=replace(sensors.joint_velocity, delay=lag),
-        gyroscope=replace(sensors.gyroscope, delay=lag),
-    )
-    return replace(config, sensors=sensors)
+    """The estimator's defaults."""
+    return PrimeConfig()
 
 
 def simulate(
@@ -59,10 +59,12 @@ def simulate(
     estimator: PrimeConfig | None = None,
     *,
     skip: float = 0.0,
+    faults: Sequence[Fault] = (),
 ) -> LeggedLog:
-    """Runs a robot and aligns its streams; the first `skip` seconds are not used."""
+    """Runs a robot and aligns its streams; the first `skip` seconds are not used. Stamps of faults are simulated time
+    plus 100 s."""
     estimator = estimator or simulated_config()
-    sim = LeggedRobotSim(config, np.random.default_rng(seed), start=_START)
+    sim = LeggedRobotSim(config, np.random.default_rng(seed), start=_START, faults=faults)
     sensors = build_sensors(sim.robot, estimator.sensors)
     configs = sensor_configs(estimator.sensors)
     specs = {sensor.name: ChannelSpec(configs[sensor.name], sensor.width, sensor.kind) for sensor in sensors}

@@ -25,6 +25,9 @@ GOAL = Q0 + SHIFT
 CONFIG: dict[str, Any] = {"robot": "kinova_gen3", "prior.lower": [1.2, -0.4, -0.4, -1.0, *[-0.2] * 6]}
 
 
+REASONS = {Mode.BRAKING: StopReason.PLANNER_SILENT, Mode.STOPPED: StopReason.JOINT_STATES_LOST}
+
+
 def trajectories(
     *, norm: float = 0.05, margin: float = 0.01
 ) -> tuple[TrajectoryRecord, TrajectoryRecord, TrajectoryRecord]:
@@ -39,7 +42,15 @@ def trajectories(
 
 
 def write_loop_bag(
-    path: Path, *, off: float = 0.0, stop: str = "", reorder: bool = False, norm: float = 0.05, margin: float = 0.01
+    path: Path,
+    *,
+    off: float = 0.0,
+    stop: str = "",
+    halt: float = np.inf,
+    garbage: float = np.inf,
+    reorder: bool = False,
+    norm: float = 0.05,
+    margin: float = 0.01,
 ) -> None:
     """Writes the recording.
 
@@ -47,6 +58,8 @@ def write_loop_bag(
         path: of the bag.
         off: by which joint 1 is always ahead of what is desired [rad].
         stop: why the robot stopped by itself at the end; empty: it did not.
+        halt: when the controller calls for a stop [s].
+        garbage: from when on joint states are not finite [s].
         reorder: joint states name the joints backwards.
         norm, margin: of the certificates.
     """
@@ -67,6 +80,7 @@ def write_loop_bag(
             record = second if t >= second.start - 1e-9 else first
             state = plan_of(record).split(min(max(t - record.start, 0.0), LAST))
             q = wrapped(state.q + off * np.eye(N)[0])
+            q = np.full(N, np.nan) if t > garbage else q
             joints = {"header": header, "name": list(names), "position": q[order], "velocity": state.qd[order]}
             bag.write(topics.JOINT_STATES, ns, joints | {"effort": np.zeros(N)})
             moving = t >= first.start - 1e-9
@@ -75,7 +89,8 @@ def write_loop_bag(
                 bag.write(topics.COMMANDS, ns, command)
             if count % 10 == 0:
                 mode = Mode.IDLE if not moving else Mode.TRACKING if t < second.start + 1.6 else Mode.BRAKING
-                reason = StopReason.PLANNER_SILENT if mode is Mode.BRAKING else StopReason.NONE
+                mode = Mode.STOPPED if t >= halt - 1e-9 else mode
+                reason = REASONS.get(mode, StopReason.NONE)
                 status = {"header": header, "mode": int(mode), "reason": int(reason), "text": reason.message}
                 bag.write(topics.STATUS, ns, status | {"trajectory_id": record.id if moving else ""})
         if stop:

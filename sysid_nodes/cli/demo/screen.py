@@ -1,4 +1,4 @@
-"""The ten intervals on the terminal: redrawn in place on a real one, a line now and then elsewhere."""
+"""The run on the terminal: redrawn in place on a real one, a line now and then elsewhere."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from rich.live import Live
 from rich.table import Table
 from rich.text import Text
 
-from sysid_nodes.cli.demo_watch import Watch
+from sysid_nodes.cli.demo.watch import Watch
 from sysid_nodes.data.bounds import PARAMETER_NAMES, PARAMETER_UNITS
 from sysid_nodes.reports.wording import MINUS, fixed
 from sysid_nodes.results import Status
@@ -58,6 +58,13 @@ class Screen:
         else:
             self.console.print(self.table(watch))
 
+    def say(self, line: str) -> None:
+        """Writes a line that stays."""
+        if self._live is not None:
+            self._live.console.print(Text(line))
+        else:
+            self._say(line)
+
     def show(self, watch: Watch, note: str = "") -> None:
         """Redraws, or writes a line if one is due."""
         now = time.monotonic()
@@ -98,16 +105,14 @@ class Screen:
         return table
 
     def _lines(self, watch: Watch, note: str) -> list[Text]:
-        status = Text(f"{watch.elapsed:5.1f} of {watch.duration:g} s  ")
+        phase = Text(f"{watch.time:6.1f} s  ")
+        phase.append(watch.phase, style="bold red" if watch.stopped else "bold")
+        phase.append(f"  at {watch.real_time_factor:.2f} of real time" if watch.real_time_factor else "")
+        status = Text("          ")
         status.append(watch.status.name, style=_STYLE.get(watch.status, ""))
         status.append(f"  {watch.contradicted or watch.status.message}")
-        solve = 1e3 * watch.solve_times[-1] if watch.solve_times else 0.0
-        pace = Text(
-            f"{watch.rate:.0f} Hz, window {watch.window}, solved in {solve:.0f} ms, lag {watch.lag:.2f} s, "
-            f"{watch.rejected} not used, {watch.lost} lost",
-            style="dim",
-        )
-        return [Text(), status, pace, *([Text(note)] if note else []), *map(Text, behind(watch))]
+        lines = [Text(), phase, status, *(Text(f"          {words}") for words in _motion(watch))]
+        return [*lines, *([Text(note)] if note else [])]
 
     def _say(self, line: str) -> None:
         sys.stdout.write(line + "\n")
@@ -116,22 +121,38 @@ class Screen:
 
 def plain_line(watch: Watch) -> str:
     """Where things stand, in a line."""
-    lower, upper = _number(watch.bounds.lower[0], ROUND_FLOOR), _number(watch.bounds.upper[0], ROUND_CEILING)
-    count = sum(watch.inside)
     if watch.contradicted:
-        return f"{watch.elapsed:5.1f} s  {watch.status.name:<12} no bounds are claimed: {watch.contradicted}"
+        return f"{watch.time:5.1f} s  {watch.status.name:<12} no bounds are claimed: {watch.contradicted}"
+    lower, upper = _number(watch.bounds.lower[0], ROUND_FLOOR), _number(watch.bounds.upper[0], ROUND_CEILING)
     return (
-        f"{watch.elapsed:5.1f} s  {watch.status.name:<12} mass {lower} .. {upper} kg (truth {_number(watch.truth[0])})"
-        f"  widths {100.0 * watch.width.mean():.0f} % of the prior  {count}/10 truths inside"
-        f"  {watch.rate:.0f} Hz  lag {watch.lag:.2f} s"
+        f"{watch.time:5.1f} s  {watch.phase:<21}  mass {lower} .. {upper} kg (truth {_number(watch.truth[0])})"
+        f"  widths {100.0 * watch.width.mean():.0f} % of the prior  {sum(watch.inside)}/10 truths inside"
+        f"  plans {len(watch.plans)}  torque left {100.0 * watch.torque_now:.0f} %"
+        f"  errors {100.0 * watch.tracking_share:.0f} % of proven  {watch.real_time_factor:.2f} of real time"
+        + (f"  {len(watch.refused)} refused: {watch.refused[-1]}" if watch.refused else "")
     )
 
 
-def behind(watch: Watch) -> list[str]:
-    """A line if the machine cannot simulate as fast as the motion is."""
-    if watch.behind <= 0.0:
-        return []
-    return [f"This machine is too slow for real time: the motion has taken {watch.behind:.2f} s longer than it should."]
+def _motion(watch: Watch) -> list[str]:
+    """What is known of plans, torques, distances and errors."""
+    lines = [f"plans: {len(watch.plans)} certified, {len(watch.executed)} executed, {len(watch.refused)} refused"]
+    if watch.refused:
+        lines[0] += f" ({watch.refused[-1]})"
+    if watch.plans:
+        plan = watch.plans[-1]
+        lines.append(
+            f"the last one is certified to stay {100.0 * plan['obstacle_margin']:.1f} cm off obstacles and "
+            f"{min(plan['torque_margin']):.2g} N m off torque limits,"
+        )
+        lines.append(f"nearest to a limit is {plan['binding']}")
+    lines.append(
+        f"torque left: {100.0 * watch.torque_now:.0f} % of the limit, least {100.0 * watch.torque_left:.0f} %; "
+        f"tracking errors at most {100.0 * watch.tracking_share:.0f} % of what is proven"
+    )
+    distance, between = watch.clearance
+    if between:
+        lines.append(f"nearest to an obstacle so far: {100.0 * distance:.1f} cm ({between})")
+    return lines
 
 
 def _number(value: float, rounding: str = ROUND_HALF_EVEN) -> str:

@@ -108,21 +108,33 @@ class Nodes:
                 process.kill()
                 process.wait()
 
-    def node(self, name: str, module: str, **parameters: Any) -> None:
-        """Starts a node of this package; two underscores in a parameter's name are a dot."""
-        words = [f"{key.replace('__', '.')}:={value}" for key, value in parameters.items()]
-        arguments = [word for pair in zip(["-p"] * len(words), words, strict=True) for word in pair]
+    def node(self, name: str, module: str, config: Path | None = None, **parameters: Any) -> None:
+        """Starts a node of this package.
+
+        Args:
+            name: of the process, in reports.
+            module: of sysid_nodes.ros.nodes.
+            config: parameter file.
+            parameters: others; two underscores in a name are a dot.
+        """
+        arguments = ["--params-file", str(config)] if config is not None else []
+        for key, value in parameters.items():
+            arguments += ["-p", f"{key.replace('__', '.')}:={value}"]
         self._start(name, [sys.executable, "-m", f"sysid_nodes.ros.nodes.{module}", "--ros-args", *arguments])
 
-    def identifier(self, config: Path, **parameters: Any) -> None:
-        """Starts the identifier with a parameter file."""
-        words = [word for key, value in parameters.items() for word in ("-p", f"{key}:={value}")]
-        module = "sysid_nodes.ros.nodes.interval_identifier"
-        self._start("identifier", [sys.executable, "-m", module, "--ros-args", "--params-file", str(config), *words])
+    def end(self, name: str) -> None:
+        """Ends a process that is no longer needed."""
+        process = self._processes.pop(name)
+        process.send_signal(signal.SIGINT)
+        try:
+            process.wait(_PATIENCE)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait()
 
-    def recorder(self, bag: Path) -> None:
-        """Starts the recorder, whose lines `read` returns."""
-        self._start(_RECORDER, [sys.executable, "-m", "sysid_nodes.ros.recorder", str(bag)], talks=True)
+    def recorder(self, bag: Path, module: str = "sysid_nodes.ros.recorder") -> None:
+        """Starts a recorder, whose lines `read` returns."""
+        self._start(_RECORDER, [sys.executable, "-m", module, str(bag)], talks=True)
 
     def rviz(self, view: Path, description: Path) -> None:
         """Starts RViz and what it needs to show a robot; that they end is no failure."""

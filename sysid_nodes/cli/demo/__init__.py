@@ -1,0 +1,46 @@
+"""A simulated robot is given a load that nobody has told it about, weighs it in safe motion, and carries it to a goal.
+
+A MuJoCo Kinova Gen3 holds a dumbbell among obstacles, in a process of its own. Over DDS, on a ROS domain of their own
+on this machine only, certified_planner plans motion that excites, and proves every trajectory safe for all loads that
+are possible by then; robust_controller executes nothing else; interval_identifier narrows the ten intervals of the load
+down. After 7.5 s the arm goes back to where it began and carries the load over the obstacle, to a goal where with the
+bounds of the beginning not even standing can be certified. The robot's time waits for the controller, however slow the
+machine is. Writes into the folder given by --out
+  bag/          recording of all topics
+  config.yaml   parameters of all nodes, also for 'sysid replay'
+  result.json   the result with its history, plans, margins and the truth
+  report.html   everything for people, in one page
+  series.npz    torques in that page
+
+A Unitree Go2 (or G1) with a box on its torso stands, sways, trots and hops (or dances). Joint states, IMU and motion
+capture come from its own process; prime_estimator finds motion, contact forces and the torso's inertia from them, live,
+without a contact sensor. The recording is then replayed. Beside the files above there are
+  truth/        what was hidden
+  result.mcap   the replay's forces, markers and odometry, for RViz and Foxglove
+
+examples:
+  sysid demo kinova
+  sysid demo kinova --payload 2.5 --out results/demo
+  sysid demo kinova --seed 4 --identify 3 --rviz
+  sysid demo go2
+  sysid demo g1 --payload 3 --out results/dance
+
+exit status: 1 a proven bound or margin did not hold; 3 the data contradicted the stated assumptions; 4 the robot was
+stopped, did not reach its goal or has fallen
+"""
+
+from __future__ import annotations
+
+import argparse
+
+from sysid_nodes.cli.demo import kinova, legged
+from sysid_nodes.cli.demo.arguments import add_arguments
+
+__all__ = ["add_arguments", "run"]
+
+_ROBOTS = {"kinova": kinova.run, "go2": legged.run, "g1": legged.run}
+
+
+def run(args: argparse.Namespace) -> int:
+    """Runs the demo of the robot that was asked for and returns the exit status."""
+    return _ROBOTS[args.robot](args)

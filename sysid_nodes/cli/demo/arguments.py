@@ -1,0 +1,73 @@
+"""The command line of the demos."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable
+from pathlib import Path
+
+HEAVIEST = 3.6
+"""The room that is certified for the load is that of an eight-pound dumbbell [kg]."""
+
+ROBOTS = ("kinova", "go2", "g1")
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Adds the arguments of all demos."""
+    parser.add_argument("robot", choices=ROBOTS, help="which robot")
+    parser.add_argument(
+        "--out",
+        type=Path,
+        default=Path("demo_output"),
+        metavar="DIR",
+        help="folder for the results; default: %(default)s",
+    )
+    parser.add_argument(
+        "--seed", type=_count, metavar="N", help="of all that is random; default: another one every time"
+    )
+    parser.add_argument(
+        "--payload",
+        type=_within(0.1, HEAVIEST),
+        metavar="KG",
+        help="mass of the load; default: drawn, for kinova from 1.8 to 3.6 kg",
+    )
+    parser.add_argument(
+        "--identify",
+        type=_within(1.0, 60.0),
+        default=7.5,
+        metavar="S",
+        help="kinova: longest time to identify before the load is carried [s]; default: %(default)g",
+    )
+    parser.add_argument(
+        "--motion-time",
+        type=_within(1.0, 15.0),
+        metavar="S",
+        help="go2, g1: how long it moves [s]; default: its whole programme, 10 and 15 s",
+    )
+    parser.add_argument("--domain-id", type=_domain, metavar="N", help="ROS_DOMAIN_ID to use; default: a free one")
+    parser.add_argument("--rviz", action="store_true", help="show the robot in RViz (needs a ROS install that has it)")
+
+
+def _count(text: str) -> int:
+    if not text.isdigit():
+        raise argparse.ArgumentTypeError(f"expected a whole number from 0 on, got '{text}'")
+    return int(text)
+
+
+def _domain(text: str) -> int:
+    if not text.isdigit() or int(text) > 232:
+        raise argparse.ArgumentTypeError(f"expected 0 to 232, got '{text}'")
+    return int(text)
+
+
+def _within(low: float, high: float) -> Callable[[str], float]:
+    def number(text: str) -> float:
+        try:
+            value = float(text)
+        except ValueError:
+            value = float("nan")
+        if not low <= value <= high:
+            raise argparse.ArgumentTypeError(f"expected a number from {low:g} to {high:g}, got '{text}'")
+        return value
+
+    return number

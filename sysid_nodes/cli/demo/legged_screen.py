@@ -1,0 +1,179 @@
+"""A legged robot's run on the terminal: redrawn in place on a real one, a line now and then elsewhere."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Sequence
+from types import TracebackType
+
+import numpy as np
+from rich.console import Console, Group
+from rich.live import Live
+from rich.table import Table
+from rich.text import Text
+
+from sysid_nodes.cli.demo.legged_watch import LeggedWatch
+from sysid_nodes.results.motion_status import MotionStatus
+
+_PERIOD = 2.0  # between two lines where nothing can be redrawn [s]
+_FRAME = 0.3  # between two drawings [s]
+_BAR = 30  # columns
+_FULL = 1.0  # a foot's bar is full at this share of the robot's weight
+_STYLE = {
+    MotionStatus.GOOD: "green",
+    MotionStatus.DEGRADED: "yellow",
+    MotionStatus.DOUBTFUL: "bold red",
+    MotionStatus.LOST: "bold red",
+}
+
+
+class LeggedScreen:
+    """Context manager; shows a watch until it is left.
+
+    Args:
+        title: what is going on, until there is data.
+        feet: their names.
+        weight: of the robot, its load included [N].
+    """
+
+    def __init__(self, title: str, feet: Sequence[str], weight: float) -> None:
+        self.console = Console(highlight=False)
+        self._title, self._feet, self._weight = title, feet, weight
+        self._live: Live | None = None
+        self._due = 0.0
+
+    def __enter__(self) -> LeggedScreen:
+        if self.console.is_terminal:
+            self._live = Live(Text(self._title), console=self.console, auto_refresh=False)
+            self._live.start()
+        else:
+            self._say(self._title)
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._live is not None:
+            self._live.stop()
+
+    def show(self, watch: LeggedWatch, note: str = "") -> None:
+        """Redraws, or writes a line if one is due."""
+        now = time.monotonic()
+        if now < self._due:
+            return
+        begun = watch.found is not None
+        self._due = now + (_FRAME if self._live is not None else _PERIOD if begun else 0.0)
+        if self._live is not None:
+            shown = self._all(watch, note) if begun else Text(self._title)
+            self._live.update(shown, refresh=True)
+        elif begun:
+            self._say(plain_line(watch) + (f"; {note}" if note else ""))
+
+    def close(self, watch: LeggedWatch) -> None:
+        """Leaves the last table."""
+        if watch.found is None:
+            return
+        if self._live is not None:
+            self._live.update(self._parameters(watch), refresh=True)
+        else:
+            self.console.print(self._parameters(watch))
+
+    def _all(self, watch: LeggedWatch, note: str) -> Group:
+        head = Text(f"{watch.time:6.1f} s  ")
+        head.append(watch.status.name, style=_STYLE.get(watch.status, ""))
+        head.append(f"  {watch.finding or watch.status.message}")
+        lines = [Text(f"          {line}") for line in _machine(watch)]
+        return Group(
+            self._parameters(watch), Text(), self._forces(watch), Text(), head, *lines, *([Text(note)] if note else [])
+        )
+
+    def _parameters(self, watch: LeggedWatch) -> Table:
+        """Mass and centre of mass against the hidden truth."""
+        table = Table(box=None, pad_edge=False, header_style="bold")
+        table.add_column(watch.link)
+        for heading in ("unit", "estimate", "sigma", "truth", "off"):
+            table.add_column(heading, justify="right")
+        for name, unit, found, sigma, truth, places in _rows(watch):
+            off = found - truth
+            style = "green" if abs(off) <= 3.0 * sigma else "yellow"
+            table.add_row(
+                name, unit, f"{found:.{places}f}", f"{sigma:.{places}f}", f"{truth:.{places}f}",
+                Text(f"{off:+.{places}f}", style=style),
+            )  # fmt: skip
+        return table
+
+    def _forces(self, watch: LeggedWatch) -> Table:
+        """Normal force of each foot against the truth."""
+        table = Table(box=None, pad_edge=False, header_style="bold")
+        table.add_column("normal force")
+        for heading in ("estimate", "truth"):
+            table.add_column(f"{heading} [N]", justify="right")
+        table.add_column("")
+        utf = self.console.encoding.lower().startswith("utf")
+        for name, found, truth in zip(self._feet, watch.normal, watch.true_normal, strict=True):
+            table.add_row(name, _newtons(found), _newtons(truth), _bar(found, truth, _FULL * self._weight, utf))
+        return table
+
+    def _say(self, line: str) -> None:
+        sys.stdout.write(line + "\n")
+        sys.stdout.flush()
+
+
+def plain_line(watch: LeggedWatch) -> str:
+    """Where things stand, in a line."""
+    assert watch.found is not None
+    forces = " ".join(f"{found:.0f}/{truth:.0f}" for found, truth in zip(watch.normal, watch.true_normal, strict=True))
+    off = 1e3 * float(np.linalg.norm(watch.com - watch.true_com))
+    return (
+        f"{watch.time:5.1f} s  {watch.status.name:<9} mass {watch.found[0]:.3f} +- {watch.sigma[0]:.3f} kg"
+        f" (truth {watch.theta[0]:.3f})  CoM {off:.1f} mm off  forces/truth {forces} N"
+        f"  F1 {_share(watch.f1)}  lag {1e3 * watch.lag:.0f} ms"
+    )
+
+
+def _rows(watch: LeggedWatch) -> list[tuple[str, str, float, float, float, int]]:
+    assert watch.found is not None
+    rows = [("mass", "kg", float(watch.found[0]), float(watch.sigma[0]), float(watch.theta[0]), 3)]
+    for k, axis in enumerate("xyz"):
+        found, sigma, truth = (1e3 * float(x[k]) for x in (watch.com, watch.com_sigma, watch.true_com))
+        rows.append((f"CoM {axis}", "mm", found, sigma, truth, 2))
+    return rows
+
+
+def _machine(watch: LeggedWatch) -> list[str]:
+    error = watch.force_error
+    lines = [
+        f"contact F1 {_share(watch.f1)} so far"
+        + (f", normal forces {100.0 * error:.1f} % off" if error is not None else "")
+    ]
+    lines.append(
+        f"lag {1e3 * watch.lag:.0f} ms, a solve takes {1e3 * watch.solve_time:.0f} ms, "
+        f"{100.0 * watch.load:.0f} % of the time there is"
+    )
+    if watch.behind > 0.0:
+        lines.append(f"the simulation is {watch.behind:.1f} s behind real time")
+    return lines
+
+
+def _share(value: float | None) -> str:
+    return "-" if value is None else f"{value:.3f}"
+
+
+def _newtons(value: float) -> str:
+    return f"{value:.0f}" if np.isfinite(value) else "-"
+
+
+def _bar(found: float, truth: float, full: float, utf: bool) -> Text:
+    """The estimate as a bar, the truth as a mark on it."""
+    blank, filled, mark = ("·", "━", "┃") if utf else (".", "=", "|")
+    if not (np.isfinite(found) and np.isfinite(truth)):
+        return Text(blank * _BAR, style="dim")
+    last, at = (min(max(int(value / full * _BAR), 0), _BAR - 1) for value in (found, truth))
+    text = Text()
+    for i in range(_BAR):
+        if i == at and truth > 0.0:
+            text.append(mark, style="bold yellow")
+        else:
+            text.append(filled if i < last else blank, style="cyan" if i < last else "dim")
+    return text
