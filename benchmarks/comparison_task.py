@@ -69,7 +69,7 @@ class Experiment:
         return load_scene(_SCENES / self.scene)
 
 
-EXPERIMENTS = (
+EXPERIMENTS: tuple[Experiment, ...] = (
     Experiment(
         "a",
         "low obstacle, platform at 0.25 m",

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from sysid_nodes.data.bounds import PARAMETER_NAMES
-from sysid_nodes.results.certificate import Verdict
+from sysid_nodes.results.certificate import Certificate, Verdict
 from sysid_nodes.results.stop_reason import StopReason
 from sysid_nodes.results.trajectory_record import TrajectoryRecord
 from sysid_nodes.robots.robot import Array
@@ -16,6 +16,8 @@ SAME_STATE = 1e-9
 """Largest difference of two states that are meant to be one [rad, rad/s, rad/s2]."""
 
 _SAME_TIME_NS = 2
+_SAME_CLAIM = 1e-6
+"""Relative difference of two proofs of one trajectory, from machines that round otherwise."""
 
 
 @dataclass(frozen=True)
@@ -64,6 +66,31 @@ def continues(record: TrajectoryRecord, former: TrajectoryRecord, state: tuple[A
         return False
     ends = zip((record.q0, record.qd0, record.qdd0), state, strict=True)
     return all(bool((np.abs(one - other) <= SAME_STATE).all()) for one, other in ends)
+
+
+def agrees(record: TrajectoryRecord, own: Certificate) -> bool:
+    """Whether a trajectory claims what the controller has proven of it itself."""
+    found, margins = own.envelope, own.margins
+    if not own.certified or found is None or not np.array_equal(record.edges, found.edges[:-1]):
+        return False
+    pairs = (
+        (record.robust_limit, own.robust_limit),
+        (record.error_energy, found.level),
+        (record.error_norm, found.position),
+        (record.torque_margin, margins.torque),
+        (record.position_margin, margins.position),
+        (record.velocity_margin, margins.velocity),
+        (record.obstacle_margin, margins.obstacle),
+        (record.self_margin, margins.self_distance),
+    )
+    return all(np.allclose(claimed, proven, rtol=_SAME_CLAIM, atol=1e-9) for claimed, proven in pairs)
+
+
+def as_proven(record: TrajectoryRecord, own: Certificate) -> TrajectoryRecord:
+    """The trajectory with the numbers of the controller's own proof, under the id it came with."""
+    assert own.envelope is not None
+    level, position = own.envelope.level, own.envelope.position
+    return replace(record, robust_limit=own.robust_limit, error_energy=level, error_norm=position)
 
 
 def _usable(record: TrajectoryRecord, n: int) -> bool:

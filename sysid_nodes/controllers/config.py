@@ -55,6 +55,14 @@ class ControllerConfig:
         minimum=0.0,
         maximum=5.0,
     )
+    bounds_silence: float = option(
+        5.0,
+        "time without bounds, on the robot's clock, after which a motion under way says so and goes on; 0: never",
+        unit="s",
+        minimum=0.0,
+    )
     recertify: bool = option(
-        False, "prove every trajectory again before accepting it, instead of trusting the planner's certificate"
+        False,
+        "prove every trajectory again, in a process beside the controller's, instead of trusting the planner's "
+        "certificate; give certified_planner.lead and margin that much more time",
     )

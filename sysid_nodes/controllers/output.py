@@ -68,3 +68,10 @@ class ControllerOutput:
     refused_id: str = ""
     refused_reason: StopReason = StopReason.NONE
     tracking: Tracking | None = None
+
+    @property
+    def text(self) -> str:
+        """The reason in one sentence, and what it means as long as the motion goes on."""
+        if self.reason is StopReason.SCENE_CHANGED and self.mode.commands:
+            return "the obstacles have changed; until a trajectory certified among them takes over, nothing is proven"
+        return self.reason.message

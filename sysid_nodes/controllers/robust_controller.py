@@ -12,11 +12,9 @@ states' stamps.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import numpy as np
 
-from sysid_nodes.controllers.acceptance import Identity, continues, inspect
+from sysid_nodes.controllers.acceptance import Identity, agrees, as_proven, continues, inspect
 from sysid_nodes.controllers.config import ControllerConfig
 from sysid_nodes.controllers.execution import Candidate, Context, Execution, candidate
 from sysid_nodes.controllers.in_force import InForce
@@ -26,6 +24,7 @@ from sysid_nodes.data.bounds import Bounds
 from sysid_nodes.logs.reader import RawJointState
 from sysid_nodes.models.known_robot import KnownRobotConfig
 from sysid_nodes.models.robust_control import RobustControlConfig, gains
+from sysid_nodes.results.certificate import Certificate
 from sysid_nodes.results.identification import Status
 from sysid_nodes.results.stop_reason import StopReason
 from sysid_nodes.results.trajectory_record import TrajectoryRecord
@@ -53,7 +52,6 @@ class RobustController:
         rest_speed: largest joint speed the certifier takes for rest [rad/s].
         takeover: time into a trajectory after which a successor is missing [s].
         body, target: what bounds are of; an empty body is the robot's default.
-        certify: full proof of a record, used where the configuration asks for it.
 
     Raises:
         ConfigError, RobotError: gains, body and robot do not fit together.
@@ -73,11 +71,10 @@ class RobustController:
         takeover: float = 1.5,
         body: str = "",
         target: str = "body",
-        certify: Callable[[TrajectoryRecord], bool] | None = None,
     ) -> None:
         self._context = Context(robot, known, control, robot.body_index(body), target)
         self._identity = Identity(robot.joint_names, config_id, body or robot.body, target)
-        self._config, self._certify = config, certify
+        self._config = config
         self._limit = robot.limits.torque
         self._wraps = robot.wraps
         self._rest_speed, self._takeover = rest_speed, takeover
@@ -98,6 +95,7 @@ class RobustController:
         self._braking = StopReason.NONE
         self._in_force.requested = StopReason.NONE
         self._scene_deadline = np.inf
+        self._bounds_at = np.nan
         self._refused: tuple[str, StopReason] = ("", StopReason.NONE)
 
     @property
@@ -110,23 +108,47 @@ class RobustController:
         """What is accepted and has not started yet."""
         return None if self._waiting is None else self._waiting.record
 
-    def prepare(self, record: TrajectoryRecord) -> Candidate:
-        """The slow part of `offer`, which depends on nothing that happens meanwhile and may run in another thread."""
+    def consider(self, record: TrajectoryRecord) -> StopReason:
+        """NONE where only a proof of one's own could still speak against a trajectory; otherwise it is refused."""
+        refused = inspect(record, self._identity) or self._fits(record)
+        if refused:
+            self.refuse(record, refused)
+        return refused
+
+    def refuse(self, record: TrajectoryRecord, reason: StopReason) -> None:
+        """Takes note of a refusal, to be told of."""
+        self._refused = (record.id, reason)
+
+    def prepare(self, record: TrajectoryRecord, own: Certificate | None = None) -> Candidate:
+        """The slow part of `offer`, which depends on nothing that happens meanwhile and may run in another thread.
+
+        Args:
+            record: what was sent.
+            own: the controller's own proof of it; where the configuration asks for one, nothing goes without, and its
+                numbers are executed.
+        """
         refused = inspect(record, self._identity)
-        if not refused and self._config.recertify and not (self._certify is not None and self._certify(record)):
-            refused = StopReason.TRAJECTORY_NOT_CERTIFIED
+        if not refused and self._config.recertify:
+            if own is None or not agrees(record, own):
+                refused = StopReason.TRAJECTORY_NOT_CERTIFIED
+            else:
+                record = as_proven(record, own)
         return candidate(record, refused, self._context)
 
-    def offer(self, trajectory: TrajectoryRecord | Candidate) -> StopReason:
+    def offer(self, trajectory: TrajectoryRecord | Candidate, own: Certificate | None = None) -> StopReason:
         """Accepts a trajectory for its start, in place of one accepted before, or refuses it.
+
+        Args:
+            trajectory: what was sent, or what `prepare` made of it.
+            own: as for `prepare`.
 
         Returns:
             NONE, or why it is refused; what is being executed goes on either way.
         """
-        looked_at = trajectory if isinstance(trajectory, Candidate) else self.prepare(trajectory)
+        looked_at = trajectory if isinstance(trajectory, Candidate) else self.prepare(trajectory, own)
         refused = looked_at.refused or self._fits(looked_at.record)
         if refused:
-            self._refused = (looked_at.record.id, refused)
+            self.refuse(looked_at.record, refused)
         else:
             self._waiting = looked_at.execution
         return refused
@@ -153,6 +175,7 @@ class RobustController:
             NONE, or why the trajectory in execution has lost its proof and is followed to its end.
         """
         del window  # order of arrival decides: an identifier that was restarted counts from 0 again
+        self._bounds_at = self._watch.last.t
         fault, active = self._in_force.take_bounds(lower, upper, status, body, target), self._active
         if fault is StopReason.BOUNDS_INCONSISTENT:
             self._revoke(fault)
@@ -194,6 +217,16 @@ class RobustController:
             self.mode, self.reason = Mode.STOPPED, reason
             self._waiting = None
         return self._output(stop=reason if first else None)
+
+    def sent(self, latency: float) -> ControllerOutput | None:
+        """To be called when a command was sent: the stop where it took too long; else None.
+
+        Args:
+            latency: from the moment its joint state was true [s].
+        """
+        if not self.mode.commands or latency <= self._context.control.delay + self._config.clock_error:
+            return None
+        return self.stop(StopReason.COMMAND_LATE)
 
     def check(self, now: float) -> ControllerOutput | None:
         """To be called now and then: the stop where joint states have ceased while torques were commanded; else None.
@@ -285,14 +318,21 @@ class RobustController:
 
     def _progress(self, record: TrajectoryRecord, t: float) -> None:
         """Mode and reason at a time into the trajectory."""
-        if not self._braking and self._waiting is None and t > self._takeover:
+        if not self._braking and self._waiting is None and t > self._takeover and not record.last:
             self._braking = StopReason.PLANNER_SILENT
         ended = t >= record.duration
         if ended and self._waiting is None and not self._braking:
             self._braking = StopReason.PLAN_ENDED
         changed = self._scene_deadline < np.inf
-        self.reason = self._braking or (StopReason.SCENE_CHANGED if changed else StopReason.NONE)
+        self.reason = self._braking or (StopReason.SCENE_CHANGED if changed else self._bounds_silent())
         self.mode = Mode.HOLDING if ended else Mode.BRAKING if self._braking else Mode.TRACKING
+
+    def _bounds_silent(self) -> StopReason:
+        """BOUNDS_SILENT where none have come for too long, counted from the first joint state on; else NONE."""
+        now, most = self._watch.last.t, self._config.bounds_silence
+        if np.isnan(self._bounds_at):
+            self._bounds_at = now
+        return StopReason.BOUNDS_SILENT if 0.0 < most < now - self._bounds_at else StopReason.NONE
 
     def _frozen(self, active: Execution, seen: Seen, t: float) -> bool:
         """Whether the joint states stay the same, bit by bit, although the trajectory moved on."""

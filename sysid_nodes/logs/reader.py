@@ -11,7 +11,6 @@ import numpy.typing as npt
 
 from sysid_nodes.exceptions import LogError
 from sysid_nodes.logs.messages import typestore_for
-from sysid_nodes.logs.padded_cdr import decode_padded
 from sysid_nodes.logs.storage import Topic, open_storage
 
 Array = npt.NDArray[np.float64]
@@ -71,11 +70,11 @@ class TopicLog(Generic[T]):
         return self.topic.count
 
     def __iter__(self) -> Iterator[T]:
-        type_name, convert = self.topic.type, self._convert
+        decode, type_name, convert = self._store.deserialize_cdr, self.topic.type, self._convert
         index = -1
         for index, (stamp, data) in enumerate(self._storage.messages(self.topic.name)):
             try:
-                message = self._decode(data, type_name)
+                message = decode(data, type_name)
             except Exception:  # the decoder's errors on damaged bytes are many and say nothing to a user
                 line = f"message {index} of topic '{self.topic.name}' is damaged"
                 raise LogError(line, source=str(self.path)) from None
@@ -83,12 +82,6 @@ class TopicLog(Generic[T]):
         if index + 1 < len(self):
             line = f"truncated: topic '{self.topic.name}' has {index + 1} of the {len(self)} messages promised"
             raise LogError(line, source=str(self.path))
-
-    def _decode(self, data: bytes, type_name: str) -> Any:
-        try:
-            return self._store.deserialize_cdr(data, type_name)
-        except Exception:
-            return decode_padded(self._store, data, type_name)
 
 
 def read_joint_states(path: str | Path, topic: str = "/joint_states") -> TopicLog[RawJointState]:

@@ -34,15 +34,17 @@ class Placement:
         shift: n places (T, 3) or (3,) of a joint's origin in its parent's frame [m].
         rotation: n rotations (T, 3, 3), joint frame to base.
         origin: n origins (T, 3) in the base frame [m].
+        boxed: position errors fill a box, not an ellipsoid (motion.py).
     """
 
     local: tuple[Affine, ...]
     shift: tuple[Affine, ...]
     rotation: tuple[Affine, ...]
     origin: tuple[Affine, ...]
+    boxed: bool = False
 
 
-def place(tree: Tree, q: Affine) -> Placement:
+def place(tree: Tree, q: Affine, *, boxed: bool = False) -> Placement:
     """Frames of all joints for positions q (T, n)."""
     symbols, count = q.symbols, q.shape[0]
     local, shift, rotation, origin = [], [], [], []
@@ -65,7 +67,7 @@ def place(tree: Tree, q: Affine) -> Placement:
         else:
             rotation.append(rotation[parent] @ part)
             origin.append(origin[parent] + matvec(rotation[parent], here))
-    return Placement(tuple(local), tuple(shift), tuple(rotation), tuple(origin))
+    return Placement(tuple(local), tuple(shift), tuple(rotation), tuple(origin), boxed)
 
 
 @dataclass(frozen=True)

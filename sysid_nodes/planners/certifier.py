@@ -21,11 +21,12 @@ from sysid_nodes.models.chain import Chain
 from sysid_nodes.models.known_robot import per_joint
 from sysid_nodes.models.model_box import ModelBox
 from sysid_nodes.models.robust_control import Gains, RobustControlConfig, gains
-from sysid_nodes.planners.config import CertifierConfig
+from sysid_nodes.planners.config import CertifierConfig, TrackingConfig
 from sysid_nodes.planners.error_proof import ErrorProblem, ErrorProof, closed_loop, prove_errors
 from sysid_nodes.planners.handover import at_rest, handed_over
 from sysid_nodes.planners.judgement import Judge
-from sysid_nodes.planners.motion import jerk_bound
+from sysid_nodes.planners.motion import desired_motion, jerk_bound
+from sysid_nodes.planners.tracked import UNPROVEN, beyond_evidence, known_errors, led_conduct, led_envelope
 from sysid_nodes.results.certificate import Certificate, Entry, Envelope, Margins, Verdict
 from sysid_nodes.robots.robot import Array, Primitive, Robot
 
@@ -109,6 +110,40 @@ class Certifier:
         verdict, _ = judged.margins.worst()
         return Certificate(
             verdict, judged.margins, judged.binding, proof.loop.limit, judged.torque, envelope, proof.passes
+        )
+
+    def certify_tracked(self, plan: Bezier, box: ModelBox, tracking: TrackingConfig, scene: Scene) -> Certificate:
+        """The verdict on a trajectory that a position controller follows, errors as measured.
+
+        Errors are the same all along, so that one trajectory may take over from another at any time, where position,
+        velocity and acceleration agree.
+
+        Raises:
+            ConfigError: as for `certify`, or the errors are not known or not as many as there are joints.
+        """
+        self._check(box, plan)
+        errors = known_errors(tracking, self.joints)
+        quick = self._quick_refusal(plan)
+        if quick is not None:
+            return quick
+        edges = np.linspace(0.0, plan.duration, self._config.intervals + 1)
+        desired = desired_motion(plan, edges)
+        beyond = beyond_evidence(desired, errors, self._robot.joint_names)
+        if beyond:
+            return self._refusal(Verdict.TRACKING, beyond, 0)
+        conduct = led_conduct(self._tree, desired, box, errors)
+        judged = self._judge.compare(conduct, scene)
+        verdict, _ = judged.margins.worst()
+        proven = errors.acceleration is not None
+        return Certificate(
+            verdict,
+            judged.margins,
+            judged.binding if proven else f"{judged.binding}; {UNPROVEN}",
+            np.zeros(self.joints),
+            conduct.torque,
+            led_envelope(desired, errors, jerk_bound(plan, edges)),
+            0,
+            () if proven else (Verdict.TORQUE,),
         )
 
     def prove(self, plan: Bezier, box: ModelBox, entry: Entry) -> ErrorProof | int:

@@ -29,3 +29,34 @@ class CertifierConfig:
     stop_travel: float = option(
         0.0, "travel of the robot's own stop beyond speed squared over twice the deceleration", unit="rad", minimum=0.0
     )
+
+
+@dataclass(frozen=True)
+class TrackingConfig:
+    """How far off a position controller follows, as `sysid tracking` measures it: one number for all joints or each."""
+
+    position_error: Numbers = option(
+        (), "largest difference of desired and true position; empty: none is known", unit="rad", minimum=0.0
+    )
+    velocity_error: Numbers = option(
+        (), "largest difference of desired and true velocity; empty: none is known", unit="rad/s", minimum=0.0
+    )
+    acceleration_error: Numbers = option(
+        (),
+        "largest difference of desired and true acceleration; empty: none is known, and torque is not proven",
+        unit="rad/s2",
+        minimum=0.0,
+    )
+    fastest: Numbers = option(
+        (),
+        "largest desired speed that these errors were seen with; faster motions are refused; empty: any",
+        unit="rad/s",
+        minimum=0.0,
+    )
+    hardest: Numbers = option(
+        (),
+        "largest desired acceleration that these errors were seen with; harder motions are refused; empty: any",
+        unit="rad/s2",
+        minimum=0.0,
+    )
+    source: str = option("", "where the numbers come from, for reports")

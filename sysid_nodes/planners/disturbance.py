@@ -66,11 +66,11 @@ def demand(
     bodies = move(tree, placed, state.qd, state.qd_a, state.qdd, tree.gravity)
     qd, qd_a, qdd = (largest(x) for x in (state.qd, state.qd_a, state.qdd))
     pairs = levers(bodies)
-    nominal, model_error = _torques(bodies, pairs, box)
+    nominal, model_error = model_torque(bodies, pairs, box)
     friction = state.qd_a * box.motor.viscous + state.qdd * box.motor.armature + box.motor.offset
     radius = box.motor_radius
     model_error += radius.viscous * qd_a + radius.armature * qdd + radius.coulomb + radius.offset
-    root, inertia, inertia_error = _inertia(pairs, box)
+    root, inertia, inertia_error = inertia_bounds(pairs, box)
     rate = tube.reference + gain * tube.position  # |de/dt|
     pulled = gain * rate  # |qdd_a - qdd_d|
     change, slope = _shifts(jerk, gains, loop, assumed, qd, qdd + pulled, rate)
@@ -98,23 +98,25 @@ def demand(
     )
 
 
-def _torques(bodies: list[BodyMotion], pairs: Levers, box: ModelBox) -> tuple[Affine, Array]:
+def model_torque(
+    bodies: list[BodyMotion], pairs: Levers, box: ModelBox, *, boxed: bool = False
+) -> tuple[Affine, Array]:
     """Nominal inertial torque (T, n), affine, and the bound (T, n) on what the box adds."""
     coefficients = torque_coefficients(bodies, pairs)
     onto = (pairs.joint[:, None] == np.arange(len(bodies))).astype(np.float64)
     nominal = (coefficients * box.theta[pairs.body]).sum(axis=-1) @ onto
-    error = (largest(coefficients) * box.theta_radius[pairs.body]).sum(axis=-1) @ onto
+    error = (largest(coefficients, boxed=boxed) * box.theta_radius[pairs.body]).sum(axis=-1) @ onto
     return nominal, error
 
 
-def _inertia(pairs: Levers, box: ModelBox) -> tuple[Array, Array, Array]:
+def inertia_bounds(pairs: Levers, box: ModelBox, *, boxed: bool = False) -> tuple[Array, Array, Array]:
     """Roots (T, n) of the largest diagonal entries of M - I_a over the box, |M| and |M - M0| (T, n, n).
 
     M - I_a is positive semidefinite for the true model and the nominal one, so its other entries are at most products
     of the roots.
     """
     parts = pairs.linear, pairs.angular
-    found = inertia_coefficients(pairs, [x.centre for x in parts], [deviation(x) for x in parts])
+    found = inertia_coefficients(pairs, [x.centre for x in parts], [deviation(x, boxed=boxed) for x in parts])
     theta, theta_radius = box.theta[found.body], box.theta_radius[found.body]
     added = ((np.abs(found.centre) + found.radius) * theta_radius).sum(axis=-1)
     nominal = np.abs((found.centre * theta).sum(axis=-1))

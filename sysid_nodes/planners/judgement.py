@@ -6,17 +6,38 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+import numpy.typing as npt
 
 from sysid_nodes.data.scene import Scene
 from sysid_nodes.kernel.tree import Tree
 from sysid_nodes.models.self_collision import joints_of, self_collision_pairs
-from sysid_nodes.models.solids import from_obstacle, from_primitive
+from sysid_nodes.models.solids import Solid, from_obstacle, from_primitive
+from sysid_nodes.planners.bodies import Placement
 from sysid_nodes.planners.closed_loop import INFLATE, robust_input
-from sysid_nodes.planners.disturbance import Demand
 from sysid_nodes.planners.error_proof import ErrorProof
-from sysid_nodes.planners.occupancy import ENOUGH, Occupancy, obstacle_distance, occupancy, self_distance
+from sysid_nodes.planners.motion import Desired
+from sysid_nodes.planners.occupancy import ENOUGH, Indices, Occupancy, obstacle_distance, occupancy, self_distance
 from sysid_nodes.results.certificate import Margins, Verdict
 from sysid_nodes.robots.robot import Array, Primitive, Robot
+
+
+@dataclass(frozen=True)
+class Conduct:
+    """What a robot can do along a trajectory, whoever moves it, over T intervals.
+
+    Attributes:
+        desired: the trajectory.
+        position_error: (T, n) bound on |e| [rad].
+        qd: (T, n) bound on |qd| [rad/s].
+        torque: (n,) largest torque [N m].
+        placement: joint frames over all errors.
+    """
+
+    desired: Desired
+    position_error: Array
+    qd: Array
+    torque: Array
+    placement: Placement
 
 
 @dataclass(frozen=True)
@@ -59,22 +80,30 @@ class Judge:
         self._joints = joints_of(robot, shapes) - 1
         self._solids = [from_primitive(shape) for shape in shapes]
         self._pairs = self_collision_pairs(robot, shapes).kept
+        self._levers = _levers(tree, self._joints, self._solids)
+        self._between = _between(tree, self._joints[self._pairs])
         self._keep, self._torque_margin = keep, torque_margin
         self._stop, self._stop_travel = stop, stop_travel
 
     def judge(self, proof: ErrorProof, scene: Scene) -> Judgement:
         """All margins of the motion of a proof among what stands around."""
-        limits, tube, qd = self._robot.limits, proof.proven.tube(proof.loop), proof.demand.qd
-        torque = ((proof.demand.nominal_torque + robust_input(proof.loop, tube)) * INFLATE).max(axis=0)
+        tube, found = proof.proven.tube(proof.loop), proof.demand
+        torque = ((found.nominal_torque + robust_input(proof.loop, tube)) * INFLATE).max(axis=0)
+        return self.compare(Conduct(proof.desired, tube.position, found.qd, torque, found.placement), scene)
+
+    def compare(self, conduct: Conduct, scene: Scene) -> Judgement:
+        """All margins of what a robot can do."""
+        limits, qd, torque = self._robot.limits, conduct.qd, conduct.torque
         travel = self._travel(qd)
-        desired = proof.desired.position
+        desired = conduct.desired.position
         middle, aside = desired.centre, np.abs(desired.slope_term) + desired.remainder
-        reach = (aside + tube.position + travel) * INFLATE
-        shapes = self._occupancies(proof.demand, travel)
+        reach = (aside + conduct.position_error + travel) * INFLATE
+        shapes = self._occupancies(conduct.placement, travel)
         obstacles = [from_obstacle(obstacle) for obstacle in scene.obstacles]
         # The base stands on what carries it: only what moves is kept from obstacles.
         movable = [shape for shape, joint in zip(shapes, self._joints, strict=True) if joint >= 0]
-        outside, within = obstacle_distance(movable, obstacles), self_distance(shapes, self._pairs)
+        outside = obstacle_distance(movable, obstacles)
+        within = self_distance(shapes, self._pairs, self._approach(travel))
         margins = Margins(
             torque=limits.torque - self._torque_margin - torque,
             position=np.minimum(
@@ -93,19 +122,22 @@ class Judge:
         travel = qd**2 / (2.0 * np.where(stops, self._stop, 1.0)) + self._stop_travel
         return np.where(stops, travel, 0.0)
 
-    def _occupancies(self, found: Demand, travel: Array) -> list[Occupancy]:
+    def _occupancies(self, placement: Placement, travel: Array) -> list[Occupancy]:
         """All shapes over time, grown by what a stop of the robot's own adds."""
-        length = np.linalg.norm(self._tree.translation, axis=1)
-        out = []
-        for joint, solid in zip(self._joints, self._solids, strict=True):
-            lever = float(np.linalg.norm(solid.centre) + np.linalg.norm(solid.generators, axis=1).sum() + solid.radius)
-            slack, body = np.zeros(len(travel)), int(joint)
-            while body >= 0:
-                slack += travel[:, body] * lever
-                lever += length[body]
-                body = int(self._tree.parents[body])
-            out.append(occupancy(found.placement, int(joint), solid, slack * INFLATE))
-        return out
+        slack = travel @ self._levers.T * INFLATE
+        return [
+            occupancy(placement, int(joint), solid, slack[:, s])
+            for s, (joint, solid) in enumerate(zip(self._joints, self._solids, strict=True))
+        ]
+
+    def _approach(self, travel: Array) -> Array:
+        """(P, T) by how much that stop can bring the shapes of each pair nearer to each other [m].
+
+        Joints below both bodies move them as one and leave their distance as it is: of a posture after the stop the
+        same distance is found with those joints where they were. What is left are the joints between the two.
+        """
+        levers = self._levers[self._pairs].sum(axis=1)
+        return np.asarray(np.where(self._between, levers, 0.0) @ travel.T * INFLATE)
 
     def _binding(self, margins: Margins, outside: Array, within: Array, scene: Scene) -> str:
         """What refuses the trajectory, or what comes nearest to its limit, in words."""
@@ -138,3 +170,27 @@ class Judge:
     def _part(self, shape: int) -> str:
         joint = int(self._joints[shape])
         return "the base" if joint < 0 else f"what {self._robot.joint_names[joint]} moves"
+
+
+def _levers(tree: Tree, joints: Indices, solids: Sequence[Solid]) -> Array:
+    """(S, n) farthest that any point of a shape can be from each joint that moves it, in any posture, else 0 [m]."""
+    length, out = np.linalg.norm(tree.translation, axis=1), np.zeros((len(solids), len(tree.parents)))
+    for s, (joint, solid) in enumerate(zip(joints, solids, strict=True)):
+        lever = np.linalg.norm(solid.centre) + np.linalg.norm(solid.generators, axis=1).sum() + solid.radius
+        body = int(joint)
+        while body >= 0:
+            out[s, body] = lever
+            lever += length[body]
+            body = int(tree.parents[body])
+    return out
+
+
+def _between(tree: Tree, pairs: Indices) -> npt.NDArray[np.bool_]:
+    """(P, n) whether a joint moves just one of the two bodies (P, 2)."""
+    moves = np.zeros((len(tree.parents) + 1, len(tree.parents)), dtype=np.bool_)  # the last row is the base's
+    for joint in range(len(tree.parents)):
+        body = joint
+        while body >= 0:
+            moves[joint, body] = True
+            body = int(tree.parents[body])
+    return np.asarray(moves[pairs[:, 0]] != moves[pairs[:, 1]])

@@ -104,6 +104,23 @@ def motion(desired: Desired, tube: Tube, position_gain: float) -> Motion:
     )
 
 
+def led_motion(desired: Desired, position: Array, velocity: Array) -> Motion:
+    """The states of a robot whose position and velocity errors fill boxes, whatever their relation.
+
+    Args:
+        desired: the trajectory.
+        position, velocity: (n,) half-widths [rad, rad/s]; the second takes the symbols of r.
+    """
+    symbols, shape = 2 * desired.n + 1, desired.position.centre.shape
+    qd = _in_time(desired.velocity, symbols) - _errors(np.broadcast_to(velocity, shape), 1 + desired.n, symbols)
+    return Motion(
+        q=_in_time(desired.position, symbols) - _errors(np.broadcast_to(position, shape), 1, symbols),
+        qd=qd,
+        qd_a=qd,
+        qdd=_in_time(desired.acceleration, symbols),
+    )
+
+
 def _in_time(enclosure: TimeEnclosure, symbols: int) -> Affine:
     terms = np.zeros((symbols, *enclosure.centre.shape))
     terms[0] = enclosure.slope_term
@@ -118,14 +135,25 @@ def _errors(radius: Array, first: int, symbols: int) -> Affine:
     return Affine(np.zeros(radius.shape), terms)
 
 
-def largest(form: Affine) -> Array:
-    """Upper bounds of |value| of a form over the symbols of `motion`, the errors anywhere in their ellipsoids."""
-    return (np.abs(form.centre) + deviation(form)) * INFLATE
+def largest(form: Affine, *, boxed: bool = False) -> Array:
+    """Upper bounds of |value| of a form over the symbols of `motion`, errors anywhere in ellipsoids or boxes."""
+    return (np.abs(form.centre) + deviation(form, boxed=boxed)) * INFLATE
 
 
-def deviation(form: Affine) -> Array:
+def deviation(form: Affine, *, boxed: bool = False) -> Array:
     """Upper bounds of |value - centre|, as for `largest`."""
-    n = (form.symbols - 1) // 2
-    time, error, reference = form.terms[0], form.terms[1 : n + 1], form.terms[n + 1 :]
-    size = np.abs(time) + np.sqrt((error**2).sum(axis=0)) + np.sqrt((reference**2).sum(axis=0))
-    return np.asarray((size + form.remainder) * INFLATE)
+    return np.asarray((combined(form.terms, boxed=boxed) + form.remainder) * INFLATE)
+
+
+def combined(terms: Array, *, boxed: bool) -> Array:
+    """What the symbols of a form can add, from its terms (symbols, ...): |time| and the norms of both kinds of errors.
+
+    Args:
+        terms: of the form.
+        boxed: errors fill boxes, each joint's whatever the others' are, and the norm is that of the sum.
+    """
+    if boxed:
+        return np.asarray(np.abs(terms).sum(axis=0))
+    n = (len(terms) - 1) // 2
+    time, error, reference = terms[0], terms[1 : n + 1], terms[n + 1 :]
+    return np.asarray(np.abs(time) + np.sqrt((error**2).sum(axis=0)) + np.sqrt((reference**2).sum(axis=0)))

@@ -1,8 +1,8 @@
 """Where the robot and its load can be, and how far that is from obstacles and from itself: proven lower bounds.
 
 Each shape is an inflated zonotope whose centre and generators are affine in the position errors. For a unit direction
-n the shape's least reach along n is that of its middle less the deviations along n, errors counted by their Euclidean
-norm as in motion.py. Any n gives a valid bound; good ones come from the closest points of the middles.
+n the shape's least reach along n is that of its middle less the deviations along n, errors counted as in motion.py, by
+their Euclidean norm or one by one. Any n gives a valid bound; good ones come from the closest points of the middles.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from sysid_nodes.models.closest_point import closest_point
 from sysid_nodes.models.separation import separation_lower_bound
 from sysid_nodes.models.solids import Solid
 from sysid_nodes.planners.bodies import Placement
-from sysid_nodes.planners.motion import deviation
+from sysid_nodes.planners.motion import combined, deviation
 from sysid_nodes.robots.robot import Array
 
 Indices = npt.NDArray[np.intp]
@@ -39,12 +39,14 @@ class Occupancy:
         generators: (T, G, 3) affine [m].
         radius: [m].
         slack: (T,) how much further any of its points may be, whatever the direction [m].
+        boxed: errors fill a box, see Placement.
     """
 
     centre: Affine
     generators: Affine
     radius: float
     slack: Array
+    boxed: bool = False
 
 
 def occupancy(placed: Placement, joint: int, solid: Solid, slack: Array) -> Occupancy:
@@ -61,11 +63,11 @@ def occupancy(placed: Placement, joint: int, solid: Solid, slack: Array) -> Occu
     if joint < 0:
         centre = Affine.constant(np.broadcast_to(solid.centre, (count, 3)).copy(), symbols=symbols)
         spread = np.broadcast_to(solid.generators, (count, *solid.generators.shape)).copy()
-        return Occupancy(centre, Affine.constant(spread, symbols=symbols), solid.radius, slack)
+        return Occupancy(centre, Affine.constant(spread, symbols=symbols), solid.radius, slack, placed.boxed)
     rotation = placed.rotation[joint]
     centre = placed.origin[joint] + matvec(rotation, solid.centre)
     generators = (rotation @ solid.generators.T).transpose()
-    return Occupancy(centre, generators, solid.radius, slack)
+    return Occupancy(centre, generators, solid.radius, slack, placed.boxed)
 
 
 def obstacle_distance(shapes: Sequence[Occupancy], obstacles: Sequence[Solid]) -> Array:
@@ -78,11 +80,17 @@ def obstacle_distance(shapes: Sequence[Occupancy], obstacles: Sequence[Solid]) -
     return _least([*shapes, *fixed], pairs).reshape(-1, count, len(fixed))
 
 
-def self_distance(shapes: Sequence[Occupancy], pairs: Indices) -> Array:
-    """(T, P) lower bounds of the distance between the shapes of each pair, at most ENOUGH [m]: see `_least`."""
+def self_distance(shapes: Sequence[Occupancy], pairs: Indices, slack: Array | None = None) -> Array:
+    """(T, P) lower bounds of the distance between the shapes of each pair, at most ENOUGH [m]: see `_least`.
+
+    Args:
+        shapes: of the robot.
+        pairs: (P, 2) indices of shapes.
+        slack: (P, T) how much nearer than the frames say the two of a pair may be, instead of their own slack [m].
+    """
     if not len(pairs):
         return np.full((len(shapes[0].slack) if shapes else 0, 0), ENOUGH)
-    return _least(shapes, pairs)
+    return _least(shapes, pairs, slack)
 
 
 def _fixed(solid: Solid, like: Occupancy) -> Occupancy:
@@ -99,15 +107,15 @@ def _fixed(solid: Solid, like: Occupancy) -> Occupancy:
 
 @dataclass(frozen=True)
 class _Shapes:
-    """All shapes as arrays: forms (S, T, 3) and (S, T, G, 3), radii (S,), slack (S, T)."""
+    """All shapes as arrays: forms (S, T, 3) and (S, T, G, 3), radii (S,)."""
 
     centre: Affine
     generators: Affine
     radius: Array
-    slack: Array
+    boxed: bool
 
 
-def _least(shapes: Sequence[Occupancy], pairs: Indices) -> Array:
+def _least(shapes: Sequence[Occupancy], pairs: Indices, slack: Array | None = None) -> Array:
     """(T, P) lower bounds of distances, at most ENOUGH, worked out as far as the least of all needs.
 
     A first bound of each takes the line of centres and the bodies' own axes as directions. What lies below the least
@@ -118,9 +126,12 @@ def _least(shapes: Sequence[Occupancy], pairs: Indices) -> Array:
         stack([shape.centre for shape in shapes]),
         stack([_padded(shape.generators, most) for shape in shapes]),
         np.array([shape.radius for shape in shapes]),
-        np.array([shape.slack for shape in shapes]),
+        any(shape.boxed for shape in shapes),
     )
-    bound = np.minimum(_along_axes(every, pairs), ENOUGH)
+    if slack is None:
+        own = np.array([shape.slack for shape in shapes])
+        slack = own[pairs[:, 0]] + own[pairs[:, 1]]
+    bound = np.minimum(_along_axes(every, pairs, slack), ENOUGH)
     done, best = np.zeros(bound.shape, dtype=np.bool_), ENOUGH
     for batch in (_FIRST, bound.size, bound.size):
         open_ = np.flatnonzero(~done & (bound < best))
@@ -128,7 +139,8 @@ def _least(shapes: Sequence[Occupancy], pairs: Indices) -> Array:
             break
         chosen = open_[np.argsort(bound.ravel()[open_], kind="stable")[:batch]]
         pair, time = np.unravel_index(chosen, bound.shape)
-        better = np.minimum(_proven(every, pairs[pair, 0], pairs[pair, 1], time), ENOUGH)
+        one, two = pairs[pair].T
+        better = np.minimum(_proven(every, one, two, time, slack[pair, time]), ENOUGH)
         bound.ravel()[chosen] = np.maximum(bound.ravel()[chosen], better)
         done.ravel()[chosen] = True
         best = float(bound[done].min())
@@ -140,38 +152,35 @@ def _padded(generators: Affine, most: int) -> Affine:
     return generators if given == most else concatenate([generators, np.zeros((count, most - given, 3))], axis=1)
 
 
-def _along_axes(every: _Shapes, pairs: Indices) -> Array:
-    """(P, T) lower bounds from a few directions, errors of generators counted in any direction."""
+def _along_axes(every: _Shapes, pairs: Indices, slack: Array) -> Array:
+    """(P, T) lower bounds less (P, T) slack from a few directions, errors of generators counted in any direction."""
     one, two = pairs.T
     centre = every.centre.centre[one] - every.centre.centre[two]
     terms = every.centre.terms[:, one] - every.centre.terms[:, two]
     rest = every.centre.remainder[one] + every.centre.remainder[two]
-    n = (every.centre.symbols - 1) // 2
     middles = every.generators.centre
-    spread = np.linalg.norm(deviation(every.generators), axis=-1).sum(axis=-1)  # (S, T)
-    aside = every.radius[:, None] + every.slack + spread
+    spread = np.linalg.norm(deviation(every.generators, boxed=every.boxed), axis=-1).sum(axis=-1)  # (S, T)
+    aside = every.radius[:, None] + spread
     best = np.full(centre.shape[:2], -np.inf)
     sides = [np.concatenate([middles[one], middles[two]], axis=2)]
     for direction in (centre, *np.moveaxis(sides[0], 2, 0)):
         length = np.linalg.norm(direction, axis=-1, keepdims=True)
         unit = np.divide(direction, length, out=np.zeros_like(direction), where=length > 0.0)
         along = (terms * unit).sum(axis=-1)
-        wobble = np.abs(along[0]) + np.sqrt((along[1 : n + 1] ** 2).sum(axis=0))
         with np.errstate(invalid="ignore"):
-            wobble += np.sqrt((along[n + 1 :] ** 2).sum(axis=0)) + (rest * np.abs(unit)).sum(axis=-1)
+            wobble = combined(along, boxed=every.boxed) + (rest * np.abs(unit)).sum(axis=-1)
         half = np.abs((sides[0] * unit[:, :, None]).sum(axis=-1)).sum(axis=-1)
         best = np.fmax(best, np.abs((centre * unit).sum(axis=-1)) - half - wobble)
     # What is no number proves nothing; lengths of some metres are off by much less than the last term.
-    best = best - aside[one] - aside[two] - 1e-9
+    best = best - aside[one] - aside[two] - slack - 1e-9
     return np.where(np.isfinite(best), best, -np.inf)
 
 
-def _proven(every: _Shapes, one: Indices, two: Indices, time: Indices) -> Array:
+def _proven(every: _Shapes, one: Indices, two: Indices, time: Indices, slack: Array) -> Array:
     """(N,) lower bounds of distances of pairs of shapes at N times, each by the best direction for their middles."""
     centre = every.centre[one, time] - every.centre[two, time]
     moving = [every.generators[shape, time] for shape in (one, two)]
     radius = every.radius[one] + every.radius[two]
-    slack = every.slack[one, time] + every.slack[two, time]
     middles = np.concatenate([generators.centre for generators in moving], axis=1)
     close = closest_point(
         centre.centre, np.concatenate([middles, centre.terms[0][:, None, :]], axis=1), enough=ENOUGH + radius
@@ -179,18 +188,16 @@ def _proven(every: _Shapes, one: Indices, two: Indices, time: Indices) -> Array:
     length = np.linalg.norm(close.direction, axis=-1, keepdims=True)
     unit = np.divide(close.direction, length, out=np.zeros_like(close.direction), where=length > 0.0)
     unit[length[:, 0] == 0.0, 2] = 1.0
-    wobble = _along(centre, unit) + sum(_along(generators, unit[:, None, :]).sum(axis=-1) for generators in moving)
+    wobble = _along(centre, unit, every.boxed)
+    wobble = wobble + sum(_along(generators, unit[:, None, :], every.boxed).sum(axis=-1) for generators in moving)
     wobble = np.where(np.isfinite(wobble), wobble, np.inf)
     return separation_lower_bound(unit, centre.centre, middles, radius, (wobble * (1.0 + 1e-9) + slack) + 1e-12)
 
 
-def _along(form: Affine, unit: Array) -> Array:
+def _along(form: Affine, unit: Array, boxed: bool) -> Array:
     """Bound on |n . (value - centre)| of vectors (..., 3) along unit vectors n that broadcast to them.
 
     The factor makes up for a norm of n that is off by rounding.
     """
-    n = (form.symbols - 1) // 2
-    terms = (form.terms * unit).sum(axis=-1)
-    size = np.abs(terms[0]) + np.sqrt((terms[1 : n + 1] ** 2).sum(axis=0))
-    size = size + np.sqrt((terms[n + 1 :] ** 2).sum(axis=0)) + (form.remainder * np.abs(unit)).sum(axis=-1)
+    size = combined((form.terms * unit).sum(axis=-1), boxed=boxed) + (form.remainder * np.abs(unit)).sum(axis=-1)
     return np.asarray(size * (1.0 + 1e-9))

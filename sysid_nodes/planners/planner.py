@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -22,7 +22,7 @@ from sysid_nodes.models.known_robot import KnownRobotConfig, per_joint
 from sysid_nodes.models.model_box import ModelBox, model_box
 from sysid_nodes.models.robust_control import RobustControlConfig
 from sysid_nodes.planners.certifier import Certifier
-from sysid_nodes.planners.config import CertifierConfig
+from sysid_nodes.planners.config import CertifierConfig, TrackingConfig
 from sysid_nodes.planners.costs import Cost, ReachCost
 from sysid_nodes.planners.effort import doubt_norm, effort
 from sysid_nodes.planners.goals import check_goal, nearest_goal, next_waypoint
@@ -34,6 +34,7 @@ from sysid_nodes.planners.objective import Excite, Reach
 from sysid_nodes.planners.plan_result import PlanResult, PlanStatus, Start
 from sysid_nodes.planners.planner_config import PlannerConfig
 from sysid_nodes.planners.proposal import Proposal, Proposer
+from sysid_nodes.planners.tracked import known_errors, led_proposals, no_faster
 from sysid_nodes.results.certificate import Certificate, Verdict
 from sysid_nodes.robots.robot import Array, Primitive, Robot
 
@@ -74,6 +75,7 @@ class Planner:
         seed: of the search's random draws.
         body: link whose parameters are bounded; empty for the robot's own choice.
         target: what the bounds are of, see model_box.
+        tracking: errors of the position controller that executes the plans instead, see Certifier.certify_tracked.
 
     Raises:
         RobotError, ConfigError: configuration and robot do not fit together.
@@ -92,15 +94,20 @@ class Planner:
         seed: int = 0,
         body: str = "",
         target: str = "body",
+        tracking: TrackingConfig | None = None,
     ) -> None:
+        if tracking is not None:
+            config = replace(config, proposal=led_proposals(config.proposal))
         self.robot, self.config, self._known, self._clock = robot, config, known, clock
+        self._tracking = tracking
         self.body_index, self._target = robot.body_index(body), target
         self.chain = Chain.from_robot(robot)
         self.nearness = Nearness(robot, shapes)
         self.certifier = Certifier(robot, shapes, control, certifier)
-        self._keep, self._gain = certifier.distance_margin, control.position_gain
+        self._keep, self._gain = certifier.distance_margin, 0.0 if tracking is not None else control.position_gain
         self._torque_limit = robot.limits.torque - certifier.torque_margin
-        self._proposer = Proposer(robot, self.nearness, config.proposal)
+        slower = robot if tracking is None else no_faster(robot, known_errors(tracking, robot.n))
+        self._proposer = Proposer(slower, self.nearness, config.proposal)
         self._widest = per_joint(config.k_range, robot.n, "planner.k_range")
         self._rng = np.random.default_rng(seed)
         self._budget = first_budget(config.proposal, self._keep, robot.n)
@@ -244,7 +251,10 @@ class Planner:
     def _judge(self, step: _Step, plan: Bezier, start: Start, box: ModelBox, scene: Scene, cost: float) -> None:
         """Spends a certificate; holds the plan if it is certified and the best so far."""
         before = self._clock()
-        certificate = self.certifier.certify(plan, box, start.entry, scene)
+        if self._tracking is None:
+            certificate = self.certifier.certify(plan, box, start.entry, scene)
+        else:
+            certificate = self.certifier.certify_tracked(plan, box, self._tracking, scene)
         taken = self._clock() - before
         step.certificates += 1
         step.certifying += taken

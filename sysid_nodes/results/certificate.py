@@ -134,6 +134,7 @@ class Certificate:
         torque: (n,) largest command, robust input included [N m].
         envelope: proven errors; None where there are none.
         iterations: passes of the error bound.
+        unproven: kinds of limits that it says nothing about, although it gives an estimate of their margins.
     """
 
     verdict: Verdict
@@ -143,6 +144,7 @@ class Certificate:
     torque: Array
     envelope: Envelope | None
     iterations: int
+    unproven: tuple[Verdict, ...] = ()
 
     @property
     def certified(self) -> bool:

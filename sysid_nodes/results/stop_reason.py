@@ -6,13 +6,12 @@ from enum import IntEnum
 
 
 class StopReason(IntEnum):
-    """Numbers are those of ControllerStatus.msg and StopRequest.msg and do not change their meaning."""
+    """Numbers are those of ControllerStatus.msg and StopRequest.msg and do not change their meaning; 3 is retired."""
 
     NONE = 0
     # The motion's own end
     PLAN_ENDED = 1
     PLANNER_SILENT = 2
-    PLANNER_GAVE_UP = 3
     REQUESTED = 4
     # Joint states
     JOINT_STATES_LOST = 10
@@ -57,7 +56,6 @@ _MESSAGES = {
     StopReason.NONE: "nothing is wrong",
     StopReason.PLAN_ENDED: "the last trajectory has come to its end",
     StopReason.PLANNER_SILENT: "no further trajectory arrived in time",
-    StopReason.PLANNER_GAVE_UP: "the planner found no further trajectory that it could certify",
     StopReason.REQUESTED: "a stop was asked for",
     StopReason.JOINT_STATES_LOST: "no joint states arrive",
     StopReason.JOINT_STATES_FROZEN: "joint states arrive but do not change",
@@ -67,13 +65,13 @@ _MESSAGES = {
     StopReason.JOINT_STATES_DELAYED: "joint states are older than the certificate allows",
     StopReason.JOINT_STATES_INTERMITTENT: "joint states have gaps longer than the certificate allows",
     StopReason.JOINT_NAMES_WRONG: "joint states do not name the robot's joints",
-    StopReason.TRACKING_ERROR: "the tracking error has left its proven bound: an assumption of the certificate is false",
+    StopReason.TRACKING_ERROR: "the tracking error has left its proven bound, so an assumption is false",
     StopReason.TORQUE_SATURATED: "a torque limit was reached, which the certificate excludes",
-    StopReason.COMMAND_LATE: "commands follow each other more slowly than the certificate allows",
+    StopReason.COMMAND_LATE: "a command took longer to compute than the certificate allows",
     StopReason.BOUNDS_INCONSISTENT: "the identifier finds no parameters that explain the data",
     StopReason.BOUNDS_WIDENED: "the bounds in force are wider than those of the certificate",
     StopReason.BOUNDS_INVALID: "the bounds that arrived are unusable",
-    StopReason.BOUNDS_SILENT: "no bounds arrive; the last ones stay in force",
+    StopReason.BOUNDS_SILENT: "no bounds arrive; the last ones stay in force and motion goes on",
     StopReason.SCENE_CHANGED: "the obstacles have changed and no trajectory was certified among them in time",
     StopReason.SCENE_INVALID: "the obstacles that arrived are unusable",
     StopReason.TRAJECTORY_ALTERED: "the trajectory does not match its digest",

@@ -50,6 +50,7 @@ class TrajectoryRecord:
     frame_id: str
     previous_id: str
     previous_time: float
+    last: bool
     joint_names: tuple[str, ...]
     duration: float
     q0: Array
@@ -139,6 +140,7 @@ def record_trajectory(
     frame_id: str = "",
     previous: TrajectoryRecord | None = None,
     previous_time: float = 0.0,
+    last: bool = False,
 ) -> TrajectoryRecord:
     """The record of a judged trajectory, sealed; a refusal can be recorded as well.
 
@@ -150,6 +152,7 @@ def record_trajectory(
         body, target: what the bounds are of.
         config_id, scene_id: models.config_digest and Scene.id.
         previous, previous_time: the trajectory it takes over from, and the time into it [s].
+        last: whether it is meant to be followed to its end.
     """
     if previous is not None:
         start_ns = takeover_ns(previous, previous_time)
@@ -160,6 +163,7 @@ def record_trajectory(
         frame_id=frame_id,
         previous_id="" if previous is None else previous.id,
         previous_time=0.0 if previous is None else float(previous_time),
+        last=last,
         joint_names=joint_names,
         duration=float(plan.duration),
         q0=plan.q0,

@@ -12,11 +12,12 @@ from sysid_nodes.models.config_digest import config_digest
 from sysid_nodes.models.known_robot import KnownRobotConfig, Numbers, PriorConfig
 from sysid_nodes.models.model_box import TARGETS
 from sysid_nodes.models.robust_control import RobustControlConfig
-from sysid_nodes.planners.config import CertifierConfig
+from sysid_nodes.planners.config import CertifierConfig, TrackingConfig
 from sysid_nodes.planners.planner_config import PlannerConfig
 from sysid_nodes.robots import Primitive, Robot, load_robot
 from sysid_nodes.robots.covering import covering_shapes
 from sysid_nodes.robots.kinova_gen3.payloads import PayloadVolumeConfig
+from sysid_nodes.ros.streaming_config import StreamingConfig
 from sysid_nodes.simulation.robot_config import scene_of
 
 
@@ -58,6 +59,9 @@ class RobustControllerConfig(CertifiedConfig):
     robust_controller: ControllerNodeConfig = section(ControllerNodeConfig, "the node")
 
 
+OUTPUTS = ("torque", "position")
+
+
 @dataclass(frozen=True)
 class PlannerNodeConfig:
     """What the planner is to do, and when."""
@@ -78,7 +82,20 @@ class PlannerNodeConfig:
         maximum=5.0,
     )
     budget: float = option(
-        0.6, "least time for planning that is waited for when a takeover is late", unit="s", minimum=0.05, maximum=10.0
+        1.0,
+        "time that planning is taken to need until it was measured; it begins no earlier before a takeover than it "
+        "needs, so that the newest bounds are used",
+        unit="s",
+        minimum=0.05,
+        maximum=10.0,
+    )
+    margin: float = option(
+        0.1,
+        "from the end of planning to the takeover, on the robot's clock; the controller's own proof has to fit into it "
+        "with controller.recertify",
+        unit="s",
+        minimum=0.0,
+        maximum=5.0,
     )
     escape_time: float = option(
         0.35,
@@ -89,12 +106,20 @@ class PlannerNodeConfig:
     )
     retry: float = option(0.3, "pause after a step that certified nothing", unit="s", minimum=0.0, maximum=60.0)
     diagnostics_period: float = option(1.0, "time between two diagnostics", unit="s", minimum=0.01, maximum=3600.0)
+    output: str = option(
+        OUTPUTS[0],
+        "who executes the plans: the robust controller by torque, or a position controller, as far off as 'tracking' "
+        "says",
+        choices=OUTPUTS,
+    )
+    streaming: StreamingConfig = section(StreamingConfig, "the way to a position controller")
 
 
 @dataclass(frozen=True)
 class CertifiedPlannerConfig(CertifiedConfig):
     """Everything the certified planner needs."""
 
+    tracking: TrackingConfig = section(TrackingConfig, "errors of a position controller, see certified_planner.output")
     certified_planner: PlannerNodeConfig = section(PlannerNodeConfig, "the node")
 
 

@@ -105,7 +105,7 @@ def to_controller_status(
     message = ControllerStatus(
         mode=int(output.mode),
         reason=int(output.reason),
-        text=output.reason.message,
+        text=output.text,
         trajectory_id=output.trajectory_id,
         trajectory_time=output.trajectory_time,
         refused_id=output.refused_id,

@@ -78,7 +78,7 @@ class ControllerReport:
         if output.mode is Mode.STOPPED:
             return ERROR, f"stopped: {output.reason.message}"
         if output.reason not in _USUAL:
-            return WARN, f"{output.mode.name}: {output.reason.message}"
+            return WARN, f"{output.mode.name}: {output.text}"
         if not self._steps:
             return WARN, f"no joint states on {self._topic}"
         if bounds_silent:

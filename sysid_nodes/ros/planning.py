@@ -1,21 +1,18 @@
 """Which trajectory is wanted next, and what has become of the last: the planner's memory between its steps.
 
 Everything here runs on one thread and takes as long as planning takes. Times are the joint states' stamps in
-nanoseconds; how much of them is left for a step is told by the planner's clock, which runs no slower than theirs.
+nanoseconds, and run at a measured rate beside the planner's clock. A step begins as late as its measured length allows:
+the bounds are the narrower the later it begins.
 """
 
 from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable
-from dataclasses import dataclass
-from enum import Enum
-from typing import NamedTuple
 
 import numpy as np
 
 from sysid_nodes.controllers.output import Mode
-from sysid_nodes.data.bounds import Bounds
 from sysid_nodes.data.scene import Scene
 from sysid_nodes.exceptions import ConfigError
 from sysid_nodes.models.bezier import Bezier
@@ -24,71 +21,14 @@ from sysid_nodes.planners.objective import Excite, Reach
 from sysid_nodes.planners.plan_result import PlanResult, Start
 from sysid_nodes.planners.planner import Planner
 from sysid_nodes.planners.stop_rule import StopRule
-from sysid_nodes.results.certificate import Certificate
-from sysid_nodes.results.trajectory_record import TrajectoryRecord, record_trajectory
+from sysid_nodes.results.trajectory_record import record_trajectory, takeover_ns
 from sysid_nodes.robots.robot import Array
 from sysid_nodes.ros.certified_config import CertifiedPlannerConfig, Setup
+from sysid_nodes.ros.plan_timing import Timing
+from sysid_nodes.ros.planning_state import Known, Phase, Planned, Seen
 
 _BILLION = 1_000_000_000
-
-
-class Phase(Enum):
-    """What plans are for."""
-
-    EXCITE = "identify"
-    REACH = "go to a goal"
-    REST = "nothing left to do"
-
-
-class Seen(NamedTuple):
-    """What the controller told last.
-
-    Attributes:
-        mode: of it.
-        trajectory_id: what it executes; empty: nothing.
-        refused_id: what it refused last.
-        refused: why, in words.
-    """
-
-    mode: Mode
-    trajectory_id: str = ""
-    refused_id: str = ""
-    refused: str = ""
-
-
-@dataclass(frozen=True)
-class Known:
-    """What holds at the beginning of a step.
-
-    Attributes:
-        bounds, window: in force, and their data window.
-        consistent: the identifier finds parameters that explain the data.
-        scene: obstacles; None where what arrived was unusable.
-    """
-
-    bounds: Bounds
-    window: int
-    consistent: bool
-    scene: Scene | None
-
-
-@dataclass(frozen=True, eq=False)
-class Planned:
-    """A trajectory that was made.
-
-    Attributes:
-        record: as published.
-        plan, certificate, box: behind it.
-        phase: what it is for.
-        result: of the step.
-    """
-
-    record: TrajectoryRecord
-    plan: Bezier
-    certificate: Certificate
-    box: ModelBox
-    phase: Phase
-    result: PlanResult
+_SENDING = 0.02  # from the end of planning to the controller's acceptance, at least [s]
 
 
 class Planning:
@@ -103,6 +43,8 @@ class Planning:
         known: to be replaced whenever something arrives.
         phase: what plans are for now.
         made: number of certified plans.
+        dropped: number of those that were finished too late for their takeover.
+        timing: when steps are due; its rate is to be kept up to date.
         failed: steps in a row that certified nothing.
         message: how the last step ended, in words.
         last: the last trajectory made.
@@ -117,6 +59,7 @@ class Planning:
         self.planner = Planner(
             setup.robot, setup.shapes, config.known_robot, config.control, config.certifier, config.planner, clock,
             seed=node.seed, body=config.body, target=config.target,
+            tracking=config.tracking if node.output == "position" else None,
         )  # fmt: skip
         prior = config.prior.bounds
         self.known = Known(prior, -1, True, setup.scene)
@@ -130,7 +73,8 @@ class Planning:
         self._active: Planned | None = None
         self._waiting: Planned | None = None
         self._learned: set[str] = set()
-        self.made = self.failed = 0
+        self.timing = Timing(node, config.planner.replan)
+        self.made = self.failed = self.dropped = 0
         self.message, self.last = "", None  # type: tuple[str, Planned | None]
         self.planner.box(prior)
 
@@ -190,7 +134,9 @@ class Planning:
             return False
         if waiting is self._active:
             self._waiting = None
+            self.timing.answered(True)
         elif waiting.record.id == seen.refused_id:
+            self.timing.answered(False)
             self.message, self._waiting = f"refused: {seen.refused}", None
         elif now > waiting.record.start_ns + _BILLION:
             self.message, self._waiting = "was not taken over", None
@@ -201,45 +147,74 @@ class Planning:
     # -- what is next
 
     def _plan(self, known: Known, scene: Scene, now: Callable[[], int], posture: Array | None) -> Planned | None:
-        active, node, began = self._active, self._config.certified_planner, now()
+        active, node, begun = self._active if posture is None else None, self._config.certified_planner, self._clock()
+        began = now()
+        previous_time, urgent, moving, deadline = 0.0, False, False, np.inf
+        if active is not None:
+            elapsed = 1e-9 * (began - active.record.start_ns)
+            changed = active.record.scene_id != scene.id
+            found = elapsed + node.escape_time if changed else self.timing.takeover(elapsed)
+            if found is None:
+                return None
+            previous_time, moving = found, found < active.plan.duration
+            urgent = changed and moving
+            if moving:
+                spare = _SENDING if urgent else node.margin
+                deadline = begun + (previous_time - elapsed - spare) / self.timing.rate
         box = self.planner.box(known.bounds)
-        previous_time, urgent, deadline = 0.0, False, np.inf
-        if posture is not None or active is None:
+        if active is None:
             assert posture is not None
             start = Start.at_rest(posture, self.planner.certifier.at_rest(box))
             takes_over = began
         else:
-            elapsed = 1e-9 * (began - active.record.start_ns)
-            changed = active.record.scene_id != scene.id
-            previous_time = max(self._config.planner.replan, elapsed + node.budget)
-            if changed:
-                previous_time = elapsed + node.escape_time
-            if previous_time < active.plan.duration:
-                deadline, urgent = self._clock() + previous_time - elapsed, changed
             start = Start.following(active.plan, active.certificate, previous_time)
-            takes_over = began + round((previous_time - elapsed) * _BILLION)
+            takes_over = takeover_ns(active.record, previous_time)
         objective = None if urgent else self._objective(start, scene, takes_over, previous_time)
-        if objective is None and not urgent:
+        closes = self.phase is Phase.REST and moving and active is not None and not active.record.last
+        if objective is None and not urgent and not closes:
             return None
         result = self._solve(start, box, scene, objective, deadline)
+        cut = result.plan is None and not urgent and result.certificates < self._config.planner.certificates
+        self.timing.took(self._clock() - begun, moving=moving, cut=cut)
         if result.plan is None or result.certificate is None:
             self.failed, self.message = self.failed + 1, f"{result.status.value}: {result.reason}"
             return None
-        late = now() + round(node.lead * _BILLION)
-        if active is not None and posture is None and previous_time >= active.plan.duration:
+        finished = now()
+        if moving and finished + round(_SENDING * _BILLION) > takes_over:
+            self.dropped += 1
+            self.timing.late()
+            self.message = f"a plan was finished {1e-9 * (finished - takes_over):+.2f} s after its takeover"
+            return None
+        if not moving:
             # At rest any time will do.
-            previous_time = max(previous_time, 1e-9 * (late - active.record.start_ns))
+            takes_over = max(takes_over, finished + round(self.timing.lead * _BILLION))
+        if active is not None and not moving:
+            previous_time = max(previous_time, 1e-9 * (takes_over - active.record.start_ns))
         record = record_trajectory(
-            result.plan, result.certificate, start_ns=late, joint_names=self._setup.robot.joint_names,
+            result.plan, result.certificate, start_ns=takes_over, joint_names=self._setup.robot.joint_names,
             bounds=known.bounds, bounds_window=known.window, body=self._setup.body, target=self._config.target,
             config_id=self._setup.config_id, scene_id=scene.id, frame_id=self._setup.frame,
-            previous=active.record if active is not None and posture is None else None, previous_time=previous_time,
+            previous=None if active is None else active.record, previous_time=previous_time,
+            last=not urgent and self._ends(result.plan, takes_over),
         )  # fmt: skip
         planned = Planned(record, result.plan, result.certificate, box, self.phase, result)
         self.made, self.failed, self.message = self.made + 1, 0, result.reason
         self._planned[record.id] = planned
         self._waiting = self.last = planned
         return planned
+
+    def _ends(self, plan: Bezier, starts: int) -> bool:
+        """Whether a plan that starts then is meant to be followed to its end."""
+        node = self._config.certified_planner
+        if self.phase is Phase.EXCITE:
+            spent = 0.0 if self._first_ns is None else 1e-9 * (starts - self._first_ns)
+            return not (self.goals or node.excite_time == 0.0 or self._timely(spent + self._config.planner.replan))
+        return self.phase is Phase.REST or bool(self.goals and self.planner.reached(plan.goal, self.goals[0]))
+
+    def _timely(self, spent: float) -> bool:
+        """Whether a plan that takes over after so much time of identification still belongs to it."""
+        longest = self._config.certified_planner.excite_time
+        return longest == 0.0 or spent < longest - 1e-3
 
     def _solve(
         self, start: Start, box: ModelBox, scene: Scene, objective: Excite | Reach | None, deadline: float
@@ -250,11 +225,9 @@ class Planning:
 
     def _objective(self, start: Start, scene: Scene, takes_over: int, previous_time: float) -> Excite | Reach | None:
         """What a plan that takes over then is for; None where nothing is left to do."""
-        node = self._config.certified_planner
         if self.phase is Phase.EXCITE:
             spent = 0.0 if self._first_ns is None else 1e-9 * (takes_over - self._first_ns)
-            timely = node.excite_time == 0.0 or spent < node.excite_time - 1e-3
-            if timely and not self._rule.done:
+            if self._timely(spent) and not self._rule.done:
                 return self._expected(previous_time)
         while self.goals:
             goal = self.goals[0]

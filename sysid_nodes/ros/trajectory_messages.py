@@ -12,7 +12,7 @@ from sysid_nodes.ros.controller_conversions import nanoseconds, numbers, to_time
 
 _TEXTS = ("id", "previous_id", "config_id", "scene_id", "body", "target", "binding")
 _NUMBERS = ("previous_time", "duration", "obstacle_margin", "self_margin")
-_INTEGERS = ("bounds_window", "verdict")
+_WHOLE = ("bounds_window", "verdict", "last")
 _ARRAYS = (
     "q0", "qd0", "qdd0", "k", "robust_limit", "torque_margin", "position_margin", "velocity_margin", "edges",
     "error_energy", "error_norm",
@@ -25,7 +25,7 @@ def to_trajectory(record: TrajectoryRecord) -> CertifiedTrajectory:
     message = CertifiedTrajectory(joint_names=list(record.joint_names))
     message.header.stamp = to_time(record.start_ns)
     message.header.frame_id = record.frame_id
-    for name in (*_TEXTS, *_NUMBERS, *_INTEGERS, *_TENS):
+    for name in (*_TEXTS, *_NUMBERS, *_WHOLE, *_TENS):
         setattr(message, name, getattr(record, name))
     for name in _ARRAYS:
         setattr(message, name, numbers(getattr(record, name)))
@@ -34,7 +34,7 @@ def to_trajectory(record: TrajectoryRecord) -> CertifiedTrajectory:
 
 def to_record(message: CertifiedTrajectory) -> TrajectoryRecord:
     """A message as a record, its id as it came."""
-    same: dict[str, Any] = {name: getattr(message, name) for name in (*_TEXTS, *_NUMBERS, *_INTEGERS)}
+    same: dict[str, Any] = {name: getattr(message, name) for name in (*_TEXTS, *_NUMBERS, *_WHOLE)}
     arrays: dict[str, Any] = {name: np.array(getattr(message, name), dtype=float) for name in (*_ARRAYS, *_TENS)}
     return TrajectoryRecord(
         start_ns=nanoseconds(message.header.stamp),

@@ -17,6 +17,7 @@ from sysid_nodes.robots.kinova_gen3.payloads import PayloadVolumeConfig
 from sysid_nodes.simulation.joint_faults import KINDS, FaultyJoints, JointFault
 from sysid_nodes.simulation.payload import Payload, dumbbell
 from sysid_nodes.simulation.torque_arm import TorqueArm, TorqueArmConfig
+from sysid_nodes.simulation.vendor_controller import VendorConfig
 
 POUND = 0.45359237
 """[kg]"""
@@ -26,6 +27,8 @@ START = (-1.16396061, 0.34987045, -3.68094828, -1.75466411, 0.19968747, -1.09177
 
 
 NO_FAULT = "none"
+
+INTERFACES = ("torque", "position")
 
 
 @dataclass(frozen=True)
@@ -59,6 +62,12 @@ class RobotSimulationConfig:
     )
     grasp: Numbers = option((0.0, 0.0, 0.0), "shift of the dumbbell's centre in the hand", unit="m")
     start: Numbers = option(START, "posture at the start", unit="rad")
+    interface: str = option(
+        "torque",
+        "what the robot takes: torques, or positions (JointTrajectory) as a stock driver does, in real time",
+        choices=INTERFACES,
+    )
+    vendor: VendorConfig = section(VendorConfig, "the controller behind the position interface")
     lockstep: bool = option(
         True,
         "time waits for the answer to each joint state, which acts from that state's stamp on (whatever arm.delay is); "
@@ -129,5 +138,7 @@ def simulated_arm(
     Raises:
         InputError: the configuration does not fit the robot.
     """
-    arm = replace(config.arm, delay=0.0) if config.lockstep else config.arm
+    # What a position interface computes acts at once.
+    at_once = config.lockstep or config.interface == "position"
+    arm = replace(config.arm, delay=0.0) if at_once else config.arm
     return TorqueArm(robot, simulated_payload(robot, config), arm, rng, np.array(config.start), start=now)

@@ -32,6 +32,7 @@ from sysid_nodes.models.known_robot import KnownRobotConfig
 from sysid_nodes.models.model_box import model_box
 from sysid_nodes.models.robust_control import RobustLaw
 from sysid_nodes.results import Status
+from sysid_nodes.results.certificate import Verdict
 from sysid_nodes.results.stop_reason import StopReason
 
 _HAND = ROBOT.inertial_parameters()[-1] + [2.0, 0.0, 0.0, -0.38, 0.075, 0.0, 0.075, 0.0, 0.0, 0.01]
@@ -511,19 +512,110 @@ def test_bounds_and_obstacles_outlive_a_reset() -> None:
     assert not ride.controller.offer(make_record(bounds=wide, scene_id="other"))
 
 
-def test_a_full_proof_is_asked_for_where_configured() -> None:
-    asked: list[str] = []
+# --- Proofs of one's own --------------------------------------------------------------------------------------------
 
-    def certify(record: object) -> bool:
-        asked.append(record.id)  # type: ignore[attr-defined]
-        return len(asked) > 1
 
-    ride = Ride(ControllerConfig(recertify=True), certify=certify)
+def test_where_configured_nothing_goes_without_a_proof_of_its_own() -> None:
+    ride = Ride(ControllerConfig(recertify=True))
     ride.tick(10)
-    record = make_record(START + 0.5)
+    record, own = make_record(START + 0.5), certificate()
+    assert not ride.controller.consider(record)
     assert ride.controller.offer(record) is StopReason.TRAJECTORY_NOT_CERTIFIED
+    assert ride.controller.offer(record, replace(own, verdict=Verdict.TORQUE)) is StopReason.TRAJECTORY_NOT_CERTIFIED
+    assert ride.controller.pending is None
+    assert not ride.controller.offer(record, own)
+
+
+@pytest.mark.parametrize("claim", [{"energy": 0.051}, {"norm": 0.049}, {"limit": 21.0}, {"margin": 2.0}], ids=str)
+def test_what_claims_other_than_the_own_proof_is_refused(claim: dict[str, float]) -> None:
+    ride = Ride(ControllerConfig(recertify=True))
+    ride.tick(10)
+    record = make_record(START + 0.5, proof=certificate(**claim))
+    assert ride.controller.offer(record, certificate()) is StopReason.TRAJECTORY_NOT_CERTIFIED
+
+
+def test_the_own_proof_s_numbers_are_executed() -> None:
+    """A machine that rounds otherwise made the other ones."""
+    ride = Ride(ControllerConfig(recertify=True))
+    ride.tick(10)
+    sent, own = make_record(START + 0.5, proof=certificate(limit=20.0 * (1.0 + 1e-9))), certificate()
+    assert not ride.controller.offer(sent, own)
+    pending = ride.controller.pending
+    assert pending is not None
+    assert pending.id == sent.id
+    np.testing.assert_array_equal(pending.robust_limit, own.robust_limit)
+
+
+def test_what_is_wrong_anyway_is_refused_before_anything_is_proven() -> None:
+    ride = Ride(ControllerConfig(recertify=True))
+    ride.tick(10)
+    record = make_record(START + 0.5, scene_id="other")
+    assert ride.controller.consider(record) is StopReason.TRAJECTORY_OTHER_SCENE
+    output = ride.tick()
+    assert (output.refused_id, output.refused_reason) == (record.id, StopReason.TRAJECTORY_OTHER_SCENE)
+
+
+# --- What is said of a motion that goes on, or ends as it should -----------------------------------------------------
+
+
+def test_a_trajectory_that_is_meant_to_be_the_last_ends_without_a_complaint() -> None:
+    ride = Ride()
+    ride.tick(110)
+    record = altered(make_record(ride.now + 0.05), last=True)
     assert not ride.controller.offer(record)
-    assert asked == [record.id] * 2
-    without = Ride(ControllerConfig(recertify=True))
-    without.tick(10)
-    assert without.controller.offer(record) is StopReason.TRAJECTORY_NOT_CERTIFIED
+    ride.until(record.start + 1.1)
+    assert _modes(ride) == [
+        (Mode.IDLE, StopReason.NONE),
+        (Mode.TRACKING, StopReason.NONE),
+        (Mode.HOLDING, StopReason.PLAN_ENDED),
+    ]
+
+
+def test_the_last_can_be_followed_by_another_after_all() -> None:
+    ride = Ride()
+    ride.tick(110)
+    record = altered(make_record(ride.now + 0.05), last=True)
+    assert not ride.controller.offer(record)
+    ride.until(record.start + 0.7)
+    second = make_record(previous=record, previous_time=0.8)
+    assert not ride.controller.offer(second)
+    ride.until(second.start + 0.1)
+    assert ride.controller.trajectory is second
+
+
+def test_bounds_that_cease_are_told_of_while_motion_goes_on() -> None:
+    ride = Ride(ControllerConfig(bounds_silence=0.4))
+    first = ride.riding(0.2)
+    assert not ride.controller.bounds(PRIOR.lower, PRIOR.upper, Status.WAITING, -1)
+    heard = ride.now
+    ride.until(first.start + 0.4)
+    second = make_record(previous=first, previous_time=0.5)
+    assert not ride.controller.offer(second)
+    output = ride.until(second.start + 0.3)
+    assert (output.mode, output.reason, output.stop) == (Mode.TRACKING, StopReason.BOUNDS_SILENT, None)
+    assert output.torque is not None
+    silent = next(output.stamp for output in ride.outputs if output.reason is StopReason.BOUNDS_SILENT)
+    assert silent - heard == pytest.approx(0.4, abs=2e-3)
+    assert not ride.controller.bounds(PRIOR.lower, PRIOR.upper, Status.WAITING, -1)
+    assert ride.tick().reason is StopReason.NONE
+
+
+def test_a_command_that_took_too_long_ends_the_proof() -> None:
+    ride = Ride(control=replace(CONTROL, delay=0.002))
+    assert ride.controller.sent(1.0) is None, "nothing is commanded yet"
+    ride.riding(0.2)
+    assert ride.controller.sent(0.0024) is None
+    output = ride.controller.sent(0.0026)  # half a millisecond is the clocks' own
+    assert output is not None
+    assert (output.mode, output.reason, output.stop) == (Mode.STOPPED, *[StopReason.COMMAND_LATE] * 2)
+
+
+def test_a_change_of_obstacles_says_that_nothing_is_proven_meanwhile() -> None:
+    ride = Ride()
+    ride.riding(0.2)
+    ride.controller.scene("other")
+    output = ride.tick()
+    assert output.reason is StopReason.SCENE_CHANGED
+    assert "nothing is proven" in output.text
+    ride.tick(600)
+    assert ride.outputs[-1].text == StopReason.SCENE_CHANGED.message

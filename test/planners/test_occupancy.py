@@ -69,6 +69,16 @@ def test_slack_is_taken_off_every_distance():
     assert grown[close] == pytest.approx(plain[close] - 0.02, abs=1e-9)
 
 
+def test_slack_of_pairs_replaces_that_of_their_shapes():
+    wanted, tube = plan(0.3), Tube(np.full((25, 7), 0.01), np.full((25, 7), 0.1))
+    pairs = self_collision_pairs(robot(), shapes()).kept
+    plain, both = (self_distance(occupied(wanted, tube, slack)[0], pairs) for slack in (0.0, 0.01))
+    grown = self_distance(occupied(wanted, tube, 0.5)[0], pairs, np.full((len(pairs), 25), 0.02))
+    least = plain.min(axis=1)
+    assert both.min(axis=1) == pytest.approx(least - 0.02, abs=1e-9)
+    assert grown.min(axis=1) == pytest.approx(least - 0.02, abs=1e-9)
+
+
 def test_what_is_no_number_is_never_far():
     wanted, tube = plan(0.3), Tube(np.full((25, 7), 0.01), np.full((25, 7), 0.1))
     shape = occupied(wanted, tube)[0][3]

@@ -235,8 +235,11 @@ class Loop:
             assert self.status[-1].refused_reason == StopReason.TRAJECTORY_LATE, self.status[-1]
         raise AssertionError("never in time")
 
-    def publish_bounds(self, bounds: Bounds, **fields: Any) -> None:
+    def publish_bounds(self, bounds: Bounds | ParameterBounds, **fields: Any) -> None:
         """Bounds as the identifier publishes them; fields replace what the message would hold."""
+        if isinstance(bounds, ParameterBounds):
+            self._bounds.publish(bounds)
+            return
         setup = self.setup
         message = ParameterBounds(
             robot=setup.robot.name, body=setup.body, target="body", status=ParameterBounds.PROVEN,

@@ -24,11 +24,11 @@ class ContactConfig:
         0.01, "prior standard deviation of the height, which is then estimated; 0: exact", unit="m", minimum=0.0
     )
     gap_sigma: float = option(
-        1e-3, "standard deviation of the ground's shape and give", unit="m", minimum=1e-9, live=True
+        2e-3, "standard deviation of the ground's shape and give", unit="m", minimum=1e-9, live=True
     )
-    slip_sigma: float = option(0.02, "standard deviation of creep in a contact", unit="m/s", minimum=1e-9, live=True)
+    slip_sigma: float = option(0.05, "standard deviation of creep in a contact", unit="m/s", minimum=1e-9, live=True)
     force_sigma: float = option(
-        100.0,
+        30.0,
         "prior standard deviation of a contact force's components: decides what the motion does not, as how the corners"
         " of a foot share its load",
         unit="N",
@@ -58,10 +58,10 @@ class ContactConfig:
 class ProcessConfig:
     """What the rigid-body model does not know: disturbances, independent from stage to stage."""
 
-    force: float = option(1.0, "standard deviation of a force on the base", unit="N", minimum=1e-9, live=True)
-    moment: float = option(0.1, "standard deviation of a moment on the base", unit="N m", minimum=1e-9, live=True)
+    force: float = option(2.0, "standard deviation of a force on the base", unit="N", minimum=1e-9, live=True)
+    moment: float = option(0.2, "standard deviation of a moment on the base", unit="N m", minimum=1e-9, live=True)
     torque: float = option(
-        0.05, "standard deviation of unknown joint torque, besides the sensor's", unit="N m", minimum=0.0, live=True
+        0.1, "standard deviation of unknown joint torque, besides the sensor's", unit="N m", minimum=0.0, live=True
     )
 
 
@@ -115,6 +115,13 @@ class PrimeConfig:
     """The estimator of motion, contact forces and inertia."""
 
     step: float = option(0.01, "time between stages", unit="s", minimum=1e-4, maximum=0.1)
+    misfit: float = option(
+        2.0,
+        "root mean square of one kind of residuals over any half second, in units of its noise, above which a whole"
+        " log's estimate is doubtful",
+        unit="1",
+        minimum=1.0,
+    )
     contact: ContactConfig = section(ContactConfig, "contact with the ground")
     process: ProcessConfig = section(ProcessConfig, "disturbances")
     inertia: InertiaConfig = section(InertiaConfig, "inertial parameters")

@@ -10,11 +10,12 @@ import numpy.typing as npt
 
 from sysid_nodes.estimators.prime.estimate import motion_estimate
 from sysid_nodes.estimators.prime.initialisation import initial_configurations, initial_trajectory
+from sysid_nodes.estimators.prime.judgement import SPAN, worst_misfit
 from sysid_nodes.estimators.prime.problem import Model, PrimeProblem, build_problem, first_arrival
 from sysid_nodes.estimators.prime.trajectory import Trajectory
 from sysid_nodes.models.contact import change_smoothing, smoothing_schedule
 from sysid_nodes.results.least_squares import Iteration, SolveResult
-from sysid_nodes.results.motion_estimate import MotionEstimate
+from sysid_nodes.results.motion_estimate import EstimateStatus, MotionEstimate
 from sysid_nodes.signals.samples import Samples
 from sysid_nodes.solvers.trajectory_least_squares import solve
 from sysid_nodes.solvers.trajectory_least_squares.normal_equations import assemble
@@ -33,7 +34,8 @@ def estimate_motion(
 ) -> MotionEstimate:
     """Motion, contact forces and parameters of a whole log.
 
-    The smoothing of the contacts goes down from solve to solve; each starts at the previous one's solution.
+    The smoothing of the contacts goes down from solve to solve; each starts at the previous one's solution. Residuals
+    larger than the stated noise make the result DOUBTFUL.
 
     Args:
         model: of the robot.
@@ -52,7 +54,11 @@ def estimate_motion(
     blocks = problem.linearise(solved.point)
     found = posterior(assemble(blocks, problem.layout))
     elapsed = clock() - start if clock is not None else 0.0
-    return motion_estimate(problem, solved, blocks, found, times, iterations=solved.iterations, solve_time=elapsed)
+    estimate = motion_estimate(problem, solved, blocks, found, times, iterations=solved.iterations, solve_time=elapsed)
+    misfit = worst_misfit(problem.groups, blocks, round(SPAN / model.config.step))
+    if estimate.status.usable and max(misfit.values(), default=0.0) > model.config.misfit:
+        return replace(estimate, status=EstimateStatus.DOUBTFUL)
+    return estimate
 
 
 def sharpened(problem: PrimeProblem, point: Trajectory, smoothing: float) -> tuple[PrimeProblem, Trajectory]:

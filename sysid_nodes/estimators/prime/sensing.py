@@ -115,13 +115,19 @@ def build_readings(
 def torque_rows(
     robot: Robot, sensors: Sequence[Sensor], samples: Mapping[str, Samples], stages: int
 ) -> tuple[Array, Array]:
-    """Measured torques (K, n) at the K = stages - 2 inner stages and 1/sigma of each, zero where there is none."""
+    """Measured torques (K, n) at the K = stages - 2 inner stages and 1/sigma of each.
+
+    A stage without a reading has zero torque, give or take the motors' limits: little, but with it a stage that only a
+    slower stream has reached does not leave the whole log undetermined. Without any reading the scale is zero.
+    """
     torque, scale = np.zeros((2, max(stages - 2, 0), robot.n))
     for sensor in sensors:
         if sensor.name == TORQUE and TORQUE in samples:
             kept = _between(samples[TORQUE], 1, stages - 2)
             rest = _rest(robot, len(kept))
             found = sensor.linearise(kept, rest, np.zeros(0))
+            if len(kept):
+                scale[:] = 1.0 / robot.limits.torque
             torque[kept.steps - 1] = kept.values
             scale[kept.steps - 1] = np.diagonal(np.asarray(found.tau), axis1=1, axis2=2)
     return torque, scale

@@ -6,6 +6,9 @@ latched), ``goal`` (sensor_msgs/JointState: a posture to go to after those asked
 rests without a trajectory, ``joint_states``. Out: ``certified_trajectory`` (online_sysid/CertifiedTrajectory),
 ``~/markers`` and ``~/obstacle_markers`` (visualization_msgs/MarkerArray, latched) and ``/diagnostics``.
 
+With ``certified_planner.output: position`` a position controller takes the place of the robust controller: see
+ros/position_output.py.
+
 Planning has a thread of its own; the node's converts and passes on.
 """
 
@@ -32,8 +35,11 @@ from sysid_nodes.ros import qos
 from sysid_nodes.ros.certified_config import CertifiedPlannerConfig, set_up
 from sysid_nodes.ros.controller_conversions import nanoseconds
 from sysid_nodes.ros.diagnostics import ERROR, OK, WARN, diagnostic_array
+from sysid_nodes.ros.pace import Pace
 from sysid_nodes.ros.parameters import NodeParameters
-from sysid_nodes.ros.planning import Known, Phase, Planned, Planning, Seen
+from sysid_nodes.ros.planning import Planning
+from sysid_nodes.ros.planning_state import Known, Phase, Planned, Seen
+from sysid_nodes.ros.position_output import PositionOutput, position_setup
 from sysid_nodes.ros.scene_markers import margin_lines, obstacle_markers, plan_markers
 from sysid_nodes.ros.scene_messages import to_scene
 from sysid_nodes.ros.spinning import spin, start, until_shutdown
@@ -43,7 +49,7 @@ from sysid_nodes.solvers.threads import use_one_blas_thread
 
 NAME = "certified_planner"
 
-_PERIOD = 0.05  # between two looks at whether a plan is wanted [s]
+_PERIOD = 0.02  # between two looks at whether a plan is wanted [s]
 _CLAIMED = (Status.WAITING, Status.NOT_EXCITED, Status.PROVEN)
 
 
@@ -60,13 +66,15 @@ class CertifiedPlannerNode(Node):
         config = settings.build(CertifiedPlannerConfig)
         self._config = config.certified_planner
         self._setup = set_up(config)
+        if self._config.output == "position":
+            self._setup = position_setup(self._setup, config)
         self._planning = Planning(self._setup, config, time.perf_counter)
         self._seen: Seen | None = None
-        self._stamped = (0, 0.0)  # stamp of the last status [ns], and when it arrived [s]
+        self._pace = Pace()
         self._posture: Array | None = None
         self._joint_states: Any = None
         self._busy, self._not_before = False, 0.0
-        self._phase, self._failed = Phase.EXCITE, False
+        self._phase, self._failed, self._dropped = Phase.EXCITE, False, 0
         self._worker: Worker[tuple[Seen, Array | None]] = Worker(self._step, capacity=1)
         self._trajectories = self.create_publisher(
             CertifiedTrajectory, "certified_trajectory", qos.stream("reliable", 10)
@@ -75,7 +83,12 @@ class CertifiedPlannerNode(Node):
         self._obstacles = self.create_publisher(MarkerArray, "~/obstacle_markers", qos.LATCHED)
         self._diagnostics = self.create_publisher(DiagnosticArray, "/diagnostics", 10)
         listen = self.create_subscription
-        listen(ControllerStatus, "robust_controller/status", self._controller, qos.LATCHED)
+        self._positions: PositionOutput | None = None
+        if self._config.output == "position":
+            planning = self._planning
+            self._positions = PositionOutput(self, self._setup, config, lambda: planning.known.scene, self._executed)
+        else:
+            listen(ControllerStatus, "robust_controller/status", self._controller, qos.LATCHED)
         listen(ParameterBounds, "interval_identifier/parameter_bounds", self._bounds, qos.LATCHED)
         listen(Obstacles, "obstacles", self._scene, qos.LATCHED)
         listen(JointState, "goal", self._goal, qos.stream("reliable", 10))
@@ -91,9 +104,8 @@ class CertifiedPlannerNode(Node):
     # -- planning
 
     def _now(self) -> int:
-        """Stamp of the present, not behind it as long as the robot's time runs no faster than the machine's [ns]."""
-        stamp, arrived = self._stamped
-        return stamp + round(1e9 * (time.perf_counter() - arrived))
+        """Stamp of the present, not behind it as long as the robot's time runs no faster than it lately did [ns]."""
+        return self._pace.now(time.perf_counter())
 
     def _look(self) -> None:
         """Begins a step where one may be wanted."""
@@ -107,7 +119,7 @@ class CertifiedPlannerNode(Node):
     def _step(self, item: tuple[Seen, Array | None]) -> None:
         """On the worker's thread."""
         planning = self._planning
-        failed = planning.failed
+        failed, planning.timing.rate = planning.failed, self._pace.rate
         try:
             planned = planning.step(item[0], self._now, item[1])
         except SysidError as error:
@@ -123,6 +135,8 @@ class CertifiedPlannerNode(Node):
     def _publish(self, planned: Planned) -> None:
         """On the worker's thread."""
         setup, record = self._setup, planned.record
+        if self._positions is not None and not self._positions.publish(planned, self._now()):
+            return
         self._trajectories.publish(to_trajectory(record))
         lines = [planned.phase.value, *margin_lines(record)]
         self._markers.publish(plan_markers(setup.robot, setup.shapes, planned.plan, setup.frame, lines=lines))
@@ -138,6 +152,9 @@ class CertifiedPlannerNode(Node):
         if failed and not self._failed:
             self.get_logger().warning(f"no plan: {planning.message}")
         self._failed = failed
+        if planning.dropped > self._dropped:
+            self._dropped = planning.dropped
+            self.get_logger().warning(f"{planning.message}; planning again")
         if planning.phase is not self._phase:
             self._phase = planning.phase
             self.get_logger().info(planning.phase.value)
@@ -145,8 +162,13 @@ class CertifiedPlannerNode(Node):
     # -- what arrives
 
     def _controller(self, message: ControllerStatus) -> None:
-        self._stamped = (nanoseconds(message.header.stamp), time.perf_counter())
+        self._pace.heard(nanoseconds(message.header.stamp), time.perf_counter())
         self._seen = Seen(Mode(message.mode), message.trajectory_id, message.refused_id, message.refused_text)
+
+    def _executed(self, seen: Seen, stamp: int) -> None:
+        """What a position controller does."""
+        self._pace.heard(stamp, time.perf_counter())
+        self._seen = seen
 
     def _bounds(self, message: ParameterBounds) -> None:
         known = self._planning.known
@@ -212,15 +234,22 @@ class CertifiedPlannerNode(Node):
             "trajectories": str(planning.made),
             "steps that certified nothing": str(planning.failed),
             "last outcome": planning.message,
+            "finished too late": str(planning.dropped),
+            "planning is taken to need [s]": f"{planning.timing.needs:.3f}",
+            "robot's seconds in one of the machine's": f"{self._pace.rate:.3f}",
             "planning time [s]": f"{last.result.elapsed:.3f}" if last is not None else "",
             "certificates": str(last.result.certificates) if last is not None else "",
             "time of certificates [s]": f"{last.result.certifying:.3f}" if last is not None else "",
             "goals left": str(len(planning.goals)),
             "mass [kg]": f"{bounds.lower[0]:.3f} to {bounds.upper[0]:.3f}",
         }
+        if self._positions is not None:
+            values |= self._positions.values()
         level, message = OK, planning.phase.value
         if self._seen is None:
-            level, message = WARN, "no status of a controller"
+            level, message = WARN, "no status of a controller" if self._positions is None else "no joint states"
+        elif self._positions is not None and self._positions.reason:
+            level, message = ERROR, f"no more plans: {self._positions.reason.message}"
         elif not planning.known.consistent or planning.known.scene is None:
             level, message = ERROR, "bounds or obstacles are unusable: no more plans"
         elif planning.failed:

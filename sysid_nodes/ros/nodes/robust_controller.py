@@ -34,7 +34,8 @@ from std_srvs.srv import Trigger
 
 from sysid_nodes.controllers.output import ControllerOutput, Mode
 from sysid_nodes.controllers.robust_controller import RobustController
-from sysid_nodes.exceptions import ConfigError, SysidError
+from sysid_nodes.data.scene import Scene
+from sysid_nodes.exceptions import SysidError
 from sysid_nodes.results import Status
 from sysid_nodes.results.stop_reason import StopReason
 from sysid_nodes.ros import qos
@@ -44,6 +45,7 @@ from sysid_nodes.ros.controller_report import ControllerReport
 from sysid_nodes.ros.conversions import to_joint_state
 from sysid_nodes.ros.diagnostics import diagnostic_array
 from sysid_nodes.ros.parameters import NodeParameters
+from sysid_nodes.ros.recertifier import Recertifier
 from sysid_nodes.ros.scene_messages import to_scene
 from sysid_nodes.ros.spinning import spin, start, until_shutdown
 from sysid_nodes.ros.trajectory_messages import to_record
@@ -67,9 +69,8 @@ class RobustControllerNode(Node):
         super().__init__(NAME, **kwargs)
         settings = NodeParameters(self, (RobustControllerConfig,), running=lambda: True, apply=lambda _: None)
         config = settings.build(RobustControllerConfig)
-        if config.controller.recertify:
-            raise ConfigError("'controller.recertify' needs a controller that runs beside its certifier, not this node")
         self._setup = setup = set_up(config)
+        self._surroundings: Scene | None = setup.scene
         self._controller = RobustController(
             setup.robot,
             config.known_robot,
@@ -83,6 +84,7 @@ class RobustControllerNode(Node):
             body=setup.body,
             target=config.target,
         )
+        self._prover = Recertifier(config) if config.controller.recertify else None
         self._same_clock = config.robust_controller.same_clock
         names = setup.robot.joint_names
         self._writer, self._torque = TorqueWriter(names), np.zeros(0)
@@ -108,6 +110,11 @@ class RobustControllerNode(Node):
         self._publish_status()
         self.get_logger().info(f"{setup.robot.name}: configuration {setup.config_id}, scene {setup.scene.id}")
 
+    def release(self) -> None:
+        """Ends the process beside this one, if there is one."""
+        if self._prover is not None:
+            self._prover.close()
+
     # -- joint states
 
     def _step(self, message: JointState) -> None:
@@ -120,10 +127,15 @@ class RobustControllerNode(Node):
         if output.torque is not None:
             self._torque = output.torque
             self._commands.publish(self._writer.write(output.torque, message.header.stamp))
-            self._report.commanded(now, time.perf_counter(), age)
+            done = time.perf_counter()
+            self._report.commanded(now, done, age)
+            if age is not None:
+                output = self._controller.sent(age + done - now) or output
         self._react(output)
+        self._take_proofs()
 
     def _check(self) -> None:
+        self._take_proofs()
         output = self._controller.check(time.perf_counter())
         if output is not None:
             self._react(output)
@@ -144,7 +156,7 @@ class RobustControllerNode(Node):
         """One line for each event."""
         output, old = self._output, self._told or (None, None, "", "", None)
         if new[:2] != old[:2]:
-            line = f"{output.mode.name}: {output.reason.message}" if output.reason else output.mode.name
+            line = f"{output.mode.name}: {output.text}" if output.reason else output.mode.name
             if output.mode is Mode.STOPPED or output.reason not in _USUAL:
                 self.get_logger().error(line)
             else:
@@ -155,7 +167,16 @@ class RobustControllerNode(Node):
     # -- everything else that arrives
 
     def _offer(self, message: CertifiedTrajectory) -> None:
-        self._controller.offer(to_record(message))
+        record, scene = to_record(message), self._surroundings
+        if self._prover is None:
+            self._controller.offer(record)
+        elif not self._controller.consider(record) and (scene is None or not self._prover.submit(record, scene)):
+            self._controller.refuse(record, StopReason.TRAJECTORY_NOT_CERTIFIED)
+
+    def _take_proofs(self) -> None:
+        """Accepts what was proven in the meantime."""
+        while self._prover is not None and (answer := self._prover.poll()) is not None:
+            self._controller.offer(answer.record, answer.proof)
 
     def _bounds(self, message: ParameterBounds) -> None:
         known = message.status in list(Status) and message.robot in ("", self._setup.robot.name)
@@ -174,8 +195,10 @@ class RobustControllerNode(Node):
             scene = to_scene(message, (self._setup.frame,))
         except SysidError as error:
             self.get_logger().error(f"obstacles not used: {error}")
+            self._surroundings = None
             self._controller.scene(None)
         else:
+            self._surroundings = scene
             self._controller.scene(scene.id)
 
     def _stopped(self, message: StopRequest) -> None:
@@ -222,7 +245,7 @@ class RobustControllerNode(Node):
             self._diagnostics.publish(diagnostic_array(status, self.get_clock().now()))
 
 
-_USUAL = (StopReason.NONE, StopReason.PLAN_ENDED, StopReason.REQUESTED)
+_USUAL = (StopReason.NONE, StopReason.PLAN_ENDED, StopReason.REQUESTED, StopReason.BOUNDS_SILENT)
 
 
 def main(args: list[str] | None = None) -> int:
@@ -243,6 +266,7 @@ def main(args: list[str] | None = None) -> int:
         return 2
     finally:
         if node is not None:
+            node.release()
             node.destroy_node()
         rclpy.try_shutdown()
 

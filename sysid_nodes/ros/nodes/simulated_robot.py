@@ -1,10 +1,13 @@
-"""A simulated torque-controlled robot in a process of its own, with the firmware that guards it.
+"""A simulated robot in a process of its own, with the firmware that guards it, driven by torques or by positions.
 
 Topics, out: ``joint_states`` (sensor_msgs/JointState, once a tick, stamped by the robot's own clock; effort is the
 torque that has acted since the stamp before), ``robot_stop`` (online_sysid/StopRequest, latched: the protective stop in
 force, reason 0 when there is none) and ``/diagnostics``. In: ``torque_command``, ``stop_request``, ``obstacles``
 (latched; for the true clearance only). Services (std_srvs/Trigger): ``~/release`` ends a protective stop, ``~/restart``
 puts the robot back to where it started. The parameters of the fault may change at any time.
+
+With ``interface: position`` it takes JointTrajectory messages on
+``joint_trajectory_controller/joint_trajectory`` instead of torques, as a stock driver does; time then runs.
 
 In lockstep, time stands still until the last joint state sent is answered: the torque acts from that state's stamp on,
 however slow the machine is. Until the first command, and in a protective stop, the robot holds itself and time runs.
@@ -27,6 +30,7 @@ from rclpy.executors import Executor
 from rclpy.node import Node
 from sensor_msgs.msg import JointState
 from std_srvs.srv import Trigger
+from trajectory_msgs.msg import JointTrajectory
 
 from sysid_nodes.exceptions import SysidError
 from sysid_nodes.logs import RawJointState
@@ -40,7 +44,9 @@ from sysid_nodes.ros.diagnostics import diagnostic_array
 from sysid_nodes.ros.parameters import NodeParameters
 from sysid_nodes.ros.robot_report import RobotReport
 from sysid_nodes.ros.scene_messages import to_scene
+from sysid_nodes.ros.set_point_messages import set_points
 from sysid_nodes.ros.spinning import make_executor, start, until_shutdown
+from sysid_nodes.simulation.position_interface import PositionInterface
 from sysid_nodes.simulation.robot_config import JointFaultConfig, SimulatedRobotConfig, scene_of, simulated_arm
 from sysid_nodes.simulation.torque_arm import COMMAND_INVALID, COMMAND_TIMEOUT
 from sysid_nodes.simulation.true_clearance import TrueClearance
@@ -48,6 +54,7 @@ from sysid_nodes.solvers.threads import use_one_blas_thread
 
 NAME = "simulated_robot"
 
+_POSITIONS = "joint_trajectory_controller/joint_trajectory"
 _REPORT_PERIOD = 0.2  # [s]
 _SERVE_EVERY = 20  # ticks between two looks at timers and services where nothing else makes the executor run
 _CATCH_UP = 0.05  # of delay is made up for by running faster; what is beyond is given up for good [s]
@@ -86,7 +93,12 @@ class SimulatedRobotNode(Node):
         self._joint_states = self.create_publisher(JointState, "joint_states", qos.stream("reliable", _QUEUE))
         self._stops = self.create_publisher(StopRequest, "robot_stop", qos.LATCHED)
         self._diagnostics = self.create_publisher(DiagnosticArray, "/diagnostics", 10)
-        self.create_subscription(TorqueCommand, "torque_command", self._take, qos.stream("reliable", 100))
+        self._positions: PositionInterface | None = None
+        if self._config.interface == "position":
+            self._positions = PositionInterface(self._robot, self._config.vendor, self._arm)
+            self.create_subscription(JointTrajectory, _POSITIONS, self._follow, qos.stream("reliable", 10))
+        else:
+            self.create_subscription(TorqueCommand, "torque_command", self._take, qos.stream("reliable", 100))
         self.create_subscription(StopRequest, "stop_request", self._stop, qos.stream("reliable", 100))
         self.create_subscription(Obstacles, "obstacles", self._surround, qos.LATCHED)
         self.create_service(Trigger, "~/release", self._release)
@@ -96,7 +108,7 @@ class SimulatedRobotNode(Node):
             truth = {"parameters": self._arm.truth.theta.tolist()}
             write_atomically(Path(self._config.truth_file), json.dumps(truth) + "\n")
         self._tell_stop()
-        how = "lockstep" if self._config.lockstep else "real time"
+        how = "real time" if self._positions is not None or not self._config.lockstep else "lockstep"
         self.get_logger().info(f"simulated {self._robot.name}, {how}: {self._joint_states.topic_name}")
 
     def run(self, stopped: Callable[[], bool]) -> None:
@@ -121,6 +133,8 @@ class SimulatedRobotNode(Node):
                     self._pass_time(executor, due)
                 if (late := time.perf_counter() - due) > _CATCH_UP:
                     begun += late - _CATCH_UP
+                if self._positions is not None:
+                    self._positions.drive()
                 reading = self._arm.step()
                 ticks += 1
                 self._report.tick(self._arm)
@@ -195,6 +209,20 @@ class SimulatedRobotNode(Node):
         elif arm.command(torque, (stamp - self._epoch) / _BILLION) and not self._moved:
             self._moved, self._fault = True, self._fault_config.begun(arm.now)
 
+    def _follow(self, message: JointTrajectory) -> None:
+        """Positions on the robot's clock; a message without a stamp begins now."""
+        assert self._positions is not None
+        stamp = nanoseconds(message.header.stamp)
+        begin = 1e-9 * (stamp - self._epoch) if stamp else self._arm.now
+        try:
+            t, q, qd = set_points(message, self._robot.joint_names)
+            self._positions.follow(begin + t, q, qd)
+        except SysidError as error:
+            self.get_logger().warning(f"positions not used: {error}")
+            return
+        if not self._moved:
+            self._moved, self._fault = True, self._fault_config.begun(self._arm.now)
+
     def _stop(self, message: StopRequest) -> None:
         known = {reason.value: reason for reason in StopReason}
         self._arm.protective_stop(known.get(message.reason, StopReason.REQUESTED).name)
@@ -219,6 +247,8 @@ class SimulatedRobotNode(Node):
         return response
 
     def _disengage(self) -> None:
+        if self._positions is not None:
+            self._positions = PositionInterface(self._robot, self._config.vendor, self._arm)
         self._engaged = self._moved = False
         self._answered, self._late_since = self._sent, -np.inf
         self._fault = JointFaultConfig().begun(0.0)

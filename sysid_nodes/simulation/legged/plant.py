@@ -37,8 +37,18 @@ class LeggedPlant:
 
     @property
     def state(self) -> tuple[Array, Array]:
-        """Pinocchio configuration and velocity."""
+        """Pinocchio configuration and velocity; the velocity is the mean over the integrator's last step."""
         return self._state
+
+    @property
+    def turning(self) -> tuple[Array, Array]:
+        """Angular velocity of the base in its own frame (3,) and joint velocities (n,) at the present instant.
+
+        Semi-implicit Euler gives q_{k+1} = q_k + h v_{k+1}: its velocity belongs half a step before its configuration.
+        A sensor sees neither a step nor that lag, hence half a step more at the last acceleration.
+        """
+        v = self._data.qvel[3:] + 0.5 * self._timestep * self._data.qacc[3:]
+        return v[:3], v[3:]
 
     def advance(self, time: float, torque: Array, push: Array) -> TruthSample:
         """Moves on by one tick; ``specific_force`` is then the accelerometer's mean over it (3,) [m/s2].

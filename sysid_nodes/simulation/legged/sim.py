@@ -137,16 +137,17 @@ class LeggedRobotSim:
             yield from self.step()
 
     def _observe(self) -> Observed:
-        q, v = self._plant.state
+        q, _ = self._plant.state
+        turning, joints = self._plant.turning
         rotation = rotation_of(q[3:7])
         imu: pinocchio.SE3 = self._imu
         return Observed(
             time=self.elapsed,
             joint_position=q[7:],
-            joint_velocity=v[6:],
+            joint_velocity=joints,
             torque=self._torque,
             imu_rotation=rotation @ imu.rotation,
-            gyro=imu.rotation.T @ v[3:6],
+            gyro=imu.rotation.T @ turning,
             specific_force=self._plant.specific_force,
             base_position=q[:3],
             base_rotation=rotation,

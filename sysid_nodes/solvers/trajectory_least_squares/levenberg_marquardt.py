@@ -38,6 +38,11 @@ class LevenbergMarquardtConfig:
 
 _TRUSTED = 1e-2
 """Damping below which a small step or decrease is a property of the problem, not of the damping."""
+_HALF = 1.0
+"""Damping up to which a step is at least half of what each coordinate would take alone."""
+_SLOW = 3
+"""Accepted steps in a row that each gain less than the tolerance at damping up to that: where the model kinks, damping
+never gets small."""
 _ACCEPT = 1e-4
 """Least ratio of actual to predicted decrease."""
 _ROUNDING = 1e-12
@@ -79,7 +84,7 @@ def minimise(
     """`solve` against a timer that may have been running: its limit counts, that of the configuration does not."""
     point, damping, growth, degenerate, status = start, config.initial_damping, 2.0, 0, SolveStatus.MAX_ITERATIONS
     equations, losses, value = _linearised(problem, point)
-    initial, number = value, 0
+    initial, number, slow = value, 0, 0
     usable = _usable(equations, value)
     if not usable:
         status = SolveStatus.NOT_FINITE
@@ -115,9 +120,12 @@ def minimise(
                     timer.elapsed(),
                 )
             )
-        if trial is not None and accepted and (found := _converged(trial, used, before, config)) is not None:
-            status = found
-            break
+        if trial is not None and accepted:
+            slow = slow + 1 if used <= _HALF and _gained_nothing(trial, before, config) else 0
+            found = _converged(trial, used, before, config)
+            if found is not None or slow >= _SLOW:
+                status = found or SolveStatus.CONVERGED_COST
+                break
         if damping > config.maximum_damping:
             status = SolveStatus.STALLED
             break
@@ -211,9 +219,14 @@ def _converged(
         return None
     if trial.length <= config.step_tolerance:
         return SolveStatus.CONVERGED_STEP
-    if max(trial.decrease, trial.predicted) <= config.cost_tolerance * value:
+    if _gained_nothing(trial, value, config):
         return SolveStatus.CONVERGED_COST
     return SolveStatus.CONVERGED_ROUNDING if _hidden(trial, damping, value) else None
+
+
+def _gained_nothing(trial: _Trial[Point], value: float, config: LevenbergMarquardtConfig) -> bool:
+    """Whether a step neither lowered the cost by more than the tolerance nor promised to."""
+    return max(trial.decrease, trial.predicted) <= config.cost_tolerance * value
 
 
 def _hidden(trial: _Trial[Point], damping: float, value: float) -> bool:

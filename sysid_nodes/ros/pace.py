@@ -1,0 +1,50 @@
+"""How fast the robot's time runs beside the machine's: a robot in lockstep waits for whoever computes."""
+
+from __future__ import annotations
+
+from collections import deque
+
+_WINDOW = 1.0  # of the machine's time that is looked back over [s]
+_LEAST = 0.3  # of it, before anything is said [s]
+_SPACING = 0.05  # of the stamps that are kept [s]
+_SLOWEST = 0.02
+
+_BILLION = 1_000_000_000
+
+
+class Pace:
+    """Stamps of the robot and when they arrived.
+
+    Attributes:
+        rate: the robot's seconds in one of the machine's lately; 1 until it is known.
+    """
+
+    def __init__(self) -> None:
+        self.forget()
+
+    def forget(self) -> None:
+        """Starts over."""
+        self._heard: deque[tuple[int, float]] = deque()
+        self._last = (0, 0.0)
+        self.rate = 1.0
+
+    def heard(self, stamp: int, arrived: float) -> None:
+        """Takes a stamp [ns] and the machine's time when it arrived [s]."""
+        if stamp < self._last[0]:
+            self.forget()
+        self._last = (stamp, arrived)
+        if self._heard and arrived - self._heard[-1][1] < _SPACING:
+            return
+        self._heard.append(self._last)
+        while len(self._heard) > 1 and arrived - self._heard[1][1] >= _WINDOW:
+            self._heard.popleft()
+        first, begun = self._heard[0]
+        if arrived - begun >= _LEAST:
+            self.rate = max(_SLOWEST, 1e-9 * (stamp - first) / (arrived - begun))
+
+    def now(self, time: float) -> int:
+        """Stamp of the present [ns], the machine's time being ``time`` [s]; 0 before the first."""
+        if not self._heard:
+            return 0
+        stamp, arrived = self._last
+        return stamp + round(_BILLION * self.rate * (time - arrived))
