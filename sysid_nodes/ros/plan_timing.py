@@ -43,7 +43,7 @@ class Timing:
         if moving:
             self._taken.append(time)
         else:
-            self._first = max(self._config.budget, time)
+            self._first = max(self._config.budget, _RESERVE * time)
 
     def late(self) -> None:
         """The last step was finished after its takeover: the next one has to have its time."""
