@@ -16,6 +16,7 @@ from sysid_nodes.reports import motion_plots, wording
 from sysid_nodes.reports.atomic_file import write_atomically
 from sysid_nodes.reports.interval_report import template
 from sysid_nodes.reports.motion_config import MotionConfig
+from sysid_nodes.reports.motion_parameters import body_values
 from sysid_nodes.reports.motion_picture import contact_picture
 from sysid_nodes.reports.motion_series import MotionSeries
 from sysid_nodes.reports.motion_truth import ON_GROUND, MotionTruth, by_foot, feet
@@ -33,8 +34,6 @@ _TONES = {
     MotionStatus.STARTING: ("wait", "No estimate"),
 }
 _EARLY = 60.0  # a larger stamp [s] says that stamps do not count from the start of the run
-_SHOWN = 400  # of the solves' history
-_AXES = ("x", "y", "z")
 
 
 def write_motion_report(
@@ -76,7 +75,7 @@ def render_motion_report(document: Document, series: MotionSeries, truth: Motion
         keys=list(zip(names, colours, strict=True)),
         timing=Markup(_timing(t, names, index, series, truth)),
         picture=Markup(picture),
-        bodies=_bodies(series.solved - zero, document, series),
+        bodies=body_values(series.solved - zero, document, series),
         motion=_motion(t, series, truth),
         sensors=_sensor_rows(document),
         fit=Markup(_fit(series.solved - zero, document, series)),
@@ -174,64 +173,6 @@ def _feet_rows(document: Document) -> list[dict[str, str]]:
         }
         for row in document["run"]["feet"]
     ]
-
-
-def _bodies(t: Array, document: Document, series: MotionSeries) -> list[dict[str, Any]]:
-    truths = document["run"]["truth"]["bodies"] if document["run"]["truth"] else []
-    rows = np.unique(np.linspace(0, len(t) - 1, min(len(t), _SHOWN)).astype(int))
-    shown = []
-    for k, body in enumerate(document["bodies"]):
-        true = truths[k] if truths else None
-        curves = [("m", "kg", series.theta[:, k, 0], series.theta_sigma[:, k, 0], true and true["parameters"][0])]
-        for axis in range(3):
-            values = 1e3 * series.com[:, k, axis], 1e3 * series.com_sigma[:, k, axis]
-            curves.append((f"c{_AXES[axis]}", "mm", *values, true and 1e3 * true["centre_of_mass"][axis]))
-        for row in range(4, 10):
-            parameter, values = body["parameters"][row], (series.theta[:, k, row], series.theta_sigma[:, k, row])
-            curves.append((parameter["name"], parameter["unit"], *values, true and true["parameters"][row]))
-        figures = [
-            {
-                "symbol": Markup(wording.symbol(name)),
-                "unit": unit,
-                "figure": Markup(
-                    motion_plots.parameter_plot(
-                        t[rows], value[rows], sigma[rows], truth, label=f"{body['link']}: {name} over time"
-                    )
-                ),
-            }
-            for name, unit, value, sigma, truth in curves
-        ]
-        shown.append({"link": body["link"], "rows": _parameter_rows(body, true), "figures": figures})
-    return shown
-
-
-def _parameter_rows(body: Mapping[str, Any], true: Mapping[str, Any] | None) -> list[dict[str, Any]]:
-    rows = []
-    for k, row in enumerate(body["parameters"]):
-        truth = None if true is None else true["parameters"][k]
-        rows.append(_row(row["name"], row["unit"], row["nominal"], row["estimate"], row["sigma"], truth))
-        if k == 0:
-            centre = zip(_AXES, body["centre_of_mass"], body["centre_of_mass_sigma"], range(3), strict=True)
-            rows += [
-                _row(f"c{axis}", "m", None, value, sigma, None if true is None else true["centre_of_mass"][i])
-                for axis, value, sigma, i in centre
-            ]
-    return rows
-
-
-def _row(
-    name: str, unit: str, nominal: float | None, value: float | None, sigma: float | None, truth: float | None
-) -> dict[str, Any]:
-    off = None if truth is None or value is None or not sigma else abs(value - truth) / sigma
-    return {
-        "symbol": Markup(wording.symbol(name)),
-        "unit": unit,
-        "nominal": wording.number_text(nominal if nominal is None or abs(nominal) > 1e-12 else 0.0, 4),
-        "estimate": wording.number_text(value, 4, zeros=True),
-        "sigma": wording.number_text(sigma, 2),
-        "truth": wording.number_text(truth, 4, zeros=True),
-        "off": wording.DASH if off is None else f"{off:.1f}",
-    }
 
 
 def _motion(t: Array, series: MotionSeries, truth: MotionTruth | None) -> dict[str, Markup | None]:
