@@ -28,7 +28,7 @@ class ContactConfig:
     )
     slip_sigma: float = option(0.05, "standard deviation of creep in a contact", unit="m/s", minimum=1e-9, live=True)
     force_sigma: float = option(
-        30.0,
+        50.0,
         "prior standard deviation of a contact force's components: decides what the motion does not, as how the corners"
         " of a foot share its load",
         unit="N",

@@ -14,7 +14,8 @@ from sysid_nodes.models.discrete_motion import DiscreteMotion, chain, chain_mean
 from sysid_nodes.robots import Robot
 from sysid_nodes.sensors import Linearisation, Samples, Sensor, SensorsConfig, States, sensor_configs
 from sysid_nodes.signals.channel_config import Window
-from sysid_nodes.solvers.trajectory_least_squares import Blocks
+from sysid_nodes.solvers.trajectory_least_squares import Blocks, Cauchy
+from sysid_nodes.solvers.trajectory_least_squares.problem import Loss
 
 Array = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.intp]
@@ -29,12 +30,14 @@ class Readings:
         window: what part of the signal a sample is; decides which velocity is compared with it.
         samples: with steps counted from the first stage.
         columns: of its parameters.
+        loss: robust loss of a sample's residual, or None.
     """
 
     sensor: Sensor
     window: Window
     samples: Samples
     columns: slice
+    loss: Loss | None = None
 
     def residual(self, point: Trajectory, motion: DiscreteMotion) -> Array:
         """(B, m) whitened."""
@@ -49,7 +52,7 @@ class Readings:
             by_parameter = np.zeros((count, rows, len(point.theta)))
             by_parameter[:, :, self.columns] = found.parameters
         first, jacobian = self._jacobian(found, motion)
-        return Blocks(first, found.residual, jacobian, by_parameter)
+        return Blocks(first, found.residual, jacobian, by_parameter, loss=self.loss)
 
     def _jacobian(self, found: Linearisation, motion: DiscreteMotion) -> tuple[IntArray, Array]:
         """First stage and derivatives by the one, two or three stages that the prediction needs."""
@@ -108,7 +111,8 @@ def build_readings(
         last = stages - 1 - int(moves and window is not Window.BEFORE)
         kept = _between(samples[sensor.name], first, last)
         if len(kept):
-            readings.append(Readings(sensor, window, kept, parameters.sensors[sensor.name]))
+            loss = Cauchy(2.0 * np.sqrt(sensor.rows)) if sensor.name in ROBUST else None
+            readings.append(Readings(sensor, window, kept, parameters.sensors[sensor.name], loss))
     return tuple(readings)
 
 
@@ -134,6 +138,10 @@ def torque_rows(
 
 
 TORQUE = "joint_torque"
+
+ROBUST = ("mocap_pose",)
+"""Sensors with a robust loss, which good readings (norm about sqrt(rows)) hardly feel. Markers get swapped and the pose
+jumps, while feet and IMU carry the motion over; where every sensor has such a loss, it is the good ones that yield."""
 
 
 def _between(samples: Samples, first: int, last: int) -> Samples:
