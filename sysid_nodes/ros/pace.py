@@ -8,6 +8,8 @@ _WINDOW = 1.0  # of the machine's time that is looked back over [s]
 _LEAST = 0.3  # of it, before anything is said [s]
 _SPACING = 0.05  # of the stamps that are kept [s]
 _SLOWEST = 0.02
+_FASTEST = 100.0  # the robot's seconds in one of the machine's, beyond which its clock was set anew
+_JUMP = 10.0  # [s] that a clock may jump by besides
 
 _BILLION = 1_000_000_000
 
@@ -29,9 +31,12 @@ class Pace:
         self.rate = 1.0
 
     def heard(self, stamp: int, arrived: float) -> None:
-        """Takes a stamp [ns] and the machine's time when it arrived [s]."""
-        if stamp < self._last[0]:
-            self.forget()
+        """Takes a stamp [ns] and the machine's time when it arrived [s]; a stamp of zero is none."""
+        if stamp <= 0:
+            return
+        ahead = 1e-9 * (stamp - self._last[0])
+        if self._heard and not 0.0 <= ahead <= _FASTEST * (arrived - self._last[1]) + _JUMP:
+            self.forget()  # another clock
         self._last = (stamp, arrived)
         if self._heard and arrived - self._heard[-1][1] < _SPACING:
             return

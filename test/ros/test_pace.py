@@ -47,3 +47,15 @@ def test_a_clock_that_jumps_back_is_a_new_one() -> None:
     pace.heard(1_000_000_000, time + 0.1)
     assert pace.rate == 1.0
     assert pace.now(time + 0.1) == 1_000_000_000
+
+
+def test_no_stamp_yet_and_a_clock_set_anew_say_nothing_of_the_rate() -> None:
+    """A robot whose stamps count from 1970, listened to from before its first one."""
+    pace = Pace()
+    pace.heard(0, 4.0)
+    assert pace.now(4.5) == 0
+    for k in range(5):
+        pace.heard(1_795_000_000_000_000_000 + 100_000_000 * k, 5.0 + 0.1 * k)
+    assert pace.rate == pytest.approx(1.0, rel=1e-6)
+    pace.heard(1_895_000_000_000_000_000, 5.5)
+    assert (pace.rate, pace.now(5.5)) == (1.0, 1_895_000_000_000_000_000)
