@@ -137,6 +137,7 @@ def test_without_the_planner_the_certified_end_is_followed(loop: Loop, heard: He
     unharmed(loop)
 
 
+@pytest.mark.slow  # may take minutes: where the robot came to rest under tight bounds, few plans can be certified
 def test_a_planner_that_starts_again_goes_on_from_rest(loop: Loop, heard: Heard) -> None:
     # Those that the identifier would keep latched: with the prior there may be no way on from here.
     loop.publish_bounds(heard.bounds[-1])
