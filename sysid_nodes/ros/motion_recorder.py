@@ -19,32 +19,24 @@ from __future__ import annotations
 import os
 import select
 import sys
-import time
 from functools import partial
-from pathlib import Path
 from typing import Any
 
-import rclpy
 from diagnostic_msgs.msg import DiagnosticArray
 from geometry_msgs.msg import PoseStamped
 from nav_msgs.msg import Odometry
 from online_sysid.msg import ContactForces, InertialEstimate
-from rclpy.executors import ExternalShutdownException
 from rclpy.node import Node
 from rclpy.serialization import deserialize_message
 from sensor_msgs.msg import Imu, JointState
 from visualization_msgs.msg import MarkerArray
 
-from sysid_nodes.exceptions import SysidError
 from sysid_nodes.logs import BagWriter
 from sysid_nodes.reports.motion_message import CONTACT_FORCES, INERTIA, MARKERS, ODOMETRY, SMOOTHED
 from sysid_nodes.ros import qos
 from sysid_nodes.ros.conversions import to_seconds
-from sysid_nodes.ros.recorder import Recorded, as_fields, header_stamp, tell
-from sysid_nodes.ros.spinning import make_executor
+from sysid_nodes.ros.recorder import Recorded, as_fields, header_stamp, record, tell
 
-_PERIOD = 0.2  # between two reports [s]
-_LOOK = 0.05  # between two looks at stdin [s]
 _EVERY = 4  # of the estimate's forces one in so many is told
 _STDIN, _CHUNK = 0, 65536
 _SENSOR = qos.stream("best_effort", 5000)
@@ -138,44 +130,5 @@ def _brief(message: ContactForces) -> dict[str, Any]:
     }
 
 
-def main(path: str) -> int:
-    """Records until told to stop; returns the exit status: 0, 2 with one line on stderr, 130 when it was dropped."""
-    rclpy.init(args=[])
-    try:
-        with BagWriter(Path(path)) as bag:
-            node = MotionRecorder(bag)
-            _record(node)
-        tell({"recorded": node.count})
-    except SysidError as error:
-        sys.stderr.write(f"recorder: {error}\n")
-        return 2
-    except (KeyboardInterrupt, ExternalShutdownException, BrokenPipeError):
-        return 130
-    finally:
-        rclpy.try_shutdown()
-    return 0
-
-
-def _record(node: MotionRecorder) -> None:
-    executor = make_executor()
-    executor.add_node(node)
-    look = report = time.monotonic()
-    try:
-        while not node.ended:
-            if not rclpy.ok():
-                raise KeyboardInterrupt
-            executor.spin_once(_LOOK)
-            now = time.monotonic()
-            if now >= look:
-                look = now + _LOOK
-                node.listen()
-            if now >= report:
-                report = now + _PERIOD
-                tell({"count": node.count, "diagnostics": node.diagnostics})
-    finally:
-        executor.shutdown()
-        node.destroy_node()
-
-
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1]))
+    sys.exit(record(sys.argv[1], MotionRecorder))

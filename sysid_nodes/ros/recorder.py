@@ -25,6 +25,7 @@ import select
 import struct
 import sys
 import time
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -205,13 +206,18 @@ def tell(what: dict[str, Any]) -> None:
     sys.stdout.flush()
 
 
-def main(path: str) -> int:
-    """Records until told to stop; returns the exit status: 0, 2 with one line on stderr, 130 when it was dropped."""
+def record(path: str, make: Callable[[BagWriter], Any]) -> int:
+    """Records until told to stop; returns the exit status: 0, 2 with one line on stderr, 130 when it was dropped.
+
+    Args:
+        path: of the bag.
+        make: makes the node that writes it.
+    """
     rclpy.init(args=[])
     try:
         with BagWriter(Path(path)) as bag:
-            node = Recorder(bag)
-            _record(node)
+            node = make(bag)
+            _serve(node)
         tell({"recorded": node.count})
     except SysidError as error:
         sys.stderr.write(f"recorder: {error}\n")
@@ -223,7 +229,7 @@ def main(path: str) -> int:
     return 0
 
 
-def _record(node: Recorder) -> None:
+def _serve(node: Any) -> None:
     executor = make_executor()
     executor.add_node(node)
     look = report = time.monotonic()
@@ -245,4 +251,4 @@ def _record(node: Recorder) -> None:
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1]))
+    sys.exit(record(sys.argv[1], Recorder))

@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import signal
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from typing import TypeVar
 
 import rclpy
 from rclpy.executors import Executor, ExternalShutdownException, SingleThreadedExecutor
 from rclpy.node import Node
 
-from sysid_nodes.exceptions import ConfigError
+from sysid_nodes.exceptions import ConfigError, SysidError
+from sysid_nodes.solvers.threads import use_one_blas_thread
+
+AnyNode = TypeVar("AnyNode", bound=Node)
 
 # How long a stop may go unnoticed [s].
 _PATIENCE = 0.1
@@ -70,3 +75,43 @@ def spin(node: Node, stopped: Callable[[], bool]) -> None:
                 executor.spin_once(_PATIENCE)
     finally:
         executor.shutdown()
+
+
+def run_node(
+    name: str,
+    make: Callable[[], AnyNode],
+    serve: Callable[[AnyNode], None],
+    args: list[str] | None,
+    *,
+    failed: Callable[[AnyNode], bool] = lambda _: False,
+    release: Callable[[AnyNode], None] = lambda _: None,
+) -> int:
+    """The life of an executable: starts ROS, makes a node, serves it until it ends, and gives everything back.
+
+    Args:
+        name: of the executable, for its one line on stderr.
+        make: makes the node.
+        serve: returns when the node is done or the context is shut down.
+        args: command line; None for the process's own.
+        failed: whether a node that was served never got to work.
+        release: gives back what the node took besides its ROS entities.
+
+    Returns:
+        The exit status: 0, or 2 where the node could not start.
+    """
+    use_one_blas_thread()
+    node: AnyNode | None = None
+    try:
+        start(args)
+        with until_shutdown():
+            node = make()
+            serve(node)
+        return 2 if node is not None and failed(node) else 0
+    except SysidError as error:
+        sys.stderr.write(f"{name}: {error}\n")
+        return 2
+    finally:
+        if node is not None:
+            release(node)
+            node.destroy_node()
+        rclpy.try_shutdown()

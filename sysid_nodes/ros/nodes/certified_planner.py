@@ -19,7 +19,6 @@ import time
 from typing import Any
 
 import numpy as np
-import rclpy
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
 from online_sysid.msg import CertifiedTrajectory, ControllerStatus, Obstacles, ParameterBounds
 from rclpy.node import Node
@@ -42,10 +41,9 @@ from sysid_nodes.ros.planning_state import Known, Phase, Planned, Seen
 from sysid_nodes.ros.position_output import PositionOutput, position_setup
 from sysid_nodes.ros.scene_markers import margin_lines, obstacle_markers, plan_markers
 from sysid_nodes.ros.scene_messages import to_scene
-from sysid_nodes.ros.spinning import spin, start, until_shutdown
+from sysid_nodes.ros.spinning import run_node, spin, until_shutdown
 from sysid_nodes.ros.trajectory_messages import to_trajectory
 from sysid_nodes.ros.worker import Worker
-from sysid_nodes.solvers.threads import use_one_blas_thread
 
 NAME = "certified_planner"
 
@@ -267,22 +265,13 @@ class CertifiedPlannerNode(Node):
 
 def main(args: list[str] | None = None) -> int:
     """Runs the node; returns the exit status: 0, or 2 with one line on stderr when it cannot start."""
-    use_one_blas_thread()
-    node: CertifiedPlannerNode | None = None
-    try:
-        start(args)
-        with until_shutdown():
-            node = CertifiedPlannerNode()
-            spin(node, lambda: False)
-        return 0
-    except SysidError as error:
-        sys.stderr.write(f"{NAME}: {error}\n")
-        return 2
-    finally:
-        if node is not None:
-            node.release()
-            node.destroy_node()
-        rclpy.try_shutdown()
+    return run_node(
+        NAME,
+        CertifiedPlannerNode,
+        lambda node: spin(node, lambda: False),
+        args,
+        release=CertifiedPlannerNode.release,
+    )
 
 
 if __name__ == "__main__":

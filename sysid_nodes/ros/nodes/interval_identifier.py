@@ -13,7 +13,6 @@ from collections.abc import Sequence
 from contextlib import ExitStack
 from typing import Any
 
-import rclpy
 from diagnostic_msgs.msg import DiagnosticArray
 from online_sysid.msg import ParameterBounds
 from online_sysid.srv import Save
@@ -38,8 +37,7 @@ from sysid_nodes.ros.live import LiveSession
 from sysid_nodes.ros.markers import marker_array
 from sysid_nodes.ros.parameters import NodeParameters
 from sysid_nodes.ros.settings import NodeConfig
-from sysid_nodes.ros.spinning import spin, start, until_shutdown
-from sysid_nodes.solvers.threads import use_one_blas_thread
+from sysid_nodes.ros.spinning import run_node, spin, until_shutdown
 
 NAME = "interval_identifier"
 
@@ -263,22 +261,14 @@ class IntervalIdentifierNode(LifecycleNode):
 
 def main(args: list[str] | None = None) -> int:
     """Runs the node; returns the exit status: 0, or 2 with one line on stderr when it cannot start."""
-    use_one_blas_thread()
-    node: IntervalIdentifierNode | None = None
-    try:
-        start(args)
-        with until_shutdown():
-            node = started = IntervalIdentifierNode()
-            spin(node, lambda: started.failed)
-        return 2 if node is not None and node.failed else 0
-    except SysidError as error:
-        sys.stderr.write(f"{NAME}: {error}\n")
-        return 2
-    finally:
-        if node is not None:
-            node.release()
-            node.destroy_node()
-        rclpy.try_shutdown()
+    return run_node(
+        NAME,
+        IntervalIdentifierNode,
+        lambda node: spin(node, lambda: node.failed),
+        args,
+        failed=lambda node: node.failed,
+        release=IntervalIdentifierNode.release,
+    )
 
 
 if __name__ == "__main__":

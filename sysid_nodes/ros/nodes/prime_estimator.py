@@ -15,7 +15,6 @@ import sys
 from contextlib import ExitStack
 from typing import Any
 
-import rclpy
 from diagnostic_msgs.msg import DiagnosticArray
 from geometry_msgs.msg import PoseStamped
 from online_sysid.srv import Save
@@ -40,10 +39,9 @@ from sysid_nodes.ros.motion_publishers import MotionPublishers
 from sysid_nodes.ros.parameters import NodeParameters
 from sysid_nodes.ros.prime_node_config import PrimeNodeConfig
 from sysid_nodes.ros.sensor_messages import Feed, from_imu, from_joint_state, from_pose
-from sysid_nodes.ros.spinning import spin, start, until_shutdown
+from sysid_nodes.ros.spinning import run_node, spin, until_shutdown
 from sysid_nodes.ros.unitree_messages import from_low_state, low_state_type
 from sysid_nodes.signals.tick_clock import TickClock
-from sysid_nodes.solvers.threads import use_one_blas_thread
 
 NAME = "prime_estimator"
 
@@ -255,22 +253,14 @@ def _low_state_reader(robot: Robot) -> Convert:
 
 def main(args: list[str] | None = None) -> int:
     """Runs the node; returns the exit status: 0, or 2 with one line on stderr when it cannot start."""
-    use_one_blas_thread()
-    node: PrimeEstimatorNode | None = None
-    try:
-        start(args)
-        with until_shutdown():
-            node = started = PrimeEstimatorNode()
-            spin(node, lambda: started.failed)
-        return 2 if node is not None and node.failed else 0
-    except SysidError as error:
-        sys.stderr.write(f"{NAME}: {error}\n")
-        return 2
-    finally:
-        if node is not None:
-            node.release()
-            node.destroy_node()
-        rclpy.try_shutdown()
+    return run_node(
+        NAME,
+        PrimeEstimatorNode,
+        lambda node: spin(node, lambda: node.failed),
+        args,
+        failed=lambda node: node.failed,
+        release=PrimeEstimatorNode.release,
+    )
 
 
 if __name__ == "__main__":

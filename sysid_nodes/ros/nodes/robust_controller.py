@@ -18,7 +18,6 @@ import time
 from typing import Any
 
 import numpy as np
-import rclpy
 from diagnostic_msgs.msg import DiagnosticArray
 from online_sysid.msg import (
     CertifiedTrajectory,
@@ -47,9 +46,8 @@ from sysid_nodes.ros.diagnostics import diagnostic_array
 from sysid_nodes.ros.parameters import NodeParameters
 from sysid_nodes.ros.recertifier import Recertifier
 from sysid_nodes.ros.scene_messages import to_scene
-from sysid_nodes.ros.spinning import spin, start, until_shutdown
+from sysid_nodes.ros.spinning import run_node, spin, until_shutdown
 from sysid_nodes.ros.trajectory_messages import to_record
-from sysid_nodes.solvers.threads import use_one_blas_thread
 
 NAME = "robust_controller"
 
@@ -250,25 +248,14 @@ _USUAL = (StopReason.NONE, StopReason.PLAN_ENDED, StopReason.REQUESTED, StopReas
 
 def main(args: list[str] | None = None) -> int:
     """Runs the node; returns the exit status: 0, or 2 with one line on stderr when it cannot start."""
-    use_one_blas_thread()
-    node: RobustControllerNode | None = None
-    try:
-        start(args)
-        with until_shutdown():
-            node = RobustControllerNode()
-            # A collection takes longer than a control period, and nothing here makes cycles.
-            gc.freeze()
-            gc.disable()
-            spin(node, lambda: False)
-        return 0
-    except SysidError as error:
-        sys.stderr.write(f"{NAME}: {error}\n")
-        return 2
-    finally:
-        if node is not None:
-            node.release()
-            node.destroy_node()
-        rclpy.try_shutdown()
+
+    def serve(node: RobustControllerNode) -> None:
+        # A collection takes longer than a control period, and nothing here makes cycles.
+        gc.freeze()
+        gc.disable()
+        spin(node, lambda: False)
+
+    return run_node(NAME, RobustControllerNode, serve, args, release=RobustControllerNode.release)
 
 
 if __name__ == "__main__":

@@ -24,15 +24,14 @@ from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
 from rclpy.node import Node
 
 from sysid_nodes.data.config import option
-from sysid_nodes.exceptions import ConfigError, InputError, SysidError
+from sysid_nodes.exceptions import ConfigError, InputError
 from sysid_nodes.reports.atomic_file import write_atomically
 from sysid_nodes.ros.conversions import to_seconds
 from sysid_nodes.ros.diagnostics import ERROR, OK, WARN, diagnostic_array
 from sysid_nodes.ros.legged_publishers import LeggedPublishers, TruthPublishers
 from sysid_nodes.ros.parameters import NodeParameters
-from sysid_nodes.ros.spinning import make_executor, start, until_shutdown
+from sysid_nodes.ros.spinning import make_executor, run_node
 from sysid_nodes.simulation.legged import Fault, LeggedRobotSim, LeggedSimulationConfig, TruthSample
-from sysid_nodes.solvers.threads import use_one_blas_thread
 
 NAME = "simulated_legged_robot"
 
@@ -212,21 +211,7 @@ class SimulatedLeggedRobotNode(Node):
 
 def main(args: list[str] | None = None) -> int:
     """Runs the node; returns the exit status: 0, or 2 with one line on stderr when it cannot start."""
-    use_one_blas_thread()
-    node: SimulatedLeggedRobotNode | None = None
-    try:
-        start(args)
-        with until_shutdown():
-            node = SimulatedLeggedRobotNode()
-            node.run(lambda: not rclpy.ok())
-        return 0
-    except SysidError as error:
-        sys.stderr.write(f"{NAME}: {error}\n")
-        return 2
-    finally:
-        if node is not None:
-            node.destroy_node()
-        rclpy.try_shutdown()
+    return run_node(NAME, SimulatedLeggedRobotNode, lambda node: node.run(lambda: not rclpy.ok()), args)
 
 
 if __name__ == "__main__":

@@ -45,12 +45,11 @@ from sysid_nodes.ros.parameters import NodeParameters
 from sysid_nodes.ros.robot_report import RobotReport
 from sysid_nodes.ros.scene_messages import to_scene
 from sysid_nodes.ros.set_point_messages import set_points
-from sysid_nodes.ros.spinning import make_executor, start, until_shutdown
+from sysid_nodes.ros.spinning import make_executor, run_node
 from sysid_nodes.simulation.position_interface import PositionInterface
 from sysid_nodes.simulation.robot_config import JointFaultConfig, SimulatedRobotConfig, scene_of, simulated_arm
 from sysid_nodes.simulation.torque_arm import COMMAND_INVALID, COMMAND_TIMEOUT
 from sysid_nodes.simulation.true_clearance import TrueClearance
-from sysid_nodes.solvers.threads import use_one_blas_thread
 
 NAME = "simulated_robot"
 
@@ -280,21 +279,7 @@ class SimulatedRobotNode(Node):
 
 def main(args: list[str] | None = None) -> int:
     """Runs the node; returns the exit status: 0, or 2 with one line on stderr when it cannot start."""
-    use_one_blas_thread()
-    node: SimulatedRobotNode | None = None
-    try:
-        start(args)
-        with until_shutdown():
-            node = SimulatedRobotNode()
-            node.run(lambda: not rclpy.ok())
-        return 0
-    except SysidError as error:
-        sys.stderr.write(f"{NAME}: {error}\n")
-        return 2
-    finally:
-        if node is not None:
-            node.destroy_node()
-        rclpy.try_shutdown()
+    return run_node(NAME, SimulatedRobotNode, lambda node: node.run(lambda: not rclpy.ok()), args)
 
 
 if __name__ == "__main__":
