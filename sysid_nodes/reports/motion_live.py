@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from sysid_nodes.exceptions import LogError
-from sysid_nodes.logs.reader import read_messages
+from sysid_nodes.logs.reader import read_messages, read_topics
 from sysid_nodes.reports.motion_message import CONTACT_FORCES, INERTIA, ODOMETRY, TYPES
 from sysid_nodes.reports.motion_series import MotionSeries
 
@@ -30,15 +29,15 @@ def compare_live(bag: Path, series: MotionSeries, readings: Mapping[str, int], g
         gave_up: what the live node gave up because the machine was slow; empty for nothing.
 
     Raises:
-        LogError: the recording has no estimates.
+        LogError: the recording cannot be read.
     """
-    t, force, place = _published(bag)
+    t, force, place = _published(bag, series.force.shape[1:])
     at = np.clip(np.searchsorted(series.t, t - _SAME), 0, len(series.t) - 1)
     both = np.abs(series.t[at] - t) < _SAME
     apart = np.linalg.norm(force[both] - series.force[at[both]], axis=2)
     apart = apart[np.isfinite(apart).all(axis=1)]
     moved = np.linalg.norm(place[both] - series.base[at[both], :3], axis=1)
-    masses = [message.estimate[0] for _, message in read_messages(bag, INERTIA, TYPES[INERTIA])]
+    masses = [message.estimate[0] for message in _messages(bag, INERTIA)]
     found: dict[str, Any] = {
         "stages": len(t),
         "compared": int(both.sum()),
@@ -51,20 +50,25 @@ def compare_live(bag: Path, series: MotionSeries, readings: Mapping[str, int], g
     return found | {"sentence": _sentence(found, gave_up)}
 
 
-def _published(bag: Path) -> tuple[Array, Array, Array]:
+def _published(bag: Path, shape: tuple[int, ...]) -> tuple[Array, Array, Array]:
     """Stamps, forces and base positions that were published; what was told again later is not."""
     forces: dict[float, Array] = {}
-    for _, message in read_messages(bag, CONTACT_FORCES, TYPES[CONTACT_FORCES]):
+    for message in _messages(bag, CONTACT_FORCES):
         values = [[c.force.x, c.force.y, c.force.z] for c in message.contacts]
         forces.setdefault(_stamp(message), np.array(values))
     places: dict[float, Array] = {}
-    for _, message in read_messages(bag, ODOMETRY, TYPES[ODOMETRY]):
+    for message in _messages(bag, ODOMETRY):
         at = message.pose.pose.position
         places.setdefault(_stamp(message), np.array([at.x, at.y, at.z]))
     stamps = sorted(set(forces) & set(places))
-    if not stamps:
-        raise LogError("has no estimates", source=str(bag))
-    return np.array(stamps), np.array([forces[t] for t in stamps]), np.array([places[t] for t in stamps])
+    force = np.array([forces[t] for t in stamps]).reshape(-1, *shape)
+    return np.array(stamps), force, np.array([places[t] for t in stamps]).reshape(-1, 3)
+
+
+def _messages(bag: Path, topic: str) -> Iterator[Any]:
+    """Messages of a topic; none where the node got to publish none."""
+    if any(found.name == topic and found.count for found in read_topics(bag)):
+        yield from (message for _, message in read_messages(bag, topic, TYPES[topic]))
 
 
 def _stamp(message: Any) -> float:
@@ -73,6 +77,8 @@ def _stamp(message: Any) -> float:
 
 def _sentence(found: Mapping[str, Any], gave_up: str) -> str:
     largest, rms = found["largest_force_difference"], found["force_difference_rms"]
+    if not found["stages"]:
+        return f"The live node published no estimate{f' ({gave_up})' if gave_up else ''}."
     if largest is None:
         return "Live node and replay have no stage in common."
     stages = f"at {found['compared']} of the {found['stages']} stages that the live node published"

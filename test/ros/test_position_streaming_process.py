@@ -143,9 +143,12 @@ def test_without_the_planner_the_robot_comes_to_its_certified_rest(run: Streamed
     run.processes["planner"].kill()
     run.processes["planner"].wait()
     count = len(run.sent)
-    final = run.sent[-1]
-    end = nanoseconds(final.header.stamp) + nanoseconds(final.points[-1].time_from_start)
-    run.until(lambda: run.states[-1][0] > end + 500_000_000)
+
+    def end() -> int:  # of the newest, which may still have been on its way
+        final = run.sent[-1]
+        return nanoseconds(final.header.stamp) + nanoseconds(final.points[-1].time_from_start)
+
+    run.until(lambda: run.states[-1][0] > end() + 500_000_000)
     assert len(run.sent) in (count, count + 1) and run.stop.reason == 0
     goal = set_points(run.sent[-1], run.robot.joint_names)[1][-1]
     _, q, qd = run.states[-1]

@@ -75,7 +75,7 @@ def test_a_simulated_go2_is_weighed_live(
         processes, "simulated_legged_robot", "motion:=sway", "load.mass:=3.0", "listeners:=1",
         f"truth_file:={tmp_path / 'truth.json'}",
     )  # fmt: skip
-    bench.until(lambda: inertia and inertia[-1].sigma[0] < 0.1)
+    bench.until(lambda: forces and inertia and inertia[-1].sigma[0] < 0.1)
     truth = json.loads((tmp_path / "truth.json").read_text(encoding="utf-8"))
     found = inertia[-1]
     assert abs(found.estimate[0] - truth["theta"][0]) < 5.0 * found.sigma[0]

@@ -29,6 +29,7 @@ _STARTING = 90.0  # longest wait for the first reading [s]
 _STALLED = 60.0  # longest wait for anything new after it [s]
 _TICK = 0.2  # between two looks at the screen [s]
 _SETTLED = 0.8  # after the end, for what is under way [s]
+_CATCHING_UP = 60.0  # longest wait for an estimator that is behind [s]
 _GRAVITY = 9.81  # [m/s2]
 _RECORDER = "sysid_nodes.ros.motion_recorder"
 
@@ -100,13 +101,15 @@ def _follow(nodes: Nodes, screen: LeggedScreen, watch: LeggedWatch) -> dict[str,
     """Shows what happens until the programme is over; the processes' shares of a core meanwhile."""
     start: tuple[float, dict[str, float]] | None = None
     usage: dict[str, float] = {}
-    news, deadline, over = 0, time.monotonic() + _STARTING, np.inf
+    news, deadline, over, latest = 0, time.monotonic() + _STARTING, np.inf, np.inf
     while True:
         for line in nodes.read(_TICK):
             watch.take(line)
         now = time.monotonic()
         if watch.finished:
-            over = min(over, now + _SETTLED)
+            latest = min(latest, now + _CATCHING_UP)
+            behind = watch.waiting and now < latest
+            over = np.inf if behind else min(over, now + _SETTLED)
         elif start is None and watch.recorded:
             start = now, _processor_time(nodes)
         elif start is not None and now > start[0]:

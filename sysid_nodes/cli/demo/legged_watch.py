@@ -141,6 +141,11 @@ class LeggedWatch:
         return self._text(_ESTIMATOR, "finding")
 
     @property
+    def waiting(self) -> bool:
+        """Whether the estimator has messages that it has not got to yet."""
+        return self._number(_ESTIMATOR, "messages waiting") > 0
+
+    @property
     def lag(self) -> float:
         """Of the newest estimate behind the newest reading [s]."""
         return self._number(_ESTIMATOR, "lag [s]")

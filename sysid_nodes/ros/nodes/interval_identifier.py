@@ -146,7 +146,8 @@ class IntervalIdentifierNode(LifecycleNode):
 
     @property
     def _configured(self) -> LiveSession:
-        assert self._live is not None, "not configured"
+        if self._live is None:  # a call that was under way when the node was cleaned up
+            raise SysidError("not configured")
         return self._live
 
     def _make_live(self, config: IntervalIdentifierConfig, node_config: NodeConfig) -> LiveSession:
@@ -214,8 +215,10 @@ class IntervalIdentifierNode(LifecycleNode):
         self.get_logger().error(f"message not used: {fault}")
 
     def _report(self) -> None:
-        status = self._configured.status(active=self._stream is not None)
-        self._journal.overload(self._configured.overflowed)
+        if self._live is None:  # the timer had fired when the node was cleaned up
+            return
+        status = self._live.status(active=self._stream is not None)
+        self._journal.overload(self._live.overflowed)
         with until_shutdown():
             self._diagnostics.publish(diagnostic_array(status, self.get_clock().now()))
 

@@ -159,7 +159,8 @@ class PrimeEstimatorNode(LifecycleNode):
 
     @property
     def _configured(self) -> LiveMotion:
-        assert self._live is not None, "not configured"
+        if self._live is None:  # a call that was under way when the node was cleaned up
+            raise SysidError("not configured")
         return self._live
 
     def _listen(self, kind: Any, topic: str, convert: Convert, profile: Any) -> None:
@@ -211,7 +212,9 @@ class PrimeEstimatorNode(LifecycleNode):
             self._configured.look()
 
     def _report(self) -> None:
-        status = self._configured.status(self.get_name(), active=bool(self._streams))
+        if self._live is None:  # the timer had fired when the node was cleaned up
+            return
+        status = self._live.status(self.get_name(), active=bool(self._streams))
         with until_shutdown():
             self._diagnostics.publish(diagnostic_array(status, self.get_clock().now()))
 

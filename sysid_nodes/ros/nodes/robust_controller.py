@@ -78,6 +78,7 @@ class RobustControllerNode(Node):
             config_id=setup.config_id,
             scene_id=setup.scene.id,
             rest_speed=config.certifier.start_speed,
+            rest_distance=config.certifier.start_distance,
             takeover=config.planner.replan,
             body=setup.body,
             target=config.target,
