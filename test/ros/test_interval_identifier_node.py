@@ -187,7 +187,7 @@ def test_save_before_any_data_writes_the_prior_and_is_logged(bench: Any, tmp_pat
     assert (answer.success, answer.path) == (True, str(file)), answer.message
     assert json.loads(file.read_text())["status"] == "WAITING"
     assert [item.name for item in file.parent.iterdir()] == ["prior.json"]
-    bench.until(lambda: f"saved: {file} (WAITING)" in [line.msg for line in log])
+    bench.until(lambda: f"saved: {file} (WAITING written)" in [line.msg for line in log])
 
 
 @pytest.mark.parametrize(

@@ -97,7 +97,7 @@ sys.exit(module.main([]))
 @pytest.mark.parametrize(
     ("stage", "stop"),
     [
-        ("_make_live", "SIGINT"),
+        ("_open", "SIGINT"),
         ("create_publisher", "SIGTERM"),
         ("create_subscription", "SIGINT"),
         ("_report", "SIGINT"),
