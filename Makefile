@@ -45,9 +45,11 @@ lint: setup  ## ruff, mypy, import-linter
 	$(python) -m mypy
 	$(prefix)/bin/lint-imports
 
-bench: setup  ## rerun the benchmarks behind the reports in benchmarks/
+bench: setup  ## rerun the benchmarks behind the reports in benchmarks/ (about two hours)
+	@$(python) -m pip install -qq --disable-pip-version-check --no-deps -r requirements/bench-peers.txt
 	@set -e; for name in containment tightness speed streaming real_logs \
-		soundness episodes planning_speed excitation; do \
+		soundness episodes planning_speed excitation comparison \
+		prime_peers prime_scaling prime_smoothing prime_coverage; do \
 		echo "benchmarks.$$name"; $(python) -m "benchmarks.$$name"; done
 
 clean:  ## remove the virtual environment and all that was built
