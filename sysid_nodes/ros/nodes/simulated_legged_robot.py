@@ -12,33 +12,27 @@ from __future__ import annotations
 import io
 import json
 import sys
-import time
-from collections.abc import Callable
+from collections.abc import Iterator
 from dataclasses import asdict, dataclass
+from itertools import count
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import rclpy
-from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
-from rclpy.node import Node
 
 from sysid_nodes.data.config import option
 from sysid_nodes.exceptions import ConfigError, InputError
 from sysid_nodes.reports.atomic_file import write_atomically
 from sysid_nodes.ros.conversions import to_seconds
-from sysid_nodes.ros.diagnostics import ERROR, OK, WARN, diagnostic_array
 from sysid_nodes.ros.legged_publishers import LeggedPublishers, TruthPublishers
 from sysid_nodes.ros.parameters import NodeParameters
-from sysid_nodes.ros.spinning import make_executor, run_node
+from sysid_nodes.ros.played_motion import PlayedMotion
+from sysid_nodes.ros.spinning import run_node
 from sysid_nodes.simulation.legged import Fault, LeggedRobotSim, LeggedSimulationConfig, TruthSample
 
 NAME = "simulated_legged_robot"
 
-_REPORT_PERIOD = 0.2  # [s]
-_SERVE_EVERY = 10  # ticks between two looks at timers and parameter services
-_SETTLED = 0.3  # after the last listener was found; its own side of the match may take a little longer [s]
-_CATCH_UP = 0.05  # of delay is made up for by publishing faster; what is beyond is given up for good [s]
 _TRUTH_TICKS = 10  # averaged in a message below /truth
 
 
@@ -79,11 +73,8 @@ def parse_faults(text: str) -> tuple[Fault, ...]:
     return tuple(found)
 
 
-class SimulatedLeggedRobotNode(Node):
-    """Publishes what the robot's sensors read, in real time as far as the machine allows.
-
-    No reading is ever left out: on a machine that is too slow the motion takes longer than its stamps say, and the
-    diagnostics tell by how much.
+class SimulatedLeggedRobotNode(PlayedMotion):
+    """Publishes what the robot's sensors read.
 
     Raises:
         SysidError: a parameter is wrong, the message package is missing, or the truth cannot be written.
@@ -101,71 +92,37 @@ class SimulatedLeggedRobotNode(Node):
         self._streams = LeggedPublishers(self, self._sim.robot, low_state=self._config.low_state)
         self._truth = TruthPublishers(self, self._sim.robot) if self._config.truth_topics else None
         self._recent: list[TruthSample] = []
-        self._diagnostics = self.create_publisher(DiagnosticArray, "/diagnostics", 10)
-        self.create_timer(_REPORT_PERIOD, self._report)
-        self._behind, self._state = 0.0, "waiting for listeners"
 
-    def run(self, stopped: Callable[[], bool]) -> None:
-        """Waits for the listeners, moves, and then stays until stopped: unread messages go with their publisher."""
-        executor = make_executor()
-        executor.add_node(self)
-        try:
-            while self._streams.listeners < self._config.listeners and not stopped():
-                executor.spin_once(0.05)
-            settled = time.monotonic() + _SETTLED
-            while time.monotonic() < settled and not stopped():
-                executor.spin_once(0.05)
-            self._state = "moving"
-            self._announce()
-            self._move(lambda: executor.spin_once(0.0), stopped)
-            if not stopped():
-                self._write_series()
-                self._state = "finished"
-                self._say_end()
-            while not stopped():
-                executor.spin_once(0.05)
-        finally:
-            executor.shutdown()
+    def _listened(self) -> bool:
+        return self._streams.listeners >= self._config.listeners
 
-    def destroy_node(self) -> None:
-        """Releases the node; a motion that was cut short is logged, after the log's topic, which a signal closes."""
-        super().destroy_node()
-        if self._state == "moving":
-            self._state = "stopped"
-            self._say_end()
-
-    def _say_end(self) -> None:
-        count = sum(self._streams.published.values())
-        self.get_logger().info(f"{self._state}: {count} messages, {self._behind:.3f} s behind real time")
-
-    def _announce(self) -> None:
-        """What moves and for how long; the load stays untold, for the log is a topic too."""
+    def _title(self) -> str:
         config = self._config
         lasts = f"for {config.duration:g} s" if config.duration else "until stopped"
-        self.get_logger().info(f"simulated {self._sim.robot.name}, motion '{self._simulation.motion}', {lasts}")
+        return f"simulated {self._sim.robot.name}, motion '{self._simulation.motion}', {lasts}"
 
-    def _move(self, serve: Callable[[], None], stopped: Callable[[], bool]) -> None:
+    def _published(self) -> dict[str, int]:
+        return self._streams.published
+
+    def _values(self) -> dict[str, str]:
+        return {"elapsed [s]": f"{self._sim.elapsed:.3f}"}
+
+    def _trouble(self) -> str:
+        return "fallen" if self._sim.fallen else ""
+
+    def _ended(self) -> None:
+        self._write_series()
+
+    def _motion(self) -> Iterator[float]:
         self._streams.start = to_seconds(self.get_clock().now().to_msg())
-        begun = time.perf_counter()
-        ticks = round((self._config.duration or np.inf) / self._simulation.tick) if self._config.duration else np.inf
-        tick = 0
-        while tick < ticks:
+        ticks = range(round(self._config.duration / self._simulation.tick)) if self._config.duration else count()
+        for _ in ticks:
             readings = self._sim.step()
-            tick += 1
-            # What has arrived by a time is due when the clock says so.
-            wait = begun + self._behind + self._sim.elapsed - time.perf_counter()
-            if wait > 0.0:
-                time.sleep(wait)
-            elif wait < -_CATCH_UP:
-                self._behind -= wait + _CATCH_UP
+            yield self._sim.elapsed  # what has arrived by a time is due when the clock says so
             for reading in readings:
                 self._streams.publish(reading)
             if self._truth is not None:
                 self._tell_truth()
-            if tick % _SERVE_EVERY == 0:
-                serve()
-                if stopped():
-                    return
 
     def _tell_truth(self) -> None:
         self._recent.append(self._sim.last)
@@ -189,24 +146,6 @@ class SimulatedLeggedRobotNode(Node):
         buffer = io.BytesIO()
         np.savez_compressed(buffer, **series)
         write_atomically(Path(self._config.truth_series), buffer.getvalue())
-
-    def _report(self) -> None:
-        late, fallen = self._behind > 0.0, self._sim.fallen
-        message = self._state + (", slower than real time" if late else "") + (", fallen" if fallen else "")
-        status = DiagnosticStatus(
-            level=ERROR if fallen else WARN if late else OK,
-            name=f"{self.get_name()}: motion",
-            hardware_id="simulation",
-            message=message,
-            values=[
-                KeyValue(key="state", value=self._state),
-                KeyValue(key="elapsed [s]", value=f"{self._sim.elapsed:.3f}"),
-                KeyValue(key="behind real time [s]", value=f"{self._behind:.3f}"),
-                KeyValue(key="processor time [s]", value=f"{time.process_time():.3f}"),
-                *(KeyValue(key=f"published on {k}", value=str(v)) for k, v in sorted(self._streams.published.items())),
-            ],
-        )
-        self._diagnostics.publish(diagnostic_array(status, self.get_clock().now()))
 
 
 def main(args: list[str] | None = None) -> int:

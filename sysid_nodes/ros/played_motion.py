@@ -1,0 +1,134 @@
+"""A simulated robot that moves on its own and publishes what its sensors read, in real time as far as that goes."""
+
+from __future__ import annotations
+
+import time
+from abc import abstractmethod
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
+from rclpy.node import Node
+
+from sysid_nodes.ros.diagnostics import ERROR, OK, WARN, diagnostic_array
+from sysid_nodes.ros.spinning import make_executor
+
+_REPORT_PERIOD = 0.2  # [s]
+_SERVE_EVERY = 0.01  # time between two looks at timers and parameter services [s]
+_WAIT = 0.05  # for an event, where nothing is due [s]
+_SETTLED = 0.3  # after the last listener was found; its own side of the match may take a little longer [s]
+_CATCH_UP = 0.05  # of delay is made up for by publishing faster; what is beyond is given up for good [s]
+
+
+class PlayedMotion(Node):
+    """Waits for its listeners, moves, reports to /diagnostics.
+
+    No reading is ever left out: on a machine that is too slow the motion takes longer than its stamps say, and the
+    diagnostics tell by how much.
+
+    Args:
+        name: of the node.
+        kwargs: rclpy's.
+    """
+
+    def __init__(self, name: str, **kwargs: Any) -> None:
+        super().__init__(name, **kwargs)
+        self._diagnostics = self.create_publisher(DiagnosticArray, "/diagnostics", 10)
+        self.create_timer(_REPORT_PERIOD, self._report)
+        self._behind, self._state = 0.0, "waiting for listeners"
+
+    # -- what each robot gives
+
+    @abstractmethod
+    def _listened(self) -> bool:
+        """Whether all who are waited for are there."""
+
+    @abstractmethod
+    def _motion(self) -> Iterator[float]:
+        """Computes what comes next, yields when it is due [s since the start], and then publishes it."""
+
+    @abstractmethod
+    def _title(self) -> str:
+        """What moves and for how long, but not its load, for the log is a topic too."""
+
+    @abstractmethod
+    def _published(self) -> dict[str, int]:
+        """Messages published so far, by topic."""
+
+    def _ended(self) -> None:
+        """Called when the motion is over."""
+
+    def _values(self) -> dict[str, str]:
+        """Further values for the diagnostics."""
+        return {}
+
+    def _trouble(self) -> str:
+        """What has gone wrong with the robot, in a word; empty for nothing."""
+        return ""
+
+    # --
+
+    def run(self, stopped: Callable[[], bool]) -> None:
+        """Waits for the listeners, moves, and then stays until stopped: unread messages go with their publisher."""
+        executor = make_executor()
+        executor.add_node(self)
+        try:
+            while not (self._listened() or stopped()):
+                executor.spin_once(_WAIT)
+            settled = time.monotonic() + _SETTLED
+            while time.monotonic() < settled and not stopped():
+                executor.spin_once(_WAIT)
+            self._state = "moving"
+            self.get_logger().info(self._title())
+            self._move(lambda: executor.spin_once(0.0), stopped)
+            if not stopped():
+                self._ended()
+                self._state = "finished"
+                self._say_end()
+            while not stopped():
+                executor.spin_once(_WAIT)
+        finally:
+            executor.shutdown()
+
+    def destroy_node(self) -> None:
+        """Releases the node; a motion that was cut short is logged, after the log's topic, which a signal closes."""
+        super().destroy_node()
+        if self._state == "moving":
+            self._state = "stopped"
+            self._say_end()
+
+    def _say_end(self) -> None:
+        count = sum(self._published().values())
+        self.get_logger().info(f"{self._state}: {count} messages, {self._behind:.3f} s behind real time")
+
+    def _move(self, serve: Callable[[], None], stopped: Callable[[], bool]) -> None:
+        begun, served = time.perf_counter(), 0.0
+        for due in self._motion():
+            if due >= served:
+                served = due + _SERVE_EVERY
+                serve()
+                if stopped():
+                    return
+            wait = begun + self._behind + due - time.perf_counter()
+            if wait > 0.0:
+                time.sleep(wait)
+            elif wait < -_CATCH_UP:
+                self._behind -= wait + _CATCH_UP
+
+    def _report(self) -> None:
+        late, trouble = self._behind > 0.0, self._trouble()
+        values = {
+            "state": self._state,
+            "behind real time [s]": f"{self._behind:.3f}",
+            "processor time [s]": f"{time.process_time():.3f}",
+            **{f"published on {topic}": str(count) for topic, count in sorted(self._published().items())},
+            **self._values(),
+        }
+        status = DiagnosticStatus(
+            level=ERROR if trouble else WARN if late else OK,
+            name=f"{self.get_name()}: motion",
+            hardware_id="simulation",
+            message=", ".join(filter(None, [self._state, "slower than real time" if late else "", trouble])),
+            values=[KeyValue(key=key, value=value) for key, value in values.items()],
+        )
+        self._diagnostics.publish(diagnostic_array(status, self.get_clock().now()))
