@@ -6,20 +6,19 @@ too late makes the robot rest for a while; bounds and certificates are sound eit
 
 from __future__ import annotations
 
-import os
 import signal
 import struct
 import subprocess
 import sys
-import time
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
 
 pytest.importorskip("rclpy", reason="rclpy is not installed")
 pytest.importorskip("online_sysid.msg", reason="the messages are not built; make setup builds them")
+
+from demo_process import LONG, check_that_an_orphaned_recorder_drops_its_bag, interrupted, sysid
 
 from sysid_nodes.cli.demo.kinova_config import GOAL
 from sysid_nodes.cli.demo.summary import same
@@ -33,15 +32,7 @@ from sysid_nodes.simulation import random_dumbbell
 
 pytestmark = pytest.mark.ros
 
-LONG = 900.0  # [s]; reached only on failure
 SEED = 11
-
-
-def sysid(*words: str, **options: Any) -> subprocess.Popen[str]:
-    return subprocess.Popen(
-        [sys.executable, "-m", "sysid_nodes.cli", *words],
-        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, **options,
-    )  # fmt: skip
 
 
 @pytest.fixture(scope="module")
@@ -140,35 +131,8 @@ def test_replay_of_the_bag_gives_the_same_numbers(demo: tuple[Path, subprocess.P
 
 @pytest.mark.parametrize("stop", [signal.SIGINT, signal.SIGTERM])
 def test_an_interrupt_leaves_nothing_behind(tmp_path: Path, stop: signal.Signals) -> None:
-    # in a session of its own, so that Ctrl-C reaches all of it and nobody else, as on a terminal
-    process = sysid("demo", "kinova", "--out", "out", cwd=tmp_path, start_new_session=True)
-    try:
-        assert process.stdout is not None
-        while "truths inside" not in (line := process.stdout.readline()):
-            assert line, process.stderr and process.stderr.read()
-        if stop is signal.SIGINT:
-            os.killpg(process.pid, stop)
-        else:
-            process.send_signal(stop)
-        _, errors = process.communicate(timeout=LONG)
-    finally:
-        process.kill()
-    assert process.returncode == 130
-    assert errors.startswith("sysid: interrupted")
-    assert errors.count("\n") == 1
-    assert list(tmp_path.iterdir()) == []
-    deadline = time.monotonic() + LONG
-    while members(process.pid):
-        assert time.monotonic() < deadline, "a process outlives the demo"
-        time.sleep(0.05)
-
-
-def members(group: int) -> bool:
-    try:
-        os.killpg(group, 0)
-    except ProcessLookupError:
-        return False
-    return True
+    errors = interrupted("kinova", tmp_path, "truths inside", stop)
+    assert errors.startswith("sysid: interrupted") and errors.count("\n") == 1
 
 
 @pytest.mark.parametrize(
@@ -188,10 +152,7 @@ def test_a_simulated_arm_that_cannot_start_says_so_in_one_line(arguments: list[s
 
 
 def test_a_recorder_whose_parent_is_gone_drops_its_bag(tmp_path: Path) -> None:
-    command = [sys.executable, "-m", "sysid_nodes.ros.recorder", str(tmp_path / "bag")]
-    process = subprocess.run(command, input="", capture_output=True, text=True, timeout=LONG, check=False)
-    assert process.returncode == 130, process.stderr
-    assert list(tmp_path.iterdir()) == []
+    check_that_an_orphaned_recorder_drops_its_bag("recorder", tmp_path)
 
 
 @pytest.mark.parametrize(("flag", "order"), [(1, "<"), (0, ">")])

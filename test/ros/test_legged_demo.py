@@ -6,19 +6,15 @@ are is for the benchmarks; the replay's are judged, for it takes the time it nee
 
 from __future__ import annotations
 
-import ctypes
-import os
 import signal
-import subprocess
-import sys
-import time
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 pytest.importorskip("rclpy", reason="rclpy is not installed")
 pytest.importorskip("online_sysid.msg", reason="the messages are not built; make setup builds them")
+
+from demo_process import LONG, check_that_an_orphaned_recorder_drops_its_bag, interrupted, sysid
 
 from sysid_nodes.logs.reader import read_topics
 from sysid_nodes.reports.result_file import read_result
@@ -26,20 +22,8 @@ from sysid_nodes.ros.motion_recorder import STREAMS, TOPICS
 
 pytestmark = pytest.mark.ros
 
-LONG = 240.0  # [s]; reached only on failure
 DURATION = 2.0
 LOAD = 3.0
-
-
-def _end_with_the_tests() -> None:
-    ctypes.CDLL(None).prctl(1, signal.SIGKILL)  # PR_SET_PDEATHSIG; its own children follow by theirs
-
-
-def sysid(*words: str, **options: Any) -> subprocess.Popen[str]:
-    return subprocess.Popen(
-        [sys.executable, "-m", "sysid_nodes.cli", *words],
-        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, preexec_fn=_end_with_the_tests, **options,
-    )  # fmt: skip
 
 
 @pytest.fixture(scope="module")
@@ -104,38 +88,9 @@ def test_the_bag_can_be_replayed_by_hand(demo: tuple[Path, int, str, str]) -> No
 
 @pytest.mark.parametrize("stop", [signal.SIGINT, signal.SIGTERM])
 def test_an_interrupt_leaves_nothing_behind(tmp_path: Path, stop: signal.Signals) -> None:
-    # in a session of its own, so that Ctrl-C reaches all of it and nobody else, as on a terminal
-    process = sysid("demo", "go2", "--out", "out", cwd=tmp_path, start_new_session=True)
-    try:
-        assert process.stdout is not None
-        while "mass" not in (line := process.stdout.readline()):
-            assert line, process.stderr and process.stderr.read()
-        if stop is signal.SIGINT:
-            os.killpg(process.pid, stop)
-        else:
-            process.send_signal(stop)
-        _, errors = process.communicate(timeout=LONG)
-    finally:
-        process.kill()
-    assert process.returncode == 130
+    errors = interrupted("go2", tmp_path, "mass", stop)
     assert errors == "sysid: interrupted\n"
-    assert list(tmp_path.iterdir()) == []
-    deadline = time.monotonic() + LONG
-    while members(process.pid):
-        assert time.monotonic() < deadline, "a process outlives the demo"
-        time.sleep(0.05)
-
-
-def members(group: int) -> bool:
-    try:
-        os.killpg(group, 0)
-    except ProcessLookupError:
-        return False
-    return True
 
 
 def test_a_recorder_whose_parent_is_gone_drops_its_bag(tmp_path: Path) -> None:
-    command = [sys.executable, "-m", "sysid_nodes.ros.motion_recorder", str(tmp_path / "bag")]
-    process = subprocess.run(command, input="", capture_output=True, text=True, timeout=LONG, check=False)
-    assert process.returncode == 130, process.stderr
-    assert list(tmp_path.iterdir()) == []
+    check_that_an_orphaned_recorder_drops_its_bag("motion_recorder", tmp_path)

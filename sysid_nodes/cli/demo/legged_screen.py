@@ -1,23 +1,18 @@
-"""A legged robot's run on the terminal: redrawn in place on a real one, a line now and then elsewhere."""
+"""A legged robot's run on the terminal."""
 
 from __future__ import annotations
 
-import sys
-import time
 from collections.abc import Sequence
-from types import TracebackType
 
 import numpy as np
-from rich.console import Console, Group
-from rich.live import Live
+from rich.console import Group
 from rich.table import Table
 from rich.text import Text
 
 from sysid_nodes.cli.demo.legged_watch import LeggedWatch
+from sysid_nodes.cli.demo.live_screen import LiveScreen
 from sysid_nodes.results.motion_status import MotionStatus
 
-_PERIOD = 2.0  # between two lines where nothing can be redrawn [s]
-_FRAME = 0.3  # between two drawings [s]
 _BAR = 30  # columns
 _FULL = 1.0  # a foot's bar is full at this share of the robot's weight
 _STYLE = {
@@ -28,8 +23,8 @@ _STYLE = {
 }
 
 
-class LeggedScreen:
-    """Context manager; shows a watch until it is left.
+class LeggedScreen(LiveScreen[LeggedWatch]):
+    """Mass, centre of mass and forces against the hidden truth.
 
     Args:
         title: what is going on, until there is data.
@@ -38,48 +33,23 @@ class LeggedScreen:
     """
 
     def __init__(self, title: str, feet: Sequence[str], weight: float) -> None:
-        self.console = Console(highlight=False)
-        self._title, self._feet, self._weight = title, feet, weight
-        self._live: Live | None = None
-        self._due = 0.0
+        super().__init__(title)
+        self._feet, self._weight = feet, weight
 
-    def __enter__(self) -> LeggedScreen:
-        if self.console.is_terminal:
-            self._live = Live(Text(self._title), console=self.console, auto_refresh=False)
-            self._live.start()
-        else:
-            self._say(self._title)
-        return self
+    def begun(self, watch: LeggedWatch) -> bool:
+        """Whether there is anything to show."""
+        return watch.found is not None
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        if self._live is not None:
-            self._live.stop()
+    def final(self, watch: LeggedWatch) -> Table:
+        """The last parameters."""
+        return self._parameters(watch)
 
-    def show(self, watch: LeggedWatch, note: str = "") -> None:
-        """Redraws, or writes a line if one is due."""
-        now = time.monotonic()
-        if now < self._due:
-            return
-        begun = watch.found is not None
-        self._due = now + (_FRAME if self._live is not None else _PERIOD if begun else 0.0)
-        if self._live is not None:
-            shown = self._all(watch, note) if begun else Text(self._title)
-            self._live.update(shown, refresh=True)
-        elif begun:
-            self._say(plain_line(watch) + (f"; {note}" if note else ""))
+    def line(self, watch: LeggedWatch) -> str:
+        """Where things stand, in a line."""
+        return plain_line(watch)
 
-    def close(self, watch: LeggedWatch) -> None:
-        """Leaves the last table."""
-        if watch.found is None:
-            return
-        if self._live is not None:
-            self._live.update(self._parameters(watch), refresh=True)
-        else:
-            self.console.print(self._parameters(watch))
-
-    def _all(self, watch: LeggedWatch, note: str) -> Group:
+    def drawing(self, watch: LeggedWatch, note: str) -> Group:
+        """All that a real terminal shows."""
         head = Text(f"{watch.time:6.1f} s  ")
         head.append(watch.status.name, style=_STYLE.get(watch.status, ""))
         head.append(f"  {watch.finding or watch.status.message}")
@@ -114,10 +84,6 @@ class LeggedScreen:
         for name, found, truth in zip(self._feet, watch.normal, watch.true_normal, strict=True):
             table.add_row(name, _newtons(found), _newtons(truth), _bar(found, truth, _FULL * self._weight, utf))
         return table
-
-    def _say(self, line: str) -> None:
-        sys.stdout.write(line + "\n")
-        sys.stdout.flush()
 
 
 def plain_line(watch: LeggedWatch) -> str:

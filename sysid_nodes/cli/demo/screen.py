@@ -1,81 +1,42 @@
-"""The run on the terminal: redrawn in place on a real one, a line now and then elsewhere."""
+"""The arm's run on the terminal."""
 
 from __future__ import annotations
 
-import sys
-import time
 from decimal import ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_EVEN
-from types import TracebackType
 
-from rich.console import Console, Group
-from rich.live import Live
+from rich.console import Group
 from rich.table import Table
 from rich.text import Text
 
+from sysid_nodes.cli.demo.live_screen import LiveScreen
 from sysid_nodes.cli.demo.watch import Watch
 from sysid_nodes.data.bounds import PARAMETER_NAMES, PARAMETER_UNITS
 from sysid_nodes.reports.wording import MINUS, fixed
 from sysid_nodes.results import Status
 
-_PERIOD = 2.0  # between two lines where nothing can be redrawn [s]
-_FRAME = 0.3  # between two drawings [s]
 _LEFT_OF_BAR = 56  # columns of everything but the bar
 _BAR = (12, 40)  # columns, least and most
 _STYLE = {Status.PROVEN: "green", Status.NOT_EXCITED: "yellow", Status.INCONSISTENT: "bold red"}
 
 
-class Screen:
-    """Context manager; shows a watch until it is left, and the table stays.
+class Screen(LiveScreen[Watch]):
+    """The ten intervals, what the arm does, plans, torques, distances and errors."""
 
-    Args:
-        title: what is going on, until there is data.
-    """
+    def begun(self, watch: Watch) -> bool:
+        """Whether there is anything to show."""
+        return bool(watch.recorded)
 
-    def __init__(self, title: str) -> None:
-        self.console = Console(highlight=False)
-        self._title = title
-        self._live: Live | None = None
-        self._due = 0.0
+    def drawing(self, watch: Watch, note: str) -> Group:
+        """All that a real terminal shows."""
+        return Group(self.table(watch), *self._lines(watch, note))
 
-    def __enter__(self) -> Screen:
-        if self.console.is_terminal:
-            self._live = Live(Text(self._title), console=self.console, auto_refresh=False)
-            self._live.start()
-        else:
-            self._say(self._title)
-        return self
+    def final(self, watch: Watch) -> Table:
+        """The final intervals."""
+        return self.table(watch)
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        if self._live is not None:
-            self._live.stop()
-
-    def close(self, watch: Watch) -> None:
-        """Leaves nothing but the table of the final intervals."""
-        if self._live is not None:
-            self._live.update(self.table(watch), refresh=True)
-        else:
-            self.console.print(self.table(watch))
-
-    def say(self, line: str) -> None:
-        """Writes a line that stays."""
-        if self._live is not None:
-            self._live.console.print(Text(line))
-        else:
-            self._say(line)
-
-    def show(self, watch: Watch, note: str = "") -> None:
-        """Redraws, or writes a line if one is due."""
-        now = time.monotonic()
-        if now < self._due:
-            return
-        self._due = now + (_FRAME if self._live is not None else _PERIOD if watch.recorded else 0.0)
-        if self._live is not None:
-            shown = Group(self.table(watch), *self._lines(watch, note)) if watch.recorded else Text(self._title)
-            self._live.update(shown, refresh=True)
-        elif watch.recorded:
-            self._say(plain_line(watch) + (f"; {note}" if note else ""))
+    def line(self, watch: Watch) -> str:
+        """Where things stand, in a line."""
+        return plain_line(watch)
 
     def table(self, watch: Watch) -> Table:
         """The ten intervals, their ends rounded outward; after a contradiction the last ones, called withdrawn."""
@@ -113,10 +74,6 @@ class Screen:
         status.append(f"  {watch.contradicted or watch.status.message}")
         lines = [Text(), phase, status, *(Text(f"          {words}") for words in _motion(watch))]
         return [*lines, *([Text(note)] if note else [])]
-
-    def _say(self, line: str) -> None:
-        sys.stdout.write(line + "\n")
-        sys.stdout.flush()
 
 
 def plain_line(watch: Watch) -> str:

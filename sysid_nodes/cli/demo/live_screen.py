@@ -1,0 +1,100 @@
+"""A run on the terminal: redrawn in place on a real one, a line now and then elsewhere."""
+
+from __future__ import annotations
+
+import sys
+import time
+from abc import ABC, abstractmethod
+from types import TracebackType
+from typing import Generic, TypeVar
+
+from rich.console import Console, Group, RenderableType
+from rich.live import Live
+from rich.text import Text
+
+AnyWatch = TypeVar("AnyWatch")
+Self = TypeVar("Self", bound="LiveScreen")  # type: ignore[type-arg]
+
+_PERIOD = 2.0  # between two lines where nothing can be redrawn [s]
+_FRAME = 0.3  # between two drawings [s]
+
+
+class LiveScreen(ABC, Generic[AnyWatch]):
+    """Context manager; shows a watch until it is left, and what it ends with stays.
+
+    Args:
+        title: what is going on, until there is data.
+    """
+
+    def __init__(self, title: str) -> None:
+        self.console = Console(highlight=False)
+        self._title = title
+        self._live: Live | None = None
+        self._due = 0.0
+
+    # -- what each demo gives
+
+    @abstractmethod
+    def begun(self, watch: AnyWatch) -> bool:
+        """Whether there is anything to show."""
+
+    @abstractmethod
+    def drawing(self, watch: AnyWatch, note: str) -> Group:
+        """All that a real terminal shows."""
+
+    @abstractmethod
+    def final(self, watch: AnyWatch) -> RenderableType:
+        """What stays."""
+
+    @abstractmethod
+    def line(self, watch: AnyWatch) -> str:
+        """Where things stand, in a line."""
+
+    # --
+
+    def __enter__(self: Self) -> Self:
+        if self.console.is_terminal:
+            self._live = Live(Text(self._title), console=self.console, auto_refresh=False)
+            self._live.start()
+        else:
+            _say(self._title)
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._live is not None:
+            self._live.stop()
+
+    def close(self, watch: AnyWatch) -> None:
+        """Leaves nothing but what stays."""
+        if not self.begun(watch):
+            return
+        if self._live is not None:
+            self._live.update(self.final(watch), refresh=True)
+        else:
+            self.console.print(self.final(watch))
+
+    def say(self, line: str) -> None:
+        """Writes a line that stays."""
+        if self._live is not None:
+            self._live.console.print(Text(line))
+        else:
+            _say(line)
+
+    def show(self, watch: AnyWatch, note: str = "") -> None:
+        """Redraws, or writes a line if one is due."""
+        now = time.monotonic()
+        if now < self._due:
+            return
+        begun = self.begun(watch)
+        self._due = now + (_FRAME if self._live is not None else _PERIOD if begun else 0.0)
+        if self._live is not None:
+            self._live.update(self.drawing(watch, note) if begun else Text(self._title), refresh=True)
+        elif begun:
+            _say(self.line(watch) + (f"; {note}" if note else ""))
+
+
+def _say(line: str) -> None:
+    sys.stdout.write(line + "\n")
+    sys.stdout.flush()
