@@ -17,7 +17,7 @@ import numpy as np
 from sysid_nodes.cli.demo import legged_config
 from sysid_nodes.cli.demo.legged_screen import LeggedScreen
 from sysid_nodes.cli.demo.legged_summary import evaluate, summary
-from sysid_nodes.cli.demo.legged_watch import LeggedWatch
+from sysid_nodes.cli.demo.legged_watch import ESTIMATOR, LeggedWatch
 from sysid_nodes.cli.demo.nodes import Nodes, free_domain, require_ros
 from sysid_nodes.cli.output_folder import OutputFolder
 from sysid_nodes.exceptions import SysidError
@@ -73,6 +73,7 @@ def _live(
             nodes.rviz(*rviz)
         nodes.recorder(folder / "bag", module=_RECORDER)
         nodes.node("estimator", "prime_estimator", folder / "config.yaml", diagnostics_period=_TICK)
+        _wait_until_heard(nodes)
         parameters = legged_config.robot_parameters(args.robot, carried, seed, duration, truth)
         nodes.node("robot", "simulated_legged_robot", None, **parameters)
         known = _truth(nodes, truth[0])
@@ -83,6 +84,15 @@ def _live(
             nodes.wait_for_recorder()
             screen.close(watch)
     return watch, usage
+
+
+def _wait_until_heard(nodes: Nodes) -> None:
+    """Waits until the recorder hears the estimator, whose first estimates it would miss otherwise."""
+    deadline = time.monotonic() + _STARTING
+    while time.monotonic() < deadline:
+        if any(ESTIMATOR in line.get("diagnostics", ()) for line in nodes.read(_TICK)):
+            return
+    raise SysidError(f"nothing was heard of the estimator within {_STARTING:g} s")
 
 
 def _truth(nodes: Nodes, file: Path) -> Mapping[str, Any]:

@@ -14,7 +14,10 @@ from sysid_nodes.results.motion_status import MotionStatus
 
 Array = npt.NDArray[np.float64]
 
-_ROBOT, _ESTIMATOR = "simulated_legged_robot: motion", "prime_estimator: estimation"
+ESTIMATOR = "prime_estimator: estimation"
+"""Its status in the diagnostics."""
+
+_ROBOT = "simulated_legged_robot: motion"
 _APART = 0.021  # of two stamps that are compared [s]
 _KEPT = 500  # true forces
 
@@ -67,9 +70,9 @@ class LeggedWatch:
             self._take_inertia(line["inertia"])
         if "diagnostics" in line:
             self.recorded, self._heard = line["count"], line["diagnostics"]
-            if not self.finished and self._text(_ESTIMATOR, "solves") not in ("", "0"):
-                self.lags.append(self._number(_ESTIMATOR, "longest lag [s]"))
-                pace = self._number(_ESTIMATOR, "steps between solves"), self._number(_ESTIMATOR, "window [stages]")
+            if not self.finished and self._text(ESTIMATOR, "solves") not in ("", "0"):
+                self.lags.append(self._number(ESTIMATOR, "longest lag [s]"))
+                pace = self._number(ESTIMATOR, "steps between solves"), self._number(ESTIMATOR, "window [stages]")
                 self.paces.add((int(pace[0]), int(pace[1])))
         self.recorded = line.get("recorded", self.recorded)
 
@@ -138,32 +141,32 @@ class LeggedWatch:
     @property
     def finding(self) -> str:
         """What speaks against the estimate."""
-        return self._text(_ESTIMATOR, "finding")
+        return self._text(ESTIMATOR, "finding")
 
     @property
     def waiting(self) -> bool:
         """Whether the estimator has messages that it has not got to yet."""
-        return self._number(_ESTIMATOR, "messages waiting") > 0
+        return self._number(ESTIMATOR, "messages waiting") > 0
 
     @property
     def lag(self) -> float:
         """Of the newest estimate behind the newest reading [s]."""
-        return self._number(_ESTIMATOR, "lag [s]")
+        return self._number(ESTIMATOR, "lag [s]")
 
     @property
     def solve_time(self) -> float:
         """[s]."""
-        return self._number(_ESTIMATOR, "solve time [s]")
+        return self._number(ESTIMATOR, "solve time [s]")
 
     @property
     def load(self) -> float:
         """Share of the time between two solves that a solve takes."""
-        return self._number(_ESTIMATOR, "load [1]")
+        return self._number(ESTIMATOR, "load [1]")
 
     @property
     def skipped(self) -> int:
         """Steps that the estimator did not use because the machine was too slow."""
-        return int(self._number(_ESTIMATOR, "steps skipped"))
+        return int(self._number(ESTIMATOR, "steps skipped"))
 
     @property
     def behind(self) -> float:
@@ -176,7 +179,7 @@ class LeggedWatch:
 
     def received(self) -> dict[str, int]:
         """Messages that reached the estimator, by topic."""
-        return self._counts(_ESTIMATOR, "received on ")
+        return self._counts(ESTIMATOR, "received on ")
 
     def _counts(self, component: str, prefix: str) -> dict[str, int]:
         values = self._heard.get(component, {})
