@@ -101,6 +101,11 @@ def test_constant_signals(change, message):
     assert re.fullmatch(message, finding.message)
 
 
+def test_a_joint_that_rests_below_its_encoders_step_is_no_frozen_position():
+    noise = np.random.default_rng(5).normal(2e-4, 1e-3, T.size)  # with an offset that adds up to 2 mrad in 10 s
+    assert constant_signals(samples(with_joint(Q, 1, lambda x: 0 * x), with_joint(QD, 1, lambda _: noise))) == []
+
+
 @pytest.mark.parametrize(
     ("change", "message"),
     [
