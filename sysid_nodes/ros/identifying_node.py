@@ -16,7 +16,7 @@ from rclpy.clock import Clock, ClockType
 from rclpy.lifecycle import LifecycleNode, LifecycleState, TransitionCallbackReturn
 from std_srvs.srv import Trigger
 
-from sysid_nodes.exceptions import SysidError
+from sysid_nodes.exceptions import ConfigError, SysidError
 from sysid_nodes.ros.diagnostics import diagnostic_array
 from sysid_nodes.ros.lifecycle import logged
 from sysid_nodes.ros.parameters import NodeParameters
@@ -110,8 +110,13 @@ class IdentifyingNode(LifecycleNode, Generic[AnyLive]):
         """Whether configuring by itself can be tried."""
         return True
 
-    def _reconfigure(self, settings: NodeParameters) -> None:
-        """Takes options that may change while the node runs."""
+    def _reconfigure(self, _: NodeParameters) -> None:
+        """Takes options that may change while the node runs.
+
+        Raises:
+            SysidError: they cannot be taken.
+        """
+        raise ConfigError("parameters may change only while the node is unconfigured")
 
     # -- lifecycle
 

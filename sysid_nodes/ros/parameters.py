@@ -30,7 +30,8 @@ class NodeParameters:
         node: owner of the parameters.
         configs: configuration dataclasses; their dotted names must not collide.
         running: whether the node is past its configuration, when only live options may change.
-        apply: called with all names and values after a change while running; may raise SysidError to refuse.
+        apply: called with all names and values after a change while running; may raise SysidError to refuse. None
+            where nothing may change.
 
     Raises:
         ConfigError: an override is unknown to the suite, of a wrong type or out of range.
@@ -42,7 +43,7 @@ class NodeParameters:
         configs: Sequence[type[Any]],
         *,
         running: Callable[[], bool],
-        apply: Callable[[NodeParameters], None],
+        apply: Callable[[NodeParameters], None] | None = None,
     ) -> None:
         self._configs = tuple(configs)
         self._options = {item.name: item for config in configs for item in options(config)}
@@ -84,7 +85,7 @@ class NodeParameters:
             return SetParametersResult(successful=True)
         running = self._running()
         for name in mine:
-            if running and not self._options[name].live:
+            if running and not (self._apply and self._options[name].live):
                 return SetParametersResult(
                     successful=False, reason=f"'{name}' may change only while the node is unconfigured"
                 )
@@ -93,7 +94,7 @@ class NodeParameters:
         try:
             for config in self._configs:
                 self.build(config)
-            if running:
+            if running and self._apply:
                 self._apply(self)
         except SysidError as error:
             self._values = before

@@ -25,7 +25,7 @@ class AccelerometerConfig(ChannelConfig):
     )
     window: str = option(Window.AROUND.value, "part of the signal that a step takes", choices=WINDOWS)
     link: str = option("", "URDF link that carries it; empty for the robot's IMU link")
-    sigma: float = option(0.3, "standard deviation of a component", unit="m/s2", minimum=1e-9, live=True)
+    sigma: float = option(0.3, "standard deviation of a component", unit="m/s2", minimum=1e-9)
     estimate_bias: bool = option(True, "whether its constant bias is estimated")
     bias_sigma: float = option(0.2, "prior standard deviation of the bias about zero", unit="m/s2", minimum=1e-9)
 

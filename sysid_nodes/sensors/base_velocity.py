@@ -27,7 +27,7 @@ class BaseVelocityConfig(ChannelConfig):
     largest: float = option(50.0, "a reading with a larger component is garbage", unit="m/s", minimum=0.0)
     link: str = option("", "URDF link whose origin's velocity it is; empty for the floating base")
     axes: str = option("body", "axes that the velocity is given in", choices=("body", "world"))
-    sigma: float = option(0.1, "standard deviation of a component", unit="m/s", minimum=1e-9, live=True)
+    sigma: float = option(0.1, "standard deviation of a component", unit="m/s", minimum=1e-9)
 
 
 @dataclass(frozen=True)

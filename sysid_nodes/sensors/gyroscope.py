@@ -21,7 +21,7 @@ class GyroscopeConfig(ChannelConfig):
     largest: float = option(50.0, "a reading with a larger component is garbage", unit="rad/s", minimum=0.0)
     window: str = option(Window.BEFORE.value, "part of the signal that a step takes", choices=WINDOWS)
     link: str = option("", "URDF link that carries it; empty for the robot's IMU link")
-    sigma: float = option(0.02, "standard deviation of a component", unit="rad/s", minimum=1e-9, live=True)
+    sigma: float = option(0.02, "standard deviation of a component", unit="rad/s", minimum=1e-9)
     estimate_bias: bool = option(True, "whether its constant bias is estimated")
     bias_sigma: float = option(0.02, "prior standard deviation of the bias about zero", unit="rad/s", minimum=1e-9)
 

@@ -26,9 +26,9 @@ class ImuOrientationConfig(ChannelConfig):
     """Orientation from an IMU."""
 
     link: str = option("", "URDF link that carries it; empty for the robot's IMU link")
-    tilt_sigma: float = option(0.02, "standard deviation of roll and pitch", unit="rad", minimum=1e-9, live=True)
+    tilt_sigma: float = option(0.02, "standard deviation of roll and pitch", unit="rad", minimum=1e-9)
     heading_sigma: float = option(
-        0.2, "standard deviation of the heading, its drift included", unit="rad", minimum=1e-9, live=True
+        0.2, "standard deviation of the heading, its drift included", unit="rad", minimum=1e-9
     )
     estimate_heading: bool = option(True, "whether the heading of the IMU's zero is estimated")
     heading_zero_sigma: float = option(

@@ -18,7 +18,7 @@ class JointPositionConfig(ChannelConfig):
     """Joint encoders."""
 
     largest: float = option(100.0, "a reading with a larger component is garbage", unit="rad", minimum=0.0)
-    sigma: float = option(1e-3, "standard deviation of a joint's position", unit="rad", minimum=1e-9, live=True)
+    sigma: float = option(1e-3, "standard deviation of a joint's position", unit="rad", minimum=1e-9)
 
 
 @dataclass(frozen=True)

@@ -22,11 +22,11 @@ class JointTorqueConfig(ChannelConfig):
         True, "whether a reading is the mean since the reading before it, not the value at its stamp"
     )
     window: str = option(Window.AROUND.value, "part of the signal that a step takes", choices=WINDOWS)
-    sigma: float = option(0.1, "standard deviation, the same for all joints", unit="N m", minimum=1e-9, live=True)
+    sigma: float = option(0.1, "standard deviation, the same for all joints", unit="N m", minimum=1e-9)
     share_of_limit: float = option(
-        0.005, "standard deviation as a share of the joint's torque limit", unit="1", minimum=0.0, live=True
+        0.005, "standard deviation as a share of the joint's torque limit", unit="1", minimum=0.0
     )
-    relative: float = option(0.0, "standard deviation as a share of the reading", unit="1", minimum=0.0, live=True)
+    relative: float = option(0.0, "standard deviation as a share of the reading", unit="1", minimum=0.0)
 
 
 @dataclass(frozen=True)

@@ -19,7 +19,7 @@ class JointVelocityConfig(ChannelConfig):
 
     largest: float = option(200.0, "a reading with a larger component is garbage", unit="rad/s", minimum=0.0)
     window: str = option(Window.BEFORE.value, "part of the signal that a step takes", choices=WINDOWS)
-    sigma: float = option(0.05, "standard deviation of a joint's velocity", unit="rad/s", minimum=1e-9, live=True)
+    sigma: float = option(0.05, "standard deviation of a joint's velocity", unit="rad/s", minimum=1e-9)
 
 
 @dataclass(frozen=True)

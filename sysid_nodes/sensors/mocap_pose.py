@@ -26,12 +26,8 @@ class MocapPoseConfig(ChannelConfig):
     )
     largest: float = option(200.0, "a reading with a larger component is garbage", unit="m", minimum=0.0)
     link: str = option("", "URDF link that carries the markers; empty for the floating base")
-    position_sigma: float = option(
-        2e-3, "standard deviation of a position component", unit="m", minimum=1e-9, live=True
-    )
-    orientation_sigma: float = option(
-        0.02, "standard deviation of an orientation component", unit="rad", minimum=1e-9, live=True
-    )
+    position_sigma: float = option(2e-3, "standard deviation of a position component", unit="m", minimum=1e-9)
+    orientation_sigma: float = option(0.02, "standard deviation of an orientation component", unit="rad", minimum=1e-9)
     offset: tuple[float, ...] = option((0.0, 0.0, 0.0), "x, y, z of the markers' origin in the link's frame", unit="m")
     offset_sigma: float = option(
         0.0, "prior standard deviation of an error of the offset, which is then estimated; 0: it is exact", unit="m"

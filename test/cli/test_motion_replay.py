@@ -28,7 +28,7 @@ from sysid_nodes.reports.motion_message import CONTACT_FORCES, MARKERS, ODOMETRY
 from sysid_nodes.reports.motion_series import read_motion_series
 from sysid_nodes.reports.motion_session import MotionSession, motion_robot
 from sysid_nodes.reports.result_file import read_result
-from sysid_nodes.ros.prime_node_config import PrimeNodeConfig
+from sysid_nodes.ros.walking_config import PrimeNodeConfig
 from sysid_nodes.simulation.legged import JointReading, LeggedRobotSim, LeggedSimulationConfig, Reading
 from sysid_nodes.simulation.legged.load import LoadConfig
 

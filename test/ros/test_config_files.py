@@ -11,7 +11,7 @@ from sysid_nodes.identifiers.config import IntervalIdentifierConfig
 from sysid_nodes.reports.motion_config import MotionConfig
 from sysid_nodes.reports.motion_session import motion_robot
 from sysid_nodes.robots import robot_names
-from sysid_nodes.ros.settings import CERTIFIED
+from sysid_nodes.ros.reference_pages import CERTIFIED
 from sysid_nodes.simulation.robot_config import SimulatedRobotConfig
 
 CONFIG = Path(__file__).resolve().parents[2] / "config"

@@ -2,26 +2,32 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 from sysid_nodes.data.config import SUITE, options
 from sysid_nodes.identifiers.config import IntervalIdentifierConfig
-from sysid_nodes.ros.settings import CERTIFIED, NodeConfig, reference_page
+from sysid_nodes.ros.reference_pages import CERTIFIED, WALKING, pages
+from sysid_nodes.ros.settings import NodeConfig
 
 
-def test_the_reference_page_is_the_dataclasses(project_root: Path) -> None:
-    page = (project_root / "docs" / "parameters.md").read_text(encoding="utf-8")
-    assert page == reference_page(), (
-        "docs/parameters.md is out of date: write sysid_nodes.ros.settings.reference_page() to it"
-    )
+@pytest.mark.parametrize("name", pages())
+def test_a_reference_page_is_the_dataclasses(name: str, project_root: Path) -> None:
+    page = (project_root / "docs" / name).read_text(encoding="utf-8")
+    assert page == pages()[name], f"docs/{name} is out of date: run python -m sysid_nodes.ros.reference_pages"
 
 
-def test_every_option_has_a_row_with_its_default() -> None:
-    rows = [line for line in reference_page().splitlines() if line.startswith("| `")]
+def listed(page: str) -> list[str]:
+    return [row.split("`")[1] for row in page.splitlines() if row.startswith("| `")]
+
+
+def test_every_option_has_a_row() -> None:
     items = [item.name for item in (*options(IntervalIdentifierConfig), *options(NodeConfig))]
-    listed = [row.split("`")[1] for row in rows]
-    assert listed[: len(items)] == items
-    assert len(set(listed)) == len(listed)
+    found = listed(pages()["parameters.md"])
+    assert found[: len(items)] == items
+    assert len(set(found)) == len(found)
     for config in CERTIFIED:
-        assert {item.name for item in options(config)} <= set(listed)
+        assert {item.name for item in options(config)} <= set(found)
+    assert listed(pages()["parameters-walking.md"]) == [item.name for config in WALKING for item in options(config)]
 
 
 def test_the_keys_that_a_file_may_hold_for_several_programs_are_those_they_have() -> None:

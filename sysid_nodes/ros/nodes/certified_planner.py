@@ -60,7 +60,7 @@ class CertifiedPlannerNode(Node):
 
     def __init__(self, **kwargs: Any) -> None:
         super().__init__(NAME, **kwargs)
-        settings = NodeParameters(self, (CertifiedPlannerConfig,), running=lambda: True, apply=lambda _: None)
+        settings = NodeParameters(self, (CertifiedPlannerConfig,), running=lambda: True)
         config = settings.build(CertifiedPlannerConfig)
         self._config = config.certified_planner
         self._setup = set_up(config)

@@ -30,10 +30,10 @@ from sysid_nodes.ros.conversions import to_seconds
 from sysid_nodes.ros.identifying_node import IdentifyingNode, run
 from sysid_nodes.ros.live_motion import Convert, LiveMotion
 from sysid_nodes.ros.motion_publishers import MotionPublishers
-from sysid_nodes.ros.prime_node_config import PrimeNodeConfig
 from sysid_nodes.ros.sensor_messages import Feed, from_imu, from_joint_state, from_pose
 from sysid_nodes.ros.spinning import until_shutdown
 from sysid_nodes.ros.unitree_messages import from_low_state, low_state_type
+from sysid_nodes.ros.walking_config import PrimeNodeConfig
 from sysid_nodes.signals.tick_clock import TickClock
 
 NAME = "prime_estimator"

@@ -65,7 +65,7 @@ class RobustControllerNode(Node):
 
     def __init__(self, **kwargs: Any) -> None:
         super().__init__(NAME, **kwargs)
-        settings = NodeParameters(self, (RobustControllerConfig,), running=lambda: True, apply=lambda _: None)
+        settings = NodeParameters(self, (RobustControllerConfig,), running=lambda: True)
         config = settings.build(RobustControllerConfig)
         self._setup = setup = set_up(config)
         self._surroundings: Scene | None = setup.scene

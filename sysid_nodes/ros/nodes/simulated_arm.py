@@ -55,7 +55,7 @@ class SimulatedArmNode(PlayedMotion):
 
     def __init__(self, **kwargs: Any) -> None:
         super().__init__(NAME, **kwargs)
-        settings = NodeParameters(self, (SimulatedArmConfig,), running=lambda: True, apply=lambda _: None)
+        settings = NodeParameters(self, (SimulatedArmConfig,), running=lambda: True)
         self._config = settings.build(SimulatedArmConfig)
         self._robot = load_robot("kinova_gen3")
         self._arm = self._build()

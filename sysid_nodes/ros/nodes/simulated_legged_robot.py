@@ -13,7 +13,7 @@ import io
 import json
 import sys
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from itertools import count
 from pathlib import Path
 from typing import Any
@@ -21,7 +21,6 @@ from typing import Any
 import numpy as np
 import rclpy
 
-from sysid_nodes.data.config import option
 from sysid_nodes.exceptions import ConfigError, InputError
 from sysid_nodes.reports.atomic_file import write_atomically
 from sysid_nodes.ros.conversions import to_seconds
@@ -29,27 +28,12 @@ from sysid_nodes.ros.legged_publishers import LeggedPublishers, TruthPublishers
 from sysid_nodes.ros.parameters import NodeParameters
 from sysid_nodes.ros.played_motion import PlayedMotion
 from sysid_nodes.ros.spinning import run_node
+from sysid_nodes.ros.walking_config import SimulatedLeggedRobotConfig
 from sysid_nodes.simulation.legged import Fault, LeggedRobotSim, LeggedSimulationConfig, TruthSample
 
 NAME = "simulated_legged_robot"
 
 _TRUTH_TICKS = 10  # averaged in a message below /truth
-
-
-@dataclass(frozen=True)
-class SimulatedLeggedRobotConfig:
-    """How the simulated robot meets its surroundings."""
-
-    seed: int = option(0, "of the sensors' errors", minimum=0)
-    duration: float = option(0.0, "length of the motion; 0 goes on until stopped", unit="s", minimum=0.0)
-    listeners: int = option(0, "subscribers to wait for on every topic before the motion begins", minimum=0)
-    low_state: bool = option(False, "publish Unitree's LowState instead of JointState and Imu")
-    faults: str = option(
-        "", "faults of streams, separated by commas: STREAM:KIND, STREAM:KIND:START or STREAM:KIND:START:END, in s"
-    )
-    truth_file: str = option("", "JSON file that gets what stays the same of the truth; empty writes none")
-    truth_series: str = option("", "npz file that gets motion and forces when the motion has ended; empty writes none")
-    truth_topics: bool = option(False, "publish forces and motion below /truth")
 
 
 def parse_faults(text: str) -> tuple[Fault, ...]:
@@ -83,7 +67,7 @@ class SimulatedLeggedRobotNode(PlayedMotion):
     def __init__(self, **kwargs: Any) -> None:
         super().__init__(NAME, **kwargs)
         configs = (SimulatedLeggedRobotConfig, LeggedSimulationConfig)
-        settings = NodeParameters(self, configs, running=lambda: True, apply=lambda _: None)
+        settings = NodeParameters(self, configs, running=lambda: True)
         self._config = settings.build(SimulatedLeggedRobotConfig)
         self._simulation = settings.build(LeggedSimulationConfig)
         faults = parse_faults(self._config.faults)
