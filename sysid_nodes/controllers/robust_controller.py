@@ -50,6 +50,7 @@ class RobustController:
         config_id: models.config_digest of the configuration above and of the certifier's.
         scene_id: of the obstacles in force at the start.
         rest_speed: largest joint speed the certifier takes for rest [rad/s].
+        rest_distance: how far from a first trajectory's start it lets a robot rest, measurement's error apart [rad].
         takeover: time into a trajectory after which a successor is missing [s].
         body, target: what bounds are of; an empty body is the robot's default.
 
@@ -68,6 +69,7 @@ class RobustController:
         config_id: str,
         scene_id: str,
         rest_speed: float,
+        rest_distance: float = 0.0,
         takeover: float = 1.5,
         body: str = "",
         target: str = "body",
@@ -77,7 +79,7 @@ class RobustController:
         self._config = config
         self._limit = robot.limits.torque
         self._wraps = robot.wraps
-        self._rest_speed, self._takeover = rest_speed, takeover
+        self._rest_speed, self._rest_distance, self._takeover = rest_speed, rest_distance, takeover
         found = gains(robot, control)
         self._position_error, self._velocity_error = found.position_error, found.velocity_error
         self._watch = JointWatch(robot, control, config)
@@ -286,7 +288,7 @@ class RobustController:
             turns = np.where(self._wraps, np.rint((record.q0 - seen.q) / TURN), 0.0)
             apart = np.abs(record.q0 - seen.q - turns * TURN)
             moving = np.abs(seen.qd) + self._velocity_error > self._rest_speed
-            if (apart > self._position_error + _ROUNDING).any() or moving.any():
+            if (apart > self._position_error + self._rest_distance + _ROUNDING).any() or moving.any():
                 self._drop(StopReason.TRAJECTORY_NOT_CONTINUOUS)
                 return
             self._turns = turns * TURN

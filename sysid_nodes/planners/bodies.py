@@ -35,6 +35,7 @@ class Placement:
         rotation: n rotations (T, 3, 3), joint frame to base.
         origin: n origins (T, 3) in the base frame [m].
         boxed: position errors fill a box, not an ellipsoid (motion.py).
+        swept: the second errors' symbols are the ways of a stop, which fill a box (own_stop.py).
     """
 
     local: tuple[Affine, ...]
@@ -42,6 +43,7 @@ class Placement:
     rotation: tuple[Affine, ...]
     origin: tuple[Affine, ...]
     boxed: bool = False
+    swept: bool = False
 
 
 def place(tree: Tree, q: Affine, *, boxed: bool = False) -> Placement:

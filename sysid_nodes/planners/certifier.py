@@ -5,7 +5,8 @@ included. The certificate says yes only on what is proven with outward rounding;
 
 What is assumed: the true model lies in the box and is physical; joint states, torques and timing err by no more than
 the controller's configuration says, stamps not at all; obstacles lie inside their shapes and rest; the shapes cover
-robot and load; nothing else touches the robot.
+robot and load; nothing else touches the robot. A stop of the robot's own is covered only where the configuration says
+how far it goes (own_stop.py).
 """
 
 from __future__ import annotations
@@ -18,7 +19,6 @@ from sysid_nodes.data.scene import Scene
 from sysid_nodes.exceptions import ConfigError
 from sysid_nodes.models.bezier import Bezier
 from sysid_nodes.models.chain import Chain
-from sysid_nodes.models.known_robot import per_joint
 from sysid_nodes.models.model_box import ModelBox
 from sysid_nodes.models.robust_control import Gains, RobustControlConfig, gains
 from sysid_nodes.planners.config import CertifierConfig, TrackingConfig
@@ -26,6 +26,7 @@ from sysid_nodes.planners.error_proof import ErrorProblem, ErrorProof, closed_lo
 from sysid_nodes.planners.handover import at_rest, handed_over
 from sysid_nodes.planners.judgement import Judge
 from sysid_nodes.planners.motion import desired_motion, jerk_bound
+from sysid_nodes.planners.own_stop import OwnStop
 from sysid_nodes.planners.tracked import UNPROVEN, beyond_evidence, known_errors, led_conduct, led_envelope
 from sysid_nodes.results.certificate import Certificate, Entry, Envelope, Margins, Verdict
 from sysid_nodes.robots.robot import Array, Primitive, Robot
@@ -65,8 +66,7 @@ class Certifier:
             shapes,
             keep=config.distance_margin,
             torque_margin=config.torque_margin,
-            stop=per_joint(config.stop_deceleration, robot.n, "certifier.stop_deceleration"),
-            stop_travel=config.stop_travel,
+            stop=OwnStop.of(config, robot.n),
         )
 
     @property
@@ -81,7 +81,7 @@ class Certifier:
             ConfigError: the box is not for this robot.
         """
         self._check(box)
-        return at_rest(self._tree, box, self._gains, self._config.start_speed)
+        return at_rest(self._tree, box, self._gains, self._config.start_speed, self._config.start_distance)
 
     def certify(self, plan: Bezier, box: ModelBox, entry: Entry, scene: Scene) -> Certificate:
         """The verdict on a trajectory that starts with the errors of ``entry``.

@@ -17,17 +17,30 @@ class CertifierConfig:
     start_speed: float = option(
         0.003, "largest joint speed taken for rest where a first trajectory starts", unit="rad/s", minimum=0.0
     )
+    start_distance: float = option(
+        0.0005,
+        "largest distance between where a first trajectory starts and where the robot is measured to rest then, beyond "
+        "a measurement's error: a robot that holds itself by feedback moves to and fro by a step of its encoders",
+        unit="rad",
+        minimum=0.0,
+    )
     torque_margin: float = option(0.0, "torque kept free below the limits", unit="N m", minimum=0.0)
     distance_margin: float = option(0.005, "distance kept free of obstacles and of itself", unit="m", minimum=0.0)
     stop_deceleration: Numbers = option(
         (0.0,),
-        "least deceleration of the robot's own stop, which ends a motion that has lost its joint states; 0: the travel "
-        "of that stop is not kept clear",
+        "least deceleration of the robot's own stop, which ends a motion that has lost its joint states; 0: the way of "
+        "that stop is not kept clear",
         unit="rad/s2",
         minimum=0.0,
     )
+    stop_reaction: float = option(
+        0.0, "longest time from the call for that stop until it begins to brake", unit="s", minimum=0.0, maximum=10.0
+    )
     stop_travel: float = option(
-        0.0, "travel of the robot's own stop beyond speed squared over twice the deceleration", unit="rad", minimum=0.0
+        0.0,
+        "how far that stop lets a joint stray, either way, beyond what speed, reaction and deceleration explain",
+        unit="rad",
+        minimum=0.0,
     )
 
 

@@ -16,7 +16,6 @@ from sysid_nodes.models.robust_control import Gains
 from sysid_nodes.planners.bodies import (
     BodyMotion,
     Levers,
-    Placement,
     inertia_coefficients,
     levers,
     move,
@@ -36,13 +35,11 @@ class Demand:
     Attributes:
         disturbance: of the closed loop.
         nominal_torque: (T, n) bound on the fed-forward part of the command [N m].
-        placement: joint frames over the tube of the true state.
         qd: (T, n) bound on |qd| [rad/s].
     """
 
     disturbance: Disturbance
     nominal_torque: Array
-    placement: Placement
     qd: Array
 
 
@@ -93,7 +90,6 @@ def demand(
             reference_shift=change.qd_a,
         ),
         nominal_torque=(largest(nominal + friction) + feedback + moved + held + box.motor.coulomb) * INFLATE,
-        placement=placed,
         qd=qd,
     )
 

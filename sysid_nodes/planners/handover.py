@@ -15,18 +15,20 @@ from sysid_nodes.results.certificate import Entry
 from sysid_nodes.robots.robot import Array
 
 
-def at_rest(tree: Tree, box: ModelBox, gains: Gains, start_speed: float) -> Entry:
+def at_rest(tree: Tree, box: ModelBox, gains: Gains, start_speed: float, start_distance: float) -> Entry:
     """Errors of a robot that rests: its joints are no faster than ``start_speed`` and do not accelerate.
 
-    The trajectory starts where the robot was measured, or off that by the error of a measurement once more.
+    When the trajectory starts the robot is measured no further from there than ``start_distance`` and the error of a
+    measurement.
 
     Args:
         tree: the robot.
         box: its models.
         gains: the law's numbers.
         start_speed: [rad/s].
+        start_distance: [rad].
     """
-    error = 2.0 * gains.position_error
+    error = 2.0 * gains.position_error + start_distance
     heavy = _still_inertia(tree, box)
     creep = np.full(len(error), start_speed)
     return Entry(

@@ -6,17 +6,17 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
 from sysid_nodes.data.scene import Scene
+from sysid_nodes.intervals import Affine
 from sysid_nodes.kernel.tree import Tree
 from sysid_nodes.models.self_collision import joints_of, self_collision_pairs
-from sysid_nodes.models.solids import Solid, from_obstacle, from_primitive
-from sysid_nodes.planners.bodies import Placement
+from sysid_nodes.models.solids import from_obstacle, from_primitive
 from sysid_nodes.planners.closed_loop import INFLATE, robust_input
 from sysid_nodes.planners.error_proof import ErrorProof
-from sysid_nodes.planners.motion import Desired
-from sysid_nodes.planners.occupancy import ENOUGH, Indices, Occupancy, obstacle_distance, occupancy, self_distance
+from sysid_nodes.planners.motion import Desired, motion
+from sysid_nodes.planners.occupancy import ENOUGH, obstacle_distance, occupancy, self_distance
+from sysid_nodes.planners.own_stop import OwnStop, swept
 from sysid_nodes.results.certificate import Margins, Verdict
 from sysid_nodes.robots.robot import Array, Primitive, Robot
 
@@ -27,17 +27,20 @@ class Conduct:
 
     Attributes:
         desired: the trajectory.
-        position_error: (T, n) bound on |e| [rad].
+        position_error, rate_error: (T, n) bounds on |e| and |de/dt| [rad, rad/s].
         qd: (T, n) bound on |qd| [rad/s].
         torque: (n,) largest torque [N m].
-        placement: joint frames over all errors.
+        q: (T, n) position over all errors; affine, as in motion.py.
+        boxed: those errors fill a box.
     """
 
     desired: Desired
     position_error: Array
+    rate_error: Array
     qd: Array
     torque: Array
-    placement: Placement
+    q: Affine
+    boxed: bool = False
 
 
 @dataclass(frozen=True)
@@ -58,8 +61,7 @@ class Judge:
         shapes: that cover the robot and what it carries.
         keep: distance kept free [m].
         torque_margin: torque kept free [N m].
-        stop: (n,) least deceleration of the robot's own stop, 0 where its travel is not kept clear [rad/s2].
-        stop_travel: of that stop beyond speed squared over twice the deceleration [rad].
+        stop: of the robot's own, whose way is kept clear as well; None: it is not.
 
     Raises:
         RobotError: a shape is on no joint of the robot.
@@ -73,71 +75,49 @@ class Judge:
         *,
         keep: float,
         torque_margin: float,
-        stop: Array,
-        stop_travel: float,
+        stop: OwnStop | None,
     ) -> None:
         self._robot, self._tree = robot, tree
         self._joints = joints_of(robot, shapes) - 1
         self._solids = [from_primitive(shape) for shape in shapes]
         self._pairs = self_collision_pairs(robot, shapes).kept
-        self._levers = _levers(tree, self._joints, self._solids)
-        self._between = _between(tree, self._joints[self._pairs])
-        self._keep, self._torque_margin = keep, torque_margin
-        self._stop, self._stop_travel = stop, stop_travel
+        self._keep, self._torque_margin, self._stop = keep, torque_margin, stop
 
     def judge(self, proof: ErrorProof, scene: Scene) -> Judgement:
         """All margins of the motion of a proof among what stands around."""
         tube, found = proof.proven.tube(proof.loop), proof.demand
         torque = ((found.nominal_torque + robust_input(proof.loop, tube)) * INFLATE).max(axis=0)
-        return self.compare(Conduct(proof.desired, tube.position, found.qd, torque, found.placement), scene)
+        rate = (proof.loop.position_gain * tube.position + tube.reference) * INFLATE
+        state = motion(proof.desired, tube, proof.loop.position_gain)
+        return self.compare(Conduct(proof.desired, tube.position, rate, found.qd, torque, state.q), scene)
 
     def compare(self, conduct: Conduct, scene: Scene) -> Judgement:
-        """All margins of what a robot can do."""
+        """All margins of what a robot can do, and of a stop of its own from any moment on."""
         limits, qd, torque = self._robot.limits, conduct.qd, conduct.torque
-        travel = self._travel(qd)
-        desired = conduct.desired.position
-        middle, aside = desired.centre, np.abs(desired.slope_term) + desired.remainder
-        reach = (aside + conduct.position_error + travel) * INFLATE
-        shapes = self._occupancies(conduct.placement, travel)
+        desired, below, above = conduct.desired.position, np.zeros(qd.shape), np.zeros(qd.shape)
+        if self._stop is not None:
+            below, above = self._stop.reach(*_rates(conduct))
+        placement = swept(self._tree, conduct.q, below, above, boxed=conduct.boxed)
+        aside = (np.abs(desired.slope_term) + desired.remainder + conduct.position_error) * INFLATE
+        shapes = [
+            occupancy(placement, int(joint), solid) for joint, solid in zip(self._joints, self._solids, strict=True)
+        ]
         obstacles = [from_obstacle(obstacle) for obstacle in scene.obstacles]
         # The base stands on what carries it: only what moves is kept from obstacles.
         movable = [shape for shape, joint in zip(shapes, self._joints, strict=True) if joint >= 0]
         outside = obstacle_distance(movable, obstacles)
-        within = self_distance(shapes, self._pairs, self._approach(travel))
+        within = self_distance(shapes, self._pairs)
         margins = Margins(
             torque=limits.torque - self._torque_margin - torque,
             position=np.minimum(
-                (limits.position_upper - middle - reach).min(axis=0),
-                (middle - reach - limits.position_lower).min(axis=0),
+                (limits.position_upper - desired.centre - (aside + above) * INFLATE).min(axis=0),
+                (desired.centre - (aside + below) * INFLATE - limits.position_lower).min(axis=0),
             ),
             velocity=limits.velocity - qd.max(axis=0),
             obstacle=float(outside.min(initial=np.inf)) - self._keep,
             self_distance=float(within.min(initial=np.inf)) - self._keep,
         )
         return Judgement(margins, torque, self._binding(margins, outside, within, scene))
-
-    def _travel(self, qd: Array) -> Array:
-        """(T, n) how far the robot's own stop carries each joint on [rad]; zero where that is not accounted for."""
-        stops = self._stop > 0.0
-        travel = qd**2 / (2.0 * np.where(stops, self._stop, 1.0)) + self._stop_travel
-        return np.where(stops, travel, 0.0)
-
-    def _occupancies(self, placement: Placement, travel: Array) -> list[Occupancy]:
-        """All shapes over time, grown by what a stop of the robot's own adds."""
-        slack = travel @ self._levers.T * INFLATE
-        return [
-            occupancy(placement, int(joint), solid, slack[:, s])
-            for s, (joint, solid) in enumerate(zip(self._joints, self._solids, strict=True))
-        ]
-
-    def _approach(self, travel: Array) -> Array:
-        """(P, T) by how much that stop can bring the shapes of each pair nearer to each other [m].
-
-        Joints below both bodies move them as one and leave their distance as it is: of a posture after the stop the
-        same distance is found with those joints where they were. What is left are the joints between the two.
-        """
-        levers = self._levers[self._pairs].sum(axis=1)
-        return np.asarray(np.where(self._between, levers, 0.0) @ travel.T * INFLATE)
 
     def _binding(self, margins: Margins, outside: Array, within: Array, scene: Scene) -> str:
         """What refuses the trajectory, or what comes nearest to its limit, in words."""
@@ -172,25 +152,8 @@ class Judge:
         return "the base" if joint < 0 else f"what {self._robot.joint_names[joint]} moves"
 
 
-def _levers(tree: Tree, joints: Indices, solids: Sequence[Solid]) -> Array:
-    """(S, n) farthest that any point of a shape can be from each joint that moves it, in any posture, else 0 [m]."""
-    length, out = np.linalg.norm(tree.translation, axis=1), np.zeros((len(solids), len(tree.parents)))
-    for s, (joint, solid) in enumerate(zip(joints, solids, strict=True)):
-        lever = np.linalg.norm(solid.centre) + np.linalg.norm(solid.generators, axis=1).sum() + solid.radius
-        body = int(joint)
-        while body >= 0:
-            out[s, body] = lever
-            lever += length[body]
-            body = int(tree.parents[body])
-    return out
-
-
-def _between(tree: Tree, pairs: Indices) -> npt.NDArray[np.bool_]:
-    """(P, n) whether a joint moves just one of the two bodies (P, 2)."""
-    moves = np.zeros((len(tree.parents) + 1, len(tree.parents)), dtype=np.bool_)  # the last row is the base's
-    for joint in range(len(tree.parents)):
-        body = joint
-        while body >= 0:
-            moves[joint, body] = True
-            body = int(tree.parents[body])
-    return np.asarray(moves[pairs[:, 0]] != moves[pairs[:, 1]])
+def _rates(conduct: Conduct) -> tuple[Array, Array]:
+    """(T, n) least and largest velocity [rad/s]."""
+    desired = conduct.desired.velocity
+    aside = (np.abs(desired.slope_term) + desired.remainder + conduct.rate_error) * INFLATE + 1e-12
+    return np.maximum(desired.centre - aside, -conduct.qd), np.minimum(desired.centre + aside, conduct.qd)

@@ -140,20 +140,22 @@ def largest(form: Affine, *, boxed: bool = False) -> Array:
     return (np.abs(form.centre) + deviation(form, boxed=boxed)) * INFLATE
 
 
-def deviation(form: Affine, *, boxed: bool = False) -> Array:
-    """Upper bounds of |value - centre|, as for `largest`."""
-    return np.asarray((combined(form.terms, boxed=boxed) + form.remainder) * INFLATE)
+def deviation(form: Affine, *, boxed: bool = False, swept: bool = False) -> Array:
+    """Upper bounds of |value - centre|, as for `combined`."""
+    return np.asarray((combined(form.terms, boxed=boxed, swept=swept) + form.remainder) * INFLATE)
 
 
-def combined(terms: Array, *, boxed: bool) -> Array:
+def combined(terms: Array, *, boxed: bool, swept: bool = False) -> Array:
     """What the symbols of a form can add, from its terms (symbols, ...): |time| and the norms of both kinds of errors.
 
     Args:
         terms: of the form.
         boxed: errors fill boxes, each joint's whatever the others' are, and the norm is that of the sum.
+        swept: the second kind does.
     """
     if boxed:
         return np.asarray(np.abs(terms).sum(axis=0))
     n = (len(terms) - 1) // 2
     time, error, reference = terms[0], terms[1 : n + 1], terms[n + 1 :]
-    return np.asarray(np.abs(time) + np.sqrt((error**2).sum(axis=0)) + np.sqrt((reference**2).sum(axis=0)))
+    second = np.abs(reference).sum(axis=0) if swept else np.sqrt((reference**2).sum(axis=0))
+    return np.asarray(np.abs(time) + np.sqrt((error**2).sum(axis=0)) + second)

@@ -7,9 +7,8 @@ trajectory ends at rest by itself, and that was certified with it.
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 
 import numpy as np
 
@@ -33,9 +32,9 @@ from sysid_nodes.planners.nearness import Nearness
 from sysid_nodes.planners.objective import Excite, Reach
 from sysid_nodes.planners.plan_result import PlanResult, PlanStatus, Start
 from sysid_nodes.planners.planner_config import PlannerConfig
+from sysid_nodes.planners.planning_step import Step, why_not_even
 from sysid_nodes.planners.proposal import Proposal, Proposer
 from sysid_nodes.planners.tracked import known_errors, led_proposals, no_faster
-from sysid_nodes.results.certificate import Certificate, Verdict
 from sysid_nodes.robots.robot import Array, Primitive, Robot
 
 _LOOK = 0.3
@@ -45,20 +44,11 @@ _SHRINK = (0.5, 0.25, 0.0)
 """The last certificate of a step is spent on this much of the way from a safe displacement to what was refused."""
 
 
-@dataclass
-class _Step:
-    """Tally of one planning step."""
+_SET_OFF = (1.0, 0.6, 0.35, 0.2, 0.1, 0.05, 0.02)
+"""Shares of what is proposed that are tried, one certificate each, where it is hard to set off from rest."""
 
-    started: float
-    deadline: float
-    proposals: int = 0
-    certificates: int = 0
-    certifying: float = 0.0
-    refusals: Counter[Verdict] = field(default_factory=Counter)
-    reason: str = "there was no time for a certificate"
-    plan: Bezier | None = None
-    certificate: Certificate | None = None
-    cost: float = np.inf
+_ROOM = 1.02
+"""The model's uncertainty may do that much more than while standing still."""
 
 
 class Planner:
@@ -128,7 +118,8 @@ class Planner:
 
     def excite(self, prior: Bounds) -> Excite:
         """The objective of learning the body's parameters, beginning with these bounds."""
-        return Excite(self.chain, self.body_index, np.maximum(prior.half_width, 1e-9), self.config.excite)
+        scales = np.maximum(prior.half_width, 1e-9)
+        return Excite(self.chain, self.body_index, scales, self.config.excite, sure=self.config.replan)
 
     def reach(self, q: Array, goal: Array, scene: Scene) -> Reach:
         """The objective of going to a joint goal, with waypoints around obstacles where the straight way is blocked.
@@ -159,7 +150,7 @@ class Planner:
             objective: what it is for.
             deadline: on the planner's clock [s]; no certificate is begun that would end after it.
         """
-        step = _Step(self._clock(), deadline)
+        step = Step(self._clock, deadline)
         cost = self._cost(start, box, scene, objective)
         safe = self._safe(start, box, scene)
         k, explained = safe, True
@@ -180,34 +171,59 @@ class Planner:
             better = self._propose(step, self._problem(start, box, scene), cost, safe, None)
             if better.cost < step.cost:
                 self._certify(step, start, better.k, box, scene, cost)
-        if step.plan is None and start.resting and self._time_left(step):
-            self._certify(step, start, np.zeros(self.robot.n), box, scene, cost)
+        if start.resting and not step.moves and self._time_left(step):
+            self._set_off(step, start, box, scene, cost)
             if step.plan is None:
-                words = f"standing still is refused: {step.reason}"
-                touching = self.nearness.least(start.state.q[None], scene, 1.0)[0] < self._keep
-                step.reason = f"{words}; {self.nearness.words(start.state.q, scene)}" if touching else words
-                return self._result(step, PlanStatus.START_REFUSED)
-        return self._result(step, PlanStatus.NOTHING_CERTIFIED if step.plan is None else PlanStatus.CERTIFIED)
+                return step.result(PlanStatus.START_REFUSED)
+        return step.result(PlanStatus.NOTHING_CERTIFIED if step.plan is None else PlanStatus.CERTIFIED)
 
-    def plan_escape(self, start: Start, box: ModelBox, scene: Scene, deadline: float = np.inf) -> PlanResult:
-        """The shortest stop that is certified in a scene, e.g. one that has just changed.
+    def plan_escape(
+        self, start: Start, box: ModelBox, scene: Scene, deadline: float = np.inf, *, rest: float = 0.0
+    ) -> PlanResult:
+        """What of the running trajectory is left, or the shortest stop, certified in a scene that has just changed.
 
         Args:
             start: a state of the running trajectory a little ahead.
             box, scene, deadline: as for `plan`.
+            rest: how long the running trajectory takes from there [s]; 0: it is to be stopped.
         """
-        step = _Step(self._clock(), deadline)
+        step = Step(self._clock, deadline)
         state, problem = start.state, self._problem(start, box, scene)
         stops = [brake(*state, duration) for duration in sorted(self.config.escape)]
+        if start.goal is not None and rest >= min(self.config.escape):
+            # Position, velocity and acceleration at both ends make a polynomial of degree 5: it is the same motion.
+            stops.insert(0, Bezier(*state, start.goal - state.q, rest))
         lacking = [self._proposer.shortfall_of(problem, stop) for stop in stops]
-        # Shortest first among those that look free; the others after them, the best first.
+        # In this order among those that look free; the others after them, the best first.
         order = sorted(range(len(stops)), key=lambda i: (lacking[i] > 0.0, lacking[i], i))
         for i in order:
             if step.plan is not None or not self._time_left(step):
                 break
             step.proposals += 1
             self._judge(step, stops[i], start, box, scene, 0.0)
-        return self._result(step, PlanStatus.NOTHING_CERTIFIED if step.plan is None else PlanStatus.CERTIFIED)
+        return step.result(PlanStatus.NOTHING_CERTIFIED if step.plan is None else PlanStatus.CERTIFIED)
+
+    def _set_off(self, step: Step, start: Start, box: ModelBox, scene: Scene, cost: Cost) -> None:
+        """From a rest that is hard to leave: standing still, then smaller and smaller motions until one is certified.
+
+        Where standing still has margins, so have motions that are small enough; the budget of the search is what
+        standing still took. No motion from here can be certified where standing still is refused.
+        """
+        still = np.zeros(self.robot.n)
+        if step.plan is None:
+            self._certify(step, start, still, box, scene, cost)
+        if step.plan is None:
+            step.reason = why_not_even(
+                self.robot, self.chain, self.nearness, start.state.q, box, scene, step, self._keep
+            )
+            return
+        for share in _SET_OFF:
+            if step.moves or not self._time_left(step):
+                return
+            doubt = max(self._budget.doubt, _ROOM * self._seen(Bezier(*start.state, still, 1.0), box, scene).doubt)
+            self._budget = replace(self._budget, doubt=doubt)
+            k = self._propose(step, self._problem(start, box, scene), cost, still, None).k
+            self._certify(step, start, share * k, box, scene, cost)
 
     def _cost(self, start: Start, box: ModelBox, scene: Scene, objective: Excite | Reach) -> Cost:
         state, config = start.state, self.config
@@ -238,17 +254,17 @@ class Planner:
     def _problem(self, start: Start, box: ModelBox, scene: Scene) -> Problem:
         return Problem(start.state, self.config.duration, box, scene, self._budget, self._torque_limit, self._widest)
 
-    def _propose(self, step: _Step, problem: Problem, cost: Cost, safe: Array, first: Array | None) -> Proposal:
+    def _propose(self, step: Step, problem: Problem, cost: Cost, safe: Array, first: Array | None) -> Proposal:
         step.proposals += 1
         return self._proposer.propose(problem, cost, safe, self._rng, first)
 
-    def _time_left(self, step: _Step) -> bool:
+    def _time_left(self, step: Step) -> bool:
         return self._clock() + self._certificate_time + self.config.reserve <= step.deadline
 
-    def _certify(self, step: _Step, start: Start, k: Array, box: ModelBox, scene: Scene, cost: Cost) -> None:
+    def _certify(self, step: Step, start: Start, k: Array, box: ModelBox, scene: Scene, cost: Cost) -> None:
         self._judge(step, Bezier(*start.state, k, self.config.duration), start, box, scene, cost(k)[0])
 
-    def _judge(self, step: _Step, plan: Bezier, start: Start, box: ModelBox, scene: Scene, cost: float) -> None:
+    def _judge(self, step: Step, plan: Bezier, start: Start, box: ModelBox, scene: Scene, cost: float) -> None:
         """Spends a certificate; holds the plan if it is certified and the best so far."""
         before = self._clock()
         if self._tracking is None:
@@ -256,17 +272,9 @@ class Planner:
         else:
             certificate = self.certifier.certify_tracked(plan, box, self._tracking, scene)
         taken = self._clock() - before
-        step.certificates += 1
-        step.certifying += taken
+        step.take(plan, certificate, cost, taken)
         self._certificate_time = max(taken, 0.7 * self._certificate_time)
         self._budget = learn(self._budget, self._seen(plan, box, scene), certificate, self._gain)
-        if certificate.certified:
-            if cost < step.cost or step.plan is None:
-                step.plan, step.certificate, step.cost = plan, certificate, cost
-        else:
-            step.refusals[certificate.verdict] += 1
-        if step.plan is None or certificate.certified:
-            step.reason = certificate.binding
 
     def _seen(self, plan: Bezier, box: ModelBox, scene: Scene) -> Seen:
         count = self.config.proposal.samples
@@ -277,18 +285,4 @@ class Planner:
             float(near.distance[near.outside].min(initial=np.inf)),
             float(near.distance[~near.outside].min(initial=np.inf)),
             float(doubt_norm(found, box.armature_lower).max()),
-        )
-
-    def _result(self, step: _Step, status: PlanStatus) -> PlanResult:
-        return PlanResult(
-            status,
-            step.plan,
-            step.certificate,
-            step.cost if step.plan is not None else float("nan"),
-            step.proposals,
-            step.certificates,
-            dict(step.refusals),
-            step.reason,
-            self._clock() - step.started,
-            step.certifying,
         )

@@ -120,7 +120,8 @@ def led_conduct(tree: Tree, desired: Desired, box: ModelBox, errors: KnownErrors
         _, inertia, _ = inertia_bounds(pairs, box, boxed=True)
         added = added + inertia @ errors.acceleration
     torque = ((largest(nominal + friction, boxed=True) + added) * INFLATE).max(axis=0)
-    return Conduct(desired, np.broadcast_to(errors.position, qd.shape), qd, torque, placed)
+    rate_error = np.broadcast_to(errors.velocity, qd.shape)
+    return Conduct(desired, np.broadcast_to(errors.position, qd.shape), rate_error, qd, torque, state.q, boxed=True)
 
 
 def led_envelope(desired: Desired, errors: KnownErrors, jerk: Array) -> Envelope:

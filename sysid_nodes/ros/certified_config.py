@@ -9,32 +9,21 @@ from sysid_nodes.controllers.config import ControllerConfig
 from sysid_nodes.data.config import option, section
 from sysid_nodes.data.scene import Scene
 from sysid_nodes.models.config_digest import config_digest
-from sysid_nodes.models.known_robot import KnownRobotConfig, Numbers, PriorConfig
-from sysid_nodes.models.model_box import TARGETS
-from sysid_nodes.models.robust_control import RobustControlConfig
-from sysid_nodes.planners.config import CertifierConfig, TrackingConfig
+from sysid_nodes.models.known_robot import Numbers
+from sysid_nodes.planners.config import TrackingConfig
 from sysid_nodes.planners.planner_config import PlannerConfig
+from sysid_nodes.reports.loop_settings import LoopSettings
 from sysid_nodes.robots import Primitive, Robot, load_robot
 from sysid_nodes.robots.covering import covering_shapes
-from sysid_nodes.robots.kinova_gen3.payloads import PayloadVolumeConfig
 from sysid_nodes.ros.streaming_config import StreamingConfig
 from sysid_nodes.simulation.robot_config import scene_of
 
 
 @dataclass(frozen=True)
-class CertifiedConfig:
+class CertifiedConfig(LoopSettings):
     """The robot, what is known of it and around it, and the law that moves it."""
 
-    robot: str = option("kinova_gen3", "robot by name")
-    variant: str = option("", "variant of the robot; empty takes its default")
-    body: str = option("", "link whose bounds arrive; empty takes the robot's last")
-    target: str = option("body", "what the bounds are of, as the identifier's target", choices=TARGETS)
     scene: str = option("", "scene file of the obstacles; empty: none until obstacles are published")
-    payload_volume: PayloadVolumeConfig = section(PayloadVolumeConfig, "room that the payload takes")
-    known_robot: KnownRobotConfig = section(KnownRobotConfig, "uncertainty of the known robot")
-    prior: PriorConfig = section(PriorConfig, "bounds of the body until others arrive")
-    control: RobustControlConfig = section(RobustControlConfig, "the law")
-    certifier: CertifierConfig = section(CertifierConfig, "the proof")
     planner: PlannerConfig = section(PlannerConfig, "the plans")
 
 

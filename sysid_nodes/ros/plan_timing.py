@@ -63,7 +63,7 @@ class Timing:
         """Time that a step is taken to need on the planner's clock [s]."""
         return _RESERVE * max(self._taken) if self._taken else self._first
 
-    def takeover(self, elapsed: float) -> float | None:
+    def takeover(self, elapsed: float, replan: float | None = None) -> float | None:
         """Time into the trajectory in execution at which the next one takes over; None: it is too early to plan that.
 
         Where there is not the usual time left, what the quickest of the last steps took will have to do, or the budget;
@@ -71,9 +71,10 @@ class Timing:
 
         Args:
             elapsed: of the trajectory in execution, on the robot's clock [s].
+            replan: when the next one is to take over, where that is not as usual [s].
         """
-        margin = self._config.margin
-        if elapsed + self.rate * (self.needs + _LOOK) + margin < self._replan:
+        margin, replan = self._config.margin, self._replan if replan is None else replan
+        if elapsed + self.rate * (self.needs + _LOOK) + margin < replan:
             return None
         least = self.needs if self._late else min([self._config.budget, *(_RESERVE * time for time in self._taken)])
-        return max(self._replan, elapsed + self.rate * least + margin)
+        return max(replan, elapsed + self.rate * least + margin)

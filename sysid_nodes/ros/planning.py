@@ -153,7 +153,7 @@ class Planning:
         if active is not None:
             elapsed = 1e-9 * (began - active.record.start_ns)
             changed = active.record.scene_id != scene.id
-            found = elapsed + node.escape_time if changed else self.timing.takeover(elapsed)
+            found = elapsed + node.escape_time if changed else self.timing.takeover(elapsed, active.replan)
             if found is None:
                 return None
             previous_time, moving = found, found < active.plan.duration
@@ -173,9 +173,12 @@ class Planning:
         closes = self.phase is Phase.REST and moving and active is not None and not active.record.last
         if objective is None and not urgent and not closes:
             return None
-        result = self._solve(start, box, scene, objective, deadline)
+        # What is left of the trajectory in execution is gone on with if it is free of the new obstacles.
+        rest = active.plan.duration - previous_time if urgent and active is not None else 0.0
+        result = self._solve(start, box, scene, objective, deadline, rest)
         cut = result.plan is None and not urgent and result.certificates < self._config.planner.certificates
-        self.timing.took(self._clock() - begun, moving=moving, cut=cut)
+        if not urgent:  # which is over sooner than others
+            self.timing.took(self._clock() - begun, moving=moving, cut=cut)
         if result.plan is None or result.certificate is None:
             self.failed, self.message = self.failed + 1, f"{result.status.value}: {result.reason}"
             return None
@@ -190,14 +193,18 @@ class Planning:
             takes_over = max(takes_over, finished + round(self.timing.lead * _BILLION))
         if active is not None and not moving:
             previous_time = max(previous_time, 1e-9 * (takes_over - active.record.start_ns))
+        replan, last = self._config.planner.replan, not urgent and self._ends(result.plan, takes_over)
+        if active is not None and result.plan.duration == rest:
+            replan, last = active.replan - previous_time, active.record.last
         record = record_trajectory(
             result.plan, result.certificate, start_ns=takes_over, joint_names=self._setup.robot.joint_names,
             bounds=known.bounds, bounds_window=known.window, body=self._setup.body, target=self._config.target,
             config_id=self._setup.config_id, scene_id=scene.id, frame_id=self._setup.frame,
             previous=None if active is None else active.record, previous_time=previous_time,
-            last=not urgent and self._ends(result.plan, takes_over),
+            last=last,
         )  # fmt: skip
-        planned = Planned(record, result.plan, result.certificate, box, self.phase, result)
+        replan = min(max(replan, 0.0), result.plan.duration)
+        planned = Planned(record, result.plan, result.certificate, box, self.phase, result, replan)
         self.made, self.failed, self.message = self.made + 1, 0, result.reason
         self._planned[record.id] = planned
         self._waiting = self.last = planned
@@ -217,10 +224,10 @@ class Planning:
         return longest == 0.0 or spent < longest - 1e-3
 
     def _solve(
-        self, start: Start, box: ModelBox, scene: Scene, objective: Excite | Reach | None, deadline: float
+        self, start: Start, box: ModelBox, scene: Scene, objective: Excite | Reach | None, deadline: float, rest: float
     ) -> PlanResult:
         if objective is None:
-            return self.planner.plan_escape(start, box, scene, deadline)
+            return self.planner.plan_escape(start, box, scene, deadline, rest=rest)
         return self.planner.plan(start, box, scene, objective, deadline)
 
     def _objective(self, start: Start, scene: Scene, takes_over: int, previous_time: float) -> Excite | Reach | None:

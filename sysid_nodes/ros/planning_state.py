@@ -65,6 +65,7 @@ class Planned:
         plan, certificate, box: behind it.
         phase: what it is for.
         result: of the step.
+        replan: time into it at which the next one is to take over [s].
     """
 
     record: TrajectoryRecord
@@ -73,3 +74,4 @@ class Planned:
     box: ModelBox
     phase: Phase
     result: PlanResult
+    replan: float

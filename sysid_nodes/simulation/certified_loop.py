@@ -107,6 +107,7 @@ class CertifiedLoop:
             config_id=self.config_id,
             scene_id=scene.id,
             rest_speed=config.certifier.start_speed,
+            rest_distance=config.certifier.start_distance,
             takeover=config.takeover,
             body=found.body,
             target=found.target,

@@ -259,6 +259,16 @@ def test_the_robot_must_rest_where_the_trajectory_starts(position: float, veloci
     assert (output.refused_id, output.refused_reason) == (record.id, StopReason.TRAJECTORY_NOT_CONTINUOUS)
 
 
+@pytest.mark.parametrize(("steps", "mode"), [(1.0, Mode.TRACKING), (-1.0, Mode.TRACKING), (2.0, Mode.IDLE)])
+def test_a_start_may_be_off_by_what_the_certifier_lets_it(steps: float, mode: Mode) -> None:
+    """Half a millirad and half an encoder step: a robot held by feedback moves to and fro by a step."""
+    ride = Ride(rest_distance=0.0005)
+    ride.change = lambda reading: [reading._replace(position=reading.position + steps * ROBOT.encoder_step)]
+    ride.tick(110)
+    assert not ride.controller.offer(make_record(ride.now + 0.05))
+    assert ride.tick(100).mode is mode
+
+
 def test_no_start_before_joint_states_have_been_sound_for_a_while() -> None:
     ride = Ride()
     ride.tick(20)

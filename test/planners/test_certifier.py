@@ -221,15 +221,6 @@ def test_margins_that_are_asked_for_are_kept_free():
     assert (b.margins.torque < a.margins.torque).all()
 
 
-def test_the_travel_of_the_robots_own_stop_is_kept_clear():
-    wanted = plan(0.6, seed=4)
-    plain, stopping = certifier(), certifier(stop_deceleration=(2.0,), stop_travel=0.01)
-    a, b = (certify(c, wanted, 0.1) for c in (plain, stopping))
-    limited = np.isfinite(a.margins.position)
-    assert (b.margins.position[limited] < a.margins.position[limited] - 0.0099).all()
-    assert b.margins.self_distance < a.margins.self_distance - 0.01
-
-
 def test_a_certificate_of_a_start_in_motion_ends_at_rest(judge):
     moving = brake(START, np.full(7, 0.2), np.zeros(7), 1.5)
     found = certify(judge, moving, 0.1, EMPTY)

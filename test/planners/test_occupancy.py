@@ -27,13 +27,12 @@ OBSTACLES = (
 )
 
 
-def occupied(wanted, tube, slack=0.0):
+def occupied(wanted, tube):
     state = motion(desired_motion(wanted, EDGES), tube, 4.0)
-    placed, count = place(TREE, state.q), len(EDGES)
+    placed = place(TREE, state.q)
     joints = joints_of(robot(), shapes()) - 1
     return [
-        occupancy(placed, int(joint), from_primitive(shape), np.full(count, slack))
-        for joint, shape in zip(joints, shapes(), strict=True)
+        occupancy(placed, int(joint), from_primitive(shape)) for joint, shape in zip(joints, shapes(), strict=True)
     ], joints
 
 
@@ -60,31 +59,12 @@ def test_no_posture_is_nearer_than_proven(seed):
     assert count > 20 and near < 0.06  # a bound that is far from every sample would prove little
 
 
-def test_slack_is_taken_off_every_distance():
-    wanted, tube = plan(0.3), Tube(np.full((25, 7), 0.01), np.full((25, 7), 0.1))
-    solids = [from_obstacle(o) for o in OBSTACLES]
-    plain, grown = (obstacle_distance(occupied(wanted, tube, slack)[0][1:], solids) for slack in (0.0, 0.02))
-    close = plain < ENOUGH
-    assert close.any()
-    assert grown[close] == pytest.approx(plain[close] - 0.02, abs=1e-9)
-
-
-def test_slack_of_pairs_replaces_that_of_their_shapes():
-    wanted, tube = plan(0.3), Tube(np.full((25, 7), 0.01), np.full((25, 7), 0.1))
-    pairs = self_collision_pairs(robot(), shapes()).kept
-    plain, both = (self_distance(occupied(wanted, tube, slack)[0], pairs) for slack in (0.0, 0.01))
-    grown = self_distance(occupied(wanted, tube, 0.5)[0], pairs, np.full((len(pairs), 25), 0.02))
-    least = plain.min(axis=1)
-    assert both.min(axis=1) == pytest.approx(least - 0.02, abs=1e-9)
-    assert grown.min(axis=1) == pytest.approx(least - 0.02, abs=1e-9)
-
-
 def test_what_is_no_number_is_never_far():
     wanted, tube = plan(0.3), Tube(np.full((25, 7), 0.01), np.full((25, 7), 0.1))
     shape = occupied(wanted, tube)[0][3]
     centre = shape.centre
     broken = Affine(centre.centre, centre.terms, np.where(np.arange(25)[:, None] == 4, np.inf, centre.remainder))
-    lost = type(shape)(broken, shape.generators, shape.radius, shape.slack)
+    lost = type(shape)(broken, shape.generators, shape.radius)
     found = obstacle_distance([lost], [from_obstacle(OBSTACLES[0])])[:, 0, 0]
     assert found[4] == -np.inf and np.isfinite(np.delete(found, 4)).all()
 

@@ -4,11 +4,11 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from shared.gen3_scene import START, TABLE_I, Clock, gen3, obstacles, planner, tight
+from shared.gen3_scene import SCENES, START, TABLE_I, Clock, gen3, obstacles, planner, tight
 
 from sysid_nodes.data.bounds import Bounds
 from sysid_nodes.data.config import from_flat
-from sysid_nodes.data.scene import Obstacle, Scene
+from sysid_nodes.data.scene import Obstacle, Scene, load_scene
 from sysid_nodes.exceptions import ConfigError, InputError
 from sysid_nodes.models.bezier import Bezier, State
 from sysid_nodes.planners.excitation import momentum_condition
@@ -19,9 +19,13 @@ from sysid_nodes.planners.plan_result import PlanResult, PlanStatus, Start
 from sysid_nodes.planners.planner import Planner
 from sysid_nodes.planners.planner_config import ExciteConfig, GuideConfig, PlannerConfig, StopRuleConfig
 from sysid_nodes.planners.stop_rule import StopRule
+from sysid_nodes.results.certificate import Verdict
 
 IN_THE_WAY = Obstacle("box", "box", (0.03, 0.4, 0.25), (0.2, 0.2, 0.2))
 """Where the gripper is at the start."""
+
+OUTSTRETCHED = np.array([-1.5501, -0.4295, -6.2587, -0.4886, -2.482, -1.4918, 1.4176])
+"""Where an identification came to rest under narrow bounds."""
 
 
 @pytest.fixture(scope="module")
@@ -98,6 +102,37 @@ def test_start_in_collision_says_what_collides(plain: Planner) -> None:
     assert "standing still is refused" in result.reason and "'box'" in result.reason
 
 
+@pytest.mark.parametrize(("bounds", "seed"), [(TABLE_I, 0), (TABLE_I, 1), (tight(), 2)])
+def test_from_a_random_rest_it_moves_in_one_step_or_says_why_nothing_can(bounds: Bounds, seed: int) -> None:
+    """As after a planner's restart. Standing still decides: what starts here has to be safe here."""
+    one, rng, demo = planner(seed=seed), np.random.default_rng(seed), load_scene(SCENES / "kinova_demo.yaml")
+    box, limits, count = one.box(bounds), gen3().limits, 0
+    low, high = np.maximum(limits.position_lower, -np.pi), np.minimum(limits.position_upper, np.pi)
+    while count < 2:
+        q = rng.uniform(0.9 * low, 0.9 * high)
+        if one.nearness.least(q[None], demo, 1.0)[0] < 0.03:
+            continue
+        count += 1
+        start = Start.at_rest(q, one.certifier.at_rest(box))
+        still = one.certifier.certify(Bezier(*start.state, np.zeros(7), 3.0), box, start.entry, demo)
+        result = one.plan(start, box, demo, one.excite(TABLE_I))
+        if still.certified:
+            assert result.plan is not None and np.abs(result.plan.k).max() > 1e-3, result.reason
+        else:
+            assert result.status is PlanStatus.START_REFUSED
+            assert result.reason.startswith(f"standing still is refused: {still.binding}")
+            assert still.envelope is not None or "N m at joint_" in result.reason
+
+
+def test_where_little_is_left_it_sets_off_by_a_little(plain: Planner) -> None:
+    """Joint 2 holds the arm outstretched; the prior leaves just enough for standing still."""
+    q = OUTSTRETCHED
+    box = plain.box(TABLE_I)
+    result = plain.plan(Start.at_rest(q, plain.certifier.at_rest(box)), box, Scene(), plain.excite(TABLE_I))
+    assert result.plan is not None and 1e-3 < np.abs(result.plan.k).max() < 0.3
+    assert result.refusals[Verdict.TRACKING] >= 3
+
+
 def test_escape_is_the_shortest_certified_stop(plain: Planner, first: PlanResult) -> None:
     assert first.plan is not None and first.certificate is not None
     start = Start.following(first.plan, first.certificate, 0.8)
@@ -108,6 +143,11 @@ def test_escape_is_the_shortest_certified_stop(plain: Planner, first: PlanResult
     assert result.plan.duration == 0.6 and result.certificates == 1
     np.testing.assert_array_equal(result.plan.q0, start.state.q)
     np.testing.assert_array_equal(result.plan.qd0, start.state.qd)
+    rest = first.plan.duration - 0.8
+    same = one.plan_escape(start, box, obstacles(), rest=rest)
+    assert same.plan is not None and same.certificates == 1
+    for old, new in zip(first.plan(0.8 + np.linspace(0.0, rest, 9)), same.plan(np.linspace(0.0, rest, 9)), strict=True):
+        np.testing.assert_allclose(new, old, atol=1e-12)
     blocked = one.plan_escape(start, box, Scene((IN_THE_WAY,)), deadline=np.inf)
     assert blocked.status is PlanStatus.NOTHING_CERTIFIED
     assert sum(blocked.refusals.values()) == 2 and "'box'" in blocked.reason
@@ -141,7 +181,7 @@ def test_bounds_must_leave_room_for_the_gripper(plain: Planner, upper: float, me
     [
         ({"replan": 3.5}, r"t_p = 3.5 s.*must not exceed.*t_f = 3 s"),
         ({"escape": []}, "needs at least one duration"),
-        ({"excite.objective": "beauty"}, "must be one of log_det, trace, condition"),
+        ({"excite.objective": "beauty"}, "must be one of widths, log_det, trace, condition"),
         ({"k_range": [-1.0]}, "at least 0"),
     ],
 )

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import subprocess
+import time
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -13,13 +15,17 @@ pytest.importorskip("online_sysid.msg", reason="the messages are not built; make
 
 import rclpy
 from certified_processes import HOLDING, IDENTIFIER, IDLE, PLANNER, STOPPED, Loop, command
+from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
+from online_sysid.msg import ControllerStatus
 from rclpy.parameter import Parameter
 
 from sysid_nodes.exceptions import SysidError
 from sysid_nodes.results.stop_reason import StopReason
+from sysid_nodes.ros import qos
 from sysid_nodes.ros.nodes.certified_planner import CertifiedPlannerNode
 from sysid_nodes.ros.nodes.robust_controller import RobustControllerNode
 from sysid_nodes.ros.nodes.simulated_robot import SimulatedRobotNode
+from sysid_nodes.ros.spinning import make_executor
 
 pytestmark = pytest.mark.ros
 
@@ -64,6 +70,40 @@ def test_a_parameter_that_makes_no_sense_is_refused(
     overrides = [Parameter(name, value=value) for name, value in parameters.items()]
     with pytest.raises(SysidError, match=line):
         NODES[node](parameter_overrides=overrides)
+
+
+def test_a_step_that_breaks_off_is_told_of_and_the_next_one_is_made(ros: None) -> None:
+    """Whatever a mistake of ours raises: the planner's thread lives on, and diagnostics say what happened."""
+    node, executor = CertifiedPlannerNode(), make_executor()
+    tester = rclpy.create_node("tester")
+    executor.add_node(node)
+    executor.add_node(tester)
+    status = tester.create_publisher(ControllerStatus, "robust_controller/status", qos.LATCHED)
+    heard: list[DiagnosticStatus] = []
+    tester.create_subscription(DiagnosticArray, "/diagnostics", lambda message: heard.extend(message.status), 10)
+    steps = []
+
+    def step(*_: object) -> None:
+        steps.append(1)
+        if len(steps) == 1:
+            raise ZeroDivisionError("by nothing")
+
+    node._planning.step = step
+    node._config = replace(node._config, retry=1.5)  # diagnostics come every second
+    try:
+        status.publish(ControllerStatus(mode=HOLDING))
+        deadline = time.monotonic() + 60.0
+        while len(steps) < 2 or not any("by nothing" in one.message for one in heard):
+            assert time.monotonic() < deadline, heard
+            executor.spin_once(0.02)
+        told = next(one for one in heard if "by nothing" in one.message)
+        assert told.message == "a step broke off: ZeroDivisionError: by nothing"
+        assert told.level == DiagnosticStatus.ERROR
+    finally:
+        node.release()
+        executor.shutdown()
+        node.destroy_node()
+        tester.destroy_node()
 
 
 @pytest.mark.parametrize("node", NODES)

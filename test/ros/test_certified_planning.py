@@ -40,7 +40,8 @@ class Bench:
         self.fail, self.takes = False, 0.4
         planner: Any = self.planning.planner
         planner.plan = self._plan
-        planner.plan_escape = lambda start, box, scene, deadline: self._plan(start, box, scene, "escape", deadline)
+        planner.plan_escape = self._escape
+        self.go_on, self.rests = False, []  # type: tuple[bool, list[float]]
 
     def now(self) -> int:
         return round(self.time * SECOND)
@@ -48,6 +49,15 @@ class Bench:
     def step(self, mode: Mode, trajectory: Planned | None = None, posture: Any = None, **seen: Any) -> Planned | None:
         identity = "" if trajectory is None else trajectory.record.id
         return self.planning.step(Seen(mode, identity, **seen), self.now, posture)
+
+    def _escape(self, start: Start, box: Any, scene: Scene, deadline: float, *, rest: float) -> PlanResult:
+        """A stop that takes as long as any plan, or what is left of the running one."""
+        self.rests.append(rest)
+        found = self._plan(start, box, scene, "escape", deadline)
+        if not self.go_on:
+            return found
+        assert start.goal is not None
+        return replace(found, plan=Bezier(*start.state, start.goal - start.state.q, rest))
 
     def _plan(self, start: Start, _box: Any, _scene: Scene, objective: Any, deadline: float) -> PlanResult:
         self.objectives.append(objective)
@@ -196,6 +206,26 @@ def test_other_obstacles_ask_for_a_certified_stop_soon() -> None:
     bench.time = escape.record.start + 1.3
     assert bench.step(Mode.TRACKING, escape) is not None
     assert isinstance(bench.objectives[-1], Excite)
+
+
+def test_what_is_free_of_other_obstacles_is_gone_on_with_as_if_nothing_had_happened() -> None:
+    bench = Bench()
+    first = bench.step(Mode.IDLE, posture=START)
+    assert first is not None
+    bench.time, bench.takes, bench.go_on = first.record.start + 0.5, 0.1, True
+    bench.planning.known = replace(bench.planning.known, scene=SOMEWHERE)
+    same = bench.step(Mode.TRACKING, first)
+    assert same is not None
+    assert same.record.previous_time == pytest.approx(0.85)
+    assert bench.rests == [pytest.approx(3.0 - 0.85)]
+    t = np.linspace(0.0, 2.15, 7)
+    for one, two in zip(same.plan(t), first.plan(0.85 + t), strict=True):
+        np.testing.assert_allclose(one, two, atol=1e-12)
+    # The next plan takes over when it would have: 1.5 s after the first one's start.
+    bench.time = same.record.start + 0.02
+    following = bench.step(Mode.TRACKING, same)
+    assert following is not None
+    assert following.record.start_ns == pytest.approx(first.record.start_ns + 1_500_000_000, abs=2)
 
 
 def test_it_learns_for_as_long_as_it_is_told_and_then_goes_to_its_goals() -> None:

@@ -207,13 +207,11 @@ def test_bad_joint_states_end_in_the_robot_s_own_stop(robot: Robot, kind: str, s
 def test_the_robot_s_own_stop_stays_in_the_room_that_the_certificate_keeps_for_it(
     robot: Robot, shapes: tuple[Primitive, ...]
 ) -> None:
-    """Of the hand alone: that far from one another the arm's own parts are not."""
-    scene = Scene((Obstacle("floor", "box", (0.0, 0.0, -0.15), (4.0, 4.0, 0.02)),))
-    hand = tuple(shape for shape in shapes if shape.frame == robot.joint_names[-1])
+    scene = Scene((Obstacle("floor", "box", (0.0, 0.0, -0.03), (4.0, 4.0, 0.02)),))
     # 1 rad/s2 and 0.02 rad are the simulated drive's; some 12 ms pass from the last good reading to the stop.
-    certifier = CertifierConfig(stop_deceleration=(1.0,), stop_travel=0.025)
+    certifier = CertifierConfig(stop_deceleration=(1.0,), stop_reaction=0.02, stop_travel=0.02)
     config = replace(_config(_around_truth(robot), plans=1, identify=False, latency=0.2), certifier=certifier)
-    loop = _loop(robot, config, shapes=hand, scene=scene, fault=JointFault("stuck", 11.6), ranges=(0.3,))
+    loop = _loop(robot, config, shapes=shapes, scene=scene, fault=JointFault("stuck", 11.6), ranges=(0.26,))
     log = loop.run(4.0)
     stop = loop.arm.stop
     assert stop is not None and stop.at_rest
@@ -221,6 +219,20 @@ def test_the_robot_s_own_stop_stays_in_the_room_that_the_certificate_keeps_for_i
     record, watch = log.executed[0], log.watch(scene)
     assert 0.0 < record.obstacle_margin < 0.1
     assert min(watch.to_obstacles(q).distance for q in log.q[::10]) >= record.obstacle_margin
+    assert 0.0 < record.self_margin <= min(watch.to_itself(q).distance for q in log.q[::10])
+
+
+@pytest.mark.parametrize("seed", [1, 2, 3])
+def test_errors_stay_proven_where_a_start_is_off_by_all_that_is_allowed(robot: Robot, seed: int) -> None:
+    """A plan from where the robot was measured; when it begins, the robot is measured half a millirad further on."""
+    off = CERTIFIER.start_distance * np.random.default_rng(seed).choice([-0.999, 0.999], robot.n)
+    loop = _quick(robot, seed=seed)
+    loop._heard = loop.arm.reading()._replace(position=loop.arm.reading().position + off)
+    loop._plan()
+    log = loop.run(2.0)
+    assert len(log.executed) == 1 and log.stopped is StopReason.NONE
+    assert log.judge(Scene())[0].broken() == []
+    assert 0.0 < max(log.usage) < 1.0
 
 
 def test_a_dead_planner_ends_at_the_certified_rest(robot: Robot) -> None:

@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import sys
 import time
+import traceback
 from typing import Any
 
 import numpy as np
@@ -28,6 +29,7 @@ from visualization_msgs.msg import MarkerArray
 from sysid_nodes.controllers.output import Mode
 from sysid_nodes.data.bounds import Bounds
 from sysid_nodes.exceptions import ConfigError, SysidError
+from sysid_nodes.planners.own_stop import own_stop_words
 from sysid_nodes.results import Status
 from sysid_nodes.robots.robot import Array
 from sysid_nodes.ros import qos
@@ -71,8 +73,9 @@ class CertifiedPlannerNode(Node):
         self._pace = Pace()
         self._posture: Array | None = None
         self._joint_states: Any = None
-        self._busy, self._not_before = False, 0.0
+        self._busy, self._not_before, self._broken = False, 0.0, ""
         self._phase, self._failed, self._dropped = Phase.EXCITE, False, 0
+        self._own_stop = own_stop_words(config.certifier, self._setup.robot.n)
         self._worker: Worker[tuple[Seen, Array | None]] = Worker(self._step, capacity=1)
         self._trajectories = self.create_publisher(
             CertifiedTrajectory, "certified_trajectory", qos.stream("reliable", 10)
@@ -94,6 +97,7 @@ class CertifiedPlannerNode(Node):
         self.create_timer(self._config.diagnostics_period, self._diagnose)
         self._obstacles.publish(obstacle_markers(self._setup.scene, self._setup.frame))
         self.get_logger().info(f"{self._setup.robot.name}: configuration {self._setup.config_id}")
+        self.get_logger().info(self._own_stop)
 
     def release(self) -> None:
         """Ends the planner's thread, after the step in progress."""
@@ -115,15 +119,20 @@ class CertifiedPlannerNode(Node):
         self._worker.put((seen, self._posture))
 
     def _step(self, item: tuple[Seen, Array | None]) -> None:
-        """On the worker's thread."""
+        """On the worker's thread, which nothing may end: the robot comes to rest without plans, but nobody knew why."""
         planning = self._planning
-        failed, planning.timing.rate = planning.failed, self._pace.rate
+        failed, planning.timing.rate, self._broken = planning.failed, self._pace.rate, ""
         try:
             planned = planning.step(item[0], self._now, item[1])
+            if planned is not None and self.context.ok():
+                self._publish(planned)
         except SysidError as error:
-            planning.failed, planning.message, planned = planning.failed + 1, str(error), None
-        if planned is not None and self.context.ok():
-            self._publish(planned)
+            planning.failed, planning.message = planning.failed + 1, str(error)
+        except Exception as error:
+            self._broken = f"a step broke off: {type(error).__name__}: {error}"
+            if self.context.ok():  # what ends with the node is no news
+                self.get_logger().error(f"{self._broken}\n{traceback.format_exc()}")
+            planning.failed, planning.message = planning.failed + 1, self._broken
         if planning.failed > failed:
             self._not_before = time.perf_counter() + self._config.retry
         if self.context.ok():
@@ -238,6 +247,7 @@ class CertifiedPlannerNode(Node):
             "planning time [s]": f"{last.result.elapsed:.3f}" if last is not None else "",
             "certificates": str(last.result.certificates) if last is not None else "",
             "time of certificates [s]": f"{last.result.certifying:.3f}" if last is not None else "",
+            "robot's own stop": self._own_stop,
             "goals left": str(len(planning.goals)),
             "mass [kg]": f"{bounds.lower[0]:.3f} to {bounds.upper[0]:.3f}",
         }
@@ -250,6 +260,8 @@ class CertifiedPlannerNode(Node):
             level, message = ERROR, f"no more plans: {self._positions.reason.message}"
         elif not planning.known.consistent or planning.known.scene is None:
             level, message = ERROR, "bounds or obstacles are unusable: no more plans"
+        elif planning.failed and self._broken:
+            level, message = ERROR, self._broken
         elif planning.failed:
             level, message = WARN, planning.message
         status = DiagnosticStatus(
