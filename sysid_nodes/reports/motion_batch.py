@@ -8,9 +8,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from sysid_nodes.estimators.prime import build_model, estimate_motion
+from sysid_nodes.estimators.prime import Knowledge, build_model, estimate_motion
 from sysid_nodes.exceptions import ExcitationError
-from sysid_nodes.reports.motion_horizon import Knowledge
 from sysid_nodes.reports.motion_session import MotionSession
 from sysid_nodes.reports.motion_trust import Trust
 from sysid_nodes.reports.motion_update import MotionUpdate

@@ -36,9 +36,15 @@ class TrustConfig:
     misfit: float = option(
         2.5, "root mean square of a sensor's residuals, in units of its noise, that it may have", unit="1", minimum=1.0
     )
+    contact: float = option(
+        1.5,
+        "the same of the contact model's residuals: 0.9 on firm ground, impacts included; 2 and more where feet slip",
+        unit="1",
+        minimum=1.0,
+    )
     lasting: float = option(
         0.1,
-        "how long it has to be larger: after an impact an estimate takes some solves to converge",
+        "how long it has to be larger, but for contact: after an impact an estimate takes some solves to converge",
         unit="s",
         minimum=0.0,
     )

@@ -5,7 +5,8 @@ from __future__ import annotations
 import math
 from collections import deque
 
-from sysid_nodes.reports.motion_horizon import Horizon, Knowledge
+from sysid_nodes.estimators.prime import Knowledge
+from sysid_nodes.reports.motion_horizon import Horizon
 
 _KEEP = 1.6
 """Age of the parameters that are taken up again after a doubt [s]; longer than any fault stays unnoticed."""

@@ -6,7 +6,6 @@ import math
 import time
 from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 
 import numpy as np
 import numpy.typing as npt
@@ -15,16 +14,14 @@ from sysid_nodes.data.config import to_flat
 from sysid_nodes.reports.motion_config import MotionConfig
 from sysid_nodes.reports.motion_horizon import Horizon
 from sysid_nodes.reports.motion_memory import MotionMemory
+from sysid_nodes.reports.motion_streams import MotionStreams, only_late
 from sysid_nodes.reports.motion_trust import MotionJudgement, Trust
 from sysid_nodes.reports.motion_update import MotionUpdate, ParameterStep
 from sysid_nodes.results.motion_estimate import EstimateStatus, MotionEstimate
 from sysid_nodes.robots import Robot, load_robot, with_contacts
 from sysid_nodes.sensors import build_sensors, channel_specs
-from sysid_nodes.signals.alignment import Aligner
 from sysid_nodes.signals.pacing import Pacer
-from sysid_nodes.signals.plausibility import Finding
 from sysid_nodes.signals.samples import AlignedSteps
-from sysid_nodes.signals.stream_health import StreamFault
 
 Array = npt.NDArray[np.float64]
 
@@ -92,12 +89,12 @@ class MotionSession:
         sensors = build_sensors(self.robot, config.estimator.sensors)
         specs = channel_specs(sensors, config.estimator.sensors)
         dt = config.estimator.step
-        self._aligner = Aligner(specs, config.streams.grid(dt), config.streams.health)
+        self._streams = MotionStreams(specs, config)
+        self._aligner = self._streams.aligner
         self._horizon = self._make()
         self._trust = Trust(tuple(specs), config.trust, config.streams.health.off_after)
         self.pacer = Pacer(config.pacing, config.horizon.window, dt)
         self._segment, self._due, self._looked = 0, 0, -math.inf
-        self._findings: tuple[Finding, ...] = ()
         self._step = self._published = -math.inf
         self._usual = False
         self._memory = MotionMemory()
@@ -158,7 +155,7 @@ class MotionSession:
         Args:
             now: present time in the stamps' clock [s].
         """
-        self._findings = tuple(self._aligner.findings(max(now, self.time)))
+        self._streams.look(max(now, self.time))
         self.judgement = self._judge(max(now, self.time))
         return self.judgement
 
@@ -194,18 +191,20 @@ class MotionSession:
         end = float(steps.times[-1])
         if steps.segment != self._segment:
             self._segment = steps.segment
+            self._streams.restart()
             self._restart()
             self.newest, self._published = end, -math.inf  # the clock may have gone back
         self._step = end
+        self._streams.watch(steps)
         if abs(self.time - self._looked) >= _LOOK:
             self._looked = self.time
-            self._findings = tuple(self._aligner.findings())
+            self._streams.look()
         if self.pacer.watch(self.newest - end):
             self.skipped += len(steps)
             self._restart()
             self.judgement = self._judge(end)
             return None
-        used = self._believed(steps)
+        used = self._streams.believed(steps)
         self._trust.used(used)
         self._horizon.push(used)
         self._due += len(used)
@@ -214,14 +213,6 @@ class MotionSession:
     def _restart(self) -> None:
         self._horizon.restart()
         self._due, self._usual = 0, False
-
-    def _believed(self, steps: AlignedSteps) -> AlignedSteps:
-        """The steps without the readings of streams that are stuck."""
-        stuck = {finding.joint for finding in self._findings if finding.assumption is StreamFault.STUCK}
-        if not stuck:
-            return steps
-        none = {name: samples.between(0, 0) for name, samples in steps.samples.items() if name in stuck}
-        return replace(steps, samples={**steps.samples, **none})
 
     def _solve(self) -> MotionUpdate | None:
         self._due = 0
@@ -236,7 +227,8 @@ class MotionSession:
         self.pacer.solved(self.newest, spent, lag, usual=self._usual)
         self._usual = True
         self.judgement = self._judge(self._step)
-        trusted, failed = self.judgement.status.trusted, estimate.status is EstimateStatus.FAILED
+        trusted = self.judgement.status.trusted or only_late(self.judgement.findings)
+        failed = estimate.status is EstimateStatus.FAILED
         if self._memory.note(float(estimate.t[-1]), self._horizon, trusted=trusted, failed=failed):
             self._due, self._usual = 0, False
         self._remember(estimate)
@@ -248,7 +240,7 @@ class MotionSession:
         return MotionUpdate(estimate, range(first, last + 1), self.judgement, lag, self.newest, friction)
 
     def _judge(self, now: float) -> MotionJudgement:
-        return self._trust.judge(self._estimate, self._findings, self.pacer.finding, now)
+        return self._trust.judge(self._estimate, self._streams.findings, self.pacer.finding, now)
 
     def _remember(self, estimate: MotionEstimate) -> None:
         t = float(estimate.t[-1])

@@ -18,8 +18,16 @@ CONSISTENCY, OVERLOAD, SOLVER = "consistency", "overload", "solver"
 
 _JOINTS = "joint_position"
 _BASE = ("gyroscope", "imu_orientation", "mocap_pose")
-_WRONG = (StreamFault.STUCK, StreamFault.CLOCK, CONSISTENCY)
+_WRONG = (StreamFault.STUCK, StreamFault.CLOCK, StreamFault.OFFSET, CONSISTENCY)
 """Faults of readings that were used."""
+
+_CONTACT = "contact"
+_MODEL = {
+    "dynamics": ": a force acts that no contact point gives, or the torques are wrong",
+    _CONTACT: ": feet slide where friction should hold them, or the ground is not where it should be",
+    "arrival": ": the window contradicts what was known before it",
+}
+"""Groups of residuals that are no streams, and what may be behind them."""
 
 _ROUNDING = 1e-6
 """Of differences of stamps [s]."""
@@ -98,7 +106,7 @@ class Trust:
         findings.sort(key=_gravity)
         if overload:
             findings.append(Finding(OVERLOAD, "machine", now, overload))
-        inflation = max([1.0, *(_rms(estimate, finding.joint) ** 2 for finding in misfits if estimate is not None)])
+        inflation = 1.0 if estimate is None else self._inflation(estimate, misfits)
         status = self._status(estimate, findings, now)
         if estimate is not None and estimate.status > EstimateStatus.UNFINISHED:
             findings.insert(0, Finding(SOLVER, "estimator", now, estimate.status.message))
@@ -117,18 +125,27 @@ class Trust:
         return MotionStatus.DEGRADED if findings or gone else MotionStatus.GOOD
 
     def _misfits(self, estimate: MotionEstimate, now: float) -> list[Finding]:
-        """Sensors whose residuals are larger than their noise explains, the worst first; held for a while."""
-        at = float(estimate.t[-1])
-        for name in self.streams:
-            rms = _rms(estimate, name)
-            if rms <= self.config.misfit:
+        """Residuals that are larger than their noise explains, the worst first; held for a while."""
+        at, config = float(estimate.t[-1]), self.config
+        for name in (*self.streams, *_MODEL):
+            rms, lasting = _rms(estimate, name), 0.0 if name == _CONTACT else config.lasting
+            if rms <= self._limit(name):
                 self._misfit.pop(name, None)
-            elif at - self._misfit.setdefault(name, at) >= self.config.lasting - _ROUNDING:
-                line = f"residuals of '{name}' are {rms:.3g} times what its stated noise explains"
+            elif at - self._misfit.setdefault(name, at) >= lasting - _ROUNDING:
+                line = f"residuals of '{name}' are {rms:.3g} times what its stated noise explains{_MODEL.get(name, '')}"
                 self._doubted[name] = (now, Finding(CONSISTENCY, name, now, line))
-        held = {name: entry for name, entry in self._doubted.items() if 0.0 <= now - entry[0] <= self.config.held}
+        held = {name: entry for name, entry in self._doubted.items() if 0.0 <= now - entry[0] <= config.held}
         self._doubted = held
         return [held[name][1] for name in sorted(held, key=lambda name: -_rms(estimate, name))]
+
+    def _limit(self, name: str) -> float:
+        return self.config.contact if name == _CONTACT else self.config.misfit
+
+    def _inflation(self, estimate: MotionEstimate, misfits: Sequence[Finding]) -> float:
+        """For what is in doubt, and at once, while the doubt has yet to last."""
+        ratios = {name: _rms(estimate, name) for name in (*self.streams, *_MODEL)}
+        doubted = {finding.joint for finding in misfits}
+        return max([1.0, *(rms**2 for name, rms in ratios.items() if name in doubted or rms > self._limit(name))])
 
 
 def _rms(estimate: MotionEstimate, name: str) -> float:
@@ -136,5 +153,12 @@ def _rms(estimate: MotionEstimate, name: str) -> float:
 
 
 def _gravity(finding: Finding) -> int:
-    order = (StreamFault.OFF, StreamFault.STUCK, StreamFault.GARBAGE, StreamFault.CLOCK, CONSISTENCY)
+    order = (
+        StreamFault.OFF,
+        StreamFault.STUCK,
+        StreamFault.GARBAGE,
+        StreamFault.CLOCK,
+        StreamFault.OFFSET,
+        CONSISTENCY,
+    )
     return order.index(finding.assumption) if finding.assumption in order else len(order)

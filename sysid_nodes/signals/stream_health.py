@@ -36,6 +36,7 @@ class StreamFault(str, Enum):
     DELAYED = "delayed"
     INTERMITTENT = "intermittent"
     CLOCK = "clock"
+    OFFSET = "offset"
 
     @property
     def message(self) -> str:
@@ -51,6 +52,7 @@ _MESSAGES = {
     StreamFault.DELAYED: "readings arrive later than steps can wait",
     StreamFault.INTERMITTENT: "readings come in bursts with gaps between them",
     StreamFault.CLOCK: "stamps are of another clock than the other streams'",
+    StreamFault.OFFSET: "stamps are later than those of another stream that sees the same motion",
 }
 
 
@@ -68,6 +70,12 @@ class StreamHealthConfig:
     slow_below: float = option(0.7, "share of the stated rate that is still enough", unit="1", minimum=0.0, maximum=1.0)
     lost_share: float = option(
         0.1, "share of time in gaps longer than the stream's max_gap that is a finding", unit="1", minimum=0.0
+    )
+    offset: float = option(
+        0.01,
+        "lag of a stream behind another that sees the same motion that is a finding; 0: none",
+        unit="s",
+        minimum=0.0,
     )
     ahead: float = option(0.03, "how far stamps may be ahead of the other streams'", unit="s", minimum=0.0)
 

@@ -8,8 +8,9 @@ from functools import cache
 import numpy as np
 
 from sysid_nodes.data.config import from_flat
+from sysid_nodes.estimators.prime import Knowledge
 from sysid_nodes.reports.motion_config import MotionConfig
-from sysid_nodes.reports.motion_horizon import Horizon, Knowledge, make_horizon
+from sysid_nodes.reports.motion_horizon import Horizon, make_horizon
 from sysid_nodes.reports.motion_session import MotionSession, motion_robot
 from sysid_nodes.reports.motion_update import MotionUpdate
 from sysid_nodes.results.motion_estimate import BodyEstimate, ContactEstimate, EstimateStatus, Fit, MotionEstimate

@@ -1,5 +1,6 @@
 """PRIME: motion, contact forces and inertial parameters of legged robots from joints, IMU, torques and mocap."""
 
+from sysid_nodes.estimators.prime.arrival import Knowledge
 from sysid_nodes.estimators.prime.config import ContactConfig, InertiaConfig, PrimeConfig, ProcessConfig
 from sysid_nodes.estimators.prime.full_information import estimate_motion
 from sysid_nodes.estimators.prime.horizon_config import HorizonConfig
@@ -10,6 +11,7 @@ __all__ = [
     "ContactConfig",
     "HorizonConfig",
     "InertiaConfig",
+    "Knowledge",
     "Model",
     "MovingHorizon",
     "PrimeConfig",

@@ -3,13 +3,14 @@
 Stages that leave are marginalised at their last linearisation while the parameters stay: the prior that remains carries
 the information on the next two stages, on the parameters, and on how both hang together. It is exact for linear
 residuals and never indefinite. The parameters' own prior stays apart and is never used up. Parameters that may drift
-make a random walk from window to window, so that what is known of them is forgotten at a stated rate.
+make a random walk from window to window, so that what is known of them is forgotten at a stated rate; so does the place
+of the base while nothing sees it (dead_reckoning.py).
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
@@ -19,6 +20,19 @@ from sysid_nodes.estimators.prime.trajectory import Trajectory
 from sysid_nodes.solvers.trajectory_least_squares import Blocks, GaussianPrior, marginalise
 
 Array = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Knowledge:
+    """What is known of the constant unknowns.
+
+    Attributes:
+        theta: (p,).
+        arrival: how well, without motion; None for the configured prior.
+    """
+
+    theta: Array
+    arrival: Arrival | None
 
 
 def next_arrival(problem: PrimeProblem, blocks: Sequence[Blocks], point: Trajectory, count: int) -> Arrival | None:
@@ -44,17 +58,24 @@ def next_arrival(problem: PrimeProblem, blocks: Sequence[Blocks], point: Traject
 
 
 def drifted(arrival: Arrival, sigma: Array) -> Arrival:
-    """The arrival after the parameters moved by unknown amounts of standard deviations sigma (p,), in `linear`.
+    """The arrival after the parameters moved by unknown amounts of standard deviations sigma (p,), in `linear`."""
+    columns = np.zeros((arrival.prior.root.shape[1], len(sigma)))
+    columns[-len(sigma) :] = np.diag(sigma)
+    return loosened(arrival, columns)
 
-    The old parameters are the new less the move e, with |e / sigma|^2 for the move: e is eliminated.
+
+def loosened(arrival: Arrival, columns: Array) -> Arrival:
+    """The arrival after its unknowns moved by `columns` (width n + p, k) times k unknowns e of unit variance.
+
+    The old unknowns are the new less columns e, with |e|^2 for the move: e is eliminated.
     """
     prior = arrival.prior
-    p, rows = prior.parameters, len(prior.offset)
-    stacked = np.zeros((rows + p, p + prior.root.shape[1] + 1))
-    stacked[:rows, :p] = -prior.root[:, -p:]
-    stacked[:rows, p:-1], stacked[:rows, -1] = prior.root, prior.offset
-    stacked[rows:, :p] = np.diag(1.0 / sigma)
-    left = _eliminated(stacked, p)
+    count, rows = columns.shape[1], len(prior.offset)
+    stacked = np.zeros((rows + count, count + prior.root.shape[1] + 1))
+    stacked[:rows, :count] = -prior.root @ columns
+    stacked[:rows, count:-1], stacked[:rows, -1] = prior.root, prior.offset
+    stacked[rows:, :count] = np.eye(count)
+    left = _eliminated(stacked, count)
     return replace(arrival, prior=replace(prior, root=left[:, :-1], offset=left[:, -1]))
 
 

@@ -23,10 +23,8 @@ class ContactConfig:
     height_sigma: float = option(
         0.01, "prior standard deviation of the height, which is then estimated; 0: exact", unit="m", minimum=0.0
     )
-    gap_sigma: float = option(
-        2e-3, "standard deviation of the ground's shape and give", unit="m", minimum=1e-9, live=True
-    )
-    slip_sigma: float = option(0.05, "standard deviation of creep in a contact", unit="m/s", minimum=1e-9, live=True)
+    gap_sigma: float = option(2e-3, "standard deviation of the ground's shape and give", unit="m", minimum=1e-9)
+    slip_sigma: float = option(0.05, "standard deviation of creep in a contact", unit="m/s", minimum=1e-9)
     force_sigma: float = option(
         50.0,
         "prior standard deviation of a contact force's components: decides what the motion does not, as how the corners"
@@ -34,9 +32,7 @@ class ContactConfig:
         unit="N",
         minimum=1e-6,
     )
-    smoothing: float = option(
-        1e-3, "eps of gap velocity times impulse (the paper's 2 / kappa)", unit="J", minimum=1e-9, live=True
-    )
+    smoothing: float = option(1e-3, "eps of gap velocity times impulse (the paper's 2 / kappa)", unit="J", minimum=1e-9)
     first_smoothing: float = option(1e-2, "eps at the start of a continuation", unit="J", minimum=1e-9)
     continuation: int = option(2, "solves on the way from the first smoothing to the last, both included", minimum=1)
     impulse_scale: float = option(
@@ -58,10 +54,17 @@ class ContactConfig:
 class ProcessConfig:
     """What the rigid-body model does not know: disturbances, independent from stage to stage."""
 
-    force: float = option(2.0, "standard deviation of a force on the base", unit="N", minimum=1e-9, live=True)
-    moment: float = option(0.2, "standard deviation of a moment on the base", unit="N m", minimum=1e-9, live=True)
+    force: float = option(2.0, "standard deviation of a force on the base", unit="N", minimum=1e-9)
+    moment: float = option(0.2, "standard deviation of a moment on the base", unit="N m", minimum=1e-9)
     torque: float = option(
-        0.1, "standard deviation of unknown joint torque, besides the sensor's", unit="N m", minimum=0.0, live=True
+        0.1, "standard deviation of unknown joint torque, besides the sensor's", unit="N m", minimum=0.0
+    )
+    drift: float = option(
+        0.02,
+        "standard deviation of the base's place along the ground as a share of the way since something saw it: feet"
+        " slide a little the same way at every step",
+        unit="1",
+        minimum=0.0,
     )
 
 

@@ -15,7 +15,6 @@ from sysid_nodes.models.contact_motion import contact_arms
 from sysid_nodes.models.inertia import log_cholesky_to_parameters
 from sysid_nodes.results.least_squares import SolveResult
 from sysid_nodes.results.motion_estimate import BodyEstimate, ContactEstimate, EstimateStatus, Fit, MotionEstimate
-from sysid_nodes.solvers.trajectory_least_squares import Blocks
 from sysid_nodes.solvers.trajectory_least_squares.posterior import Posterior
 
 Array = npt.NDArray[np.float64]
@@ -24,7 +23,7 @@ Array = npt.NDArray[np.float64]
 def motion_estimate(
     problem: PrimeProblem,
     solved: SolveResult[Trajectory],
-    blocks: Sequence[Blocks],
+    residuals: Sequence[Array],
     found: Posterior | None,
     times: Array,
     *,
@@ -36,7 +35,7 @@ def motion_estimate(
     Args:
         problem: at its last smoothing.
         solved: what the solver returned.
-        blocks: residuals at its point.
+        residuals: of the problem's groups at its point.
         found: covariances there, or None.
         times: (N,) of the stages [s].
         iterations: of all solves together.
@@ -48,8 +47,8 @@ def motion_estimate(
     covariance = np.full((parameters.count, parameters.count), np.nan) if found is None else found.parameter
     q_covariance, v_covariance = _motion_covariances(problem, found)
     fit = {
-        name: Fit(block.residual.size, float(np.sqrt(np.mean(block.residual**2))) if block.residual.size else 0.0)
-        for name, block in zip(problem.groups, blocks, strict=True)
+        name: Fit(residual.size, float(np.sqrt(np.mean(residual**2))) if residual.size else 0.0)
+        for name, residual in zip(problem.groups, residuals, strict=True)
     }
     return MotionEstimate(
         status=_status(solved, found),
@@ -118,25 +117,34 @@ def _smoothing_error(law: ContactLaw, w: Array, force: Array) -> Array:
     """(K, nc, 3, 3): squared force-at-a-distance, which a foot in the air owes to the smoothing alone.
 
     The share of a force that is the smoothing's is that of the velocity side in the cone pair: one in the air, none in
-    firm contact. It is an error of the model, not noise, so it goes on top of the covariance.
+    firm contact. It is an error of the model, not noise, so it goes on top of the covariance. Where a contact is open
+    the direction means nothing either: along the ground it may be off by as much as friction lets it turn.
     """
     velocity = contact.smooth_projection(w, law.smoothing)[..., :1]
     pressed = contact.smooth_projection(-w, law.smoothing)[..., :1]
-    own = force * velocity / (velocity + pressed)
-    return np.asarray(own[..., :, None] * own[..., None, :])
+    share = velocity / (velocity + pressed)
+    own, axes = share * force, law.plane.axes
+    along = (law.config.friction * share[..., 0] * (own @ axes[0])) ** 2
+    return np.asarray(own[..., :, None] * own[..., None, :] + along[..., None, None] * (axes[1:].T @ axes[1:]))
 
 
 def _motion_covariances(problem: PrimeProblem, found: Posterior | None) -> tuple[Array, Array]:
     """Covariances (N, nv, nv) of configurations and of velocities.
 
-    An interval's mean velocity has Var(q_{k+1} - q_k) / dt^2 in the tangents; the turn of the axes between two stages,
-    a per cent at 1 rad/s, is left out. An inner stage gets the mean of its two intervals' variances, never less than
-    the variance of their mean.
+    The mean velocity over both intervals about a stage has Var(q_{k+1} - q_{k-1}) / (2 dt)^2 in the tangents; the turn
+    of the axes between them, a per cent at 1 rad/s, is left out. So it is at the ends with their one interval.
     """
     stages, nv = problem.stages, problem.model.base.nv
     if found is None:
         return np.full((stages, nv, nv), np.nan), np.full((stages, nv, nv), np.nan)
-    across = found.neighbour + found.neighbour.swapaxes(-1, -2)
-    interval = (found.stage[1:] + found.stage[:-1] - across) / problem.model.config.step**2
-    velocity = np.concatenate([interval[:1], 0.5 * (interval[1:] + interval[:-1]), interval[-1:]])
+    step = problem.model.config.step
+    ends = [_difference(found.stage[k : k + 2], found.neighbour[k : k + 1]) / step**2 for k in (0, stages - 2)]
+    inner = _difference(found.stage, found.second) / (2.0 * step) ** 2
+    velocity = np.concatenate([ends[0], inner, ends[1]])
     return found.stage, velocity
+
+
+def _difference(stage: Array, between: Array) -> Array:
+    """Covariances (M, nv, nv) of stages k + j and k less each other from theirs and from those between them."""
+    after, before = stage[len(stage) - len(between) :], stage[: len(between)]
+    return np.asarray(after + before - between - between.swapaxes(-1, -2))

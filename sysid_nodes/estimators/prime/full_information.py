@@ -8,9 +8,11 @@ from dataclasses import replace
 import numpy as np
 import numpy.typing as npt
 
+from sysid_nodes.estimators.prime.dead_reckoning import placed, with_drift
 from sysid_nodes.estimators.prime.estimate import motion_estimate
 from sysid_nodes.estimators.prime.initialisation import initial_configurations, initial_trajectory
 from sysid_nodes.estimators.prime.judgement import SPAN, worst_misfit
+from sysid_nodes.estimators.prime.observed_noise import observed_covariances
 from sysid_nodes.estimators.prime.problem import Model, PrimeProblem, build_problem, first_arrival
 from sysid_nodes.estimators.prime.trajectory import Trajectory
 from sysid_nodes.models.contact import change_smoothing, smoothing_schedule
@@ -18,8 +20,6 @@ from sysid_nodes.results.least_squares import Iteration, SolveResult
 from sysid_nodes.results.motion_estimate import EstimateStatus, MotionEstimate
 from sysid_nodes.signals.samples import Samples
 from sysid_nodes.solvers.trajectory_least_squares import solve
-from sysid_nodes.solvers.trajectory_least_squares.normal_equations import assemble
-from sysid_nodes.solvers.trajectory_least_squares.posterior import posterior
 
 Array = npt.NDArray[np.float64]
 
@@ -34,8 +34,9 @@ def estimate_motion(
 ) -> MotionEstimate:
     """Motion, contact forces and parameters of a whole log.
 
-    The smoothing of the contacts goes down from solve to solve; each starts at the previous one's solution. Residuals
-    larger than the stated noise make the result DOUBTFUL.
+    The smoothing of the contacts goes down from solve to solve; each starts at the previous one's solution. Covariances
+    are those of the noise that the residuals show (observed_noise.py). Residuals larger than the stated noise make the
+    result DOUBTFUL.
 
     Args:
         model: of the robot.
@@ -52,9 +53,13 @@ def estimate_motion(
     start = clock() if clock is not None else 0.0
     problem, solved = continued(problem, q, model.parameters.mean, clock=clock, progress=progress)
     blocks = problem.linearise(solved.point)
-    found = posterior(assemble(blocks, problem.layout))
+    found = observed_covariances(problem, blocks, solved.point)
     elapsed = clock() - start if clock is not None else 0.0
-    estimate = motion_estimate(problem, solved, blocks, found, times, iterations=solved.iterations, solve_time=elapsed)
+    residuals = [group.residual for group in blocks]
+    estimate = motion_estimate(
+        problem, solved, residuals, found, times, iterations=solved.iterations, solve_time=elapsed
+    )
+    estimate = with_drift(model, estimate, placed(samples, len(times)))
     misfit = worst_misfit(problem.groups, blocks, round(SPAN / model.config.step))
     if estimate.status.usable and max(misfit.values(), default=0.0) > model.config.misfit:
         return replace(estimate, status=EstimateStatus.DOUBTFUL)

@@ -15,6 +15,12 @@ class HorizonConfig:
     window: int = option(30, "stages of the full window", minimum=5)
     first: int = option(10, "stages of the first estimate; the window then grows", minimum=5)
     iterations: int = option(1, "Gauss-Newton steps of a solve, once the window moves", minimum=1)
+    most_iterations: int = option(
+        3,
+        "steps of a solve at most, taken where residuals have grown beyond their noise since the last one, as at an"
+        " impact",
+        minimum=1,
+    )
     first_iterations: int = option(40, "iterations of the first solve at most", minimum=1)
     time_limit: float = option(
         0.0, "wall time after which a solve begins no further iteration; 0: none", unit="s", minimum=0.0
@@ -26,7 +32,6 @@ class HorizonConfig:
         " them only ever grows",
         unit="s",
         minimum=0.0,
-        live=True,
     )
 
     def __post_init__(self) -> None:

@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from sysid_nodes.estimators.prime.problem import Model, PrimeProblem
 from sysid_nodes.estimators.prime.trajectory import Trajectory
-from sysid_nodes.models.contact_motion import contact_arms
+from sysid_nodes.models.contact_motion import contact_motion
 from sysid_nodes.models.floating_base import contact_kinematics
 from sysid_nodes.models.rotations import quaternion_exp, quaternion_inverse, quaternion_log, quaternion_product
 from sysid_nodes.signals.samples import Samples
@@ -17,19 +17,36 @@ from sysid_nodes.signals.samples import Samples
 Array = npt.NDArray[np.float64]
 
 
-def initial_configurations(model: Model, samples: Mapping[str, Samples], stages: int) -> Array:
+def initial_configurations(
+    model: Model,
+    samples: Mapping[str, Samples],
+    stages: int,
+    theta: Array | None = None,
+    pose: Array | None = None,
+) -> Array:
     """(N, nq) from the readings.
 
     Joints without any reading stay at zero. Orientation comes from the IMU, turned to the mocap's heading where there
-    is one; position from leg odometry (the lower foot stands still), moved onto the mocap's.
+    is one; position from leg odometry, moved onto the mocap's.
+
+    Args:
+        model: of the robot.
+        samples: readings of each sensor by its name.
+        stages: N.
+        theta: (p,) parameters, the prior's mean if None; the heading of the IMU's zero counts where there is no mocap.
+        pose: (7,) of the base where it was seen last, for a motion without mocap; None for the world's origin.
     """
     q = np.zeros((stages, model.robot.model.nq))
     joints = samples.get("joint_position")
     if joints is not None and len(joints):
         q[:, 7:] = _filled(joints.steps, joints.values, stages)
     mocap = samples.get("mocap_pose")
-    q[:, 3:7] = _orientation(samples.get("imu_orientation"), mocap, stages, turns="gyroscope" in samples)
-    q[:, :3] = _position(model, q, mocap)
+    pose = np.array([0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0]) if pose is None else pose
+    theta = model.parameters.mean if theta is None else theta
+    heading = float(theta[model.parameters.sensors.get("imu_orientation", slice(0, 0))].sum())
+    turns = "gyroscope" in samples
+    q[:, 3:7] = _orientation(samples.get("imu_orientation"), mocap, stages, pose[3:], heading, turns=turns)
+    q[:, :3] = _position(model, q, mocap, pose[:3])
     return q
 
 
@@ -60,20 +77,21 @@ def _filled_rotation(samples: Samples, quaternions: Array, stages: int) -> Array
     return quaternion_product(first, quaternion_exp(share[:, None] * turn))
 
 
-def _orientation(imu: Samples | None, mocap: Samples | None, stages: int, *, turns: bool) -> Array:
-    upright = np.broadcast_to(np.array([0.0, 0.0, 0.0, 1.0]), (stages, 4)).copy()
+def _orientation(
+    imu: Samples | None, mocap: Samples | None, stages: int, before: Array, heading: float, *, turns: bool
+) -> Array:
     seen = None if mocap is None or not len(mocap) else _filled_rotation(mocap, mocap.values[:, 3:7], stages)
     if imu is None or not len(imu):
-        return upright if seen is None else _smoothed(seen)
+        return np.broadcast_to(before, (stages, 4)) if seen is None else _smoothed(seen)
     tilted = _filled_rotation(imu, imu.values, stages)
     # With a gyroscope the first iteration smooths better than any filter.
     tilted = tilted if turns else _smoothed(tilted)
-    if seen is None:
-        return tilted
-    # The IMU has its own zero heading: the mean turn about the vertical that the mocap sees.
-    turn = quaternion_product(seen, quaternion_inverse(tilted))
-    heading = 2.0 * np.arctan2(turn[:, 2], turn[:, 3])
-    mean = np.arctan2(np.mean(np.sin(heading)), np.mean(np.cos(heading)))
+    # The IMU has its own zero heading: the mean turn about the vertical that the mocap sees, or what is known of it.
+    mean = -heading
+    if seen is not None:
+        turn = quaternion_product(seen, quaternion_inverse(tilted))
+        about = 2.0 * np.arctan2(turn[:, 2], turn[:, 3])
+        mean = float(np.arctan2(np.mean(np.sin(about)), np.mean(np.cos(about))))
     return quaternion_product(np.broadcast_to(quaternion_exp(np.array([0.0, 0.0, mean])), (stages, 4)), tilted)
 
 
@@ -92,18 +110,37 @@ _REACH = 7
 """Stages to both sides that a smoothed first guess looks at."""
 
 
-def _position(model: Model, q: Array, mocap: Samples | None) -> Array:
-    """Base positions (N, 3)."""
-    base, plane = model.base, model.law.plane
-    lowest = contact_kinematics(base, q).centre + contact_arms(plane, base.contact_radii)
-    down = lowest @ plane.axes[0]
-    foot = np.argmin(down, axis=1)
-    # The lower foot of each pair of stages stands; the base moves against it.
-    rows = np.arange(len(q) - 1)
-    moved = lowest[rows, foot[1:]] - lowest[rows + 1, foot[1:]]
-    odometry = np.concatenate([np.zeros((1, 3)), np.cumsum(moved, axis=0)])
-    if mocap is not None and len(mocap):
-        return odometry + _filled(mocap.steps, mocap.values[:, :3] - odometry[mocap.steps], len(q))
-    normal = plane.axes[0]
-    height = plane.height - (down.min(axis=1) + odometry @ normal)
-    return np.asarray(odometry + height[:, None] * normal)
+def _position(model: Model, q: Array, mocap: Samples | None, before: Array) -> Array:
+    """Base positions (N, 3): the mocap's, carried on by the feet that stand where there are none.
+
+    Without any it goes on from where the base was before. Along the ground the base moves against its low feet. Its
+    height is not summed up, or every change of feet would add to it: the lowest foot touches, at the height of the
+    ground that the mocap saw.
+    """
+    plane, steps = model.law.plane, np.arange(len(q))
+    normal, tangents = plane.axes[0], plane.axes[1:]
+    kinematics = contact_kinematics(model.base, q)
+    motion = contact_motion(kinematics, model.base.contact_radii, plane, 0.0, model.config.step, derivatives=False)
+    lowest = motion.gap.min(axis=1, keepdims=True)
+    stands = np.exp(-(((motion.gap - lowest) / _LOW) ** 2))[1:-1, :, None]
+    velocity = -np.sum(stands * motion.slip, axis=1) / np.sum(stands, axis=1)
+    velocity = np.concatenate([velocity[:1], velocity, velocity[-1:]])
+    moved = 0.5 * model.config.step * (velocity[1:] + velocity[:-1])
+    along = np.concatenate([np.zeros((1, 2)), np.cumsum(moved, axis=0)])
+    height = -lowest[:, 0]
+    if mocap is None or not len(mocap):
+        along += before @ tangents.T
+    else:
+        seen = mocap.values[:, :3]
+        along += _filled(mocap.steps, seen @ tangents.T - along[mocap.steps], len(q))
+        above = seen @ normal - plane.height - height[mocap.steps]
+        outside = (steps < mocap.steps[0]) | (steps > mocap.steps[-1])
+        height += np.where(outside, np.quantile(above, _STANDING), np.interp(steps, mocap.steps, above))
+    return np.asarray(along @ tangents + (plane.height + height)[:, None] * normal)
+
+
+_LOW = 3e-3
+"""Height above the lowest foot at which another hardly counts as standing [m]: the readings' noise."""
+
+_STANDING = 0.3
+"""Share of the stages that a robot stands at least: it never is below the ground, but in flight above it."""

@@ -14,7 +14,8 @@ from dataclasses import replace
 import numpy as np
 import numpy.typing as npt
 
-from sysid_nodes.estimators.prime.arrival import drifted, next_arrival, restarted, without_motion
+from sysid_nodes.estimators.prime.arrival import Knowledge, drifted, next_arrival, restarted, without_motion
+from sysid_nodes.estimators.prime.dead_reckoning import drifted_place, placed, reckoned, walked
 from sysid_nodes.estimators.prime.estimate import motion_estimate
 from sysid_nodes.estimators.prime.full_information import continued
 from sysid_nodes.estimators.prime.horizon_config import HorizonConfig
@@ -53,8 +54,10 @@ class MovingHorizon:
         self._theta: Array = model.parameters.mean
         self._known: Arrival | None = None
         self._last: Improved | None = None
+        self._pose: Array | None = None  # of the base, the newest: where a new motion without mocap begins
         self._arrival: Arrival | None = None
         self._dropped = 0
+        self._way = 0.0  # of the first stage since something saw the base's place [m]
 
     def restart(self) -> None:
         """Forgets the motion, for steps that are not connected follow; parameters and their covariance are kept."""
@@ -63,9 +66,22 @@ class MovingHorizon:
 
     def forget(self) -> None:
         """Forgets everything."""
-        self._last = self._known = None
+        self._last = self._known = self._pose = None
         self._theta = self._model.parameters.mean
         self.restart()
+
+    @property
+    def knowledge(self) -> Knowledge:
+        """What is known of the constant unknowns now, motion and window aside."""
+        return Knowledge(self._theta, self._known)
+
+    def recall(self, knowledge: Knowledge | None) -> None:
+        """Forgets the motion but its end, and goes on from what was known of the constants once; None: the prior."""
+        pose = self._pose
+        self.forget()
+        self._pose = pose
+        if knowledge is not None:
+            self._theta, self._known = knowledge.theta, knowledge.arrival
 
     def push(self, steps: AlignedSteps) -> None:
         """Appends steps, which must follow the ones before."""
@@ -96,7 +112,9 @@ class MovingHorizon:
         if last is not None:
             self._arrival = None
             if count <= last.problem.stages - 3:  # else too few stages are left to go on from
-                self._arrival = self._drifted(next_arrival(last.problem, last.blocks, last.linearised, count), count)
+                self._arrival = self._drifted(
+                    next_arrival(last.problem, last.blocks, last.linearised, count), last, count
+                )
             if self._arrival is None:
                 self._disconnect()
         stop = len(self._times)
@@ -110,10 +128,17 @@ class MovingHorizon:
             end = next_arrival(last.problem, last.blocks, last.linearised, last.problem.stages - 1)
             self._known = None if end is None else without_motion(end)
             self._theta = self._model.parameters.mean if end is None else end.theta
-        self._last, self._arrival, self._dropped = None, None, 0
+        self._last, self._arrival, self._dropped, self._way = None, None, 0, 0.0
 
-    def _drifted(self, arrival: Arrival | None, count: int) -> Arrival | None:
-        if arrival is None or not self._config.memory > 0.0:
+    def _drifted(self, arrival: Arrival | None, last: Improved, count: int) -> Arrival | None:
+        """The arrival with what the motion of the stages that leave makes uncertain."""
+        if arrival is None:
+            return None
+        seen = placed(self._samples, count + 1)
+        before, way = self._way, walked(self._model, last.result.point.q[: count + 1])
+        self._way = float(reckoned(way, seen, before)[-1])
+        arrival = drifted_place(self._model, arrival, before, self._way)
+        if not self._config.memory > 0.0:
             return arrival
         share = np.sqrt(count * self._model.config.step / self._config.memory)
         parameters = self._model.parameters
@@ -123,7 +148,7 @@ class MovingHorizon:
     def _begin(self) -> Improved:
         """A first window, solved to the end with the contacts' smoothing from coarse to fine."""
         model, stages = self._model, len(self._times)
-        q = initial_configurations(model, self._samples, stages)
+        q = initial_configurations(model, self._samples, stages, self._theta, self._pose)
         self._arrival = restarted(model, q[0], self._known)
         problem = build_problem(model, self._samples, stages, self._arrival)
         problem, solved = continued(problem, q, self._theta, most=self._config.first_iterations, clock=self._clock)
@@ -136,7 +161,9 @@ class MovingHorizon:
         problem = build_problem(self._model, self._samples, len(self._times), self._arrival)
         # Several new stages at once are several steps' work, of which two do most.
         iterations = max(self._config.iterations, 2 if self._dropped > 1 else 1)
-        return improve(problem, self._predicted(last, problem), iterations, timer)
+        # What did not fit before, as in a fall, is not worth more steps at every solve.
+        most = self._config.most_iterations if last.fits else iterations
+        return improve(problem, self._predicted(last, problem), iterations, timer, most)
 
     def _predicted(self, last: Improved, problem: PrimeProblem) -> Trajectory:
         """The last answer without the stages dropped; new ones go on at constant velocity, joints as measured."""
@@ -162,11 +189,12 @@ class MovingHorizon:
         self._dropped, result = 0, solved.result
         found = None if solved.factor is None else covariances(solved.factor, last=self._config.covered)
         estimate = motion_estimate(
-            solved.problem, result, solved.blocks, found, self._times, iterations=result.iterations, solve_time=0.0
+            solved.problem, result, solved.residuals, found, self._times, iterations=result.iterations, solve_time=0.0
         )
         if estimate.status is EstimateStatus.FAILED:
             self.restart()
         else:
             self._last = solved
+            self._pose = result.point.q[-1, :7]
             self._theta = result.point.theta
         return replace(estimate, solve_time=timer.elapsed())

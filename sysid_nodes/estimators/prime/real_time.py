@@ -7,6 +7,7 @@ cost rises; then they are damped as Levenberg and Marquardt do, so that no step 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -39,6 +40,7 @@ class Improved:
         blocks: residuals with derivatives there.
         factor: undamped, of their normal equations; None where they leave a coordinate undetermined.
         result: of the steps.
+        residuals: at the result, not at the prediction that the last step began from.
     """
 
     problem: PrimeProblem
@@ -46,10 +48,19 @@ class Improved:
     blocks: tuple[Blocks, ...]
     factor: Factor | None
     result: SolveResult[Trajectory]
+    residuals: tuple[Array, ...]
+
+    @property
+    def fits(self) -> bool:
+        """Whether noise explains the residuals, all together."""
+        return _fits(self.result.cost, self.residuals)
 
 
-def improve(problem: PrimeProblem, start: Trajectory, iterations: int, timer: Timer) -> Improved:
+def improve(problem: PrimeProblem, start: Trajectory, iterations: int, timer: Timer, most: int = 0) -> Improved:
     """Takes up to `iterations` steps, fewer where the timer says so, but always one.
+
+    Up to `most` are taken where those leave residuals that their noise does not explain: after an impact a step leads
+    past the solution, and the next ones are worth their time.
 
     The result's status is CONVERGED_COST where the linear model predicted what the last step would do.
     """
@@ -58,11 +69,12 @@ def improve(problem: PrimeProblem, start: Trajectory, iterations: int, timer: Ti
     while True:
         blocks = tuple(problem.linearise(point))
         losses = [entry.loss for entry in blocks]
-        value = cost([entry.residual for entry in blocks], losses)
+        left = tuple(entry.residual for entry in blocks)
+        value = cost(left, losses)
         initial = initial if used else value
         if not np.isfinite(value):
             result = SolveResult(SolveStatus.NOT_FINITE, point, value, initial, used, 0, 0.0, timer.elapsed())
-            return Improved(problem, point, blocks, None, result)
+            return Improved(problem, point, blocks, None, result, left)
         equations = assemble(blocks, problem.layout)
         undamped = factorise(equations, 0.0)
         used += 1
@@ -75,20 +87,23 @@ def improve(problem: PrimeProblem, start: Trajectory, iterations: int, timer: Ti
                 continue
             step = factor.step()
             moved = problem.retract(point, step.stage, step.parameter, step.local)
-            there = cost(problem.residuals(moved), losses)
+            after = tuple(problem.residuals(moved))
+            there = cost(after, losses)
             if there <= value:
                 predicted = _predicted(equations, step)
-                trial, reached = moved, there
+                trial, reached, left = moved, there, after
                 exact = damping == 0.0 and abs(value - there - predicted) <= _LINEAR * max(predicted, 1.0)
                 status = SolveStatus.CONVERGED_COST if exact else SolveStatus.MAX_ITERATIONS
                 break
         linearised, point = point, trial
-        last = used >= iterations or status is not SolveStatus.MAX_ITERATIONS
+        fits = _fits(reached, left)
+        last = used >= iterations and (fits or used >= most)
+        last = last or status is SolveStatus.STALLED or (fits and status is SolveStatus.CONVERGED_COST)
         if not last and timer.expired():
             status, last = SolveStatus.TIME_LIMIT, True
         if last:
             result = SolveResult(status, point, reached, initial, used, degenerate, damping, timer.elapsed())
-            return Improved(problem, linearised, blocks, undamped, result)
+            return Improved(problem, linearised, blocks, undamped, result, left)
 
 
 def _predicted(equations: NormalEquations, step: Step) -> float:
@@ -97,3 +112,7 @@ def _predicted(equations: NormalEquations, step: Step) -> float:
     if equations.local is not None:
         along += float(np.sum(equations.local.gradient * step.local))
     return -0.5 * along
+
+
+def _fits(value: float, residuals: Sequence[Array]) -> bool:
+    return 2.0 * value <= sum(group.size for group in residuals)

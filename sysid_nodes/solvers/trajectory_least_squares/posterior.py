@@ -11,6 +11,7 @@ Every term of a variance is a sum of squares: it cannot turn negative.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -36,6 +37,7 @@ class Posterior:
         stage: (T + 1, n, n).
         stage_parameter: (T + 1, n, p) between stages and parameters.
         neighbour: (T, n, n) between stage k and stage k + 1.
+        second: (T - 1, n, n) between stage k and stage k + 2; NaN where no block couples three stages.
         local: (T + 1, l, l).
         first: first stage covered.
     """
@@ -44,6 +46,7 @@ class Posterior:
     stage: Array
     stage_parameter: Array
     neighbour: Array
+    second: Array
     local: Array
     first: int = 0
 
@@ -57,13 +60,19 @@ def posterior(equations: NormalEquations, *, last: int | None = None) -> Posteri
     return None if factor is None else covariances(factor, last=last)
 
 
-def covariances(factor: Factor, *, last: int | None = None) -> Posterior | None:
-    """`posterior` from an undamped factor that is there already."""
+def covariances(
+    factor: Factor, *, last: int | None = None, visit: Callable[[int, Array], None] | None = None
+) -> Posterior | None:
+    """`posterior` from an undamped factor that is there already.
+
+    `visit(k, window)` is called from the last stage to the first with the joint covariance of stages k, k + 1, ... (as
+    many as blocks couple, or there are) and of the parameters, in this order.
+    """
     if _least_pivot(factor) < _UNDETERMINED:
         return None
     stages = factor.equations.layout.stages
     begin = 0 if last is None else max(0, stages - last)
-    return _Recursion(factor, begin).run()
+    return _Recursion(factor, begin, visit).run()
 
 
 def _least_pivot(factor: Factor) -> float:
@@ -80,14 +89,15 @@ def _least_pivot(factor: Factor) -> float:
 
 
 class _Recursion:
-    def __init__(self, factor: Factor, begin: int) -> None:
+    def __init__(self, factor: Factor, begin: int, visit: Callable[[int, Array], None] | None) -> None:
         layout = factor.equations.layout
         s, n, p = layout.stages, layout.size, layout.parameters
-        self._factor, self._begin = factor, begin
+        self._factor, self._begin, self._visit = factor, begin, visit
         self._n, self._p = n, p
         self._stage = np.full((s, n, n), np.nan)
         self._cross = np.full((s, n, p), np.nan)
         self._neighbour = np.full((s - 1, n, n), np.nan)
+        self._second = np.full((max(s - 2, 0), n, n), np.nan)
         self._local = np.full((s, layout.local, layout.local), np.nan)
 
     def run(self) -> Posterior:
@@ -112,13 +122,17 @@ class _Recursion:
             self._cross[k] = cross[:, known * n :]
             if known:
                 self._neighbour[k] = cross[:, :n]
+            if known > 1:
+                self._second[k] = cross[:, n : 2 * n]
             window = np.block([[stage, cross], [cross.T, joint]])
             for owner in owners.get(k, ()):
                 self._add_local(owner, window)
+            if self._visit is not None:
+                self._visit(k, window)
             known = min(known + 1, width - 1)
             keep = np.r_[0 : known * n, window.shape[0] - p : window.shape[0]]
             joint = window[np.ix_(keep, keep)]
-        return Posterior(parameter, self._stage, self._cross, self._neighbour, self._local, self._begin)
+        return Posterior(parameter, self._stage, self._cross, self._neighbour, self._second, self._local, self._begin)
 
     def _owners(self) -> dict[int, IntArray]:
         """Owners of local variables by the first stage of their window."""

@@ -51,6 +51,7 @@ def smooth(groups: Sequence[Blocks], layout: Layout, equalities: Sequence[Blocks
         np.full((s, n, n), np.nan),
         np.full((s, n, p), np.nan),
         np.full((s - 1, n, n), np.nan),
+        np.full((max(s - 2, 0), n, n), np.nan),
         np.full((s, layout.local, layout.local), np.nan),
     )
     owners: dict[int, list[int]] = {}
@@ -65,6 +66,8 @@ def smooth(groups: Sequence[Blocks], layout: Layout, equalities: Sequence[Blocks
         covariance.stage_parameter[k] = joint[:n, joint.shape[0] - p :]
         if joint.shape[0] - p > n:
             covariance.neighbour[k] = joint[:n, n : 2 * n]
+        if joint.shape[0] - p > 2 * n:
+            covariance.second[k] = joint[:n, 2 * n : 3 * n]
         for owner in owners.get(k, ()):
             own = forward.local[owner][1]
             step.local[owner] = own.gain @ mean + own.mean

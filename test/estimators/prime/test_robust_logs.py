@@ -98,7 +98,9 @@ def test_unkind_but_possible(options: dict[str, object]) -> None:
 
 
 def test_mocap_later_than_its_stamps_moves_the_pose_alone() -> None:
-    """20 ms at a steady walk look like another place: forces and mass do not mind, and nobody could tell.
+    """20 ms at a steady walk look like another place: forces and mass do not mind, and residuals do not tell.
+
+    What does is how the body bounces (signals/lag_watch.py), and a session says so (test_motion_trouble.py).
 
     It also reaches two stages beyond all other streams, which must not leave the log undetermined.
     """

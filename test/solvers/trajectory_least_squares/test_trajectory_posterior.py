@@ -54,6 +54,8 @@ def test_every_block_is_that_of_the_dense_inverse(
             assert np.isnan(found.local[k]).all()
         if k + 1 < stages:
             assert found.neighbour[k] == pytest.approx(covariance[own, (k + 1) * n : (k + 2) * n], **near)
+        if k + 2 < stages and equations.windows.width > 2:
+            assert found.second[k] == pytest.approx(covariance[own, (k + 2) * n : (k + 3) * n], **near)
 
 
 def test_an_undetermined_coordinate_has_no_posterior() -> None:

@@ -1,0 +1,87 @@
+"""What every residual does to the estimate: its leverage, and how the parameters move with it.
+
+With the rows J of all blocks and H = J' J, the fit leaves r = (1 - P) e of the noise e, P = J H^-1 J' (Belsley, Kuh and
+Welsch, Regression diagnostics, 1980). A row's leverage P_ii says how much of its noise the fit takes away, and
+(J H^-1)_theta by how much the parameters err for it. O(T), beside the recursion that gives the covariances.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from sysid_nodes.solvers.trajectory_least_squares.factor import Factor
+from sysid_nodes.solvers.trajectory_least_squares.posterior import Posterior, covariances
+from sysid_nodes.solvers.trajectory_least_squares.problem import Array, Blocks
+from sysid_nodes.solvers.trajectory_least_squares.robust import reweighted
+
+
+@dataclass(frozen=True)
+class Influence:
+    """Of B blocks of m rows, weighted as a robust loss weights them.
+
+    Attributes:
+        residual: (B, m).
+        leverage: (B, m): 0 for a row whose noise stays in its residual, 1 for one that is met whatever its noise is.
+        gain: (B, m, p): the parameters err by minus the sum of gain times noise, to first order.
+    """
+
+    residual: Array
+    leverage: Array
+    gain: Array
+
+
+def influences(groups: Sequence[Blocks], factor: Factor) -> tuple[Posterior, list[Influence]] | None:
+    """The posterior and the influence of every group, or None where the data leave a coordinate undetermined.
+
+    Args:
+        groups: blocks that were assembled.
+        factor: undamped, of their normal equations.
+    """
+    visitor = _Visitor(groups, factor)
+    found = covariances(factor, visit=visitor)
+    return None if found is None else (found, visitor.out)
+
+
+class _Visitor:
+    """Takes the joint covariance of each window and applies the blocks that begin there."""
+
+    def __init__(self, groups: Sequence[Blocks], factor: Factor) -> None:
+        self._factor, self._groups = factor, [reweighted(blocks) for blocks in groups]
+        p = factor.equations.layout.parameters
+        self.out = [
+            Influence(blocks.residual, np.zeros(blocks.residual.shape), np.zeros((*blocks.residual.shape, p)))
+            for blocks in self._groups
+        ]
+        # Blocks by the stage at which their whole window, that of their local variables included, is known.
+        self._due: dict[int, list[tuple[int, int]]] = {}
+        for number, blocks in enumerate(self._groups):
+            begin = blocks.first if blocks.local is None else factor.equations.windows.local_first[blocks.local]
+            for b, k in enumerate(begin.tolist()):
+                self._due.setdefault(k, []).append((number, b))
+
+    def __call__(self, k: int, window: Array) -> None:
+        layout = self._factor.equations.layout
+        stages = window.shape[0] - layout.parameters
+        due = self._due.get(k, [])
+        ends = np.cumsum([0, *(self._groups[number].residual.shape[1] for number, _ in due)]).tolist()
+        rows, own = np.zeros((ends[-1], window.shape[0])), np.zeros(ends[-1])
+        for (number, b), first, last in zip(due, ends[:-1], ends[1:], strict=True):
+            blocks = self._groups[number]
+            at = (int(blocks.first[b]) - k) * layout.size
+            rows[first:last, at : at + blocks.jacobian.shape[2]] = blocks.jacobian[b]
+            if blocks.parameter_jacobian is not None:
+                rows[first:last, stages:] = blocks.parameter_jacobian[b]
+            if blocks.local_jacobian is not None and blocks.local is not None:
+                # Local variables are -root' (rows x + e) of stages and parameters x, e of unit variance.
+                owner = int(blocks.local[b])
+                root = blocks.local_jacobian[b] @ self._factor.local_root[owner].T
+                rows[first:last] -= root @ self._factor.local_rows[owner][:, :-1]
+                own[first:last] = np.einsum("ij,ij->i", root, root)
+        moved = rows @ window
+        own += np.einsum("ij,ij->i", moved, rows)
+        for (number, b), first, last in zip(due, ends[:-1], ends[1:], strict=True):
+            self.out[number].leverage[b] = own[first:last]
+            self.out[number].gain[b] = moved[first:last, stages:]

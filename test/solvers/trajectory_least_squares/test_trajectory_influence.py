@@ -1,0 +1,110 @@
+"""Leverages and covariances for another noise, against dense linear algebra."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from shared.linear_trajectory import dense, random_groups
+
+from sysid_nodes.solvers.trajectory_least_squares.factor import factorise
+from sysid_nodes.solvers.trajectory_least_squares.influence import influences
+from sysid_nodes.solvers.trajectory_least_squares.normal_equations import assemble
+from sysid_nodes.solvers.trajectory_least_squares.posterior import posterior
+from sysid_nodes.solvers.trajectory_least_squares.problem import Layout
+from sysid_nodes.solvers.trajectory_least_squares.robust import Huber, reweighted
+from sysid_nodes.solvers.trajectory_least_squares.sandwich import sandwich
+
+shapes = {
+    "stages": st.integers(1, 7),
+    "size": st.integers(1, 3),
+    "parameters": st.integers(0, 3),
+    "local": st.integers(0, 2),
+    "width": st.integers(1, 4),
+    "seed": st.integers(0, 2**31),
+}
+
+
+@settings(max_examples=30, deadline=None)
+@given(**shapes)
+def test_influence_is_that_of_the_dense_hat_matrix(
+    stages: int, size: int, parameters: int, local: int, width: int, seed: int
+) -> None:
+    layout = Layout(stages, size, parameters, local)
+    groups = random_groups(np.random.default_rng(seed), layout, width)
+    groups[1] = replace(groups[1], loss=Huber())
+    factor = factorise(assemble(groups, layout), 0.0)
+    assert factor is not None
+    found = influences(groups, factor)
+    assert found is not None
+    posterior_, rows = found
+    plain = posterior(assemble(groups, layout))
+    assert plain is not None
+    assert posterior_.stage == pytest.approx(plain.stage)
+
+    weighted = [reweighted(blocks) for blocks in groups]
+    jacobian, residual = dense(weighted, layout)
+    gain = jacobian @ np.linalg.pinv(jacobian.T @ jacobian)
+    # A dense pseudo-inverse of a matrix with a condition number up to about 1e6.
+    near = {"rel": 1e-6, "abs": 1e-7 * (1.0 + np.abs(gain).max())}
+    leverage = np.concatenate([own.leverage.ravel() for own in rows])
+    assert leverage == pytest.approx(np.sum(gain * jacobian, axis=1), **near)
+    theta = slice(stages * size, stages * size + parameters)
+    moved = np.concatenate([own.gain.reshape(own.leverage.size, parameters) for own in rows])
+    assert moved == pytest.approx(gain[:, theta], **near)
+    assert np.concatenate([own.residual.ravel() for own in rows]) == pytest.approx(residual)
+
+
+@settings(max_examples=30, deadline=None)
+@given(**shapes)
+def test_sandwich_is_the_dense_one(stages: int, size: int, parameters: int, local: int, width: int, seed: int) -> None:
+    layout, rng = Layout(stages, size, parameters, local), np.random.default_rng(seed)
+    groups = random_groups(rng, layout, width)
+    plain = posterior(assemble(groups, layout))
+    assert plain is not None
+    variances = [rng.uniform(0.0, 3.0, blocks.residual.shape) for blocks in groups]
+    found = sandwich(groups, layout, plain, variances)
+    assert found is not None
+
+    jacobian, _ = dense(groups, layout)
+    gain = jacobian @ np.linalg.pinv(jacobian.T @ jacobian)
+    noise = np.concatenate([variance.ravel() for variance in variances])
+    covariance = gain.T @ (noise[:, None] * gain)
+    # Too small by a ten-thousandth at most; the rest is rounding, ten thousand times that of an inverse.
+    near = {"rel": 2e-4, "abs": 1e-3 * (1e-3 + np.abs(covariance).max())}
+    n, states = size, stages * size
+    theta = slice(states, states + parameters)
+    assert found.parameter == pytest.approx(covariance[theta, theta], **near)
+    for k in range(stages):
+        own = slice(k * n, (k + 1) * n)
+        assert found.stage[k] == pytest.approx(covariance[own, own], **near)
+        assert found.stage_parameter[k] == pytest.approx(covariance[own, theta], **near)
+        if k + 1 < stages:
+            assert found.neighbour[k] == pytest.approx(covariance[own, (k + 1) * n : (k + 2) * n], **near)
+        if not np.isnan(found.local[k]).any():
+            mine = slice(states + parameters + k * local, states + parameters + (k + 1) * local)
+            assert found.local[k] == pytest.approx(covariance[mine, mine], **near)
+
+
+def test_noise_as_stated_leaves_the_posterior_as_it_is() -> None:
+    layout = Layout(6, 2, 2, 1)
+    groups = random_groups(np.random.default_rng(3), layout, 3)
+    plain = posterior(assemble(groups, layout))
+    assert plain is not None
+    found = sandwich(groups, layout, plain, [np.ones(blocks.residual.shape) for blocks in groups])
+    assert found is not None
+    assert found.parameter == pytest.approx(plain.parameter, rel=2e-4)
+    assert found.second == pytest.approx(plain.second, rel=2e-4, abs=1e-6, nan_ok=True)
+    assert np.all(np.diagonal(found.stage, axis1=1, axis2=2) > 0.0)
+
+
+@pytest.mark.parametrize("variance", [0.0, np.nan, np.inf])
+def test_no_noise_at_all_is_no_answer(variance: float) -> None:
+    layout = Layout(2, 1)
+    groups = random_groups(np.random.default_rng(0), layout, 1)
+    plain = posterior(assemble(groups, layout))
+    assert plain is not None
+    assert sandwich(groups, layout, plain, [np.full(blocks.residual.shape, variance) for blocks in groups]) is None
