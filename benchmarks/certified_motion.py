@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import numpy as np
@@ -41,10 +41,37 @@ POUND = 0.45359237
 SIX_POUNDS = (0.012197, 0.0015455, 0.012197)
 """Moments of the authors' six-pound dumbbell about its centre [kg m2], its bar along y."""
 
-ACCELERATION, TORQUE_RATE = 5.0, 120.0
-"""Bounds that the identifier is told [rad/s2, N m/s]; every motion here is checked against them."""
-
 _DRAWS = 12
+_LOOK = 500.0
+"""Instants a second at which a plan is compared with what the identifier is told [Hz]."""
+
+_SHARE = 0.97
+"""Share of those bounds that a plan may use there, as it may be faster in between."""
+
+
+@dataclass(frozen=True)
+class Assumptions:
+    """What identifier and planner take for granted, and the truth is drawn from.
+
+    Attributes:
+        known: of everything but the last link.
+        noise: errors of the readings; a position error of 0 is half an encoder step.
+    """
+
+    known: KnownRobotConfig = field(default_factory=KnownRobotConfig)
+    noise: NoiseConfig = field(default_factory=NoiseConfig)
+
+
+DEMO = Assumptions()
+"""Those of `sysid demo kinova`."""
+
+PAPER = Assumptions(noise=NoiseConfig(position_error=(1e-9,), velocity_error=(1e-9,)))
+"""Those of the paper (Assumption 12, section VI-D): torques 2.5 %, robot 5 %, positions and velocities exact."""
+
+KNOWN_ROBOT = Assumptions(
+    KnownRobotConfig(inertia_relative=0.0, friction_relative=0.0, armature_relative=0.0), PAPER.noise
+)
+"""The paper's, and the robot is known exactly: torque errors alone are left."""
 
 
 @dataclass
@@ -69,13 +96,17 @@ class Run:
         return len(self.plans) == PLANS
 
 
-def make_planner(config: PlannerConfig, seed: int, clock: Callable[[], float] = time.process_time) -> Planner:
+def make_planner(
+    config: PlannerConfig,
+    seed: int,
+    clock: Callable[[], float] = time.process_time,
+    known: KnownRobotConfig | None = None,
+) -> Planner:
     """For the Gen3 with the gripper and the largest dumbbell's room."""
     robot = load_robot("kinova_gen3", variant="gripper")
     shapes = (*cover("gripper"), *payload_volume(PayloadVolumeConfig()))
-    return Planner(
-        robot, shapes, KnownRobotConfig(), RobustControlConfig(), CertifierConfig(), config, clock, seed=seed
-    )
+    known = known or KnownRobotConfig()
+    return Planner(robot, shapes, known, RobustControlConfig(), CertifierConfig(), config, clock, seed=seed)
 
 
 def obstacles() -> Scene:
@@ -92,38 +123,57 @@ def dumbbell(pounds: float) -> Array:
     return np.asarray(GRIPPER + np.concatenate([[mass], mass * at, tensor[np.tril_indices(3)]]))
 
 
-def true_arm(pounds: float, rng: np.random.Generator) -> Arm:
+def true_arm(pounds: float, rng: np.random.Generator, known: KnownRobotConfig | None = None) -> Arm:
     """The robot with everything but the last link drawn from its box."""
-    return make_arm(KnownRobotConfig(), dumbbell(pounds), None, lambda c, r: c + r * rng.uniform(-1.0, 1.0, c.size))
+    known = known or KnownRobotConfig()
+    return make_arm(known, dumbbell(pounds), None, lambda c, r: c + r * rng.uniform(-1.0, 1.0, c.size))
 
 
 class Identified:
     """The identifier, fed with a motion piece by piece: encoders, velocities and torques err as they may."""
 
-    def __init__(self, arm: Arm, rate: float, rng: np.random.Generator) -> None:
+    def __init__(self, arm: Arm, rate: float, rng: np.random.Generator, assumed: Assumptions = DEMO) -> None:
         self._arm, self._rate, self._rng, self._count = arm, rate, rng, 0
-        noise = NoiseConfig(acceleration=(ACCELERATION,), torque_rate=(TORQUE_RATE,))
-        self._pipeline = IntervalPipeline(arm.problem.robot, IntervalIdentifierConfig(noise=noise))
-        self._noise = noise
+        config = IntervalIdentifierConfig(noise=assumed.noise, known_robot=assumed.known)
+        self._pipeline = IntervalPipeline(arm.problem.robot, config)
+        self._noise = assumed.noise
         self.bounds = PriorConfig().bounds
+
+    def allows(self, plan: Bezier) -> bool:
+        """Whether the plan keeps the bounds on acceleration and torque rate that the identifier is told."""
+        count = int(np.ceil(plan.duration * _LOOK))
+        _, acceleration, rate = self._exact(plan, np.linspace(0.0, plan.duration, count + 1))
+        noise = self._noise
+        return acceleration <= _SHARE * noise.acceleration[0] and rate <= _SHARE * noise.torque_rate[0]
+
+    def _exact(self, plan: Bezier, t: Array) -> tuple[Array, float, float]:
+        """Torques at t (N,), largest acceleration, and largest torque rate but for the jumps of Coulomb friction."""
+        robot = self._arm.problem.robot
+        q, qd, qdd = plan(t)
+        torque = self._arm.problem.torque(q, qd, qdd)
+        smooth = torque - self._arm.problem.p[10 * robot.n : 11 * robot.n] * np.sign(qd)
+        rate = np.abs(np.diff(smooth, axis=0)).max() / (t[1] - t[0])
+        return torque, float(np.abs(qdd).max()), float(rate)
 
     def feed(self, plan: Bezier, begin: float, end: float) -> IdentificationResult:
         """Measures a plan between two times.
 
         Raises:
-            RuntimeError: the motion breaks the bounds that the identifier was told, so that nothing would be proven.
+            RuntimeError: the plan is not one that is allowed: it breaks bounds that the identifier was told, so that
+                nothing would be proven.
         """
         robot, rng = self._arm.problem.robot, self._rng
         count = round((end - begin) * self._rate)
         t = begin + np.arange(count + 1) / self._rate
-        q, qd, qdd = plan(t)
-        torque = self._arm.problem.torque(q, qd, qdd)
-        smooth = torque - self._arm.problem.p[10 * robot.n : 11 * robot.n] * np.sign(qd)
-        if np.abs(qdd).max() > ACCELERATION or np.abs(np.diff(smooth, axis=0)).max() * self._rate > TORQUE_RATE:
+        q, qd, _ = plan(t)
+        torque, acceleration, torque_rate = self._exact(plan, t)
+        if acceleration > self._noise.acceleration[0] or torque_rate > self._noise.torque_rate[0]:
             raise RuntimeError("the motion is faster than the identifier was told")
         reading = torque / (1.0 + self._noise.torque_relative[0] * rng.uniform(-1.0, 1.0, torque.shape))
         velocity = qd + self._noise.velocity_error[0] * rng.uniform(-1.0, 1.0, qd.shape)
-        position = robot.encoder_step * np.round(q / robot.encoder_step)
+        error = self._noise.position_error[0]
+        step = np.full(robot.n, 2.0 * error) if error > 0.0 else robot.encoder_step
+        position = step * np.round(q / step)
         stamps = (self._count + np.arange(count + 1)) / self._rate
         self._count += count
         result = self._pipeline.identify(JointSamples(robot.joint_names, stamps, position, velocity, reading))
@@ -132,6 +182,11 @@ class Identified:
 
 
 Choice = Callable[[Start, ModelBox, Excite], PlanResult]
+Allowed = Callable[[Bezier], bool]
+
+
+def _any(_: Bezier) -> bool:
+    return True
 
 
 def loop(planner: Planner, identified: Identified | None, choose: Choice) -> Run:
@@ -157,17 +212,21 @@ def loop(planner: Planner, identified: Identified | None, choose: Choice) -> Run
     return run
 
 
-def exciting(planner: Planner, scene: Scene) -> Choice:
-    """Our planner, which tries once more where it found nothing."""
+def exciting(planner: Planner, scene: Scene, allowed: Allowed = _any) -> Choice:
+    """Our planner, which tries once more where it found nothing that is allowed."""
 
     def choose(start: Start, box: ModelBox, objective: Excite) -> PlanResult:
         result = planner.plan(start, box, scene, objective)
-        return result if result.plan is not None else planner.plan(start, box, scene, objective)
+        if result.plan is None or not allowed(result.plan):
+            result = planner.plan(start, box, scene, objective)
+        if result.plan is not None and not allowed(result.plan):
+            result = replace(result, status=PlanStatus.NOTHING_CERTIFIED)
+        return result
 
     return choose
 
 
-def drawn(planner: Planner, scene: Scene, widest: Array, rng: np.random.Generator) -> Choice:
+def drawn(planner: Planner, scene: Scene, widest: Array, rng: np.random.Generator, allowed: Allowed = _any) -> Choice:
     """Random displacements within (n,) ranges; what is refused is drawn anew, from ranges a fifth smaller."""
 
     def choose(start: Start, box: ModelBox, _: Excite) -> PlanResult:
@@ -176,11 +235,12 @@ def drawn(planner: Planner, scene: Scene, widest: Array, rng: np.random.Generato
             k = share * rng.uniform(-widest, widest)
             plan = Bezier(*start.state, k, planner.config.duration)
             certificate = planner.certifier.certify(plan, box, start.entry, scene)
-            status = PlanStatus.CERTIFIED if certificate.certified else PlanStatus.NOTHING_CERTIFIED
+            good = certificate.certified and allowed(plan)
+            status = PlanStatus.CERTIFIED if good else PlanStatus.NOTHING_CERTIFIED
             result = PlanResult(
                 status, plan, certificate, float("nan"), attempt + 1, attempt + 1, {}, certificate.binding, 0.0, 0.0
             )
-            if certificate.certified:
+            if good:
                 break
             share *= 0.8
         assert result is not None

@@ -130,10 +130,10 @@ def summarise(report: Report, records: list[Record], limit: float) -> None:
         "RMSE_F the root mean square of a foot's error vector. On the G1, *corners* is the relative error of single "
         "corners' forces. Each method's forces are compared with the truth averaged as its own are: over the step that "
         "follows (fddp, table_v, momentum) or, with triangle weights, over both neighbours (ours, flags). Three steps "
-        "at each end are left out. Ours decides on contact at its default threshold, the peers at the one that is best "
-        "for them; a foot is truly on the ground above 2 N. CPU is that of the estimation alone, covariances included "
-        "where there are any (ours). Where a peer needed a choice, it was made on the Go2 with 3 kg, for its benefit: "
-        "height of the flags, gain of the observer, whose forces are also moved back by its lag."
+        "at each end are left out. A foot is on the ground above 2 N: truly, and as ours and flags decide; FDDP and "
+        "the observer decide at the threshold that is best for them. CPU is that of the estimation alone, covariances "
+        "included where there are any (ours). Where a peer needed a choice, it was made on the Go2 with 3 kg, for its "
+        "benefit: height of the flags, gain of the observer, whose forces are also moved back by its lag."
     )
     for scenario in dict.fromkeys(entry["scenario"] for entry in records):
         mine = [entry for entry in records if entry["scenario"] == scenario]

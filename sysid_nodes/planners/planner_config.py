@@ -37,10 +37,10 @@ class ExciteConfig:
     """What makes a motion worth executing for the identifier."""
 
     objective: str = option(
-        "log_det",
-        "log_det, trace: of the parameters' remaining uncertainty under the torque errors below; "
+        "widths",
+        "widths, log_det, trace: of the parameters' remaining uncertainty under the torque errors below; "
         "condition: condition number of the body's regressor",
-        choices=("log_det", "trace", "condition"),
+        choices=("widths", "log_det", "trace", "condition"),
     )
     torque_relative: float = option(0.025, "torque error relative to the torque", unit="1", minimum=0.0)
     torque_absolute: float = option(
@@ -49,6 +49,7 @@ class ExciteConfig:
         unit="N m",
         minimum=1e-4,
     )
+    late: float = option(0.2, "what readings count after the next plan takes over", unit="1", minimum=0.0, maximum=1.0)
     samples: int = option(24, "instants at which a plan is judged", minimum=4)
 
 

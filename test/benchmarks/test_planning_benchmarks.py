@@ -22,7 +22,7 @@ def test_planning_speed(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_excitation(tmp_path: Path) -> None:
-    assert excitation.main(["--pounds", "6", "--rate", "500", "--out", str(tmp_path)]) == 0
+    assert excitation.main(["--pounds", "6", "--rate", "500", "--seeds", "1", "--out", str(tmp_path)]) == 0
     (found,) = tmp_path.glob("*.md")
     text = found.read_text(encoding="utf-8")
     assert "| 6 lb |" in text and "nan" not in text
@@ -38,5 +38,7 @@ def test_motion_beyond_what_the_identifier_was_told_is_an_error() -> None:
     rng = np.random.default_rng(0)
     measured = Identified(true_arm(6.0, rng), 200.0, rng)
     start = np.zeros(7)
+    assert not measured.allows(Bezier(start, start, start, np.full(7, 3.0), 1.0))
+    assert measured.allows(Bezier(start, start, start, np.full(7, 0.3), 3.0))
     with pytest.raises(RuntimeError, match="faster than the identifier was told"):
         measured.feed(Bezier(start, start, start, np.full(7, 3.0), 1.0), 0.0, 1.0)

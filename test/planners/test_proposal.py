@@ -14,7 +14,7 @@ from sysid_nodes.models.known_robot import KnownRobotConfig
 from sysid_nodes.models.model_box import ModelBox, model_box
 from sysid_nodes.planners.costs import ReachCost
 from sysid_nodes.planners.effort import doubt_norm, doubt_rows, effort, torque_rows
-from sysid_nodes.planners.informative import InformativeCost, RowModel
+from sysid_nodes.planners.informative import OBJECTIVES, InformativeCost, RowModel
 from sysid_nodes.planners.k_range import k_range
 from sysid_nodes.planners.learned_budget import Seen, first_budget, learn
 from sysid_nodes.planners.limit_rows import Problem
@@ -123,7 +123,7 @@ def test_range_without_room_is_a_point() -> None:
     assert lower[1] == upper[1] and (lower < upper).sum() == 6
 
 
-@pytest.mark.parametrize("objective", ["log_det", "trace"])
+@pytest.mark.parametrize("objective", OBJECTIVES)
 @pytest.mark.parametrize("state", [REST, MOVING])
 def test_informative_cost_has_its_gradient(chain: Chain, prior_box: ModelBox, objective: str, state: State) -> None:
     model = RowModel(chain, 6, prior_box, TABLE_I.half_width, 0.025, 0.05)
@@ -152,9 +152,23 @@ def test_more_motion_leaves_less_uncertainty(chain: Chain, prior_box: ModelBox) 
     assert InformativeCost(model, REST, 3.0, none)(k)[0] < 0.0  # 0 is what is known beforehand
 
 
+def test_readings_after_the_handover_count_less(chain: Chain, prior_box: ModelBox) -> None:
+    model = RowModel(chain, 6, prior_box, TABLE_I.half_width, 0.025, 0.05)
+    none, k = np.zeros((model.size, model.size)), np.array([0.3, -0.2, 0.4, 0.2, -0.5, 0.3, 0.6])
+
+    def cost(late: float) -> float:
+        return float(InformativeCost(model, REST, 3.0, none, "widths", 24, 1.5, late)(k)[0])
+
+    until = model.information(Bezier(*REST, k, 3.0), 1.5, samples=12)  # the same instants
+    left = np.diagonal(np.linalg.inv(until + np.eye(model.size)))[:10]
+    assert cost(0.0) == pytest.approx(0.5 * np.log(left).sum())
+    assert cost(0.0) > cost(0.2) > cost(1.0)
+    assert cost(1.0) == pytest.approx(InformativeCost(model, REST, 3.0, none, "widths", 24)(k)[0])
+
+
 def test_unknown_objective_is_refused(chain: Chain, prior_box: ModelBox) -> None:
     model = RowModel(chain, 6, prior_box, TABLE_I.half_width, 0.025, 0.05)
-    with pytest.raises(ConfigError, match="unknown objective 'best'; known are log_det, trace"):
+    with pytest.raises(ConfigError, match="unknown objective 'best'; known are widths, log_det, trace"):
         InformativeCost(model, REST, 3.0, np.zeros((model.size, model.size)), "best")  # type: ignore[arg-type]
 
 
