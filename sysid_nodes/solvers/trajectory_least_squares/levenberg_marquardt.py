@@ -43,6 +43,8 @@ _HALF = 1.0
 _SLOW = 3
 """Accepted steps in a row that each gain less than the tolerance at damping up to that: where the model kinks, damping
 never gets small."""
+_POOR = 0.1
+"""Ratio of actual to predicted decrease below which the linear model does not hold as far as the step goes."""
 _ACCEPT = 1e-4
 """Least ratio of actual to predicted decrease."""
 _ROUNDING = 1e-12
@@ -101,9 +103,11 @@ def minimise(
         accepted = trial is not None and (trial.ratio > _ACCEPT or _hidden(trial, used, value))
         if trial is not None and accepted:
             point, value = trial.point, trial.cost
+        if trial is not None and accepted and trial.ratio >= _POOR:
             damping, growth = max(config.minimum_damping, damping * _shrink(trial.ratio)), 2.0
         else:
-            # Below the initial damping a second try would hardly differ from the first.
+            # A step that is taken though it did far less than it should meets a kink: where damping has to grow by
+            # orders of magnitude, it does so as after steps that are not taken. Below the initial damping a second try would hardly differ from the first.
             floor = max(config.initial_damping, config.minimum_damping)
             damping, growth = max(damping * growth, floor), 2.0 * growth
         if progress is not None:
