@@ -62,11 +62,11 @@ def identify(arm: Arm, motion: str, rate: float, seed: int) -> Learned | None:
         planner, scene = make_planner(PlannerConfig(), seed + 1000 * attempt), obstacles()
         rng = np.random.default_rng([seed, attempt, which, round(1000.0 * arm.theta[0])])
         widest = HALF_RANGE if motion == RANDOM else np.full(planner.robot.n, max(planner.config.k_range))
-        choose = exciting(planner, scene) if motion == OURS else drawn(planner, scene, widest, rng)
-        try:
-            run: Run = loop(planner, Identified(arm, rate, rng), choose)
-        except RuntimeError:
-            continue  # too fast a draw for what the identifier assumes of motions
+        identified = Identified(arm, rate, rng)
+        ours = motion == OURS
+        allowed = identified.allows  # too fast a draw would break what the identifier assumes of motions
+        choose = exciting(planner, scene, allowed) if ours else drawn(planner, scene, widest, rng, allowed)
+        run: Run = loop(planner, identified, choose)
         if run.complete and run.identified is not None:
             found = Bounds(run.identified.lower, run.identified.upper)
             condition = momentum_condition(

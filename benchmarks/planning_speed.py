@@ -32,7 +32,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         rng = np.random.default_rng(seed)
         planner = make_planner(PlannerConfig(), seed)
         arm = true_arm(rng.uniform(4.0, 8.0), rng)
-        steps.append(loop(planner, Identified(arm, 1000.0, rng), exciting(planner, obstacles())).results)
+        identified = Identified(arm, 1000.0, rng)
+        steps.append(loop(planner, identified, exciting(planner, obstacles(), identified.allows)).results)
     command = f"python -m benchmarks.planning_speed --seed {chosen.seed} --runs {chosen.runs}"
     report = Report("planning_speed", "Planning speed", chosen.out, command)
     summarise(report, steps)
