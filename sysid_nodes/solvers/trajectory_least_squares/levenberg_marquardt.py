@@ -106,8 +106,8 @@ def minimise(
         if trial is not None and accepted and trial.ratio >= _POOR:
             damping, growth = max(config.minimum_damping, damping * _shrink(trial.ratio)), 2.0
         else:
-            # A step that is taken though it did far less than it should meets a kink: where damping has to grow by
-            # orders of magnitude, it does so as after steps that are not taken. Below the initial damping a second try would hardly differ from the first.
+            # Also where a step was taken that did far less than it should, at a kink: there damping may have to grow by
+            # orders of magnitude. Below the initial damping a second try would hardly differ from the first.
             floor = max(config.initial_damping, config.minimum_damping)
             damping, growth = max(damping * growth, floor), 2.0 * growth
         if progress is not None:
