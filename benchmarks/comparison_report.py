@@ -20,7 +20,7 @@ from benchmarks.comparison_methods import (
 )
 from benchmarks.comparison_task import Facts, Task
 from benchmarks.comparison_trial import HOLD, PLACED
-from benchmarks.excitation import PAPER, PAPER_RANDOM, POUNDS
+from benchmarks.excitation import POUNDS, TABLE_V, TABLE_V_RANDOM
 from benchmarks.report import Report
 
 if TYPE_CHECKING:
@@ -191,7 +191,7 @@ def _conditions(pounds: float, learned: dict[str, Learned | None]) -> tuple[str,
     cells = ["-" if each is None else f"{each.condition:.0f}" for each in mine]
     paper = ["-", "-"]
     if pounds in POUNDS:
-        paper = [f"{values[POUNDS.index(pounds)]:g}" for values in (PAPER, PAPER_RANDOM)]
+        paper = [f"{values[POUNDS.index(pounds)]:g}" for values in (TABLE_V, TABLE_V_RANDOM)]
     return (f"{pounds:g} lb", *cells, *paper)
 
 
