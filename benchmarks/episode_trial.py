@@ -215,7 +215,9 @@ def _body(world: World, rng: np.random.Generator) -> tuple[Bounds, Array]:
 
 def _edge(theta: Array, bounds: Bounds, rng: np.random.Generator) -> Array:
     """A corner of what is both physical and in the bounds: each parameter as far to a side as the others let it."""
-    theta, ends = theta.copy(), np.where(rng.random(10) < 0.5, bounds.lower, bounds.upper)
+    # Inside by more than the rounding of the simulation's own way to keep them.
+    side = np.where(rng.random(10) < 0.5, -1.0, 1.0)
+    theta, ends = theta.copy(), bounds.centre + (1.0 - 1e-12) * side * bounds.half_width
     for k in np.concatenate([rng.permutation(10) for _ in range(_PASSES)]):
         end = float(ends[k])
         if not _physical(_with(theta, k, end)):
