@@ -34,11 +34,22 @@ class CertifierConfig:
         minimum=0.0,
     )
     stop_reaction: float = option(
-        0.0, "longest time from the call for that stop until it begins to brake", unit="s", minimum=0.0, maximum=10.0
+        0.0,
+        "longest time from the last joint state that a command answers until that stop begins to brake, the wait after "
+        "which they count as lost (controller.silence, or the robot's own for commands) included",
+        unit="s",
+        minimum=0.0,
+        maximum=10.0,
+    )
+    stop_acceleration: float = option(
+        2.0,
+        "largest acceleration of a joint in that time: the last torque is held, and nobody sees what it does",
+        unit="rad/s2",
+        minimum=0.0,
     )
     stop_travel: float = option(
         0.0,
-        "how far that stop lets a joint stray, either way, beyond what speed, reaction and deceleration explain",
+        "how far that stop lets a joint stray, either way, beyond what these explain",
         unit="rad",
         minimum=0.0,
     )

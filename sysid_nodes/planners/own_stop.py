@@ -1,11 +1,13 @@
 """The way of the robot's own stop, which may begin at any moment and listens to no controller.
 
-What brings a robot to rest without joint states is its maker's; of it is assumed that no joint strays further than
+What brings a robot to rest without joint states is its maker's. Until it does, the last torque is held and nobody sees
+what that does. Of both is assumed that no joint strays further than
 
-    travel + reaction |qd| + qd^2 / (2 deceleration)  the way it moves,      travel  the other way,
+    travel + reaction (|qd| + v) / 2 + v^2 / (2 deceleration),  v = |qd| + reaction acceleration,
 
-from where it was when the stop was called for, each joint in its own time. Postures of the stop are then those of the
-motion with every joint anywhere on that way: its levers are those of the posture, and at rest little is left of it.
+the way it moves, and as if qd were zero the other way, from where the last command that the certificate knows found it,
+each joint in its own time. Postures of the stop are then those of the motion with every joint anywhere on that way: its
+levers are those of the posture, and at rest little is left of it.
 """
 
 from __future__ import annotations
@@ -30,12 +32,14 @@ class OwnStop:
 
     Attributes:
         deceleration: (n,) at least [rad/s2].
-        reaction: time until it begins [s].
+        reaction: time from the last answered joint state until it begins [s].
+        acceleration: of a joint in that time at most [rad/s2].
         travel: beyond that, either way [rad].
     """
 
     deceleration: Array
     reaction: float
+    acceleration: float
     travel: float
 
     @classmethod
@@ -47,13 +51,13 @@ class OwnStop:
         """
         deceleration = per_joint(config.stop_deceleration, n, "certifier.stop_deceleration")
         if (deceleration > 0.0).all():
-            return cls(deceleration, config.stop_reaction, config.stop_travel)
+            return cls(deceleration, config.stop_reaction, config.stop_acceleration, config.stop_travel)
         if (deceleration > 0.0).any():
             raise ConfigError("'certifier.stop_deceleration' must be positive for every joint, or 0 for all of them")
         return None
 
     def reach(self, least: Array, most: Array) -> tuple[Array, Array]:
-        """How far joints may get below and above where the stop finds them, both (T, n) and not negative [rad].
+        """How far joints may get below and above where the last command found them, both (T, n) and not negative [rad].
 
         Args:
             least, most: (T, n) bounds on their velocity then [rad/s].
@@ -62,7 +66,9 @@ class OwnStop:
         return self._way(back), self._way(forth)
 
     def _way(self, speed: Array) -> Array:
-        return np.asarray((self.travel + speed * (self.reaction + speed / (2.0 * self.deceleration))) * INFLATE)
+        fastest = speed + self.reaction * self.acceleration
+        braking = fastest**2 / (2.0 * self.deceleration)
+        return np.asarray((self.travel + 0.5 * self.reaction * (speed + fastest) + braking) * INFLATE)
 
 
 def swept(tree: Tree, q: Affine, below: Array, above: Array, *, boxed: bool) -> Placement:
@@ -89,5 +95,6 @@ def own_stop_words(config: CertifierConfig, n: int) -> str:
     stop = OwnStop.of(config, n)
     if stop is None:
         return "certificates do not keep the way of the robot's own stop clear (certifier.stop_deceleration)"
-    slowest = f"{stop.deceleration.min():g} rad/s2 or more after {stop.reaction:g} s, {stop.travel:g} rad beyond"
+    slowest = f"{stop.deceleration.min():g} rad/s2 or more after {stop.reaction:g} s of at most "
+    slowest += f"{stop.acceleration:g} rad/s2, {stop.travel:g} rad beyond"
     return f"certificates keep the way of the robot's own stop clear: {slowest}"

@@ -74,7 +74,8 @@ def test_one_certified_trajectory_follows_the_other_while_bounds_tighten(loop: L
     assert all(record.id == record.digest() for record in records)
     # Standing still tells a quarter of what was known of the mass, and motion more.
     known = loop.config.prior.bounds.half_width[0]
-    loop.until(lambda: 0.5 * (heard.bounds[-1].upper[0] - heard.bounds[-1].lower[0]) < 0.2 * known)
+    loop.until(lambda: heard.bounds and 0.5 * (heard.bounds[-1].upper[0] - heard.bounds[-1].lower[0]) < 0.2 * known)
+    loop.until(lambda: heard.markers)
     assert {marker.ns for marker in heard.markers[-1].markers} >= {"path", "swept", "rest", "margins"}
     # Errors of the sensors are taken off: the share of what is proven.
     share = float(loop.value("robust_controller: control", "largest share so far"))
@@ -139,10 +140,15 @@ def test_without_the_planner_the_certified_end_is_followed(loop: Loop, heard: He
 
 def test_a_planner_that_starts_again_goes_on_from_rest(loop: Loop, heard: Heard) -> None:
     # Those that the identifier would keep latched: with the prior there may be no way on from here.
+    loop.until(lambda: heard.bounds)
     loop.publish_bounds(heard.bounds[-1])
+    old = len(heard.trajectories)
     loop.start("certified_planner", PLANNER)
     loop.status.clear()
     loop.mode(TRACKING)
-    assert not heard.trajectories[-1].previous_id
+    loop.until(lambda: len(heard.trajectories) > old)
+    assert heard.trajectories[old].previous_id not in {message.id for message in heard.trajectories[:old]}
     # A robot that is held by feedback moves to and fro by an encoder step: that is no reason to refuse a start.
-    assert StopReason.TRAJECTORY_NOT_CONTINUOUS not in {status.refused_reason for status in loop.status}
+    # What was refused before stays in the status until the next refusal.
+    refused = {status.refused_id: status.refused_reason for status in loop.status}
+    assert StopReason.TRAJECTORY_NOT_CONTINUOUS not in {refused.get(message.id) for message in heard.trajectories[old:]}

@@ -14,26 +14,31 @@ import pytest
 
 from sysid_nodes.controllers.config import ControllerConfig
 from sysid_nodes.controllers.output import ControllerOutput, Mode
+from sysid_nodes.controllers.robust_controller import RobustController
 from sysid_nodes.data.bounds import Bounds
 from sysid_nodes.data.scene import Obstacle, Scene, load_scene
 from sysid_nodes.identifiers.config import IntervalIdentifierConfig, NoiseConfig
 from sysid_nodes.identifiers.pipeline import IntervalPipeline
 from sysid_nodes.logs.reader import RawJointState
+from sysid_nodes.models.bezier import Bezier
 from sysid_nodes.models.known_robot import KnownRobotConfig, PriorConfig
-from sysid_nodes.models.robust_control import RobustControlConfig
+from sysid_nodes.models.model_box import model_box
+from sysid_nodes.models.robust_control import RobustControlConfig, gains
 from sysid_nodes.planners.certifier import Certifier
 from sysid_nodes.planners.config import CertifierConfig
+from sysid_nodes.planners.own_stop import OwnStop
 from sysid_nodes.planners.planner import Planner
 from sysid_nodes.planners.planner_config import PlannerConfig
 from sysid_nodes.results import Status
 from sysid_nodes.results.stop_reason import StopReason
-from sysid_nodes.results.trajectory_record import TrajectoryRecord
+from sysid_nodes.results.trajectory_record import TrajectoryRecord, record_trajectory
 from sysid_nodes.robots import Robot, load_robot
 from sysid_nodes.robots.kinova_gen3.geometry import cover
 from sysid_nodes.robots.kinova_gen3.payloads import PayloadVolumeConfig, payload_volume
 from sysid_nodes.robots.robot import Primitive
 from sysid_nodes.simulation.certified_loop import CertifiedLoop, Event, LoopConfig
 from sysid_nodes.simulation.joint_faults import JointFault
+from sysid_nodes.simulation.loop_log import LoopLog
 from sysid_nodes.simulation.payload import dumbbell
 from sysid_nodes.simulation.plan_sources import OptimisedPlans, RandomPlans
 from sysid_nodes.simulation.torque_arm import TorqueArm, TorqueArmConfig
@@ -222,6 +227,23 @@ def test_the_robot_s_own_stop_stays_in_the_room_that_the_certificate_keeps_for_i
     assert 0.0 < record.self_margin <= min(watch.to_itself(q).distance for q in log.q[::10])
 
 
+def test_what_a_held_torque_does_before_its_loss_is_noticed_is_part_of_the_stop_s_way(robot: Robot) -> None:
+    """Joint states cease as the motion gathers speed; for controller.silence nobody brakes."""
+    fault = JointFault("off", 10.9)
+    loop = _quick(robot, ranges=(1.0,), seed=4, arm=replace(ARM, command_timeout=0.5), fault=fault)
+    log = loop.run(4.0)
+    assert log.stopped is StopReason.JOINT_STATES_LOST and loop.arm.stop is not None and loop.arm.stop.at_rest
+    last = int(np.searchsorted(log.stamps, fault.start - 5e-4)) - 1
+    way, speed = np.array(log.q[last:]) - log.q[last], log.qd[last][None]
+    reaction = ControllerConfig().silence + 0.003  # ticks until it is noticed, and until the drive brakes
+    assert loop.arm.stop.stamp - log.stamps[last] < reaction
+    stop = OwnStop(np.ones(7), reaction=reaction, acceleration=CERTIFIER.stop_acceleration, travel=0.003)
+    below, above = stop.reach(speed, speed)
+    assert (way <= above).all() and (way >= -below).all()
+    below, above = replace(stop, acceleration=0.0).reach(speed, speed)
+    assert (way > above + 0.01).any() or (way < -below - 0.01).any()
+
+
 @pytest.mark.parametrize("seed", [1, 2, 3])
 def test_errors_stay_proven_where_a_start_is_off_by_all_that_is_allowed(robot: Robot, seed: int) -> None:
     """A plan from where the robot was measured; when it begins, the robot is measured half a millirad further on."""
@@ -233,6 +255,43 @@ def test_errors_stay_proven_where_a_start_is_off_by_all_that_is_allowed(robot: R
     assert len(log.executed) == 1 and log.stopped is StopReason.NONE
     assert log.judge(Scene())[0].broken() == []
     assert 0.0 < max(log.usage) < 1.0
+
+
+@pytest.mark.parametrize("seed", [1, 2, 3])
+def test_nor_are_they_left_where_the_robot_moves_as_fast_as_rest_allows_besides(robot: Robot, seed: int) -> None:
+    """The true start at a corner of what is certified, position and velocity pulling the same way, narrow bounds."""
+    rng, bounds, still = np.random.default_rng(seed), _around_truth(robot), np.zeros(robot.n)
+    found, body = gains(robot, CONTROL), robot.body_index()
+    corner = rng.choice([-0.999, 0.999], robot.n)
+    # Twice the sensor's error less: the controller reads it with one and adds the other.
+    speed = corner * (CERTIFIER.start_speed - 2.0 * found.velocity_error)
+    arm = TorqueArm(robot, dumbbell(MASS), ARM, rng, START, speed, start=10.0)
+    reading = arm.reading()
+    begin = reading.position - corner * (found.position_error + CERTIFIER.start_distance)
+    certifier = Certifier(robot, (), CONTROL, CERTIFIER)
+    box = model_box(robot, KnownRobotConfig(), bounds, body, "body")
+    plan = Bezier(begin, still, still, rng.uniform(-0.3, 0.3, robot.n), 3.0)
+    certificate = certifier.certify(plan, box, certifier.at_rest(box), Scene())
+    assert certificate.certified, certificate.binding
+    record = record_trajectory(
+        plan, certificate, start_ns=round(1e9 * arm.now), joint_names=robot.joint_names, bounds=bounds,
+        bounds_window=-1, body=robot.body, target="body", config_id="any", scene_id=Scene().id,
+    )  # fmt: skip
+    controller = RobustController(
+        robot, KnownRobotConfig(), CONTROL, ControllerConfig(settle=0.0), prior=bounds, config_id="any",
+        scene_id=Scene().id, rest_speed=CERTIFIER.start_speed, rest_distance=CERTIFIER.start_distance,
+    )  # fmt: skip
+    assert not controller.offer(record)
+    log = LoopLog(robot, (), arm.truth, CONTROL)
+    for _ in range(500):
+        output = controller.step(reading, arm.now, 0.0)
+        assert output.torque is not None, output
+        arm.command(output.torque, output.stamp)
+        log.add(arm, controller, output)
+        reading = arm.step()
+    followed = log.judge(Scene())[0]
+    assert followed.broken() == []
+    assert max(followed.energy, followed.norm) > 0.2
 
 
 def test_a_dead_planner_ends_at_the_certified_rest(robot: Robot) -> None:

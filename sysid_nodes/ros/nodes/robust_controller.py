@@ -4,8 +4,10 @@ Topics, in: ``joint_states`` (sensor_msgs/JointState), ``certified_trajectory`` 
 ``interval_identifier/parameter_bounds`` (online_sysid/ParameterBounds, latched), ``obstacles`` (online_sysid/Obstacles,
 latched) and ``robot_stop`` (online_sysid/StopRequest, latched: the robot has stopped by itself). Out:
 ``torque_command`` (online_sysid/TorqueCommand), ``stop_request`` (online_sysid/StopRequest), ``~/status``
-(online_sysid/ControllerStatus, latched) and ``/diagnostics``. Services (std_srvs/Trigger): ``~/brake`` follows the
-certified end of the trajectory, ``~/stop`` calls for the robot's own stop, ``~/reset`` starts over after either.
+(online_sysid/ControllerStatus, latched), ``/diagnostics`` and, unless ``same_clock`` is set, ``no_command``
+(std_msgs/Header): that of a joint state which no torque answers, as nothing is executed yet. Services
+(std_srvs/Trigger): ``~/brake`` follows the certified end of the trajectory, ``~/stop`` calls for the robot's own stop,
+``~/reset`` starts over after either.
 
 One thread answers joint states; everything else is small enough to wait for in between.
 """
@@ -29,6 +31,7 @@ from online_sysid.msg import (
 )
 from rclpy.node import Node
 from sensor_msgs.msg import JointState
+from std_msgs.msg import Header
 from std_srvs.srv import Trigger
 
 from sysid_nodes.controllers.output import ControllerOutput, Mode
@@ -54,6 +57,7 @@ NAME = "robust_controller"
 _CHECK_PERIOD = 0.01  # between two looks at whether joint states still come [s]
 _STATUS_PERIOD = 0.1  # [s]
 _BOUNDS = "interval_identifier/parameter_bounds"
+_ANSWERS = qos.stream("reliable", 100)
 
 
 class RobustControllerNode(Node):
@@ -91,7 +95,9 @@ class RobustControllerNode(Node):
         self._told: tuple[Any, ...] = ()
         self._robot_stop = StopReason.NONE
         self._report = ControllerReport(self.get_name(), self.resolve_topic_name("joint_states"))
-        self._commands = self.create_publisher(TorqueCommand, "torque_command", qos.stream("reliable", 100))
+        self._commands = self.create_publisher(TorqueCommand, "torque_command", _ANSWERS)
+        # Time of a robot in lockstep would else run ahead of a controller that is about to start (simulated_robot.py).
+        self._idle = None if self._same_clock else self.create_publisher(Header, "no_command", _ANSWERS)
         self._stops = self.create_publisher(StopRequest, "stop_request", qos.stream("reliable", 100))
         self._status = self.create_publisher(ControllerStatus, "~/status", qos.LATCHED)
         self._diagnostics = self.create_publisher(DiagnosticArray, "/diagnostics", 10)
@@ -130,6 +136,8 @@ class RobustControllerNode(Node):
             self._report.commanded(now, done, age)
             if age is not None:
                 output = self._controller.sent(age + done - now) or output
+        elif output.mode is Mode.IDLE and self._idle is not None:
+            self._idle.publish(message.header)
         self._react(output)
         self._take_proofs()
 

@@ -2,15 +2,17 @@
 
 Topics, out: ``joint_states`` (sensor_msgs/JointState, once a tick, stamped by the robot's own clock; effort is the
 torque that has acted since the stamp before), ``robot_stop`` (online_sysid/StopRequest, latched: the protective stop in
-force, reason 0 when there is none) and ``/diagnostics``. In: ``torque_command``, ``stop_request``, ``obstacles``
-(latched; for the true clearance only). Services (std_srvs/Trigger): ``~/release`` ends a protective stop, ``~/restart``
-puts the robot back to where it started. The parameters of the fault may change at any time.
+force, reason 0 when there is none) and ``/diagnostics``. In: ``torque_command``, ``no_command``, ``stop_request``,
+``obstacles`` (latched; for the true clearance only). Services (std_srvs/Trigger): ``~/release`` ends a protective stop,
+``~/restart`` puts the robot back to where it started. The parameters of the fault may change at any time.
 
 With ``interface: position`` it takes JointTrajectory messages on
 ``joint_trajectory_controller/joint_trajectory`` instead of torques, as a stock driver does; time then runs.
 
 In lockstep, time stands still until the last joint state sent is answered: the torque acts from that state's stamp on,
-however slow the machine is. Until the first command, and in a protective stop, the robot holds itself and time runs.
+however slow the machine is. Until the first answer, and in a protective stop, the robot holds itself and time runs.
+``no_command`` is an answer, too, by which an idle controller says how far it has come. If the robot ran ahead of it, a
+first trajectory would begin in the robot's past: the robot would miss its beginning, and be off by that.
 """
 
 from __future__ import annotations
@@ -29,6 +31,7 @@ from online_sysid.msg import Obstacles, StopRequest, TorqueCommand
 from rclpy.executors import Executor
 from rclpy.node import Node
 from sensor_msgs.msg import JointState
+from std_msgs.msg import Header
 from std_srvs.srv import Trigger
 from trajectory_msgs.msg import JointTrajectory
 
@@ -59,6 +62,7 @@ _SERVE_EVERY = 20  # ticks between two looks at timers and services where nothin
 _CATCH_UP = 0.05  # of delay is made up for by running faster; what is beyond is given up for good [s]
 _QUEUE = 5000
 _SETTLED = 0.5  # from the last listener's appearance to the first joint state [s]
+_HOLDING_PATIENCE = 5.0  # real time to wait at least for a controller that has commanded nothing yet [s]
 _BILLION = 1_000_000_000
 
 
@@ -98,6 +102,8 @@ class SimulatedRobotNode(Node):
             self.create_subscription(JointTrajectory, _POSITIONS, self._follow, qos.stream("reliable", 10))
         else:
             self.create_subscription(TorqueCommand, "torque_command", self._take, qos.stream("reliable", 100))
+            if self._config.lockstep:
+                self.create_subscription(Header, "no_command", self._take_none, qos.stream("reliable", 100))
         self.create_subscription(StopRequest, "stop_request", self._stop, qos.stream("reliable", 100))
         self.create_subscription(Obstacles, "obstacles", self._surround, qos.LATCHED)
         self.create_service(Trigger, "~/release", self._release)
@@ -158,14 +164,17 @@ class SimulatedRobotNode(Node):
         return self._config.lockstep and self._engaged and self._arm.stop is None
 
     def _await(self, executor: Executor, stopped: Callable[[], bool]) -> None:
-        """Waits for the answer to the last joint state sent; a robot that gets none stops itself."""
+        """Waits for the answer to the last joint state sent; a robot under command that gets none stops itself."""
         if self._answered >= self._sent:
             return
-        begun = time.perf_counter()
-        deadline = begun + self._config.reply_timeout
+        begun, patience = time.perf_counter(), self._config.reply_timeout
         while self._waits and self._answered < self._sent and not stopped():
-            left = deadline - time.perf_counter()
+            commanded = self._arm.commanded
+            left = begun + (patience if commanded else max(patience, _HOLDING_PATIENCE)) - time.perf_counter()
             if left <= 0.0:
+                if not commanded:  # it was asked for nothing yet, and goes on holding itself
+                    self._engaged = False
+                    return
                 self._late_since = -np.inf
                 self._arm.protective_stop(COMMAND_TIMEOUT)
                 return
@@ -207,6 +216,11 @@ class SimulatedRobotNode(Node):
             arm.protective_stop(COMMAND_INVALID)
         elif arm.command(torque, (stamp - self._epoch) / _BILLION) and not self._moved:
             self._moved, self._fault = True, self._fault_config.begun(arm.now)
+
+    def _take_none(self, header: Header) -> None:
+        """A controller is there and asks for nothing so far: from now on time waits for it."""
+        if self._arm.stop is None and not self._arm.commanded:
+            self._engaged, self._answered = True, max(self._answered, nanoseconds(header.stamp))
 
     def _follow(self, message: JointTrajectory) -> None:
         """Positions on the robot's clock; a message without a stamp begins now."""
