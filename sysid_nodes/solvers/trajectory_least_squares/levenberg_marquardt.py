@@ -103,11 +103,11 @@ def minimise(
         accepted = trial is not None and (trial.ratio > _ACCEPT or _hidden(trial, used, value))
         if trial is not None and accepted:
             point, value = trial.point, trial.cost
-        if trial is not None and accepted and trial.ratio >= _POOR:
             damping, growth = max(config.minimum_damping, damping * _shrink(trial.ratio)), 2.0
+            if trial.ratio < _POOR:  # a kink: below the initial damping the next step would hardly differ
+                damping = max(damping, config.initial_damping)
         else:
-            # Also where a step was taken that did far less than it should, at a kink: there damping may have to grow by
-            # orders of magnitude. Below the initial damping a second try would hardly differ from the first.
+            # Below the initial damping a second try would hardly differ from the first.
             floor = max(config.initial_damping, config.minimum_damping)
             damping, growth = max(damping * growth, floor), 2.0 * growth
         if progress is not None:
