@@ -7,6 +7,7 @@ almost perfectly. All tolerances are in units of sigma or relative to the cost: 
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Generic
@@ -45,6 +46,9 @@ _SLOW = 3
 never gets small."""
 _POOR = 0.1
 """Ratio of actual to predicted decrease below which the linear model does not hold as far as the step goes."""
+_PATIENCE = 6
+"""Accepted steps that together must gain more than the tolerance, whatever each promised: at a kink the model promises
+again and again what it does not keep."""
 _ACCEPT = 1e-4
 """Least ratio of actual to predicted decrease."""
 _ROUNDING = 1e-12
@@ -87,6 +91,7 @@ def minimise(
     point, damping, growth, degenerate, status = start, config.initial_damping, 2.0, 0, SolveStatus.MAX_ITERATIONS
     equations, losses, value = _linearised(problem, point)
     initial, number, slow = value, 0, 0
+    gains: deque[float] = deque(maxlen=_PATIENCE)
     usable = _usable(equations, value)
     if not usable:
         status = SolveStatus.NOT_FINITE
@@ -126,8 +131,10 @@ def minimise(
             )
         if trial is not None and accepted:
             slow = slow + 1 if used <= _HALF and _gained_nothing(trial, before, config) else 0
+            gains.append(trial.decrease)
+            idle = len(gains) == _PATIENCE and sum(gains) <= config.cost_tolerance * before
             found = _converged(trial, used, before, config)
-            if found is not None or slow >= _SLOW:
+            if found is not None or slow >= _SLOW or idle:
                 status = found or SolveStatus.CONVERGED_COST
                 break
         if damping > config.maximum_damping:

@@ -3,10 +3,12 @@
 The estimate minimises sum |r|^2 whatever the noise is; its error has this covariance if the noise's is R (Huber 1967;
 White 1980), and H^-1 only for R = 1. For a diagonal R the blocks that matter follow from two selected inversions, as
 
-    H^-1 S (H + eps S)^-1 = (H^-1 - (H + eps S)^-1) / eps,
+    ((H - eps S)^-1 - (H + eps S)^-1) / (2 eps),
 
-which is smaller than the sandwich by at most eps times the largest variance, relatively, and never indefinite but for
-rounding.
+which is larger than the sandwich by at most the square of eps times the largest variance, relatively. A difference of
+two inversions has the rounding of both over eps, which shows where a coordinate is known by a wide prior only. With all
+variances in [a, b] the sandwich lies between a H^-1 and b H^-1; what rounding takes out of there is put back, stage by
+stage.
 """
 
 from __future__ import annotations
@@ -21,8 +23,8 @@ from sysid_nodes.solvers.trajectory_least_squares.posterior import Posterior, po
 from sysid_nodes.solvers.trajectory_least_squares.problem import Array, Blocks, Layout
 from sysid_nodes.solvers.trajectory_least_squares.robust import reweighted
 
-_EPSILON = 1e-4
-"""Share by which variances come out too small; the difference of two inversions keeps some ten digits less four."""
+_EPSILON = 1e-2
+"""Largest share of a weight's change; smaller leaves more to rounding."""
 
 
 def sandwich(
@@ -40,23 +42,43 @@ def sandwich(
     if not (np.isfinite(largest) and largest > 0.0):
         return None
     epsilon = _EPSILON / largest
-    weighted = [_scaled(reweighted(blocks), 1.0 + epsilon * v) for blocks, v in zip(groups, variances, strict=True)]
-    other = posterior(assemble(weighted, layout))
-    if other is None:
+
+    def changed(sign: float) -> Posterior | None:
+        pairs = zip(groups, variances, strict=True)
+        return posterior(assemble([_scaled(reweighted(b), 1.0 + sign * epsilon * v) for b, v in pairs], layout))
+
+    more, less = changed(-1.0), changed(1.0)
+    if more is None or less is None:
         return None
 
     def difference(name: str) -> Array:
-        return np.asarray((getattr(plain, name) - getattr(other, name)) / epsilon)
+        return np.asarray((getattr(more, name) - getattr(less, name)) / (2.0 * epsilon))
 
+    least = min((float(variance.min(initial=largest)) for variance in variances), default=largest)
     return replace(
         plain,
-        parameter=difference("parameter"),
-        stage=difference("stage"),
+        parameter=_between(difference("parameter")[None], plain.parameter[None], least, largest)[0],
+        stage=_between(difference("stage"), plain.stage, least, largest),
         stage_parameter=difference("stage_parameter"),
         neighbour=difference("neighbour"),
         second=difference("second"),
         local=difference("local"),
     )
+
+
+def _between(found: Array, plain: Array, least: float, largest: float) -> Array:
+    """(B, n, n) found with its eigenvalues relative to plain put back into [least, largest]."""
+    if not found.size:
+        return found
+    root = np.linalg.cholesky(plain)
+    half = np.linalg.solve(root, 0.5 * (found + found.swapaxes(1, 2)))
+    value, vector = np.linalg.eigh(np.linalg.solve(root, half.swapaxes(1, 2)))
+    inside = np.clip(value, least, largest)
+    wrong = np.any(inside != value, axis=1)
+    turned = root[wrong] @ vector[wrong]
+    out = found.copy()
+    out[wrong] = (turned * inside[wrong][:, None, :]) @ turned.swapaxes(1, 2)
+    return np.asarray(out)
 
 
 def _scaled(blocks: Blocks, weight: Array) -> Blocks:

@@ -14,7 +14,7 @@ from sysid_nodes.solvers.trajectory_least_squares.factor import factorise
 from sysid_nodes.solvers.trajectory_least_squares.influence import influences
 from sysid_nodes.solvers.trajectory_least_squares.normal_equations import assemble
 from sysid_nodes.solvers.trajectory_least_squares.posterior import posterior
-from sysid_nodes.solvers.trajectory_least_squares.problem import Layout
+from sysid_nodes.solvers.trajectory_least_squares.problem import Blocks, Layout
 from sysid_nodes.solvers.trajectory_least_squares.robust import Huber, reweighted
 from sysid_nodes.solvers.trajectory_least_squares.sandwich import sandwich
 
@@ -73,7 +73,7 @@ def test_sandwich_is_the_dense_one(stages: int, size: int, parameters: int, loca
     gain = jacobian @ np.linalg.pinv(jacobian.T @ jacobian)
     noise = np.concatenate([variance.ravel() for variance in variances])
     covariance = gain.T @ (noise[:, None] * gain)
-    # Too small by a ten-thousandth at most; the rest is rounding, ten thousand times that of an inverse.
+    # Too large by a ten-thousandth at most; the rest is rounding, fifty times that of an inverse.
     near = {"rel": 2e-4, "abs": 1e-3 * (1e-3 + np.abs(covariance).max())}
     n, states = size, stages * size
     theta = slice(states, states + parameters)
@@ -108,3 +108,24 @@ def test_no_noise_at_all_is_no_answer(variance: float) -> None:
     plain = posterior(assemble(groups, layout))
     assert plain is not None
     assert sandwich(groups, layout, plain, [np.full(blocks.residual.shape, variance) for blocks in groups]) is None
+
+
+def test_rounding_leaves_no_covariance_beyond_what_the_variances_allow() -> None:
+    """A chain that only a wide prior at its beginning ties down: the inverses have few digits left for a difference."""
+    layout, rng = Layout(200, 2, 1, 0), np.random.default_rng(5)
+    steps = np.arange(199)
+    move = np.tile(1e4 * np.hstack([-np.eye(2), np.eye(2)]), (199, 1, 1))
+    chain = Blocks(steps, np.zeros((199, 2)), move, parameter_jacobian=1e3 * rng.normal(size=(199, 2, 1)))
+    own, of_theta = np.eye(3)[None, :, :2], np.eye(3)[None, :, 2:]
+    tie = Blocks(np.zeros(1, dtype=int), np.zeros((1, 3)), own, parameter_jacobian=of_theta)
+    groups = [chain, tie]
+    plain = posterior(assemble(groups, layout))
+    assert plain is not None
+    variances = [rng.uniform(0.5, 500.0, blocks.residual.shape) for blocks in groups]
+    found = sandwich(groups, layout, plain, variances)
+    assert found is not None
+    least, largest = min(v.min() for v in variances), max(v.max() for v in variances)
+    for covariance, stated in zip(found.stage, plain.stage, strict=True):
+        root = np.linalg.inv(np.linalg.cholesky(stated))
+        relative = np.linalg.eigvalsh(root @ covariance @ root.T)
+        assert least * (1.0 - 1e-6) <= relative[0] and relative[-1] <= largest * (1.0 + 1e-6)
