@@ -11,9 +11,21 @@ from hypothesis import settings
 
 ROOT = Path(__file__).resolve().parents[1]
 
-# Nodes of two test runs on one machine, or of a robot nearby, must not hear one another. 1..101 are the domains whose
-# ports lie below Linux's ephemeral range.
-os.environ["ROS_DOMAIN_ID"] = os.environ.get("SYSID_TEST_DOMAIN_ID") or str(1 + os.getpid() % 101)
+
+def _domain() -> int:
+    """Nodes of two test runs on one machine, or of a robot nearby, must not hear one another.
+
+    1..101 are the domains whose ports lie below Linux's ephemeral range. One in which killed processes have left their
+    ports in shared memory is no good: messages get lost there.
+    """
+    names = [path.name for path in Path("/dev/shm").glob("fastrtps_port*")]
+    ports = [int(digits) for name in names if (digits := name[len("fastrtps_port") :].partition("_")[0]).isdigit()]
+    littered = {(port - 7400) // 250 for port in ports}
+    domains = [1 + (os.getpid() + k) % 101 for k in range(101)]
+    return next((domain for domain in domains if domain not in littered), domains[0])
+
+
+os.environ["ROS_DOMAIN_ID"] = os.environ.get("SYSID_TEST_DOMAIN_ID") or str(_domain())
 os.environ["ROS_AUTOMATIC_DISCOVERY_RANGE"] = "LOCALHOST"
 # Where `make setup` puts our package, after whatever a sourced ROS or colcon workspace has set.
 os.environ["AMENT_PREFIX_PATH"] = os.pathsep.join(filter(None, [os.environ.get("AMENT_PREFIX_PATH"), sys.prefix]))

@@ -21,6 +21,7 @@ from typing import Any
 from sysid_nodes.exceptions import InputError, SysidError
 
 _PORT_BASE, _PORTS_A_DOMAIN, _FIRST_UNICAST = 7400, 250, 10  # of DDS discovery, by the standard
+_SHARED, _SHARED_PORT = Path("/dev/shm"), "fastrtps_port"  # where Fast DDS keeps them on Linux
 _PARTICIPANTS = 8  # a domain is in use if one of its first participants' ports is
 _DOMAINS = range(1, 102)  # their ports lie below Linux's ephemeral range
 _ELSEWHERE = (  # each of these could lead discovery off this machine
@@ -58,7 +59,15 @@ def free_domain() -> int:
     return next(filter(_is_free, others), others[0])
 
 
+def _littered() -> set[int]:
+    """Domains with ports in shared memory that killed participants left: what is sent there may get lost."""
+    ports = (path.name[len(_SHARED_PORT) :].partition("_")[0] for path in _SHARED.glob(f"{_SHARED_PORT}*"))
+    return {(int(port) - _PORT_BASE) // _PORTS_A_DOMAIN for port in ports if port.isdigit()}
+
+
 def _is_free(domain: int) -> bool:
+    if domain in _littered():
+        return False
     first = _PORT_BASE + _PORTS_A_DOMAIN * domain + _FIRST_UNICAST
     for port in range(first, first + 2 * _PARTICIPANTS):
         with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
