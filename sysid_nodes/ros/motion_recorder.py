@@ -16,8 +16,6 @@ newest sensor stamp, and never the same twice. When stdin closes without a stop,
 
 from __future__ import annotations
 
-import os
-import select
 import sys
 from functools import partial
 from typing import Any
@@ -26,7 +24,6 @@ from diagnostic_msgs.msg import DiagnosticArray
 from geometry_msgs.msg import PoseStamped
 from nav_msgs.msg import Odometry
 from online_sysid.msg import ContactForces, InertialEstimate
-from rclpy.node import Node
 from rclpy.serialization import deserialize_message
 from sensor_msgs.msg import Imu, JointState
 from visualization_msgs.msg import MarkerArray
@@ -35,10 +32,9 @@ from sysid_nodes.logs import BagWriter
 from sysid_nodes.reports.motion_message import CONTACT_FORCES, INERTIA, MARKERS, ODOMETRY, SMOOTHED
 from sysid_nodes.ros import qos
 from sysid_nodes.ros.conversions import to_seconds
-from sysid_nodes.ros.recorder import Recorded, as_fields, header_stamp, record, tell
+from sysid_nodes.ros.recorder import Recorded, Recording, as_fields, header_stamp, record, tell
 
 _EVERY = 4  # of the estimate's forces one in so many is told
-_STDIN, _CHUNK = 0, 65536
 _SENSOR = qos.stream("best_effort", 5000)
 _STREAM = qos.stream("reliable", 5000)
 
@@ -63,42 +59,16 @@ TOPICS = (
 """All that robot and estimator say."""
 
 
-class MotionRecorder(Node):
-    """Writes every message as it arrives.
-
-    Args:
-        bag: open writer; declares its topics.
-
-    Attributes:
-        count: messages of the robot's streams recorded.
-        diagnostics: newest values of each component.
-        ended: a stop was asked for.
-    """
+class MotionRecorder(Recording):
+    """Writes every message of a walking robot and its estimator as it arrives."""
 
     def __init__(self, bag: BagWriter) -> None:
-        super().__init__("recorder")
-        self.count, self.ended = 0, False
-        self.diagnostics: dict[str, dict[str, str]] = {}
-        self._bag = bag
+        super().__init__(bag)
         self._now = self._forces = 0
-        self._commands = b""
         for topic in TOPICS:
             bag.add_topic(topic.name, topic.type_name, latched=topic.profile is qos.LATCHED)
             take = self._reading if topic in STREAMS else self._message
             self.create_subscription(topic.message, topic.name, partial(take, topic), topic.profile, raw=True)
-
-    def listen(self) -> None:
-        """Takes the commands that have come.
-
-        Raises:
-            KeyboardInterrupt: stdin is closed.
-        """
-        if select.select([_STDIN], [], [], 0.0)[0]:
-            chunk = os.read(_STDIN, _CHUNK)
-            if not chunk:
-                raise KeyboardInterrupt
-            *lines, self._commands = (self._commands + chunk).split(b"\n")
-            self.ended |= b"stop" in lines
 
     def _reading(self, topic: Recorded, data: bytes) -> None:
         self._now = max(self._now + 1, header_stamp(data))
@@ -110,9 +80,7 @@ class MotionRecorder(Node):
             self._now += 1
             self._bag.write_serialized(topic.name, self._now, data)
         if topic.message is DiagnosticArray:
-            for status in deserialize_message(data, DiagnosticArray).status:
-                values = {item.key: item.value for item in status.values}
-                self.diagnostics[status.name] = values | {"message": status.message}
+            self._note(data)
         elif topic.word == "inertia":
             tell({topic.word: as_fields(deserialize_message(data, topic.message))})
         elif topic.word:

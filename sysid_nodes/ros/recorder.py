@@ -101,16 +101,16 @@ TOPICS = (
 """All that nodes and robot say to one another."""
 
 
-class Recorder(Node):
-    """Writes every message as it arrives.
+class Recording(Node):
+    """What every recorder has: a bag, commands on stdin, the newest diagnostics.
 
     Args:
-        bag: open writer; declares its topics.
+        bag: open writer.
 
     Attributes:
-        count: joint states recorded.
+        count: messages of the robot recorded.
         diagnostics: newest values of each component.
-        ended: a stop was asked for and answered.
+        ended: a stop was asked for.
     """
 
     def __init__(self, bag: BagWriter) -> None:
@@ -118,15 +118,7 @@ class Recorder(Node):
         self.count, self.ended = 0, False
         self.diagnostics: dict[str, dict[str, str]] = {}
         self._bag = bag
-        self._now = 0
-        self._early: list[tuple[str, bytes]] = []
-        self._saving: tuple[Any, float] | None = None
         self._commands = b""
-        for topic in TOPICS:
-            bag.add_topic(topic.name, topic.type_name, latched=topic.profile is _LATCHED)
-            take = self._joint_state if topic.name == JOINT_STATES else partial(self._message, topic)
-            self.create_subscription(topic.message, topic.name, take, topic.profile, raw=True)
-        self._save = self.create_client(Save, _SAVE)
 
     def listen(self) -> None:
         """Takes the commands that have come.
@@ -141,15 +133,46 @@ class Recorder(Node):
             *lines, self._commands = (self._commands + chunk).split(b"\n")
             for line in lines:
                 self._obey(*line.decode().split(" ", 1))
+
+    def _obey(self, command: str, _: str = "") -> None:
+        self.ended |= command == "stop"
+
+    def _note(self, data: bytes) -> None:
+        """Takes a message of diagnostics."""
+        for status in deserialize_message(data, DiagnosticArray).status:
+            values = {item.key: item.value for item in status.values}
+            self.diagnostics[status.name] = values | {"message": status.message}
+
+
+class Recorder(Recording):
+    """Writes every message of the certified loop as it arrives."""
+
+    def __init__(self, bag: BagWriter) -> None:
+        super().__init__(bag)
+        self._now = 0
+        self._early: list[tuple[str, bytes]] = []
+        self._saving: tuple[Any, float] | None = None
+        for topic in TOPICS:
+            bag.add_topic(topic.name, topic.type_name, latched=topic.profile is _LATCHED)
+            take = self._joint_state if topic.name == JOINT_STATES else partial(self._message, topic)
+            self.create_subscription(topic.message, topic.name, take, topic.profile, raw=True)
+        self._save = self.create_client(Save, _SAVE)
+
+    def listen(self) -> None:
+        """Takes the commands that have come, and the answer to a save.
+
+        Raises:
+            KeyboardInterrupt: stdin is closed.
+        """
+        super().listen()
         if self._saving is not None:
             self._await_save(*self._saving)
 
     def _obey(self, command: str, path: str = "") -> None:
+        super()._obey(command)
         if command == "save":
             request = Save.Request(path=path)
             self._saving = self._save.call_async(request), time.monotonic() + _SAVING
-        elif command == "stop":
-            self.ended = True
 
     def _await_save(self, future: Any, deadline: float) -> None:
         if future.done():
@@ -179,9 +202,7 @@ class Recorder(Node):
         if topic.word:
             tell({topic.word: as_fields(deserialize_message(data, topic.message))})
         elif topic.message is DiagnosticArray:
-            for status in deserialize_message(data, DiagnosticArray).status:
-                values = {item.key: item.value for item in status.values}
-                self.diagnostics[status.name] = values | {"message": status.message}
+            self._note(data)
 
 
 def header_stamp(data: bytes) -> int:
