@@ -19,22 +19,22 @@ from benchmarks.truth import GRIPPER, Arm, Array, make_arm
 from sysid_nodes.data.bounds import Bounds
 from sysid_nodes.data.joint_samples import JointSamples
 from sysid_nodes.data.scene import Scene, load_scene
-from sysid_nodes.identifiers.config import IntervalIdentifierConfig, NoiseConfig
-from sysid_nodes.identifiers.pipeline import IntervalPipeline
 from sysid_nodes.models.bezier import Bezier
 from sysid_nodes.models.known_robot import KnownRobotConfig, PriorConfig
 from sysid_nodes.models.model_box import ModelBox
 from sysid_nodes.models.robust_control import RobustControlConfig
-from sysid_nodes.planners.config import CertifierConfig
-from sysid_nodes.planners.excitation import executed
-from sysid_nodes.planners.objective import Excite
-from sysid_nodes.planners.plan_result import PlanResult, PlanStatus, Start
-from sysid_nodes.planners.planner import Planner
-from sysid_nodes.planners.planner_config import PlannerConfig
 from sysid_nodes.results.identification import IdentificationResult
 from sysid_nodes.robots import load_robot
 from sysid_nodes.robots.kinova_gen3.geometry import cover
 from sysid_nodes.robots.kinova_gen3.payloads import GRASP_OFFSET, PayloadVolumeConfig, payload_volume
+from sysid_nodes.systems.certified.certificate.config import CertifierConfig
+from sysid_nodes.systems.certified.search.config import PlannerConfig
+from sysid_nodes.systems.certified.search.excitation import executed
+from sysid_nodes.systems.certified.search.objective import Excite
+from sysid_nodes.systems.certified.search.plan_result import PlanResult, PlanStatus, Start
+from sysid_nodes.systems.certified.search.planner import Planner
+from sysid_nodes.systems.interval.config import IntervalIdentifierConfig, NoiseConfig
+from sysid_nodes.systems.interval.pipeline import IntervalPipeline
 
 PLANS = 4
 POUND = 0.45359237

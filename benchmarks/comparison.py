@@ -36,9 +36,9 @@ from benchmarks.comparison_report import summarise
 from benchmarks.comparison_task import EXPERIMENTS, Experiment, Facts, Task, facts, make_task
 from benchmarks.comparison_trial import Outcome, execute, pid_follower, robust_follower
 from benchmarks.report import Report, parser, progress
-from sysid_nodes.planners.planner import Planner
-from sysid_nodes.planners.planner_config import PlannerConfig
 from sysid_nodes.robots.kinova_gen3.payloads import DUMBBELLS
+from sysid_nodes.systems.certified.search.config import PlannerConfig
+from sysid_nodes.systems.certified.search.planner import Planner
 
 MOTIONS = (OURS, RANDOM, RANDOM_WIDE)
 

@@ -7,8 +7,8 @@ from collections.abc import Callable
 from benchmarks.comparison_task import Task
 from sysid_nodes.data.scene import Scene
 from sysid_nodes.models.model_box import ModelBox
-from sysid_nodes.planners.planner import Planner
 from sysid_nodes.results.certificate import Certificate
+from sysid_nodes.systems.certified.search.planner import Planner
 
 _STEP = 1.05
 _STEPS = 48

@@ -13,11 +13,11 @@ from benchmarks.truth import Arm, Array, make_arm
 from sysid_nodes.data.bounds import Bounds
 from sysid_nodes.models.known_robot import KnownRobotConfig, PriorConfig
 from sysid_nodes.models.model_box import ModelBox, model_box
-from sysid_nodes.planners.excitation import momentum_condition
-from sysid_nodes.planners.planner import Planner
-from sysid_nodes.planners.planner_config import PlannerConfig
 from sysid_nodes.robots import MotorConstants
-from sysid_nodes.simulation.true_robot import TrueRobot
+from sysid_nodes.simulation.arm.true_robot import TrueRobot
+from sysid_nodes.systems.certified.search.config import PlannerConfig
+from sysid_nodes.systems.certified.search.excitation import momentum_condition
+from sysid_nodes.systems.certified.search.planner import Planner
 
 OURS, RANDOM, RANDOM_WIDE = "ours", "random", "random, our ranges"
 CONSERVATIVE, WRONG, PID, PID_OURS = "conservative", "wrong", "grav-pid", "grav-pid-ours"

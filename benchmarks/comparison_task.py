@@ -19,10 +19,10 @@ from benchmarks.certified_motion import dumbbell
 from benchmarks.truth import Array
 from sysid_nodes.data.scene import Scene, load_scene
 from sysid_nodes.models.bezier import Bezier, State, step_response
-from sysid_nodes.planners.nearness import Nearness
 from sysid_nodes.robots.kinova_gen3.constants import END_EFFECTOR_XYZ
 from sysid_nodes.robots.kinova_gen3.payloads import GRASP_OFFSET
 from sysid_nodes.robots.robot import Robot
+from sysid_nodes.systems.certified.search.nearness import Nearness
 
 IN_HAND = np.array(END_EFFECTOR_XYZ) - [0.0, 0.0, GRASP_OFFSET]
 """Centre of a dumbbell in the frame of joint 7 [m]."""

@@ -16,16 +16,16 @@ from sysid_nodes.models.bezier import State
 from sysid_nodes.models.model_box import ModelBox
 from sysid_nodes.models.robust_control import RobustControlConfig, RobustLaw
 from sysid_nodes.models.self_collision import self_collision_pairs
-from sysid_nodes.planners.effort import effort
-from sysid_nodes.planners.planner import Planner
 from sysid_nodes.robots import Robot
 from sysid_nodes.robots.kinova_gen3.geometry import cover
 from sysid_nodes.robots.kinova_gen3.payloads import dumbbell_volume
-from sysid_nodes.simulation.contact_watch import ContactWatch
-from sysid_nodes.simulation.excitation import Motion
-from sysid_nodes.simulation.gravity_pid import GravityPid, GravityPidConfig
-from sysid_nodes.simulation.torque_arm import TorqueArm, TorqueArmConfig
-from sysid_nodes.simulation.true_robot import TrueRobot
+from sysid_nodes.simulation.arm.contact_watch import ContactWatch
+from sysid_nodes.simulation.arm.excitation import Motion
+from sysid_nodes.simulation.arm.gravity_pid import GravityPid, GravityPidConfig
+from sysid_nodes.simulation.arm.torque_arm import TorqueArm, TorqueArmConfig
+from sysid_nodes.simulation.arm.true_robot import TrueRobot
+from sysid_nodes.systems.certified.search.effort import effort
+from sysid_nodes.systems.certified.search.planner import Planner
 
 PLACED = 0.01
 """Farthest [m] that a dumbbell may be from its goal when it is put down."""

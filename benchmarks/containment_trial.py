@@ -13,13 +13,13 @@ from benchmarks.disturbances import SENSOR_PATTERNS, TORQUE_PATTERNS, Context, i
 from benchmarks.motions import RecedingHorizon, random_pieces
 from benchmarks.truth import Arm, SineMotion, make_arm, random_payload
 from sysid_nodes.data.joint_samples import JointSamples
-from sysid_nodes.identifiers.config import IntervalIdentifierConfig, NoiseConfig, SetMembershipConfig, WindowConfig
-from sysid_nodes.identifiers.momentum_rows import RowBuilder, body_norms
-from sysid_nodes.identifiers.pipeline import IntervalPipeline
-from sysid_nodes.identifiers.reach import Reach
 from sysid_nodes.models.known_robot import KnownRobotConfig
 from sysid_nodes.results import IdentificationResult, Status
 from sysid_nodes.signals.windows import cut
+from sysid_nodes.systems.interval.config import IntervalIdentifierConfig, NoiseConfig, SetMembershipConfig, WindowConfig
+from sysid_nodes.systems.interval.momentum_rows import RowBuilder, body_norms
+from sysid_nodes.systems.interval.pipeline import IntervalPipeline
+from sysid_nodes.systems.interval.reach import Reach
 
 Array = npt.NDArray[np.float64]
 

@@ -11,33 +11,33 @@ import numpy as np
 import numpy.typing as npt
 
 from benchmarks.truth import random_payload
-from sysid_nodes.controllers.config import ControllerConfig
-from sysid_nodes.controllers.output import Mode
 from sysid_nodes.data.bounds import Bounds
+from sysid_nodes.data.inertia import PSEUDO_INERTIA_BASIS
 from sysid_nodes.data.scene import Obstacle, Scene
-from sysid_nodes.identifiers.config import IntervalIdentifierConfig, NoiseConfig
 from sysid_nodes.models.bezier import Bezier
-from sysid_nodes.models.inertia import PSEUDO_INERTIA_BASIS
 from sysid_nodes.models.known_robot import KnownRobotConfig, PriorConfig, known_box
 from sysid_nodes.models.model_box import model_box
 from sysid_nodes.models.robust_control import RobustControlConfig
 from sysid_nodes.models.self_collision import self_collision_pairs
-from sysid_nodes.planners.certifier import Certifier
-from sysid_nodes.planners.config import CertifierConfig
-from sysid_nodes.planners.planner import Planner
-from sysid_nodes.planners.planner_config import PlannerConfig
 from sysid_nodes.results import Status
 from sysid_nodes.results.stop_reason import StopReason
 from sysid_nodes.robots import MotorConstants, Robot, load_robot
 from sysid_nodes.robots.kinova_gen3.geometry import cover
 from sysid_nodes.robots.kinova_gen3.payloads import PayloadVolumeConfig, payload_volume
 from sysid_nodes.robots.robot import Primitive
-from sysid_nodes.simulation.certified_loop import CertifiedLoop, LoopConfig
-from sysid_nodes.simulation.contact_watch import FARTHEST, ContactWatch
-from sysid_nodes.simulation.loop_log import Followed
-from sysid_nodes.simulation.plan_sources import OptimisedPlans, PlanSource, RandomPlans
-from sysid_nodes.simulation.torque_arm import TorqueArm, TorqueArmConfig
-from sysid_nodes.simulation.true_robot import TrueRobot
+from sysid_nodes.simulation.arm.contact_watch import FARTHEST, ContactWatch
+from sysid_nodes.simulation.arm.torque_arm import TorqueArm, TorqueArmConfig
+from sysid_nodes.simulation.arm.true_robot import TrueRobot
+from sysid_nodes.simulation.certified.loop import CertifiedLoop, LoopConfig
+from sysid_nodes.simulation.certified.loop_log import Followed
+from sysid_nodes.simulation.certified.plan_sources import OptimisedPlans, PlanSource, RandomPlans
+from sysid_nodes.systems.certified.certificate.certifier import Certifier
+from sysid_nodes.systems.certified.certificate.config import CertifierConfig
+from sysid_nodes.systems.certified.control.config import ControllerConfig
+from sysid_nodes.systems.certified.control.output import Mode
+from sysid_nodes.systems.certified.search.config import PlannerConfig
+from sysid_nodes.systems.certified.search.planner import Planner
+from sysid_nodes.systems.interval.config import IntervalIdentifierConfig, NoiseConfig
 
 Array = npt.NDArray[np.float64]
 

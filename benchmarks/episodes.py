@@ -23,7 +23,7 @@ import numpy as np
 
 from benchmarks.episode_trial import run_trial
 from benchmarks.report import Report, parser, progress
-from sysid_nodes.simulation.contact_watch import FARTHEST
+from sysid_nodes.simulation.arm.contact_watch import FARTHEST
 from sysid_nodes.solvers.threads import use_one_blas_thread
 
 mpl.use("Agg")

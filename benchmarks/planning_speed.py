@@ -16,8 +16,8 @@ import numpy as np
 from benchmarks.certified_motion import Identified, exciting, loop, make_planner, obstacles, true_arm
 from benchmarks.report import Report, parser, progress
 from benchmarks.truth import Array
-from sysid_nodes.planners.plan_result import PlanResult, PlanStatus
-from sysid_nodes.planners.planner_config import PlannerConfig
+from sysid_nodes.systems.certified.search.config import PlannerConfig
+from sysid_nodes.systems.certified.search.plan_result import PlanResult, PlanStatus
 
 AUTHORS = 5.0
 """CPU of the authors' reachable sets [s]."""

@@ -28,12 +28,12 @@ from benchmarks.prime_log import GROUND, Scenario, record, simulated_config
 from benchmarks.prime_score import EDGE, score
 from benchmarks.report import Report, parser
 from sysid_nodes.data.bounds import PARAMETER_NAMES
-from sysid_nodes.estimators.prime import build_model
 from sysid_nodes.models.discrete_motion import difference, discrete_motion
 from sysid_nodes.results.motion_estimate import EstimateStatus
 from sysid_nodes.simulation.legged import LeggedSimulationConfig
 from sysid_nodes.simulation.legged.load import LoadConfig
 from sysid_nodes.solvers.threads import use_one_blas_thread
+from sysid_nodes.systems.prime import build_model
 
 mpl.use("Agg")
 from matplotlib import pyplot as plt
@@ -175,7 +175,7 @@ def summarise(report: Report, records: list[Record], setting: Record) -> None:
         f"its programme; {solved} converged; {seconds:.1f} s of wall time each (median). Nominal: "
         f"{100 * NOMINAL[1]:.1f} % within one sigma, {100 * NOMINAL[3]:.1f} % within three. The simulation's step is "
         f"{1e3 * setting['timestep']:g} ms. Sigmas are those of a whole log's estimate, from the noise that its "
-        "residuals show (sysid_nodes/estimators/prime/observed_noise.py); nothing but the comparison knows the truth."
+        "residuals show (sysid_nodes/systems/prime/observed_noise.py); nothing but the comparison knows the truth."
     )
     report.section("Parameters of the torso")
     chance = 1.96 * math.sqrt(NOMINAL[1] * (1.0 - NOMINAL[1]) / len(records))

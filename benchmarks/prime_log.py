@@ -12,7 +12,6 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-from sysid_nodes.estimators.prime import PrimeConfig
 from sysid_nodes.robots import Robot
 from sysid_nodes.sensors import build_sensors, channel_specs
 from sysid_nodes.signals.alignment import Aligner, GridConfig
@@ -29,6 +28,7 @@ from sysid_nodes.simulation.legged import (
 )
 from sysid_nodes.simulation.legged.load import LoadConfig
 from sysid_nodes.simulation.legged.model import GroundConfig
+from sysid_nodes.systems.prime import PrimeConfig
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "test"))
 from shared.legged_log import averaged, simulated_config

@@ -6,9 +6,9 @@ import time
 
 from benchmarks.peers.estimate import PeerEstimate
 from benchmarks.prime_log import AlignedLog
-from sysid_nodes.estimators.prime import Model, estimate_motion
 from sysid_nodes.results.least_squares import Iteration
 from sysid_nodes.results.motion_estimate import EstimateStatus, MotionEstimate
+from sysid_nodes.systems.prime import Model, estimate_motion
 
 
 def estimate(model: Model, log: AlignedLog) -> PeerEstimate:

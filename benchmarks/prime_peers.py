@@ -29,7 +29,7 @@ from benchmarks.peers.estimate import PeerEstimate
 from benchmarks.prime_log import SCENARIOS, Log, record, simulated_config
 from benchmarks.prime_score import raw_pose, score
 from benchmarks.report import Report, parser, progress
-from sysid_nodes.estimators.prime import build_model
+from sysid_nodes.systems.prime import build_model
 
 mpl.use("Agg")
 from matplotlib import pyplot as plt

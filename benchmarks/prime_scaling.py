@@ -23,9 +23,9 @@ from benchmarks.peers.estimate import PeerEstimate
 from benchmarks.prime_log import GROUND, SCENARIOS, Log, Scenario, record, simulated_config
 from benchmarks.prime_peers import PAPER_STEP
 from benchmarks.report import Report, parser, progress
-from sysid_nodes.estimators.prime import build_model
 from sysid_nodes.simulation.legged import LeggedSimulationConfig
 from sysid_nodes.simulation.legged.load import LoadConfig
+from sysid_nodes.systems.prime import build_model
 
 mpl.use("Agg")
 from matplotlib import pyplot as plt

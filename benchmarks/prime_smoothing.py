@@ -20,7 +20,7 @@ from benchmarks.peers.estimate import PeerEstimate
 from benchmarks.prime_log import SCENARIOS, AlignedLog, Log, record, simulated_config
 from benchmarks.prime_score import Score, score
 from benchmarks.report import Report, parser, progress
-from sysid_nodes.estimators.prime import PrimeConfig, build_model
+from sysid_nodes.systems.prime import PrimeConfig, build_model
 
 mpl.use("Agg")
 from matplotlib import pyplot as plt

@@ -19,17 +19,17 @@ import numpy.typing as npt
 from scipy.signal import savgol_filter
 
 from benchmarks.report import Report, parser
-from sysid_nodes.cli.calibrate import read_samples
+from sysid_nodes.cli.interval.calibrate import read_samples
 from sysid_nodes.cli.progress import Stages, track
 from sysid_nodes.data.config import load_yaml
-from sysid_nodes.identifiers.calibration import Run, calibrate
-from sysid_nodes.identifiers.calibration_file import Calibration, save_calibration
-from sysid_nodes.identifiers.config import IntervalIdentifierConfig
-from sysid_nodes.identifiers.pipeline import IntervalPipeline
-from sysid_nodes.identifiers.prediction import joint_torque
 from sysid_nodes.models.chain import Chain
 from sysid_nodes.models.known_robot import nominal_parameters
 from sysid_nodes.robots import load_robot
+from sysid_nodes.systems.interval.calibration import Run, calibrate
+from sysid_nodes.systems.interval.calibration_file import Calibration, save_calibration
+from sysid_nodes.systems.interval.config import IntervalIdentifierConfig
+from sysid_nodes.systems.interval.pipeline import IntervalPipeline
+from sysid_nodes.systems.interval.prediction import joint_torque
 
 mpl.use("Agg")
 from matplotlib import pyplot as plt

@@ -8,9 +8,9 @@ import numpy as np
 import numpy.typing as npt
 
 from sysid_nodes.data.bounds import Bounds
+from sysid_nodes.data.inertia import PSEUDO_INERTIA_BASIS, pseudo_inertia_to_parameters
 from sysid_nodes.data.scene import Obstacle, Scene
 from sysid_nodes.models.bezier import Bezier, State
-from sysid_nodes.models.inertia import PSEUDO_INERTIA_BASIS, pseudo_inertia_to_parameters
 from sysid_nodes.models.known_robot import KnownRobotConfig, PriorConfig
 from sysid_nodes.models.model_box import ModelBox, model_box
 from sysid_nodes.models.robust_control import Gains

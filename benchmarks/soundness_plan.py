@@ -28,15 +28,15 @@ from sysid_nodes.models.robust_control import RobustControlConfig, gains
 from sysid_nodes.models.self_collision import joints_of, self_collision_pairs
 from sysid_nodes.models.separation import distances
 from sysid_nodes.models.solids import from_obstacle, from_primitive, stack
-from sysid_nodes.planners.certifier import Certifier
-from sysid_nodes.planners.config import CertifierConfig
-from sysid_nodes.planners.error_proof import ErrorProof
-from sysid_nodes.planners.occupancy import ENOUGH
 from sysid_nodes.results.certificate import Certificate
 from sysid_nodes.robots import load_robot
 from sysid_nodes.robots.kinova_gen3.geometry import cover
 from sysid_nodes.robots.kinova_gen3.payloads import PayloadVolumeConfig, payload_volume
-from sysid_nodes.simulation.contact_watch import ContactWatch
+from sysid_nodes.simulation.arm.contact_watch import ContactWatch
+from sysid_nodes.systems.certified.certificate.certifier import Certifier
+from sysid_nodes.systems.certified.certificate.config import CertifierConfig
+from sysid_nodes.systems.certified.certificate.error_proof import ErrorProof
+from sysid_nodes.systems.certified.certificate.occupancy import ENOUGH
 
 Array = npt.NDArray[np.float64]
 

@@ -22,15 +22,15 @@ from benchmarks.truth import Arm, make_arm, random_payload
 from sysid_nodes import kernel
 from sysid_nodes.data.joint_samples import JointSamples
 from sysid_nodes.exceptions import ConfigError
-from sysid_nodes.identifiers.config import IntervalIdentifierConfig, NoiseConfig, WindowConfig
-from sysid_nodes.identifiers.momentum_rows import RowBuilder, body_norms
-from sysid_nodes.identifiers.nominal import NominalEstimator
-from sysid_nodes.identifiers.pipeline import IntervalPipeline
-from sysid_nodes.identifiers.reach import Reach
-from sysid_nodes.identifiers.set_membership import SetMembership
 from sysid_nodes.models.known_robot import KnownRobotConfig
 from sysid_nodes.models.regressors import window_regressors
 from sysid_nodes.signals.windows import cut
+from sysid_nodes.systems.interval.config import IntervalIdentifierConfig, NoiseConfig, WindowConfig
+from sysid_nodes.systems.interval.momentum_rows import RowBuilder, body_norms
+from sysid_nodes.systems.interval.nominal import NominalEstimator
+from sysid_nodes.systems.interval.pipeline import IntervalPipeline
+from sysid_nodes.systems.interval.reach import Reach
+from sysid_nodes.systems.interval.set_membership import SetMembership
 
 AUTHORS = "0.55 to 1.1"
 """Regressor and solve of the authors' C++ together [s]."""

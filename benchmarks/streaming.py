@@ -21,10 +21,10 @@ from benchmarks.disturbances import Context, reading, signs
 from benchmarks.report import Report, parser, progress
 from benchmarks.truth import Arm, SineMotion, make_arm, random_payload
 from sysid_nodes.data.joint_samples import JointSamples
-from sysid_nodes.identifiers.config import IntervalIdentifierConfig, NoiseConfig, WindowConfig
-from sysid_nodes.identifiers.pipeline import IntervalPipeline
 from sysid_nodes.models.known_robot import KnownRobotConfig
 from sysid_nodes.results import IdentificationResult
+from sysid_nodes.systems.interval.config import IntervalIdentifierConfig, NoiseConfig, WindowConfig
+from sysid_nodes.systems.interval.pipeline import IntervalPipeline
 
 mpl.use("Agg")
 from matplotlib import pyplot as plt

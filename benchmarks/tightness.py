@@ -20,11 +20,11 @@ from benchmarks.report import Report, parser, progress
 from benchmarks.tightness_report import MARGIN, MOTIONS, PAPER_WINDOW, PATTERNS, SENSORS, Case, summarise
 from benchmarks.truth import Arm, SineMotion, make_arm, random_payload
 from sysid_nodes.data.joint_samples import JointSamples
-from sysid_nodes.identifiers.config import IntervalIdentifierConfig, NoiseConfig, WindowConfig
-from sysid_nodes.identifiers.pipeline import IntervalPipeline
 from sysid_nodes.models.chain import Chain
 from sysid_nodes.models.known_robot import KnownRobotConfig
 from sysid_nodes.robots import load_robot
+from sysid_nodes.systems.interval.config import IntervalIdentifierConfig, NoiseConfig, WindowConfig
+from sysid_nodes.systems.interval.pipeline import IntervalPipeline
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from benchmarks.report import Report
 from sysid_nodes.data.bounds import PARAMETER_NAMES, PARAMETER_UNITS
-from sysid_nodes.identifiers.config import IntervalIdentifierConfig
+from sysid_nodes.systems.interval.config import IntervalIdentifierConfig
 
 mpl.use("Agg")
 from matplotlib import pyplot as plt

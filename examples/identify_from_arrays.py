@@ -12,12 +12,12 @@ import pinocchio
 
 from sysid_nodes.data import PARAMETER_NAMES, JointSamples
 from sysid_nodes.data.config import from_flat
-from sysid_nodes.identifiers.config import IntervalIdentifierConfig
-from sysid_nodes.identifiers.pipeline import IntervalPipeline
-from sysid_nodes.models.inertia import com_to_parameters
+from sysid_nodes.data.inertia import com_to_parameters
 from sysid_nodes.results import IdentificationResult
 from sysid_nodes.robots import Robot, load_robot
-from sysid_nodes.simulation import gen3_excitation
+from sysid_nodes.simulation.arm import gen3_excitation
+from sysid_nodes.systems.interval.config import IntervalIdentifierConfig
+from sysid_nodes.systems.interval.pipeline import IntervalPipeline
 
 PAYLOAD = com_to_parameters(2.5, np.array([0.01, -0.005, -0.18]), np.diag([0.010, 0.009, 0.003]))
 

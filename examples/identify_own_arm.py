@@ -10,15 +10,15 @@ import argparse
 from dataclasses import replace
 from pathlib import Path
 
-from sysid_nodes.cli.calibrate import read_samples
+from sysid_nodes.cli.interval.calibrate import read_samples
 from sysid_nodes.data.config import load_yaml
-from sysid_nodes.identifiers.calibration import Run, calibrate
-from sysid_nodes.identifiers.calibration_file import save_calibration
-from sysid_nodes.identifiers.config import IntervalIdentifierConfig
-from sysid_nodes.identifiers.pipeline import IntervalPipeline
 from sysid_nodes.logs import read_joint_states
 from sysid_nodes.results import IdentificationResult
 from sysid_nodes.robots import load_robot
+from sysid_nodes.systems.interval.calibration import Run, calibrate
+from sysid_nodes.systems.interval.calibration_file import save_calibration
+from sysid_nodes.systems.interval.config import IntervalIdentifierConfig
+from sysid_nodes.systems.interval.pipeline import IntervalPipeline
 
 OWN_ARM = Path(__file__).parent / "own_arm"
 TOPIC = "/joint_states"

@@ -14,8 +14,8 @@ from launch_ros.substitutions import FindPackageShare
 
 from launch import LaunchContext, LaunchDescription
 from sysid_nodes.data.config import load_yaml
-from sysid_nodes.reports.motion_config import MotionConfig
-from sysid_nodes.reports.motion_session import motion_robot
+from sysid_nodes.sessions.prime.config import PrimeSessionConfig
+from sysid_nodes.sessions.prime.session import prime_robot
 
 ARGUMENTS = (
     ("config", "unitree_go2.yaml", "parameter file: a path, or the name of a file in the package's config folder"),
@@ -39,7 +39,7 @@ def _start(context: LaunchContext) -> list[Node]:
         config = Path(get_package_share_directory("online_sysid")) / "config" / config
     if not config.is_file():
         raise FileNotFoundError(f"no parameter file '{value['config']}', nor one of that name in {config.parent}")
-    robot = motion_robot(load_yaml(MotionConfig, config))
+    robot = prime_robot(load_yaml(PrimeSessionConfig, config))
     switches = {name: true[name] for name in ("low_state", "autostart", "use_sim_time")}
     topics = [("joint_states", value["joint_states"]), ("imu/data", value["imu"]), ("mocap/pose", value["pose"])]
     nodes = [

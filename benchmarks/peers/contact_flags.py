@@ -23,18 +23,18 @@ import numpy.typing as npt
 
 from benchmarks.peers.estimate import PeerEstimate
 from benchmarks.prime_log import AlignedLog
-from sysid_nodes.estimators.prime import Model
-from sysid_nodes.estimators.prime.dynamics import DynamicsRows
-from sysid_nodes.estimators.prime.initialisation import initial_configurations
-from sysid_nodes.estimators.prime.problem import PrimeProblem, build_problem, first_arrival
-from sysid_nodes.estimators.prime.sensing import torque_rows
-from sysid_nodes.estimators.prime.trajectory import Evaluated, Trajectory
+from sysid_nodes.data.inertia import log_cholesky_to_parameters
 from sysid_nodes.models import contact
 from sysid_nodes.models.contact_motion import contact_arms, contact_motion
 from sysid_nodes.models.discrete_motion import discrete_motion
 from sysid_nodes.models.floating_base import contact_kinematics
-from sysid_nodes.models.inertia import log_cholesky_to_parameters
 from sysid_nodes.solvers.trajectory_least_squares import Blocks, Layout, solve
+from sysid_nodes.systems.prime import Model
+from sysid_nodes.systems.prime.dynamics import DynamicsRows
+from sysid_nodes.systems.prime.initialisation import initial_configurations
+from sysid_nodes.systems.prime.problem import PrimeProblem, build_problem, first_arrival
+from sysid_nodes.systems.prime.sensing import torque_rows
+from sysid_nodes.systems.prime.trajectory import Evaluated, Trajectory
 
 Array = npt.NDArray[np.float64]
 BoolArray = npt.NDArray[np.bool_]

@@ -19,9 +19,9 @@ from benchmarks.peers.estimate import PeerEstimate
 from benchmarks.peers.measurement_costs import MeasurementCosts, first_states, measurement_costs
 from benchmarks.peers.paper_dynamics import PaperDynamics
 from benchmarks.prime_log import AlignedLog
-from sysid_nodes.estimators.prime import Model, PrimeConfig
-from sysid_nodes.estimators.prime.initialisation import initial_configurations
-from sysid_nodes.models.inertia import log_cholesky_to_parameters
+from sysid_nodes.data.inertia import log_cholesky_to_parameters
+from sysid_nodes.systems.prime import Model, PrimeConfig
+from sysid_nodes.systems.prime.initialisation import initial_configurations
 
 # Pinocchio first: Crocoddyl's libraries find it already loaded.
 import pinocchio  # noqa: F401  isort: skip

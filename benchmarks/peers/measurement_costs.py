@@ -13,7 +13,6 @@ import numpy.typing as npt
 import pinocchio
 
 from benchmarks.prime_log import AlignedLog
-from sysid_nodes.estimators.prime import Model
 from sysid_nodes.models.rotations import (
     quaternion_exp,
     quaternion_inverse,
@@ -23,6 +22,7 @@ from sysid_nodes.models.rotations import (
     right_log_jacobian,
 )
 from sysid_nodes.sensors import build_sensors
+from sysid_nodes.systems.prime import Model
 
 Array = npt.NDArray[np.float64]
 

@@ -19,10 +19,10 @@ import pinocchio
 
 from benchmarks.peers.estimate import PeerEstimate
 from benchmarks.prime_log import AlignedLog
-from sysid_nodes.estimators.prime import Model, PrimeConfig
-from sysid_nodes.estimators.prime.initialisation import initial_configurations
 from sysid_nodes.models.contact_motion import contact_arms
 from sysid_nodes.models.rotations import quaternion_matrix, skew
+from sysid_nodes.systems.prime import Model, PrimeConfig
+from sysid_nodes.systems.prime.initialisation import initial_configurations
 
 Array = npt.NDArray[np.float64]
 

@@ -16,11 +16,10 @@ import pinocchio
 from scipy.linalg.lapack import dposv
 
 from benchmarks.peers.contact_step import cone_pair, solve_contacts
-from sysid_nodes.estimators.prime import Model
+from sysid_nodes.data.inertia import log_cholesky_jacobian, log_cholesky_to_parameters
 from sysid_nodes.models.contact_motion import contact_arms
 from sysid_nodes.models.discrete_motion import retract
 from sysid_nodes.models.floating_base import ContactKinematics, contact_kinematics
-from sysid_nodes.models.inertia import log_cholesky_jacobian, log_cholesky_to_parameters
 from sysid_nodes.models.rotations import (
     quaternion_exp,
     quaternion_log,
@@ -28,6 +27,7 @@ from sysid_nodes.models.rotations import (
     right_log_jacobian,
     skew,
 )
+from sysid_nodes.systems.prime import Model
 
 Array = npt.NDArray[np.float64]
 

@@ -16,8 +16,8 @@ import numpy.typing as npt
 import pinocchio
 
 from sysid_nodes.data import JointSamples
+from sysid_nodes.data.inertia import com_to_parameters
 from sysid_nodes.logs import BagWriter, stamp_fields
-from sysid_nodes.models.inertia import com_to_parameters
 from sysid_nodes.robots import Robot, load_robot
 
 Array = npt.NDArray[np.float64]

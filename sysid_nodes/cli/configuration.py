@@ -1,22 +1,17 @@
-"""The identifier's configuration from a file, the robot's packaged defaults and the command line, in this order."""
+"""Configuration arguments that several commands share."""
 
 from __future__ import annotations
 
 import argparse
-import os
-import sys
 from pathlib import Path
 from typing import Any
 
 import yaml
 
-from sysid_nodes.data.config import from_flat, options, own_parameters, read_parameters
+from sysid_nodes.data.config import options
 from sysid_nodes.exceptions import ConfigError
-from sysid_nodes.identifiers.config import METHODS, IntervalIdentifierConfig
 from sysid_nodes.robots import robot_names
-
-# Flags that are an option of the configuration under another name.
-_FLAGS = ("robot", "urdf", "body", "method", "calibration")
+from sysid_nodes.systems.interval.config import METHODS
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -36,36 +31,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         dest="settings",
         help="any option, e.g. noise.torque_relative=0.05 or window.duration=0.2; may be given several times",
     )
-
-
-def configuration(args: argparse.Namespace) -> IntervalIdentifierConfig:
-    """The configuration that the arguments ask for.
-
-    Raises:
-        ConfigError: a file cannot be read, a key is unknown or a value is wrong.
-    """
-    chosen = dict(setting(text, IntervalIdentifierConfig) for text in args.settings)
-    chosen |= {name: getattr(args, name) for name in _FLAGS if getattr(args, name) is not None}
-    if args.config is None and args.urdf is not None:
-        chosen.setdefault("robot", "urdf")
-    path = args.config or packaged(str(chosen.get("robot", IntervalIdentifierConfig().robot)))
-    values: dict[str, Any] = {}
-    if path is not None:
-        values = own_parameters(IntervalIdentifierConfig, read_parameters(path))
-        # By itself first, so that an error is told of the place it is in.
-        from_flat(IntervalIdentifierConfig, values, source=str(path))
-    config = from_flat(IntervalIdentifierConfig, values | chosen, source="command line")
-    if config.robot == "urdf" and not config.urdf:
-        raise ConfigError("this robot is known by its description only; give that with --urdf FILE", source=str(path))
-    return config
-
-
-def packaged(name: str) -> Path | None:
-    """A configuration that comes with this package: installed, or in the source tree; most are named after a robot."""
-    prefixes = [Path(prefix) for prefix in os.environ.get("AMENT_PREFIX_PATH", "").split(os.pathsep) if prefix]
-    folders = [prefix / "share" / "online_sysid" / "config" for prefix in [*prefixes, Path(sys.prefix)]]
-    folders.append(Path(__file__).resolve().parents[2] / "config")
-    return next((file for folder in folders if (file := folder / f"{name}.yaml").is_file()), None)
 
 
 def setting(text: str, config: type[Any]) -> tuple[str, Any]:

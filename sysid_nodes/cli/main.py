@@ -24,11 +24,14 @@ COMMANDS = {
     "report": "make report.html again from a result",
     "export": "write the identified body into a URDF or MJCF",
 }
-"""Sub-commands and what they do; each is the module of that name beside this one, imported only when asked for.
+"""Sub-commands and what they do; each is a module, imported only when asked for.
 
 A module has ``add_arguments(parser)`` and ``run(args) -> int``; its docstring is the help's text and may end in
 examples.
 """
+
+_PLACES = {"calibrate": "interval.calibrate", "export": "interval.export", "tracking": "certified.tracking"}
+"""Modules of commands that belong to one system."""
 
 _EPILOG = """\
 exit status: 0 fine; 2 bad input or usage; 3 the data contradict the stated assumptions
@@ -109,7 +112,7 @@ def _load(name: str) -> ModuleType:
         SysidError: something that it needs is not installed.
     """
     try:
-        return importlib.import_module(f"sysid_nodes.cli.{name}")
+        return importlib.import_module(f"sysid_nodes.cli.{_PLACES.get(name, name)}")
     except ModuleNotFoundError as error:
         if (error.name or "").startswith("sysid_nodes"):
             raise SysidError(f"'{name}' is not part of this installation ({error.name} is missing)") from None

@@ -12,14 +12,14 @@ import sys
 from pathlib import Path
 
 from sysid_nodes.exceptions import InputError
-from sysid_nodes.reports.interval_report import REPORT_NAME, write_report
-from sysid_nodes.reports.loop_report import write_loop_report
-from sysid_nodes.reports.loop_result import recorded_loop
-from sysid_nodes.reports.loop_schema import validate_loop
-from sysid_nodes.reports.motion_run import report_motion
-from sysid_nodes.reports.motion_schema import PIPELINE as PRIME
-from sysid_nodes.reports.result_file import read_result
-from sysid_nodes.reports.series_file import SERIES_NAME, read_series
+from sysid_nodes.reports.certified.report import write_certified_report
+from sysid_nodes.reports.certified.result import recorded_loop
+from sysid_nodes.reports.certified.schema import validate_loop
+from sysid_nodes.reports.interval.report import REPORT_NAME, write_report
+from sysid_nodes.reports.interval.result_file import read_result
+from sysid_nodes.reports.interval.series_file import SERIES_NAME, read_series
+from sysid_nodes.reports.prime.run import report_motion
+from sysid_nodes.reports.prime.schema import PIPELINE as PRIME
 
 BAG_NAME = "bag"
 
@@ -43,7 +43,7 @@ def run(args: argparse.Namespace) -> int:
     torques = read_series(series) if series.exists() else None
     if "loop" in document and bag.exists():
         validate_loop(document, source=str(args.result))
-        write_loop_report(page, document, recorded_loop(document, bag), torques)
+        write_certified_report(page, document, recorded_loop(document, bag), torques)
     else:
         write_report(page, document, torques)
     sys.stdout.write(f"{page}\n")

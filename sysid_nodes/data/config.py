@@ -186,3 +186,15 @@ def _check(item: Option, value: Any, source: str) -> Any:
             raise fail("a whole number")
         return int(numbers[0])
     return float(numbers[0]) if item.type is float else tuple(float(x) for x in numbers)
+
+
+def range_text(item: Option) -> str:
+    """Admissible values in words; empty when anything of the type goes."""
+    if item.choices:
+        return ", ".join(f"`{choice}`" for choice in item.choices)
+    ends = []
+    if item.minimum is not None:
+        ends.append(f">= {item.minimum:g}")
+    if item.maximum is not None:
+        ends.append(f"<= {item.maximum:g}")
+    return ", ".join(ends)

@@ -226,3 +226,12 @@ def _quaternion(roll: float, pitch: float, yaw: float) -> Vector:
         cr * cp * sy - sr * sp * cy,
         cr * cp * cy + sr * sp * sy,
     )
+
+
+def scene_of(path: str) -> Scene:
+    """The scene of a file, or of none.
+
+    Raises:
+        ConfigError: the file is unusable.
+    """
+    return load_scene(Path(path)) if path else Scene()

@@ -201,7 +201,7 @@ inline void WindowKernel::write_local(const Stage &stage, const double *w, doubl
   }
 }
 
-// estimators/prime/elimination.py: Levenberg-Marquardt on |wanted + columns f(w)|^2 + |S (z - p(w))|^2 + |f / sigma|^2.
+// systems/prime/elimination.py: Levenberg-Marquardt on |wanted + columns f(w)|^2 + |S (z - p(w))|^2 + |f / sigma|^2.
 inline void WindowKernel::settle_stage(const Stage &stage, double smoothing, int iterations, double *w) const {
   const std::size_t nl = 3 * nc_;
   Matrix gram = stage.columns.transpose() * stage.columns;

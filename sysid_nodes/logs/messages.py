@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import os
-import sys
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 from rosbags.interfaces import Nodetype
 from rosbags.typesys import Stores, get_types_from_idl, get_types_from_msg, get_typestore
 
+from sysid_nodes.data.packaged import packaged_file
 from sysid_nodes.exceptions import LogError
 from sysid_nodes.logs.storage import Topic
 
@@ -56,18 +54,11 @@ def _types_from_idl(text: str) -> Any:
 def own_definition(name: str) -> str:
     """Text of one of this package's own messages, `ParameterBounds` for instance.
 
-    Looked for in every ament prefix, in the Python environment's share folder and in the source tree.
-
     Raises:
         LogError: it is nowhere.
     """
-    prefixes = [Path(prefix) for prefix in os.environ.get("AMENT_PREFIX_PATH", "").split(os.pathsep) if prefix]
-    folders = [prefix / "share" / OWN_PACKAGE / "msg" for prefix in [*prefixes, Path(sys.prefix)]]
-    folders.append(Path(__file__).resolve().parents[2] / "msg")
-    for folder in folders:
-        file = folder / f"{name}.msg"
-        if file.is_file():
-            return file.read_text(encoding="utf-8")
+    if (file := packaged_file(f"msg/{name}.msg")) is not None:
+        return file.read_text(encoding="utf-8")
     raise LogError(f"the definition of {OWN_PACKAGE}/msg/{name} is neither installed nor in the source tree")
 
 

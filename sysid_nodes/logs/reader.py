@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any, Generic, NamedTuple, TypeVar
+from typing import Any, Generic, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
+from sysid_nodes.data.joint_state import RawJointState
 from sysid_nodes.exceptions import LogError
 from sysid_nodes.logs.messages import typestore_for
 from sysid_nodes.logs.storage import Topic, open_storage
@@ -19,24 +20,6 @@ T = TypeVar("T")
 JOINT_STATE = "sensor_msgs/msg/JointState"
 
 _TOPICS_LISTED = 12
-
-
-class RawJointState(NamedTuple):
-    """A joint state as recorded: any joint order, nothing checked.
-
-    Attributes:
-        stamp: the sensor's stamp of the header [s].
-        names: k joint names.
-        position: (k,) or (0,) [rad or m].
-        velocity: (k,) or (0,) [rad/s or m/s].
-        effort: (k,) or (0,) [N m or N].
-    """
-
-    stamp: float
-    names: tuple[str, ...]
-    position: Array
-    velocity: Array
-    effort: Array
 
 
 class TopicLog(Generic[T]):

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from sysid_nodes.data.bounds import PARAMETER_NAMES, Bounds
+from sysid_nodes.data.inertia import PSEUDO_INERTIA_BASIS
 from sysid_nodes.exceptions import ConfigError
-from sysid_nodes.models.inertia import PSEUDO_INERTIA_BASIS
 from sysid_nodes.models.known_robot import KnownRobotConfig, known_box
 from sysid_nodes.robots.robot import Array, MotorConstants, Robot
 from sysid_nodes.solvers.semidefinite import constrained_quadratic

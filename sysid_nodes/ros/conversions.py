@@ -9,10 +9,11 @@ from builtin_interfaces.msg import Time
 from online_sysid.msg import ParameterBounds
 from sensor_msgs.msg import JointState
 
-from sysid_nodes.logs import RawJointState
+from sysid_nodes.data.joint_state import RawJointState
 from sysid_nodes.logs.writer import stamp_fields
-from sysid_nodes.reports.bounds_message import Subject, bounds_fields
+from sysid_nodes.messages.interval.bounds import bounds_fields
 from sysid_nodes.results import IdentificationResult
+from sysid_nodes.sessions.interval.news import Subject
 from sysid_nodes.signals.stream import seconds
 
 

@@ -10,11 +10,11 @@ from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
 from rclpy.time import Time
 from sensor_msgs.msg import JointState
 
-from sysid_nodes.identifiers.stream_watch import Judgement
-from sysid_nodes.reports.bounds_message import sentence
-from sysid_nodes.reports.session import Session
 from sysid_nodes.results import IdentificationResult, Status
 from sysid_nodes.ros.conversions import to_seconds
+from sysid_nodes.sessions.interval.news import sentence
+from sysid_nodes.sessions.interval.session import IntervalSession
+from sysid_nodes.systems.interval.stream_watch import Judgement
 
 OK, WARN, ERROR = DiagnosticStatus.OK, DiagnosticStatus.WARN, DiagnosticStatus.ERROR
 
@@ -167,7 +167,9 @@ class Monitor:
         """Notes the stamp of a message that the identifier takes [s]; on the worker's thread."""
         self._pace.add(stamp)
 
-    def report(self, session: Session, *, active: bool, waiting: int, overflowed: int, fault: str) -> DiagnosticStatus:
+    def report(
+        self, session: IntervalSession, *, active: bool, waiting: int, overflowed: int, fault: str
+    ) -> DiagnosticStatus:
         """The node since the last report."""
         pace, self._pace = self._pace, Pace(self._pace.last)
         newest = to_seconds(self._newest.header.stamp) if self._newest is not None else None

@@ -10,9 +10,8 @@ from rcl_interfaces.msg import FloatingPointRange, IntegerRange, ParameterDescri
 from rclpy.node import Node
 from rclpy.parameter import Parameter
 
-from sysid_nodes.data.config import SUITE, Option, from_flat, options
+from sysid_nodes.data.config import SUITE, Option, from_flat, options, range_text
 from sysid_nodes.exceptions import ConfigError, SysidError
-from sysid_nodes.ros.settings import range_text
 
 T = TypeVar("T")
 

@@ -13,7 +13,7 @@ from benchmarks.containment_trial import run_trial
 from benchmarks.disturbances import SENSOR_PATTERNS, TORQUE_PATTERNS, Context, reading, signs
 from benchmarks.motions import PIECE, REPLAN, START, random_pieces
 from benchmarks.truth import random_payload
-from sysid_nodes.models.inertia import is_consistent
+from sysid_nodes.data.inertia import is_consistent
 
 RNG = np.random.default_rng(3)
 

@@ -32,11 +32,11 @@ from benchmarks.comparison_task import EXPERIMENTS, Task, facts, make_task
 from benchmarks.comparison_trial import Outcome, execute, pid_follower, robust_follower
 from benchmarks.report import Report
 from sysid_nodes.data.bounds import Bounds
+from sysid_nodes.data.inertia import is_consistent
 from sysid_nodes.data.scene import Scene
 from sysid_nodes.models.bezier import State
-from sysid_nodes.models.inertia import is_consistent
-from sysid_nodes.planners.planner import Planner
-from sysid_nodes.planners.planner_config import PlannerConfig
+from sysid_nodes.systems.certified.search.config import PlannerConfig
+from sysid_nodes.systems.certified.search.planner import Planner
 
 HALF_WIDTHS = np.array([0.25, 0.01, 0.01, 0.06, 0.06, 0.03, 0.06, 0.05, 0.04, 0.05])
 """About what 7.5 s of exciting motion leave."""

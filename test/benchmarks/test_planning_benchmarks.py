@@ -9,8 +9,8 @@ import pytest
 
 from benchmarks import excitation, planning_speed
 from benchmarks.certified_motion import Identified, dumbbell, true_arm
+from sysid_nodes.data.inertia import is_consistent
 from sysid_nodes.models.bezier import Bezier
-from sysid_nodes.models.inertia import is_consistent
 
 
 @pytest.mark.slow

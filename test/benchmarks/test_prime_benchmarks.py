@@ -13,10 +13,10 @@ from benchmarks.peers.contact_step import solve_contacts
 from benchmarks.peers.paper_dynamics import PaperDynamics
 from benchmarks.prime_log import SCENARIOS, Scenario, simulated_config
 from benchmarks.prime_scaling import Lap, growth
-from sysid_nodes.estimators.prime import build_model
 from sysid_nodes.models.contact import barrier_impulse, complement
 from sysid_nodes.robots import load_robot
 from sysid_nodes.simulation.legged.programme import standing
+from sysid_nodes.systems.prime import build_model
 
 
 def _report(folder: Path) -> str:

@@ -15,26 +15,29 @@ from rich.console import Console
 from shared.synthetic_run import TRUTH, run
 
 from sysid_nodes.cli import main as command
-from sysid_nodes.cli.demo import add_arguments, kinova, kinova_config, nodes, screen
-from sysid_nodes.cli.demo.screen import Screen, plain_line
-from sysid_nodes.cli.demo.summary import broken, missed_ever, same, summary
-from sysid_nodes.cli.demo.watch import Watch
-from sysid_nodes.controllers.output import Mode
+from sysid_nodes.cli.certified import demo as kinova
+from sysid_nodes.cli.certified import demo_config as kinova_config
+from sysid_nodes.cli.certified import demo_screen as screen
+from sysid_nodes.cli.certified.demo_screen import Screen, plain_line
+from sysid_nodes.cli.certified.demo_summary import broken, missed_ever, same, summary
+from sysid_nodes.cli.certified.demo_watch import Watch
+from sysid_nodes.cli.demo import add_arguments, nodes
 from sysid_nodes.data import PARAMETER_NAMES
 from sysid_nodes.data.config import load_yaml
 from sysid_nodes.data.scene import load_scene
 from sysid_nodes.exceptions import InputError
-from sysid_nodes.identifiers.config import IntervalIdentifierConfig
 from sysid_nodes.models.known_robot import PriorConfig
-from sysid_nodes.reports.loop_history import LoopHistory
-from sysid_nodes.reports.loop_margins import Distances, Margin, Tracking
-from sysid_nodes.reports.loop_result import CARRY, IDENTIFY, Loop, goal_check
-from sysid_nodes.reports.loop_settings import LoopModel, LoopSettings
-from sysid_nodes.reports.result_file import build_document
+from sysid_nodes.reports.certified.history import CertifiedHistory
+from sysid_nodes.reports.certified.margins import Distances, Margin, Tracking
+from sysid_nodes.reports.certified.result import CARRY, IDENTIFY, CertifiedRun, goal_check
+from sysid_nodes.reports.interval.result_file import build_document
 from sysid_nodes.results import Status
 from sysid_nodes.robots import load_robot
-from sysid_nodes.simulation import random_dumbbell
-from sysid_nodes.simulation.robot_config import RobotSimulationConfig, SimulatedRobotConfig, simulated_payload
+from sysid_nodes.sessions.certified.settings import CertifiedModel, CertifiedSettings
+from sysid_nodes.simulation.arm import random_dumbbell
+from sysid_nodes.simulation.arm.config import RobotSimulationConfig, SimulatedRobotConfig, simulated_payload
+from sysid_nodes.systems.certified.control.output import Mode
+from sysid_nodes.systems.interval.config import IntervalIdentifierConfig
 
 PRIOR = PriorConfig().bounds
 ROBOT, CONTROLLER = "simulated_robot: robot", "robust_controller: control"
@@ -87,18 +90,20 @@ def watch() -> Watch:
 
 
 @pytest.fixture(scope="module")
-def model() -> LoopModel:
-    return LoopModel(LoopSettings.of(kinova_config.parameters(1, kinova_config.payload(1, None), 7.5)))
+def model() -> CertifiedModel:
+    return CertifiedModel(CertifiedSettings.of(kinova_config.parameters(1, kinova_config.payload(1, None), 7.5)))
 
 
-def run_of(model: LoopModel, *, stop: str = "", goal: bool = True, usage: float = 0.1, kept: bool = True) -> Loop:
+def run_of(
+    model: CertifiedModel, *, stop: str = "", goal: bool = True, usage: float = 0.1, kept: bool = True
+) -> CertifiedRun:
     """A run that moved nothing, as far as a summary cares."""
     q = np.array([kinova_config.GOAL if goal else np.zeros(7)] * 2)
-    history = LoopHistory(
+    history = CertifiedHistory(
         model.robot.joint_names, np.array([1.0, 2.0]), q, 0.0 * q, np.array([1.0]), np.full((1, 7), 9.0), (), (), stop,
         load_scene(kinova_config.packaged(kinova_config.SCENE)),
     )  # fmt: skip
-    return Loop(
+    return CertifiedRun(
         model,
         history,
         Tracking(np.array([1.0]), 0.0 * q[:1], 0.0 * q[:1], np.array([usage])),
@@ -111,7 +116,7 @@ def run_of(model: LoopModel, *, stop: str = "", goal: bool = True, usage: float 
     )
 
 
-def told(watch: Watch, loop: Loop, **options: Any) -> str:
+def told(watch: Watch, loop: CertifiedRun, **options: Any) -> str:
     usage = options.pop("usage", {})
     document = options.pop("document", build_document(run()))
     return summary(watch, document, loop, agree=options.pop("agree", True), usage=usage, out=Path("out"), seed=1)
@@ -199,7 +204,7 @@ def test_the_robot_carries_the_dumbbell_that_was_asked_for() -> None:
     assert kinova_config.payload(7, None).mass == random_dumbbell(np.random.default_rng(7)).mass
 
 
-def test_the_goal_cannot_be_certified_with_the_prior_and_can_be_when_the_load_is_known(model: LoopModel) -> None:
+def test_the_goal_cannot_be_certified_with_the_prior_and_can_be_when_the_load_is_known(model: CertifiedModel) -> None:
     """What the demo is about; a tenth of Table I is what the identification leaves."""
     scene, goal = load_scene(kinova_config.packaged(kinova_config.SCENE)), np.array(kinova_config.GOAL)
     before = goal_check(model, goal, PRIOR, scene)
@@ -291,7 +296,7 @@ def test_the_least_torque_is_remembered(watch: Watch) -> None:
     assert watch.torque_left == pytest.approx(0.5)
 
 
-def test_a_truth_outside_is_never_forgotten(watch: Watch, model: LoopModel) -> None:
+def test_a_truth_outside_is_never_forgotten(watch: Watch, model: CertifiedModel) -> None:
     document = build_document(run())
     assert missed_ever(watch, document) == []
     upper = TRUTH + 0.01
@@ -312,7 +317,7 @@ def test_a_truth_outside_the_final_result_counts_even_if_it_was_not_published(wa
     ("options", "names"), [({}, []), ({"kept": False}, ["torque"]), ({"usage": 1.01}, ["tracking error"])]
 )
 def test_what_was_certified_and_not_kept_is_loud(
-    watch: Watch, model: LoopModel, options: dict[str, Any], names: list[str]
+    watch: Watch, model: CertifiedModel, options: dict[str, Any], names: list[str]
 ) -> None:
     loop = run_of(model, **options)
     assert broken(loop) == names
@@ -396,7 +401,7 @@ def test_a_terminal_shows_plans_margins_and_distances(watch: Watch) -> None:
     assert "nearest to an obstacle so far: 12.3 cm (what joint_7 moves and 'shelf')" in text
 
 
-def test_the_summary_tells_pace_processors_and_where_the_files_are(watch: Watch, model: LoopModel) -> None:
+def test_the_summary_tells_pace_processors_and_where_the_files_are(watch: Watch, model: CertifiedModel) -> None:
     text = told(watch, run_of(model), agree=False, usage={"robot": 0.2})
     assert "passed at 0.50 of real time" in text
     assert "robot 20 %" in text
@@ -417,7 +422,7 @@ def test_the_summary_tells_pace_processors_and_where_the_files_are(watch: Watch,
 )
 def test_the_exit_status_tells_how_it_ended(
     watch: Watch,
-    model: LoopModel,
+    model: CertifiedModel,
     options: dict[str, Any],
     status: int,
     line: str,
@@ -436,7 +441,11 @@ def test_the_exit_status_tells_how_it_ended(
 
 
 def test_a_contradiction_has_a_status_of_its_own(
-    watch: Watch, model: LoopModel, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    watch: Watch,
+    model: CertifiedModel,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     watch.take(bounds_line([math.nan] * 10, [math.nan] * 10, Status.INCONSISTENT))
     monkeypatch.setattr("importlib.util.find_spec", lambda asked: asked)

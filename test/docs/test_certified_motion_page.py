@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from sysid_nodes.controllers.config import ControllerConfig
 from sysid_nodes.results.stop_reason import StopReason
+from sysid_nodes.systems.certified.control.config import ControllerConfig
 
-PAGE = (Path(__file__).parents[2] / "docs" / "certified-motion.md").read_text(encoding="utf-8")
+PAGE = (Path(__file__).parents[2] / "docs" / "certified" / "index.md").read_text(encoding="utf-8")
 
 
 def test_every_reason_is_explained_in_its_own_words() -> None:

@@ -12,9 +12,9 @@ import pytest
 
 from sysid_nodes.cli.main import main as sysid
 from sysid_nodes.data.config import load_yaml
-from sysid_nodes.identifiers.config import IntervalIdentifierConfig
 from sysid_nodes.results import Status
 from sysid_nodes.robots import load_robot
+from sysid_nodes.systems.interval.config import IntervalIdentifierConfig
 
 EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
 PROVEN = (Status.PROVEN, Status.NOT_EXCITED)

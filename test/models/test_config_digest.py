@@ -10,8 +10,8 @@ import pytest
 from sysid_nodes.models.config_digest import config_digest
 from sysid_nodes.models.known_robot import KnownRobotConfig
 from sysid_nodes.models.robust_control import RobustControlConfig
-from sysid_nodes.planners.config import CertifierConfig
 from sysid_nodes.robots import load_robot
+from sysid_nodes.systems.certified.certificate.config import CertifierConfig
 
 ROBOT = load_robot("kinova_gen3", variant="gripper")
 SAME = (ROBOT, ROBOT.geometry, KnownRobotConfig(), RobustControlConfig(), CertifierConfig())

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from sysid_nodes.data.bounds import Bounds
+from sysid_nodes.data.inertia import parameters_to_pseudo_inertia, pseudo_inertia_to_parameters
 from sysid_nodes.exceptions import ConfigError
-from sysid_nodes.models.inertia import parameters_to_pseudo_inertia, pseudo_inertia_to_parameters
 from sysid_nodes.models.known_robot import KnownRobotConfig, PriorConfig, known_box
 from sysid_nodes.models.model_box import model_box
 from sysid_nodes.robots import load_robot

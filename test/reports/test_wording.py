@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from shared.synthetic_run import run
 
-from sysid_nodes.reports.result_file import build_document
+from sysid_nodes.reports.interval.result_file import build_document
 from sysid_nodes.reports.wording import IntervalText, listing, number_text, symbol, unit_text, verdict
 from sysid_nodes.results import Status
 

@@ -3,15 +3,11 @@
 from __future__ import annotations
 
 import gc
-import sys
 import time
 from collections.abc import Callable, Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
-
-sys.path.append(str(Path(__file__).parent))  # kinova_motion, shared with joint_state_driver.py
 
 PATIENCE = 60.0
 """Longest wait for anything [s]: discovery takes up to 2.4 s, a busy machine multiplies. Reached only on failure."""

@@ -5,14 +5,14 @@ from typing import Any
 
 import pytest
 
+from sysid_nodes.cli.reference_pages import CERTIFIED
 from sysid_nodes.data.config import load_yaml, read_parameters, to_flat
 from sysid_nodes.exceptions import ConfigError
-from sysid_nodes.identifiers.config import IntervalIdentifierConfig
-from sysid_nodes.reports.motion_config import MotionConfig
-from sysid_nodes.reports.motion_session import motion_robot
 from sysid_nodes.robots import robot_names
-from sysid_nodes.ros.reference_pages import CERTIFIED
-from sysid_nodes.simulation.robot_config import SimulatedRobotConfig
+from sysid_nodes.sessions.prime.config import PrimeSessionConfig
+from sysid_nodes.sessions.prime.session import prime_robot
+from sysid_nodes.simulation.arm.config import SimulatedRobotConfig
+from sysid_nodes.systems.interval.config import IntervalIdentifierConfig
 
 CONFIG = Path(__file__).resolve().parents[2] / "config"
 LEGGED = sorted(CONFIG.glob("unitree_*.yaml"))
@@ -67,18 +67,18 @@ def test_a_misspelt_key_is_refused_with_the_file_s_name(path: Path, tmp_path: Pa
 
 @pytest.mark.parametrize("path", LEGGED, ids=lambda path: path.stem)
 def test_a_legged_robot_s_file_loads_and_fits_its_robot(path: Path) -> None:
-    config = load_yaml(MotionConfig, path)
-    robot = motion_robot(config)
+    config = load_yaml(PrimeSessionConfig, path)
+    robot = prime_robot(config)
     assert robot.contacts
     assert robot.motor_order
-    assert config.horizon.window * config.estimator.step >= 0.3  # [s]; shorter ones see too little of a step
+    assert config.horizon.window * config.prime.step >= 0.3  # [s]; shorter ones see too little of a step
 
 
 def test_a_misspelt_key_of_a_legged_robot_s_file_is_refused(tmp_path: Path) -> None:
     copy = tmp_path / "robot.yaml"
     copy.write_text(LEGGED[0].read_text(encoding="utf-8").replace("window:", "windows:"), encoding="utf-8")
     with pytest.raises(ConfigError, match=r"robot.yaml: unknown key 'horizon\.windows'"):
-        load_yaml(MotionConfig, copy)
+        load_yaml(PrimeSessionConfig, copy)
 
 
 def _plain(value: Any) -> Any:

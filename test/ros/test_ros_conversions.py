@@ -1,7 +1,5 @@
 from __future__ import annotations
 
-import math
-
 import numpy as np
 import pytest
 from hypothesis import given
@@ -12,33 +10,16 @@ pytest.importorskip("online_sysid.msg", reason="the messages are not built; make
 
 from builtin_interfaces.msg import Time
 from online_sysid.msg import ParameterBounds
+from shared.interval_result import make_result
 
 from sysid_nodes.data import PARAMETER_NAMES
-from sysid_nodes.reports.bounds_message import Subject
-from sysid_nodes.results import Contradiction, Excitation, IdentificationResult, Status
+from sysid_nodes.results import Contradiction, Status
 from sysid_nodes.ros.conversions import to_parameter_bounds, to_seconds, to_stamp
+from sysid_nodes.sessions.interval.news import Subject
 
 SUBJECT = Subject(
     robot="kinova_gen3", body="bracelet_link", target="body", frame="bracelet_link", method="set_membership"
 )
-
-
-def make_result(status: Status, contradiction: Contradiction | None = None) -> IdentificationResult:
-    claimed = 1.0 if status is not Status.INCONSISTENT else math.nan
-    return IdentificationResult(
-        status=status,
-        t=12.25,
-        nominal=claimed * np.arange(10.0),
-        lower=claimed * (np.arange(10.0) - 1.0),
-        upper=claimed * (np.arange(10.0) + 1.0),
-        excitation=Excitation(250.0, np.arange(10.0)[::-1], ("Izz",)),
-        window=7,
-        samples_used=800,
-        samples_rejected={"not finite": 3, "gap": 40},
-        solve_time=0.02,
-        tightened=True,
-        contradiction=contradiction,
-    )
 
 
 @given(sec=st.integers(0, 2**31 - 1), nanosec=st.integers(0, 10**9 - 1))

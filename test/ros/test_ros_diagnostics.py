@@ -8,11 +8,11 @@ import pytest
 pytest.importorskip("rclpy", reason="rclpy is not installed")
 pytest.importorskip("online_sysid.msg", reason="the messages are not built; make setup builds them")
 
-from test_ros_conversions import make_result
+from shared.interval_result import make_result
 
-from sysid_nodes.identifiers.stream_watch import Judgement
 from sysid_nodes.results import Status
 from sysid_nodes.ros.diagnostics import ERROR, OK, WARN, Health, Pace, diagnostic_status, judge
+from sysid_nodes.systems.interval.stream_watch import Judgement
 
 GOOD = Health(
     topic="/joint_states",

@@ -14,8 +14,8 @@ from rclpy.parameter import Parameter
 
 from sysid_nodes.data.config import options
 from sysid_nodes.exceptions import ConfigError
-from sysid_nodes.identifiers.config import IntervalIdentifierConfig
-from sysid_nodes.ros.settings import NodeConfig
+from sysid_nodes.sessions.interval.node_config import IntervalNodeConfig
+from sysid_nodes.systems.interval.config import IntervalIdentifierConfig
 
 pytestmark = pytest.mark.ros
 
@@ -31,7 +31,7 @@ def change(bench: Any, **values: Any) -> Any:
 
 def test_every_option_is_a_documented_parameter_with_its_default(bench: Any) -> None:
     node = bench.node(autostart=True, diagnostics_period=1.0)
-    for item in (*options(IntervalIdentifierConfig), *options(NodeConfig)):
+    for item in (*options(IntervalIdentifierConfig), *options(IntervalNodeConfig)):
         value = node.get_parameter(item.name).value
         assert (value == item.default) if np.isscalar(item.default) else (tuple(value) == item.default), item.name
         described = node.describe_parameter(item.name)

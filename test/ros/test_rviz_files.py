@@ -47,7 +47,7 @@ def test_topics_are_ones_this_suite_or_a_robot_publishes(manager: Any) -> None:
 
 
 def test_there_is_a_view_of_contacts() -> None:
-    from sysid_nodes.reports.motion_message import MARKERS
+    from sysid_nodes.messages.prime.estimate import MARKERS
 
     path = next(path for path in FILES if path.name == "unitree_contacts.rviz")
     displays = yaml.safe_load(path.read_text(encoding="utf-8"))["Visualization Manager"]["Displays"]
@@ -56,7 +56,7 @@ def test_there_is_a_view_of_contacts() -> None:
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.name)
 def test_the_fixed_frame_is_a_link_of_the_arm_or_the_world_of_legged_robots(path: Path) -> None:
-    from sysid_nodes.reports.motion_message import WORLD
+    from sysid_nodes.messages.prime.estimate import WORLD
     from sysid_nodes.robots import load_robot
 
     manager = yaml.safe_load(path.read_text(encoding="utf-8"))["Visualization Manager"]

@@ -9,10 +9,10 @@ import numpy.typing as npt
 from shared.payload_problem import Problem, SineMotion
 
 from sysid_nodes.data.joint_samples import JointSamples
-from sysid_nodes.identifiers.calibration import Run
-from sysid_nodes.identifiers.config import IntervalIdentifierConfig, NoiseConfig, WindowConfig
 from sysid_nodes.models.known_robot import KnownRobotConfig, PriorConfig, known_box
 from sysid_nodes.robots import load_robot
+from sysid_nodes.systems.interval.calibration import Run
+from sysid_nodes.systems.interval.config import IntervalIdentifierConfig, NoiseConfig, WindowConfig
 
 Array = npt.NDArray[np.float64]
 

@@ -8,18 +8,18 @@ import numpy as np
 import numpy.typing as npt
 
 from sysid_nodes.data.bounds import Bounds
+from sysid_nodes.data.inertia import parameters_to_pseudo_inertia
 from sysid_nodes.data.scene import Obstacle, Scene
 from sysid_nodes.models.bezier import Bezier
-from sysid_nodes.models.inertia import parameters_to_pseudo_inertia
 from sysid_nodes.models.known_robot import KnownRobotConfig, PriorConfig
 from sysid_nodes.models.model_box import ModelBox, model_box
 from sysid_nodes.models.robust_control import RobustControlConfig
-from sysid_nodes.planners.certifier import Certifier
-from sysid_nodes.planners.config import CertifierConfig
 from sysid_nodes.robots import MotorConstants, Robot, load_robot
 from sysid_nodes.robots.kinova_gen3.geometry import cover
 from sysid_nodes.robots.kinova_gen3.payloads import PayloadVolumeConfig, payload_volume
 from sysid_nodes.robots.robot import Primitive
+from sysid_nodes.systems.certified.certificate.certifier import Certifier
+from sysid_nodes.systems.certified.certificate.config import CertifierConfig
 
 Array = npt.NDArray[np.float64]
 

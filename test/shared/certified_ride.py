@@ -7,17 +7,17 @@ from dataclasses import replace
 
 import numpy as np
 
-from sysid_nodes.controllers.config import ControllerConfig
-from sysid_nodes.controllers.output import ControllerOutput
-from sysid_nodes.controllers.robust_controller import RobustController
 from sysid_nodes.data.bounds import Bounds
-from sysid_nodes.logs.reader import RawJointState
+from sysid_nodes.data.joint_state import RawJointState
 from sysid_nodes.models.bezier import Bezier, State
 from sysid_nodes.models.known_robot import KnownRobotConfig, PriorConfig
 from sysid_nodes.models.robust_control import RobustControlConfig
 from sysid_nodes.results.certificate import Certificate, Envelope, Margins, Verdict
 from sysid_nodes.results.trajectory_record import TrajectoryRecord, record_trajectory
 from sysid_nodes.robots import Robot, load_robot
+from sysid_nodes.systems.certified.control.config import ControllerConfig
+from sysid_nodes.systems.certified.control.output import ControllerOutput
+from sysid_nodes.systems.certified.control.robust_controller import RobustController
 
 ROBOT: Robot = load_robot("kinova_gen3", variant="gripper")
 N = ROBOT.n

@@ -11,13 +11,13 @@ from sysid_nodes.data.bounds import Bounds
 from sysid_nodes.data.scene import Scene, load_scene
 from sysid_nodes.models.known_robot import KnownRobotConfig, PriorConfig
 from sysid_nodes.models.robust_control import RobustControlConfig
-from sysid_nodes.planners.config import CertifierConfig
-from sysid_nodes.planners.planner import Planner
-from sysid_nodes.planners.planner_config import PlannerConfig
 from sysid_nodes.robots import load_robot
 from sysid_nodes.robots.kinova_gen3.geometry import cover
 from sysid_nodes.robots.kinova_gen3.payloads import PayloadVolumeConfig, payload_volume
 from sysid_nodes.robots.robot import Primitive, Robot
+from sysid_nodes.systems.certified.certificate.config import CertifierConfig
+from sysid_nodes.systems.certified.search.config import PlannerConfig
+from sysid_nodes.systems.certified.search.planner import Planner
 
 START = np.array([-1.16396061, 0.34987045, -3.68094828, -1.75466411, 0.19968747, -1.09177839, -0.19841415])
 TABLE_I = PriorConfig().bounds

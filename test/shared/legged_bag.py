@@ -10,10 +10,10 @@ from pathlib import Path
 import numpy as np
 
 from sysid_nodes.logs import BagWriter
-from sysid_nodes.logs.motion_reader import IMU, POSE
 from sysid_nodes.logs.reader import JOINT_STATE
+from sysid_nodes.logs.sensor_reader import IMU, POSE
 from sysid_nodes.logs.writer import StorageName
-from sysid_nodes.reports.motion_message import WORLD, header, quaternion, vector
+from sysid_nodes.messages.prime.estimate import WORLD, header, quaternion, vector
 from sysid_nodes.simulation.legged import ImuReading, JointReading, LeggedRobotSim, PoseReading, Reading
 
 TOPICS = {"/joint_states": JOINT_STATE, "/imu/data": IMU, "/mocap/pose": POSE}

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from sysid_nodes.estimators.prime import PrimeConfig
 from sysid_nodes.robots import Robot
 from sysid_nodes.sensors import build_sensors, sensor_configs
 from sysid_nodes.signals.alignment import AlignedSteps, Aligner, GridConfig
@@ -22,6 +21,7 @@ from sysid_nodes.simulation.legged import (
     PoseReading,
 )
 from sysid_nodes.simulation.legged.truth import LeggedTruth, TruthSeries
+from sysid_nodes.systems.prime import PrimeConfig
 
 Array = npt.NDArray[np.float64]
 

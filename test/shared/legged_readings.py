@@ -8,13 +8,12 @@ from functools import cache
 import numpy as np
 
 from sysid_nodes.data.config import from_flat
-from sysid_nodes.estimators.prime import Knowledge
-from sysid_nodes.reports.motion_config import MotionConfig
-from sysid_nodes.reports.motion_horizon import Horizon, make_horizon
-from sysid_nodes.reports.motion_session import MotionSession, motion_robot
-from sysid_nodes.reports.motion_update import MotionUpdate
 from sysid_nodes.results.motion_estimate import BodyEstimate, ContactEstimate, EstimateStatus, Fit, MotionEstimate
 from sysid_nodes.robots import Robot
+from sysid_nodes.sessions.prime.config import PrimeSessionConfig
+from sysid_nodes.sessions.prime.horizon import Horizon, make_horizon
+from sysid_nodes.sessions.prime.session import PrimeSession, prime_robot
+from sysid_nodes.sessions.prime.update import PrimeUpdate
 from sysid_nodes.signals.samples import AlignedSteps
 from sysid_nodes.simulation.legged import (
     Fault,
@@ -26,6 +25,7 @@ from sysid_nodes.simulation.legged import (
 )
 from sysid_nodes.simulation.legged.faults import FaultInjector
 from sysid_nodes.simulation.legged.load import LoadConfig
+from sysid_nodes.systems.prime import Knowledge
 
 START = 100.0
 """Stamp of the first reading [s]: not zero, as no real clock is."""
@@ -124,16 +124,16 @@ def still(robot: Robot, times: np.ndarray, status: EstimateStatus = EstimateStat
     )
 
 
-def make_session(*, real: bool = False, **options: object) -> MotionSession:
+def make_session(*, real: bool = False, **options: object) -> PrimeSession:
     """A session with the real estimator or the one that costs nothing; dots of options as two underscores."""
     given = {name.replace("__", "."): value for name, value in options.items()}
-    config = from_flat(MotionConfig, {**FAST, **given})
-    robot = motion_robot(config)
+    config = from_flat(PrimeSessionConfig, {**FAST, **given})
+    robot = prime_robot(config)
     make: Callable[[], Horizon] = lambda: make_horizon(robot, config) if real else StillHorizon(robot)  # noqa: E731
-    return MotionSession(robot, config, make)
+    return PrimeSession(robot, config, make)
 
 
-def feed(session: MotionSession, reading: Reading) -> MotionUpdate | None:
+def feed(session: PrimeSession, reading: Reading) -> PrimeUpdate | None:
     """Gives a session one reading."""
     if isinstance(reading, JointReading):
         return session.joints(reading.stamp, reading.names, reading.position, reading.velocity, reading.effort)
@@ -142,6 +142,6 @@ def feed(session: MotionSession, reading: Reading) -> MotionUpdate | None:
     return session.pose(reading.stamp, reading.position, reading.orientation)
 
 
-def feed_all(session: MotionSession, readings: Iterable[Reading]) -> list[MotionUpdate]:
+def feed_all(session: PrimeSession, readings: Iterable[Reading]) -> list[PrimeUpdate]:
     """Gives a session all readings; what it publishes."""
     return [update for reading in readings if (update := feed(session, reading)) is not None]

@@ -9,10 +9,10 @@ import numpy.typing as npt
 from shared.payload_problem import GRIPPER, Problem, SineMotion, gen3_problem
 
 from sysid_nodes.data import JointSamples
-from sysid_nodes.identifiers.config import IntervalIdentifierConfig, NoiseConfig, WindowConfig
 from sysid_nodes.models.chain import Chain
 from sysid_nodes.models.known_robot import KnownRobotConfig, PriorConfig, known_box
 from sysid_nodes.models.regressors import standard_regressor
+from sysid_nodes.systems.interval.config import IntervalIdentifierConfig, NoiseConfig, WindowConfig
 
 Array = npt.NDArray[np.float64]
 

@@ -9,16 +9,16 @@ import numpy.typing as npt
 from shared.rough_motion import RoughMotion
 
 from sysid_nodes.data import Bounds, JointSamples
-from sysid_nodes.identifiers.error_radius import BODY_CAUSES
-from sysid_nodes.identifiers.momentum_rows import CAUSES, MomentumRows, RowBuilder, body_norms
-from sysid_nodes.identifiers.noise import Noise
-from sysid_nodes.identifiers.reach import Reach
-from sysid_nodes.identifiers.unknowns import Unknowns, identify_body, prismatic_travel
 from sysid_nodes.models.chain import Chain
 from sysid_nodes.models.known_robot import KnownRobotConfig, known_box
 from sysid_nodes.models.regressors import momentum_regressors, standard_regressor
 from sysid_nodes.robots import load_robot
 from sysid_nodes.robots.robot import Robot
+from sysid_nodes.systems.interval.error_radius import BODY_CAUSES
+from sysid_nodes.systems.interval.momentum_rows import CAUSES, MomentumRows, RowBuilder, body_norms
+from sysid_nodes.systems.interval.noise import Noise
+from sysid_nodes.systems.interval.reach import Reach
+from sysid_nodes.systems.interval.unknowns import Unknowns, identify_body, prismatic_travel
 
 Array = npt.NDArray[np.float64]
 

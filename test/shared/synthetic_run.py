@@ -7,9 +7,9 @@ from dataclasses import replace
 import numpy as np
 
 from sysid_nodes.data.config import to_flat
-from sysid_nodes.identifiers.config import IntervalIdentifierConfig
-from sysid_nodes.reports.run import IdentificationRun, TorqueSeries
 from sysid_nodes.results import Contradiction, Excitation, IdentificationResult, Status
+from sysid_nodes.sessions.interval.run import IntervalRun, TorqueSeries
+from sysid_nodes.systems.interval.config import IntervalIdentifierConfig
 
 TRUTH = np.array([2.805, 0.031, -0.012, -0.32, 0.061, 0.0012, 0.064, -0.0042, 0.0017, 0.0113])
 
@@ -92,9 +92,9 @@ def torques(samples: int = 2500, joints: int = 7) -> TorqueSeries:
     return TorqueSeries(tuple(f"joint_{k + 1}" for k in range(joints)), t, measured, predicted, radius)
 
 
-def run(status: Status = Status.PROVEN, *, truth: bool = True, steps: int = 60) -> IdentificationRun:
+def run(status: Status = Status.PROVEN, *, truth: bool = True, steps: int = 60) -> IntervalRun:
     config = to_flat(IntervalIdentifierConfig())
-    return IdentificationRun(
+    return IntervalRun(
         robot="kinova_gen3",
         method="sensitivity" if status is Status.ESTIMATED else "set_membership",
         body="bracelet_link",

@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from sysid_nodes.data.inertia import is_consistent
 from sysid_nodes.exceptions import InputError, RobotError
-from sysid_nodes.models.inertia import is_consistent
 from sysid_nodes.robots import load_robot
-from sysid_nodes.simulation import Payload, dumbbell, random_dumbbell
+from sysid_nodes.simulation.arm import Payload, dumbbell, random_dumbbell
 
 THETA_WITH_6_LB = """
 4.00641849 -4.25003089e-05 8.75857772e-05 -0.602690557

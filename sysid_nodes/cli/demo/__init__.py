@@ -32,15 +32,17 @@ stopped, did not reach its goal or has fallen
 from __future__ import annotations
 
 import argparse
+import importlib
 
-from sysid_nodes.cli.demo import kinova, legged
 from sysid_nodes.cli.demo.arguments import add_arguments
 
 __all__ = ["add_arguments", "run"]
 
-_ROBOTS = {"kinova": kinova.run, "go2": legged.run, "g1": legged.run}
+_SYSTEMS = {"kinova": "certified", "go2": "prime", "g1": "prime"}
+"""What the demo of each robot shows."""
 
 
 def run(args: argparse.Namespace) -> int:
     """Runs the demo of the robot that was asked for and returns the exit status."""
-    return _ROBOTS[args.robot](args)
+    status: int = importlib.import_module(f"sysid_nodes.cli.{_SYSTEMS[args.robot]}.demo").run(args)
+    return status

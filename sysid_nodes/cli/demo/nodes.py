@@ -141,7 +141,7 @@ class Nodes:
             process.kill()
             process.wait()
 
-    def recorder(self, bag: Path, module: str = "sysid_nodes.ros.recorder") -> None:
+    def recorder(self, bag: Path, module: str = "sysid_nodes.ros.certified.recorder") -> None:
         """Starts a recorder, whose lines `read` returns."""
         self._start(_RECORDER, [sys.executable, "-m", module, str(bag)], talks=True)
 

@@ -7,7 +7,7 @@ rests without a trajectory, ``joint_states``. Out: ``certified_trajectory`` (onl
 ``~/markers`` and ``~/obstacle_markers`` (visualization_msgs/MarkerArray, latched) and ``/diagnostics``.
 
 With ``certified_planner.output: position`` a position controller takes the place of the robust controller: see
-ros/position_output.py.
+ros/certified/position_output.py.
 
 Planning has a thread of its own; the node's converts and passes on.
 """
@@ -26,26 +26,26 @@ from rclpy.node import Node
 from sensor_msgs.msg import JointState
 from visualization_msgs.msg import MarkerArray
 
-from sysid_nodes.controllers.output import Mode
 from sysid_nodes.data.bounds import Bounds
 from sysid_nodes.exceptions import ConfigError, SysidError
-from sysid_nodes.planners.own_stop import own_stop_words
 from sysid_nodes.results import Status
 from sysid_nodes.robots.robot import Array
 from sysid_nodes.ros import qos
-from sysid_nodes.ros.certified_config import CertifiedPlannerConfig, set_up
-from sysid_nodes.ros.controller_conversions import nanoseconds
+from sysid_nodes.ros.certified.controller_conversions import nanoseconds
+from sysid_nodes.ros.certified.position_output import PositionOutput, position_setup
+from sysid_nodes.ros.certified.scene_markers import margin_lines, obstacle_markers, plan_markers
+from sysid_nodes.ros.certified.scene_messages import to_scene
+from sysid_nodes.ros.certified.trajectory_messages import to_trajectory
 from sysid_nodes.ros.diagnostics import ERROR, OK, WARN, diagnostic_array
-from sysid_nodes.ros.pace import Pace
 from sysid_nodes.ros.parameters import NodeParameters
-from sysid_nodes.ros.planning import Planning
-from sysid_nodes.ros.planning_state import Known, Phase, Planned, Seen
-from sysid_nodes.ros.position_output import PositionOutput, position_setup
-from sysid_nodes.ros.scene_markers import margin_lines, obstacle_markers, plan_markers
-from sysid_nodes.ros.scene_messages import to_scene
 from sysid_nodes.ros.spinning import run_node, spin, until_shutdown
-from sysid_nodes.ros.trajectory_messages import to_trajectory
-from sysid_nodes.ros.worker import Worker
+from sysid_nodes.sessions.certified.config import CertifiedPlannerConfig, set_up
+from sysid_nodes.sessions.certified.pace import Pace
+from sysid_nodes.sessions.certified.planning import Planning
+from sysid_nodes.sessions.certified.state import Known, Phase, Planned, Seen
+from sysid_nodes.sessions.worker import Worker
+from sysid_nodes.systems.certified.certificate.own_stop import own_stop_words
+from sysid_nodes.systems.certified.control.output import Mode
 
 NAME = "certified_planner"
 

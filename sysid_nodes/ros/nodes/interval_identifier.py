@@ -19,42 +19,42 @@ from std_msgs.msg import String
 from visualization_msgs.msg import MarkerArray
 
 from sysid_nodes.exceptions import InputError
-from sysid_nodes.identifiers.config import IntervalIdentifierConfig
-from sysid_nodes.reports.run_files import save_run
+from sysid_nodes.reports.interval.files import save_run
 from sysid_nodes.results import IdentificationResult
 from sysid_nodes.robots import load_robot
 from sysid_nodes.ros import qos
 from sysid_nodes.ros.conversions import to_parameter_bounds
 from sysid_nodes.ros.diagnostics import Monitor
 from sysid_nodes.ros.identifying_node import IdentifyingNode, run
-from sysid_nodes.ros.journal import Journal
-from sysid_nodes.ros.live import LiveSession
-from sysid_nodes.ros.markers import marker_array
+from sysid_nodes.ros.interval.live import LiveInterval
+from sysid_nodes.ros.interval.markers import marker_array
 from sysid_nodes.ros.parameters import NodeParameters
-from sysid_nodes.ros.settings import NodeConfig
+from sysid_nodes.sessions.interval.journal import Journal
+from sysid_nodes.sessions.interval.node_config import IntervalNodeConfig
+from sysid_nodes.systems.interval.config import IntervalIdentifierConfig
 
 NAME = "interval_identifier"
 
 
-class IntervalIdentifierNode(IdentifyingNode[LiveSession]):
+class IntervalIdentifierNode(IdentifyingNode[LiveInterval]):
     """Converts, buffers, lets the session identify, converts back."""
 
     def __init__(self, **kwargs: Any) -> None:
-        super().__init__(NAME, (IntervalIdentifierConfig, NodeConfig), **kwargs)
+        super().__init__(NAME, (IntervalIdentifierConfig, IntervalNodeConfig), **kwargs)
         self._monitor = Monitor(self.get_name(), self.resolve_topic_name("joint_states"))
         self._description = ""
         self._description_subscription: Any = None
 
-    def _open(self) -> tuple[LiveSession, str]:
+    def _open(self) -> tuple[LiveInterval, str]:
         config = self._settings.build(IntervalIdentifierConfig)
         if not self._described(config):
             raise InputError("nothing received yet; configure again", source=self._description_topic)
         text = "" if config.urdf else self._description
         self._journal = Journal(self.get_logger(), self.context.ok)
-        live = LiveSession(
+        live = LiveInterval(
             load_robot(config.robot, variant=config.variant, urdf=config.urdf, urdf_text=text),
             config,
-            capacity=self._settings.build(NodeConfig).buffer,
+            capacity=self._settings.build(IntervalNodeConfig).buffer,
             monitor=self._monitor,
             publish=self._publish,
             judged=self._journal.findings,
@@ -65,9 +65,9 @@ class IntervalIdentifierNode(IdentifyingNode[LiveSession]):
         subject = live.subject
         return live, f"{subject.target} at '{subject.body}' of robot '{subject.robot}' by {subject.method}"
 
-    def _subscribe(self, live: LiveSession) -> str:
+    def _subscribe(self, live: LiveInterval) -> str:
         live.announce()
-        config = self._settings.build(NodeConfig)
+        config = self._settings.build(IntervalNodeConfig)
         profile = qos.stream(config.reliability, config.queue_depth)
         self._streams.append(self.create_subscription(JointState, "joint_states", live.put, profile))
         return f"identifying '{live.subject.body}' from {self._monitor.topic}"
@@ -113,7 +113,7 @@ class IntervalIdentifierNode(IdentifyingNode[LiveSession]):
         """On the worker's thread."""
         self.get_logger().error(f"message not used: {fault}")
 
-    def _status(self, live: LiveSession, *, active: bool) -> DiagnosticStatus:
+    def _status(self, live: LiveInterval, *, active: bool) -> DiagnosticStatus:
         self._journal.overload(live.overflowed)
         return live.status(active=active)
 
@@ -122,7 +122,7 @@ class IntervalIdentifierNode(IdentifyingNode[LiveSession]):
     def _reconfigure(self, settings: NodeParameters) -> None:
         self._configured.reconfigure(settings.build(IntervalIdentifierConfig))
 
-    def _write(self, live: LiveSession, path: str) -> tuple[str, str]:
+    def _write(self, live: LiveInterval, path: str) -> tuple[str, str]:
         run = live.run()
         return str(save_run(path, run)), "; ".join([f"{run.result.status.name} written", *live.findings])
 

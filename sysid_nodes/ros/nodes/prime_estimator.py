@@ -19,21 +19,22 @@ from geometry_msgs.msg import PoseStamped
 from rclpy.clock import Clock, ClockType
 from sensor_msgs.msg import Imu, JointState
 
-from sysid_nodes.reports.motion_config import MotionConfig
-from sysid_nodes.reports.motion_horizon import make_horizon
-from sysid_nodes.reports.motion_session import MotionSession, motion_robot
-from sysid_nodes.reports.motion_trust import MotionJudgement
-from sysid_nodes.reports.motion_update import MotionUpdate
+from sysid_nodes.messages.prime import low_state as unitree_messages
+from sysid_nodes.messages.prime.low_state import from_low_state, low_state_type
 from sysid_nodes.robots import Robot
-from sysid_nodes.ros import qos, unitree_messages
+from sysid_nodes.ros import qos
 from sysid_nodes.ros.conversions import to_seconds
 from sysid_nodes.ros.identifying_node import IdentifyingNode, run
-from sysid_nodes.ros.live_motion import Convert, LiveMotion
-from sysid_nodes.ros.motion_publishers import MotionPublishers
-from sysid_nodes.ros.sensor_messages import Feed, from_imu, from_joint_state, from_pose
+from sysid_nodes.ros.prime.live import Convert, LivePrime
+from sysid_nodes.ros.prime.publishers import PrimePublishers
+from sysid_nodes.ros.prime.sensor_messages import Feed, from_imu, from_joint_state, from_pose
 from sysid_nodes.ros.spinning import until_shutdown
-from sysid_nodes.ros.unitree_messages import from_low_state, low_state_type
-from sysid_nodes.ros.walking_config import PrimeNodeConfig
+from sysid_nodes.sessions.prime.config import PrimeSessionConfig
+from sysid_nodes.sessions.prime.horizon import make_horizon
+from sysid_nodes.sessions.prime.node_config import PrimeNodeConfig
+from sysid_nodes.sessions.prime.session import PrimeSession, prime_robot
+from sysid_nodes.sessions.prime.trust import PrimeJudgement
+from sysid_nodes.sessions.prime.update import PrimeUpdate
 from sysid_nodes.signals.tick_clock import TickClock
 
 NAME = "prime_estimator"
@@ -41,27 +42,27 @@ NAME = "prime_estimator"
 _LOOK_PERIOD = 0.1  # [s]
 
 
-class PrimeEstimatorNode(IdentifyingNode[LiveMotion]):
+class PrimeEstimatorNode(IdentifyingNode[LivePrime]):
     """Converts, buffers, lets the session estimate, converts back."""
 
     def __init__(self, **kwargs: Any) -> None:
-        super().__init__(NAME, (MotionConfig, PrimeNodeConfig), **kwargs)
+        super().__init__(NAME, (PrimeSessionConfig, PrimeNodeConfig), **kwargs)
 
-    def _open(self) -> tuple[LiveMotion, str]:
-        config, node_config = self._settings.build(MotionConfig), self._settings.build(PrimeNodeConfig)
-        self._robot = robot = motion_robot(config)
+    def _open(self) -> tuple[LivePrime, str]:
+        config, node_config = self._settings.build(PrimeSessionConfig), self._settings.build(PrimeNodeConfig)
+        self._robot = robot = prime_robot(config)
         self._low_state = low_state_type(robot) if node_config.low_state else None
-        session = MotionSession(robot, config, lambda: make_horizon(robot, config))
-        self._outputs = MotionPublishers(
+        session = PrimeSession(robot, config, lambda: make_horizon(robot, config))
+        self._outputs = PrimePublishers(
             self,
             robot,
-            config.estimator.contact.normal,
+            config.prime.contact.normal,
             marker_period=node_config.marker_period,
             inertia_period=node_config.inertia_period,
             tf=node_config.tf,
         )
         self._taken.callback(self._outputs.destroy)
-        live = LiveMotion(
+        live = LivePrime(
             session,
             capacity=node_config.buffer,
             publish=self._publish,
@@ -71,7 +72,7 @@ class PrimeEstimatorNode(IdentifyingNode[LiveMotion]):
         self.every(_LOOK_PERIOD, self._look, Clock(clock_type=ClockType.STEADY_TIME))
         return live, f"robot '{robot.name}', {len(robot.contacts)} contact points"
 
-    def _subscribe(self, live: LiveMotion) -> str:
+    def _subscribe(self, live: LivePrime) -> str:
         profile = qos.stream("best_effort", self._settings.build(PrimeNodeConfig).queue_depth)
         self._listen(live, PoseStamped, "mocap/pose", lambda message, _: from_pose(message), profile)
         if self._low_state is not None:
@@ -81,7 +82,7 @@ class PrimeEstimatorNode(IdentifyingNode[LiveMotion]):
             self._listen(live, Imu, "imu/data", lambda message, _: from_imu(message), profile)
         return "listening to " + ", ".join(stream.topic_name for stream in self._streams)
 
-    def _listen(self, live: LiveMotion, kind: Any, topic: str, convert: Convert, profile: Any) -> None:
+    def _listen(self, live: LivePrime, kind: Any, topic: str, convert: Convert, profile: Any) -> None:
         clock, name = self.get_clock(), str(self.resolve_topic_name(topic))
 
         def heard(message: Any) -> None:
@@ -91,13 +92,13 @@ class PrimeEstimatorNode(IdentifyingNode[LiveMotion]):
 
     # -- topics
 
-    def _publish(self, update: MotionUpdate) -> None:
+    def _publish(self, update: PrimeUpdate) -> None:
         """On the worker's thread."""
         if self.context.ok():
             with until_shutdown():
                 self._outputs.publish(update)
 
-    def _journal(self, before: MotionJudgement, now: MotionJudgement) -> None:
+    def _journal(self, before: PrimeJudgement, now: PrimeJudgement) -> None:
         """On the worker's thread: a change of status is an event."""
         line = f"{before.status.name} -> {now.status.name}: {now.sentence}"
         if now.status.trusted:
@@ -114,10 +115,10 @@ class PrimeEstimatorNode(IdentifyingNode[LiveMotion]):
         if self._streams:
             self._configured.look()
 
-    def _status(self, live: LiveMotion, *, active: bool) -> DiagnosticStatus:
+    def _status(self, live: LivePrime, *, active: bool) -> DiagnosticStatus:
         return live.status(self.get_name(), active=active)
 
-    def _write(self, live: LiveMotion, path: str) -> tuple[str, str]:
+    def _write(self, live: LivePrime, path: str) -> tuple[str, str]:
         written, sentence = live.save(path)
         return str(written), sentence
 

@@ -34,23 +34,23 @@ from sensor_msgs.msg import JointState
 from std_msgs.msg import Header
 from std_srvs.srv import Trigger
 
-from sysid_nodes.controllers.output import ControllerOutput, Mode
-from sysid_nodes.controllers.robust_controller import RobustController
 from sysid_nodes.data.scene import Scene
 from sysid_nodes.exceptions import SysidError
 from sysid_nodes.results import Status
 from sysid_nodes.results.stop_reason import StopReason
 from sysid_nodes.ros import qos
-from sysid_nodes.ros.certified_config import RobustControllerConfig, set_up
-from sysid_nodes.ros.controller_conversions import TorqueWriter, stop_request, to_controller_status
-from sysid_nodes.ros.controller_report import ControllerReport
+from sysid_nodes.ros.certified.controller_conversions import TorqueWriter, stop_request, to_controller_status
+from sysid_nodes.ros.certified.controller_report import ControllerReport
+from sysid_nodes.ros.certified.scene_messages import to_scene
+from sysid_nodes.ros.certified.trajectory_messages import to_record
 from sysid_nodes.ros.conversions import to_joint_state
 from sysid_nodes.ros.diagnostics import diagnostic_array
 from sysid_nodes.ros.parameters import NodeParameters
-from sysid_nodes.ros.recertifier import Recertifier
-from sysid_nodes.ros.scene_messages import to_scene
 from sysid_nodes.ros.spinning import run_node, spin, until_shutdown
-from sysid_nodes.ros.trajectory_messages import to_record
+from sysid_nodes.sessions.certified.config import RobustControllerConfig, set_up
+from sysid_nodes.sessions.certified.recertifier import Recertifier
+from sysid_nodes.systems.certified.control.output import ControllerOutput, Mode
+from sysid_nodes.systems.certified.control.robust_controller import RobustController
 
 NAME = "robust_controller"
 

@@ -19,15 +19,15 @@ import rclpy
 from sensor_msgs.msg import JointState
 
 from sysid_nodes.data.config import option, section
-from sysid_nodes.logs import RawJointState
+from sysid_nodes.data.joint_state import RawJointState
 from sysid_nodes.reports.atomic_file import write_atomically
 from sysid_nodes.robots import load_robot
 from sysid_nodes.ros import qos
 from sysid_nodes.ros.conversions import to_seconds, to_stamp
 from sysid_nodes.ros.parameters import NodeParameters
-from sysid_nodes.ros.played_motion import PlayedMotion
+from sysid_nodes.ros.simulation.played_motion import PlayedMotion
 from sysid_nodes.ros.spinning import run_node
-from sysid_nodes.simulation import SimulatedArm, SimulationConfig, dumbbell, gen3_excitation, random_dumbbell
+from sysid_nodes.simulation.arm import SimulatedArm, SimulationConfig, dumbbell, gen3_excitation, random_dumbbell
 
 NAME = "simulated_arm"
 

@@ -24,12 +24,12 @@ import rclpy
 from sysid_nodes.exceptions import ConfigError, InputError
 from sysid_nodes.reports.atomic_file import write_atomically
 from sysid_nodes.ros.conversions import to_seconds
-from sysid_nodes.ros.legged_publishers import LeggedPublishers, TruthPublishers
 from sysid_nodes.ros.parameters import NodeParameters
-from sysid_nodes.ros.played_motion import PlayedMotion
+from sysid_nodes.ros.simulation.legged_publishers import LeggedPublishers, TruthPublishers
+from sysid_nodes.ros.simulation.played_motion import PlayedMotion
 from sysid_nodes.ros.spinning import run_node
-from sysid_nodes.ros.walking_config import SimulatedLeggedRobotConfig
 from sysid_nodes.simulation.legged import Fault, LeggedRobotSim, LeggedSimulationConfig, TruthSample
+from sysid_nodes.simulation.legged.node_config import SimulatedLeggedRobotConfig
 
 NAME = "simulated_legged_robot"
 

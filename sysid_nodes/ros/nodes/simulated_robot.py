@@ -35,24 +35,25 @@ from std_msgs.msg import Header
 from std_srvs.srv import Trigger
 from trajectory_msgs.msg import JointTrajectory
 
+from sysid_nodes.data.joint_state import RawJointState
+from sysid_nodes.data.scene import scene_of
 from sysid_nodes.exceptions import SysidError
-from sysid_nodes.logs import RawJointState
 from sysid_nodes.reports.atomic_file import write_atomically
 from sysid_nodes.results.stop_reason import StopReason
 from sysid_nodes.robots import load_robot
 from sysid_nodes.robots.covering import covering_shapes
 from sysid_nodes.ros import qos
-from sysid_nodes.ros.controller_conversions import JointStateWriter, nanoseconds, stop_request
+from sysid_nodes.ros.certified.controller_conversions import JointStateWriter, nanoseconds, stop_request
+from sysid_nodes.ros.certified.scene_messages import to_scene
+from sysid_nodes.ros.certified.set_point_messages import set_points
 from sysid_nodes.ros.diagnostics import diagnostic_array
 from sysid_nodes.ros.parameters import NodeParameters
-from sysid_nodes.ros.robot_report import RobotReport
-from sysid_nodes.ros.scene_messages import to_scene
-from sysid_nodes.ros.set_point_messages import set_points
+from sysid_nodes.ros.simulation.robot_report import RobotReport
 from sysid_nodes.ros.spinning import make_executor, run_node
-from sysid_nodes.simulation.position_interface import PositionInterface
-from sysid_nodes.simulation.robot_config import JointFaultConfig, SimulatedRobotConfig, scene_of, simulated_arm
-from sysid_nodes.simulation.torque_arm import COMMAND_INVALID, COMMAND_TIMEOUT
-from sysid_nodes.simulation.true_clearance import TrueClearance
+from sysid_nodes.simulation.arm.config import JointFaultConfig, SimulatedRobotConfig, simulated_arm
+from sysid_nodes.simulation.arm.position_interface import PositionInterface
+from sysid_nodes.simulation.arm.torque_arm import COMMAND_INVALID, COMMAND_TIMEOUT
+from sysid_nodes.simulation.arm.true_clearance import TrueClearance
 
 NAME = "simulated_robot"
 

@@ -1,0 +1,97 @@
+"""What the processes of the Gen3's demo are configured with."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import yaml
+
+from sysid_nodes.data.config import read_parameters
+from sysid_nodes.data.packaged import packaged_file
+from sysid_nodes.exceptions import InputError
+from sysid_nodes.robots import load_robot
+from sysid_nodes.simulation.arm import random_dumbbell
+from sysid_nodes.simulation.arm.config import START
+from sysid_nodes.simulation.payload import Payload, dumbbell
+
+ROBOT = "kinova_gen3"
+CONFIG, SCENE, VIEW = "config/kinova_gen3_simulated.yaml", "config/scenes/kinova_demo.yaml", "rviz/kinova.rviz"
+GOAL = (0.377, 0.972, -3.605, -0.552, 0.38, -1.664, -0.125)
+"""Over the platform, the hand down and the arm stretched out as far as the load of the scene allows [rad]."""
+
+_OFF_CENTRE = 0.02  # of the dumbbell in the hand, as random_dumbbell has it [m]
+_PATIENT = 20.0  # of real time that robot and controller wait for one another, the machine's own pauses included [s]
+_GAP = 0.03  # kept by the guide; base and upper arm are 0.049 m apart in every posture [m]
+
+
+def payload(seed: int, mass: float | None) -> Payload:
+    """What the robot carries: a dumbbell somewhat off centre, of random mass unless one is given [kg]."""
+    rng = np.random.default_rng(seed)
+    return random_dumbbell(rng) if mass is None else dumbbell(mass, offset=rng.uniform(-_OFF_CENTRE, _OFF_CENTRE, 3))
+
+
+def parameters(seed: int, carried: Payload, identify: float) -> dict[str, Any]:
+    """Dotted names and values for all nodes: the packaged ones of the simulated Gen3, and what is the demo's own.
+
+    Args:
+        seed: of the simulation and of the planner.
+        carried: by the robot.
+        identify: longest time to identify [s].
+    """
+    robot = load_robot(ROBOT)
+    _, inertia = carried.spatial_inertia(robot)
+    return read_parameters(packaged(CONFIG)) | {
+        "certified_planner.excite_time": float(identify),
+        "certified_planner.goals": [*START, *GOAL],
+        "certified_planner.seed": seed % 2**31,
+        "planner.guide.margin": _GAP,
+        "controller.silence": 2.0,
+        "simulated_robot.seed": seed,
+        "simulated_robot.payload": inertia.toDynamicParameters().tolist(),
+        "simulated_robot.reply_timeout": _PATIENT,
+    }
+
+
+def parameter_file(values: Mapping[str, Any]) -> str:
+    """A ROS parameter file for nodes of any name; what is empty stays away, because ROS gives an empty list no type."""
+    tree: dict[str, Any] = {}
+    for name, value in values.items():
+        *sections, leaf = name.split(".")
+        place = tree
+        if value not in ("", (), []):
+            for section in sections:
+                place = place.setdefault(section, {})
+            place[leaf] = list(value) if isinstance(value, (tuple, list)) else value
+    text = yaml.safe_dump({"/**": {"ros__parameters": tree}}, sort_keys=False, default_flow_style=None, width=110)
+    return f"# Written by 'sysid demo': the packaged configuration of the simulated robot with the demo's own.\n{text}"
+
+
+def packaged(name: str) -> Path:
+    """A file that comes with this package: installed, or in the source tree.
+
+    Raises:
+        InputError: it is in neither.
+    """
+    found = packaged_file(name)
+    if found is None:
+        raise InputError(f"{name} of this package is not installed")
+    return found
+
+
+def rviz_files(work: Path) -> tuple[Path, Path]:
+    """The packaged view, and a parameter file with the robot's description.
+
+    Raises:
+        InputError: RViz or the view is not installed.
+    """
+    if not (shutil.which("rviz2") and shutil.which("ros2")):
+        raise InputError("--rviz needs rviz2 and ros2 on the PATH; source a ROS 2 installation that has them")
+    view = packaged(VIEW)
+    description = work / "description.yaml"
+    text = {"robot_description": load_robot(ROBOT).urdf}
+    description.write_text(yaml.safe_dump({"/**": {"ros__parameters": text}}), encoding="utf-8")
+    return view, description

@@ -1,0 +1,178 @@
+"""The end of a demo: the bag identified again, compared with what was found live, and put into words."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from sysid_nodes.cli.certified.demo_watch import Watch
+from sysid_nodes.data.config import load_yaml, read_parameters
+from sysid_nodes.data.scene import load_scene
+from sysid_nodes.logs import read_joint_states
+from sysid_nodes.reports.certified.history import read_loop
+from sysid_nodes.reports.certified.report import write_certified_report
+from sysid_nodes.reports.certified.result import ARRIVED, CertifiedRun, certified_fields, evaluate_run, goal_check
+from sysid_nodes.reports.certified.schema import validate_loop
+from sysid_nodes.reports.interval.report import REPORT_NAME
+from sysid_nodes.reports.interval.result_file import RESULT_NAME, build_document, read_result, write_result
+from sysid_nodes.reports.interval.series_file import SERIES_NAME, write_series
+from sysid_nodes.reports.wording import IntervalText, missed, verdict
+from sysid_nodes.sessions.certified.settings import CertifiedModel, CertifiedSettings
+from sysid_nodes.sessions.interval.session import IntervalSession
+from sysid_nodes.systems.certified.search.config import PlannerConfig
+from sysid_nodes.systems.interval.config import IntervalIdentifierConfig
+
+_STEP = ("t", "status", "nominal", "lower", "upper")
+
+
+def evaluate(
+    folder: Path, live_file: Path, scene: Path, watch: Watch, source: str, facts: Mapping[str, Any]
+) -> tuple[dict[str, Any], CertifiedRun, bool]:
+    """Identifies from folder/bag again and writes result.json, series.npz and report.html, the truth included.
+
+    The second identification says what each assumption costs and how well the torques are explained, which the live
+    node does not. Its numbers are those found live; where samples were lost on the way to the live node, they are not,
+    and then the live ones are written.
+
+    Args:
+        folder: holds the bag and config.yaml.
+        live_file: result that the identifier saved.
+        scene: file of the obstacles.
+        watch: what was seen.
+        source: the bag, as the result is to name it.
+        facts: fields of the result's `loop` that only the demo knows.
+
+    Returns:
+        The result, the run, and whether the bag gave the live numbers.
+
+    Raises:
+        SysidError: the recording cannot be read.
+    """
+    values, bag = read_parameters(folder / "config.yaml"), folder / "bag"
+    model = CertifiedModel(CertifiedSettings.of(values))
+    session = IntervalSession(model.robot, load_yaml(IntervalIdentifierConfig, folder / "config.yaml"))
+    for message in read_joint_states(bag):
+        session.process(message)
+    run = session.run(source)
+    live, document = read_result(live_file), build_document(run)
+    agree = same(live, document)
+    if not agree:
+        document = live | {"joints": document["joints"]}
+    history = read_loop(bag, model.robot.joint_names, load_scene(scene))
+    goals = np.array(values["certified_planner.goals"]).reshape(-1, model.robot.n)
+    facts = dict(facts) | {"config": values}
+    if not watch.contradicted:
+        facts["final_check"] = goal_check(model, goals[-1], watch.bounds, history.scene)
+    near = float(values.get("planner.near", PlannerConfig().near))
+    loop = evaluate_run(model, history, watch.phases(), goals[-1], near, facts)
+    document |= {"truth": [float(x) for x in watch.truth], "source": source, "loop": certified_fields(loop)}
+    if run.torques is not None:
+        write_series(folder / SERIES_NAME, run.torques)
+    validate_loop(document, source=RESULT_NAME)
+    write_certified_report(folder / REPORT_NAME, document, loop, run.torques)
+    write_result(folder / RESULT_NAME, document)
+    return document, loop, agree
+
+
+def same(one: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
+    """Whether two results hold the same numbers, to the last bit, at every step."""
+    return one["parameters"] == other["parameters"] and _steps(one) == _steps(other)
+
+
+def missed_ever(watch: Watch, document: Mapping[str, Any]) -> list[str]:
+    """Parameters whose truth was outside an interval that was published, or is outside the result's."""
+    return sorted(watch.missed | set(missed(document)))
+
+
+def broken(loop: CertifiedRun) -> list[str]:
+    """Certified margins that were not kept."""
+    found = [margin.name for margin in loop.margins if not margin.kept]
+    return found + ["tracking error"] * bool(loop.tracking.usage.max(initial=0.0) > 1.0)
+
+
+def summary(
+    watch: Watch,
+    document: Mapping[str, Any],
+    loop: CertifiedRun,
+    *,
+    agree: bool,
+    usage: Mapping[str, float],
+    out: Path,
+    seed: int,
+) -> str:
+    """What a user should know now."""
+    lines = [_found(watch, document), *_moved(loop), *_health(watch, loop)]
+    if usage:
+        shares = ", ".join(f"{name} {100.0 * share:.0f} %" for name, share in usage.items())
+        lines.append(f"Processor, of one core during the motion: {shares}.")
+    lines += [
+        f"A window took {1e3 * sum(watch.solve_times) / max(len(watch.solve_times), 1):.0f} ms to solve, "
+        f"the slowest {1e3 * max(watch.solve_times, default=0.0):.0f} ms.",
+        "The recording gives the same numbers to the last bit."
+        if agree
+        else "The recording gives other numbers than the live identifier: it did not hear all of it.",
+        "",
+        f"  {out / REPORT_NAME}   to look at in a browser",
+        f"  {out / RESULT_NAME}   for programs",
+        f"  {out / 'bag'}           the recording; to identify from it again:",
+        f"      sysid replay {out / 'bag'} --config {out / 'config.yaml'} --out {out}_again",
+        f"  sysid demo kinova --seed {seed}   carries the same payload again",
+    ]
+    return "\n".join(lines)
+
+
+def _found(watch: Watch, document: Mapping[str, Any]) -> str:
+    told = verdict(document)
+    if watch.contradicted:
+        return f"{told.headline}: {watch.contradicted}"
+    mass = document["parameters"][0]
+    text = IntervalText.of(mass["nominal"], mass["lower"], mass["upper"], digits=2)
+    if wrong := missed_ever(watch, document):
+        return f"WRONG: the truth was outside at some time: {', '.join(wrong)}. Please report this."
+    return (
+        f"{told.label}: hand and dumbbell weigh {text.lower} to {text.upper} kg; the hidden truth is "
+        f"{watch.truth[0]:.3f} kg.\n"
+        f"All ten truths were inside in each of {watch.updates} updates."
+    )
+
+
+def _moved(loop: CertifiedRun) -> list[str]:
+    """How the motion went."""
+    executed, limits = loop.history.executed, loop.model.robot.limits
+    lines = [loop.sentence]
+    before, after = loop.facts.get("prior_check"), loop.facts.get("final_check")
+    if arrived(loop) and before is not None and not before["certified"] and after is not None and after["certified"]:
+        lines.append("Standing there could not be certified before the identification, and can be now.")
+    if executed:
+        took = executed[-1].ended - executed[0].begun
+        spare = float((1.0 - np.abs(loop.history.command) / limits.torque).min(initial=1.0))
+        lines.append(
+            f"{len(loop.history.plans)} plans certified, {len(executed)} executed in {took:.1f} s; "
+            f"least torque left {100.0 * spare:.0f} % of the limit, nearest obstacle "
+            f"{100.0 * loop.distances.obstacle.min():.1f} cm, tracking errors at most "
+            f"{100.0 * loop.tracking.usage.max(initial=0.0):.0f} % of what was proven."
+        )
+    if kept := broken(loop):
+        lines.append(f"WRONG: what was certified was not kept: {', '.join(kept)}. Please report this.")
+    return lines
+
+
+def _health(watch: Watch, loop: CertifiedRun) -> list[str]:
+    factor = loop.facts.get("real_time_factor")
+    pace = f" The robot's time passed at {factor:.2f} of real time." if factor is not None else ""
+    return [
+        f"{watch.recorded} joint states recorded, {watch.received} received by the identifier, {watch.rejected} not "
+        f"used.{pace}"
+    ]
+
+
+def arrived(loop: CertifiedRun) -> bool:
+    """Whether the load is where it was to go."""
+    return loop.outcome == ARRIVED
+
+
+def _steps(document: Mapping[str, Any]) -> dict[int, tuple[Any, ...]]:
+    return {step["window"]: tuple(step[name] for name in _STEP) for step in document["history"]}

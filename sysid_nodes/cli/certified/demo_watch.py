@@ -1,0 +1,222 @@
+"""What the demo has heard so far, and what it makes of it. The truth is known here and nowhere in the nodes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from sysid_nodes.data import PARAMETER_NAMES
+from sysid_nodes.data.bounds import Bounds
+from sysid_nodes.reports.certified.result import CARRY, IDENTIFY
+from sysid_nodes.results import Status
+from sysid_nodes.systems.certified.control.output import Mode
+
+Array = npt.NDArray[np.float64]
+
+_ROBOT, _PLANNER = "simulated_robot: robot", "certified_planner: planning"
+_CONTROLLER, _IDENTIFIER = "robust_controller: control", "interval_identifier: identification"
+_NOTHING_LEFT = "nothing left to do"  # the planner's phase when all goals are reached
+_STARTS = 1e-3  # by which the planner's and our idea of a start may differ [s]
+
+
+class Watch:
+    """The latest of everything the recorder tells.
+
+    Args:
+        prior: bounds before any data.
+        truth: (10,) true parameters.
+        identify: longest time to identify [s].
+        tick: between two joint states [s].
+
+    Attributes:
+        bounds: the newest published bounds.
+        status: what they are worth.
+        updates: messages with bounds.
+        missed: parameters whose truth was outside a published interval at any time.
+        contradicted: sentence of an INCONSISTENT status, or empty.
+        recorded: joint states in the bag.
+        solve_times: of every step of the identifier that brought news [s].
+        plans: fields of every trajectory published, in order.
+        mode, reason: of the controller.
+        refused: why the controller refused trajectories, one entry each.
+        robot_stop: why the robot stopped by itself; empty where it did not.
+        torque_left: least share of a motor's limit that was left, at the controller's reports.
+    """
+
+    def __init__(self, prior: Bounds, truth: Array, *, identify: float, tick: float) -> None:
+        self.prior, self.truth, self.identify, self._tick = prior, truth, identify, tick
+        self.bounds, self.status = prior, Status.WAITING
+        self.updates = self.recorded = 0
+        self.missed: set[str] = set()
+        self.contradicted = ""
+        self.solve_times: list[float] = []
+        self.plans: list[Mapping[str, Any]] = []
+        self.executed: set[str] = set()
+        self.mode, self.reason = Mode.IDLE, ""
+        self.refused: list[str] = []
+        self.robot_stop = ""
+        self.torque_left = 1.0
+        self._torque_now = 1.0
+        self._refused_id = ""
+        self._trajectory = ""
+        self._heard: Mapping[str, Mapping[str, str]] = {}
+
+    def take(self, line: Mapping[str, Any]) -> None:
+        """Takes one line of the recorder's."""
+        if "bounds" in line:
+            self._take_bounds(line["bounds"])
+        if "plan" in line:
+            self.plans.append(line["plan"])
+        if "status" in line:
+            self._take_status(line["status"])
+        if "stop" in line:
+            self.robot_stop = line["stop"]["text"] if line["stop"]["reason"] else ""
+        if "diagnostics" in line:
+            self.recorded, self._heard = line["count"], line["diagnostics"]
+        self.recorded = line.get("recorded", self.recorded)
+
+    def _take_bounds(self, message: Mapping[str, Any]) -> None:
+        self.status = Status(message["status"])
+        self.updates += 1
+        self.solve_times.append(message["solve_time"])
+        if self.status is Status.INCONSISTENT:
+            self.contradicted = message["message"]
+            return
+        self.bounds = Bounds(np.array(message["lower"]), np.array(message["upper"]))
+        self.missed |= {name for name, inside in zip(PARAMETER_NAMES, self.inside, strict=True) if not inside}
+
+    def _take_status(self, message: Mapping[str, Any]) -> None:
+        self.mode = Mode(message["mode"])
+        self.reason = message["text"] if message["reason"] else ""
+        self._trajectory = message["trajectory_id"]
+        if self._trajectory:
+            self.executed.add(self._trajectory)
+        if message["refused_id"] != self._refused_id:
+            self._refused_id = message["refused_id"]
+            self.refused.append(message["refused_text"])
+        if message["torque"]:
+            self._torque_now = 1.0 - float(np.max(np.abs(message["torque"]) / np.array(message["torque_limit"])))
+            self.torque_left = min(self.torque_left, self._torque_now)
+
+    # -- the load
+
+    @property
+    def inside(self) -> list[bool]:
+        """Whether each truth lies in its newest interval."""
+        return list((self.bounds.lower <= self.truth) & (self.truth <= self.bounds.upper))
+
+    @property
+    def width(self) -> Array:
+        """(10,) share of the prior's width that is left."""
+        return np.asarray(self.bounds.half_width / self.prior.half_width)
+
+    # -- the motion
+
+    def phases(self) -> dict[str, str]:
+        """What every published plan was for, by its id: a plan identifies if it starts early enough."""
+        if not self.plans:
+            return {}
+        first = _start(self.plans[0])
+        late = self.identify - _STARTS
+        return {plan["id"]: IDENTIFY if _start(plan) - first < late else CARRY for plan in self.plans}
+
+    @property
+    def phase(self) -> str:
+        """What is going on, in a few words."""
+        if self.stopped:
+            return f"STOPPED: {self.robot_stop or self.reason}"
+        if self.mode is Mode.BRAKING:
+            return "coming to rest" if self._done else f"braking to rest: {self.reason}"
+        if self.mode is Mode.HOLDING:
+            return "all done, at rest" if self._done else f"at rest: {self.reason}"
+        if self.mode is Mode.IDLE:
+            return "planning the first motion"
+        doing = self.phases().get(self._trajectory, CARRY)
+        return "identifying the load" if doing == IDENTIFY else "carrying the load"
+
+    @property
+    def stopped(self) -> bool:
+        """Whether controller or robot have called it off."""
+        return self.mode is Mode.STOPPED or bool(self.robot_stop)
+
+    @property
+    def resting(self) -> bool:
+        """Whether a robot that was stopped has come to rest."""
+        return self._text(_ROBOT, "at rest") == "True"
+
+    @property
+    def finished(self) -> bool:
+        """Whether the planner has nothing left to do and the robot rests."""
+        return self.mode is Mode.HOLDING and self._done
+
+    @property
+    def _done(self) -> bool:
+        return self._text(_PLANNER, "phase") == _NOTHING_LEFT
+
+    @property
+    def time(self) -> float:
+        """Since the robot's first joint state, by its clock [s]."""
+        return self.recorded * self._tick
+
+    @property
+    def real_time_factor(self) -> float:
+        """How fast the robot's time passes just now."""
+        return self._number(_ROBOT, "real-time factor")
+
+    @property
+    def clearance(self) -> tuple[float, str]:
+        """Least true distance to an obstacle so far [m], and between what; empty where there is nothing."""
+        shape, _, obstacle = self._text(_ROBOT, "closest to obstacles").partition(", ")
+        words = f"what {shape.split('/')[0]} moves and '{obstacle}'" if obstacle else ""
+        return self._number(_ROBOT, "clearance to obstacles [m]"), words
+
+    @property
+    def tracking_share(self) -> float:
+        """Largest share of the proven tracking errors taken so far."""
+        return self._number(_CONTROLLER, "largest share so far")
+
+    @property
+    def torque_now(self) -> float:
+        """Share of a motor's limit that is left just now, of the joint that has least."""
+        return self._torque_now
+
+    @property
+    def planner(self) -> str:
+        """How the planner's last step ended."""
+        return self._text(_PLANNER, "last outcome")
+
+    # -- the streams
+
+    @property
+    def received(self) -> int:
+        """Joint states that reached the identifier."""
+        return int(self._number(_IDENTIFIER, "messages received"))
+
+    @property
+    def waiting(self) -> int:
+        """Joint states that the identifier has yet to look at."""
+        return int(self._number(_IDENTIFIER, "messages waiting"))
+
+    @property
+    def rejected(self) -> int:
+        """Joint states that the identifier did not use."""
+        return int(self._number(_IDENTIFIER, "samples rejected"))
+
+    @property
+    def complete(self) -> bool:
+        """Identifier and bag have the same joint states."""
+        return self.received == self.recorded and self.waiting == 0
+
+    def _text(self, component: str, key: str) -> str:
+        return self._heard.get(component, {}).get(key, "")
+
+    def _number(self, component: str, key: str) -> float:
+        return float(self._heard.get(component, {}).get(key, 0.0))
+
+
+def _start(plan: Mapping[str, Any]) -> float:
+    stamp = plan["header"]["stamp"]
+    return float(stamp["sec"] + 1e-9 * stamp["nanosec"])

@@ -1,0 +1,117 @@
+"""Identifies the bare robot from unloaded runs, and the drives' gains from a run with a payload of known mass.
+
+Writes a calibration for 'sysid replay --calibration': inertia, friction, armature and offsets of the robot,
+physically consistent, with the uncertainty that the data leave.
+
+examples:
+  sysid calibrate bags/unloaded --config config/my_arm.yaml --out calibration.json
+  sysid calibrate bags/unloaded --loaded bags/known --known-mass 2.0 --urdf arm.urdf --out calibration.json
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+
+from sysid_nodes.cli.configuration import add_arguments as add_configuration
+from sysid_nodes.cli.interval.configuration import configuration
+from sysid_nodes.cli.progress import Stages, track
+from sysid_nodes.data import JointSamples
+from sysid_nodes.exceptions import ConfigError, ExcitationError, InputError, LogError
+from sysid_nodes.logs import read_joint_states
+from sysid_nodes.results import Status
+from sysid_nodes.robots import Robot, load_robot
+from sysid_nodes.signals.stream import JointStream
+from sysid_nodes.systems.interval.calibration import Run, calibrate
+from sysid_nodes.systems.interval.calibration_file import Calibration, save_calibration
+from sysid_nodes.systems.interval.config import IntervalIdentifierConfig
+from sysid_nodes.systems.interval.stream_watch import StreamWatch
+
+_NARROWER = 0.99  # an interval wider than this share of the stated one has told nothing
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("bags", type=Path, nargs="+", metavar="BAG", help="recordings of the robot without a payload")
+    parser.add_argument("--out", type=Path, required=True, metavar="FILE", help="calibration to write")
+    parser.add_argument("--loaded", type=Path, metavar="BAG", help="recording with a payload of known mass")
+    parser.add_argument("--known-mass", type=float, metavar="KG", help="mass of that payload")
+    parser.add_argument("--topic", default="/joint_states", help="topic of the joint states; default: %(default)s")
+    add_configuration(parser)
+
+
+def run(args: argparse.Namespace) -> int:
+    if (args.loaded is None) != (args.known_mass is None):
+        raise ConfigError("--loaded and --known-mass belong together")
+    if args.known_mass is not None and not 0.0 < args.known_mass < np.inf:
+        raise ConfigError(f"--known-mass must be a positive number, got {args.known_mass:g}")
+    config = configuration(args)
+    robot = load_robot(config.robot, variant=config.variant, urdf=config.urdf)
+    runs = [Run(read_samples(robot, bag, args.topic), 0.0, str(bag)) for bag in args.bags]
+    if args.loaded is not None:
+        runs.append(Run(read_samples(robot, args.loaded, args.topic), args.known_mass, str(args.loaded)))
+    with Stages() as stages:
+        found = calibrate(robot, config, runs, progress=stages.show)
+    try:
+        save_calibration(found, args.out)
+    except OSError as error:
+        raise InputError(f"cannot write: {error.strerror}", source=str(args.out)) from None
+    sys.stdout.write(f"{args.out}: {found.summary()}\n")
+    for line in _gains(found, config):
+        sys.stdout.write(f"{line}\n")
+    return 0
+
+
+def _gains(found: Calibration, config: IntervalIdentifierConfig) -> Iterator[str]:
+    """Torque gains, where they were in question."""
+    gain = slice(14 * len(found.joints), None)
+    width = 2.0 * np.array(config.known_robot.gain) * np.array(config.known_robot.gain_relative)
+    stated = np.broadcast_to(width, len(found.joints))
+    ends = zip(found.joints, found.estimate[gain], found.lower[gain], found.upper[gain], stated, strict=True)
+    told = [entry for entry in ends if entry[-1] > 0.0]
+    if not told:
+        return
+    blind = [joint for joint, _, lower, upper, before in told if upper - lower > _NARROWER * before]
+    if len(blind) == len(told):
+        estimates = ", ".join(f"{estimate:.3f}" for _, estimate, _, _, _ in told)
+        yield f"torque gains: estimates {estimates}; their intervals are no narrower than stated"
+        return
+    for joint, estimate, lower, upper, _ in told:
+        note = ", no narrower than stated" if joint in blind else ""
+        yield f"torque gain of {joint}: {estimate:.3f} in [{lower:.3f}, {upper:.3f}]{note}"
+
+
+def read_samples(robot: Robot, bag: Path, topic: str) -> JointSamples:
+    """The accepted samples of a recording.
+
+    Raises:
+        LogError: the recording cannot be read, or holds nothing that could be used: dead signals, torque of the wrong
+            sign or unit.
+        ExcitationError: it has less than two usable samples.
+        SamplesError: its clock was set back.
+    """
+    stream = JointStream(robot.joint_names, robot.wraps)
+    body = robot.body_index()
+    watch = StreamWatch(robot, body, robot.inertial_parameters()[body])
+    samples = []
+    for m in track(read_joint_states(bag, topic), f"read {bag.name}"):
+        sample = stream.push(m.names, m.stamp, m.position, m.velocity, m.effort)
+        if sample is None:
+            watch.reject(m.names)
+        else:
+            watch.accept(sample)
+            samples.append(sample)
+    found = watch.judge(Status.PROVEN)
+    if len(samples) < 2:
+        reasons = ", ".join(f"{name.replace('_', ' ')} {count}" for name, count in sorted(stream.rejected.items()))
+        why = "; ".join([f"holds {len(samples) or 'no'} usable sample (rejected: {reasons})", *found.faults])
+        raise ExcitationError(why, source=str(bag))
+    if found.faults:
+        raise LogError(found.faults[0], source=str(bag))
+    for doubt in found.doubts:
+        sys.stderr.write(f"sysid: warning: {bag}: {doubt}\n")
+    t, q, qd, tau = (np.array([sample[k] for sample in samples]) for k in range(4))
+    return JointSamples(robot.joint_names, t, q, qd, tau)

@@ -1,0 +1,76 @@
+"""Writes the identified body into a URDF or MJCF; everything else of the file stays as it is, byte for byte.
+
+A payload (target payload) is added to what the file says of its link; a body replaces it.
+
+examples:
+  sysid export results/loaded/result.json --into robot.urdf --out robot_loaded.urdf
+  sysid export results/loaded/result.json --into scene.xml --link bracelet --out scene_loaded.xml
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from sysid_nodes.exceptions import InputError
+from sysid_nodes.reports.atomic_file import write_atomically
+from sysid_nodes.reports.interval.result_file import read_result
+from sysid_nodes.reports.wording import summary
+from sysid_nodes.results import Status
+from sysid_nodes.robots.export import export_body
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("result", type=Path, metavar="result.json", help="a result, or the folder that holds it")
+    parser.add_argument("--into", type=Path, required=True, metavar="FILE", help="URDF or MJCF of the robot")
+    parser.add_argument("--out", type=Path, required=True, metavar="FILE", help="file to write")
+    parser.add_argument(
+        "--link", metavar="NAME", help="link or body that gets the inertia; default: the identified one"
+    )
+
+
+def run(args: argparse.Namespace) -> int:
+    document = read_result(args.result)
+    if document["pipeline"] != "interval":
+        line = f"results of the pipeline '{document['pipeline']}' cannot be exported yet"
+        raise InputError(line, source=str(args.result))
+    theta = _nominal(document, str(args.result))
+    link = args.link or document["body"]
+    try:
+        data = args.into.read_bytes()
+    except OSError as error:
+        raise InputError(error.strerror or str(error), source=str(args.into)) from None
+    added = document["target"] == "payload"
+    write_atomically(
+        args.out, export_body(data, link, theta, added=added, moving=_moving(document, data), source=str(args.into))
+    )
+    if blind := document["excitation"]["blind"]:
+        sys.stderr.write(f"sysid: the data say nothing about {summary(blind)}; there the file has the prior's guess\n")
+    sys.stdout.write(f"{args.out}\n")
+    return 0
+
+
+def _nominal(document: dict[str, Any], source: str) -> npt.NDArray[np.float64]:
+    """The estimate, where there is one.
+
+    Raises:
+        InputError: the data contradicted the assumptions, or there were none.
+    """
+    status = Status[document["status"]]
+    if status is Status.INCONSISTENT:
+        raise InputError("the data contradict the stated assumptions; there is nothing to export", source=source)
+    nominal = [row["nominal"] for row in document["parameters"]]
+    if status is Status.WAITING or None in nominal:
+        raise InputError("nothing was identified; there is nothing to export", source=source)
+    return np.array(nominal, dtype=np.float64)
+
+
+def _moving(document: dict[str, Any], data: bytes) -> list[str] | None:
+    """The joints that moved when the result was made, if the file knows them all by these names."""
+    joints = [str(name) for name in document["joints"]]
+    return joints if joints and all(name.encode() in data for name in joints) else None

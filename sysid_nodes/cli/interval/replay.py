@@ -1,0 +1,78 @@
+"""sysid replay of an arm's log: the ten intervals by the live node's own session."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Iterable
+from pathlib import Path
+
+from sysid_nodes.cli.interval.configuration import configuration
+from sysid_nodes.cli.output_folder import OutputFolder
+from sysid_nodes.cli.progress import track
+from sysid_nodes.data.joint_state import RawJointState
+from sysid_nodes.exceptions import ExcitationError, LogError
+from sysid_nodes.logs import BagWriter, read_joint_states
+from sysid_nodes.logs.writer import to_nanoseconds
+from sysid_nodes.messages.interval.bounds import TOPIC, TYPE, bounds_fields
+from sysid_nodes.reports.interval.files import write_run
+from sysid_nodes.reports.interval.report import REPORT_NAME
+from sysid_nodes.reports.wording import verdict
+from sysid_nodes.results import Status
+from sysid_nodes.robots import load_robot
+from sysid_nodes.sessions.interval.session import IntervalSession
+
+BOUNDS_NAME = "result.mcap"
+
+_CONTRADICTION = 3
+
+
+def run(args: argparse.Namespace) -> int:
+    """Replays the log and returns the exit status."""
+    config = configuration(args)
+    robot = load_robot(config.robot, variant=config.variant, urdf=config.urdf)
+    log = read_joint_states(args.bag, args.topic)
+    session = IntervalSession(robot, config)
+    with OutputFolder(args.out) as folder:
+        _identify(session, track(log, f"replay {args.bag.absolute().name}"), folder / BOUNDS_NAME)
+        _judge(session, str(args.bag))
+        document = write_run(folder, session.run(str(args.bag)))
+    result = session.result
+    if result.status is Status.INCONSISTENT:
+        reason = result.contradiction.sentence() if result.contradiction else result.status.message
+        sys.stderr.write(f"sysid: {args.bag}: {reason}; see {args.out / REPORT_NAME}\n")
+        return _CONTRADICTION
+    told = verdict(document)
+    sys.stdout.write(f"{told.headline} ({told.label.lower()}): {args.out / REPORT_NAME}\n")
+    return 0
+
+
+def _identify(session: IntervalSession, messages: Iterable[RawJointState], path: Path) -> None:
+    """Records what the live node would have published."""
+    now = 0
+    with BagWriter(path) as bag:
+        bag.add_topic(TOPIC, TYPE, latched=True)
+        for message in messages:
+            if (result := session.process(message)) is not None:
+                # Stamps may start over, the order of messages may not: the last one is what counts.
+                now = max(now + 1, to_nanoseconds(result.t))
+                bag.write(TOPIC, now, bounds_fields(result, session.subject, session.judgement.findings))
+
+
+def _judge(session: IntervalSession, source: str) -> None:
+    """Refuses a log that nothing can be learnt from, and warns of what is suspicious in any other.
+
+    Raises:
+        LogError: joints are missing, a signal never changes, nothing moves, or torque has the wrong sign or unit.
+        ExcitationError: no window of data could be used.
+    """
+    judgement = session.judge()
+    if judgement.faults:
+        raise LogError(judgement.faults[0], source=source)
+    if session.result.status is Status.WAITING:
+        rejected = sorted(session.run(source).result.samples_rejected.items(), key=lambda item: -item[1])
+        why = ", ".join(f"{reason} {count}" for reason, count in rejected)
+        line = f"no window of data could be used out of {session.received} messages"
+        raise ExcitationError(f"{line} (rejected: {why})" if why else line, source=source)
+    for doubt in judgement.doubts:
+        sys.stderr.write(f"sysid: warning: {source}: {doubt}\n")

@@ -1,0 +1,63 @@
+"""Which pipeline the arguments ask for, and the configuration of motion estimation."""
+
+from __future__ import annotations
+
+import argparse
+import dataclasses
+from typing import Any
+
+from sysid_nodes.cli.configuration import setting
+from sysid_nodes.data.config import from_flat, own_parameters, read_parameters
+from sysid_nodes.data.packaged import packaged_file
+from sysid_nodes.exceptions import ConfigError
+from sysid_nodes.sessions.prime.config import PrimeSessionConfig
+
+LEGGED = ("go2", "g1")
+"""Registered robots that stand on contact points."""
+
+NODE_ONLY = frozenset(
+    {"autostart", "low_state", "queue_depth", "buffer", "diagnostics_period", "marker_period", "inertia_period", "tf"}
+)
+"""Options that a parameter file may have for the live node alone; none touches a number."""
+
+_SECTIONS = frozenset(
+    item.name for item in dataclasses.fields(PrimeSessionConfig) if item.name not in ("robot", "urdf")
+)
+_INTERVAL = ("body", "method", "calibration")
+
+
+def wanted(args: argparse.Namespace) -> bool:
+    """Whether motion is to be estimated: a legged robot is named, or an option that only this pipeline has.
+
+    Raises:
+        ConfigError: the parameter file cannot be read.
+    """
+    values = {} if args.config is None else read_parameters(args.config)
+    names = [*values, *(text.partition("=")[0].strip() for text in args.settings)]
+    if any(name.split(".")[0] in _SECTIONS for name in names):
+        return True
+    said = [text.partition("=")[2].strip() for text in args.settings if text.partition("=")[0].strip() == "robot"]
+    robot = args.robot or (said[-1] if said else values.get("robot", ""))
+    return robot in LEGGED
+
+
+def configuration(args: argparse.Namespace) -> PrimeSessionConfig:
+    """The configuration that the arguments ask for.
+
+    Raises:
+        ConfigError: a file cannot be read, a key is unknown, a value is wrong, or an argument belongs to the other
+            pipeline.
+    """
+    for name in _INTERVAL:
+        if getattr(args, name, None) is not None:
+            raise ConfigError(f"--{name} is for an identification in intervals, not for a motion")
+    chosen: dict[str, Any] = dict(setting(text, PrimeSessionConfig) for text in args.settings)
+    chosen |= {name: getattr(args, name) for name in ("robot", "urdf") if getattr(args, name) is not None}
+    path = args.config or packaged_file(f"config/unitree_{chosen.get('robot', PrimeSessionConfig().robot)}.yaml")
+    values: dict[str, Any] = {}
+    if path is not None:
+        values = own_parameters(PrimeSessionConfig, read_parameters(path))
+        values = {name: value for name, value in values.items() if name not in NODE_ONLY}
+        # By itself first, so that an error is told of the place it is in.
+        from_flat(PrimeSessionConfig, values, source=str(path))
+    return from_flat(PrimeSessionConfig, values | chosen, source="command line")

@@ -1,0 +1,82 @@
+"""The end of a legged robot's demo: the bag replayed, compared with what was found live, and put into words."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from sysid_nodes.cli.prime.demo_watch import PrimeWatch
+from sysid_nodes.cli.prime.replay import DEFAULTS, replay_into
+from sysid_nodes.data.config import load_yaml
+from sysid_nodes.logs.reader import read_topics
+from sysid_nodes.logs.sensor_reader import SensorLog
+from sysid_nodes.reports.interval.report import REPORT_NAME
+from sysid_nodes.reports.prime.live import compare_live
+from sysid_nodes.reports.prime.run import HORIZON
+from sysid_nodes.reports.prime.series import PrimeSeries
+from sysid_nodes.sessions.prime.config import PrimeSessionConfig
+from sysid_nodes.sessions.prime.session import prime_robot
+
+
+def evaluate(folder: Path, watch: PrimeWatch, source: str) -> dict[str, Any]:
+    """Replays folder/bag by the live node's moving horizon, with the truth, and writes all files of a replay.
+
+    Args:
+        folder: holds bag, config.yaml and truth.
+        watch: what was seen live.
+        source: the bag, as the result is to name it.
+
+    Returns:
+        The result.
+
+    Raises:
+        SysidError: the recording cannot be read.
+    """
+    config = load_yaml(PrimeSessionConfig, folder / "config.yaml")
+    bag = folder / "bag"
+    counts = {f"sent {topic}": count for topic, count in watch.sent().items()}
+    counts |= {f"received {topic}": count for topic, count in watch.received().items()}
+    counts |= {f"recorded {topic.name}": topic.count for topic in read_topics(bag) if topic.name in DEFAULTS}
+
+    def live(series: PrimeSeries) -> Mapping[str, Any]:
+        return compare_live(bag, series, counts, gave_up(watch, config))
+
+    return replay_into(folder, prime_robot(config), config, SensorLog(bag), HORIZON, source, folder / "truth", live)
+
+
+def gave_up(watch: PrimeWatch, config: PrimeSessionConfig) -> str:
+    """What the live node gave up because the machine was slow; empty for nothing."""
+    parts = []
+    if watch.skipped:
+        parts.append(f"skipped {watch.skipped} steps")
+    if slower := watch.paces - {(config.pacing.hop, config.horizon.window)}:
+        hop, window = max(hop for hop, _ in slower), min(window for _, window in slower)
+        parts.append(f"solved every {hop} steps over {window} stages at times")
+    return f"the live node could not keep up and {' and '.join(parts)}" if parts else ""
+
+
+def summary(watch: PrimeWatch, document: Mapping[str, Any], usage: Mapping[str, float], out: Path, seed: int) -> str:
+    """What was found, in a few lines."""
+    run = document["run"]
+    truth = run["truth"]
+    body = truth["bodies"][0]
+    lines = [
+        f"The {body['link']} weighs {body['parameters'][0]:.3f} kg with its hidden load: mass found within "
+        f"{100.0 * abs(body['mass_error']):.2f} %, centre of mass within {1e3 * body['centre_of_mass_error']:.1f} mm.",
+        f"Contact forces {100.0 * truth['force_error']:.1f} % off, contacts F1 {truth['contact_f1']:.4f}, "
+        f"base {1e3 * truth['position_rms']:.1f} mm off (RMS).",
+    ]
+    if watch.f1 is not None:
+        lags = sorted(lag for lag in watch.lags if lag > 0.0) or [0.0]
+        lines.append(
+            f"Live: contacts F1 {watch.f1:.4f} at the times compared; lag {1e3 * lags[len(lags) // 2]:.0f} ms "
+            f"(median of the reports' longest), at most {1e3 * lags[-1]:.0f} ms."
+        )
+    lines.append(run["live"]["sentence"])
+    if document["findings"]:
+        lines.append(f"In the end: {'; '.join(document['findings'])}.")
+    if usage:
+        shares = ", ".join(f"{name} {100.0 * share:.0f} %" for name, share in usage.items())
+        lines.append(f"Processor time, in shares of one core: {shares}.")
+    return "\n".join([*lines, f"Report: {out / REPORT_NAME} (again with --seed {seed})"])

@@ -1,0 +1,192 @@
+"""What a legged robot's demo has heard so far. The truth is known here and nowhere in the estimator."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from sysid_nodes.reports.prime.truth import ON_GROUND
+from sysid_nodes.results.motion_status import MotionStatus
+
+Array = npt.NDArray[np.float64]
+
+ESTIMATOR = "prime_estimator: estimation"
+"""Its status in the diagnostics."""
+
+_ROBOT = "simulated_legged_robot: motion"
+_APART = 0.021  # of two stamps that are compared [s]
+_KEPT = 500  # true forces
+
+
+class PrimeWatch:
+    """The latest of everything the recorder tells.
+
+    Args:
+        theta: (10,) true parameters of the torso, load included.
+        index: (nc,) foot of every contact point.
+        link: that is identified.
+
+    Attributes:
+        status: what the newest estimate is worth.
+        heard: seconds in each status, by the estimate's own clock.
+        found: the newest parameters, or None.
+        sigma: their standard deviations.
+        com, com_sigma: centre of mass [m].
+        normal, true_normal: (feet,) newest normal forces of about one time [N]; NaN before there are any.
+        recorded: messages of the robot's streams in the bag.
+        lags: every lag that was reported [s].
+        paces: steps between solves and stages of the window that were reported.
+    """
+
+    def __init__(self, theta: Array, index: npt.NDArray[np.int64], link: str) -> None:
+        self.theta, self.link = theta, link
+        self._index = index
+        self.status = MotionStatus.STARTING
+        self.found: Array | None = None
+        self.sigma = self.com = self.com_sigma = np.full(3, np.nan)
+        self.normal = self.true_normal = np.full(int(index.max()) + 1, np.nan)
+        self.recorded = 0
+        self.lags: list[float] = []
+        self.paces: set[tuple[int, int]] = set()
+        self.time = 0.0
+        self._first = np.nan
+        self._truth: deque[tuple[float, Array]] = deque(maxlen=_KEPT)
+        self._both = self._either = 0
+        self._squares = np.zeros(2)
+        self._heard: Mapping[str, Mapping[str, str]] = {}
+        self._ended = False
+
+    def take(self, line: Mapping[str, Any]) -> None:
+        """Takes one line of the recorder's."""
+        if "truth" in line:
+            self._truth.append((line["truth"]["t"], self._by_foot(line["truth"]["normal"])))
+        if "forces" in line and not self.finished:
+            self._take_forces(line["forces"])
+        if "inertia" in line and not self.finished:
+            self._take_inertia(line["inertia"])
+        if "diagnostics" in line:
+            self.recorded, self._heard = line["count"], line["diagnostics"]
+            if not self.finished and self._text(ESTIMATOR, "solves") not in ("", "0"):
+                self.lags.append(self._number(ESTIMATOR, "longest lag [s]"))
+                pace = self._number(ESTIMATOR, "steps between solves"), self._number(ESTIMATOR, "window [stages]")
+                self.paces.add((int(pace[0]), int(pace[1])))
+        self.recorded = line.get("recorded", self.recorded)
+
+    def _take_forces(self, message: Mapping[str, Any]) -> None:
+        self.status = MotionStatus(message["status"])
+        t = message["t"]
+        if np.isnan(self._first):
+            self._first = t
+        self.time = t - self._first
+        found = self._by_foot(message["normal"])
+        known = [(abs(at - t), force) for at, force in self._truth]
+        if not known or not np.isfinite(found).all():
+            return
+        apart, true = min(known, key=lambda entry: entry[0])
+        if apart > _APART:
+            return
+        self.normal, self.true_normal = found, true
+        on, really = found > ON_GROUND, true > ON_GROUND
+        self._both += int(np.sum(on & really))
+        self._either += int(np.sum(on)) + int(np.sum(really))
+        self._squares += [float(np.sum((found - true) ** 2)), float(np.sum(true**2))]
+
+    def _take_inertia(self, message: Mapping[str, Any]) -> None:
+        if message["body"] != self.link:
+            return
+        self.found, self.sigma = np.array(message["estimate"]), np.array(message["sigma"])
+        self.com, self.com_sigma = (
+            np.array([message[name][axis] for axis in "xyz"]) for name in ("centre_of_mass", "centre_of_mass_sigma")
+        )
+
+    def _by_foot(self, normal: list[float]) -> Array:
+        summed: Array = np.bincount(self._index, weights=np.array(normal)).astype(np.float64)
+        return summed
+
+    @property
+    def true_com(self) -> Array:
+        """(3,) [m]."""
+        return np.asarray(self.theta[1:4] / self.theta[0])
+
+    @property
+    def f1(self) -> float | None:
+        """Of contact on and off so far, by foot, at the times that were compared."""
+        return 2.0 * self._both / self._either if self._either else None
+
+    @property
+    def force_error(self) -> float | None:
+        """Relative error of the normal forces so far; feet near their touch-down included."""
+        return float(np.sqrt(self._squares[0] / self._squares[1])) if self._squares[1] else None
+
+    @property
+    def finished(self) -> bool:
+        """Whether the robot's programme is over."""
+        self._ended = self._ended or self._text(_ROBOT, "state") == "finished"
+        return self._ended
+
+    @property
+    def state(self) -> str:
+        """What the robot does, in a few words."""
+        return self._text(_ROBOT, "message") or "starting"
+
+    @property
+    def fallen(self) -> bool:
+        """Whether the robot has fallen."""
+        return "fallen" in self.state
+
+    @property
+    def finding(self) -> str:
+        """What speaks against the estimate."""
+        return self._text(ESTIMATOR, "finding")
+
+    @property
+    def waiting(self) -> bool:
+        """Whether the estimator has messages that it has not got to yet."""
+        return self._number(ESTIMATOR, "messages waiting") > 0
+
+    @property
+    def lag(self) -> float:
+        """Of the newest estimate behind the newest reading [s]."""
+        return self._number(ESTIMATOR, "lag [s]")
+
+    @property
+    def solve_time(self) -> float:
+        """[s]."""
+        return self._number(ESTIMATOR, "solve time [s]")
+
+    @property
+    def load(self) -> float:
+        """Share of the time between two solves that a solve takes."""
+        return self._number(ESTIMATOR, "load [1]")
+
+    @property
+    def skipped(self) -> int:
+        """Steps that the estimator did not use because the machine was too slow."""
+        return int(self._number(ESTIMATOR, "steps skipped"))
+
+    @property
+    def behind(self) -> float:
+        """By which the robot's programme took longer than its stamps say [s]."""
+        return self._number(_ROBOT, "behind real time [s]")
+
+    def sent(self) -> dict[str, int]:
+        """Messages that the robot published, by topic."""
+        return self._counts(_ROBOT, "published on ")
+
+    def received(self) -> dict[str, int]:
+        """Messages that reached the estimator, by topic."""
+        return self._counts(ESTIMATOR, "received on ")
+
+    def _counts(self, component: str, prefix: str) -> dict[str, int]:
+        values = self._heard.get(component, {})
+        return {key[len(prefix) :]: int(text) for key, text in values.items() if key.startswith(prefix)}
+
+    def _text(self, component: str, key: str) -> str:
+        return self._heard.get(component, {}).get(key, "")
+
+    def _number(self, component: str, key: str) -> float:
+        return float(self._heard.get(component, {}).get(key, 0.0))

@@ -1,0 +1,195 @@
+"""sysid replay of a legged robot's log: motion, contact forces and inertia by the live node's own session."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from sysid_nodes.cli.output_folder import OutputFolder
+from sysid_nodes.cli.prime.configuration import configuration
+from sysid_nodes.cli.progress import Stages, track
+from sysid_nodes.exceptions import ExcitationError, LogError
+from sysid_nodes.logs.sensor_reader import RawImu, RawPose, RawReading, SensorLog, SensorTopics
+from sysid_nodes.reports.interval.report import REPORT_NAME
+from sysid_nodes.reports.prime.bag import RESULT_BAG, PrimeBag
+from sysid_nodes.reports.prime.run import BATCH, HORIZON, PrimeRun, write_motion_run
+from sysid_nodes.reports.prime.series import PrimeCollector, PrimeSeries
+from sysid_nodes.reports.prime.truth import read_truth
+from sysid_nodes.results.least_squares import Iteration
+from sysid_nodes.results.motion_status import MotionStatus
+from sysid_nodes.robots import Robot
+from sysid_nodes.sessions.prime.batch import Gatherer, StreamRecord, solve_batch
+from sysid_nodes.sessions.prime.config import PrimeSessionConfig
+from sysid_nodes.sessions.prime.horizon import make_horizon
+from sysid_nodes.sessions.prime.session import PrimeSession, prime_robot
+from sysid_nodes.sessions.prime.update import PrimeUpdate
+
+MODES = (HORIZON, BATCH)
+DEFAULTS = SensorTopics()
+
+_CONTRADICTION = 3
+_LOOKED_AT = 200  # joint states, for the names of their joints
+
+
+@dataclass(frozen=True)
+class Replayed:
+    """What a log gave.
+
+    Attributes:
+        session: that was fed.
+        collected: what it published.
+        wall_time: that it took [s].
+        left_out: steps outside the longest connected stretch, in batch mode.
+    """
+
+    session: PrimeSession
+    collected: PrimeCollector
+    wall_time: float
+    left_out: int
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Arguments that only logs of legged robots have."""
+    group = parser.add_argument_group("legged robots")
+    group.add_argument(
+        "--mode", choices=MODES, help="moving horizon as live, or the whole log at once; default: horizon"
+    )
+    group.add_argument("--imu-topic", metavar="TOPIC", help=f"topic of the IMU; default: {DEFAULTS.imu}")
+    group.add_argument("--pose-topic", metavar="TOPIC", help=f"topic of motion capture; default: {DEFAULTS.pose}")
+    group.add_argument(
+        "--truth", type=Path, metavar="DIR", help="truth.json and truth.npz of a simulated robot, to compare with"
+    )
+
+
+def run(args: argparse.Namespace) -> int:
+    """Replays and returns the exit status."""
+    config = configuration(args)
+    robot = prime_robot(config)
+    topics = SensorTopics(args.topic, args.imu_topic or DEFAULTS.imu, args.pose_topic or DEFAULTS.pose)
+    log = SensorLog(args.bag, topics)
+    for topic in log.missing:
+        sys.stderr.write(f"sysid: warning: {args.bag}: has no readings on '{topic}'; it goes without\n")
+    with OutputFolder(args.out) as folder:
+        document = replay_into(folder, robot, config, log, args.mode or HORIZON, str(args.bag), args.truth)
+    status = MotionStatus[document["status"]]
+    if not status.trusted:
+        sys.stderr.write(f"sysid: {args.bag}: {document['message']}; see {args.out / REPORT_NAME}\n")
+        return _CONTRADICTION
+    sys.stdout.write(f"{told(document)}: {args.out / REPORT_NAME}\n")
+    return 0
+
+
+def replay_into(
+    folder: Path,
+    robot: Robot,
+    config: PrimeSessionConfig,
+    log: SensorLog,
+    mode: str,
+    source: str,
+    truth: Path | None = None,
+    live: Callable[[PrimeSeries], Mapping[str, Any]] | None = None,
+) -> dict[str, Any]:
+    """Estimates a log and writes result.mcap, series.npz, report.html and result.json into a folder.
+
+    Args:
+        folder: existing.
+        robot: with contact points.
+        config: of everything.
+        log: to replay.
+        mode: HORIZON or BATCH.
+        source: what the result is to call the log.
+        truth: folder of a simulated robot's truth, or None.
+        live: compares with what a live node published, or None.
+
+    Returns:
+        The result.
+
+    Raises:
+        SysidError: the log is damaged, or nothing can be estimated from it.
+    """
+    _check_joints(log, robot, source)
+    title = f"replay {Path(source).absolute().name}"
+    with PrimeBag(folder / RESULT_BAG, robot, config.prime.contact.normal) as bag:
+        done = (_batch if mode == BATCH else _horizon)(robot, config, log, bag, title)
+        if done.session.estimate is None:
+            raise ExcitationError(_why_nothing(done.session), source=source)
+    series = done.collected.series()
+    known = None if truth is None else read_truth(truth, robot, series)
+    compared = None if live is None else live(series)
+    run = PrimeRun(done.session, series, mode, source, done.wall_time, done.left_out, known, compared)
+    return write_motion_run(folder, run)
+
+
+def told(document: dict[str, Any]) -> str:
+    """The result in a line."""
+    parts = []
+    for body in document["bodies"]:
+        mass = body["parameters"][0]
+        parts.append(f"the {body['link']} weighs {mass['estimate']:.3f} +- {mass['sigma']:.3f} kg")
+    run = document["run"]
+    parts.append(f"{run['end'] - run['start']:.1f} s of motion ({document['status'].lower()})")
+    return ", ".join(parts)
+
+
+def feed(session: PrimeSession, reading: RawReading) -> PrimeUpdate | None:
+    """Gives a session one recorded reading."""
+    if isinstance(reading, RawImu):
+        return session.imu(reading.stamp, reading.orientation, reading.gyro, reading.accelerometer)
+    if isinstance(reading, RawPose):
+        return session.pose(reading.stamp, reading.position, reading.orientation)
+    return session.joints(reading.stamp, reading.names, reading.position, reading.velocity, reading.effort)
+
+
+def _horizon(robot: Robot, config: PrimeSessionConfig, log: SensorLog, bag: PrimeBag, title: str) -> Replayed:
+    """As live, on a machine that is never too slow: no wall clock decides anything."""
+    session = PrimeSession(robot, config, lambda: make_horizon(robot, config), clock=lambda: 0.0)
+    collected, begun = PrimeCollector(), time.perf_counter()
+    for reading in track(log, title):
+        if (update := feed(session, reading)) is not None:
+            collected.add(update)
+            bag.write(update)
+    return Replayed(session, collected, time.perf_counter() - begun, 0)
+
+
+def _batch(robot: Robot, config: PrimeSessionConfig, log: SensorLog, bag: PrimeBag, title: str) -> Replayed:
+    gathered, record, begun = Gatherer(), StreamRecord.empty(), time.perf_counter()
+    session = PrimeSession(robot, config, lambda: gathered, clock=lambda: 0.0)
+    for reading in track(log, title):
+        feed(session, reading)
+        record.look(session)
+    collected = PrimeCollector()
+    most = config.prime.iteration.most * config.prime.contact.continuation
+    with Stages() as stages:
+        count = 0
+
+        def progress(_: Iteration) -> None:
+            nonlocal count
+            count += 1
+            stages.show("solving for the whole log", count, most)
+
+        update, left = solve_batch(session, gathered, record, clock=time.perf_counter, progress=progress)
+    collected.add(update)
+    bag.write(update)
+    return Replayed(session, collected, time.perf_counter() - begun, left)
+
+
+def _check_joints(log: SensorLog, robot: Robot, source: str) -> None:
+    """Raises LogError where no joint state names all joints of the robot."""
+    seen = log.joint_names(_LOOKED_AT)
+    missing = min((sorted(set(robot.joint_names) - set(names)) for names in seen), key=len)
+    if missing:
+        line = f"the joint states do not name all joints of '{robot.name}': {missing[0]} is missing"
+        raise LogError(line + (f", and {len(missing) - 1} more" if len(missing) > 1 else ""), source=source)
+
+
+def _why_nothing(session: PrimeSession) -> str:
+    """Why there is no estimate."""
+    reasons = [f"{name} {reason} {n}" for name, found in session.rejected.items() for reason, n in found.items()]
+    reasons += [f"{reason} {n}" for reason, n in session.unusable.items()]
+    line = f"no motion could be estimated from {session.received} messages"
+    return f"{line} (not used: {', '.join(reasons)})" if reasons else line

@@ -1,0 +1,180 @@
+"""Inertial parameters of one body: ten-vector, pseudo-inertia, log-Cholesky, and changes of frame.
+
+The ten-vector is pinocchio's, theta = [m, mcx, mcy, mcz, Ixx, Ixy, Iyy, Ixz, Iyz, Izz] about the frame's origin, SI
+(the paper's eq. 3 lists the moments before the products). Its pseudo-inertia (eq. 31) is
+
+    P = [[tr(I)/2 1 - I, m c], [m c', m]],
+
+linear in theta and positive definite exactly where some distribution of positive mass has these parameters.
+
+Log-Cholesky (eqs. 33-35): P = M M', M = e^alpha N upper triangular, N's diagonal (e^d1, e^d2, e^d3, 1). We keep
+pinocchio's order eta = [alpha, d1, d2, d3, s12, s23, s13, t1, t2, t3], t = (s14, s24, s34); the paper's eq. (15) swaps
+s13 and s23. NOTE the ten expressions the paper prints as eq. (16) are those of M' M, not of the M M' of its eq. (33):
+under M M' the mass is e^(2 alpha) alone and the first moment e^(2 alpha) t. We differentiate M M' itself, which is what
+pinocchio's LogCholeskyParameters computes (tests compare the two).
+
+Functions take stacks: theta (..., 10), P (..., 4, 4), unless a docstring says one body.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import numpy as np
+import numpy.typing as npt
+
+from sysid_nodes.exceptions import InputError
+
+Array = npt.NDArray[np.float64]
+
+_PRODUCTS = ((0, 0), (0, 1), (1, 1), (0, 2), (1, 2), (2, 2))
+"""Row and column of theta[4:] in the 3x3 inertia."""
+
+_FACTORS = ((0, 0), (1, 1), (2, 2), (0, 1), (1, 2), (0, 2), (0, 3), (1, 3), (2, 3))
+"""Row and column in N of eta[1:]."""
+
+
+def parameters_to_inertia(theta: Array) -> Array:
+    """3x3 inertia about the frame's origin [kg m2]: (..., 3, 3)."""
+    theta = np.asarray(theta, dtype=np.float64)
+    out = np.empty((*theta.shape[:-1], 3, 3))
+    for column, (r, c) in enumerate(_PRODUCTS, start=4):
+        out[..., r, c] = out[..., c, r] = theta[..., column]
+    return out
+
+
+def parameters_to_pseudo_inertia(theta: Array) -> Array:
+    """P (..., 4, 4) of eq. (31)."""
+    theta = np.asarray(theta, dtype=np.float64)
+    inertia = parameters_to_inertia(theta)
+    out = np.empty((*theta.shape[:-1], 4, 4))
+    out[..., :3, :3] = 0.5 * np.trace(inertia, axis1=-2, axis2=-1)[..., None, None] * np.eye(3) - inertia
+    out[..., :3, 3] = out[..., 3, :3] = theta[..., 1:4]
+    out[..., 3, 3] = theta[..., 0]
+    return out
+
+
+def pseudo_inertia_to_parameters(pseudo_inertia: Array) -> Array:
+    """theta (..., 10) of a symmetric P."""
+    pseudo = np.asarray(pseudo_inertia, dtype=np.float64)
+    sigma = pseudo[..., :3, :3]
+    inertia = np.trace(sigma, axis1=-2, axis2=-1)[..., None, None] * np.eye(3) - sigma
+    products = [inertia[..., r, c] for r, c in _PRODUCTS]
+    return np.stack([pseudo[..., 3, 3], *np.moveaxis(pseudo[..., :3, 3], -1, 0), *products], axis=-1)
+
+
+PSEUDO_INERTIA_BASIS: Array = parameters_to_pseudo_inertia(np.eye(10))
+"""(10, 4, 4) with P(theta) = sum_j theta[j] PSEUDO_INERTIA_BASIS[j]."""
+PSEUDO_INERTIA_BASIS.setflags(write=False)
+
+
+def is_consistent(theta: Array, tolerance: float = 0.0) -> bool:
+    """Whether every body has P positive definite: smallest eigenvalue above -tolerance (mixed kg, kg m, kg m2)."""
+    theta = np.asarray(theta, dtype=np.float64)
+    if not np.isfinite(theta).all():
+        return False
+    return bool((np.linalg.eigvalsh(parameters_to_pseudo_inertia(theta))[..., 0] > -tolerance).all())
+
+
+def log_cholesky_to_parameters(eta: Array) -> Array:
+    """theta (10,) of one body from any eta (10,)."""
+    factor = _factor(eta)
+    return pseudo_inertia_to_parameters(factor @ factor.T)
+
+
+def log_cholesky_jacobian(eta: Array) -> Array:
+    """d theta / d eta, (10, 10), never singular."""
+    factor, slopes = _factor(eta), _factor_slopes(eta)
+    half = slopes @ factor.T
+    return pseudo_inertia_to_parameters(half + half.swapaxes(-1, -2)).T
+
+
+def log_cholesky_hessian(eta: Array) -> Array:
+    """d2 theta[i] / d eta[j] d eta[k] at [i, j, k], (10, 10, 10): the last factor of eq. (43)."""
+    factor, slopes = _factor(eta), _factor_slopes(eta)
+    curvature = np.zeros((10, 10, 4, 4))  # of M: only alpha meets every parameter, and each d_i itself
+    curvature[0, :] = curvature[:, 0] = slopes
+    for i in (1, 2, 3):
+        curvature[i, i] = slopes[i]
+    half = curvature @ factor.T + np.einsum("aij,bkj->abik", slopes, slopes)
+    return np.moveaxis(pseudo_inertia_to_parameters(half + half.swapaxes(-1, -2)), -1, 0)
+
+
+def parameters_to_log_cholesky(theta: Array) -> Array:
+    """eta (10,) of one body.
+
+    Raises:
+        InputError: theta is not physically consistent, so that no eta exists.
+    """
+    if not is_consistent(theta):
+        raise InputError(
+            "inertial parameters are not physically consistent: the pseudo-inertia is not positive definite"
+        )
+    # Reversing rows and columns turns the lower Cholesky factor into the upper one of eq. (34).
+    flipped = parameters_to_pseudo_inertia(theta)[::-1, ::-1]
+    factor = np.linalg.cholesky(flipped)[::-1, ::-1]
+    scaled = factor / factor[3, 3]
+    values = [scaled[r, c] for r, c in _FACTORS]
+    return np.array([np.log(factor[3, 3]), *np.log(values[:3]), *values[3:]])
+
+
+def parameters_to_com(theta: Array) -> tuple[float, Array, Array]:
+    """Mass [kg], centre of mass (3,) [m] and 3x3 inertia about it [kg m2] of one body, all in the body's frame.
+
+    Raises:
+        InputError: the mass is not positive.
+    """
+    theta = np.asarray(theta, dtype=np.float64)
+    mass = float(theta[0])
+    if not mass > 0.0:
+        raise InputError(f"a body of mass {mass:g} kg has no centre of mass")
+    com = theta[1:4] / mass
+    return mass, com, parameters_to_inertia(theta) - mass * (com @ com * np.eye(3) - np.outer(com, com))
+
+
+def com_to_parameters(mass: float, com: Array, inertia: Array) -> Array:
+    """theta (10,) from mass [kg], centre of mass (3,) [m] and 3x3 inertia about it, axes of the body's frame."""
+    com = np.asarray(com, dtype=np.float64)
+    about = np.asarray(inertia, dtype=np.float64) + mass * (com @ com * np.eye(3) - np.outer(com, com))
+    return np.array([mass, *(mass * com), *(about[r, c] for r, c in _PRODUCTS)])
+
+
+def transform_matrix(rotation: Array, translation: Array) -> Array:
+    """X (10, 10) with theta_a = X theta_b, where frame b lies in frame a at x_a = rotation x_b + translation."""
+    placement = np.eye(4)
+    placement[:3, :3], placement[:3, 3] = rotation, translation
+    return pseudo_inertia_to_parameters(placement @ PSEUDO_INERTIA_BASIS @ placement.T).T
+
+
+def transform_parameters(theta: Array, rotation: Array, translation: Array) -> Array:
+    """theta (..., 10) of the same bodies in frame a, given in frame b: see `transform_matrix`."""
+    return np.asarray(theta, dtype=np.float64) @ transform_matrix(rotation, translation).T
+
+
+def sum_bodies(bodies: Iterable[tuple[Array, Array, Array]]) -> Array:
+    """theta (10,) of bodies rigidly joined, each as (theta in its own frame, that frame's rotation and translation)."""
+    total = np.zeros(10)
+    for theta, rotation, translation in bodies:
+        total += transform_parameters(theta, rotation, translation)
+    return total
+
+
+def _factor(eta: Array) -> Array:
+    """M (4, 4) of eq. (34)."""
+    eta = np.asarray(eta, dtype=np.float64)
+    if eta.shape != (10,) or not np.isfinite(eta).all():
+        raise InputError(f"log-Cholesky parameters must be ten finite numbers, got shape {eta.shape}")
+    factor = np.eye(4)
+    for (r, c), value in zip(_FACTORS, eta[1:], strict=True):
+        factor[r, c] = np.exp(value) if r == c else value
+    return np.asarray(np.exp(eta[0]) * factor)
+
+
+def _factor_slopes(eta: Array) -> Array:
+    """dM / d eta (10, 4, 4)."""
+    factor = _factor(eta)
+    out = np.zeros((10, 4, 4))
+    out[0] = factor
+    for index, (r, c) in enumerate(_FACTORS, start=1):
+        out[index, r, c] = factor[r, c] if r == c else factor[3, 3]
+    return out

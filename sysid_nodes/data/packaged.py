@@ -1,0 +1,20 @@
+"""Files that come with this package: configurations, scenes, views, message definitions."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+
+_PACKAGE = "online_sysid"
+
+
+def packaged_file(name: str) -> Path | None:
+    """A file of the package by its path in the repository, `config/panda.yaml` for instance; None where it is nowhere.
+
+    Looked for in every ament prefix, in the Python environment's share folder and in the source tree.
+    """
+    prefixes = [Path(prefix) for prefix in os.environ.get("AMENT_PREFIX_PATH", "").split(os.pathsep) if prefix]
+    folders = [prefix / "share" / _PACKAGE for prefix in [*prefixes, Path(sys.prefix)]]
+    folders.append(Path(__file__).resolve().parents[2])
+    return next((file for folder in folders if (file := folder / name).is_file()), None)

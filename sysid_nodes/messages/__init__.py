@@ -1,0 +1,1 @@
+"""ROS messages as plain values, for nodes and for logs written without ROS."""

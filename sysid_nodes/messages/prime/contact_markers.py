@@ -1,0 +1,116 @@
+"""Contacts to look at in RViz and Foxglove: forces, states, friction cones, and by their colour what they are worth."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from sysid_nodes.messages.prime.estimate import WORLD, Fields, header, vector
+from sysid_nodes.results.motion_status import MotionStatus
+from sysid_nodes.sessions.prime.update import PrimeUpdate
+
+Array = npt.NDArray[np.float64]
+Colour = tuple[float, float, float]
+
+ARROW, SPHERE, TRIANGLES, TEXT = 0, 2, 11, 9
+ADD, DELETE = 0, 2
+"""Values of visualization_msgs/Marker."""
+
+METRES_PER_NEWTON = 0.002
+"""Length of a force's arrow."""
+
+_SHAFT, _HEAD, _HEAD_LENGTH = 0.012, 0.03, 0.04  # of an arrow [m]
+_BALL = 0.03  # diameter of the mark at a contact [m]
+_SLOPE = 0.08  # slant height of a cone [m]
+_FACETS = 16
+_LETTERS, _ABOVE = 0.06, 0.35  # height of the text, and where it stands above the base [m]
+
+COLOURS: dict[MotionStatus, Colour] = {
+    MotionStatus.STARTING: (0.6, 0.6, 0.6),
+    MotionStatus.GOOD: (0.1, 0.8, 0.2),
+    MotionStatus.DEGRADED: (0.95, 0.85, 0.1),
+    MotionStatus.DOUBTFUL: (1.0, 0.5, 0.1),
+    MotionStatus.LOST: (0.9, 0.1, 0.1),
+}
+_AIR: Colour = (0.6, 0.6, 0.6)
+
+
+def contact_marker_fields(update: PrimeUpdate, normal: Array) -> Fields:
+    """visualization_msgs/MarkerArray: four markers a contact and a line of text; forces are green when trusted.
+
+    Args:
+        update: what is published.
+        normal: (3,) unit normal of the ground in the world.
+    """
+    found, k = update.estimate.contacts, update.stage
+    colour = COLOURS[update.judgement.status]
+    markers: list[Fields] = []
+    for index in range(len(found.names)):
+        point, force, touches = found.position[k, index], found.force[k, index], bool(found.on_ground[k, index])
+        known = touches and bool(np.isfinite(force).all())
+        markers.append(_state(update.t, index, point, colour if touches else _AIR))
+        markers.append(_arrow(update.t, index, point, force, colour) if known else _none(update.t, "force", index))
+        cone = cone_triangles(point, normal, update.friction)
+        markers.append(_cone(update.t, index, cone, colour) if known else _none(update.t, "friction_cone", index))
+    markers.append(_text(update))
+    return {"markers": markers}
+
+
+def cone_triangles(apex: Array, normal: Array, friction: float) -> Array:
+    """(3 F, 3) corners of the facets of the friction cone that stands on its apex, its slant of fixed length."""
+    angle = np.linspace(0.0, 2.0 * np.pi, _FACETS + 1)
+    helper = np.eye(3)[int(np.argmin(np.abs(normal)))]
+    first = np.cross(normal, helper)
+    first /= np.linalg.norm(first)
+    second = np.cross(normal, first)
+    height = _SLOPE / np.hypot(1.0, friction)
+    ring = apex + height * (normal + friction * (np.outer(np.cos(angle), first) + np.outer(np.sin(angle), second)))
+    return np.stack([np.broadcast_to(apex, ring[1:].shape), ring[:-1], ring[1:]], axis=1).reshape(-1, 3)
+
+
+def _marker(t: float, namespace: str, index: int, kind: int, colour: Colour, alpha: float, **fields: Any) -> Fields:
+    red, green, blue = colour
+    return {
+        "header": header(t, WORLD),
+        "ns": namespace,
+        "id": index,
+        "type": kind,
+        "action": ADD,
+        "pose": {"position": vector(np.zeros(3)), "orientation": {"x": 0.0, "y": 0.0, "z": 0.0, "w": 1.0}},
+        "color": {"r": red, "g": green, "b": blue, "a": alpha},
+        **fields,
+    }
+
+
+def _none(t: float, namespace: str, index: int) -> Fields:
+    return {"header": header(t, WORLD), "ns": namespace, "id": index, "action": DELETE}
+
+
+def _at(point: Array) -> Fields:
+    return {"position": vector(point), "orientation": {"x": 0.0, "y": 0.0, "z": 0.0, "w": 1.0}}
+
+
+def _state(t: float, index: int, point: Array, colour: Colour) -> Fields:
+    return _marker(t, "contact", index, SPHERE, colour, 0.9, pose=_at(point), scale=vector(np.full(3, _BALL)))
+
+
+def _arrow(t: float, index: int, point: Array, force: Array, colour: Colour) -> Fields:
+    points = [vector(point), vector(point + METRES_PER_NEWTON * force)]
+    scale = vector(np.array([_SHAFT, _HEAD, _HEAD_LENGTH]))
+    return _marker(t, "force", index, ARROW, colour, 1.0, points=points, scale=scale)
+
+
+def _cone(t: float, index: int, corners: Array, colour: Colour) -> Fields:
+    points = [vector(corner) for corner in corners]
+    return _marker(t, "friction_cone", index, TRIANGLES, colour, 0.25, points=points, scale=vector(np.ones(3)))
+
+
+def _text(update: PrimeUpdate) -> Fields:
+    place = update.estimate.q[update.stage, :3] + np.array([0.0, 0.0, _ABOVE])
+    bodies = [f"{body.mass:.2f} ± {body.mass_sigma:.2f} kg" for body in update.estimate.bodies]
+    lines = [update.judgement.status.name, *bodies]
+    white = (1.0, 1.0, 1.0)
+    scale = vector(np.full(3, _LETTERS))
+    return _marker(update.t, "status", 0, TEXT, white, 1.0, pose=_at(place), scale=scale, text="\n".join(lines))

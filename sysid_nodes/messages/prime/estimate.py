@@ -1,0 +1,138 @@
+"""Fields of what a motion estimate is published as, as plain values: for logs written without ROS, and for nodes."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pinocchio
+
+from sysid_nodes.data import PARAMETER_NAMES
+from sysid_nodes.logs.writer import stamp_fields
+from sysid_nodes.results.motion_estimate import BodyEstimate
+from sysid_nodes.robots import Robot
+from sysid_nodes.robots.links import moving_link
+from sysid_nodes.sessions.prime.update import PrimeUpdate
+
+Array = npt.NDArray[np.float64]
+Fields = dict[str, Any]
+
+CONTACT_FORCES, ODOMETRY, SMOOTHED, INERTIA, MARKERS = (
+    "/contact_forces",
+    "/odom",
+    "/joint_states_smoothed",
+    "/torso_inertia",
+    "/contact_markers",
+)
+"""Topics."""
+
+TYPES = {
+    CONTACT_FORCES: "online_sysid/msg/ContactForces",
+    ODOMETRY: "nav_msgs/msg/Odometry",
+    SMOOTHED: "sensor_msgs/msg/JointState",
+    INERTIA: "online_sysid/msg/InertialEstimate",
+    MARKERS: "visualization_msgs/msg/MarkerArray",
+}
+
+WORLD = "world"
+"""Frame of the estimate: the motion capture's."""
+
+
+def header(t: float, frame: str = "") -> Fields:
+    """A header; a time that no stamp can hold gives zero."""
+    stamp = stamp_fields(t) if math.isfinite(t) and 0.0 <= t < 2.0**31 else {"sec": 0, "nanosec": 0}
+    return {"stamp": stamp, "frame_id": frame}
+
+
+def vector(values: Array) -> Fields:
+    """A geometry_msgs Point or Vector3."""
+    x, y, z = np.asarray(values, dtype=np.float64).tolist()
+    return {"x": x, "y": y, "z": z}
+
+
+def quaternion(values: Array) -> Fields:
+    """A geometry_msgs Quaternion from x, y, z, w."""
+    x, y, z, w = np.asarray(values, dtype=np.float64).tolist()
+    return {"x": x, "y": y, "z": z, "w": w}
+
+
+def contact_forces_fields(update: PrimeUpdate, k: int) -> Fields:
+    """online_sysid/ContactForces at stage k; forces that are not known are NaN."""
+    found = update.estimate.contacts
+    sigma = math.sqrt(update.judgement.inflation) * found.force_sigma[k]
+    contacts = [
+        {
+            "frame": name,
+            "position": vector(found.position[k, i]),
+            "force": vector(found.force[k, i]),
+            "force_sigma": vector(sigma[i]),
+            "gap": float(found.gap[k, i]),
+            "in_contact": bool(found.on_ground[k, i]),
+        }
+        for i, name in enumerate(found.names)
+    ]
+    return {
+        "header": header(float(update.estimate.t[k]), WORLD),
+        "contacts": contacts,
+        "status": int(update.judgement.status),
+    }
+
+
+def odometry_fields(update: PrimeUpdate, k: int, child: str) -> Fields:
+    """nav_msgs/Odometry at stage k: pose and its covariance in the world, twist in the base's frame."""
+    estimate = update.estimate
+    turn = np.kron(np.eye(2), pinocchio.Quaternion(estimate.q[k, 3:7]).toRotationMatrix())
+    scale = update.judgement.inflation
+    pose = scale * turn @ estimate.q_covariance[k, :6, :6] @ turn.T
+    twist = scale * estimate.v_covariance[k, :6, :6]
+    return {
+        "header": header(float(estimate.t[k]), WORLD),
+        "child_frame_id": child,
+        "pose": {
+            "pose": {"position": vector(estimate.q[k, :3]), "orientation": quaternion(estimate.q[k, 3:7])},
+            "covariance": pose.ravel().tolist(),
+        },
+        "twist": {
+            "twist": {"linear": vector(estimate.v[k, :3]), "angular": vector(estimate.v[k, 3:6])},
+            "covariance": twist.ravel().tolist(),
+        },
+    }
+
+
+def joint_state_fields(update: PrimeUpdate, k: int, names: tuple[str, ...]) -> Fields:
+    """sensor_msgs/JointState at stage k, in the robot's joint order; no efforts."""
+    estimate = update.estimate
+    return {
+        "header": header(float(estimate.t[k])),
+        "name": list(names),
+        "position": estimate.q[k, 7:].tolist(),
+        "velocity": estimate.v[k, 6:].tolist(),
+        "effort": [],
+    }
+
+
+def inertia_fields(update: PrimeUpdate, robot: Robot, index: int = 0) -> Fields:
+    """online_sysid/InertialEstimate of an identified body."""
+    body = update.estimate.bodies[index]
+    return body_fields(body, robot) | {
+        "header": header(float(update.estimate.t[-1]), moving_link(robot, body.link)),
+        "status": int(update.judgement.status),
+        "message": update.judgement.sentence,
+        "sigma": (math.sqrt(update.judgement.inflation) * np.sqrt(np.diag(body.covariance))).tolist(),
+        "centre_of_mass_sigma": vector(math.sqrt(update.judgement.inflation) * body.com_sigma),
+        "solve_time": float(update.estimate.solve_time),
+    }
+
+
+def body_fields(body: BodyEstimate, robot: Robot) -> Fields:
+    """What is known of a body, without header and judgement."""
+    return {
+        "robot": robot.name,
+        "body": body.link,
+        "names": list(PARAMETER_NAMES),
+        "estimate": body.parameters.tolist(),
+        "nominal": body.nominal.tolist(),
+        "centre_of_mass": vector(body.com),
+    }

@@ -1,0 +1,1 @@
+"""Pictures: plots, meshes, scenes."""

@@ -1,0 +1,1 @@
+"""Result files and pages of the interval identifier."""

@@ -1,0 +1,71 @@
+"""The files of a run: what programs, people and a later report need."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from sysid_nodes.exceptions import InputError
+from sysid_nodes.reports.interval.report import REPORT_NAME, write_report
+from sysid_nodes.reports.interval.result_file import RESULT_NAME, build_document, write_result
+from sysid_nodes.reports.interval.series_file import SERIES_NAME, write_series
+from sysid_nodes.sessions.interval.run import IntervalRun
+
+
+def write_run(folder: Path, run: IntervalRun) -> dict[str, Any]:
+    """Writes series.npz, report.html and, last, result.json into an existing folder, and returns the result.
+
+    Raises:
+        InputError: a file cannot be written.
+    """
+    document = build_document(run)
+    if run.torques is None:
+        (folder / SERIES_NAME).unlink(missing_ok=True)  # of an earlier run
+    else:
+        write_series(folder / SERIES_NAME, run.torques)
+    write_report(folder / REPORT_NAME, document, run.torques)
+    write_result(folder / RESULT_NAME, document)
+    return document
+
+
+def save_run(path: str, run: IntervalRun) -> Path:
+    """Writes the result alone into a .json file, or all files of `write_run` into a folder; makes missing folders.
+
+    Args:
+        path: what ends in .json is a file, anything else a folder; a leading ~ is the home folder.
+        run: what was found.
+
+    Returns:
+        The result file's absolute path.
+
+    Raises:
+        InputError: the path is empty, or something cannot be written.
+    """
+    target, alone = result_target(path)
+    if alone:
+        write_result(target, build_document(run))
+        return target
+    write_run(target.parent, run)
+    return target
+
+
+def result_target(path: str) -> tuple[Path, bool]:
+    """Absolute path of a result file, its folder made, and whether it is to be written without any other file.
+
+    Args:
+        path: what ends in .json is a file, anything else a folder; a leading ~ is the home folder.
+
+    Raises:
+        InputError: the path is empty, or the folder cannot be made.
+    """
+    if not path.strip():
+        raise InputError("path is empty; give a folder, or a file that ends in .json")
+    try:
+        target = Path(path).expanduser().absolute()
+        alone = target.suffix == ".json"
+        (target.parent if alone else target).mkdir(parents=True, exist_ok=True)
+    except FileExistsError:
+        raise InputError("cannot write: a file is where a folder should be", source=path) from None
+    except (OSError, RuntimeError, ValueError) as error:  # RuntimeError: no such user; ValueError: a null character
+        raise InputError(f"cannot write: {getattr(error, 'strerror', '') or error}", source=path) from None
+    return (target, True) if alone else (target / RESULT_NAME, False)

@@ -1,0 +1,98 @@
+"""result.mcap of a motion: what the live node would have published, stage by stage; RViz and Foxglove open it."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from pathlib import Path
+from types import TracebackType
+
+import numpy as np
+
+from sysid_nodes.logs import BagWriter
+from sysid_nodes.logs.writer import to_nanoseconds
+from sysid_nodes.messages.prime.contact_markers import contact_marker_fields
+from sysid_nodes.messages.prime.estimate import (
+    CONTACT_FORCES,
+    INERTIA,
+    MARKERS,
+    ODOMETRY,
+    SMOOTHED,
+    TYPES,
+    WORLD,
+    Fields,
+    contact_forces_fields,
+    header,
+    inertia_fields,
+    joint_state_fields,
+    odometry_fields,
+    quaternion,
+    vector,
+)
+from sysid_nodes.robots import Robot
+from sysid_nodes.robots.links import base_link
+from sysid_nodes.sessions.prime.update import PrimeUpdate
+
+RESULT_BAG = "result.mcap"
+TRANSFORMS, TRANSFORMS_TYPE = "/tf", "tf2_msgs/msg/TFMessage"
+
+_MARKER_PERIOD, _INERTIA_PERIOD = 0.05, 0.5  # the live node's [s]
+
+
+class PrimeBag:
+    """Context manager; the file appears when the block ends without an error.
+
+    Args:
+        path: of the file.
+        robot: what is estimated.
+        normal: of the ground in the world.
+    """
+
+    def __init__(self, path: Path, robot: Robot, normal: tuple[float, ...]) -> None:
+        self._writer = BagWriter(path)
+        self._robot, self._base, self._normal = robot, base_link(robot), np.array(normal)
+        self._now = 0
+        self._last: dict[str, float] = {}
+
+    def __enter__(self) -> PrimeBag:
+        self._writer.__enter__()
+        for topic, kind in TYPES.items():
+            self._writer.add_topic(topic, kind, latched=topic == INERTIA)
+        self._writer.add_topic(TRANSFORMS, TRANSFORMS_TYPE)
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._writer.__exit__(kind, error, trace)
+
+    def write(self, update: PrimeUpdate) -> None:
+        """Writes the stages of an update that are published."""
+        for k in update.stages:
+            t = float(update.estimate.t[k])
+            # Stamps may start over, the order of messages may not.
+            self._now = max(self._now + 1, to_nanoseconds(t))
+            self._put(CONTACT_FORCES, contact_forces_fields(update, k))
+            self._put(ODOMETRY, odometry_fields(update, k, self._base))
+            self._put(SMOOTHED, joint_state_fields(update, k, self._robot.joint_names))
+            self._put(TRANSFORMS, self._transform(update, k))
+            if self._due(MARKERS, t, _MARKER_PERIOD):
+                self._put(MARKERS, contact_marker_fields(replace(update, stages=range(k, k + 1)), self._normal))
+        if update.estimate.bodies and self._due(INERTIA, update.t, _INERTIA_PERIOD):
+            self._put(INERTIA, inertia_fields(update, self._robot))
+
+    def _put(self, topic: str, fields: Fields) -> None:
+        self._writer.write(topic, self._now, fields)
+
+    def _due(self, topic: str, t: float, period: float) -> bool:
+        last = self._last.get(topic, -math.inf)
+        if last <= t < last + period - 1e-6:
+            return False
+        self._last[topic] = t
+        return True
+
+    def _transform(self, update: PrimeUpdate, k: int) -> Fields:
+        q = update.estimate.q[k]
+        moved = {"translation": vector(q[:3]), "rotation": quaternion(q[3:7])}
+        head = header(float(update.estimate.t[k]), WORLD)
+        return {"transforms": [{"header": head, "child_frame_id": self._base, "transform": moved}]}

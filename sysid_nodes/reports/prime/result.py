@@ -1,0 +1,88 @@
+"""result.json of a motion estimation."""
+
+from __future__ import annotations
+
+import json
+import math
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from sysid_nodes.data import PARAMETER_NAMES, PARAMETER_UNITS
+from sysid_nodes.reports.atomic_file import write_atomically
+from sysid_nodes.reports.interval.files import result_target
+from sysid_nodes.reports.prime.schema import PIPELINE
+from sysid_nodes.results.motion_estimate import BodyEstimate
+from sysid_nodes.sessions.prime.session import PrimeSession
+
+
+def prime_document(session: PrimeSession) -> dict[str, Any]:
+    """What a session has found so far, as plain values."""
+    estimate = session.estimate
+    bodies = () if estimate is None else estimate.bodies
+    return {
+        "schema": 1,
+        "pipeline": PIPELINE,
+        "robot": session.robot.name,
+        "status": session.judgement.status.name,
+        "message": session.judgement.sentence,
+        "findings": [finding.message for finding in session.judgement.findings],
+        "t": None if estimate is None else float(estimate.t[-1]),
+        "bodies": [_body(body) for body in bodies],
+        "constants": [] if estimate is None else _constants(session),
+        "samples": {"used": session.received, "rejected": session.rejected, "unusable": dict(session.unusable)},
+        "steps_skipped": session.skipped,
+        "solves": session.solves,
+        "solve_time_s": 0.0 if estimate is None else float(estimate.solve_time),
+        "history": [
+            {"t": entry.t, "estimate": _plain(entry.values), "sigma": _plain(entry.sigma)} for entry in session.history
+        ],
+        "config": session.settings(),
+    }
+
+
+def save_prime(path: str, session: PrimeSession) -> Path:
+    """Writes the result into a .json file, or as result.json into a folder; makes missing folders.
+
+    Raises:
+        InputError: the path is empty, or the file cannot be written.
+    """
+    target, _ = result_target(path)
+    write_atomically(target, json.dumps(prime_document(session), indent=1, allow_nan=False) + "\n")
+    return target
+
+
+def _body(body: BodyEstimate) -> dict[str, Any]:
+    sigma = np.sqrt(np.diag(body.covariance))
+    entries = zip(PARAMETER_NAMES, PARAMETER_UNITS, body.nominal, body.parameters, sigma, strict=True)
+    return {
+        "link": body.link,
+        "parameters": [
+            {"name": name, "unit": unit, "nominal": float(nominal), "estimate": _number(value), "sigma": _number(s)}
+            for name, unit, nominal, value, s in entries
+        ],
+        "centre_of_mass": _plain(body.com),
+        "centre_of_mass_sigma": _plain(body.com_sigma),
+    }
+
+
+def _constants(session: PrimeSession) -> list[dict[str, Any]]:
+    estimate = session.estimate
+    assert estimate is not None
+    sigma = np.sqrt(np.diag(estimate.parameter_covariance))
+    rows = zip(estimate.parameter_names, estimate.parameter_units, estimate.parameters, sigma, strict=True)
+    return [
+        {"name": name, "unit": unit, "estimate": _number(value), "sigma": _number(s)} for name, unit, value, s in rows
+    ]
+
+
+def _number(value: float) -> float | None:
+    """JSON knows no NaN."""
+    return float(value) if math.isfinite(value) else None
+
+
+def _plain(values: Any) -> Any:
+    if isinstance(values, np.ndarray):
+        return [_plain(value) for value in values]
+    return _number(values)

@@ -1,0 +1,153 @@
+"""The files of a replayed motion: result.json, series.npz and report.html."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from sysid_nodes.data.config import from_flat
+from sysid_nodes.exceptions import InputError
+from sysid_nodes.reports.atomic_file import write_atomically
+from sysid_nodes.reports.interval.report import REPORT_NAME
+from sysid_nodes.reports.interval.result_file import RESULT_NAME, encode
+from sysid_nodes.reports.interval.series_file import SERIES_NAME
+from sysid_nodes.reports.prime.report import write_prime_report
+from sysid_nodes.reports.prime.result import prime_document
+from sysid_nodes.reports.prime.schema import validate_motion
+from sysid_nodes.reports.prime.series import PrimeSeries, read_prime_series, write_prime_series
+from sysid_nodes.reports.prime.truth import PrimeTruth, by_foot, feet, score
+from sysid_nodes.robots import Robot
+from sysid_nodes.sessions.interval.run import software_versions
+from sysid_nodes.sessions.prime.config import PrimeSessionConfig
+from sysid_nodes.sessions.prime.session import PrimeSession, prime_robot
+
+BATCH, HORIZON = "batch", "horizon"
+"""Modes: full information over the whole log, or the live node's moving horizon."""
+
+
+@dataclass(frozen=True)
+class PrimeRun:
+    """A replay.
+
+    Attributes:
+        session: that was fed.
+        series: what came out.
+        mode: BATCH or HORIZON.
+        source: where the data came from.
+        wall_time: that it took [s].
+        left_out: steps outside the longest connected stretch, which is all that a batch estimates.
+        truth: where it is known.
+        live: comparison with what a live node published, or None.
+        versions: of the software; looked up unless given.
+    """
+
+    session: PrimeSession
+    series: PrimeSeries
+    mode: str
+    source: str
+    wall_time: float
+    left_out: int = 0
+    truth: PrimeTruth | None = None
+    live: Mapping[str, Any] | None = None
+    versions: Mapping[str, str] = field(default_factory=lambda: software_versions())
+
+
+def run_document(run: PrimeRun) -> dict[str, Any]:
+    """result.json of a replay, see `motion_schema`."""
+    session, series = run.session, run.series
+    total = np.maximum(series.count.sum(axis=0), 1.0)
+    rms = np.sqrt((series.count * series.fit**2).sum(axis=0) / total)
+    return prime_document(session) | {
+        "run": {
+            "mode": run.mode,
+            "source": run.source,
+            "start": float(series.t[0]),
+            "end": float(series.t[-1]),
+            "stages": len(series.t),
+            "left_out": run.left_out,
+            "wall_time_s": run.wall_time,
+            "versions": dict(run.versions),
+            "sensors": [
+                {
+                    "name": name,
+                    "residuals": int(series.count[:, k].sum()),
+                    "rms": _number(rms[k]),
+                    "worst": _number(series.fit[:, k].max()),
+                }
+                for k, name in enumerate(series.sensors)
+            ],
+            "feet": _feet(series, session.robot),
+            "truth": None if run.truth is None else score(series, run.truth, session.robot),
+            "live": None if run.live is None else dict(run.live),
+        }
+    }
+
+
+def write_motion_run(folder: Path, run: PrimeRun) -> dict[str, Any]:
+    """Writes series.npz, report.html and, last, result.json into an existing folder, and returns the result.
+
+    Raises:
+        InputError: a file cannot be written.
+    """
+    document = validate_motion(run_document(run), source=RESULT_NAME)
+    write_prime_series(folder / SERIES_NAME, run.series, None if run.truth is None else run.truth.arrays())
+    write_prime_report(folder / REPORT_NAME, document, run.series, run.truth, run.session.robot)
+    write_atomically(folder / RESULT_NAME, encode(document))
+    return document
+
+
+def report_motion(page: Path, document: Mapping[str, Any], series: Path, *, source: str) -> None:
+    """Renders the page of a stored result again.
+
+    Args:
+        page: file to write.
+        document: the result.
+        series: the series.npz beside it.
+        source: of the result, for errors.
+
+    Raises:
+        InputError: it is no result of a whole run, the series cannot be read, or the page cannot be written.
+        RobotError: the robot is not known here.
+    """
+    if "run" not in document:
+        raise InputError("was saved by a live node, which keeps no series: there is nothing to draw", source=source)
+    drawn, truth = read_prime_series(series)
+    config = from_flat(PrimeSessionConfig, document["config"], source=source)
+    known = None if truth is None else PrimeTruth.of(truth)
+    write_prime_report(page, document, drawn, known, prime_robot(config))
+
+
+def replace_document(folder: Path, document: Mapping[str, Any]) -> None:
+    """Writes a result anew, as when the comparison with a live node was added.
+
+    Raises:
+        InputError: the file cannot be written, or the document is not of the schema.
+    """
+    write_atomically(folder / RESULT_NAME, encode(validate_motion(document, source=RESULT_NAME)))
+
+
+def _feet(series: PrimeSeries, robot: Robot) -> list[dict[str, Any]]:
+    names, index = feet(robot)
+    force = by_foot(np.nan_to_num(series.force), index)[..., 2]
+    rows = []
+    for k, name in enumerate(names):
+        down = np.asarray(series.on_ground[:, index == k].any(axis=1))
+        rows.append(
+            {
+                "name": name,
+                "points": [point for point, foot in zip(series.contacts, index, strict=True) if foot == k],
+                "on_ground": float(down.mean()),
+                "touchdowns": int(np.sum(~down[:-1] & down[1:])),
+                "mean_force": float(force[down, k].mean()) if down.any() else None,
+                "peak_force": _number(force[:, k].max()),
+            }
+        )
+    return rows
+
+
+def _number(value: Any) -> float | None:
+    return float(value) if np.isfinite(value) else None

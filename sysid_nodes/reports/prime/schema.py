@@ -1,0 +1,124 @@
+"""result.json of the pipeline `prime`, an addition to schema 1: every field, once.
+
+Tests and docs/prime/result.md follow this table.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from sysid_nodes.exceptions import InputError
+from sysid_nodes.reports.schema import KINDS, SCHEMA, Field, check_fields
+from sysid_nodes.results.motion_status import MotionStatus
+
+PIPELINE = "prime"
+
+MOTION_FIELDS = (
+    Field("schema", "integer"),
+    Field("pipeline", "string"),
+    Field("robot", "string"),
+    Field("status", "motion status"),
+    Field("message", "string"),
+    Field("findings", "strings"),
+    Field("t", "number or null"),
+    Field("bodies", "list"),
+    Field("bodies[].link", "string"),
+    Field("bodies[].parameters", "list"),
+    Field("bodies[].parameters[].name", "string"),
+    Field("bodies[].parameters[].unit", "string"),
+    Field("bodies[].parameters[].nominal", "number"),
+    Field("bodies[].parameters[].estimate", "number or null"),
+    Field("bodies[].parameters[].sigma", "number or null"),
+    Field("bodies[].centre_of_mass", "numbers or nulls"),
+    Field("bodies[].centre_of_mass_sigma", "numbers or nulls"),
+    Field("constants", "list"),
+    Field("constants[].name", "string"),
+    Field("constants[].unit", "string"),
+    Field("constants[].estimate", "number or null"),
+    Field("constants[].sigma", "number or null"),
+    Field("samples", "object"),
+    Field("samples.used", "integer"),
+    Field("samples.rejected", "counts by stream"),
+    Field("samples.unusable", "counts"),
+    Field("steps_skipped", "integer"),
+    Field("solves", "integer"),
+    Field("solve_time_s", "number"),
+    Field("history", "list"),
+    Field("history[].t", "number"),
+    Field("history[].estimate", "list"),
+    Field("history[].sigma", "list"),
+    Field("config", "object"),
+)
+"""Of every result."""
+
+RUN_FIELDS = (
+    Field("run", "object"),
+    Field("run.mode", "string"),
+    Field("run.source", "string"),
+    Field("run.start", "number"),
+    Field("run.end", "number"),
+    Field("run.stages", "integer"),
+    Field("run.left_out", "integer"),
+    Field("run.wall_time_s", "number"),
+    Field("run.versions", "object"),
+    Field("run.sensors", "list"),
+    Field("run.sensors[].name", "string"),
+    Field("run.sensors[].residuals", "integer"),
+    Field("run.sensors[].rms", "number or null"),
+    Field("run.sensors[].worst", "number or null"),
+    Field("run.feet", "list"),
+    Field("run.feet[].name", "string"),
+    Field("run.feet[].points", "strings"),
+    Field("run.feet[].on_ground", "number or null"),
+    Field("run.feet[].touchdowns", "integer"),
+    Field("run.feet[].mean_force", "number or null"),
+    Field("run.feet[].peak_force", "number or null"),
+    Field("run.truth", "object or null"),
+    Field("run.truth.force_error", "number or null"),
+    Field("run.truth.force_rms", "number or null"),
+    Field("run.truth.contact_f1", "number or null"),
+    Field("run.truth.position_rms", "number or null"),
+    Field("run.truth.angle_rms", "number or null"),
+    Field("run.truth.total_mass", "number"),
+    Field("run.truth.bodies", "list"),
+    Field("run.truth.bodies[].link", "string"),
+    Field("run.truth.bodies[].parameters", "numbers"),
+    Field("run.truth.bodies[].centre_of_mass", "numbers"),
+    Field("run.truth.bodies[].mass_error", "number"),
+    Field("run.truth.bodies[].centre_of_mass_error", "number"),
+    Field("run.live", "object or null"),
+    Field("run.live.stages", "integer"),
+    Field("run.live.compared", "integer"),
+    Field("run.live.largest_force_difference", "number or null"),
+    Field("run.live.force_difference_rms", "number or null"),
+    Field("run.live.largest_position_difference", "number or null"),
+    Field("run.live.mass_difference", "number or null"),
+    Field("run.live.readings", "counts"),
+    Field("run.live.sentence", "string"),
+)
+"""Of the results of a whole run; absent from what a live node saves."""
+
+MOTION_KINDS: dict[str, Callable[[Any], bool]] = KINDS | {
+    "motion status": lambda v: isinstance(v, str) and v in MotionStatus.__members__,
+    "numbers or nulls": lambda v: isinstance(v, list) and all(map(KINDS["number or null"], v)),
+    "counts by stream": lambda v: isinstance(v, dict) and all(map(KINDS["counts"], v.values())),
+}
+"""What a value of each kind must be."""
+
+
+def validate_motion(document: Any, *, source: str = "") -> dict[str, Any]:
+    """Checks a parsed result.json of this pipeline; unknown fields are allowed.
+
+    Raises:
+        InputError: with the path of the first field that is absent or wrong.
+    """
+    if not isinstance(document, Mapping) or document.get("pipeline") != PIPELINE:
+        raise InputError(f"not a result of the pipeline '{PIPELINE}'", source=source)
+    if document.get("schema") != SCHEMA:
+        line = f"schema {document.get('schema')!r} is not supported, this version reads {SCHEMA}"
+        raise InputError(line, source=source)
+    check_fields(document, MOTION_FIELDS, MOTION_KINDS, source=source)
+    if "run" in document:
+        check_fields(document, RUN_FIELDS, MOTION_KINDS, source=source)
+    return dict(document)

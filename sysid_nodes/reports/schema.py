@@ -1,0 +1,199 @@
+"""Schema 1 of result.json: every field, once. Validation, tests and docs/interval/result.md follow this table."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from sysid_nodes.data import PARAMETER_NAMES
+from sysid_nodes.exceptions import InputError
+from sysid_nodes.results import Status
+
+SCHEMA = 1
+
+_COUNT = len(PARAMETER_NAMES)
+
+
+@dataclass(frozen=True)
+class Field:
+    """A field of the file.
+
+    Attributes:
+        path: dotted path; ``[]`` stands for every entry of a list.
+        kind: key of KINDS.
+
+    A field of an object that is null is absent.
+    """
+
+    path: str
+    kind: str
+
+
+FIELDS = (
+    Field("schema", "integer"),
+    Field("pipeline", "string"),
+    Field("method", "string"),
+    Field("robot", "string"),
+    Field("body", "string"),
+    Field("target", "string"),
+    Field("frame", "string"),
+    Field("joints", "strings"),
+    Field("source", "string"),
+    Field("calibration", "string or null"),
+    Field("status", "status"),
+    Field("message", "string"),
+    Field("findings", "strings"),
+    Field("t", "number or null"),
+    Field("window", "integer"),
+    Field("parameters", "list"),
+    Field("parameters[].name", "string"),
+    Field("parameters[].unit", "string"),
+    Field("parameters[].nominal", "number or null"),
+    Field("parameters[].lower", "number or null"),
+    Field("parameters[].upper", "number or null"),
+    Field("truth", "ten numbers or null"),
+    Field("nominal_body", "object or null"),
+    Field("nominal_body.mass", "number"),
+    Field("nominal_body.centre_of_mass", "numbers"),
+    Field("nominal_body.inertia", "numbers"),
+    Field("samples", "object"),
+    Field("samples.used", "integer"),
+    Field("samples.rejected", "counts"),
+    Field("condition_number", "number or null"),
+    Field("excitation", "object"),
+    Field("excitation.singular_values", "numbers"),
+    Field("excitation.blind", "strings"),
+    Field("solve_time_s", "number"),
+    Field("contradiction", "object or null"),
+    Field("contradiction.sentence", "string"),
+    Field("contradiction.windows", "list"),
+    Field("contradiction.times", "list"),
+    Field("contradiction.assumption", "string"),
+    Field("contradiction.factors", "object"),
+    Field("contradiction.payload_changed", "boolean"),
+    Field("contradiction.change_time", "number or null"),
+    Field("costs", "ten numbers each"),
+    Field("assumptions", "strings"),
+    Field("config", "object"),
+    Field("versions", "object"),
+    Field("history", "list"),
+    Field("history[].t", "number or null"),
+    Field("history[].window", "integer"),
+    Field("history[].status", "status"),
+    Field("history[].nominal", "ten numbers or nulls"),
+    Field("history[].lower", "ten numbers or nulls"),
+    Field("history[].upper", "ten numbers or nulls"),
+    Field("history[].condition_number", "number or null"),
+    Field("history[].samples_used", "integer"),
+    Field("history[].solve_time_s", "number"),
+)
+
+
+def _is_integer(value: Any) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool)
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, (int, float)) and not isinstance(value, bool) and math.isfinite(value)
+
+
+def _is_list(value: Any, item: Any, length: int | None = None) -> bool:
+    return isinstance(value, list) and (length is None or len(value) == length) and all(map(item, value))
+
+
+KINDS: dict[str, Callable[[Any], bool]] = {
+    "integer": _is_integer,
+    "number": _is_number,
+    "number or null": lambda v: v is None or _is_number(v),
+    "string": lambda v: isinstance(v, str),
+    "string or null": lambda v: v is None or isinstance(v, str),
+    "boolean": lambda v: isinstance(v, bool),
+    "status": lambda v: isinstance(v, str) and v in Status.__members__,
+    "list": lambda v: isinstance(v, list),
+    "strings": lambda v: _is_list(v, KINDS["string"]),
+    "numbers": lambda v: _is_list(v, _is_number),
+    "ten numbers or null": lambda v: v is None or _is_list(v, _is_number, _COUNT),
+    "ten numbers or nulls": lambda v: _is_list(v, KINDS["number or null"], _COUNT),
+    "object": lambda v: isinstance(v, dict),
+    "object or null": lambda v: v is None or isinstance(v, dict),
+    "counts": lambda v: isinstance(v, dict) and all(map(_is_integer, v.values())),
+    "ten numbers each": lambda v: isinstance(v, dict) and all(_is_list(x, _is_number, _COUNT) for x in v.values()),
+}
+"""What a value of each kind must be; the keys serve as the words of an error message."""
+
+
+def validate(document: Any, *, source: str = "") -> dict[str, Any]:
+    """Checks a parsed result.json against schema 1; unknown fields are allowed, the schema grows by addition.
+
+    Raises:
+        InputError: with the path of the first field that is absent or wrong.
+    """
+    if not isinstance(document, dict):
+        raise InputError("not a result file: the top level is not an object", source=source)
+    if "schema" not in document or "pipeline" not in document:
+        raise InputError("not a result file: 'schema' or 'pipeline' is missing", source=source)
+    if document["schema"] != SCHEMA:
+        raise InputError(f"schema {document['schema']!r} is not supported, this version reads {SCHEMA}", source=source)
+    check_fields(document, FIELDS, KINDS, source=source)
+    _check_parameters(document, source)
+    return document
+
+
+def check_fields(
+    document: Mapping[str, Any], fields: Sequence[Field], kinds: Mapping[str, Callable[[Any], bool]], *, source: str
+) -> None:
+    """Checks that fields are there and of their kinds.
+
+    Raises:
+        InputError: with the path of the first field that is absent or wrong.
+    """
+    for field in fields:
+        for where, present, value in _values(document, field.path.split("."), ""):
+            if not present:
+                raise InputError(f"'{where}' is missing", source=source)
+            if not kinds[field.kind](value):
+                raise InputError(f"'{where}' must be {_article(field.kind)}, got {_short(value)}", source=source)
+
+
+def _values(node: Any, segments: list[str], where: str) -> Iterator[tuple[str, bool, Any]]:
+    """Path, presence and value of a field; nothing for a field of an absent optional object or of an empty list."""
+    name, rest = segments[0], segments[1:]
+    many = name.endswith("[]")
+    name = name.removesuffix("[]")
+    path = f"{where}.{name}" if where else name
+    if not isinstance(node, Mapping) or name not in node:
+        yield path, False, None
+    elif many:
+        for index, item in enumerate(node[name]):
+            yield from _values(item, rest, f"{path}[{index}]")
+    elif not rest:
+        yield path, True, node[name]
+    elif node[name] is not None:
+        yield from _values(node[name], rest, path)
+
+
+def _check_parameters(document: Mapping[str, Any], source: str) -> None:
+    names = tuple(row["name"] for row in document["parameters"])
+    if names != PARAMETER_NAMES:
+        raise InputError(f"'parameters' must name {', '.join(PARAMETER_NAMES)} in this order", source=source)
+    for row in document["parameters"]:
+        lower, upper = row["lower"], row["upper"]
+        if lower is not None and upper is not None and lower > upper:
+            raise InputError(
+                f"impossible bounds: {row['name']} has lower {lower:g} above upper {upper:g}", source=source
+            )
+        if document["status"] == Status.INCONSISTENT.name and (lower is not None or upper is not None):
+            raise InputError(f"{row['name']} has a bound although the status is INCONSISTENT", source=source)
+
+
+def _article(kind: str) -> str:
+    if kind.startswith(("ten ", "numbers", "strings", "counts")):
+        return kind
+    return f"an {kind}" if kind[0] in "aeiou" else f"a {kind}"
+
+
+def _short(value: Any) -> str:
+    text = repr(value)
+    return text if len(text) <= 60 else text[:57] + "..."

@@ -1,0 +1,30 @@
+"""Names of links: of the base, and of what a joint moves."""
+
+from __future__ import annotations
+
+import numpy as np
+import pinocchio
+
+from sysid_nodes.robots.robot import Robot
+
+
+def moving_link(robot: Robot, body: str) -> str:
+    """The link that sits at the frame of the joint which carries body.
+
+    Raises:
+        RobotError: the robot has no such link, or it does not move.
+    """
+    joint = robot.body_index(body) + 1
+    links = [f for f in robot.model.frames if f.type == pinocchio.FrameType.BODY and int(f.parentJoint) == joint]
+    return str(min(links, key=lambda link: float(np.linalg.norm(link.placement.homogeneous - np.eye(4)))).name)
+
+
+def base_link(robot: Robot) -> str:
+    """The link whose pose q begins with."""
+    links = [f for f in robot.model.frames if f.type == pinocchio.FrameType.BODY and int(f.parentJoint) == 1]
+    return str(min(links, key=lambda link: float(np.linalg.norm(link.placement.homogeneous - np.eye(4)))).name)
+
+
+def base_frame(robot: Robot) -> str:
+    """Name of the link that does not move, in which obstacles are given."""
+    return str(next(frame.name for frame in robot.model.frames if frame.name != "universe"))

@@ -1,0 +1,1 @@
+"""Conversions and reports of certified planner and robust controller."""

@@ -1,0 +1,1 @@
+"""Conversions and live session of the interval identifier."""

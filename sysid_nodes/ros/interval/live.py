@@ -1,0 +1,158 @@
+"""A session fed from a subscription: the executor's thread puts messages, the worker's thread identifies."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from diagnostic_msgs.msg import DiagnosticStatus
+from sensor_msgs.msg import JointState
+
+from sysid_nodes.results import IdentificationResult
+from sysid_nodes.robots.robot import Robot
+from sysid_nodes.ros.conversions import to_joint_state
+from sysid_nodes.ros.diagnostics import Monitor
+from sysid_nodes.sessions.interval.run import IntervalRun
+from sysid_nodes.sessions.interval.session import IntervalSession
+from sysid_nodes.sessions.worker import Worker
+from sysid_nodes.systems.interval.config import IntervalIdentifierConfig
+
+# Longer than any window takes to solve, shorter than a service's caller cares to wait [s].
+_PATIENCE = 10.0
+
+# The data are judged by the last part of the stream, so that a fault which begins after an hour shows [s].
+_MEMORY = 20.0
+
+
+class LiveInterval:
+    """Methods are for the executor's thread and do not wait for the messages that are queued.
+
+    Args:
+        robot: carries the body to identify.
+        config: of the identifier.
+        capacity: messages that may wait.
+        monitor: counts for the diagnostics.
+        publish: called on the worker's thread with every result that is news, and what is wrong with the data.
+        judged: called on the worker's thread with what is wrong with the data, whenever that was looked at.
+        complain: called on the worker's thread with the first failure that is not the message's fault.
+
+    Attributes:
+        fault: the last such failure in one line, or empty.
+
+    Raises:
+        InputError: configuration and robot do not fit one another.
+    """
+
+    def __init__(
+        self,
+        robot: Robot,
+        config: IntervalIdentifierConfig,
+        *,
+        capacity: int,
+        monitor: Monitor,
+        publish: Callable[[IdentificationResult, Sequence[str]], None],
+        judged: Callable[[Sequence[str]], None],
+        complain: Callable[[str], None],
+    ) -> None:
+        self._session = IntervalSession(robot, config, memory=_MEMORY)
+        self.subject = self._session.subject
+        self.fault = ""
+        self._due = False
+        self._monitor = monitor
+        self._publish = publish
+        self._judged = judged
+        self._complain = complain
+        self._worker = Worker(self._process, capacity=capacity)
+
+    def put(self, message: JointState) -> None:
+        """Queues a message; called a thousand times a second."""
+        self._monitor.take(message)
+        self._worker.put(message)
+
+    def clear(self) -> None:
+        """Forgets the messages that wait."""
+        self._worker.clear()
+
+    def announce(self) -> None:
+        """Publishes the present state of knowledge.
+
+        Raises:
+            SysidError: the identifier is too busy to answer.
+        """
+        self._worker.call(lambda: self._tell(self._session.result), _PATIENCE)
+
+    def reset(self) -> None:
+        """Starts over: forgets all data, waiting messages included, and publishes the prior.
+
+        Raises:
+            SysidError: the identifier is too busy to answer.
+        """
+
+        def start_over() -> None:
+            self._worker.clear()
+            self._tell(self._session.reset())
+
+        self._worker.call(start_over, _PATIENCE)
+        self._worker.overflowed = 0
+        self.fault = ""
+        self._monitor.reset()
+
+    def reconfigure(self, config: IntervalIdentifierConfig) -> None:
+        """Takes over live options.
+
+        Raises:
+            SysidError: they do not fit the robot, or the identifier is too busy to answer.
+        """
+        self._worker.call(lambda: self._session.reconfigure(config), _PATIENCE)
+
+    def run(self) -> IntervalRun:
+        """All that was found so far.
+
+        Raises:
+            SysidError: the identifier is too busy to answer.
+        """
+        return self._worker.call(lambda: self._session.run(self._monitor.topic), _PATIENCE)
+
+    @property
+    def findings(self) -> Sequence[str]:
+        """What was last found wrong with the data, one line each."""
+        return self._session.judgement.findings
+
+    @property
+    def overflowed(self) -> int:
+        """Messages lost to overload since the start or the last reset."""
+        return self._worker.overflowed
+
+    def status(self, *, active: bool) -> DiagnosticStatus:
+        """How the stream and the identification are doing since the last call.
+
+        The data are judged with the next message, for the call after this one.
+        """
+        self._due = True
+        return self._monitor.report(
+            self._session,
+            active=active,
+            waiting=len(self._worker),
+            overflowed=self.overflowed,
+            fault=self.fault,
+        )
+
+    def stop(self) -> None:
+        """Ends the worker's thread."""
+        self._worker.stop()
+
+    def _tell(self, result: IdentificationResult) -> None:
+        self._publish(result, self.findings)
+
+    def _process(self, message: JointState) -> None:
+        try:
+            state = to_joint_state(message)
+            self._monitor.processed(state.stamp)
+            if (result := self._session.process(state)) is not None:
+                self._tell(result)
+            if self._due:
+                self._due = False
+                self._judged(self._session.judge().findings)
+        except Exception as error:  # whatever a message holds, the next one may be fine
+            first, self.fault = not self.fault, f"{type(error).__name__}: {error}"
+            if first:
+                self._complain(self.fault)

@@ -1,0 +1,110 @@
+"""How the motion estimator is doing, for /diagnostics."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from diagnostic_msgs.msg import DiagnosticStatus, KeyValue
+
+from sysid_nodes.results.motion_status import MotionStatus
+from sysid_nodes.sessions.prime.trust import PrimeJudgement
+from sysid_nodes.signals.pacing import Pace
+
+_LEVELS = {
+    MotionStatus.STARTING: DiagnosticStatus.WARN,
+    MotionStatus.GOOD: DiagnosticStatus.OK,
+    MotionStatus.DEGRADED: DiagnosticStatus.WARN,
+    MotionStatus.DOUBTFUL: DiagnosticStatus.ERROR,
+    MotionStatus.LOST: DiagnosticStatus.ERROR,
+}
+
+
+@dataclass(frozen=True)
+class PrimeHealth:
+    """The node between two diagnostics.
+
+    Attributes:
+        active: the node listens.
+        received: messages of each stream since activation.
+        rates: messages a second of each stream since the last diagnostics, by the wall clock [Hz].
+        waiting: messages that wait for the estimator.
+        overflowed: messages lost because too many waited.
+        unusable: messages not used, by reason.
+        rejected: readings of each stream not used, by reason.
+        lag: of the newest estimate behind the newest reading [s].
+        longest_lag: since the last diagnostics [s].
+        solve_time: of the last solve [s].
+        longest_solve: since the last diagnostics [s].
+        load: share of the time that solves take.
+        pace: what is done.
+        solves: since the start.
+        skipped: steps not used because the machine was too slow.
+        processor: share of one processor that the process used since the last diagnostics.
+        judgement: what the estimate is worth.
+        masses: identified bodies in words.
+        fault: the last internal failure in one line, or empty.
+    """
+
+    active: bool
+    received: Mapping[str, int]
+    rates: Mapping[str, float]
+    waiting: int
+    overflowed: int
+    unusable: Mapping[str, int]
+    rejected: Mapping[str, Mapping[str, int]]
+    lag: float
+    longest_lag: float
+    solve_time: float
+    longest_solve: float
+    load: float
+    pace: Pace
+    solves: int
+    skipped: int
+    processor: float
+    judgement: PrimeJudgement
+    masses: Mapping[str, str]
+    fault: str
+
+
+def prime_diagnostic(node: str, health: PrimeHealth) -> DiagnosticStatus:
+    """The health of a node as a diagnostic status, numbers with their units in the keys."""
+    judgement = health.judgement
+    level, message = _LEVELS[judgement.status], judgement.sentence
+    if not health.active:
+        level, message = DiagnosticStatus.OK, "inactive"
+    if health.fault:
+        level, message = DiagnosticStatus.ERROR, f"internal failure: {health.fault}"
+    values = {
+        "status": judgement.status.name,
+        "finding": "; ".join(finding.message for finding in judgement.findings),
+        **{f"fault of {stream}": fault for stream, fault in sorted(judgement.faults().items())},
+        "lag [s]": f"{health.lag:.4f}",
+        "longest lag [s]": f"{health.longest_lag:.4f}",
+        "solve time [s]": f"{health.solve_time:.4f}",
+        "longest solve time [s]": f"{health.longest_solve:.4f}",
+        "load [1]": f"{health.load:.3f}",
+        "window [stages]": str(health.pace.window),
+        "steps between solves": str(health.pace.hop),
+        "solves": str(health.solves),
+        "steps skipped": str(health.skipped),
+        "processor share [1]": f"{health.processor:.3f}",
+        "messages waiting": str(health.waiting),
+        "messages lost to overload": str(health.overflowed),
+        **{f"received on {name}": str(count) for name, count in sorted(health.received.items())},
+        **{f"rate of {name} [Hz]": f"{rate:.1f}" for name, rate in sorted(health.rates.items())},
+        **{f"not used: {reason}": str(count) for reason, count in sorted(health.unusable.items())},
+        **{
+            f"rejected of {stream}: {reason}": str(count)
+            for stream, reasons in sorted(health.rejected.items())
+            for reason, count in sorted(reasons.items())
+        },
+        **{f"mass of {link} [kg]": text for link, text in sorted(health.masses.items())},
+    }
+    return DiagnosticStatus(
+        level=level,
+        name=f"{node}: estimation",
+        hardware_id="",
+        message=message,
+        values=[KeyValue(key=key, value=value) for key, value in values.items()],
+    )

@@ -1,0 +1,195 @@
+"""A motion session fed from subscriptions: the executor's thread puts messages, the worker's thread estimates."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from diagnostic_msgs.msg import DiagnosticStatus
+
+from sysid_nodes.reports.prime.result import save_prime
+from sysid_nodes.ros.prime.diagnostics import PrimeHealth, prime_diagnostic
+from sysid_nodes.ros.prime.sensor_messages import Feed
+from sysid_nodes.sessions.prime.session import PrimeSession
+from sysid_nodes.sessions.prime.trust import PrimeJudgement
+from sysid_nodes.sessions.prime.update import PrimeUpdate
+from sysid_nodes.sessions.worker import Worker
+
+Convert = Callable[[Any, float], Feed]
+"""Readings of a message that arrived at a time of the node's clock [s]."""
+
+_PATIENCE = 10.0
+"""Longer than any window takes to solve, shorter than a service's caller cares to wait [s]."""
+
+_PERIOD = 0.004
+"""The worker looks for messages this often [s]: shorter costs processor time, longer adds to the lag."""
+
+_LOOK = 0.1
+"""Silence after which streams are judged without a message [s]."""
+
+
+class LivePrime:
+    """Methods are for the executor's thread and do not wait for the messages that are queued.
+
+    Args:
+        session: estimates.
+        capacity: messages that may wait.
+        publish: called on the worker's thread with every update.
+        judged: called on the worker's thread when the status changes, with old and new judgement.
+        complain: called on the worker's thread with the first failure that is not the message's fault.
+
+    Attributes:
+        fault: the last such failure in one line, or empty.
+    """
+
+    def __init__(
+        self,
+        session: PrimeSession,
+        *,
+        capacity: int,
+        publish: Callable[[PrimeUpdate], None],
+        judged: Callable[[PrimeJudgement, PrimeJudgement], None],
+        complain: Callable[[str], None],
+    ) -> None:
+        self._session = session
+        self._publish, self._judged, self._complain = publish, judged, complain
+        self.fault = ""
+        self._start()
+        self._worker = Worker(self._process, capacity=capacity, period=_PERIOD)
+
+    def _start(self) -> None:
+        self.received: Counter[str] = Counter()
+        self._update: PrimeUpdate | None = None
+        self._told = PrimeJudgement()
+        self._heard = -math.inf
+        self._longest_lag = self._longest_solve = 0.0
+        self._reported = time.monotonic(), time.process_time(), Counter[str]()
+
+    def put(self, stream: str, convert: Convert, message: Any, arrival: float) -> None:
+        """Queues a message of a stream, with its arrival by the node's clock [s]; called a thousand times a second."""
+        self.received[stream] += 1
+        self._worker.put((convert, message, arrival, time.monotonic()))
+
+    def look(self) -> None:
+        """Has streams and estimate judged if nothing has come for a while."""
+        if not len(self._worker) and time.monotonic() - self._heard > _LOOK:
+            self._worker.put(None)
+
+    def clear(self) -> None:
+        """Forgets the messages that wait."""
+        self._worker.clear()
+
+    def reset(self) -> None:
+        """Starts over from the prior, waiting messages forgotten.
+
+        Raises:
+            SysidError: the estimator is too busy to answer.
+        """
+
+        def start_over() -> None:
+            self._worker.clear()
+            self._session.reset()
+            self._start()
+
+        self._worker.call(start_over, _PATIENCE)
+        self._worker.overflowed = 0
+        self.fault = ""
+
+    def save(self, path: str) -> tuple[Path, str]:
+        """Writes the present state of knowledge; returns the file and the status in words.
+
+        Raises:
+            SysidError: it cannot be written, or the estimator is too busy to answer.
+        """
+        written = self._worker.call(lambda: save_prime(path, self._session), _PATIENCE)
+        return written, self._session.judgement.sentence
+
+    def status(self, node: str, *, active: bool) -> DiagnosticStatus:
+        """How streams and estimation are doing since the last call."""
+        session, update = self._session, self._update
+        wall, processor, before = self._reported
+        self._reported = now, used, received = time.monotonic(), time.process_time(), Counter(self.received)
+        span = max(now - wall, 1e-6)
+        longest_lag, self._longest_lag = self._longest_lag, 0.0
+        longest_solve, self._longest_solve = self._longest_solve, 0.0
+        estimate = None if update is None else update.estimate
+        bodies = () if estimate is None else estimate.bodies
+        health = PrimeHealth(
+            active=active,
+            received=received,
+            rates={name: (count - before[name]) / span for name, count in received.items()},
+            waiting=len(self._worker),
+            overflowed=self._worker.overflowed,
+            unusable=Counter(session.unusable),
+            rejected=session.rejected,
+            lag=0.0 if update is None else update.lag,
+            longest_lag=longest_lag,
+            solve_time=session.pacer.solve_time,
+            longest_solve=longest_solve,
+            load=session.pacer.load,
+            pace=session.pacer.pace,
+            solves=session.solves,
+            skipped=session.skipped,
+            processor=(used - processor) / span,
+            judgement=session.judgement,
+            masses={body.link: f"{body.mass:.4f} +- {body.mass_sigma:.4f}" for body in bodies},
+            fault=self.fault,
+        )
+        return prime_diagnostic(node, health)
+
+    def stop(self) -> None:
+        """Ends the worker's thread."""
+        self._worker.stop()
+
+    # -- on the worker's thread
+
+    def _process(self, item: tuple[Convert, Any, float, float] | None) -> None:
+        try:
+            if item is None:
+                self._look()
+            else:
+                self._take(*item)
+        except Exception as error:  # whatever a message holds, the next one may be fine
+            first, self.fault = not self.fault, f"{type(error).__name__}: {error}"
+            if first:
+                self._complain(self.fault)
+
+    def _take(self, convert: Convert, message: Any, arrival: float, put: float) -> None:
+        feed = convert(message, arrival)
+        self._heard = time.monotonic()
+        # Sensors go on while a message waits: the time it has waited counts as lag.
+        self._session.waited = self._heard - put
+        update = feed(self._session)
+        if update is not None:
+            self._tell(update)
+        elif self._session.judgement.status is not self._told.status:
+            self._tell_judgement()
+
+    def _look(self) -> None:
+        if math.isfinite(self._heard):
+            self._session.look(self._session.time + time.monotonic() - self._heard)
+            if self._session.judgement.status is not self._told.status:
+                self._tell_judgement()
+
+    def _tell(self, update: PrimeUpdate) -> None:
+        self._update = update
+        self._longest_lag = max(self._longest_lag, update.lag)
+        self._longest_solve = max(self._longest_solve, self._session.pacer.solve_time)
+        self._note(update.judgement)
+        self._publish(update)
+
+    def _tell_judgement(self) -> None:
+        """The last estimate again, with what it is worth now."""
+        judgement = self._session.judgement
+        self._note(judgement)
+        if self._update is not None:
+            self._publish(self._update.judged(judgement))
+
+    def _note(self, judgement: PrimeJudgement) -> None:
+        if judgement.status is not self._told.status:
+            self._judged(self._told, judgement)
+        self._told = judgement

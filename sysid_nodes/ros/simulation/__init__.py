@@ -1,0 +1,1 @@
+"""How simulated robots meet ROS."""

@@ -1,0 +1,166 @@
+"""Readings of a simulated legged robot as the messages its drivers would publish."""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from geometry_msgs.msg import PoseStamped
+from nav_msgs.msg import Odometry
+from online_sysid.msg import ContactForces
+from rclpy.node import Node
+from sensor_msgs.msg import Imu, JointState
+
+from sysid_nodes.messages.fill import to_message
+from sysid_nodes.messages.prime.estimate import WORLD, header, quaternion, vector
+from sysid_nodes.messages.prime.low_state import TOPIC, fill_low_state, low_state_type
+from sysid_nodes.robots import Robot
+from sysid_nodes.ros import qos
+from sysid_nodes.ros.conversions import to_stamp
+from sysid_nodes.simulation.legged import ImuReading, JointReading, PoseReading, Reading, TruthSample
+
+JOINTS, IMU, POSE = "joint_states", "imu/data", "mocap/pose"
+"""Topics, relative to the node's namespace."""
+
+_DEPTH = 1000
+
+
+class LeggedPublishers:
+    """Publishes each reading as it arrives, SensorData QoS, stamped by the sensors' clock.
+
+    Args:
+        node: owner of the publishers.
+        robot: names the IMU's link and the vendor's order of motors.
+        low_state: publish Unitree's LowState instead of JointState and Imu.
+
+    Attributes:
+        start: stamp of simulated time zero [s].
+        published: messages by topic.
+
+    Raises:
+        ConfigError: LowState is wanted and its message package is not installed.
+    """
+
+    def __init__(self, node: Node, robot: Robot, *, low_state: bool) -> None:
+        profile = qos.stream("best_effort", _DEPTH)
+        self.start = 0.0
+        self.published: dict[str, int] = {}
+        self._robot = robot
+        self._low_state: Any = low_state_type(robot) if low_state else None
+        self._pose = node.create_publisher(PoseStamped, POSE, profile)
+        self._publishers: list[Any] = [self._pose]
+        if self._low_state is not None:
+            self._motors = node.create_publisher(self._low_state, TOPIC, profile)
+            self._publishers.append(self._motors)
+            self._inertial: ImuReading | None = None
+        else:
+            self._joints = node.create_publisher(JointState, JOINTS, profile)
+            self._imu = node.create_publisher(Imu, IMU, profile)
+            self._publishers += [self._joints, self._imu]
+        self._joint_message, self._imu_message, self._pose_message = JointState(), Imu(), PoseStamped()
+        self._imu_message.header.frame_id = robot.imu
+        self._pose_message.header.frame_id = WORLD
+
+    @property
+    def listeners(self) -> int:
+        """Subscriptions of the stream that has the fewest."""
+        return min(int(publisher.get_subscription_count()) for publisher in self._publishers)
+
+    def publish(self, reading: Reading) -> None:
+        """Publishes one reading."""
+        if isinstance(reading, PoseReading):
+            self._send(self._pose, self._filled_pose(reading))
+        elif self._low_state is not None:
+            self._publish_low_state(reading)
+        elif isinstance(reading, JointReading):
+            message = self._joint_message
+            message.header.stamp = to_stamp(self.start + reading.stamp)
+            message.name = list(reading.names)
+            message.position = array("d", reading.position)
+            message.velocity = array("d", reading.velocity)
+            message.effort = array("d", reading.effort)
+            self._send(self._joints, message)
+        else:
+            self._send(self._imu, self._filled_imu(reading))
+
+    def _filled_imu(self, reading: ImuReading) -> Imu:
+        message = self._imu_message
+        message.header.stamp = to_stamp(self.start + reading.stamp)
+        turn, gyro, specific = message.orientation, message.angular_velocity, message.linear_acceleration
+        turn.x, turn.y, turn.z, turn.w = reading.orientation.tolist()
+        gyro.x, gyro.y, gyro.z = reading.gyro.tolist()
+        specific.x, specific.y, specific.z = reading.accelerometer.tolist()
+        return message
+
+    def _filled_pose(self, reading: PoseReading) -> PoseStamped:
+        message = self._pose_message
+        message.header.stamp = to_stamp(self.start + reading.stamp)
+        place, turn = message.pose.position, message.pose.orientation
+        place.x, place.y, place.z = reading.position.tolist()
+        turn.x, turn.y, turn.z, turn.w = reading.orientation.tolist()
+        return message
+
+    def _publish_low_state(self, reading: Reading) -> None:
+        """One message a joint reading, with the newest inertial reading."""
+        if isinstance(reading, ImuReading):
+            self._inertial = reading
+        elif isinstance(reading, JointReading) and self._inertial is not None:
+            order = [reading.names.index(name) for name in self._robot.motor_order]
+            message = self._low_state()
+            fill_low_state(
+                message,
+                tick=round(1e3 * reading.stamp),
+                position=reading.position[order],
+                velocity=reading.velocity[order],
+                effort=reading.effort[order],
+                orientation=self._inertial.orientation,
+                gyro=self._inertial.gyro,
+                accelerometer=self._inertial.accelerometer,
+            )
+            self._send(self._motors, message)
+
+    def _send(self, publisher: Any, message: Any) -> None:
+        publisher.publish(message)
+        self.published[publisher.topic_name] = self.published.get(publisher.topic_name, 0) + 1
+
+
+class TruthPublishers:
+    """Publishes the hidden truth below /truth, for a person who compares; no estimator listens there.
+
+    Args:
+        node: owner of the publishers.
+        robot: of the simulation.
+    """
+
+    def __init__(self, node: Node, robot: Robot) -> None:
+        self._forces = node.create_publisher(ContactForces, "/truth/contact_forces", 10)
+        self._odometry = node.create_publisher(Odometry, "/truth/odom", 10)
+        self._names = tuple(point.name for point in robot.contacts)
+
+    def publish(self, stamp: float, samples: Sequence[TruthSample]) -> None:
+        """Publishes the mean forces of some ticks, and the pose at the last.
+
+        Args:
+            stamp: of the last tick's beginning [s].
+            samples: of consecutive ticks.
+        """
+        last = samples[-1]
+        force = np.mean([sample.force_mean for sample in samples], axis=0)
+        touch = np.mean([sample.contact for sample in samples], axis=0)
+        contacts = [
+            {
+                "frame": name,
+                "position": vector(last.position[k]),
+                "force": vector(force[k]),
+                "gap": float(last.gap[k]),
+                "in_contact": bool(touch[k] >= 0.5),
+            }
+            for k, name in enumerate(self._names)
+        ]
+        head = header(stamp, WORLD)
+        self._forces.publish(to_message(ContactForces, {"header": head, "contacts": contacts}))
+        pose = {"pose": {"position": vector(last.q[:3]), "orientation": quaternion(last.q[3:7])}}
+        twist = {"twist": {"linear": vector(last.v[:3]), "angular": vector(last.v[3:6])}}
+        self._odometry.publish(to_message(Odometry, {"header": head, "pose": pose, "twist": twist}))

@@ -1,0 +1,1 @@
+"""From messages to results, by system: what live node and offline replay share."""

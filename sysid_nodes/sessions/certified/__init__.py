@@ -1,0 +1,1 @@
+"""The replanning loop, its timing, and what planner and controller agree on."""

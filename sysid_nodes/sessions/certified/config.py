@@ -1,0 +1,146 @@
+"""What certified planner and robust controller have to agree on, and what both make of it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from sysid_nodes.data.config import option, section
+from sysid_nodes.data.scene import Scene, scene_of
+from sysid_nodes.models.config_digest import config_digest
+from sysid_nodes.models.known_robot import Numbers
+from sysid_nodes.robots import Primitive, Robot, load_robot
+from sysid_nodes.robots.covering import covering_shapes
+from sysid_nodes.robots.links import base_frame
+from sysid_nodes.sessions.certified.settings import CertifiedSettings
+from sysid_nodes.sessions.certified.streaming_config import StreamingConfig
+from sysid_nodes.systems.certified.certificate.config import TrackingConfig
+from sysid_nodes.systems.certified.control.config import ControllerConfig
+from sysid_nodes.systems.certified.search.config import PlannerConfig
+
+
+@dataclass(frozen=True)
+class CertifiedConfig(CertifiedSettings):
+    """The robot, what is known of it and around it, and the law that moves it."""
+
+    scene: str = option("", "scene file of the obstacles; empty: none until obstacles are published")
+    planner: PlannerConfig = section(PlannerConfig, "the plans")
+
+
+@dataclass(frozen=True)
+class ControllerNodeConfig:
+    """How the controller's node meets its surroundings."""
+
+    queue_depth: int = option(1000, "joint states the middleware keeps until the node takes them", minimum=1)
+    same_clock: bool = option(
+        False,
+        "joint states are stamped by the node's clock, so that their age can be told; not so with a robot in lockstep, "
+        "whose time runs slower than the machine's",
+    )
+    diagnostics_period: float = option(1.0, "time between two diagnostics", unit="s", minimum=0.01, maximum=3600.0)
+
+
+@dataclass(frozen=True)
+class RobustControllerConfig(CertifiedConfig):
+    """Everything the robust controller needs."""
+
+    controller: ControllerConfig = section(ControllerConfig, "what is watched")
+    robust_controller: ControllerNodeConfig = section(ControllerNodeConfig, "the node")
+
+
+OUTPUTS = ("torque", "position")
+
+
+@dataclass(frozen=True)
+class PlannerNodeConfig:
+    """What the planner is to do, and when."""
+
+    excite: bool = option(True, "identify the body first; otherwise only go to goals")
+    excite_time: float = option(
+        7.5, "longest time to identify; 0: until the bounds no longer shrink (planner.stop_rule)", unit="s", minimum=0.0
+    )
+    goals: Numbers = option(
+        (), "postures to go to after that, one after the other, all joints of each; more may be published", unit="rad"
+    )
+    seed: int = option(0, "of the search's random draws", minimum=0)
+    lead: float = option(
+        0.15,
+        "from the publication of a trajectory that starts at rest to its start",
+        unit="s",
+        minimum=0.01,
+        maximum=5.0,
+    )
+    budget: float = option(
+        1.0,
+        "time that planning is taken to need until it was measured; it begins no earlier before a takeover than it "
+        "needs, so that the newest bounds are used",
+        unit="s",
+        minimum=0.05,
+        maximum=10.0,
+    )
+    margin: float = option(
+        0.1,
+        "from the end of planning to the takeover, on the robot's clock; the controller's own proof has to fit into it "
+        "with controller.recertify",
+        unit="s",
+        minimum=0.0,
+        maximum=5.0,
+    )
+    escape_time: float = option(
+        0.35,
+        "from a change of obstacles to the takeover by a stop certified among them, less than controller.scene_grace",
+        unit="s",
+        minimum=0.05,
+        maximum=10.0,
+    )
+    retry: float = option(0.3, "pause after a step that certified nothing", unit="s", minimum=0.0, maximum=60.0)
+    diagnostics_period: float = option(1.0, "time between two diagnostics", unit="s", minimum=0.01, maximum=3600.0)
+    output: str = option(
+        OUTPUTS[0],
+        "who executes the plans: the robust controller by torque, or a position controller, as far off as 'tracking' "
+        "says",
+        choices=OUTPUTS,
+    )
+    streaming: StreamingConfig = section(StreamingConfig, "the way to a position controller")
+
+
+@dataclass(frozen=True)
+class CertifiedPlannerConfig(CertifiedConfig):
+    """Everything the certified planner needs."""
+
+    tracking: TrackingConfig = section(TrackingConfig, "errors of a position controller, see certified_planner.output")
+    certified_planner: PlannerNodeConfig = section(PlannerNodeConfig, "the node")
+
+
+class Setup(NamedTuple):
+    """A configuration put together.
+
+    Attributes:
+        robot: nominal.
+        shapes: of robot and load.
+        scene: obstacles at the start.
+        config_id: digest of all that certificates rest on but bounds and obstacles.
+        body: the resolved link.
+        frame: the robot's base frame.
+    """
+
+    robot: Robot
+    shapes: tuple[Primitive, ...]
+    scene: Scene
+    config_id: str
+    body: str
+    frame: str
+
+
+def set_up(config: CertifiedConfig) -> Setup:
+    """Loads the robot and the scene.
+
+    Raises:
+        InputError: they cannot be loaded, or do not fit the rest.
+    """
+    robot = load_robot(config.robot, variant=config.variant)
+    shapes = covering_shapes(robot, config.payload_volume)
+    body = config.body or robot.body
+    robot.body_index(body)
+    digest = config_digest(robot, shapes, config.known_robot, config.control, config.certifier)
+    return Setup(robot, shapes, scene_of(config.scene), digest, body, base_frame(robot))

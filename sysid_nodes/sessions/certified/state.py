@@ -1,0 +1,77 @@
+"""What planning is told, and what it makes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+from typing import NamedTuple
+
+from sysid_nodes.data.bounds import Bounds
+from sysid_nodes.data.scene import Scene
+from sysid_nodes.models.bezier import Bezier
+from sysid_nodes.models.model_box import ModelBox
+from sysid_nodes.results.certificate import Certificate
+from sysid_nodes.results.trajectory_record import TrajectoryRecord
+from sysid_nodes.systems.certified.control.output import Mode
+from sysid_nodes.systems.certified.search.plan_result import PlanResult
+
+
+class Phase(Enum):
+    """What plans are for."""
+
+    EXCITE = "identify"
+    REACH = "go to a goal"
+    REST = "nothing left to do"
+
+
+class Seen(NamedTuple):
+    """What the controller told last.
+
+    Attributes:
+        mode: of it.
+        trajectory_id: what it executes; empty: nothing.
+        refused_id: what it refused last.
+        refused: why, in words.
+    """
+
+    mode: Mode
+    trajectory_id: str = ""
+    refused_id: str = ""
+    refused: str = ""
+
+
+@dataclass(frozen=True)
+class Known:
+    """What holds at the beginning of a step.
+
+    Attributes:
+        bounds, window: in force, and their data window.
+        consistent: the identifier finds parameters that explain the data.
+        scene: obstacles; None where what arrived was unusable.
+    """
+
+    bounds: Bounds
+    window: int
+    consistent: bool
+    scene: Scene | None
+
+
+@dataclass(frozen=True, eq=False)
+class Planned:
+    """A trajectory that was made.
+
+    Attributes:
+        record: as published.
+        plan, certificate, box: behind it.
+        phase: what it is for.
+        result: of the step.
+        replan: time into it at which the next one is to take over [s].
+    """
+
+    record: TrajectoryRecord
+    plan: Bezier
+    certificate: Certificate
+    box: ModelBox
+    phase: Phase
+    result: PlanResult
+    replan: float

@@ -1,0 +1,1 @@
+"""Identifying one body from joint states."""

@@ -1,0 +1,46 @@
+"""What is identified, when there is news of it, and the news in words."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from sysid_nodes.results import IdentificationResult, Status
+
+
+@dataclass(frozen=True)
+class Subject:
+    """What is identified, in words.
+
+    Attributes:
+        robot: its name.
+        body: the link.
+        target: body (the link with all it carries) or payload (only what was added to it).
+        frame: link whose moving joint's frame the parameters are expressed in.
+        method: identification method.
+    """
+
+    robot: str
+    body: str
+    target: str
+    frame: str
+    method: str
+
+
+def is_news(result: IdentificationResult, last: IdentificationResult) -> bool:
+    """Whether a result is published after `last`: a bound tightened, the status or what clashes is another."""
+    changed = result.status is not last.status or result.contradiction is not last.contradiction
+    return result.tightened or changed
+
+
+def sentence(result: IdentificationResult, findings: Sequence[str] = ()) -> str:
+    """The status in one sentence, with its cause where there is one.
+
+    Args:
+        result: state of knowledge.
+        findings: what is wrong with the data, one line each; told where they contradict the assumptions.
+    """
+    if result.status is not Status.INCONSISTENT:
+        return result.status.message
+    cause = f": {result.contradiction.sentence()}" if result.contradiction else ""
+    return "; ".join([result.status.message + cause, *findings])

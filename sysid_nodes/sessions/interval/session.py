@@ -1,0 +1,141 @@
+"""One identification of one body, from messages to a run that can be reported: live node and replay are both this."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+import numpy.typing as npt
+
+from sysid_nodes.data.config import to_flat
+from sysid_nodes.data.joint_state import RawJointState
+from sysid_nodes.results import IdentificationResult, Status
+from sysid_nodes.robots import Robot
+from sysid_nodes.robots.links import moving_link
+from sysid_nodes.sessions.interval.news import Subject, is_news
+from sysid_nodes.sessions.interval.run import IntervalRun, TorqueSeries
+from sysid_nodes.systems.interval.config import IntervalIdentifierConfig
+from sysid_nodes.systems.interval.pipeline import IntervalPipeline
+from sysid_nodes.systems.interval.stream_watch import Judgement, StreamWatch
+
+
+class IntervalSession:
+    """Feeds joint states to the pipeline, tells news from repetition and keeps an eye on the data.
+
+    Every method is for one thread.
+
+    Args:
+        robot: carries the body to identify.
+        config: of the identifier.
+        memory: how far back the data are judged [s].
+
+    Attributes:
+        subject: what is identified.
+        received: messages taken since the start or the last reset.
+        rejected: messages and samples not used so far, by reason; a new object each time, for any thread to read.
+        judgement: what was last found wrong with the data; likewise.
+
+    Raises:
+        InputError: configuration and robot do not fit one another.
+    """
+
+    def __init__(self, robot: Robot, config: IntervalIdentifierConfig, *, memory: float = np.inf) -> None:
+        self._pipeline = IntervalPipeline(robot, config)
+        body = self._pipeline.body
+        self.subject = Subject(robot.name, body, config.target, moving_link(robot, body), config.method)
+        self._watch = StreamWatch(robot, self._pipeline.body_index, _guess(self._pipeline), memory)
+        self._start()
+
+    def _start(self) -> None:
+        self._told = self._pipeline.result
+        self._spent = 0.0
+        self.received = 0
+        self.rejected: Mapping[str, int] = {}
+        self.judgement = Judgement()
+
+    @property
+    def result(self) -> IdentificationResult:
+        """The present state of knowledge."""
+        return self._pipeline.result
+
+    def process(self, message: RawJointState) -> IdentificationResult | None:
+        """Takes a joint state; returns a result when there is news: a tighter bound, another status or finding."""
+        pipeline = self._pipeline
+        self.received += 1
+        before = pipeline.stream.last
+        result = pipeline.push(message.names, message.stamp, message.position, message.velocity, message.effort)
+        sample = pipeline.stream.last
+        if sample is None or sample is before:
+            self._watch.reject(message.names)
+        else:
+            self._watch.accept(sample)
+        self.rejected = pipeline.samples_rejected
+        if result is None:
+            return None
+        self._spent += result.solve_time
+        if not is_news(result, self._told):
+            return None
+        self._told = result
+        if result.status is Status.INCONSISTENT:
+            self.judge()
+        return result
+
+    def judge(self) -> Judgement:
+        """Looks whether the data themselves are at fault: a few milliseconds."""
+        self.judgement = self._watch.judge(self.result.status)
+        return self.judgement
+
+    def reset(self) -> IdentificationResult:
+        """Forgets all data and returns the prior."""
+        self._pipeline.reset()
+        self._watch.reset()
+        self._start()
+        return self.result
+
+    def reconfigure(self, config: IntervalIdentifierConfig) -> None:
+        """Takes over the live options of a configuration; they hold from the next window on.
+
+        Raises:
+            ConfigError: an option that is not live differs, or the options do not fit the robot.
+        """
+        self._pipeline.reconfigure(config)
+
+    def run(self, source: str) -> IntervalRun:
+        """All that was found, as if the stream ended here, though it may go on.
+
+        Args:
+            source: where the data came from, in words.
+        """
+        pipeline = self._pipeline
+        final = pipeline.finish()
+        return IntervalRun(
+            robot=self.subject.robot,
+            method=self.subject.method,
+            body=self.subject.body,
+            frame=self.subject.frame,
+            joint_names=pipeline.robot.joint_names,
+            history=(*(step for step in pipeline.history if step is not pipeline.result), final),
+            assumptions=tuple(pipeline.assumptions()),
+            config=to_flat(pipeline.config),
+            source=source,
+            calibration=pipeline.config.calibration,
+            torques=_torques(pipeline),
+            solve_time=self._spent,
+            findings=self.judge().findings,
+        )
+
+
+def _guess(pipeline: IntervalPipeline) -> npt.NDArray[np.float64]:
+    """(10,) the whole body, as far as it is known before any data."""
+    centre = pipeline.config.prior.bounds.centre
+    if pipeline.config.target == "payload":
+        return np.asarray(centre + pipeline.robot.inertial_parameters()[pipeline.body_index])
+    return centre
+
+
+def _torques(pipeline: IntervalPipeline) -> TorqueSeries | None:
+    prediction = pipeline.prediction()
+    if not prediction.t.size:
+        return None
+    names = pipeline.robot.joint_names
+    return TorqueSeries(names, prediction.t, prediction.measured, prediction.predicted, prediction.radius)

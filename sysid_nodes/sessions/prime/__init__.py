@@ -1,0 +1,1 @@
+"""Estimating motion, contact forces and inertia from streams of readings."""

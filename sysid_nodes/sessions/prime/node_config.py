@@ -1,0 +1,28 @@
+"""Options that PRIME's node has beside the estimator's configuration."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from sysid_nodes.data.config import option
+
+
+@dataclass(frozen=True)
+class PrimeNodeConfig:
+    """How the node meets its surroundings. Nothing here touches a number that it publishes."""
+
+    autostart: bool = option(True, "configure and activate without a lifecycle manager")
+    low_state: bool = option(False, "take joints and IMU from Unitree's LowState instead of JointState and Imu")
+    queue_depth: int = option(
+        1000, "messages of a stream that the middleware keeps until the node takes them", minimum=1, maximum=1000000
+    )
+    buffer: int = option(
+        5000,
+        "messages that may wait for the estimator; one more empties the buffer, counted as overload",
+        minimum=1,
+        maximum=10000000,
+    )
+    diagnostics_period: float = option(1.0, "time between two diagnostics", unit="s", minimum=0.01, maximum=3600.0)
+    marker_period: float = option(0.05, "time between two messages of markers", unit="s", minimum=0.0)
+    inertia_period: float = option(0.5, "time between two messages of inertial parameters", unit="s", minimum=0.0)
+    tf: bool = option(True, "publish the base's transform, where tf2_msgs is installed")

@@ -1,0 +1,251 @@
+"""Motion estimation from messages to what is published: live node and replay are both this."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections import Counter
+from collections.abc import Callable, Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+from sysid_nodes.data.config import to_flat
+from sysid_nodes.results.motion_estimate import EstimateStatus, MotionEstimate
+from sysid_nodes.robots import Robot, load_robot, with_contacts
+from sysid_nodes.sensors import build_sensors, channel_specs
+from sysid_nodes.sessions.prime.config import PrimeSessionConfig
+from sysid_nodes.sessions.prime.horizon import Horizon
+from sysid_nodes.sessions.prime.memory import PrimeMemory
+from sysid_nodes.sessions.prime.streams import PrimeStreams, only_late
+from sysid_nodes.sessions.prime.trust import PrimeJudgement, Trust
+from sysid_nodes.sessions.prime.update import ParameterStep, PrimeUpdate
+from sysid_nodes.signals.pacing import Pacer
+from sysid_nodes.signals.samples import AlignedSteps
+
+Array = npt.NDArray[np.float64]
+
+_LOOK = 0.1
+"""Time between two looks at the streams' health [s]; a look takes milliseconds."""
+
+_HISTORY = 0.5
+"""Time between two entries of the history of parameters [s]."""
+
+_CACHED = 16
+"""Lists of joint names that are remembered."""
+
+
+def prime_robot(config: PrimeSessionConfig) -> Robot:
+    """The robot that a configuration names, with its contact points.
+
+    Raises:
+        RobotError: it is unknown, has no contact points, or its description is unusable.
+    """
+    robot = load_robot(config.robot, urdf=config.urdf)
+    specs = config.contacts.specs()
+    return with_contacts(robot, specs) if specs else robot
+
+
+class PrimeSession:
+    """Feeds readings to the estimator, at the pace that the machine allows, and judges what comes out.
+
+    Every method is for one thread. The same readings in the same order give the same estimates as long as the machine
+    keeps up; when it does not, the judgement says so.
+
+    Args:
+        robot: with contact points.
+        config: of everything.
+        make: builds the estimator.
+        clock: monotonic wall time [s].
+
+    Attributes:
+        judgement: of the newest estimate.
+        pacer: decides what a slow machine does.
+        received: messages taken.
+        solves: solves made.
+        skipped: steps not used because the machine was too slow.
+        unusable: messages not used, by reason.
+        history: inertial parameters over time.
+        waited: how long ago the next reading arrived, for the caller to say [s]; counts as lag.
+        newest: time that the sensors have reached, as far as known [s].
+    """
+
+    def __init__(
+        self,
+        robot: Robot,
+        config: PrimeSessionConfig,
+        make: Callable[[], Horizon],
+        *,
+        clock: Callable[[], float] = time.perf_counter,
+    ) -> None:
+        self.robot, self.config = robot, config
+        self._make, self._clock = make, clock
+        self._orders: dict[tuple[str, ...], npt.NDArray[np.intp] | None] = {}
+        self.reset()
+
+    def reset(self) -> None:
+        """Forgets everything."""
+        config = self.config
+        sensors = build_sensors(self.robot, config.prime.sensors)
+        specs = channel_specs(sensors, config.prime.sensors)
+        dt = config.prime.step
+        self._streams = PrimeStreams(specs, config)
+        self._aligner = self._streams.aligner
+        self._horizon = self._make()
+        self._trust = Trust(tuple(specs), config.trust, config.streams.health.off_after)
+        self.pacer = Pacer(config.pacing, config.horizon.window, dt)
+        self._segment, self._due, self._looked = 0, 0, -math.inf
+        self._step = self._published = -math.inf
+        self._usual = False
+        self._memory = PrimeMemory()
+        self._estimate: MotionEstimate | None = None
+        self.judgement = PrimeJudgement()
+        self.received = self.solves = self.skipped = 0
+        self.unusable: Counter[str] = Counter()
+        self.history: list[ParameterStep] = []
+        self.waited, self.newest = 0.0, -math.inf
+
+    @property
+    def estimate(self) -> MotionEstimate | None:
+        """The newest."""
+        return self._estimate
+
+    @property
+    def time(self) -> float:
+        """The streams' common clock [s]."""
+        return self._aligner.now
+
+    @property
+    def rejected(self) -> dict[str, dict[str, int]]:
+        """Readings of each stream that were not taken, by reason."""
+        return self._aligner.rejected
+
+    def joints(
+        self, stamp: float, names: Sequence[str], position: Array, velocity: Array, effort: Array
+    ) -> PrimeUpdate | None:
+        """Takes joint positions [rad], velocities [rad/s] and torques [N m] in the order of names; empty for none."""
+        order = self._order(tuple(names))
+        if order is None:
+            self.received += 1
+            self.unusable["a joint is missing"] += 1
+            return None
+        for name, values in (("joint_position", position), ("joint_velocity", velocity), ("joint_torque", effort)):
+            if len(values) == len(names):
+                self._aligner.push(name, stamp, np.asarray(values, dtype=np.float64)[order])
+            elif len(values):
+                self.unusable["as many values as names are needed"] += 1
+        return self._advance(stamp)
+
+    def imu(self, stamp: float, orientation: Array | None, gyro: Array, accelerometer: Array) -> PrimeUpdate | None:
+        """Takes orientation (x, y, z, w) if there is one, angular velocity [rad/s] and specific force [m/s2]."""
+        self._aligner.push("gyroscope", stamp, gyro)
+        self._aligner.push("accelerometer", stamp, accelerometer)
+        if orientation is not None:
+            self._aligner.push("imu_orientation", stamp, orientation)
+        return self._advance(stamp)
+
+    def pose(self, stamp: float, position: Array, orientation: Array) -> PrimeUpdate | None:
+        """Takes a motion capture pose: position [m], orientation (x, y, z, w)."""
+        self._aligner.push("mocap_pose", stamp, np.concatenate([position, orientation]))
+        return self._advance(stamp)
+
+    def look(self, now: float) -> PrimeJudgement:
+        """Judges streams and estimate when nothing may have come for a while.
+
+        Args:
+            now: present time in the stamps' clock [s].
+        """
+        self._streams.look(max(now, self.time))
+        self.judgement = self._judge(max(now, self.time))
+        return self.judgement
+
+    def settings(self) -> dict[str, object]:
+        """All options by name."""
+        return to_flat(self.config)
+
+    def conclude(self, estimate: MotionEstimate, judgement: PrimeJudgement) -> None:
+        """Takes an estimate of everything, made elsewhere from the steps of this session, as the newest."""
+        self._estimate, self.judgement, self.solves = estimate, judgement, 1
+        self._remember(estimate)
+
+    def _order(self, names: tuple[str, ...]) -> npt.NDArray[np.intp] | None:
+        if names not in self._orders:
+            if len(self._orders) >= _CACHED:
+                self._orders.clear()
+            where = {name: k for k, name in enumerate(names)}
+            found = [where.get(name, -1) for name in self.robot.joint_names]
+            self._orders[names] = None if min(found) < 0 else np.array(found, dtype=np.intp)
+        return self._orders[names]
+
+    def _advance(self, stamp: float) -> PrimeUpdate | None:
+        """Hands closed steps on; an update if a solve was due."""
+        self.received += 1
+        if abs(stamp - self.time) <= self.config.streams.max_pause:  # a stamp of another clock is no reading to lag by
+            self.newest = max(self.newest, stamp + self.waited)
+        update = None
+        for steps in self._aligner.take():
+            update = self._take(steps) or update
+        return update
+
+    def _take(self, steps: AlignedSteps) -> PrimeUpdate | None:
+        end = float(steps.times[-1])
+        if steps.segment != self._segment:
+            self._segment = steps.segment
+            self._streams.restart()
+            self._restart()
+            self.newest, self._published = end, -math.inf  # the clock may have gone back
+        self._step = end
+        self._streams.watch(steps)
+        if abs(self.time - self._looked) >= _LOOK:
+            self._looked = self.time
+            self._streams.look()
+        if self.pacer.watch(self.newest - end):
+            self.skipped += len(steps)
+            self._restart()
+            self.judgement = self._judge(end)
+            return None
+        used = self._streams.believed(steps)
+        self._trust.used(used)
+        self._horizon.push(used)
+        self._due += len(used)
+        return self._solve() if self._due >= self.pacer.pace.hop else None
+
+    def _restart(self) -> None:
+        self._horizon.restart()
+        self._due, self._usual = 0, False
+
+    def _solve(self) -> PrimeUpdate | None:
+        self._due = 0
+        start = self._clock()
+        estimate = self._horizon.step(self.pacer.pace.window)
+        spent = self._clock() - start
+        if estimate is None:
+            return None
+        self.solves += 1
+        self._estimate = estimate
+        lag = max(self.newest + spent - float(estimate.t[-1]), 0.0)
+        self.pacer.solved(self.newest, spent, lag, usual=self._usual)
+        self._usual = True
+        self.judgement = self._judge(self._step)
+        trusted = self.judgement.status.trusted or only_late(self.judgement.findings)
+        failed = estimate.status is EstimateStatus.FAILED
+        if self._memory.note(float(estimate.t[-1]), self._horizon, trusted=trusted, failed=failed):
+            self._due, self._usual = 0, False
+        self._remember(estimate)
+        last = max(len(estimate.t) - 1 - self.config.published, 1)
+        dt = self.config.prime.step
+        first = min(max(int(np.searchsorted(estimate.t, self._published + 0.5 * dt)), 1), last)
+        self._published = float(estimate.t[last])
+        friction = self.config.prime.contact.friction
+        return PrimeUpdate(estimate, range(first, last + 1), self.judgement, lag, self.newest, friction)
+
+    def _judge(self, now: float) -> PrimeJudgement:
+        return self._trust.judge(self._estimate, self._streams.findings, self.pacer.finding, now)
+
+    def _remember(self, estimate: MotionEstimate) -> None:
+        t = float(estimate.t[-1])
+        if self.history and abs(t - self.history[-1].t) < _HISTORY:
+            return
+        values = np.array([body.parameters for body in estimate.bodies]).reshape(-1, 10)
+        variance = np.array([np.diag(body.covariance) for body in estimate.bodies]).reshape(-1, 10)
+        self.history.append(ParameterStep(t, values, np.sqrt(variance)))

@@ -1,0 +1,66 @@
+"""What a motion session knows of its streams: how they do, and which of their readings to use."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+from sysid_nodes.sessions.prime.config import PrimeSessionConfig
+from sysid_nodes.signals.alignment import Aligner
+from sysid_nodes.signals.channel import ChannelSpec
+from sysid_nodes.signals.lag_watch import LagWatch
+from sysid_nodes.signals.plausibility import Finding
+from sysid_nodes.signals.samples import AlignedSteps
+from sysid_nodes.signals.stream_health import StreamFault
+
+
+class PrimeStreams:
+    """Every stream on the estimator's grid.
+
+    Args:
+        specs: streams by name.
+        config: of the session.
+
+    Attributes:
+        aligner: takes the readings.
+        findings: what is wrong with the streams, as of the last look.
+    """
+
+    def __init__(self, specs: Mapping[str, ChannelSpec], config: PrimeSessionConfig) -> None:
+        dt, health = config.prime.step, config.streams.health
+        self.aligner = Aligner(specs, config.streams.grid(dt), health)
+        self.findings: tuple[Finding, ...] = ()
+        self._lag = LagWatch({name: spec.config for name, spec in specs.items()}, dt, health.offset)
+
+    def look(self, now: float | None = None) -> None:
+        """Renews the findings.
+
+        Args:
+            now: time in the stamps' clock [s]; None for the streams' common clock.
+        """
+        at = self.aligner.now if now is None else now
+        self.findings = (*self.aligner.findings(now), *self._lag.findings(at))
+
+    def watch(self, steps: AlignedSteps) -> None:
+        """Takes the next closed steps for what can only be seen in several streams together."""
+        self._lag.take(steps)
+
+    def restart(self) -> None:
+        """Steps that are not connected with those before follow."""
+        self._lag.restart()
+
+    def believed(self, steps: AlignedSteps) -> AlignedSteps:
+        """The steps without the readings of streams that are stuck."""
+        stuck = {finding.joint for finding in self.findings if finding.assumption is StreamFault.STUCK}
+        if not stuck:
+            return steps
+        none = {name: samples.between(0, 0) for name, samples in steps.samples.items() if name in stuck}
+        return replace(steps, samples={**steps.samples, **none})
+
+
+def only_late(findings: Sequence[Finding]) -> bool:
+    """Whether nothing worse is wrong than stamps that are late by a constant.
+
+    A pose that is late moves the place that is found, not the forces nor the inertia.
+    """
+    return bool(findings) and all(finding.assumption is StreamFault.OFFSET for finding in findings)

@@ -1,0 +1,164 @@
+"""What a motion estimate is worth: streams, residuals and the machine together."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from sysid_nodes.results.motion_estimate import EstimateStatus, MotionEstimate
+from sysid_nodes.results.motion_status import MotionStatus
+from sysid_nodes.sessions.prime.config import TrustConfig
+from sysid_nodes.signals.plausibility import Finding
+from sysid_nodes.signals.samples import AlignedSteps
+from sysid_nodes.signals.stream_health import StreamFault
+
+CONSISTENCY, OVERLOAD, SOLVER = "consistency", "overload", "solver"
+"""Assumptions of findings that are not about a stream's transport."""
+
+_JOINTS = "joint_position"
+_BASE = ("gyroscope", "imu_orientation", "mocap_pose")
+_WRONG = (StreamFault.STUCK, StreamFault.CLOCK, StreamFault.OFFSET, CONSISTENCY)
+"""Faults of readings that were used."""
+
+_CONTACT = "contact"
+_MODEL = {
+    "dynamics": ": a force acts that no contact point gives, or the torques are wrong",
+    _CONTACT: ": feet slide where friction should hold them, or the ground is not where it should be",
+    "arrival": ": the window contradicts what was known before it",
+}
+"""Groups of residuals that are no streams, and what may be behind them."""
+
+_ROUNDING = 1e-6
+"""Of differences of stamps [s]."""
+
+
+@dataclass(frozen=True)
+class PrimeJudgement:
+    """What is known of the estimate's worth.
+
+    Attributes:
+        status: in one word.
+        findings: why, the gravest first.
+        inflation: factor on covariances, 1 unless residuals contradict the stated noise.
+    """
+
+    status: MotionStatus = MotionStatus.STARTING
+    findings: tuple[Finding, ...] = ()
+    inflation: float = 1.0
+
+    @property
+    def sentence(self) -> str:
+        """Status and findings in one line."""
+        return "; ".join([self.status.message, *(finding.message for finding in self.findings)])
+
+    def faults(self) -> Mapping[str, str]:
+        """The gravest fault of each stream that has one."""
+        found: dict[str, str] = {}
+        for finding in self.findings:
+            found.setdefault(finding.joint, str(getattr(finding.assumption, "value", finding.assumption)))
+        return found
+
+
+@dataclass
+class Trust:
+    """Keeps what has to be remembered to judge an estimate.
+
+    Args:
+        streams: names of all that should be heard.
+        config: when an estimate is not believed.
+        off_after: silence after which a stream is gone [s].
+    """
+
+    streams: Sequence[str]
+    config: TrustConfig
+    off_after: float
+    _used: dict[str, float] = field(default_factory=dict)
+    _doubted: dict[str, tuple[float, Finding]] = field(default_factory=dict)
+    _misfit: dict[str, float] = field(default_factory=dict)
+    _first: float = math.nan
+
+    def used(self, steps: AlignedSteps) -> None:
+        """Takes note of the streams that have readings in steps which are used."""
+        if math.isnan(self._first):
+            self._first = float(steps.times[0])
+        for name, samples in steps.samples.items():
+            if len(samples):
+                self._used[name] = float(steps.times[samples.steps[-1]])
+
+    def gone(self, now: float) -> frozenset[str]:
+        """Streams without a usable reading for a while before a time [s]."""
+        return frozenset(name for name in self.streams if not now - self._used.get(name, self._first) <= self.off_after)
+
+    def judge(
+        self, estimate: MotionEstimate | None, streams: Iterable[Finding], overload: str, now: float
+    ) -> PrimeJudgement:
+        """What the estimate is worth at a time.
+
+        Args:
+            estimate: the newest, or None.
+            streams: what is wrong with the streams.
+            overload: what was given up because the machine is slow; empty for nothing.
+            now: time of the newest step [s].
+        """
+        misfits = [] if estimate is None else self._misfits(estimate, now)
+        findings = [*misfits, *streams]
+        findings.sort(key=_gravity)
+        if overload:
+            findings.append(Finding(OVERLOAD, "machine", now, overload))
+        inflation = 1.0 if estimate is None else self._inflation(estimate, misfits)
+        status = self._status(estimate, findings, now)
+        if estimate is not None and estimate.status > EstimateStatus.UNFINISHED:
+            findings.insert(0, Finding(SOLVER, "estimator", now, estimate.status.message))
+        return PrimeJudgement(status, tuple(findings), inflation)
+
+    def _status(self, estimate: MotionEstimate | None, findings: Sequence[Finding], now: float) -> MotionStatus:
+        gone = self.gone(now)
+        if estimate is None:
+            return MotionStatus.STARTING
+        if estimate.status in (EstimateStatus.FAILED, EstimateStatus.UNDETERMINED):
+            return MotionStatus.LOST
+        if _JOINTS in gone or gone.issuperset(_BASE) or now - float(estimate.t[-1]) > self.config.silence:
+            return MotionStatus.LOST
+        if estimate.status is EstimateStatus.DOUBTFUL or any(finding.assumption in _WRONG for finding in findings):
+            return MotionStatus.DOUBTFUL
+        return MotionStatus.DEGRADED if findings or gone else MotionStatus.GOOD
+
+    def _misfits(self, estimate: MotionEstimate, now: float) -> list[Finding]:
+        """Residuals that are larger than their noise explains, the worst first; held for a while."""
+        at, config = float(estimate.t[-1]), self.config
+        for name in (*self.streams, *_MODEL):
+            rms, lasting = _rms(estimate, name), 0.0 if name == _CONTACT else config.lasting
+            if rms <= self._limit(name):
+                self._misfit.pop(name, None)
+            elif at - self._misfit.setdefault(name, at) >= lasting - _ROUNDING:
+                line = f"residuals of '{name}' are {rms:.3g} times what its stated noise explains{_MODEL.get(name, '')}"
+                self._doubted[name] = (now, Finding(CONSISTENCY, name, now, line))
+        held = {name: entry for name, entry in self._doubted.items() if 0.0 <= now - entry[0] <= config.held}
+        self._doubted = held
+        return [held[name][1] for name in sorted(held, key=lambda name: -_rms(estimate, name))]
+
+    def _limit(self, name: str) -> float:
+        return self.config.contact if name == _CONTACT else self.config.misfit
+
+    def _inflation(self, estimate: MotionEstimate, misfits: Sequence[Finding]) -> float:
+        """For what is in doubt, and at once, while the doubt has yet to last."""
+        ratios = {name: _rms(estimate, name) for name in (*self.streams, *_MODEL)}
+        doubted = {finding.joint for finding in misfits}
+        return max([1.0, *(rms**2 for name, rms in ratios.items() if name in doubted or rms > self._limit(name))])
+
+
+def _rms(estimate: MotionEstimate, name: str) -> float:
+    return estimate.fit[name].rms if name in estimate.fit else 0.0
+
+
+def _gravity(finding: Finding) -> int:
+    order = (
+        StreamFault.OFF,
+        StreamFault.STUCK,
+        StreamFault.GARBAGE,
+        StreamFault.CLOCK,
+        StreamFault.OFFSET,
+        CONSISTENCY,
+    )
+    return order.index(finding.assumption) if finding.assumption in order else len(order)

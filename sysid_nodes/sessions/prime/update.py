@@ -1,0 +1,63 @@
+"""What a motion session gives out after a solve."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+import numpy.typing as npt
+
+from sysid_nodes.results.motion_estimate import MotionEstimate
+from sysid_nodes.sessions.prime.trust import PrimeJudgement
+
+Array = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class PrimeUpdate:
+    """What is published after a solve.
+
+    Attributes:
+        estimate: of the whole window.
+        stages: indices of the stages that are published, all that have not been before, the newest last.
+        judgement: what it is worth.
+        lag: age of the newest stage when the solve has ended, by the sensors' clock [s].
+        newest: time that the sensors have reached [s].
+        friction: coefficient that the contact model assumes.
+    """
+
+    estimate: MotionEstimate
+    stages: range
+    judgement: PrimeJudgement
+    lag: float
+    newest: float
+    friction: float
+
+    @property
+    def stage(self) -> int:
+        """The newest stage that is published."""
+        return self.stages[-1]
+
+    @property
+    def t(self) -> float:
+        """Its time [s]."""
+        return float(self.estimate.t[self.stage])
+
+    def judged(self, judgement: PrimeJudgement) -> PrimeUpdate:
+        """The newest stage again, with another judgement."""
+        return replace(self, stages=self.stages[-1:], judgement=judgement)
+
+
+@dataclass(frozen=True)
+class ParameterStep:
+    """Inertial parameters of the identified bodies at a time.
+
+    Attributes:
+        t: of the newest data used [s].
+        values: (nb, 10).
+        sigma: (nb, 10) standard deviations.
+    """
+
+    t: float
+    values: Array
+    sigma: Array

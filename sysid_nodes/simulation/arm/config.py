@@ -1,0 +1,133 @@
+"""Settings of the simulated robot as a node or a demo runs it, and the arm they ask for."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+import pinocchio
+
+from sysid_nodes.data.config import option, section
+from sysid_nodes.exceptions import ConfigError
+from sysid_nodes.models.known_robot import Numbers
+from sysid_nodes.robots import Robot
+from sysid_nodes.robots.kinova_gen3.payloads import PayloadVolumeConfig
+from sysid_nodes.simulation.arm.joint_faults import KINDS, FaultyJoints, JointFault
+from sysid_nodes.simulation.arm.torque_arm import TorqueArm, TorqueArmConfig
+from sysid_nodes.simulation.arm.vendor_controller import VendorConfig
+from sysid_nodes.simulation.payload import Payload, dumbbell
+
+POUND = 0.45359237
+"""[kg]"""
+
+START = (-1.16396061, 0.34987045, -3.68094828, -1.75466411, 0.19968747, -1.09177839, -0.19841415)
+"""Where the authors' hardware runs begin, joint 3 unwrapped [rad]."""
+
+
+NO_FAULT = "none"
+
+INTERFACES = ("torque", "position")
+
+
+@dataclass(frozen=True)
+class JointFaultConfig:
+    """A fault of the joint states on their way out, put in on purpose."""
+
+    kind: str = option(
+        NO_FAULT, "what goes wrong, see simulation/arm/joint_faults.py", choices=(NO_FAULT, *KINDS), live=True
+    )
+    start: float = option(0.5, "after the first command", unit="s", minimum=0.0, live=True)
+    duration: float = option(0.0, "how long; 0: for good", unit="s", minimum=0.0, live=True)
+    size: float = option(0.0, "of the fault, in the unit that its kind says", live=True)
+
+    def begun(self, now: float) -> FaultyJoints:
+        """The fault, counted from a first command at a stamp [s]."""
+        if self.kind == NO_FAULT:
+            return FaultyJoints(None)
+        # Half a tick early, so that no rounding of stamps decides.
+        lasts = self.duration if self.duration > 0.0 else np.inf
+        return FaultyJoints(JointFault(self.kind, now + self.start - 5e-4, lasts, self.size))
+
+
+@dataclass(frozen=True)
+class RobotSimulationConfig:
+    """What is simulated and how time passes."""
+
+    seed: int = option(0, "of all randomness", minimum=0)
+    pounds: float = option(6.0, "dumbbell in the hand; 0: none", unit="lb", minimum=0.0, maximum=20.0)
+    payload: Numbers = option(
+        (), "ten inertial parameters of what the body carries, instead of a dumbbell", unit="kg, kg m, kg m2"
+    )
+    grasp: Numbers = option((0.0, 0.0, 0.0), "shift of the dumbbell's centre in the hand", unit="m")
+    start: Numbers = option(START, "posture at the start", unit="rad")
+    interface: str = option(
+        "torque",
+        "what the robot takes: torques, or positions (JointTrajectory) as a stock driver does, in real time",
+        choices=INTERFACES,
+    )
+    vendor: VendorConfig = section(VendorConfig, "the controller behind the position interface")
+    lockstep: bool = option(
+        True,
+        "time waits for the answer to each joint state, which acts from that state's stamp on (whatever arm.delay is); "
+        "otherwise time runs like the machine's",
+    )
+    listeners: int = option(
+        0, "subscribers of the joint states to wait for before the first is sent", minimum=0, maximum=100
+    )
+    reply_timeout: float = option(
+        0.25, "of real time to wait for an answer before the arm stops itself", unit="s", minimum=0.001, maximum=3600.0
+    )
+    speed: float = option(1.0, "simulated time never passes faster than this times real time", minimum=0.01)
+    command_age: float = option(
+        0.002, "a command that answers an older joint state is not taken", unit="s", minimum=0.0, maximum=10.0
+    )
+    clearance_period: float = option(
+        0.01, "simulated time between two measurements of the true clearance; 0: none", unit="s", minimum=0.0
+    )
+    truth_file: str = option("", "file that gets the true parameters of the loaded body; empty writes none")
+    arm: TorqueArmConfig = section(TorqueArmConfig, "drive, sensors and deviation from the nominal robot")
+    fault: JointFaultConfig = section(JointFaultConfig, "a fault of the joint states, put in on purpose")
+
+
+@dataclass(frozen=True)
+class SimulatedRobotConfig:
+    """Everything the simulated robot needs; keys at the top are shared with planner and controller."""
+
+    robot: str = option("kinova_gen3", "robot by name")
+    variant: str = option("", "variant of the robot; empty takes its default")
+    scene: str = option("", "scene file of the obstacles; empty: none until obstacles are published")
+    payload_volume: PayloadVolumeConfig = section(PayloadVolumeConfig, "room that the payload takes")
+    simulated_robot: RobotSimulationConfig = section(RobotSimulationConfig, "simulation")
+
+
+def simulated_payload(robot: Robot, config: RobotSimulationConfig) -> Payload | None:
+    """What the robot carries.
+
+    Raises:
+        ConfigError: the numbers are not as many as they should be.
+        InputError: they do not belong to a physical body.
+    """
+    if config.payload:
+        if len(config.payload) != 10:
+            raise ConfigError(f"'simulated_robot.payload' needs 10 numbers, got {len(config.payload)}")
+        inertia = pinocchio.Inertia.FromDynamicParameters(np.array(config.payload))
+        frame = robot.model.frames[robot.model.getFrameId(robot.body, pinocchio.FrameType.BODY)]
+        inertia = frame.placement.actInv(inertia)
+        return Payload(inertia.mass, np.array(inertia.lever), np.array(inertia.inertia))
+    if len(config.grasp) != 3:
+        raise ConfigError(f"'simulated_robot.grasp' needs 3 numbers, got {len(config.grasp)}")
+    return dumbbell(POUND * config.pounds, offset=np.array(config.grasp)) if config.pounds > 0.0 else None
+
+
+def simulated_arm(
+    robot: Robot, config: RobotSimulationConfig, rng: np.random.Generator, *, now: float = 0.0
+) -> TorqueArm:
+    """The arm at rest at its start posture, its clock at ``now`` [s].
+
+    Raises:
+        InputError: the configuration does not fit the robot.
+    """
+    # What a position interface computes acts at once.
+    at_once = config.lockstep or config.interface == "position"
+    arm = replace(config.arm, delay=0.0) if at_once else config.arm
+    return TorqueArm(robot, simulated_payload(robot, config), arm, rng, np.array(config.start), start=now)

@@ -1,0 +1,1 @@
+"""Certified motion in simulated time: planner, controller, identifier and robot in lockstep."""

@@ -1,0 +1,23 @@
+"""Options that the simulated legged robot's node has beside the simulation's configuration."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from sysid_nodes.data.config import option
+
+
+@dataclass(frozen=True)
+class SimulatedLeggedRobotConfig:
+    """How the simulated robot meets its surroundings."""
+
+    seed: int = option(0, "of the sensors' errors", minimum=0)
+    duration: float = option(0.0, "length of the motion; 0 goes on until stopped", unit="s", minimum=0.0)
+    listeners: int = option(0, "subscribers to wait for on every topic before the motion begins", minimum=0)
+    low_state: bool = option(False, "publish Unitree's LowState instead of JointState and Imu")
+    faults: str = option(
+        "", "faults of streams, separated by commas: STREAM:KIND, STREAM:KIND:START or STREAM:KIND:START:END, in s"
+    )
+    truth_file: str = option("", "JSON file that gets what stays the same of the truth; empty writes none")
+    truth_series: str = option("", "npz file that gets motion and forces when the motion has ended; empty writes none")
+    truth_topics: bool = option(False, "publish forces and motion below /truth")

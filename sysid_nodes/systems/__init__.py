@@ -1,0 +1,1 @@
+"""The identification systems, one folder each; none imports another."""

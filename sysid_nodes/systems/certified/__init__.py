@@ -1,0 +1,1 @@
+"""Certified motion: the certificate, the search for exciting motion, and the controller that executes it."""

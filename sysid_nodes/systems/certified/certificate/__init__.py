@@ -1,0 +1,1 @@
+"""The proof that a trajectory is safe for every model in the bounds."""

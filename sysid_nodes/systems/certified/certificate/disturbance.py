@@ -1,0 +1,160 @@
+"""What a model anywhere in its box can do against the controller, and what the controller then commands.
+
+Everything is bounded over whole time intervals and over all errors assumed.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from sysid_nodes.intervals import Affine
+from sysid_nodes.kernel.tree import Tree
+from sysid_nodes.models.model_box import ModelBox
+from sysid_nodes.models.robust_control import Gains
+from sysid_nodes.robots.robot import Array
+from sysid_nodes.systems.certified.certificate.bodies import (
+    BodyMotion,
+    Levers,
+    inertia_coefficients,
+    levers,
+    move,
+    place,
+    torque_coefficients,
+)
+from sysid_nodes.systems.certified.certificate.closed_loop import INFLATE, Assumed, ClosedLoop, Disturbance, recent
+from sysid_nodes.systems.certified.certificate.motion import Desired, deviation, largest, motion
+from sysid_nodes.systems.certified.certificate.shift import Change, Magnitudes, coriolis, torque_change
+
+
+@dataclass(frozen=True)
+class Demand:
+    """What the robot can be asked for under an assumption.
+
+    Attributes:
+        disturbance: of the closed loop.
+        nominal_torque: (T, n) bound on the fed-forward part of the command [N m].
+        qd: (T, n) bound on |qd| [rad/s].
+    """
+
+    disturbance: Disturbance
+    nominal_torque: Array
+    qd: Array
+
+
+def demand(
+    tree: Tree, desired: Desired, jerk: Array, box: ModelBox, gains: Gains, loop: ClosedLoop, assumed: Assumed
+) -> Demand:
+    """Disturbance and fed-forward torque over all intervals, for every model of the box and every error of the tube.
+
+    Args:
+        tree: kinematics and gravity.
+        desired: the trajectory.
+        jerk: (T, n) bound on its jerk [rad/s3].
+        box: the models; its middle is what is fed forward.
+        gains: the law's numbers.
+        loop: the closed loop.
+        assumed: the errors.
+    """
+    tube, gain = assumed.tube(loop), gains.position_gain
+    state = motion(desired, tube, gain)
+    placed = place(tree, state.q)
+    bodies = move(tree, placed, state.qd, state.qd_a, state.qdd, tree.gravity)
+    qd, qd_a, qdd = (largest(x) for x in (state.qd, state.qd_a, state.qdd))
+    pairs = levers(bodies)
+    nominal, model_error = model_torque(bodies, pairs, box)
+    friction = state.qd_a * box.motor.viscous + state.qdd * box.motor.armature + box.motor.offset
+    radius = box.motor_radius
+    model_error += radius.viscous * qd_a + radius.armature * qdd + radius.coulomb + radius.offset
+    root, inertia, inertia_error = inertia_bounds(pairs, box)
+    rate = tube.reference + gain * tube.position  # |de/dt|
+    pulled = gain * rate  # |qdd_a - qdd_d|
+    change, slope = _shifts(jerk, gains, loop, assumed, qd, qdd + pulled, rate)
+    # Torques are linear in qdd_a. What the measured one adds to the true one meets the inertia at the true position.
+    turned = loop.age * recent(gain * assumed.acceleration)
+    size = _magnitudes(bodies, pulled + slope + turned, qd_a)
+    moved = torque_change(tree, box.theta, size, change) + box.motor.viscous * change.qd_a
+    moved += np.einsum("tjk,tk->tj", inertia, slope)
+    held = np.einsum("tjk,tk->tj", inertia, turned)
+    lever = np.linalg.norm(root * tube.reference, axis=1) + gain * np.linalg.norm(root * tube.position, axis=1)
+    feedback = box.motor.armature * pulled + gain * root * lever[:, None]
+    return Demand(
+        Disturbance(
+            torque=(model_error + moved + gains.torque_error) * INFLATE,
+            held=held * INFLATE,
+            inertia=inertia,
+            inertia_error=inertia_error * INFLATE,
+            coriolis=coriolis(tree, np.abs(box.theta) + box.theta_radius, size.w, tube.reference),
+            inertia_root=root,
+            reference_shift=change.qd_a,
+        ),
+        nominal_torque=(largest(nominal + friction) + feedback + moved + held + box.motor.coulomb) * INFLATE,
+        qd=qd,
+    )
+
+
+def model_torque(
+    bodies: list[BodyMotion], pairs: Levers, box: ModelBox, *, boxed: bool = False
+) -> tuple[Affine, Array]:
+    """Nominal inertial torque (T, n), affine, and the bound (T, n) on what the box adds."""
+    coefficients = torque_coefficients(bodies, pairs)
+    onto = (pairs.joint[:, None] == np.arange(len(bodies))).astype(np.float64)
+    nominal = (coefficients * box.theta[pairs.body]).sum(axis=-1) @ onto
+    error = (largest(coefficients, boxed=boxed) * box.theta_radius[pairs.body]).sum(axis=-1) @ onto
+    return nominal, error
+
+
+def inertia_bounds(pairs: Levers, box: ModelBox, *, boxed: bool = False) -> tuple[Array, Array, Array]:
+    """Roots (T, n) of the largest diagonal entries of M - I_a over the box, |M| and |M - M0| (T, n, n).
+
+    M - I_a is positive semidefinite for the true model and the nominal one, so its other entries are at most products
+    of the roots.
+    """
+    parts = pairs.linear, pairs.angular
+    found = inertia_coefficients(pairs, [x.centre for x in parts], [deviation(x, boxed=boxed) for x in parts])
+    theta, theta_radius = box.theta[found.body], box.theta_radius[found.body]
+    added = ((np.abs(found.centre) + found.radius) * theta_radius).sum(axis=-1)
+    nominal = np.abs((found.centre * theta).sum(axis=-1))
+    nominal += ((1e-14 * np.abs(found.centre) + found.radius) * np.abs(theta)).sum(axis=-1)
+    n = len(box.theta)
+    size, error = np.zeros((2, len(added), n, n))
+    for q, (j, k) in enumerate(zip(found.first, found.second, strict=True)):
+        size[:, j, k] += nominal[:, q] + added[:, q]
+        error[:, j, k] += added[:, q]
+    root = np.sqrt(np.diagonal(size, axis1=1, axis2=2)) * INFLATE
+    size, error = (np.maximum(x, x.swapaxes(1, 2)) * INFLATE for x in (size, error))
+    size = np.minimum(size, root[:, :, None] * root[:, None, :])
+    return root, (size + np.diag(box.armature_upper)) * INFLATE, error + np.diag(box.motor_radius.armature)
+
+
+def _shifts(
+    jerk: Array, gains: Gains, loop: ClosedLoop, assumed: Assumed, qd: Array, qdd_a: Array, rate: Array
+) -> tuple[Change, Array]:
+    """How far the arguments of the torque in force are off by noise and by what passes meanwhile.
+
+    The second is of qdd_a, without K_r times what r changes by.
+    """
+    h, gain = loop.age, gains.position_gain
+    # |dqd_a/dt| = |qdd_a|, |dqd/dt| = |qdd_a - dr/dt| and |dqdd_a/dt| = |jerk + K_r (dr/dt - K_r de/dt)|.
+    change = Change(
+        q=gains.position_error + h * recent(qd),
+        qd=gains.velocity_error + h * recent(qdd_a + assumed.acceleration),
+        qd_a=gain * gains.position_error + h * recent(qdd_a),
+    )
+    slope = gain * gains.velocity_error + h * recent(jerk + gain**2 * rate)
+    return change, slope
+
+
+def _magnitudes(bodies: list[BodyMotion], added: Array, qd_a: Array) -> Magnitudes:
+    """Norms of the bodies' motions, with what ``added`` (T, n) to qdd_a adds to their accelerations."""
+    norms = [
+        np.stack([np.linalg.norm(largest(getattr(body, name)), axis=-1) for body in bodies], axis=1)
+        for name in ("w", "u", "alpha", "s")
+    ]
+    for i, body in enumerate(bodies):
+        for rows, part in ((norms[2], body.angular), (norms[3], body.linear)):
+            sizes = np.linalg.norm(largest(part), axis=-1)
+            rows[:, i] += (sizes * added[:, list(body.joints)]).sum(axis=1)
+    w, u, alpha, s = (INFLATE * x for x in norms)
+    return Magnitudes(w, u, alpha, s, qd_a)

@@ -1,0 +1,1 @@
+"""The robust controller: accepts certified trajectories, watches, executes, stops."""

@@ -1,0 +1,116 @@
+"""A trajectory made ready for the loop: its motion, the law for its nominal model, and the errors proven for it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from sysid_nodes.data.bounds import Bounds
+from sysid_nodes.exceptions import SysidError
+from sysid_nodes.models.bezier import Bezier, State
+from sysid_nodes.models.known_robot import KnownRobotConfig
+from sysid_nodes.models.model_box import model_box
+from sysid_nodes.models.robust_control import Command, RobustControlConfig, RobustLaw, gains
+from sysid_nodes.results.stop_reason import StopReason
+from sysid_nodes.results.trajectory_record import TrajectoryRecord
+from sysid_nodes.robots.robot import Array, Robot
+from sysid_nodes.systems.certified.control.output import Tracking
+
+_POWERS = np.arange(6)
+_RATE = np.arange(1.0, 6.0)
+_ROUNDING = 1.0 + 1e-9
+_TINY = 1e-300
+
+
+@dataclass(frozen=True)
+class Context:
+    """What every trajectory of a controller shares."""
+
+    robot: Robot
+    known: KnownRobotConfig
+    control: RobustControlConfig
+    body: int
+    target: str
+
+
+class Execution:
+    """One trajectory.
+
+    Args:
+        record: inspected.
+        context: of the controller.
+
+    Raises:
+        SysidError: no model fits the record's bounds.
+    """
+
+    def __init__(self, record: TrajectoryRecord, context: Context) -> None:
+        self.record = record
+        self.plan = Bezier(record.q0, record.qd0, record.qdd0, record.k, record.duration)
+        box = model_box(context.robot, context.known, Bounds(record.lower, record.upper), context.body, context.target)
+        self._law = RobustLaw(context.robot, box.theta, box.motor, context.control)
+        found = gains(context.robot, context.control)
+        self._gain = found.position_gain
+        self._position_noise = found.position_error
+        self._reference_noise = found.position_gain * found.position_error + found.velocity_error
+        self._armature = box.armature_lower
+        self._root = np.sqrt(self._armature)
+        q = self.plan.coefficients()
+        self._series = (q, q[1:] * _RATE[:, None], (q[1:] * _RATE[:, None])[1:] * _RATE[:-1, None])
+        self._rest = State(self.plan.goal, np.zeros(self.plan.n), np.zeros(self.plan.n))
+        self._last = len(record.edges) - 1
+
+    def desired(self, t: float) -> State:
+        """State (n,) each at a time into the trajectory, t >= 0; `Bezier.split` without its checks."""
+        if t >= self.record.duration:
+            return self._rest
+        powers = t**_POWERS
+        return State(*(powers[: len(series)] @ series for series in self._series))
+
+    def command(self, q: Array, qd: Array, desired: State) -> Command:
+        """Torque (n,) and errors for a measured state, q on the turn of the trajectory."""
+        return self._law.command(q, qd, desired, self.record.robust_limit)
+
+    def tracking(self, t: float, desired: State, command: Command) -> Tracking:
+        """The errors a command answers to against what is proven.
+
+        True errors lie within the sensors' errors of the measured ones. What is left of those is there for certain, and
+        must not exceed sum I_a e^2 <= error_norm^2 and sum I_a r^2 <= 2 error_energy, of which the least I_a of the box
+        makes the weakest claims.
+        """
+        record = self.record
+        i = min(max(int(np.searchsorted(record.edges, t, side="right")) - 1, 0), self._last)
+        norm, size = float(record.error_norm[i]), float(np.sqrt(2.0 * record.error_energy[i]))
+        e = np.maximum(np.abs(command.position_error) - self._position_noise, 0.0)
+        r = np.maximum(np.abs(command.reference_error) - self._reference_noise, 0.0)
+        taken = [float(np.sqrt(self._armature @ (x * x))) for x in (e, r)]
+        usage = max(x / max(_ROUNDING * most, _TINY) for x, most in zip(taken, (norm, size), strict=True))
+        return Tracking(
+            desired.q, command.position_error, norm / self._root, command.reference_error, size / self._root, usage
+        )
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """A trajectory that was looked at by itself, before it is known whether it fits what is being executed.
+
+    Attributes:
+        record: the trajectory.
+        refused: NONE, or why it can never be executed.
+        execution: None where it is refused.
+    """
+
+    record: TrajectoryRecord
+    refused: StopReason
+    execution: Execution | None
+
+
+def candidate(record: TrajectoryRecord, refused: StopReason, context: Context) -> Candidate:
+    """Makes a trajectory ready unless it is refused already; bounds that no body fits refuse it too."""
+    if refused:
+        return Candidate(record, refused, None)
+    try:
+        return Candidate(record, refused, Execution(record, context))
+    except SysidError:
+        return Candidate(record, StopReason.TRAJECTORY_INVALID, None)

@@ -1,0 +1,1 @@
+"""The search for motion that excites and can be certified."""

@@ -1,0 +1,201 @@
+"""calibration.json: what an unloaded run taught about the bare robot, with its uncertainty."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from sysid_nodes.exceptions import CalibrationError
+from sysid_nodes.robots.robot import Robot
+from sysid_nodes.systems.interval.config import NoiseConfig
+
+Array = npt.NDArray[np.float64]
+
+SCHEMA = 2
+
+_SAME_PLACE = 1e-3
+"""Largest difference of a joint's placement [m, 1] between the robot calibrated and the robot used."""
+
+
+@dataclass(frozen=True)
+class Calibration:
+    """A known robot: box of its parameters and the rows that tie them together.
+
+    Attributes:
+        robot: name of the robot.
+        joints: n joint names.
+        placements: (n, 12) of each joint in its parent's frame: position [m], then the rotation matrix by rows.
+        estimate: (15 n,) physically consistent estimate of all parameters, in the order of `Unknowns`.
+        lower: (15 n,) lower ends of the intervals of all values the data allow, estimate included.
+        upper: (15 n,) upper ends.
+        rows: (m, 15 n) momentum rows of the unloaded runs: |rows @ p| <= rows_radius for the true p.
+        rows_radius: (m,) [N m s].
+        information: (15 n, 15 n) sum of a a' / radius^2 over all rows of the unloaded runs, for estimates.
+        torque_absolute: (n,) bound on the error of a window's mean torque reading, from the residuals [N m].
+        margin: factor between the largest residual of windows that a fit had not seen and torque_absolute.
+        residual_rms: (n,) root mean square of the residuals, in torque readings [N m].
+        window: length of the windows whose mean torque errors torque_absolute bounds [s].
+        noise_model: what else those errors hold, as in `NoiseConfig.model`.
+        source: the logs it was made from.
+    """
+
+    robot: str
+    joints: tuple[str, ...]
+    placements: Array
+    estimate: Array
+    lower: Array
+    upper: Array
+    rows: Array
+    rows_radius: Array
+    information: Array
+    torque_absolute: Array
+    margin: float
+    residual_rms: Array
+    window: float
+    noise_model: str
+    source: tuple[str, ...]
+
+    @property
+    def centre(self) -> Array:
+        """(15 n,) middles of the intervals."""
+        return np.asarray(0.5 * (self.lower + self.upper))
+
+    @property
+    def radius(self) -> Array:
+        """(15 n,) half-widths about `centre`, rounded outward; 0 where a parameter is known."""
+        half = np.maximum(self.upper - self.centre, self.centre - self.lower)
+        return np.where(half > 0.0, np.nextafter(half, np.inf), 0.0)
+
+    def check(self, robot: Robot, window: float, noise_model: str) -> None:
+        """Refuses what the calibration says nothing about.
+
+        Raises:
+            CalibrationError: it is of another robot, another window [s] or another noise model: a shorter window's mean
+                error may be larger than its bound.
+        """
+        if not np.isclose(window, self.window, rtol=1e-6) or noise_model != self.noise_model:
+            raise CalibrationError(
+                f"calibration is for windows of {self.window:g} s and noise model {self.noise_model}, not for "
+                f"{window:g} s and {noise_model}; calibrate with the same configuration"
+            )
+        if self.joints != robot.joint_names:
+            raise CalibrationError(
+                f"calibration is for joints {', '.join(self.joints)}; the robot has {', '.join(robot.joint_names)}"
+            )
+        apart = np.abs(self.placements - joint_placements(robot)).max(axis=1)
+        if moved := [name for name, far in zip(self.joints, apart, strict=True) if far > _SAME_PLACE]:
+            raise CalibrationError(
+                f"calibration is for robot '{self.robot}', whose {', '.join(moved)} sit elsewhere on their links than "
+                f"those of robot '{robot.name}'"
+            )
+
+    def noise(self, stated: NoiseConfig) -> NoiseConfig:
+        """The stated noise with the absolute torque error that the calibration found.
+
+        In the model `window` that replaces what was stated; where errors are itemised it comes on top.
+        """
+        found = self.torque_absolute
+        if stated.model == "itemised":
+            found = found + np.broadcast_to(stated.torque_absolute, found.shape)
+        return replace(stated, torque_absolute=tuple(float(x) for x in found))
+
+    def summary(self) -> str:
+        """One phrase for reports."""
+        logs = ", ".join(Path(name).name for name in self.source)
+        return (
+            f"from {logs}; {len(self.rows_radius)} rows kept; its bound on the torque error is "
+            f"{self.margin:g} times the largest residual of windows that a fit had not seen: "
+            "experience, not proof"
+        )
+
+
+def joint_placements(robot: Robot) -> Array:
+    """(n, 12) position [m] and rotation matrix, by rows, of each joint in its parent's frame."""
+    poses = list(robot.model.jointPlacements)[1:]
+    return np.array([np.concatenate([pose.translation, pose.rotation.ravel()]) for pose in poses])
+
+
+def save_calibration(calibration: Calibration, path: Path) -> None:
+    """Writes the file in one piece: a reader never sees half of it. Every number is kept to the last bit."""
+    tree: dict[str, Any] = {"schema": SCHEMA, "kind": "calibration"} | {
+        name: value.tolist() if isinstance(value, np.ndarray) else value for name, value in asdict(calibration).items()
+    }
+    path.parent.mkdir(parents=True, exist_ok=True)
+    draft = path.with_name(path.name + ".part")
+    draft.write_text(json.dumps(tree, allow_nan=False, separators=(",", ":")), encoding="utf-8")
+    draft.replace(path)
+
+
+def load_calibration(path: str | Path) -> Calibration:
+    """Reads calibration.json.
+
+    Raises:
+        CalibrationError: the file is missing, is no calibration, of another schema or damaged.
+    """
+    try:
+        tree = json.loads(Path(path).read_text(encoding="utf-8"))
+    except OSError as error:
+        raise CalibrationError(error.strerror or "cannot be read", source=str(path)) from None
+    except ValueError as error:
+        raise CalibrationError(f"not valid JSON: {error}", source=str(path)) from None
+    if not isinstance(tree, Mapping) or tree.get("kind") != "calibration":
+        raise CalibrationError("not a calibration file", source=str(path))
+    if tree.get("schema") != SCHEMA:
+        raise CalibrationError(
+            f"has schema {tree.get('schema')}, this version reads {SCHEMA}; calibrate again", source=str(path)
+        )
+    try:
+        return _calibration(tree)
+    except (KeyError, TypeError, ValueError) as error:
+        what = f"no {error}" if isinstance(error, KeyError) else error
+        raise CalibrationError(f"damaged: {what}", source=str(path)) from None
+
+
+def _calibration(tree: Mapping[str, Any]) -> Calibration:
+    """Checks the tree of a file; raises KeyError, TypeError or ValueError."""
+    joints = tuple(str(name) for name in tree["joints"])
+    n, m = len(joints), len(tree["rows_radius"])
+    size = 15 * n
+    shapes = {
+        "placements": (n, 12),
+        "estimate": (size,),
+        "lower": (size,),
+        "upper": (size,),
+        "rows": (m, size),
+        "rows_radius": (m,),
+        "information": (size, size),
+        "torque_absolute": (n,),
+        "residual_rms": (n,),
+    }
+    arrays = {name: _array(name, tree[name], shape) for name, shape in shapes.items()}
+    for name in ("rows_radius", "torque_absolute", "residual_rms"):
+        if (arrays[name] < 0.0).any():
+            raise ValueError(f"{name} holds a negative number")
+    if (arrays["lower"] > arrays["upper"]).any():
+        raise ValueError("a lower end is above its upper end")
+    return Calibration(
+        robot=str(tree["robot"]),
+        joints=joints,
+        margin=float(tree["margin"]),
+        window=float(tree["window"]),
+        noise_model=str(tree["noise_model"]),
+        source=tuple(str(name) for name in tree["source"]),
+        **arrays,
+    )
+
+
+def _array(name: str, value: Any, shape: tuple[int, ...]) -> Array:
+    array = np.array(value, dtype=np.float64)
+    if array.size == 0 and 0 in shape:
+        return array.reshape(shape)
+    if array.shape != shape:
+        raise ValueError(f"{name} has shape {array.shape}, not {shape}")
+    if not np.isfinite(array).all():
+        raise ValueError(f"{name} holds a number that is not finite")
+    return array

@@ -1,0 +1,118 @@
+"""Estimates of a calibration's unknowns and of the torque error that is left, both from the same residuals."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+from sysid_nodes.systems.interval.calibration_system import CalibrationSystem
+
+Array = npt.NDArray[np.float64]
+Mask = npt.NDArray[np.bool_]
+Indices = npt.NDArray[np.intp]
+
+FOLDS = 4
+"""Parts of every run; each is judged by a fit of the others."""
+
+_FITS = 8
+_FOLD_FITS = 4
+"""Steps of a fit; that of a part of the windows starts from that of all and needs fewer."""
+
+_SMALLEST = 1e-6
+"""Residuals below this say nothing about their spread [N m]."""
+
+
+def estimate(system: CalibrationSystem) -> Array:
+    """(d,) fit of all windows.
+
+    Gains come first and from a more careful fit, then the others with the gains held: a gain scales all the rest, and
+    what the model lacks, such as friction that grows with the load, looks just like one.
+    """
+    seen = np.ones(system.windows, dtype=bool)
+    first = _fit(system, seen, np.zeros(system.size), _FITS)
+    gains = system.gains
+    if not gains.any():
+        return first
+    careful = first
+    # Neither independent nor centred errors: each may be as large as the largest, and neighbours share theirs.
+    error = excess(system, first).max(axis=0) * np.sqrt(correlation_time(_trusted(system, first)))
+    for _ in range(_FITS):
+        careful = system.fit(1.0 / np.hypot(np.maximum(error, _SMALLEST), _explained(system, careful)), careful)
+    start = np.where(gains, careful, first)
+    return _fit(system, seen, start, _FITS, gains)
+
+
+def _trusted(system: CalibrationSystem, xi: Array) -> Array:
+    """(windows, n) residuals, less the more of them their own radius may explain [N m]."""
+    residual = system.residual(xi)
+    spread = np.maximum(np.median(np.abs(residual), axis=0), _SMALLEST)
+    return np.asarray(residual / np.hypot(1.0, _explained(system, xi) / spread))
+
+
+def held_out_excess(
+    system: CalibrationSystem, xi: Array, runs: Sequence[Indices], progress: Callable[[int, int], None]
+) -> Array:
+    """(windows, n) largest of `excess` at xi and at the fit of windows far from each one.
+
+    A fit of few windows leaves little over of those it has seen, however wrong it is.
+
+    Args:
+        system: all rows.
+        xi: (d,) fit of all windows; its gains are kept.
+        runs: windows of each run.
+        progress: called with (done, total).
+    """
+    worst = excess(system, xi)
+    parts = [part for run in runs for part in np.array_split(run, FOLDS)]
+    for fold in range(FOLDS):
+        progress(fold, FOLDS)
+        unseen = np.concatenate(parts[fold::FOLDS])
+        seen = np.ones(system.windows, dtype=bool)
+        seen[unseen] = False
+        other = _fit(system, seen, xi, _FOLD_FITS, system.gains)
+        worst[unseen] = np.maximum(worst, excess(system, other))[unseen]
+    progress(FOLDS, FOLDS)
+    return worst
+
+
+def excess(system: CalibrationSystem, xi: Array) -> Array:
+    """(windows, n) residual beyond the row's own radius [N m]."""
+    return np.maximum(np.abs(system.residual(xi)) - system.allowed(xi), 0.0)
+
+
+def correlation_time(residual: Array) -> Array:
+    """(n,) windows (windows, n) that tell as much as one independent one: 1 + 2 x the first positive correlations."""
+    count = len(residual)
+    centred = residual - residual.mean(axis=0)
+    power = np.maximum((centred**2).sum(axis=0), 1e-300)
+    time = np.ones(residual.shape[1])
+    on = np.ones(residual.shape[1], dtype=bool)
+    for lag in range(1, count // 4):
+        correlation = (centred[lag:] * centred[: count - lag]).sum(axis=0) / power
+        on &= correlation > 0.0
+        if not on.any():
+            break
+        time += 2.0 * np.where(on, correlation, 0.0)
+    return time
+
+
+def _fit(system: CalibrationSystem, seen: Mask, start: Array, steps: int, held: Mask | None = None) -> Array:
+    """(d,) fit of the windows seen (windows,), from start (d,).
+
+    A residual has two parts: what the row's own radius explains, anything up to it, and the rest, whose spread is
+    estimated along with the parameters. Weights and linearisation follow the last step.
+    """
+    xi, spread = start, np.ones(system.joints)
+    for _ in range(steps):
+        xi = system.fit(seen[:, None] / np.hypot(spread, _explained(system, xi)), xi, held)
+        trust = seen[:, None] / (1.0 + (_explained(system, xi) / spread) ** 2)
+        spread = np.sqrt((trust * system.residual(xi) ** 2).sum(axis=0) / np.maximum(trust.sum(axis=0), 1e-9))
+        spread = np.maximum(spread, _SMALLEST)
+    return xi
+
+
+def _explained(system: CalibrationSystem, xi: Array) -> Array:
+    """(windows, n) standard deviation of a number anywhere within a row's radius [N m]."""
+    return np.asarray(system.allowed(xi) / np.sqrt(3.0))

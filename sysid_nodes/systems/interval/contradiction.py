@@ -1,0 +1,109 @@
+"""Which assumption an empty set refutes: the one whose smallest relaxation makes the data possible again."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+import numpy.typing as npt
+
+from sysid_nodes.data.bounds import Bounds
+from sysid_nodes.results.identification import Contradiction
+from sysid_nodes.solvers.linear_program import LinearProgram, LpStatus
+from sysid_nodes.systems.interval.momentum_rows import CAUSES, ROUNDING, MomentumRows
+from sysid_nodes.systems.interval.set_membership import SetMembership
+from sysid_nodes.systems.interval.unknowns import BODY, Unknowns
+
+Array = npt.NDArray[np.float64]
+
+_LARGEST = 1e3
+"""Relaxations beyond this factor are reported as no explanation."""
+
+
+_CONFIRM_CHANGE = 10
+"""Windows after a clash that must agree with one another before it is called a changed payload."""
+
+
+class ChangeWatch:
+    """Tells a changed payload from a false assumption, with the windows that follow a clash.
+
+    Args:
+        before: bounds proven before the clash.
+        fresh: a set that knows nothing of the payload.
+        start: stamp from which on it learns [s].
+    """
+
+    def __init__(self, before: Bounds, fresh: SetMembership, start: float) -> None:
+        self._before, self._after, self._start = before, fresh, start
+        self._count = 0
+        self._done = False
+
+    def step(self, rows: MomentumRows, ids: npt.NDArray[np.int64]) -> float | None:
+        """Takes the rows of more windows; returns the time of the change once it is certain.
+
+        The windows must agree with one another and prove another value of some parameter than those before the clash.
+        Agreement alone is not enough: a torque bias clashes only now and then.
+        """
+        if self._done:
+            return None
+        self._after.step(rows, ids)
+        self._count += len(ids)
+        self._done = self._after.empty is not None
+        if self._done or self._count < _CONFIRM_CHANGE:
+            return None
+        later = self._after.bounds
+        self._done = bool(((later.lower > self._before.upper) | (later.upper < self._before.lower)).any())
+        return self._start if self._done else None
+
+
+def explain(empty: SetMembership, unknowns: Unknowns) -> Contradiction:
+    """Windows in the proof of emptiness and, for each assumption, how much it would have to grow.
+
+    Args:
+        empty: a set that was proven empty.
+        unknowns: the box it lives in.
+    """
+    windows = empty.clashing()
+    index = {int(window): k for k, window in enumerate(empty.windows)}
+    times = np.array([empty.times[index[int(window)]] for window in windows]).reshape(-1, 2)
+    factors = relaxations(empty, unknowns)
+    best = min(factors, key=lambda name: factors[name])
+    return Contradiction(tuple(int(window) for window in windows), times, best, factors)
+
+
+def relaxations(empty: SetMembership, unknowns: Unknowns) -> Mapping[str, float]:
+    """For each assumption alone, the factor on its uncertainty that makes the rows kept feasible; inf if none."""
+    rows, offset, radius = empty.relaxation_rows()
+    total = radius.sum(axis=1)
+    low, high = empty.polytope.row_lower, empty.polytope.row_upper
+    cut = ~np.isfinite(high)
+    low = np.where(cut, low, -total - offset)
+    high = np.where(cut, np.inf, total - offset)
+    factors: dict[str, float] = {}
+    for k, cause in enumerate(CAUSES):
+        if cause != ROUNDING and radius[:, k].max(initial=0.0) > 0.0:
+            factors[cause] = _smallest(rows, low, high, radius[:, k], np.zeros(unknowns.size, dtype=bool))
+    for group in sorted(set(unknowns.groups)):
+        mask = np.array([name == group for name in unknowns.groups])
+        factors["prior of the body" if group == BODY else group] = _smallest(rows, low, high, np.zeros(len(low)), mask)
+    return factors
+
+
+def _smallest(rows: Array, low: Array, high: Array, give: Array, free: npt.NDArray[np.bool_]) -> float:
+    """Factor 1 + s with the least s >= 0 such that low - s give <= rows xi <= high + s give, |xi_free| <= 1 + s."""
+    m, d = rows.shape
+    reach = np.where(free, 1.0 + _LARGEST, 1.0)
+    program = LinearProgram(np.append(-reach, 0.0), np.append(reach, _LARGEST))
+    infinite = np.full(m, np.inf)
+    program.add_rows(np.column_stack([rows, -give]), -infinite, high)
+    program.add_rows(np.column_stack([rows, give]), low, infinite)
+    if free.any():
+        box = np.eye(d)[free]
+        ones = np.ones((box.shape[0], 1))
+        limit = np.full(box.shape[0], np.inf)
+        program.add_rows(np.hstack([box, -ones]), -limit, np.ones(len(limit)))
+        program.add_rows(np.hstack([box, ones]), -np.ones(len(limit)), limit)
+    c = np.zeros(d + 1)
+    c[-1] = -1.0
+    solution = program.maximise(c)
+    return 1.0 + float(solution.x[-1]) if solution.status is LpStatus.OPTIMAL else float("inf")

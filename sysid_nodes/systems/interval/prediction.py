@@ -1,0 +1,81 @@
+"""Measured against predicted torque, as means over windows: no acceleration has to be differentiated."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from sysid_nodes.models.chain import Chain
+from sysid_nodes.models.regressors import standard_regressor
+from sysid_nodes.systems.interval.momentum_rows import MomentumRows
+from sysid_nodes.systems.interval.nominal import NominalEstimator
+from sysid_nodes.systems.interval.unknowns import Unknowns
+
+Array = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class TorquePrediction:
+    """Attributes: t (W,) middle of each window [s]; measured, predicted, radius (W, n) mean torque [N m]."""
+
+    t: Array
+    measured: Array
+    predicted: Array
+    radius: Array
+
+    @property
+    def rms(self) -> Array:
+        """(n,) root mean square of measured minus predicted [N m]."""
+        if not self.t.size:
+            return np.full(self.measured.shape[1], np.nan)
+        return np.asarray(np.sqrt(np.mean((self.measured - self.predicted) ** 2, axis=0)))
+
+
+class TorqueArchive:
+    """Keeps a bounded, evenly thinned set of windows for the report.
+
+    Args:
+        unknowns: parameters of the rows.
+        limit: windows kept at most.
+    """
+
+    def __init__(self, unknowns: Unknowns, limit: int = 1500) -> None:
+        self._unknowns, self._limit = unknowns, limit
+        self._stride, self._seen = 1, 0
+        self._kept: list[tuple[Array, Array, Array]] = []
+
+    def add(self, rows: MomentumRows) -> None:
+        """Takes the rows of some windows."""
+        for t, coefficients, radius in zip(rows.t, rows.coefficients, rows.radius.sum(axis=2), strict=True):
+            if self._seen % self._stride == 0:
+                self._kept.append((t, coefficients, radius))
+            self._seen += 1
+        if len(self._kept) > self._limit:
+            self._kept = self._kept[::2]
+            self._stride *= 2
+
+    def predict(self, estimator: NominalEstimator, theta: Array) -> TorquePrediction:
+        """Mean torques with the body at theta (10,) and the known robot at its estimate given the data."""
+        n = self._unknowns.joints
+        if not self._kept:
+            empty = np.zeros((0, n))
+            return TorquePrediction(np.zeros(0), empty, empty, empty)
+        parameters = self._unknowns.parameters(estimator.full(), theta)
+        gain = self._unknowns.motor_slice("torque gain")
+        t = np.array([entry[0] for entry in self._kept])
+        duration = (t[:, 1] - t[:, 0])[:, None]
+        a = np.array([entry[1] for entry in self._kept])
+        impulse = -np.einsum("wkk->wk", a[:, :, gain]) * parameters[gain]
+        momentum = a @ parameters + impulse
+        radius = np.array([entry[2] for entry in self._kept])
+        return TorquePrediction(t.mean(axis=1), impulse / duration, momentum / duration, radius / duration)
+
+
+def joint_torque(chain: Chain, parameters: Array, q: Array, qd: Array, qdd: Array) -> Array:
+    """(N, n) torque readings that parameters p (15 n,), in the order of `Unknowns`, predict for a motion (N, n)."""
+    n = chain.n
+    coulomb, viscous, armature, offset, gain = parameters[10 * n :].reshape(5, n)
+    rigid = standard_regressor(chain, q, qd, qdd) @ parameters[: 10 * n]
+    return np.asarray((rigid + coulomb * np.sign(qd) + viscous * qd + armature * qdd + offset) / gain)

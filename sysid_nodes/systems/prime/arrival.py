@@ -1,0 +1,104 @@
+"""Arrival cost: what is known about the first stages of a window and the parameters from before it.
+
+Stages that leave are marginalised at their last linearisation while the parameters stay: the prior that remains carries
+the information on the next two stages, on the parameters, and on how both hang together. It is exact for linear
+residuals and never indefinite. The parameters' own prior stays apart and is never used up. Parameters that may drift
+make a random walk from window to window, so that what is known of them is forgotten at a stated rate; so does the place
+of the base while nothing sees it (dead_reckoning.py).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+import numpy.typing as npt
+
+from sysid_nodes.solvers.trajectory_least_squares import Blocks, GaussianPrior, marginalise
+from sysid_nodes.systems.prime.problem import Arrival, Model, PrimeProblem, first_arrival
+from sysid_nodes.systems.prime.trajectory import Trajectory
+
+Array = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Knowledge:
+    """What is known of the constant unknowns.
+
+    Attributes:
+        theta: (p,).
+        arrival: how well, without motion; None for the configured prior.
+    """
+
+    theta: Array
+    arrival: Arrival | None
+
+
+def next_arrival(problem: PrimeProblem, blocks: Sequence[Blocks], point: Trajectory, count: int) -> Arrival | None:
+    """What the first `count` stages say about the rest; None where that is not finite.
+
+    Args:
+        problem: of the window.
+        blocks: its blocks at the point; the last, the parameters' own prior, is not used up.
+        point: of linearisation.
+        count: stages that leave.
+    """
+    prior = marginalise(blocks[:-1], problem.layout, count).prior
+    # Rows are triangular: one beyond the columns holds no unknown, only a cost that never changes.
+    rows = slice(prior.root.shape[1])
+    root = prior.root[rows].copy()
+    p = prior.parameters
+    linear = problem.model.parameters.linear_jacobian(point.theta)
+    if not (np.isfinite(root).all() and np.isfinite(prior.offset).all() and np.isfinite(linear).all()):
+        return None
+    root[:, -p:] = root[:, -p:] @ np.linalg.inv(linear)
+    prior = replace(prior, root=root, offset=prior.offset[rows], first=0)
+    return Arrival(prior, point.q[count : count + prior.width], point.theta)
+
+
+def drifted(arrival: Arrival, sigma: Array) -> Arrival:
+    """The arrival after the parameters moved by unknown amounts of standard deviations sigma (p,), in `linear`."""
+    columns = np.zeros((arrival.prior.root.shape[1], len(sigma)))
+    columns[-len(sigma) :] = np.diag(sigma)
+    return loosened(arrival, columns)
+
+
+def loosened(arrival: Arrival, columns: Array) -> Arrival:
+    """The arrival after its unknowns moved by `columns` (width n + p, k) times k unknowns e of unit variance.
+
+    The old unknowns are the new less columns e, with |e|^2 for the move: e is eliminated.
+    """
+    prior = arrival.prior
+    count, rows = columns.shape[1], len(prior.offset)
+    stacked = np.zeros((rows + count, count + prior.root.shape[1] + 1))
+    stacked[:rows, :count] = -prior.root @ columns
+    stacked[:rows, count:-1], stacked[:rows, -1] = prior.root, prior.offset
+    stacked[rows:, :count] = np.eye(count)
+    left = _eliminated(stacked, count)
+    return replace(arrival, prior=replace(prior, root=left[:, :-1], offset=left[:, -1]))
+
+
+def without_motion(arrival: Arrival) -> Arrival:
+    """What an arrival says about the parameters, its stages being of no further use."""
+    prior = arrival.prior
+    split = prior.root.shape[1] - prior.parameters
+    left = _eliminated(np.column_stack([prior.root, prior.offset]), split)
+    root = np.concatenate([np.zeros((len(left), prior.size)), left[:, :-1]], axis=1)
+    return Arrival(GaussianPrior(root, left[:, -1], prior.size, prior.parameters), arrival.q[:1], arrival.theta)
+
+
+def restarted(model: Model, q: Array, known: Arrival | None) -> Arrival:
+    """A first stage about q (nq,) of which nothing is known, and the parameters as an earlier motion left them."""
+    arrival = first_arrival(model, q)
+    if known is None:
+        return arrival
+    root = np.concatenate([arrival.prior.root, known.prior.root])
+    offset = np.concatenate([arrival.prior.offset, known.prior.offset])
+    return Arrival(replace(arrival.prior, root=root, offset=offset), arrival.q, known.theta)
+
+
+def _eliminated(rows: Array, count: int) -> Array:
+    """Rows left when the first `count` columns take their best values; no row holds the last column alone."""
+    left = np.asarray(np.linalg.qr(rows, mode="r"))[count:, count:]
+    return left[: rows.shape[1] - 1 - count]

@@ -1,0 +1,121 @@
+"""Contact residuals: the motion against the velocity side of the smoothed cone pair; the impulse side is the force.
+
+Each contact and stage has a free w in R^3. Its force is p(-w) scaled, its velocity should be p(w) (models/contact.py):
+both cones and their product hold for every w, and only the agreement with the motion is a residual,
+
+    r = z(q_{k-1}, q_k, q_{k+1}) - p(w),   z = ((gap / dt) / mu + |v_t|, v_t)   (without |v_t| for Anitescu's law),
+
+with the sigma of the ground's shape and of creep. The gap is at the stage itself, where the paper has gap / dt + v_n,
+the gap one step later. Three more rows, f / force_sigma, are a weak prior that shares a load among contacts where the
+motion leaves that open.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import numpy.typing as npt
+
+from sysid_nodes.models import contact
+from sysid_nodes.models.contact_motion import ContactMotion
+from sysid_nodes.solvers.trajectory_least_squares import Blocks
+from sysid_nodes.systems.prime.config import ContactConfig
+
+Array = npt.NDArray[np.float64]
+
+ROUNDING = 1e-3
+"""|v_t| turns over smoothly within this speed [m/s], far below slip_sigma."""
+
+
+@dataclass(frozen=True)
+class ContactLaw:
+    """The contact model at one step and smoothing.
+
+    Attributes:
+        config: friction, law, noise.
+        smoothing: eps [J].
+        dt: step [s].
+    """
+
+    config: ContactConfig
+    smoothing: float
+    dt: float
+
+    @cached_property
+    def plane(self) -> contact.ContactPlane:
+        """The ground."""
+        x, y, z = self.config.normal
+        return contact.ContactPlane((x, y, z), self.config.height)
+
+    def force(self, w: Array) -> Array:
+        """(..., 3) in contact coordinates [N]."""
+        cone = contact.smooth_projection(-w, self.smoothing)
+        return contact.cone_to_impulse(cone, self.config.friction, self.config.impulse_scale) / self.dt
+
+    def force_jacobian(self, w: Array) -> Array:
+        """(..., 3, 3) derivative of `force` by w."""
+        scale = self.config.impulse_scale * self.dt * np.array([self.config.friction, 1.0, 1.0])
+        return -contact.smooth_projection_jacobian(-w, self.smoothing) / scale[:, None]
+
+    def velocity(self, gap: Array, slip: Array) -> Array:
+        """z (..., 3) of gaps (...,) and sliding velocities (..., 2)."""
+        head = gap / (self.dt * self.config.friction)
+        if self.config.law == "coulomb":
+            head = head + contact.sliding_lift(slip, ROUNDING)[0]
+        return np.concatenate([head[..., None], slip], axis=-1)
+
+    @cached_property
+    def scale(self) -> Array:
+        """(3,) whitening of z."""
+        config = self.config
+        return np.array([self.dt * config.friction / config.gap_sigma, *[1.0 / config.slip_sigma] * 2])
+
+    def residual(self, w: Array, motion: ContactMotion) -> Array:
+        """(K, 6 nc) whitened: the motion's rows of all contacts, then their forces' rows."""
+        raw = self.velocity(motion.gap[1:-1], motion.slip) - contact.smooth_projection(w, self.smoothing)
+        rows = np.stack([raw * self.scale, self.force(w) / self.config.force_sigma], axis=1)
+        return rows.reshape(len(w), -1)
+
+    def blocks(self, w: Array, motion: ContactMotion, height: int, parameters: int) -> Blocks:
+        """The residual of K inner stages with derivatives; `height` is the column of the ground's height."""
+        count, nc = w.shape[:2]
+        nv = motion.gap_jacobian.shape[-1]
+        by_stage = np.zeros((count, 2, nc, 3, 3, nv))
+        moving = by_stage[:, 0]
+        moving[:, :, 1:] = motion.slip_jacobian
+        if self.config.law == "coulomb":
+            slope = contact.sliding_lift(motion.slip, ROUNDING)[1]
+            flat = motion.slip_jacobian.reshape(count, nc, 2, -1)
+            moving[:, :, 0] = (slope[:, :, None] @ flat).reshape(count, nc, 3, nv)
+        per_gap = 1.0 / (self.dt * self.config.friction)
+        moving[:, :, 0, 1] += per_gap * motion.gap_jacobian[1:-1]
+        moving *= self.scale[:, None, None]
+        by_parameter = np.zeros((count, 2, nc, 3, parameters))
+        by_parameter[:, 0, :, 0, height] = -per_gap * self.scale[0]
+        by_local = np.zeros((count, 2, nc, 3, nc, 3))
+        each = np.arange(nc)
+        velocity = -self.scale[:, None] * contact.smooth_projection_jacobian(w, self.smoothing)
+        by_local[:, 0, each, :, each] = velocity.swapaxes(0, 1)
+        by_local[:, 1, each, :, each] = (self.force_jacobian(w) / self.config.force_sigma).swapaxes(0, 1)
+        first = np.arange(count)
+        return Blocks(
+            first,
+            self.residual(w, motion),
+            by_stage.reshape(count, 6 * nc, 3 * nv),
+            by_parameter.reshape(count, 6 * nc, parameters),
+            by_local.reshape(count, 6 * nc, 3 * nc),
+            first + 1,
+        )
+
+    def start(self, gap: Array, supported: float) -> Array:
+        """w (..., 3) for gaps (...,) [m], a contact that touches carrying `supported` [N]."""
+        w = np.zeros((*gap.shape, 3))
+        pressed = -self.config.impulse_scale * self.config.friction * supported * self.dt
+        w[..., 0] = np.where(gap < _NEAR, pressed, gap / (self.dt * self.config.friction))
+        return w
+
+
+_NEAR = 0.01
+"""A measured gap below this may be none [m]; only a start."""

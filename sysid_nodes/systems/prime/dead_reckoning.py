@@ -1,0 +1,93 @@
+"""How far a robot has walked without a reading of its place, and what that leaves uncertain.
+
+Without motion capture nothing sees where on the ground the base is. Feet that stand carry its place on, and what they
+do wrong does not average out: a foot that lands or lifts off within a step slides the same way every time, some
+millimetres a stride. White noise of creep in the contacts grows with the square root of time and soon promises too
+much. So the place is taken to be wrong, besides, by a share of the distance (`process.drift`) that is always the same.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+import numpy as np
+import numpy.typing as npt
+
+from sysid_nodes.models.rotations import quaternion_matrix
+from sysid_nodes.results.motion_estimate import MotionEstimate
+from sysid_nodes.signals.samples import Samples
+from sysid_nodes.systems.prime.arrival import loosened
+from sysid_nodes.systems.prime.problem import Arrival, Model
+
+Array = npt.NDArray[np.float64]
+Flags = npt.NDArray[np.bool_]
+
+PLACES = ("mocap_pose",)
+"""Sensors that see where the base is."""
+
+
+def placed(samples: Mapping[str, Samples], stages: int) -> Flags:
+    """(N,) whether a stage has a reading of the base's place."""
+    seen = np.zeros(stages, dtype=bool)
+    for name in PLACES:
+        if name in samples:
+            steps = samples[name].steps
+            seen[steps[steps < stages]] = True
+    return seen
+
+
+def walked(model: Model, q: Array) -> Array:
+    """(N - 1,) way along the ground between successive configurations (N, nq) [m]."""
+    return np.asarray(np.linalg.norm(np.diff(q[:, :3], axis=0) @ model.law.plane.axes[1:].T, axis=1))
+
+
+def reckoned(way: Array, seen: Flags, before: float = np.inf) -> Array:
+    """(N,) way since the last stage that was seen [m].
+
+    Args:
+        way: (N - 1,) between stages.
+        seen: (N,).
+        before: that of the first stage if it was not seen.
+    """
+    total = np.concatenate([[0.0], np.cumsum(way)])
+    last = np.maximum.accumulate(np.where(seen, np.arange(len(seen)), -1))
+    return np.where(last < 0, before + total, total - total[last])
+
+
+def drifted_place(model: Model, arrival: Arrival, before: float, after: float) -> Arrival:
+    """An arrival whose stages lie that much farther from the last reading of place.
+
+    The standard deviation along the ground grows in proportion to the way: its square by the difference of squares.
+
+    Args:
+        model: of the robot.
+        arrival: to be loosened.
+        before, after: way that it accounts for, and that it has to [m].
+    """
+    sigma = model.config.process.drift * np.sqrt(max(after**2 - before**2, 0.0))
+    if not sigma > 0.0:
+        return arrival
+    prior, tangents = arrival.prior, model.law.plane.axes[1:]
+    columns = np.zeros((prior.root.shape[1], 2))
+    for stage, q in enumerate(arrival.q):
+        first = stage * prior.size
+        columns[first : first + 3] = sigma * quaternion_matrix(q[3:7]).T @ tangents.T
+    return loosened(arrival, columns)
+
+
+def with_drift(model: Model, estimate: MotionEstimate, seen: Flags) -> MotionEstimate:
+    """A whole log's estimate, its covariances of place with what drifts between the readings of place.
+
+    A stage's way is that to the nearer of the readings before and after it, to the first stage where there is none.
+    """
+    way = walked(model, estimate.q)
+    if seen.any():
+        far = np.minimum(reckoned(way, seen), reckoned(way[::-1], seen[::-1])[::-1])
+    else:
+        far = reckoned(way, seen, 0.0)
+    along = model.law.plane.axes[1:] @ quaternion_matrix(estimate.q[:, 3:7])
+    covariance = estimate.q_covariance.copy()
+    growth = (model.config.process.drift * far) ** 2
+    covariance[:, :3, :3] += growth[:, None, None] * (along.swapaxes(-1, -2) @ along)
+    return replace(estimate, q_covariance=covariance)

@@ -1,0 +1,108 @@
+"""Dynamics residuals in inverse-dynamics form: what a trajectory asks of base and motors that nothing known provides.
+
+    delta = M a + h + joint friction - sum J' f   (N, N m)
+
+is zero but for disturbances in the base's six rows, and equals the motors' torque in the others: there the measured
+torque is the residual's other side, and its noise together with unknown torque the sigma. Nothing is integrated or
+inverted, and the residual is linear in the inertial parameters.
+"""
+
+from __future__ import annotations
+
+from copy import copy
+
+import numpy as np
+import numpy.typing as npt
+
+from sysid_nodes.models.contact_motion import contact_arms
+from sysid_nodes.models.floating_base import FloatingBase, inverse_dynamics, inverse_dynamics_derivatives
+from sysid_nodes.models.rotations import skew
+from sysid_nodes.solvers.trajectory_least_squares import Blocks
+from sysid_nodes.systems.prime.config import ProcessConfig
+from sysid_nodes.systems.prime.contacts import ContactLaw
+from sysid_nodes.systems.prime.parameters import Parameters
+from sysid_nodes.systems.prime.trajectory import Evaluated, Trajectory
+
+Array = npt.NDArray[np.float64]
+
+
+class DynamicsRows:
+    """The dynamics residual of K inner stages.
+
+    Args:
+        robot: its rigid-body model.
+        parameters: which bodies are identified.
+        process: disturbances.
+        torque: (K, n) measured joint torques, of any value where there is none.
+        torque_scale: (K, n) 1/sigma of the measured torques, zero where there is none.
+
+    Attributes:
+        torque: (K, n) as given.
+        scale: (K, nv) whitening of all rows.
+    """
+
+    def __init__(
+        self, robot: FloatingBase, parameters: Parameters, process: ProcessConfig, torque: Array, torque_scale: Array
+    ) -> None:
+        self._robot, self._parameters, self.torque = robot, parameters, torque
+        base = np.repeat([1.0 / process.force, 1.0 / process.moment], 3)
+        joints = torque_scale / np.sqrt(1.0 + (process.torque * torque_scale) ** 2)
+        self.scale = np.concatenate([np.broadcast_to(base, (len(torque), 6)), joints], axis=1)
+
+    def after(self, first: int) -> DynamicsRows:
+        """The rows of the inner stages after stage `first`."""
+        part = copy(self)
+        part.torque, part.scale = self.torque[first:], self.scale[first:]
+        return part
+
+    def residual(self, point: Trajectory, at: Evaluated) -> Array:
+        """(K, nv) whitened."""
+        return self._whitened(self._wanted(point, at, at.force, at.moment))
+
+    def without_contacts(self, point: Trajectory, at: Evaluated) -> Array:
+        """(K, nv) the whitened residual if no contact gave any force: what the contacts have to supply."""
+        none = np.zeros_like(at.force)
+        return self._whitened(self._wanted(point, at, none, none))
+
+    def contact_columns(self, at: Evaluated, law: ContactLaw) -> Array:
+        """(K, nv, 3 nc) derivative of the whitened residual by the forces in contact coordinates."""
+        axes, arms = law.plane.axes, contact_arms(law.plane, self._robot.contact_radii)
+        # Jacobian of the lowest point: that of the centre plus rotation times arm.
+        lowest = at.kinematics.linear[1:-1] - skew(arms) @ at.kinematics.angular[1:-1]
+        count, nc, _, nv = lowest.shape
+        columns = (axes @ lowest).reshape(count, 3 * nc, nv).swapaxes(-1, -2)
+        return -self.scale[:, :, None] * columns
+
+    def blocks(self, point: Trajectory, at: Evaluated, law: ContactLaw) -> Blocks:
+        """The residual with its derivatives."""
+        parameters, robot = self._parameters, self._robot
+        inertia = parameters.inertia(point.theta)
+        out, by_stage, regressor = inverse_dynamics_derivatives(
+            robot, inertia, point.q, at.motion, at.force, at.moment, parameters.bodies
+        )
+        count, nv, nc = len(out), robot.nv, robot.contacts
+        by_parameter = np.zeros((count, nv, parameters.count))
+        for index, slope in enumerate(parameters.inertia_jacobian(point.theta)):
+            columns = parameters.columns(index)
+            by_parameter[:, :, columns] = regressor[:, :, columns] @ slope
+        by_force = self.contact_columns(at, law).reshape(count, nv, nc, 3).transpose(0, 2, 1, 3)
+        by_local = (by_force @ law.force_jacobian(point.w[1:-1])).transpose(0, 2, 1, 3)
+        rows = self.scale[:, :, None]
+        first = np.arange(count)
+        return Blocks(
+            first,
+            self._whitened(out),
+            by_stage.reshape(count, nv, 3 * nv) * rows,
+            by_parameter * rows,
+            by_local.reshape(count, nv, 3 * nc),
+            first + 1,
+        )
+
+    def _wanted(self, point: Trajectory, at: Evaluated, force: Array, moment: Array) -> Array:
+        inertia = self._parameters.inertia(point.theta)
+        return inverse_dynamics(self._robot, inertia, point.q, at.motion, force, moment)
+
+    def _whitened(self, out: Array) -> Array:
+        out[:, 6:] -= self.torque
+        out *= self.scale
+        return out

@@ -1,0 +1,150 @@
+"""From a solved problem to the published result: values, covariances, and what they are worth."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+from sysid_nodes.data.inertia import log_cholesky_to_parameters
+from sysid_nodes.models import contact
+from sysid_nodes.models.contact_motion import contact_arms
+from sysid_nodes.results.least_squares import SolveResult
+from sysid_nodes.results.motion_estimate import BodyEstimate, ContactEstimate, EstimateStatus, Fit, MotionEstimate
+from sysid_nodes.solvers.trajectory_least_squares.posterior import Posterior
+from sysid_nodes.systems.prime.contacts import ContactLaw
+from sysid_nodes.systems.prime.problem import Model, PrimeProblem
+from sysid_nodes.systems.prime.trajectory import Evaluated, Trajectory
+
+Array = npt.NDArray[np.float64]
+
+
+def motion_estimate(
+    problem: PrimeProblem,
+    solved: SolveResult[Trajectory],
+    residuals: Sequence[Array],
+    found: Posterior | None,
+    times: Array,
+    *,
+    iterations: int,
+    solve_time: float,
+) -> MotionEstimate:
+    """The result at the solver's point.
+
+    Args:
+        problem: at its last smoothing.
+        solved: what the solver returned.
+        residuals: of the problem's groups at its point.
+        found: covariances there, or None.
+        times: (N,) of the stages [s].
+        iterations: of all solves together.
+        solve_time: of all solves together [s].
+    """
+    point, model = solved.point, problem.model
+    at = problem.evaluate(point)
+    parameters = model.parameters
+    covariance = np.full((parameters.count, parameters.count), np.nan) if found is None else found.parameter
+    q_covariance, v_covariance = _motion_covariances(problem, found)
+    fit = {
+        name: Fit(residual.size, float(np.sqrt(np.mean(residual**2))) if residual.size else 0.0)
+        for name, residual in zip(problem.groups, residuals, strict=True)
+    }
+    return MotionEstimate(
+        status=_status(solved, found),
+        t=times,
+        q=point.q,
+        q_covariance=q_covariance,
+        v=np.concatenate([at.motion.mean_in(0)[:1], at.motion.velocity, at.motion.mean_in(1)[-1:]]),
+        v_covariance=v_covariance,
+        contacts=_contacts(problem, point, at, found),
+        bodies=tuple(_body(model, point.theta, covariance, index) for index in range(len(parameters.bodies))),
+        parameter_names=parameters.names,
+        parameter_units=parameters.units,
+        parameters=point.theta,
+        parameter_covariance=covariance,
+        fit=fit,
+        cost=solved.cost,
+        iterations=iterations,
+        solve_time=solve_time,
+    )
+
+
+def _status(solved: SolveResult[Trajectory], found: Posterior | None) -> EstimateStatus:
+    if not (np.isfinite(solved.cost) and np.isfinite(solved.point.q).all()):
+        return EstimateStatus.FAILED
+    if found is None:
+        return EstimateStatus.UNDETERMINED
+    return EstimateStatus.CONVERGED if solved.status.converged else EstimateStatus.UNFINISHED
+
+
+def _body(model: Model, theta: Array, covariance: Array, index: int) -> BodyEstimate:
+    parameters = model.parameters
+    columns = parameters.columns(index)
+    slope = parameters.inertia_jacobian(theta)[index]
+    return BodyEstimate(
+        parameters.links[index],
+        log_cholesky_to_parameters(theta[columns]),
+        slope @ covariance[columns, columns] @ slope.T,
+        parameters.nominal[parameters.bodies[index]],
+    )
+
+
+def _contacts(problem: PrimeProblem, point: Trajectory, at: Evaluated, found: Posterior | None) -> ContactEstimate:
+    base, law = problem.model.base, problem.law
+    stages, nc = problem.stages, base.contacts
+    axes = law.plane.axes
+    force, covariance = np.full((stages, nc, 3), np.nan), np.full((stages, nc, 3, 3), np.nan)
+    force[1:-1] = at.force
+    if found is not None:
+        inner = found.local[1:-1].reshape(stages - 2, nc, 3, nc, 3)
+        each = np.arange(nc)
+        own = inner[:, each, :, each].swapaxes(0, 1)
+        slope = axes.T @ law.force_jacobian(point.w[1:-1])
+        covariance[1:-1] = slope @ own @ slope.swapaxes(-1, -2) + _smoothing_error(law, point.w[1:-1], at.force)
+    normal = np.nan_to_num(force) @ axes[0]
+    return ContactEstimate(
+        names=base.contact_names,
+        position=at.kinematics.centre + contact_arms(law.plane, base.contact_radii),
+        gap=at.contact.gap,
+        force=force,
+        covariance=covariance,
+        on_ground=normal > problem.model.config.contact.threshold,
+    )
+
+
+def _smoothing_error(law: ContactLaw, w: Array, force: Array) -> Array:
+    """(K, nc, 3, 3): squared force-at-a-distance, which a foot in the air owes to the smoothing alone.
+
+    The share of a force that is the smoothing's is that of the velocity side in the cone pair: one in the air, none in
+    firm contact. It is an error of the model, not noise, so it goes on top of the covariance. Where a contact is open
+    the direction means nothing either: along the ground it may be off by as much as friction lets it turn.
+    """
+    velocity = contact.smooth_projection(w, law.smoothing)[..., :1]
+    pressed = contact.smooth_projection(-w, law.smoothing)[..., :1]
+    share = velocity / (velocity + pressed)
+    own, axes = share * force, law.plane.axes
+    along = (law.config.friction * share[..., 0] * (own @ axes[0])) ** 2
+    return np.asarray(own[..., :, None] * own[..., None, :] + along[..., None, None] * (axes[1:].T @ axes[1:]))
+
+
+def _motion_covariances(problem: PrimeProblem, found: Posterior | None) -> tuple[Array, Array]:
+    """Covariances (N, nv, nv) of configurations and of velocities.
+
+    The mean velocity over both intervals about a stage has Var(q_{k+1} - q_{k-1}) / (2 dt)^2 in the tangents; the turn
+    of the axes between them, a per cent at 1 rad/s, is left out. So it is at the ends with their one interval.
+    """
+    stages, nv = problem.stages, problem.model.base.nv
+    if found is None:
+        return np.full((stages, nv, nv), np.nan), np.full((stages, nv, nv), np.nan)
+    step = problem.model.config.step
+    ends = [_difference(found.stage[k : k + 2], found.neighbour[k : k + 1]) / step**2 for k in (0, stages - 2)]
+    inner = _difference(found.stage, found.second) / (2.0 * step) ** 2
+    velocity = np.concatenate([ends[0], inner, ends[1]])
+    return found.stage, velocity
+
+
+def _difference(stage: Array, between: Array) -> Array:
+    """Covariances (M, nv, nv) of stages k + j and k less each other from theirs and from those between them."""
+    after, before = stage[len(stage) - len(between) :], stage[: len(between)]
+    return np.asarray(after + before - between - between.swapaxes(-1, -2))

@@ -1,0 +1,109 @@
+"""Full-information estimation: a whole log at once (PFIE of the paper)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+
+import numpy as np
+import numpy.typing as npt
+
+from sysid_nodes.models.contact import change_smoothing, smoothing_schedule
+from sysid_nodes.results.least_squares import Iteration, SolveResult
+from sysid_nodes.results.motion_estimate import EstimateStatus, MotionEstimate
+from sysid_nodes.signals.samples import Samples
+from sysid_nodes.solvers.trajectory_least_squares import solve
+from sysid_nodes.systems.prime.dead_reckoning import placed, with_drift
+from sysid_nodes.systems.prime.estimate import motion_estimate
+from sysid_nodes.systems.prime.initialisation import initial_configurations, initial_trajectory
+from sysid_nodes.systems.prime.judgement import SPAN, worst_misfit
+from sysid_nodes.systems.prime.observed_noise import observed_covariances
+from sysid_nodes.systems.prime.problem import Model, PrimeProblem, build_problem, first_arrival
+from sysid_nodes.systems.prime.trajectory import Trajectory
+
+Array = npt.NDArray[np.float64]
+
+
+def estimate_motion(
+    model: Model,
+    times: Array,
+    samples: Mapping[str, Samples],
+    *,
+    clock: Callable[[], float] | None = None,
+    progress: Callable[[Iteration], None] | None = None,
+) -> MotionEstimate:
+    """Motion, contact forces and parameters of a whole log.
+
+    The smoothing of the contacts goes down from solve to solve; each starts at the previous one's solution. Covariances
+    are those of the noise that the residuals show (observed_noise.py). Residuals larger than the stated noise make the
+    result DOUBTFUL.
+
+    Args:
+        model: of the robot.
+        times: (N,) stages [s], the configured step apart.
+        samples: readings of each sensor by name, steps counted from the first stage.
+        clock: monotonic time [s], for the record of the solve time.
+        progress: called after every iteration.
+
+    Raises:
+        SamplesError: fewer than three stages.
+    """
+    q = initial_configurations(model, samples, len(times))
+    problem = build_problem(model, samples, len(times), first_arrival(model, q[0]))
+    start = clock() if clock is not None else 0.0
+    problem, solved = continued(problem, q, model.parameters.mean, clock=clock, progress=progress)
+    blocks = problem.linearise(solved.point)
+    found = observed_covariances(problem, blocks, solved.point)
+    elapsed = clock() - start if clock is not None else 0.0
+    residuals = [group.residual for group in blocks]
+    estimate = motion_estimate(
+        problem, solved, residuals, found, times, iterations=solved.iterations, solve_time=elapsed
+    )
+    estimate = with_drift(model, estimate, placed(samples, len(times)))
+    misfit = worst_misfit(problem.groups, blocks, round(SPAN / model.config.step))
+    if estimate.status.usable and max(misfit.values(), default=0.0) > model.config.misfit:
+        return replace(estimate, status=EstimateStatus.DOUBTFUL)
+    return estimate
+
+
+def sharpened(problem: PrimeProblem, point: Trajectory, smoothing: float) -> tuple[PrimeProblem, Trajectory]:
+    """Problem and point at another smoothing."""
+    changed = problem.smoothed(smoothing)
+    w = change_smoothing(point.w, problem.law.smoothing, smoothing)
+    return changed, changed.settled(replace(point, w=w))
+
+
+def continued(
+    problem: PrimeProblem,
+    q: Array,
+    theta: Array,
+    *,
+    most: int = 0,
+    clock: Callable[[], float] | None = None,
+    progress: Callable[[Iteration], None] | None = None,
+) -> tuple[PrimeProblem, SolveResult[Trajectory]]:
+    """Solves from coarse to fine smoothing of the contacts; iterations count those of all solves.
+
+    Args:
+        problem: at any smoothing.
+        q: (N, nq) first guess.
+        theta: (p,) first guess.
+        most: iterations of a solve at most; 0 for the configured number.
+        clock: monotonic time [s].
+        progress: called after every iteration.
+
+    Returns:
+        The problem at the configured smoothing, and its solution.
+    """
+    config = problem.model.config
+    settings = replace(config.iteration, most=most or config.iteration.most).solver()
+    contact = config.contact
+    schedule = smoothing_schedule(contact.first_smoothing, contact.smoothing, contact.continuation)
+    problem = problem.smoothed(schedule[0])
+    solved = solve(problem, initial_trajectory(problem, q, theta), settings, clock=clock, progress=progress)
+    iterations = solved.iterations
+    for smoothing in schedule[1:]:
+        problem, point = sharpened(problem, solved.point, smoothing)
+        solved = solve(problem, point, settings, clock=clock, progress=progress)
+        iterations += solved.iterations
+    return problem, replace(solved, iterations=iterations)

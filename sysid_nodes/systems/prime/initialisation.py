@@ -1,0 +1,146 @@
+"""A first trajectory from raw readings: no filter, only interpolation, and leg odometry where there is no mocap."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+import numpy.typing as npt
+
+from sysid_nodes.models.contact_motion import contact_motion
+from sysid_nodes.models.floating_base import contact_kinematics
+from sysid_nodes.models.rotations import quaternion_exp, quaternion_inverse, quaternion_log, quaternion_product
+from sysid_nodes.signals.samples import Samples
+from sysid_nodes.systems.prime.problem import Model, PrimeProblem
+from sysid_nodes.systems.prime.trajectory import Trajectory
+
+Array = npt.NDArray[np.float64]
+
+
+def initial_configurations(
+    model: Model,
+    samples: Mapping[str, Samples],
+    stages: int,
+    theta: Array | None = None,
+    pose: Array | None = None,
+) -> Array:
+    """(N, nq) from the readings.
+
+    Joints without any reading stay at zero. Orientation comes from the IMU, turned to the mocap's heading where there
+    is one; position from leg odometry, moved onto the mocap's.
+
+    Args:
+        model: of the robot.
+        samples: readings of each sensor by its name.
+        stages: N.
+        theta: (p,) parameters, the prior's mean if None; the heading of the IMU's zero counts where there is no mocap.
+        pose: (7,) of the base where it was seen last, for a motion without mocap; None for the world's origin.
+    """
+    q = np.zeros((stages, model.robot.model.nq))
+    joints = samples.get("joint_position")
+    if joints is not None and len(joints):
+        q[:, 7:] = _filled(joints.steps, joints.values, stages)
+    mocap = samples.get("mocap_pose")
+    pose = np.array([0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0]) if pose is None else pose
+    theta = model.parameters.mean if theta is None else theta
+    heading = float(theta[model.parameters.sensors.get("imu_orientation", slice(0, 0))].sum())
+    turns = "gyroscope" in samples
+    q[:, 3:7] = _orientation(samples.get("imu_orientation"), mocap, stages, pose[3:], heading, turns=turns)
+    q[:, :3] = _position(model, q, mocap, pose[:3])
+    return q
+
+
+def initial_trajectory(problem: PrimeProblem, q: Array, theta: Array) -> Trajectory:
+    """Configurations (N, nq) and parameters with contact variables that fit them."""
+    model, plane = problem.model, problem.law.plane
+    gap = contact_kinematics(model.base, q).centre @ plane.axes[0] - model.base.contact_radii - plane.height
+    mass = float(model.parameters.inertia(theta)[:, 0].sum())
+    weight = mass * float(np.linalg.norm(model.base.tree.gravity))
+    return problem.settled(Trajectory(q, problem.law.start(gap, weight / model.base.contacts), theta))
+
+
+def _filled(steps: npt.NDArray[np.intp], values: Array, stages: int) -> Array:
+    """Values at every stage: linear between readings, constant beyond."""
+    return np.array([np.interp(np.arange(stages), steps, column) for column in values.T]).T
+
+
+def _filled_rotation(samples: Samples, quaternions: Array, stages: int) -> Array:
+    """Quaternions at every stage, interpolated along the shortest way."""
+    steps = np.arange(stages)
+    after = np.clip(np.searchsorted(samples.steps, steps), 1, max(len(samples) - 1, 1))
+    after = np.minimum(after, len(samples) - 1)
+    before = np.maximum(after - 1, 0)
+    width = np.maximum(samples.steps[after] - samples.steps[before], 1)
+    share = np.clip((steps - samples.steps[before]) / width, 0.0, 1.0)
+    first, last = quaternions[before], quaternions[after]
+    turn = quaternion_log(quaternion_product(quaternion_inverse(first), last))
+    return quaternion_product(first, quaternion_exp(share[:, None] * turn))
+
+
+def _orientation(
+    imu: Samples | None, mocap: Samples | None, stages: int, before: Array, heading: float, *, turns: bool
+) -> Array:
+    seen = None if mocap is None or not len(mocap) else _filled_rotation(mocap, mocap.values[:, 3:7], stages)
+    if imu is None or not len(imu):
+        return np.broadcast_to(before, (stages, 4)) if seen is None else _smoothed(seen)
+    tilted = _filled_rotation(imu, imu.values, stages)
+    # With a gyroscope the first iteration smooths better than any filter.
+    tilted = tilted if turns else _smoothed(tilted)
+    # The IMU has its own zero heading: the mean turn about the vertical that the mocap sees, or what is known of it.
+    mean = -heading
+    if seen is not None:
+        turn = quaternion_product(seen, quaternion_inverse(tilted))
+        about = 2.0 * np.arctan2(turn[:, 2], turn[:, 3])
+        mean = float(np.arctan2(np.mean(np.sin(about)), np.mean(np.cos(about))))
+    return quaternion_product(np.broadcast_to(quaternion_exp(np.array([0.0, 0.0, mean])), (stages, 4)), tilted)
+
+
+def _smoothed(quaternions: Array) -> Array:
+    """Mean over a tenth of a second or so: readings turn by degrees from stage to stage, the robot does not."""
+    reference = quaternions[:-1]
+    turn = quaternion_log(quaternion_product(quaternion_inverse(reference), quaternions[1:]))
+    path = np.concatenate([np.zeros((1, 3)), np.cumsum(turn, axis=0)])
+    kernel = np.hanning(2 * _REACH + 3)[1:-1]
+    weight = np.convolve(np.ones(len(path)), kernel, mode="same")
+    mean = np.array([np.convolve(column, kernel, mode="same") for column in path.T]).T / weight[:, None]
+    return quaternion_product(quaternions, quaternion_exp(mean - path))
+
+
+_REACH = 7
+"""Stages to both sides that a smoothed first guess looks at."""
+
+
+def _position(model: Model, q: Array, mocap: Samples | None, before: Array) -> Array:
+    """Base positions (N, 3): the mocap's, carried on by the feet that stand where there are none.
+
+    Without any it goes on from where the base was before. Along the ground the base moves against its low feet. Its
+    height is not summed up, or every change of feet would add to it: the lowest foot touches, at the height of the
+    ground that the mocap saw.
+    """
+    plane, steps = model.law.plane, np.arange(len(q))
+    normal, tangents = plane.axes[0], plane.axes[1:]
+    kinematics = contact_kinematics(model.base, q)
+    motion = contact_motion(kinematics, model.base.contact_radii, plane, 0.0, model.config.step, derivatives=False)
+    lowest = motion.gap.min(axis=1, keepdims=True)
+    stands = np.exp(-(((motion.gap - lowest) / _LOW) ** 2))[1:-1, :, None]
+    velocity = -np.sum(stands * motion.slip, axis=1) / np.sum(stands, axis=1)
+    velocity = np.concatenate([velocity[:1], velocity, velocity[-1:]])
+    moved = 0.5 * model.config.step * (velocity[1:] + velocity[:-1])
+    along = np.concatenate([np.zeros((1, 2)), np.cumsum(moved, axis=0)])
+    height = -lowest[:, 0]
+    if mocap is None or not len(mocap):
+        along += before @ tangents.T
+    else:
+        seen = mocap.values[:, :3]
+        along += _filled(mocap.steps, seen @ tangents.T - along[mocap.steps], len(q))
+        above = seen @ normal - plane.height - height[mocap.steps]
+        outside = (steps < mocap.steps[0]) | (steps > mocap.steps[-1])
+        height += np.where(outside, np.quantile(above, _STANDING), np.interp(steps, mocap.steps, above))
+    return np.asarray(along @ tangents + (plane.height + height)[:, None] * normal)
+
+
+_LOW = 3e-3
+"""Height above the lowest foot at which another hardly counts as standing [m]: the readings' noise."""
+
+_STANDING = 0.3
+"""Share of the stages that a robot stands at least: it never is below the ground, but in flight above it."""

@@ -1,0 +1,200 @@
+"""Moving-horizon estimation: the newest stages, and what is known from before as the arrival cost.
+
+Each solve shifts the last one's answer, predicts the new stages and takes a few Gauss-Newton steps (one is enough once
+the window moves: every stage is stepped as often as there are stages in the window). The residuals, the contact model
+and the elimination of contact variables are those of full-information estimation.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import replace
+
+import numpy as np
+import numpy.typing as npt
+
+from sysid_nodes.models.discrete_motion import difference, retract
+from sysid_nodes.results.motion_estimate import EstimateStatus, MotionEstimate
+from sysid_nodes.signals.samples import AlignedSteps, Samples, join
+from sysid_nodes.solvers.trajectory_least_squares.posterior import covariances
+from sysid_nodes.solvers.trajectory_least_squares.timer import Timer
+from sysid_nodes.systems.prime.arrival import Knowledge, drifted, next_arrival, restarted, without_motion
+from sysid_nodes.systems.prime.dead_reckoning import drifted_place, placed, reckoned, walked
+from sysid_nodes.systems.prime.estimate import motion_estimate
+from sysid_nodes.systems.prime.full_information import continued
+from sysid_nodes.systems.prime.horizon_config import HorizonConfig
+from sysid_nodes.systems.prime.initialisation import initial_configurations
+from sysid_nodes.systems.prime.problem import Arrival, Model, PrimeProblem, build_problem
+from sysid_nodes.systems.prime.real_time import Improved, improve
+from sysid_nodes.systems.prime.trajectory import Trajectory
+
+Array = npt.NDArray[np.float64]
+
+
+class MovingHorizon:
+    """Estimates over the newest stages as they come. Every method is for one thread.
+
+    Args:
+        model: of the robot.
+        config: window and effort.
+        clock: monotonic time [s].
+
+    Attributes:
+        stages: of the full window.
+    """
+
+    def __init__(
+        self, model: Model, config: HorizonConfig | None = None, *, clock: Callable[[], float] = time.perf_counter
+    ) -> None:
+        self._model, self._config, self._clock = model, config or HorizonConfig(), clock
+        self.stages = self._config.window
+        self._times = np.zeros(0)
+        self._samples: dict[str, Samples] = {}
+        self._theta: Array = model.parameters.mean
+        self._known: Arrival | None = None
+        self._last: Improved | None = None
+        self._pose: Array | None = None  # of the base, the newest: where a new motion without mocap begins
+        self._arrival: Arrival | None = None
+        self._dropped = 0
+        self._way = 0.0  # of the first stage since something saw the base's place [m]
+
+    def restart(self) -> None:
+        """Forgets the motion, for steps that are not connected follow; parameters and their covariance are kept."""
+        self._disconnect()
+        self._times, self._samples = np.zeros(0), {}
+
+    def forget(self) -> None:
+        """Forgets everything."""
+        self._last = self._known = self._pose = None
+        self._theta = self._model.parameters.mean
+        self.restart()
+
+    @property
+    def knowledge(self) -> Knowledge:
+        """What is known of the constant unknowns now, motion and window aside."""
+        return Knowledge(self._theta, self._known)
+
+    def recall(self, knowledge: Knowledge | None) -> None:
+        """Forgets the motion but its end, and goes on from what was known of the constants once; None: the prior."""
+        pose = self._pose
+        self.forget()
+        self._pose = pose
+        if knowledge is not None:
+            self._theta, self._known = knowledge.theta, knowledge.arrival
+
+    def push(self, steps: AlignedSteps) -> None:
+        """Appends steps, which must follow the ones before."""
+        count = len(self._times)
+        self._times = np.concatenate([self._times, steps.times])
+        for name, new in steps.samples.items():
+            old = self._samples.get(name)
+            self._samples[name] = join([*([old] if old else []), new.shifted(count)], new.values.shape[1])
+
+    def step(self, window: int | None = None) -> MotionEstimate | None:
+        """Solves over the last `window` stages, the full window if None; None while there are too few steps.
+
+        A shorter window is less work; it grows again by itself when a longer one is asked for.
+        """
+        window = max(3, window or self.stages)
+        if len(self._times) < (3 if self._last is not None else min(window, self._config.first)):
+            return None
+        timer = Timer(self._clock, self._config.time_limit)
+        self._move(len(self._times) - window)
+        solved = self._begin() if self._last is None else self._continue(self._last, timer)
+        return self._keep(solved, timer)
+
+    def _move(self, count: int) -> None:
+        """Drops the first stages, what they say going into the arrival cost."""
+        if count <= 0:
+            return
+        last = self._last
+        if last is not None:
+            self._arrival = None
+            if count <= last.problem.stages - 3:  # else too few stages are left to go on from
+                self._arrival = self._drifted(
+                    next_arrival(last.problem, last.blocks, last.linearised, count), last, count
+                )
+            if self._arrival is None:
+                self._disconnect()
+        stop = len(self._times)
+        self._times = self._times[count:]
+        self._samples = {name: samples.between(count, stop) for name, samples in self._samples.items()}
+        self._dropped = count
+
+    def _disconnect(self) -> None:
+        """Ends a motion; what it says about the parameters is kept."""
+        if (last := self._last) is not None:
+            end = next_arrival(last.problem, last.blocks, last.linearised, last.problem.stages - 1)
+            self._known = None if end is None else without_motion(end)
+            self._theta = self._model.parameters.mean if end is None else end.theta
+        self._last, self._arrival, self._dropped, self._way = None, None, 0, 0.0
+
+    def _drifted(self, arrival: Arrival | None, last: Improved, count: int) -> Arrival | None:
+        """The arrival with what the motion of the stages that leave makes uncertain."""
+        if arrival is None:
+            return None
+        seen = placed(self._samples, count + 1)
+        before, way = self._way, walked(self._model, last.result.point.q[: count + 1])
+        self._way = float(reckoned(way, seen, before)[-1])
+        arrival = drifted_place(self._model, arrival, before, self._way)
+        if not self._config.memory > 0.0:
+            return arrival
+        share = np.sqrt(count * self._model.config.step / self._config.memory)
+        parameters = self._model.parameters
+        spread = parameters.linear_jacobian(arrival.theta) * parameters.sigma
+        return drifted(arrival, share * np.linalg.norm(spread, axis=1))
+
+    def _begin(self) -> Improved:
+        """A first window, solved to the end with the contacts' smoothing from coarse to fine."""
+        model, stages = self._model, len(self._times)
+        q = initial_configurations(model, self._samples, stages, self._theta, self._pose)
+        self._arrival = restarted(model, q[0], self._known)
+        problem = build_problem(model, self._samples, stages, self._arrival)
+        problem, solved = continued(problem, q, self._theta, most=self._config.first_iterations, clock=self._clock)
+        again = improve(problem, solved.point, 1, Timer(None, 0.0))
+        return replace(again, result=replace(again.result, iterations=again.result.iterations + solved.iterations))
+
+    def _continue(self, last: Improved, timer: Timer) -> Improved:
+        """A step or a few from where the last window ended."""
+        assert self._arrival is not None
+        problem = build_problem(self._model, self._samples, len(self._times), self._arrival)
+        # Several new stages at once are several steps' work, of which two do most.
+        iterations = max(self._config.iterations, 2 if self._dropped > 1 else 1)
+        # What did not fit before, as in a fall, is not worth more steps at every solve.
+        most = self._config.most_iterations if last.fits else iterations
+        return improve(problem, self._predicted(last, problem), iterations, timer, most)
+
+    def _predicted(self, last: Improved, problem: PrimeProblem) -> Trajectory:
+        """The last answer without the stages dropped; new ones go on at constant velocity, joints as measured."""
+        point, kept = last.result.point, last.problem.stages - self._dropped
+        q, w = point.q[-kept:], point.w[-kept:]
+        new = problem.stages - kept
+        moved = difference(q[-2:-1], q[-1:])
+        rows = [q]
+        for _ in range(new):
+            rows.append(retract(rows[-1][-1:], moved))
+        q = np.concatenate(rows)
+        joints = self._samples.get("joint_position")
+        if joints is not None:
+            fresh = (joints.steps >= kept) & np.isfinite(joints.values).all(axis=1)
+            q[joints.steps[fresh], 7:] = joints.values[fresh]
+        # The last stage's contact variables were not used: new ones go on with those before, settled by the step.
+        w = np.concatenate([w[:-1], np.repeat(w[-2:-1], new + 1, axis=0)])
+        found = Trajectory(q, w, point.theta)
+        return problem.settled(found, first=kept - 2) if new else found
+
+    def _keep(self, solved: Improved, timer: Timer) -> MotionEstimate:
+        """Remembers a solved window and makes it a result."""
+        self._dropped, result = 0, solved.result
+        found = None if solved.factor is None else covariances(solved.factor, last=self._config.covered)
+        estimate = motion_estimate(
+            solved.problem, result, solved.residuals, found, self._times, iterations=result.iterations, solve_time=0.0
+        )
+        if estimate.status is EstimateStatus.FAILED:
+            self.restart()
+        else:
+            self._last = solved
+            self._pose = result.point.q[-1, :7]
+            self._theta = result.point.theta
+        return replace(estimate, solve_time=timer.elapsed())

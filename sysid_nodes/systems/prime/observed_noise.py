@@ -1,0 +1,201 @@
+"""Covariances for the noise that the residuals show, not the one that was stated.
+
+The stated noise weighs the residuals; what is left of them says how large it really was. Rows of one kind (a component
+of a sensor, an equation of a joint) share a variance, one about changes of contact, where the model is worse, and one
+elsewhere. It is the sum of their squares over their redundancy,
+
+    s^2 = sum r_i^2 / sum (1 - P_ii),
+
+the almost unbiased estimate of a variance component (Foerstner 1979; Rao and Kleffe, Estimation of variance components,
+1988), P_ii being a row's leverage. The estimate stays as it is; its covariance becomes that for such noise
+(solvers/trajectory_least_squares/sandwich.py). Not everything is white noise:
+
+- A mean over a triangle about a stage has readings in common with the next stage's. That matters to the parameters,
+  which add up what the stages say.
+- Feet sink into the ground for as long as they stand, and together: the variance of gaps counts as often as stages and
+  feet repeat one another.
+- The weak prior on forces is no measurement. It pulls always the same way, so that its pull on the parameters counts
+  whole, as an error.
+- The parameters' own prior and the arrival keep the variance that they state.
+- A solution that was not reached is off by the step that is left.
+
+What errs the same way throughout a log (a wrong length, a clock that is late by half a millisecond) leaves no trace in
+residuals and is not in these covariances.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+import numpy.typing as npt
+
+from sysid_nodes.sensors import sensor_configs
+from sysid_nodes.signals.channel_config import Window
+from sysid_nodes.solvers.trajectory_least_squares import Blocks, Posterior, assemble
+from sysid_nodes.solvers.trajectory_least_squares.factor import Step, factorise
+from sysid_nodes.solvers.trajectory_least_squares.influence import Influence, influences
+from sysid_nodes.solvers.trajectory_least_squares.sandwich import sandwich
+from sysid_nodes.systems.prime.problem import PrimeProblem
+from sysid_nodes.systems.prime.sensing import TORQUE
+from sysid_nodes.systems.prime.trajectory import Trajectory
+
+Array = npt.NDArray[np.float64]
+BoolArray = npt.NDArray[np.bool_]
+IntArray = npt.NDArray[np.intp]
+
+STATED = 2.0
+"""Readings' worth of belief in the stated noise: what has little redundancy, as in a short log, keeps it."""
+
+TRIANGLE = 0.25
+"""Correlation of means of white noise over triangles that overlap by half: 1/6 over 2/3."""
+
+REACH = 2
+"""Stages before and after a change of contact that are about it: a stage's forces and accelerations are means over its
+neighbourhood, and the change itself is known to a stage."""
+
+LONGEST = 50
+"""Stages over which correlation is looked for."""
+
+
+def observed_covariances(problem: PrimeProblem, blocks: Sequence[Blocks], point: Trajectory) -> Posterior | None:
+    """Covariances at a solution, or None where the data leave a coordinate undetermined.
+
+    Args:
+        problem: at its last smoothing.
+        blocks: its residuals with derivatives at the point.
+        point: the solution.
+    """
+    factor = factorise(assemble(blocks, problem.layout), 0.0)
+    found = None if factor is None else influences(blocks, factor)
+    if factor is None or found is None:
+        return None
+    plain, rows = found
+    variances = _variances(problem, blocks, rows, _changing(problem, point))
+    spread = sandwich(blocks, problem.layout, plain, variances)
+    if spread is None:
+        return None
+    parameter = _parameter_covariance(problem, blocks, rows, variances)
+    return _with_rest(replace(spread, parameter=parameter), factor.step())
+
+
+def _with_rest(found: Posterior, rest: Step) -> Posterior:
+    """Covariances with the step that is left as an error of its own.
+
+    An iteration that ends because the cost hardly falls any more can be some sigmas from the minimum where a damped
+    step is short. The undamped step says how far; forces, which it overshoots, are left as they are.
+    """
+    x, theta = rest.stage, rest.parameter
+
+    def outer(first: Array, second: Array) -> Array:
+        return np.asarray(first[:, :, None] * second[:, None, :])
+
+    return replace(
+        found,
+        parameter=found.parameter + np.outer(theta, theta),
+        stage=found.stage + outer(x, x),
+        stage_parameter=found.stage_parameter + x[:, :, None] * theta,
+        neighbour=found.neighbour + outer(x[:-1], x[1:]),
+        second=found.second + outer(x[:-2], x[2:]),
+    )
+
+
+_CONTACT = 1
+"""Place of the contacts among the problem's groups; half of their rows are the motion's, three a contact, the gap's
+first, and half the forces' prior."""
+
+
+def _variances(
+    problem: PrimeProblem, blocks: Sequence[Blocks], rows: Sequence[Influence], changing: BoolArray
+) -> list[Array]:
+    """(B, m) of each group's noise in units of the stated one."""
+    out = []
+    for name, group, own in zip(problem.groups, blocks, rows, strict=True):
+        if name in ("arrival", "prior"):
+            out.append(np.ones(own.residual.shape))
+        else:
+            out.append(_components(own, changing[_stage(group, problem.layout.size)]))
+    contact = out[_CONTACT]
+    split = rows[_CONTACT].residual.shape[1] // 2
+    contact[:, split:] = 1.0
+    gaps = rows[_CONTACT].residual[:, :split:3]
+    contact[:, :split:3] *= correlation_time(gaps) * _together(gaps)
+    return out
+
+
+def _components(own: Influence, changing: BoolArray) -> Array:
+    out = np.ones(own.residual.shape)
+    free = np.clip(1.0 - own.leverage, 0.0, 1.0)
+    for part in (changing, ~changing):
+        out[part] = (np.sum(own.residual[part] ** 2, axis=0) + STATED) / (np.sum(free[part], axis=0) + STATED)
+    return out
+
+
+def _together(r: Array) -> float:
+    """By how much the variance of a sum over columns exceeds the sum of their variances, at least 1."""
+    return max(1.0, float(np.sum(r.sum(axis=1) ** 2) / max(np.sum(r**2), np.finfo(float).tiny)))
+
+
+def correlation_time(r: Array) -> Array:
+    """(m,) by how much the variance of a mean of residuals r (B, m) exceeds that of white noise, at least 1.
+
+    1 + 2 (rho_1 + rho_2 + ...), up to where two successive correlations no longer add up to something positive (the
+    initial positive sequence of Geyer, Practical Markov chain Monte Carlo, 1992).
+    """
+    lags = min(len(r) // 4, LONGEST) // 2 * 2
+    if not lags:
+        return np.ones(r.shape[1])
+    correlation = np.array([np.sum(r[: len(r) - lag] * r[lag:], axis=0) for lag in range(lags)])
+    correlation /= np.maximum(correlation[0], np.finfo(float).tiny)
+    pairs = correlation.reshape(-1, 2, r.shape[1]).sum(axis=1)
+    positive = np.cumprod(pairs > 0.0, axis=0)
+    return np.asarray(np.maximum(2.0 * np.sum(pairs * positive, axis=0) - 1.0, 1.0))
+
+
+def _parameter_covariance(
+    problem: PrimeProblem, blocks: Sequence[Blocks], rows: Sequence[Influence], variances: Sequence[Array]
+) -> Array:
+    """(p, p) sum over all rows of gain times noise times gain, neighbours' noise correlated where windows overlap."""
+    p = problem.layout.parameters
+    total = np.zeros((p, p))
+    windows = {name: channel.window for name, channel in sensor_configs(problem.model.config.sensors).items()}
+    for name, group, own, variance in zip(problem.groups, blocks, rows, variances, strict=True):
+        gain, residual = own.gain * np.sqrt(variance)[:, :, None], own.residual
+        if name == "contact":
+            split = residual.shape[1] // 2
+            pull = np.einsum("bm,bmp->p", residual[:, split:], own.gain[:, split:])
+            total += np.outer(pull, pull)
+            gain = gain[:, :split]
+        flat = gain.reshape(-1, p)
+        total += flat.T @ flat
+        if name == "dynamics":
+            # The joints' rows hold the torque sensor's readings, the base's none.
+            name, gain = TORQUE, gain[:, 6:]
+        if windows.get(name) == Window.AROUND.value:
+            total += TRIANGLE * _neighbours(gain, _stage(group, problem.layout.size))
+    return total
+
+
+def _neighbours(gain: Array, stage: IntArray) -> Array:
+    """(p, p) sum of the products of consecutive stages' gains (B, m, p), both ways."""
+    follows = np.flatnonzero(np.diff(stage) == 1)
+    p = gain.shape[2]
+    product = gain[follows].reshape(-1, p).T @ gain[follows + 1].reshape(-1, p)
+    return np.asarray(product + product.T)
+
+
+def _stage(blocks: Blocks, size: int) -> IntArray:
+    """(B,) the stage that a block is about: the middle of its window."""
+    return np.asarray(blocks.first + (blocks.jacobian.shape[2] // size - 1) // 2, dtype=np.intp)
+
+
+def _changing(problem: PrimeProblem, point: Trajectory) -> BoolArray:
+    """(N,) whether a contact begins or ends within reach of a stage."""
+    on = problem.law.force(point.w)[..., 0] > problem.model.config.contact.threshold
+    on[0], on[-1] = on[1], on[-2]
+    (changes,) = np.nonzero(np.any(on[1:] != on[:-1], axis=1))
+    out = np.zeros(len(on), dtype=bool)
+    for shift in range(1 - REACH, REACH + 1):
+        out[np.clip(changes + shift, 0, len(on) - 1)] = True
+    return out

@@ -1,0 +1,235 @@
+"""The estimation problem (PFIE of the paper) in inverse-dynamics form, as trajectory least squares.
+
+Unknown are q_0..q_T, a free variable w of every contact at every inner stage, and constant parameters theta. Minimised
+is half the sum of squares, each whitened, of
+
+    dynamics   base disturbance and joint torque                         stages k-1, k, k+1, w_k, theta
+    contact    gap and sliding velocity against p(w)                     stages k-1, k, k+1, w_k, theta
+    sensors    prediction less reading                                   one to three stages, theta
+    arrival    first guess, or in a moving window what was before it     first stages, theta
+    prior      of theta                                                  theta
+
+Velocities are differences of configurations, so that a stage has nv unknowns and not 2 nv, and w is eliminated stage by
+stage: the normal equations are block-pentadiagonal with an arrow, whatever the number of contacts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+import numpy.typing as npt
+
+from sysid_nodes.exceptions import SamplesError
+from sysid_nodes.kernel.window import WindowKernel
+from sysid_nodes.models.discrete_motion import difference, difference_jacobian, retract
+from sysid_nodes.models.floating_base import FloatingBase
+from sysid_nodes.robots import Robot
+from sysid_nodes.sensors import Samples, Sensor, build_sensors
+from sysid_nodes.solvers.trajectory_least_squares import Blocks, GaussianPrior, Layout
+from sysid_nodes.systems.prime.config import PrimeConfig
+from sysid_nodes.systems.prime.contacts import ContactLaw
+from sysid_nodes.systems.prime.dynamics import DynamicsRows
+from sysid_nodes.systems.prime.inner import CompiledRows, InnerRows, ReferenceRows, build_kernel, evaluate
+from sysid_nodes.systems.prime.parameters import Parameters, build_parameters
+from sysid_nodes.systems.prime.sensing import Readings, build_readings, moving_sensors, torque_rows
+from sysid_nodes.systems.prime.trajectory import Evaluated, Trajectory
+
+Array = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Model:
+    """What does not change from window to window.
+
+    Attributes:
+        robot: as loaded.
+        base: its rigid-body model.
+        sensors: measurement models.
+        parameters: layout and prior of theta.
+        config: all settings.
+        kernel: compiled rows, or None.
+        moving: names of the sensors whose predictions need velocities.
+    """
+
+    robot: Robot
+    base: FloatingBase
+    sensors: tuple[Sensor, ...]
+    parameters: Parameters
+    config: PrimeConfig
+    kernel: WindowKernel | None = field(repr=False, compare=False)
+    moving: frozenset[str]
+
+    @property
+    def law(self) -> ContactLaw:
+        """The contact model at the configured smoothing."""
+        return contact_law(self.config)
+
+
+def contact_law(config: PrimeConfig) -> ContactLaw:
+    """The contact model at the configured smoothing."""
+    return ContactLaw(config.contact, config.contact.smoothing, config.step)
+
+
+def build_model(robot: Robot, config: PrimeConfig, *, implementation: str = "") -> Model:
+    """A robot's estimation model; `implementation` as for `kernel.implementation`.
+
+    Raises:
+        RobotError: the robot has a fixed base or no contact points, or a link named in the configuration is unknown.
+    """
+    sensors = build_sensors(robot, config.sensors)
+    base = FloatingBase.from_robot(robot, implementation=implementation)
+    return Model(
+        robot,
+        base,
+        sensors,
+        build_parameters(robot, sensors, config),
+        config,
+        build_kernel(base, contact_law(config), implementation),
+        moving_sensors(robot, sensors),
+    )
+
+
+@dataclass(frozen=True)
+class Arrival:
+    """Knowledge about the first stages and theta from readings before the window.
+
+    It is on `Parameters.linear`: residuals are linear in inertial parameters, so that what was learnt of them at one
+    value holds at any other. In log-Cholesky coordinates it would not, and sigmas would shrink without reason.
+
+    Attributes:
+        prior: information on differences from the reference.
+        q: (width, nq) reference of the first stages.
+        theta: (p,) reference.
+    """
+
+    prior: GaussianPrior
+    q: Array
+    theta: Array
+
+
+@dataclass(frozen=True)
+class PrimeProblem:
+    """A `solvers.trajectory_least_squares.Problem` over Trajectory points.
+
+    Attributes:
+        model: of the robot.
+        stages: N.
+        law: contact model at some smoothing.
+        inner: dynamics and contact rows.
+        readings: of every sensor.
+        arrival: what is known from before.
+    """
+
+    model: Model
+    stages: int
+    law: ContactLaw
+    inner: InnerRows
+    readings: tuple[Readings, ...]
+    arrival: Arrival
+
+    @property
+    def layout(self) -> Layout:
+        """Sizes of the unknown."""
+        base = self.model.base
+        return Layout(self.stages, base.nv, self.model.parameters.count, 3 * base.contacts)
+
+    def smoothed(self, smoothing: float) -> PrimeProblem:
+        """The same problem at another smoothing eps."""
+        return replace(self, law=replace(self.law, smoothing=smoothing))
+
+    def evaluate(self, point: Trajectory) -> Evaluated:
+        """What the model says at a point."""
+        return evaluate(self.model.base, self.model.parameters, self.law, point, derivatives=False)
+
+    def linearise(self, point: Trajectory) -> Sequence[Blocks]:
+        """All residual blocks with derivatives, in the order of `groups`."""
+        dynamics, contact, motion = self.inner.blocks(point, self.law)
+        sensors = (readings.blocks(point, motion) for readings in self.readings)
+        return [dynamics, contact, *sensors, *self.priors(point)]
+
+    def residuals(self, point: Trajectory) -> Sequence[Array]:
+        """The residuals alone."""
+        dynamics, contact, motion = self.inner.residuals(point, self.law)
+        sensors = (readings.residual(point, motion) for readings in self.readings)
+        arrival = self.arrival.prior.residual(*self._moved(point))
+        return [dynamics, contact, *sensors, arrival, self._from_mean(point)]
+
+    @property
+    def groups(self) -> tuple[str, ...]:
+        """Names of the residual groups."""
+        return ("dynamics", "contact", *(readings.sensor.name for readings in self.readings), "arrival", "prior")
+
+    def retract(self, point: Trajectory, stage_step: Array, parameter_step: Array, local_step: Array) -> Trajectory:
+        """The point after a step, its contact variables then moved to their own best (elimination.py)."""
+        return self.settled(self.shifted(point, stage_step, parameter_step, local_step))
+
+    def shifted(self, point: Trajectory, stage_step: Array, parameter_step: Array, local_step: Array) -> Trajectory:
+        """The point after a step and nothing else."""
+        w = point.w + local_step.reshape(point.w.shape)
+        return Trajectory(retract(point.q, stage_step), w, point.theta + parameter_step)
+
+    def settled(self, point: Trajectory, first: int = 0) -> Trajectory:
+        """The point with the contact variables of stages after `first` at their best for its motion and parameters."""
+        w = self.inner.settled(point, self.law, first)
+        return replace(point, w=np.concatenate([point.w[:first], w]))
+
+    def _moved(self, point: Trajectory) -> tuple[Array, Array]:
+        """Differences from the arrival's reference."""
+        arrival, linear = self.arrival, self.model.parameters.linear
+        moved = difference(arrival.q, point.q[: arrival.prior.width])
+        return moved, linear(point.theta) - linear(arrival.theta)
+
+    def priors(self, point: Trajectory) -> tuple[Blocks, Blocks]:
+        """The arrival's rows, then those of the parameters' own prior."""
+        arrival, parameters = self.arrival, self.model.parameters
+        slope = difference_jacobian(arrival.q, point.q[: arrival.prior.width])
+        arrived = arrival.prior.blocks(*self._moved(point), slope)
+        assert arrived.parameter_jacobian is not None
+        linear = parameters.linear_jacobian(point.theta)
+        none = np.zeros((1, parameters.count, self.model.base.nv))
+        own = Blocks(np.zeros(1, dtype=np.intp), self._from_mean(point), none, np.diag(1.0 / parameters.sigma)[None])
+        return replace(arrived, parameter_jacobian=arrived.parameter_jacobian @ linear), own
+
+    def _from_mean(self, point: Trajectory) -> Array:
+        parameters = self.model.parameters
+        return np.asarray((point.theta - parameters.mean) / parameters.sigma)[None]
+
+
+def build_problem(model: Model, samples: Mapping[str, Samples], stages: int, arrival: Arrival) -> PrimeProblem:
+    """The problem of `stages` stages with the given samples, at the configured smoothing.
+
+    Args:
+        model: of the robot.
+        samples: readings of each sensor by its name, steps counted from the first stage.
+        stages: N, at least 3: a stage's acceleration needs both neighbours.
+        arrival: knowledge from before; `first_arrival` for none.
+
+    Raises:
+        SamplesError: fewer than three stages.
+    """
+    if stages < 3:
+        raise SamplesError(f"motion estimation needs at least 3 stages, got {stages}")
+    config = model.config
+    torque, scale = torque_rows(model.robot, model.sensors, samples, stages)
+    dynamics = DynamicsRows(model.base, model.parameters, config.process, torque, scale)
+    inner: InnerRows = ReferenceRows(model.base, model.parameters, dynamics)
+    if model.kernel is not None:
+        inner = CompiledRows(model.kernel, model.parameters, dynamics)
+    return PrimeProblem(
+        model=model,
+        stages=stages,
+        law=model.law,
+        inner=inner,
+        readings=build_readings(model.sensors, model.moving, config.sensors, model.parameters, samples, stages),
+        arrival=arrival,
+    )
+
+
+def first_arrival(model: Model, q: Array) -> Arrival:
+    """Nothing but the configured prior of the first stage about a first guess q (nq,)."""
+    start = model.config.start
+    sigma = [start.position_sigma] * 3 + [start.rotation_sigma] * 3 + [start.joint_sigma] * model.robot.n
+    nothing = np.full(model.parameters.count, np.inf)
+    return Arrival(GaussianPrior.from_sigmas(np.array(sigma), nothing), q[None], model.parameters.mean)

@@ -1,0 +1,118 @@
+"""A few Gauss-Newton steps on a window that was almost solved before: the real-time iteration.
+
+Diehl et al., Real-time optimization and nonlinear model predictive control (2002): problems that follow one another are
+not each iterated to the end; each gets a step from the shifted answer of the one before. Steps are undamped unless the
+cost rises; then they are damped as Levenberg and Marquardt do, so that no step is ever for the worse.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from sysid_nodes.results.least_squares import SolveResult, SolveStatus
+from sysid_nodes.solvers.trajectory_least_squares import Blocks, NormalEquations, assemble
+from sysid_nodes.solvers.trajectory_least_squares.factor import Factor, Step, factorise
+from sysid_nodes.solvers.trajectory_least_squares.robust import cost
+from sysid_nodes.solvers.trajectory_least_squares.timer import Timer
+from sysid_nodes.systems.prime.problem import PrimeProblem
+from sysid_nodes.systems.prime.trajectory import Trajectory
+
+Array = npt.NDArray[np.float64]
+
+_DAMPINGS = (0.0, 1e-3, 1e-1, 10.0)
+"""Tried one after the other until the cost falls."""
+
+_LINEAR = 0.1
+"""Share of the predicted decrease (at least of one unit of cost) that may be missed where the linear model holds."""
+
+
+@dataclass(frozen=True)
+class Improved:
+    """A window after its steps.
+
+    Attributes:
+        problem: of the window.
+        linearised: point at which the blocks below are, from which the last step was taken.
+        blocks: residuals with derivatives there.
+        factor: undamped, of their normal equations; None where they leave a coordinate undetermined.
+        result: of the steps.
+        residuals: at the result, not at the prediction that the last step began from.
+    """
+
+    problem: PrimeProblem
+    linearised: Trajectory
+    blocks: tuple[Blocks, ...]
+    factor: Factor | None
+    result: SolveResult[Trajectory]
+    residuals: tuple[Array, ...]
+
+    @property
+    def fits(self) -> bool:
+        """Whether noise explains the residuals, all together."""
+        return _fits(self.result.cost, self.residuals)
+
+
+def improve(problem: PrimeProblem, start: Trajectory, iterations: int, timer: Timer, most: int = 0) -> Improved:
+    """Takes up to `iterations` steps, fewer where the timer says so, but always one.
+
+    Up to `most` are taken where those leave residuals that their noise does not explain: after an impact a step leads
+    past the solution, and the next ones are worth their time.
+
+    The result's status is CONVERGED_COST where the linear model predicted what the last step would do.
+    """
+    point, used, status = start, 0, SolveStatus.MAX_ITERATIONS
+    initial = float("nan")
+    while True:
+        blocks = tuple(problem.linearise(point))
+        losses = [entry.loss for entry in blocks]
+        left = tuple(entry.residual for entry in blocks)
+        value = cost(left, losses)
+        initial = initial if used else value
+        if not np.isfinite(value):
+            result = SolveResult(SolveStatus.NOT_FINITE, point, value, initial, used, 0, 0.0, timer.elapsed())
+            return Improved(problem, point, blocks, None, result, left)
+        equations = assemble(blocks, problem.layout)
+        undamped = factorise(equations, 0.0)
+        used += 1
+        trial, reached, damping = point, value, 0.0
+        status, degenerate = SolveStatus.STALLED, 0
+        for damping in _DAMPINGS:
+            factor = undamped if damping == 0.0 else factorise(equations, damping)
+            if factor is None:
+                degenerate += 1
+                continue
+            step = factor.step()
+            moved = problem.retract(point, step.stage, step.parameter, step.local)
+            after = tuple(problem.residuals(moved))
+            there = cost(after, losses)
+            if there <= value:
+                predicted = _predicted(equations, step)
+                trial, reached, left = moved, there, after
+                exact = damping == 0.0 and abs(value - there - predicted) <= _LINEAR * max(predicted, 1.0)
+                status = SolveStatus.CONVERGED_COST if exact else SolveStatus.MAX_ITERATIONS
+                break
+        linearised, point = point, trial
+        fits = _fits(reached, left)
+        last = used >= iterations and (fits or used >= most)
+        last = last or status is SolveStatus.STALLED or (fits and status is SolveStatus.CONVERGED_COST)
+        if not last and timer.expired():
+            status, last = SolveStatus.TIME_LIMIT, True
+        if last:
+            result = SolveResult(status, point, reached, initial, used, degenerate, damping, timer.elapsed())
+            return Improved(problem, linearised, blocks, undamped, result, left)
+
+
+def _predicted(equations: NormalEquations, step: Step) -> float:
+    """Decrease of the linear model's cost by an undamped step: -g' step / 2."""
+    along = float(np.sum(equations.gradient * step.stage) + equations.parameter_gradient @ step.parameter)
+    if equations.local is not None:
+        along += float(np.sum(equations.local.gradient * step.local))
+    return -0.5 * along
+
+
+def _fits(value: float, residuals: Sequence[Array]) -> bool:
+    return 2.0 * value <= sum(group.size for group in residuals)

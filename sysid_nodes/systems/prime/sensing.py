@@ -1,0 +1,174 @@
+"""Measurement residuals: each sensor model on the velocity that its readings were averaged over."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from sysid_nodes.models.discrete_motion import DiscreteMotion, chain, chain_mean
+from sysid_nodes.robots import Robot
+from sysid_nodes.sensors import Linearisation, Samples, Sensor, SensorsConfig, States, sensor_configs
+from sysid_nodes.signals.channel_config import Window
+from sysid_nodes.solvers.trajectory_least_squares import Blocks, Cauchy
+from sysid_nodes.solvers.trajectory_least_squares.problem import Loss
+from sysid_nodes.systems.prime.parameters import Parameters
+from sysid_nodes.systems.prime.trajectory import Trajectory
+
+Array = npt.NDArray[np.float64]
+IntArray = npt.NDArray[np.intp]
+
+
+@dataclass(frozen=True)
+class Readings:
+    """A sensor's samples at the stages that its window allows.
+
+    Attributes:
+        sensor: its model.
+        window: what part of the signal a sample is; decides which velocity is compared with it.
+        samples: with steps counted from the first stage.
+        columns: of its parameters.
+        loss: robust loss of a sample's residual, or None.
+    """
+
+    sensor: Sensor
+    window: Window
+    samples: Samples
+    columns: slice
+    loss: Loss | None = None
+
+    def residual(self, point: Trajectory, motion: DiscreteMotion) -> Array:
+        """(B, m) whitened."""
+        return self.sensor.residual(self.samples, self._states(point, motion), point.theta[self.columns])
+
+    def blocks(self, point: Trajectory, motion: DiscreteMotion) -> Blocks:
+        """The residual with its derivatives."""
+        found = self.sensor.linearise(self.samples, self._states(point, motion), point.theta[self.columns])
+        count, rows = found.residual.shape
+        by_parameter = None
+        if found.parameters is not None:
+            by_parameter = np.zeros((count, rows, len(point.theta)))
+            by_parameter[:, :, self.columns] = found.parameters
+        first, jacobian = self._jacobian(found, motion)
+        return Blocks(first, found.residual, jacobian, by_parameter, loss=self.loss)
+
+    def _jacobian(self, found: Linearisation, motion: DiscreteMotion) -> tuple[IntArray, Array]:
+        """First stage and derivatives by the one, two or three stages that the prediction needs."""
+        steps, nv = self.samples.steps, motion.mean.shape[1]
+        count, rows = found.residual.shape
+        if found.v is None and found.a is None:
+            return steps, np.zeros((count, rows, nv)) if found.q is None else found.q
+        by_velocity = np.zeros((count, rows, nv)) if found.v is None else found.v
+        own = 0 if self.window is Window.AFTER else 1
+        first = steps - own
+        if self.window in (Window.BEFORE, Window.AFTER):
+            jacobian = chain_mean(motion, by_velocity, first, own)
+        else:
+            jacobian = chain(motion, by_velocity, found.a, first)
+        if found.q is not None:
+            jacobian[:, :, own] += found.q
+        return first, jacobian.reshape(count, rows, -1)
+
+    def _states(self, point: Trajectory, motion: DiscreteMotion) -> States:
+        steps = self.samples.steps
+        if self.window is Window.BEFORE:
+            return States(point.q[steps], motion.mean_in(1)[steps - 1])
+        if self.window is Window.AFTER:
+            return States(point.q[steps], motion.mean_in(0)[steps])
+        # A sensor of poses alone may have samples at both ends, where no velocity is defined and none is looked at.
+        inner = np.clip(steps - 1, 0, len(motion.velocity) - 1)
+        return States(point.q[steps], motion.velocity[inner], motion.acceleration[inner])
+
+
+def build_readings(
+    sensors: Sequence[Sensor],
+    moving: frozenset[str],
+    config: SensorsConfig,
+    parameters: Parameters,
+    samples: Mapping[str, Samples],
+    stages: int,
+) -> tuple[Readings, ...]:
+    """Readings of all sensors but the joint torques, which are the dynamics' other side.
+
+    Args:
+        sensors: all of them.
+        moving: `moving_sensors`.
+        config: of the sensors.
+        parameters: layout of theta.
+        samples: readings of each sensor by its name.
+        stages: N.
+    """
+    windows = {name: Window(channel.window) for name, channel in sensor_configs(config).items()}
+    readings = []
+    for sensor in sensors:
+        if sensor.name == TORQUE or sensor.name not in samples:
+            continue
+        window = windows[sensor.name]
+        moves = sensor.name in moving
+        first = 1 if moves and window is not Window.AFTER else 0
+        last = stages - 1 - int(moves and window is not Window.BEFORE)
+        kept = _between(samples[sensor.name], first, last)
+        if len(kept):
+            loss = Cauchy(2.0 * np.sqrt(sensor.rows)) if sensor.name in ROBUST else None
+            readings.append(Readings(sensor, window, kept, parameters.sensors[sensor.name], loss))
+    return tuple(readings)
+
+
+def torque_rows(
+    robot: Robot, sensors: Sequence[Sensor], samples: Mapping[str, Samples], stages: int
+) -> tuple[Array, Array]:
+    """Measured torques (K, n) at the K = stages - 2 inner stages and 1/sigma of each.
+
+    A stage without a reading has zero torque, give or take the motors' limits: little, but with it a stage that only a
+    slower stream has reached does not leave the whole log undetermined. Without any reading the scale is zero.
+    """
+    torque, scale = np.zeros((2, max(stages - 2, 0), robot.n))
+    for sensor in sensors:
+        if sensor.name == TORQUE and TORQUE in samples:
+            kept = _between(samples[TORQUE], 1, stages - 2)
+            rest = _rest(robot, len(kept))
+            found = sensor.linearise(kept, rest, np.zeros(0))
+            if len(kept):
+                scale[:] = 1.0 / robot.limits.torque
+            torque[kept.steps - 1] = kept.values
+            scale[kept.steps - 1] = np.diagonal(np.asarray(found.tau), axis1=1, axis2=2)
+    return torque, scale
+
+
+TORQUE = "joint_torque"
+
+ROBUST = ("mocap_pose",)
+"""Sensors with a robust loss, which good readings (norm about sqrt(rows)) hardly feel. Markers get swapped and the pose
+jumps, while feet and IMU carry the motion over; where every sensor has such a loss, it is the good ones that yield."""
+
+
+def _between(samples: Samples, first: int, last: int) -> Samples:
+    """Usable samples at steps first..last."""
+    kept = (samples.steps >= first) & (samples.steps <= last) & (samples.weights > 0.0)
+    kept &= np.isfinite(samples.values).all(axis=1)
+    return Samples(samples.steps[kept], samples.values[kept], samples.weights[kept])
+
+
+def moving_sensors(robot: Robot, sensors: Sequence[Sensor]) -> frozenset[str]:
+    """Names of the sensors whose predictions change with velocity or acceleration."""
+    others = (sensor for sensor in sensors if sensor.name != TORQUE)
+    return frozenset(sensor.name for sensor in others if _needs_velocity(robot, sensor))
+
+
+def _needs_velocity(robot: Robot, sensor: Sensor) -> bool:
+    """Whether a sensor's prediction changes with velocity or acceleration, and so needs neighbouring stages."""
+    reading = np.zeros((1, sensor.width))
+    reading[:, -1] = 1.0  # a unit quaternion, if it is one
+    probe = Samples(np.zeros(1, dtype=np.int64), reading, np.ones(1))
+    mean = np.concatenate([np.zeros(0), *(entry.mean for entry in sensor.parameters)])
+    found = sensor.linearise(probe, _rest(robot, 1), mean)
+    return found.v is not None or found.a is not None
+
+
+def _rest(robot: Robot, count: int) -> States:
+    q = np.zeros((count, robot.model.nq))
+    q[:, 6] = 1.0
+    rest = np.zeros((count, robot.model.nv))
+    return States(q, rest, rest, np.zeros((count, robot.n)))

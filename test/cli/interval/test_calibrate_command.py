@@ -1,0 +1,47 @@
+"""sysid calibrate: its arguments and the reading of its logs; the identification has tests of its own."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from shared.payload_problem import Problem
+from shared.recorded import record
+
+from sysid_nodes.cli.interval.calibrate import read_samples
+from sysid_nodes.cli.main import main
+from sysid_nodes.exceptions import ExcitationError
+
+
+def test_samples_are_read_whole(gen3: Problem, log: Path) -> None:
+    samples = read_samples(gen3.robot, log, "/joint_states")
+    expected = gen3.samples(10.0 + np.arange(501) / 500.0)
+    assert samples.names == gen3.robot.joint_names
+    np.testing.assert_allclose(samples.t, expected.t, atol=1e-9)  # a stamp holds nanoseconds
+    np.testing.assert_array_equal(samples.tau, expected.tau)
+
+
+def test_a_log_of_another_robot_is_named(gen3: Problem, tmp_path: Path) -> None:
+    bag = record(
+        tmp_path / "bag", gen3.samples(np.arange(1.0, 4.0)), lambda _, fields: fields | {"name": list("abcdefg")}
+    )
+    with pytest.raises(ExcitationError, match=r"bag: holds no usable sample \(rejected: .*3\)"):
+        read_samples(gen3.robot, bag, "/joint_states")
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (("--known-mass", "2"), "--loaded and --known-mass belong together"),
+        (("--loaded", "bag"), "--loaded and --known-mass belong together"),
+        (("--loaded", "bag", "--known-mass", "-1"), "--known-mass must be a positive number, got -1"),
+        (("--loaded", "bag", "--known-mass", "nan"), "--known-mass must be a positive number, got nan"),
+    ],
+)
+def test_arguments_that_cannot_be_used(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], words: tuple[str, ...], message: str
+) -> None:
+    assert main(["calibrate", "bag", *words, "--out", str(tmp_path / "c.json")]) == 2
+    assert capsys.readouterr().err == f"sysid: error: {message}\n"
+    assert list(tmp_path.iterdir()) == []

@@ -1,0 +1,165 @@
+"""The demo as a user runs it: robot, controller, planner, identifier and recorder, real DDS, files, signals.
+
+Nothing here depends on the machine's speed: on a slow one the robot's time passes more slowly, and a plan that comes
+too late makes the robot rest for a while; bounds and certificates are sound either way.
+"""
+
+from __future__ import annotations
+
+import signal
+import struct
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+pytest.importorskip("rclpy", reason="rclpy is not installed")
+pytest.importorskip("online_sysid.msg", reason="the messages are not built; make setup builds them")
+
+from shared.demo_process import LONG, check_that_an_orphaned_recorder_drops_its_bag, interrupted, sysid
+
+from sysid_nodes.cli.certified.demo_config import GOAL
+from sysid_nodes.cli.certified.demo_summary import same
+from sysid_nodes.logs import read_joint_states, read_messages, read_topics
+from sysid_nodes.messages.interval.bounds import TOPIC
+from sysid_nodes.reports.certified.history import COMMANDS, TYPES
+from sysid_nodes.reports.certified.schema import validate_loop
+from sysid_nodes.reports.interval.result_file import read_result
+from sysid_nodes.ros.certified.recorder import TOPICS, header_stamp
+from sysid_nodes.simulation.arm import random_dumbbell
+
+pytestmark = pytest.mark.ros
+
+SEED = 11
+
+
+@pytest.fixture(scope="module")
+def demo(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, subprocess.Popen[str], str, str]:
+    """One run, looked at by several tests."""
+    folder = tmp_path_factory.mktemp("demo")
+    process = sysid("demo", "kinova", "--seed", str(SEED), "--out", "out", cwd=folder)
+    try:
+        out, errors = process.communicate(timeout=LONG)
+    finally:
+        process.kill()
+    return folder, process, out, errors
+
+
+def test_it_carries_the_load_where_it_could_not_before(demo: tuple[Path, subprocess.Popen[str], str, str]) -> None:
+    _, process, out, errors = demo
+    assert process.returncode == 0, errors + out
+    assert "this machine only" in out
+    assert "Not even standing at the goal can be certified yet: " in out
+    assert "identifying the load" in out
+    assert "carrying the load" in out
+    assert "10/10 truths inside" in out
+    assert "OUTSIDE" not in out
+    assert "The load was carried to its goal in certified motion." in out
+    assert "could not be certified before the identification, and can be now" in out
+    assert "out/report.html" in out
+    assert f"--seed {SEED}" in out
+
+
+def test_what_was_certified_was_kept(demo: tuple[Path, subprocess.Popen[str], str, str]) -> None:
+    document = read_result(demo[0] / "out")
+    validate_loop(document)
+    told = document["loop"]
+    assert told["outcome"] == "arrived"
+    assert told["goal"] == list(GOAL)
+    assert (told["prior_check"]["certified"], told["final_check"]["certified"]) == (False, True)
+    assert all(margin["kept"] for margin in told["margins"])
+    assert all(margin["seen"] > 0.0 for margin in told["margins"])
+    assert 0.0 < told["tracking_share"] < 1.0
+    executed = [plan for plan in told["plans"] if plan["begun"] is not None]
+    assert {plan["phase"] for plan in executed} == {"identify", "carry"}
+    assert all(plan["verdict"] == "CERTIFIED" for plan in executed)
+    # made for narrower and narrower bounds
+    assert [plan["window"] for plan in executed] == sorted(plan["window"] for plan in executed)
+    assert executed[0]["window"] < executed[-1]["window"]
+    assert not any(event["mode"] == "STOPPED" for event in told["events"])
+    assert set(told["processor"]) >= {"robot", "controller", "planner", "identifier", "recorder"}
+
+
+def test_it_leaves_all_its_files_and_nothing_else(demo: tuple[Path, subprocess.Popen[str], str, str]) -> None:
+    folder = demo[0]
+    assert {item.name for item in folder.iterdir()} == {"out"}
+    names = {item.name for item in (folder / "out").iterdir()}
+    assert names == {"bag", "config.yaml", "report.html", "result.json", "series.npz"}
+    assert (folder / "out" / "report.html").read_text(encoding="utf-8").rstrip().endswith("</html>")
+
+
+def test_the_result_holds_the_hidden_payload(demo: tuple[Path, subprocess.Popen[str], str, str]) -> None:
+    document = read_result(demo[0] / "out")
+    payload = random_dumbbell(np.random.default_rng(SEED))
+    # hand and last link weigh something too; the truth is theirs and the payload's
+    assert payload.mass < document["truth"][0] < payload.mass + 2.0
+    for step in [*document["history"], {k: [p[k] for p in document["parameters"]] for k in ("lower", "upper")}]:
+        for lower, truth, upper in zip(step["lower"], document["truth"], step["upper"], strict=True):
+            assert lower <= truth <= upper
+    assert document["samples"]["used"] > 0
+
+
+def test_the_bag_holds_all_topics_of_the_loop(demo: tuple[Path, subprocess.Popen[str], str, str]) -> None:
+    bag = demo[0] / "out" / "bag"
+    counts = {topic.name: topic.count for topic in read_topics(bag)}
+    assert set(counts) == {topic.name for topic in TOPICS}
+    stamps = np.array([state.stamp for state in read_joint_states(bag)])
+    # nothing is left out between the first and the last: every tick of the robot's time is there
+    np.testing.assert_allclose(np.diff(stamps), 1e-3, atol=1e-6)
+    answered = [message.header.stamp for _, message in read_messages(bag, COMMANDS, TYPES[COMMANDS])]
+    answered = [stamp.sec + 1e-9 * stamp.nanosec for stamp in answered]
+    # from the first command on, each joint state is answered
+    first = int(np.searchsorted(stamps, answered[0] - 1e-6))
+    assert len(stamps) - first - 1 <= len(answered) <= len(stamps) - first
+    assert len(list(read_messages(bag, TOPIC, "online_sysid/msg/ParameterBounds"))) > 1
+
+
+def test_replay_of_the_bag_gives_the_same_numbers(demo: tuple[Path, subprocess.Popen[str], str, str]) -> None:
+    folder, _, said, _ = demo
+    words = ("replay", "out/bag", "--config", "out/config.yaml", "--out", "again")
+    process = sysid(*words, cwd=folder)
+    _, errors = process.communicate(timeout=LONG)
+    assert process.returncode == 0, errors
+    result, again = read_result(folder / "out"), read_result(folder / "again")
+    assert "gives the same numbers to the last bit" in said
+    assert same(result, again)
+    assert result["samples"] == again["samples"]
+    assert result["costs"] == again["costs"]
+
+
+@pytest.mark.parametrize("stop", [signal.SIGINT, signal.SIGTERM])
+def test_an_interrupt_leaves_nothing_behind(tmp_path: Path, stop: signal.Signals) -> None:
+    errors = interrupted("kinova", tmp_path, "truths inside", stop)
+    assert errors.startswith("sysid: interrupted") and errors.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    ("arguments", "line"),
+    [
+        (["-p", "payload:=-1.0"], "simulated_arm: 'payload' must be at least 0, got -1.0"),
+        (["-p", "masss:=1.0"], "simulated_arm: parameters: unknown key 'masss'"),
+        (["-p", "truth_file:=no_such_folder/truth.json"], "no_such_folder/truth.json: cannot write"),
+    ],
+)
+def test_a_simulated_arm_that_cannot_start_says_so_in_one_line(arguments: list[str], line: str) -> None:
+    command = [sys.executable, "-m", "sysid_nodes.ros.nodes.simulated_arm", "--ros-args", *arguments]
+    process = subprocess.run(command, capture_output=True, text=True, timeout=LONG, check=False)
+    assert process.returncode == 2
+    assert line in process.stderr
+    assert process.stderr.count("\n") == 1
+
+
+def test_a_recorder_whose_parent_is_gone_drops_its_bag(tmp_path: Path) -> None:
+    check_that_an_orphaned_recorder_drops_its_bag("recorder", tmp_path)
+
+
+@pytest.mark.parametrize(("flag", "order"), [(1, "<"), (0, ">")])
+def test_a_stamp_is_read_from_the_wire(flag: int, order: str) -> None:
+    data = bytes([0, flag, 0, 0]) + struct.pack(f"{order}iI", 1_700_000_000, 999_999_999) + b"rest"
+    assert header_stamp(data) == 1_700_000_000_999_999_999
+
+
+def test_what_is_recorded_is_what_a_run_is_read_from() -> None:
+    assert {topic.name: topic.type_name for topic in TOPICS}.items() >= TYPES.items()

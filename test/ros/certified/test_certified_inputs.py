@@ -1,0 +1,131 @@
+"""What the nodes of certified motion refuse, or do not move, from the start."""
+
+from __future__ import annotations
+
+import subprocess
+import time
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+pytest.importorskip("rclpy", reason="rclpy is not installed")
+pytest.importorskip("online_sysid.msg", reason="the messages are not built; make setup builds them")
+
+import rclpy
+from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
+from online_sysid.msg import ControllerStatus
+from rclpy.parameter import Parameter
+from shared.certified_processes import HOLDING, IDENTIFIER, IDLE, PLANNER, STOPPED, Loop, command
+
+from sysid_nodes.exceptions import SysidError
+from sysid_nodes.results.stop_reason import StopReason
+from sysid_nodes.ros import qos
+from sysid_nodes.ros.nodes.certified_planner import CertifiedPlannerNode
+from sysid_nodes.ros.nodes.robust_controller import RobustControllerNode
+from sysid_nodes.ros.nodes.simulated_robot import SimulatedRobotNode
+from sysid_nodes.ros.spinning import make_executor
+
+pytestmark = pytest.mark.ros
+
+NODES = {
+    "certified_planner": CertifiedPlannerNode,
+    "robust_controller": RobustControllerNode,
+    "simulated_robot": SimulatedRobotNode,
+}
+LIGHT = [1.21, 0.4, 0.4, -0.1, 0.2, 0.2, 0.2, 0.2, 0.2, 0.2]
+
+
+@pytest.fixture
+def ros() -> Iterator[None]:
+    rclpy.init()
+    yield
+    rclpy.shutdown()
+
+
+@pytest.mark.parametrize(
+    ("node", "parameters", "line"),
+    [
+        ("certified_planner", {"planner.replan": 4.0}, r"'planner.replan' \(t_p = 4 s\) must not exceed"),
+        ("certified_planner", {"planner.replam": 1.0}, "unknown key 'planner.replam'"),
+        ("certified_planner", {"certifyer.intervals": 10}, "unknown key 'certifyer.intervals'"),
+        ("certified_planner", {"certified_planner.goals": [1.0, 2.0]}, "needs 7 numbers for each goal, got 2"),
+        ("certified_planner", {"robot": "go2"}, "floats"),
+        ("certified_planner", {"robot": "ur10"}, "no shapes that cover it"),
+        ("certified_planner", {"prior.upper": LIGHT}, "gripper"),
+        ("certified_planner", {"body": "tail"}, "no link 'tail'"),
+        ("robust_controller", {"scene": "nowhere.yaml"}, "nowhere.yaml: No such file"),
+        ("robust_controller", {"control.damping": [1.0, 2.0]}, "'control.damping' needs 1 or 7 numbers"),
+        ("robust_controller", {"control.period": 0.5}, "'control.period' must be at most 0.002"),
+        ("simulated_robot", {"simulated_robot.payload": [1.0, 2.0]}, "needs 10 numbers"),
+        ("simulated_robot", {"simulated_robot.payload": [1.0] + [0.0] * 9}, "cannot be simulated"),
+        ("simulated_robot", {"simulated_robot.start": [0.0]}, "q0 must be 7 finite numbers"),
+        ("simulated_robot", {"simulated_robot.fault.kind": "gremlins"}, "must be one of none, off"),
+    ],
+)  # fmt: skip
+def test_a_parameter_that_makes_no_sense_is_refused(
+    ros: None, node: str, parameters: dict[str, Any], line: str
+) -> None:
+    overrides = [Parameter(name, value=value) for name, value in parameters.items()]
+    with pytest.raises(SysidError, match=line):
+        NODES[node](parameter_overrides=overrides)
+
+
+def test_a_step_that_breaks_off_is_told_of_and_the_next_one_is_made(ros: None) -> None:
+    """Whatever a mistake of ours raises: the planner's thread lives on, and diagnostics say what happened."""
+    node, executor = CertifiedPlannerNode(), make_executor()
+    tester = rclpy.create_node("tester")
+    executor.add_node(node)
+    executor.add_node(tester)
+    status = tester.create_publisher(ControllerStatus, "robust_controller/status", qos.LATCHED)
+    heard: list[DiagnosticStatus] = []
+    tester.create_subscription(DiagnosticArray, "/diagnostics", lambda message: heard.extend(message.status), 10)
+    steps = []
+
+    def step(*_: object) -> None:
+        steps.append(1)
+        if len(steps) == 1:
+            raise ZeroDivisionError("by nothing")
+
+    node._planning.step = step
+    node._config = replace(node._config, retry=1.5)  # diagnostics come every second
+    try:
+        status.publish(ControllerStatus(mode=HOLDING))
+        deadline = time.monotonic() + 60.0
+        while len(steps) < 2 or not any("by nothing" in one.message for one in heard):
+            assert time.monotonic() < deadline, heard
+            executor.spin_once(0.02)
+        told = next(one for one in heard if "by nothing" in one.message)
+        assert told.message == "a step broke off: ZeroDivisionError: by nothing"
+        assert told.level == DiagnosticStatus.ERROR
+    finally:
+        node.release()
+        executor.shutdown()
+        node.destroy_node()
+        tester.destroy_node()
+
+
+@pytest.mark.parametrize("node", NODES)
+def test_a_process_says_so_in_one_line_and_exits_with_2(node: str) -> None:
+    done = subprocess.run(command(node, {"robot": "r2d2"}), capture_output=True, text=True, timeout=60, check=False)
+    assert done.returncode == 2
+    lines = done.stderr.strip().splitlines()
+    assert len(lines) == 1
+    assert lines[0].startswith(f"{node}: unknown robot 'r2d2'")
+
+
+def test_a_payload_outside_its_bounds_is_not_moved_on() -> None:
+    """Five and a half kilograms in the hand where four are the most: the identifier finds out, and nothing goes on."""
+    loop = Loop(
+        {"simulated_robot.pounds": 12.0}, also={"certified_planner": PLANNER, "interval_identifier": IDENTIFIER}
+    )
+    try:
+        reasons = (StopReason.BOUNDS_INCONSISTENT, StopReason.TRACKING_ERROR)
+        loop.until(lambda: any(status.reason in reasons for status in loop.status))
+        assert loop.mode(IDLE, HOLDING, STOPPED).reason in reasons
+        loop.until(lambda: "simulated_robot: robot" in loop.diagnostics)
+        assert loop.value("simulated_robot: robot", "saturated ticks") == "0"
+        assert float(loop.value("simulated_robot: robot", "clearance to itself [m]")) > 0.0
+    finally:
+        loop.close()

@@ -1,0 +1,161 @@
+"""The executable as users run it: its own process, real DDS, signals."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+pytest.importorskip("rclpy", reason="rclpy is not installed")
+pytest.importorskip("online_sysid.msg", reason="the messages are not built; make setup builds them")
+
+from diagnostic_msgs.msg import DiagnosticArray
+
+pytestmark = pytest.mark.ros
+
+LONG = 60.0  # [s]; reached only on failure
+HERE = Path(__file__).parents[2] / "shared"
+
+
+@pytest.fixture
+def processes() -> Iterator[list[subprocess.Popen[str]]]:
+    started: list[subprocess.Popen[str]] = []
+    yield started
+    for process in started:
+        process.kill()
+        process.communicate()
+
+
+def identifier(processes: list[subprocess.Popen[str]], *arguments: str) -> subprocess.Popen[str]:
+    command = [sys.executable, "-m", "sysid_nodes.ros.nodes.interval_identifier", "--ros-args", *arguments]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    processes.append(process)
+    return process
+
+
+def values(report: DiagnosticArray) -> dict[str, str]:
+    return {item.key: item.value for item in report.status[0].values}
+
+
+def test_a_thousand_samples_a_second_from_another_process_arrive_without_loss(
+    bench: Any, processes: list[subprocess.Popen[str]]
+) -> None:
+    count = 3000
+    diagnostics = bench.listen(DiagnosticArray, "/diagnostics")
+    node = identifier(processes, "-p", "diagnostics_period:=0.2")
+    driver = subprocess.Popen(
+        [sys.executable, str(HERE / "joint_state_driver.py"), str(count), "1000"],
+        stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
+    )  # fmt: skip
+    processes.append(driver)
+    bench.until(lambda: diagnostics and values(diagnostics[-1])["messages received"] == str(count))
+    bench.until(lambda: values(diagnostics[-1])["messages waiting"] == "0")
+    last = values(diagnostics[-1])
+    assert "rejected: overload" not in last
+    assert float(last["window"]) >= 0
+    # every stamp came: no step between two of them was longer than the driver's 1 ms, but for rounding
+    assert max(float(values(report)["longest step between stamps [s]"]) for report in diagnostics) < 0.0011
+    node.send_signal(signal.SIGINT)
+    _, errors = node.communicate(timeout=LONG)
+    assert node.returncode == 0, errors
+    assert "Traceback" not in errors
+
+
+@pytest.mark.parametrize("stop", [signal.SIGINT, signal.SIGTERM])
+def test_a_stop_is_clean_while_nothing_arrives(
+    bench: Any, processes: list[subprocess.Popen[str]], stop: signal.Signals
+) -> None:
+    diagnostics = bench.listen(DiagnosticArray, "/diagnostics")
+    node = identifier(processes, "-p", "diagnostics_period:=0.1")
+    bench.until(lambda: diagnostics)
+    node.send_signal(stop)
+    _, errors = node.communicate(timeout=LONG)
+    assert node.returncode == 0, errors
+    assert "Traceback" not in errors
+
+
+STOPPED_AT = """
+import os, signal, sys
+from sysid_nodes.ros.nodes import interval_identifier as module
+
+def struck(method):
+    def strike(*arguments, **words):
+        os.kill(os.getpid(), signal.Signals[sys.argv[2]])
+        return method(*arguments, **words)
+    return strike
+
+setattr(module.IntervalIdentifierNode, sys.argv[1], struck(getattr(module.IntervalIdentifierNode, sys.argv[1])))
+sys.exit(module.main([]))
+"""
+
+
+@pytest.mark.parametrize(
+    ("stage", "stop"),
+    [
+        ("_open", "SIGINT"),
+        ("create_publisher", "SIGTERM"),
+        ("create_subscription", "SIGINT"),
+        ("_report", "SIGINT"),
+    ],
+)
+def test_a_stop_while_it_starts_is_clean_too(processes: list[subprocess.Popen[str]], stage: str, stop: str) -> None:
+    command = [sys.executable, "-c", STOPPED_AT, stage, stop]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    processes.append(process)
+    _, errors = process.communicate(timeout=LONG)
+    assert process.returncode == 0, errors
+    assert "Traceback" not in errors
+    assert "FATAL" not in errors
+
+
+@pytest.mark.parametrize(
+    ("arguments", "line"),
+    [
+        (["-p", "noise.torque_relativ:=[0.1]"], "interval_identifier: parameters: unknown key 'noise.torque_relativ'"),
+        (["-p", "window.duration:=-1.0"], "interval_identifier: 'window.duration' must be at least 0.001, got -1.0"),
+        (["-p", "robot:=r2d2"], "unknown robot 'r2d2'"),
+        (["-p", "urdf:=no_such.urdf"], "no_such.urdf"),
+        (["-p", "body:=tail"], "tail"),
+    ],
+)
+def test_what_cannot_start_says_so_in_one_line_and_exits_with_2(
+    processes: list[subprocess.Popen[str]], arguments: list[str], line: str
+) -> None:
+    process = identifier(processes, *arguments)
+    _, errors = process.communicate(timeout=LONG)
+    assert process.returncode == 2
+    lines = errors.strip().splitlines()
+    assert len(lines) == 1
+    assert line in lines[0]
+
+
+@pytest.mark.parametrize("text", [None, "/**:\n  ros__parameters: [\n"], ids=["absent", "not YAML"])
+def test_a_parameter_file_that_cannot_be_read_is_named(
+    processes: list[subprocess.Popen[str]], tmp_path: Path, text: str | None
+) -> None:
+    file = tmp_path / "arm.yaml"
+    if text is not None:
+        file.write_text(text)
+    process = identifier(processes, "--params-file", str(file))
+    _, errors = process.communicate(timeout=LONG)
+    assert process.returncode == 2
+    assert "Traceback" not in errors
+    ours = [line for line in errors.splitlines() if line.startswith("interval_identifier: ")]  # rcl logs beside it
+    assert len(ours) == 1
+    assert str(file) in ours[0]
+
+
+def test_a_parameter_file_of_the_package_starts_the_node(
+    bench: Any, processes: list[subprocess.Popen[str]], project_root: Path
+) -> None:
+    diagnostics = bench.listen(DiagnosticArray, "/diagnostics")
+    node = identifier(processes, "--params-file", str(project_root / "config" / "panda.yaml"))
+    bench.until(lambda: diagnostics)
+    assert values(diagnostics[-1])["status"] == "WAITING"
+    node.send_signal(signal.SIGINT)
+    assert node.wait(LONG) == 0

@@ -1,0 +1,96 @@
+"""The demo of a legged robot as a user runs it, in a short form: three processes, real DDS, files, signals.
+
+Nothing here depends on the machine's speed: a slow one skips steps or loses readings, and says so. How good the numbers
+are is for the benchmarks; the replay's are judged, for it takes the time it needs.
+"""
+
+from __future__ import annotations
+
+import signal
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("rclpy", reason="rclpy is not installed")
+pytest.importorskip("online_sysid.msg", reason="the messages are not built; make setup builds them")
+
+from shared.demo_process import LONG, check_that_an_orphaned_recorder_drops_its_bag, interrupted, sysid
+
+from sysid_nodes.logs.reader import read_topics
+from sysid_nodes.reports.interval.result_file import read_result
+from sysid_nodes.ros.prime.recorder import STREAMS, TOPICS
+
+pytestmark = pytest.mark.ros
+
+DURATION = 2.0
+LOAD = 3.0
+
+
+@pytest.fixture(scope="module")
+def demo(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, int, str, str]:
+    """One run, looked at by several tests."""
+    folder = tmp_path_factory.mktemp("legged_demo")
+    process = sysid(
+        "demo", "go2", "--motion-time", str(DURATION), "--payload", str(LOAD), "--seed", "4", "--out", "out", cwd=folder
+    )
+    try:
+        out, errors = process.communicate(timeout=LONG)
+    finally:
+        process.kill()
+    return folder, process.returncode, out, errors
+
+
+def test_it_ends_by_itself_and_says_what_it_found(demo: tuple[Path, int, str, str]) -> None:
+    _, status, out, errors = demo
+    assert status == 0, errors
+    assert "this machine only" in out
+    assert "with its hidden load: mass found within" in out
+    assert "Replayed from the recording" in out
+    assert "Report: out/report.html (again with --seed 4)" in out
+
+
+def test_it_leaves_all_its_files_and_nothing_else(demo: tuple[Path, int, str, str]) -> None:
+    folder = demo[0]
+    assert [item.name for item in folder.iterdir()] == ["out"]
+    names = {item.name for item in (folder / "out").iterdir()}
+    assert names == {"bag", "config.yaml", "report.html", "result.json", "result.mcap", "series.npz", "truth"}
+
+
+def test_the_bag_has_what_robot_and_estimator_said(demo: tuple[Path, int, str, str]) -> None:
+    counts = {topic.name: topic.count for topic in read_topics(demo[0] / "out" / "bag")}
+    assert set(counts) == {topic.name for topic in TOPICS}
+    live = read_result(demo[0] / "out")["run"]["live"]
+    for stream in STREAMS:
+        assert 0 < counts[stream.name] <= live["readings"][f"sent {stream.name}"]
+    assert counts["/truth/contact_forces"] > 0
+    assert counts["/torso_inertia"] > 0
+
+
+def test_the_replay_finds_the_hidden_load(demo: tuple[Path, int, str, str]) -> None:
+    document = read_result(demo[0] / "out")
+    mass, truth = document["bodies"][0]["parameters"][0], document["run"]["truth"]
+    assert truth["bodies"][0]["parameters"][0] - mass["nominal"] == pytest.approx(LOAD)
+    assert abs(truth["bodies"][0]["mass_error"]) < 0.05
+    assert truth["contact_f1"] > 0.95
+    assert document["run"]["live"]["compared"] > 0
+    assert document["run"]["live"]["sentence"] in demo[2]
+
+
+def test_the_bag_can_be_replayed_by_hand(demo: tuple[Path, int, str, str]) -> None:
+    folder = demo[0]
+    process = sysid("replay", "out/bag", "--config", "out/config.yaml", "--out", "again", cwd=folder)
+    _, errors = process.communicate(timeout=LONG)
+    assert process.returncode in (0, 3), errors
+    result, again = read_result(folder / "out"), read_result(folder / "again")
+    assert again["bodies"] == result["bodies"]
+    assert again["samples"] == result["samples"]
+
+
+@pytest.mark.parametrize("stop", [signal.SIGINT, signal.SIGTERM])
+def test_an_interrupt_leaves_nothing_behind(tmp_path: Path, stop: signal.Signals) -> None:
+    errors = interrupted("go2", tmp_path, "mass", stop)
+    assert errors == "sysid: interrupted\n"
+
+
+def test_a_recorder_whose_parent_is_gone_drops_its_bag(tmp_path: Path) -> None:
+    check_that_an_orphaned_recorder_drops_its_bag("motion_recorder", tmp_path)

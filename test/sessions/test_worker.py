@@ -1,0 +1,92 @@
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+
+import pytest
+
+pytest.importorskip("rclpy", reason="rclpy is not installed")
+
+from sysid_nodes.exceptions import SysidError
+from sysid_nodes.sessions.worker import Worker
+
+LONG = 30.0  # [s]; never waited for unless the worker is broken
+
+
+class Gate:
+    """A step that waits, when it meets the item 'stop', until it is opened."""
+
+    def __init__(self) -> None:
+        self.seen: list[object] = []
+        self.reached = threading.Event()
+        self.opened = threading.Event()
+
+    def __call__(self, item: object) -> None:
+        if item == "stop":
+            self.reached.set()
+            assert self.opened.wait(LONG)
+        self.seen.append(item)
+
+
+@pytest.fixture
+def gate() -> Gate:
+    return Gate()
+
+
+@pytest.fixture
+def worker(gate: Gate) -> Iterator[Worker[object]]:
+    made: Worker[object] = Worker(gate, capacity=5)
+    made.put("stop")
+    assert gate.reached.wait(LONG)
+    yield made
+    gate.opened.set()
+    made.stop()
+
+
+def test_items_come_in_order(worker: Worker[object], gate: Gate) -> None:
+    for item in range(4):
+        worker.put(item)
+    worker.put("last")
+    gate.opened.set()
+    done = threading.Event()
+    while len(gate.seen) < 6:
+        assert not done.wait(0.01)
+    assert gate.seen == ["stop", 0, 1, 2, 3, "last"]
+
+
+def test_overload_empties_the_queue_once_and_is_counted(worker: Worker[object]) -> None:
+    for item in range(6):
+        worker.put(item)
+    assert worker.overflowed == 5
+    assert len(worker) == 1
+
+
+def test_a_call_overtakes_what_waits_and_returns_its_value(worker: Worker[object], gate: Gate) -> None:
+    worker.put("waiting")
+    threading.Timer(0.05, gate.opened.set).start()
+    assert worker.call(lambda: list(gate.seen), LONG) == ["stop"]
+
+
+def test_a_call_raises_what_its_function_raises(worker: Worker[object], gate: Gate) -> None:
+    def fail() -> None:
+        raise SysidError("refused")
+
+    gate.opened.set()
+    with pytest.raises(SysidError, match="refused"):
+        worker.call(fail, LONG)
+
+
+def test_a_busy_thread_is_reported_and_the_late_call_never_runs(worker: Worker[object], gate: Gate) -> None:
+    ran: list[int] = []
+    with pytest.raises(SysidError, match=r"busy for 0\.01 s"):
+        worker.call(lambda: ran.append(1), 0.01)
+    gate.opened.set()
+    worker.call(lambda: None, LONG)
+    assert not ran
+
+
+def test_stop_leaves_what_waits(worker: Worker[object], gate: Gate) -> None:
+    worker.put("never")
+    threading.Timer(0.05, gate.opened.set).start()
+    worker.stop()
+    assert gate.seen == ["stop"]

@@ -1,0 +1,76 @@
+"""Proven distances against sampled postures and an engine that shares no code with them."""
+
+import numpy as np
+import pytest
+from shared.certified_arm import in_ball, plan, robot, shapes
+
+from sysid_nodes.data.scene import Obstacle
+from sysid_nodes.intervals import Affine
+from sysid_nodes.models.chain import Chain
+from sysid_nodes.models.self_collision import joints_of, self_collision_pairs
+from sysid_nodes.models.solids import from_obstacle, from_primitive
+from sysid_nodes.simulation.arm.contact_watch import ContactWatch
+from sysid_nodes.systems.certified.certificate.bodies import place
+from sysid_nodes.systems.certified.certificate.closed_loop import Tube
+from sysid_nodes.systems.certified.certificate.motion import desired_motion, motion
+from sysid_nodes.systems.certified.certificate.occupancy import ENOUGH, obstacle_distance, occupancy, self_distance
+
+TREE = Chain.from_robot(robot()).tree
+EDGES = np.linspace(0.0, 3.0, 25)
+ENGINE = 2e-6
+"""Error of the engine's distances [m]."""
+OBSTACLES = (
+    Obstacle("post", "box", (0.35, -0.7, 0.2), size=(0.2, 0.2, 0.4), quaternion=(0.0, 0.0, 0.38268343, 0.92387953)),
+    Obstacle("ball", "sphere", (0.2, -0.4, 0.9), size=(0.1,)),
+    Obstacle("pole", "capsule", (-0.4, -0.4, 0.5), size=(0.05, 0.8)),
+    Obstacle("ramp", "zonotope", (0.4, 0.3, 0.1), generators=((0.2, 0.0, 0.1), (0.0, 0.3, 0.0), (0.0, 0.0, 0.02))),
+)
+
+
+def occupied(wanted, tube):
+    state = motion(desired_motion(wanted, EDGES), tube, 4.0)
+    placed = place(TREE, state.q)
+    joints = joints_of(robot(), shapes()) - 1
+    return [
+        occupancy(placed, int(joint), from_primitive(shape)) for joint, shape in zip(joints, shapes(), strict=True)
+    ], joints
+
+
+@pytest.mark.parametrize("seed", range(2))
+def test_no_posture_is_nearer_than_proven(seed):
+    wanted, rng = plan(1.0, seed=seed), np.random.default_rng(seed)
+    tube = Tube(np.full((25, 7), 0.03), np.full((25, 7), 0.1))
+    occupied_by, joints = occupied(wanted, tube)
+    movable = [shape for shape, joint in zip(occupied_by, joints, strict=True) if joint >= 0]
+    pairs = self_collision_pairs(robot(), shapes()).kept
+    outside = obstacle_distance(movable, [from_obstacle(o) for o in OBSTACLES]).min(axis=(1, 2))
+    within = self_distance(occupied_by, pairs).min(axis=1)
+    watch = ContactWatch(robot(), shapes(), OBSTACLES, pairs)
+    near, count = np.inf, 0
+    for i in range(25):
+        span = (EDGES[i], EDGES[i + 1]) if i < 24 else (3.0, 4.0)
+        for e in in_ball(rng, 12, 7) * 0.03:
+            q = wanted(rng.uniform(*span)).q - e
+            real, own = watch.to_obstacles(q).distance, watch.to_itself(q).distance
+            assert outside[i] <= max(real, 0.0) + ENGINE or real >= ENOUGH
+            assert within[i] <= max(own, 0.0) + ENGINE or own >= ENOUGH
+            if real < ENOUGH:
+                near, count = min(near, real - outside[i]), count + 1
+    assert count > 20 and near < 0.06  # a bound that is far from every sample would prove little
+
+
+def test_what_is_no_number_is_never_far():
+    wanted, tube = plan(0.3), Tube(np.full((25, 7), 0.01), np.full((25, 7), 0.1))
+    shape = occupied(wanted, tube)[0][3]
+    centre = shape.centre
+    broken = Affine(centre.centre, centre.terms, np.where(np.arange(25)[:, None] == 4, np.inf, centre.remainder))
+    lost = type(shape)(broken, shape.generators, shape.radius)
+    found = obstacle_distance([lost], [from_obstacle(OBSTACLES[0])])[:, 0, 0]
+    assert found[4] == -np.inf and np.isfinite(np.delete(found, 4)).all()
+
+
+def test_nothing_to_compare():
+    wanted, tube = plan(0.3), Tube(np.full((25, 7), 0.01), np.full((25, 7), 0.1))
+    occupied_by, _ = occupied(wanted, tube)
+    assert obstacle_distance(occupied_by, []).shape == (25, len(occupied_by), 0)
+    assert self_distance(occupied_by, np.zeros((0, 2), dtype=np.intp)).shape == (25, 0)

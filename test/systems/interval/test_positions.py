@@ -1,0 +1,69 @@
+"""Encoder readings and velocities together: bounds hold for the worst readings and tighten with motion."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from shared.rough_motion import RoughMotion
+
+from sysid_nodes.systems.interval.positions import Positions, bound_positions
+
+STEP = 1e-3
+Case = tuple[np.ndarray, np.ndarray, Positions]
+
+
+def case(
+    rng: np.random.Generator,
+    *,
+    speed: float,
+    velocity: float,
+    gap: float = 0.0,
+    pattern: str = "encoder",
+    acceleration: float = 20.0,
+) -> Case:
+    """(t, true q, bounds) of two joints over windows of 0.1 s, with a pause between the last two."""
+    motion = RoughMotion.random(rng, rng.uniform(-3, 3, 2), np.full(2, acceleration), np.full(2, speed), 0.6, 0.01)
+    at = np.sort(rng.uniform(0.0, 0.6, 300))
+    q, qd, _ = motion(at)
+    dt = np.diff(at)
+    edges = np.array([[0, 60], [60, 140], [150, 299]], dtype=np.intp)
+    dt[140:150] += gap
+    wrong = rng.choice([-1.0, 1.0], q.shape)
+    reading = {"encoder": np.round(q / STEP) * STEP, "corners": q + 0.5 * STEP * wrong}[pattern]
+    creep = dt[:, None] * velocity + acceleration * dt[:, None] ** 2 / 4.0 * np.ones(2)
+    sign = rng.choice([-1.0, 1.0], 2)  # a bias all along is the worst for the integral
+    error = np.full((3, 2), 0.5 * STEP)
+    found = bound_positions(reading, qd + velocity * sign, dt, edges, error, creep)
+    return at, q, found
+
+
+@pytest.mark.parametrize("pattern", ["encoder", "corners"])
+@pytest.mark.parametrize("velocity", [0.0, 1e-4, 1e-2])
+@pytest.mark.parametrize("gap", [0.0, 3e3, 1e7])
+def test_the_true_positions_lie_within_the_errors(pattern: str, velocity: float, gap: float) -> None:
+    rng = np.random.default_rng(0)
+    for speed in (0.0, 0.3, 3.0):
+        _, q, found = case(rng, speed=speed, velocity=velocity, gap=gap, pattern=pattern)
+        assert found.possible.all()
+        for window, (first, last) in enumerate(found.edges):
+            entries = slice(first, last + 1)
+            wrong = np.abs(found.q[entries] - q[found.index[entries]]).max(axis=0)
+            assert (wrong <= found.error[window] + 1e-12).all()  # readings at the bound, rounded
+            travel = q[found.index[last]] - q[found.index[first]]
+            assert (np.abs(found.q[last] - found.q[first] - travel) <= found.travel_error[window] + 1e-12).all()
+            assert (found.error[window] <= 0.5 * STEP).all()
+
+
+def test_motion_through_many_steps_beats_the_encoder() -> None:
+    _, _, found = case(np.random.default_rng(1), speed=1.0, velocity=1e-6, acceleration=0.2)
+    assert (found.error < 0.4 * STEP).all()
+
+
+def test_readings_that_no_motion_explains_are_found() -> None:
+    still = np.zeros((141, 2))
+    reading = still.copy()
+    reading[70, 1] = 3.0 * STEP
+    edges = np.array([[0, 60], [60, 140]], dtype=np.intp)
+    creep = np.full((140, 2), 1e-9)
+    found = bound_positions(reading, still, np.full(140, 1e-3), edges, np.full((2, 2), 0.5 * STEP), creep)
+    assert found.possible.tolist() == [True, False]

@@ -1,0 +1,117 @@
+"""Findings about the data themselves, from a thinned part of the stream."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+from shared.payload_problem import Problem, gen3_problem
+
+from sysid_nodes.data import JointSamples
+from sysid_nodes.models.known_robot import KnownRobotConfig
+from sysid_nodes.results import Status
+from sysid_nodes.signals.stream import Sample
+from sysid_nodes.systems.interval.stream_watch import Judgement, StreamWatch
+
+
+@pytest.fixture(scope="module")
+def gen3() -> Problem:
+    return gen3_problem(np.random.default_rng(5), KnownRobotConfig())
+
+
+def watch(problem: Problem, memory: float = np.inf) -> StreamWatch:
+    return StreamWatch(problem.robot, problem.robot.body_index(), problem.theta, memory)
+
+
+def feed(watch: StreamWatch, samples: JointSamples, change: Callable[[Sample], None] = lambda _: None) -> None:
+    for row in zip(samples.t, samples.q.copy(), samples.qd.copy(), samples.tau.copy(), strict=True):
+        change(sample := Sample(*row))
+        watch.accept(sample)
+
+
+def scale(factor: float, joint: slice = slice(None)) -> Callable[[Sample], None]:
+    def change(sample: Sample) -> None:
+        sample.tau[joint] *= factor
+
+    return change
+
+
+def freeze(sample: Sample) -> None:
+    sample.tau[1] = 7.0
+
+
+def test_good_data_have_no_finding(gen3: Problem) -> None:
+    watcher = watch(gen3)
+    feed(watcher, gen3.samples(np.arange(200) / 100.0))
+    assert watcher.judge(Status.WAITING) == Judgement()
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (scale(-1.0), "has the opposite sign of the torque gravity needs"),
+        (scale(1000.0), "seems to be in N mm instead of N m"),
+        (freeze, "effort of 'joint_2' never changes (always 7)"),
+    ],
+    ids=["sign", "unit", "frozen"],
+)
+def test_data_that_cannot_be_used_are_a_fault(gen3: Problem, change: Callable[[Sample], None], message: str) -> None:
+    watcher = watch(gen3)
+    feed(watcher, gen3.samples(np.arange(200) / 100.0), change)
+    assert message in watcher.judge(Status.INCONSISTENT).faults[0]
+
+
+def test_one_odd_joint_is_a_doubt_while_the_data_fit_the_assumptions(gen3: Problem) -> None:
+    watcher = watch(gen3)
+    feed(watcher, gen3.samples(np.arange(200) / 100.0), scale(-1.0, slice(1, 2)))
+    proven, clash = watcher.judge(Status.PROVEN), watcher.judge(Status.INCONSISTENT)
+    assert proven.faults == clash.doubts == ()
+    assert proven.doubts == clash.faults
+    assert clash.findings[0] == "effort of 'joint_2' has the opposite sign of the torque gravity needs"
+
+
+def test_joints_of_another_robot(gen3: Problem) -> None:
+    watcher = watch(gen3)
+    assert watcher.judge(Status.WAITING) == Judgement()
+    watcher.reject(("finger", "joint_2"))
+    assert watcher.judge(Status.WAITING).faults[0].endswith("robot 'kinova_gen3'; it has finger, joint_2")
+    watcher.reset()
+    assert watcher.judge(Status.WAITING) == Judgement()
+
+
+def test_rest_spoils_a_log_but_not_a_live_robot(gen3: Problem) -> None:
+    log, live = watch(gen3), watch(gen3, memory=20.0)
+    still = gen3.samples(np.zeros(1))
+    for k in range(3):
+        for watcher in (log, live):
+            watcher.accept(Sample(float(k), still.q[0], np.zeros(7), still.tau[0]))
+    line = ("no joint moves; a payload cannot be told from a robot at rest",)
+    assert log.judge(Status.NOT_EXCITED) == Judgement(faults=line)
+    assert live.judge(Status.NOT_EXCITED) == Judgement(doubts=line)
+    assert live.judge(Status.PROVEN) == Judgement()
+
+
+def test_memory_is_bounded_and_what_is_recent_counts(gen3: Problem) -> None:
+    recent, whole = watch(gen3, memory=2.0), watch(gen3)
+    good = gen3.samples(np.arange(6000) / 1000.0)
+    bad = gen3.samples(6.0 + np.arange(6000) / 1000.0)
+    for watcher in (recent, whole):
+        feed(watcher, good)
+        feed(watcher, bad, freeze)
+        assert len(watcher._kept) <= 4000
+        watcher.reject([str(k) for k in range(1000)])
+        watcher.reject([f"more {k}" for k in range(1000)])
+        assert len(watcher._foreign) <= 1000
+    assert recent._kept[0].t >= 6.0
+    assert recent.judge(Status.PROVEN).faults == ("effort of 'joint_2' never changes (always 7)",)
+    assert whole._kept[0].t == 0.0
+    assert whole.judge(Status.PROVEN).faults == ()
+
+
+def test_after_a_reset_of_the_clock_what_follows_is_judged_alone(gen3: Problem) -> None:
+    watcher = watch(gen3)
+    samples = gen3.samples(np.arange(200) / 100.0)
+    feed(watcher, samples)
+    feed(watcher, samples, freeze)
+    assert watcher.judge(Status.PROVEN).faults

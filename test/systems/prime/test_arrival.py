@@ -1,0 +1,26 @@
+"""The arrival cost on its own."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from sysid_nodes.solvers.trajectory_least_squares import GaussianPrior
+from sysid_nodes.systems.prime.arrival import drifted
+from sysid_nodes.systems.prime.problem import Arrival
+
+
+def test_drift_adds_to_the_parameters_covariance() -> None:
+    """A random walk's variance on top of the parameters', nothing else; and the mean stays."""
+    rng = np.random.default_rng(0)
+    n, p = 4, 3
+    root = rng.normal(size=(2 * n + p, 2 * n + p)) + 3.0 * np.eye(2 * n + p)
+    offset = rng.normal(size=2 * n + p)
+    arrival = Arrival(GaussianPrior(root, offset, n, p), np.zeros((2, n + 1)), np.zeros(p))
+    sigma = np.array([0.1, 1.0, 10.0])
+    after = drifted(arrival, sigma).prior
+    added = np.zeros_like(root)
+    added[-p:, -p:] = np.diag(sigma**2)
+    wanted = np.linalg.inv(root.T @ root) + added
+    np.testing.assert_allclose(np.linalg.inv(after.root.T @ after.root), wanted, rtol=1e-9, atol=1e-9)
+    mean, moved = np.linalg.solve(root, -offset), np.linalg.solve(after.root, -after.offset)
+    np.testing.assert_allclose(moved, mean, rtol=1e-9, atol=1e-9)

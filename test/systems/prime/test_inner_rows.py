@@ -1,0 +1,68 @@
+"""The compiled window kernel against the NumPy rows."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from shared.legged_states import random_samples, random_states
+from shared.moving_robot import random_trajectory
+
+from sysid_nodes.robots import load_robot
+from sysid_nodes.systems.prime import ContactConfig, InertiaConfig, PrimeConfig, build_model
+from sysid_nodes.systems.prime.inner import CompiledRows, ReferenceRows
+from sysid_nodes.systems.prime.problem import PrimeProblem, build_problem, first_arrival
+from sysid_nodes.systems.prime.trajectory import Trajectory
+
+STAGES = 6
+BODY = {"go2": "FL_thigh", "g1": "left_knee_link"}
+
+
+def both(name: str, law: str) -> tuple[PrimeProblem, PrimeProblem, Trajectory]:
+    """The same problem with compiled and with NumPy rows, and a random point."""
+    robot = load_robot(name)
+    contact = ContactConfig(law=law, normal=(0.6, 0.0, 0.8), height=0.1)
+    config = PrimeConfig(step=0.02, contact=contact, inertia=InertiaConfig(bodies=f"{robot.body},{BODY[name]}"))
+    compiled = build_model(robot, config)
+    reference = build_model(robot, config, implementation="reference")
+    rng = np.random.default_rng(0)
+    q = random_trajectory(name, 1, STAGES)
+    states = replace(random_states(robot, STAGES, rng), q=q)
+    samples = {sensor.name: random_samples(sensor, robot, states, rng) for sensor in compiled.sensors}
+    theta = compiled.parameters.mean + 0.02 * rng.normal(size=compiled.parameters.count)
+    w = 0.5 * rng.normal(size=(STAGES, compiled.base.contacts, 3))
+    w[2, 0] = 0.0  # where the cone's axis has no direction
+    problems = (build_problem(model, samples, STAGES, first_arrival(model, q[0])) for model in (compiled, reference))
+    return *problems, Trajectory(random_trajectory(name, 2, STAGES), w, theta)
+
+
+@pytest.mark.parametrize("name", ["go2", "g1"])
+@pytest.mark.parametrize("law", ["coulomb", "anitescu"])
+def test_compiled_rows_are_the_reference(name: str, law: str) -> None:
+    """To rounding, in residuals, derivatives and the contact variables' best."""
+    compiled, reference, point = both(name, law)
+    if not isinstance(compiled.inner, CompiledRows):
+        pytest.skip("the kernel is not compiled here")
+    assert isinstance(reference.inner, ReferenceRows)
+    for ours, theirs in zip(compiled.linearise(point), reference.linearise(point), strict=True):
+        for part in ("residual", "jacobian", "parameter_jacobian", "local_jacobian"):
+            found, wanted = getattr(ours, part), getattr(theirs, part)
+            if wanted is not None:
+                np.testing.assert_allclose(found, wanted, rtol=1e-9, atol=1e-10 * (1.0 + np.abs(wanted).max()))
+    for found, wanted in zip(compiled.residuals(point), reference.residuals(point), strict=True):
+        np.testing.assert_allclose(found, wanted, rtol=1e-9, atol=1e-10 * (1.0 + np.abs(wanted).max()))
+    for first in (0, 2):
+        ours, theirs = compiled.settled(point, first).w, reference.settled(point, first).w
+        np.testing.assert_allclose(ours, theirs, rtol=1e-6, atol=1e-7)
+        np.testing.assert_array_equal(ours[: first + 1], point.w[: first + 1])
+
+
+def test_wrong_shapes() -> None:
+    compiled, _, point = both("go2", "coulomb")
+    if not isinstance(compiled.inner, CompiledRows):
+        pytest.skip("the kernel is not compiled here")
+    with pytest.raises(ValueError, match="contact variables have the wrong shape"):
+        compiled.residuals(replace(point, w=point.w[:, :2]))
+    with pytest.raises(ValueError, match="torques have the wrong shape"):
+        compiled.residuals(Trajectory(point.q[1:], point.w[1:], point.theta))

@@ -1,0 +1,258 @@
+"""The moving horizon: what full information finds, from a window and an arrival cost."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from shared.legged_log import LeggedLog, simulate, simulated_config
+
+from sysid_nodes.exceptions import ConfigError
+from sysid_nodes.models.discrete_motion import difference
+from sysid_nodes.results.motion_estimate import EstimateStatus, MotionEstimate
+from sysid_nodes.signals.samples import AlignedSteps
+from sysid_nodes.simulation.legged import LeggedSimulationConfig
+from sysid_nodes.simulation.legged.load import LoadConfig
+from sysid_nodes.simulation.legged.model import GroundConfig
+from sysid_nodes.solvers.trajectory_least_squares import assemble, posterior
+from sysid_nodes.systems.prime import HorizonConfig, MovingHorizon, build_model, estimate_motion
+from sysid_nodes.systems.prime.full_information import continued
+from sysid_nodes.systems.prime.initialisation import initial_configurations
+from sysid_nodes.systems.prime.problem import build_problem, first_arrival
+
+WINDOW = HorizonConfig(window=12)
+
+
+def piece(log: LeggedLog, first: int, stop: int, without: Sequence[str] = ()) -> AlignedSteps:
+    """Steps first..stop-1 of a log, without some streams."""
+    samples = {
+        name: entry.between(first, stop) if name not in without else entry.between(0, 0)
+        for name, entry in log.steps.samples.items()
+    }
+    return AlignedSteps(0, first, log.steps.times[first:stop], samples)
+
+
+def follow(
+    horizon: MovingHorizon,
+    log: LeggedLog,
+    steps: range,
+    *,
+    without: Sequence[str] = (),
+    window: int | None = None,
+) -> Iterator[tuple[int, MotionEstimate]]:
+    """Pushes the steps of a log as they would come and yields the newest stage's number with each estimate."""
+    for first in steps:
+        stop = min(first + steps.step, steps.stop)
+        horizon.push(piece(log, first, stop, without))
+        estimate = horizon.step(window)
+        if estimate is not None:
+            yield stop - 1, estimate
+
+
+def last(found: Iterator[tuple[int, MotionEstimate]]) -> MotionEstimate:
+    return list(found)[-1][1]
+
+
+@pytest.fixture(scope="module")
+def trot() -> LeggedLog:
+    """Trot with 3 kg on the torso."""
+    settings = LeggedSimulationConfig(motion="trot", load=LoadConfig(mass=3.0))
+    return simulate(settings, 1.5, seed=1, skip=0.5)
+
+
+@pytest.fixture(scope="module")
+def history(trot: LeggedLog) -> list[tuple[int, MotionEstimate]]:
+    return list(follow(MovingHorizon(build_model(trot.robot, simulated_config()), WINDOW), trot, range(len(trot.q))))
+
+
+def test_agrees_with_full_information(trot: LeggedLog, history: list[tuple[int, MotionEstimate]]) -> None:
+    """The arrival cost is exact but for relinearisation: parameters differ by far less than their sigma, and the sigma
+    claimed is that of all data with their stated noise, neither lost nor counted twice."""
+    found = history[-1][1]
+    model, samples, stages = build_model(trot.robot, simulated_config()), trot.steps.samples, len(trot.q)
+    q = initial_configurations(model, samples, stages)
+    problem = build_problem(model, samples, stages, first_arrival(model, q[0]))
+    problem, full = continued(problem, q, model.parameters.mean)
+    spread = posterior(assemble(problem.linearise(full.point), problem.layout))
+    assert spread is not None
+    sigma = np.sqrt(np.diag(spread.parameter))
+    off = dict(zip(found.parameter_names, np.abs(found.parameters - full.point.theta) / sigma, strict=True))
+    # A window alone would be wrong by sigma sqrt(150 / 12). What is left is that a stage's last linearisation is older.
+    assert max(off.values()) < 0.2
+    np.testing.assert_allclose(np.sqrt(np.diag(found.parameter_covariance)), sigma, rtol=0.05)
+    newest = difference(full.point.q[-3], found.q[-3]) / np.sqrt(np.diagonal(spread.stage[-3]))
+    assert np.all(np.abs(newest) < 0.5)
+
+
+def test_payload_and_forces(trot: LeggedLog, history: list[tuple[int, MotionEstimate]]) -> None:
+    (body,) = history[-1][1].bodies
+    true_mass = trot.truth.theta[0]
+    assert abs(body.mass / true_mass - 1.0) < 0.01
+    assert abs(body.mass - true_mass) < 4.0 * body.mass_sigma
+    # Twenty milliseconds late, after half a second in which the mass is still being learnt.
+    late = [(k - 2, estimate.contacts.force[-3]) for k, estimate in history if 50 < k < len(trot.q) - 1]
+    truth = np.array([trot.force[k] for k, _ in late])
+    found = np.array([force for _, force in late])
+    assert np.linalg.norm(found - truth) < 0.05 * np.linalg.norm(truth)
+
+
+def test_one_estimate_for_every_step(trot: LeggedLog, history: list[tuple[int, MotionEstimate]]) -> None:
+    assert [k for k, _ in history] == list(range(WINDOW.first - 1, len(trot.q)))
+    assert all(len(estimate.t) == min(k + 1, WINDOW.window) for k, estimate in history)
+    assert all(estimate.t[-1] == trot.steps.times[k] for k, estimate in history)
+    assert all(estimate.status.usable for _, estimate in history)
+    for _, estimate in history:
+        assert np.isfinite(estimate.q_covariance[-WINDOW.covered :]).all()
+
+
+def test_mocap_gone_and_back(trot: LeggedLog, history: list[tuple[int, MotionEstimate]]) -> None:
+    """Without mocap the position's sigma grows and the error stays within it; afterwards both are as before."""
+    horizon = MovingHorizon(build_model(trot.robot, simulated_config()), WINDOW)
+    estimates = dict(follow(horizon, trot, range(40)))
+    blind = dict(follow(horizon, trot, range(40, 120), without=("mocap_pose",)))
+    after = dict(follow(horizon, trot, range(120, len(trot.q))))
+
+    def position(estimate: MotionEstimate, k: int) -> tuple[float, float]:
+        wrong = difference(trot.q[k], estimate.q[-1])[:2]
+        return float(np.linalg.norm(wrong)), float(np.sqrt(np.trace(estimate.q_covariance[-1][:2, :2])))
+
+    before, late, back = position(estimates[39], 39), position(blind[119], 119), position(after[149], 149)
+    assert late[1] > 2.0 * before[1]
+    assert late[0] < 4.0 * late[1] < 0.1
+    assert back[1] < 1.2 * position(history[-1][1], 149)[1]
+    assert back[0] < 0.01
+    assert abs(after[149].bodies[0].mass / trot.truth.theta[0] - 1.0) < 0.01
+
+
+def test_start_in_the_air() -> None:
+    """A log that begins in flight: feet find the ground, and the mass is found as soon as they carry it."""
+    settings = LeggedSimulationConfig(motion="hop", load=LoadConfig(mass=3.0))
+    log = simulate(settings, 2.5, seed=2)
+    flight = np.flatnonzero(np.nansum(log.force[..., 2], axis=1) < 1.0)
+    flight = flight[(flight > 20) & (flight < len(log.q) - 80)]
+    assert flight.size, "the robot hops"
+    first = int(flight[0])
+    horizon = MovingHorizon(build_model(log.robot, simulated_config()), WINDOW)
+    found = last(follow(horizon, log, range(first, first + 80)))
+    assert found.status.usable
+    assert abs(found.bodies[0].mass / log.truth.theta[0] - 1.0) < 0.02
+    truth = log.force[first + 77]
+    assert np.linalg.norm(found.contacts.force[-3] - truth) < 0.15 * max(float(np.linalg.norm(truth)), 100.0)
+
+
+def test_restart_keeps_the_parameters(trot: LeggedLog) -> None:
+    """After a gap the motion is new, and what is known of the payload is not lost."""
+    horizon = MovingHorizon(build_model(trot.robot, simulated_config()), WINDOW)
+    before = last(follow(horizon, trot, range(60)))
+    horizon.restart()
+    assert horizon.step() is None
+    after = next(follow(horizon, trot, range(80, 100)))[1]
+    assert len(after.t) == WINDOW.first
+    # The few stages of the new segment add to what was known.
+    assert after.bodies[0].mass_sigma < 1.001 * before.bodies[0].mass_sigma
+    assert abs(after.bodies[0].mass - before.bodies[0].mass) < 3.0 * before.bodies[0].mass_sigma
+    horizon.forget()
+    anew = next(follow(horizon, trot, range(80, 100)))[1]
+    assert anew.bodies[0].mass_sigma > 1.5 * after.bodies[0].mass_sigma
+
+
+def test_fewer_solves_and_a_shorter_window(trot: LeggedLog, history: list[tuple[int, MotionEstimate]]) -> None:
+    """What a slow machine does: several steps a solve, fewer stages, and back; no reading is lost."""
+    horizon = MovingHorizon(build_model(trot.robot, simulated_config()), WINDOW)
+    list(follow(horizon, trot, range(50)))
+    short = list(follow(horizon, trot, range(50, 110, 4), window=8))
+    assert all(len(estimate.t) == 8 for _, estimate in short)
+    grown = list(follow(horizon, trot, range(110, len(trot.q))))
+    assert [len(estimate.t) for _, estimate in grown[:6]] == [9, 10, 11, 12, 12, 12]
+    usual, found = history[-1][1], grown[-1][1]
+    assert abs(found.bodies[0].mass - usual.bodies[0].mass) < 0.5 * usual.bodies[0].mass_sigma
+    np.testing.assert_allclose(found.bodies[0].mass_sigma, usual.bodies[0].mass_sigma, rtol=0.05)
+
+
+def test_memory_forgets(trot: LeggedLog, history: list[tuple[int, MotionEstimate]]) -> None:
+    """Constants that may drift stay less certain, and no wronger than that."""
+    horizon = MovingHorizon(build_model(trot.robot, simulated_config()), replace(WINDOW, memory=100.0))
+    (body,) = last(follow(horizon, trot, range(len(trot.q)))).bodies
+    usual = history[-1][1].bodies[0]
+    assert body.mass_sigma > 1.2 * usual.mass_sigma
+    assert abs(body.mass - trot.truth.theta[0]) < 4.0 * body.mass_sigma
+
+
+def test_more_steps_than_a_window_at_once(trot: LeggedLog) -> None:
+    """Nothing connects the last window with one that does not overlap it: the motion starts anew."""
+    horizon = MovingHorizon(build_model(trot.robot, simulated_config()), WINDOW)
+    list(follow(horizon, trot, range(30)))
+    horizon.push(piece(trot, 30, 80))
+    found = horizon.step()
+    assert found is not None
+    assert found.status.usable
+    np.testing.assert_array_equal(found.t, trot.steps.times[80 - WINDOW.window : 80])
+
+
+def test_the_clock_ends_iterations(trot: LeggedLog) -> None:
+    """With a limit that the first step already takes, it is the only one."""
+    ticks = iter(range(10**6))
+    config = replace(WINDOW, iterations=20, time_limit=0.5)
+    horizon = MovingHorizon(build_model(trot.robot, simulated_config()), config, clock=lambda: float(next(ticks)))
+    found = list(follow(horizon, trot, range(20)))
+    assert all(estimate.iterations == 1 for _, estimate in found[1:])
+
+
+def test_nothing_to_start_from() -> None:
+    """Without any reading joints may be anywhere, and the result says so."""
+    model = build_model(simulate(LeggedSimulationConfig(), 0.05, seed=0).robot, simulated_config())
+    horizon = MovingHorizon(model, WINDOW)
+    assert horizon.step() is None
+    horizon.push(AlignedSteps(0, 0, np.arange(20) * 0.01, {}))
+    found = horizon.step()
+    assert found is not None
+    assert found.status is EstimateStatus.UNDETERMINED
+
+
+def test_bad_configuration() -> None:
+    with pytest.raises(ConfigError, match="'first' must not exceed 'window'"):
+        HorizonConfig(window=8, first=10)
+
+
+def test_a_landing_gets_the_steps_it_needs() -> None:
+    """One step after an impact leads past the solution, by centimetres in the base's height; a few more are enough.
+
+    Everywhere else one step is what a solve takes.
+    """
+    hard = GroundConfig(time_constant=0.006)
+    settings = LeggedSimulationConfig(motion="hop", load=LoadConfig(mass=1.0), ground=hard)
+    log = simulate(settings, 1.2, seed=2, skip=1.2)
+    horizon = MovingHorizon(build_model(log.robot, simulated_config()), replace(WINDOW, window=20))
+    single = MovingHorizon(build_model(log.robot, simulated_config()), replace(WINDOW, window=20, most_iterations=1))
+    found, hasty = (list(follow(entry, log, range(len(log.q))))[1:] for entry in (horizon, single))
+
+    def worst(history: list[tuple[int, MotionEstimate]]) -> float:
+        return max(estimate.fit["accelerometer"].rms for _, estimate in history)
+
+    assert worst(found) < 2.0 < worst(hasty)
+    assert max(abs(estimate.q[-2][2] - log.q[k - 1][2]) for k, estimate in found[10:]) < 0.007
+    taken = [estimate.iterations for _, estimate in found]
+    assert max(taken) > 1
+    assert np.mean(taken) < 1.1
+    assert {estimate.iterations for _, estimate in hasty} == {1}
+
+
+def test_the_fit_is_that_of_the_result(trot: LeggedLog) -> None:
+    """A prediction that is centimetres off leaves no trace in it once the step has mended that."""
+    horizon = MovingHorizon(build_model(trot.robot, simulated_config()), WINDOW)
+    list(follow(horizon, trot, range(40)))
+    wrong = piece(trot, 40, 41)
+    joints = wrong.samples["joint_position"]
+    shifted = replace(joints, values=joints.values + 0.02)  # what the prediction takes for the joints' newest positions
+    horizon.push(replace(wrong, samples={**wrong.samples, "joint_position": shifted}))
+    doubtful = horizon.step()
+    (_, after) = list(follow(horizon, trot, range(41, 60)))[-1]
+    assert doubtful is not None
+    assert doubtful.fit["joint_position"].rms > 2.0
+    assert after.fit["joint_position"].rms < 1.2
+    model = build_model(trot.robot, simulated_config())
+    whole = estimate_motion(model, trot.steps.times[:60], piece(trot, 0, 60).samples)
+    # Residuals over a window are those of the same stages in the whole log, but for 48 stages less.
+    assert after.fit["gyroscope"].rms == pytest.approx(whole.fit["gyroscope"].rms, rel=0.4)

@@ -1,0 +1,116 @@
+"""The estimation problem: every residual's derivatives, and the elimination of contact variables."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from shared.legged_states import random_samples, random_states
+from shared.moving_robot import random_trajectory
+
+from sysid_nodes.exceptions import RobotError, SamplesError
+from sysid_nodes.robots import load_robot
+from sysid_nodes.sensors import Samples
+from sysid_nodes.systems.prime import ContactConfig, InertiaConfig, PrimeConfig, build_model
+from sysid_nodes.systems.prime.problem import Model, PrimeProblem, build_problem, first_arrival
+from sysid_nodes.systems.prime.trajectory import Trajectory
+
+STAGES = 5
+
+
+def config(law: str = "coulomb") -> PrimeConfig:
+    # A large step and mild noise keep the residuals' curvature small against the step of the finite differences.
+    contact = ContactConfig(law=law, smoothing=1e-2, gap_sigma=0.05, slip_sigma=0.5)
+    return PrimeConfig(step=0.05, contact=contact, inertia=InertiaConfig(bodies="base,FL_thigh"))
+
+
+def problem_and_point(settings: PrimeConfig) -> tuple[PrimeProblem, Trajectory]:
+    """Random readings of every sensor, some missing, about a random trajectory."""
+    robot = load_robot("go2")
+    model = build_model(robot, settings)
+    rng = np.random.default_rng(0)
+    q = random_trajectory("go2", 1, STAGES)
+    states = replace(random_states(robot, STAGES, rng), q=q)
+    samples = {sensor.name: random_samples(sensor, robot, states, rng) for sensor in model.sensors}
+    lost = samples["accelerometer"]
+    samples["accelerometer"] = Samples(lost.steps[[1, 3]], lost.values[[1, 3]], lost.weights[[1, 3]])
+    problem = build_problem(model, samples, STAGES, first_arrival(model, q[0]))
+    theta = model.parameters.mean + 0.02 * rng.normal(size=model.parameters.count)
+    w = 0.5 * rng.normal(size=(STAGES, model.base.contacts, 3))
+    return problem, Trajectory(random_trajectory("go2", 2, STAGES), w, theta)
+
+
+def moved(problem: PrimeProblem, point: Trajectory, kind: str, index: tuple[int, ...], step: float) -> Trajectory:
+    """The point with one coordinate moved, contact variables where they were."""
+    layout = problem.layout
+    steps = {
+        "stage": np.zeros((STAGES, layout.size)),
+        "parameter": np.zeros(layout.parameters),
+        "local": np.zeros((STAGES, layout.local)),
+    }
+    steps[kind][index] = step
+    return problem.shifted(point, steps["stage"], steps["parameter"], steps["local"])
+
+
+@pytest.mark.parametrize("law", ["coulomb", "anitescu"])
+def test_every_derivative(law: str) -> None:
+    problem, point = problem_and_point(config(law))
+    layout = problem.layout
+    blocks = problem.linearise(point)
+    for block, residual in zip(blocks, problem.residuals(point), strict=True):
+        np.testing.assert_allclose(block.residual, residual, rtol=1e-9, atol=1e-9)
+    coordinates = [
+        *(("stage", (k, j)) for k in range(STAGES) for j in range(layout.size)),
+        *(("parameter", (j,)) for j in range(layout.parameters)),
+        *(("local", (k, j)) for k in range(1, STAGES - 1) for j in range(layout.local)),
+    ]
+    step = 1e-6
+    for kind, index in coordinates:
+        ends = [problem.residuals(moved(problem, point, kind, index, sign * step)) for sign in (1.0, -1.0)]
+        for name, block, plus, minus in zip(problem.groups, blocks, *ends, strict=True):
+            numeric = (plus - minus) / (2.0 * step)
+            found = np.zeros_like(numeric)
+            if kind == "stage":
+                place = index[0] - block.first
+                width = block.jacobian.shape[2] // layout.size
+                for b in np.flatnonzero((place >= 0) & (place < width)):
+                    found[b] = block.jacobian[b, :, place[b] * layout.size + index[1]]
+            elif kind == "parameter" and block.parameter_jacobian is not None:
+                found = block.parameter_jacobian[:, :, index[0]]
+            elif kind == "local" and block.local_jacobian is not None:
+                assert block.local is not None
+                for b in np.flatnonzero(block.local == index[0]):
+                    found[b] = block.local_jacobian[b, :, index[1]]
+            np.testing.assert_allclose(
+                found, numeric, atol=3e-6 * (1.0 + np.abs(numeric).max()), err_msg=f"{name} by {kind} {index}"
+            )
+
+
+def test_settling_lowers_the_cost_and_moves_nothing_else() -> None:
+    problem, point = problem_and_point(config())
+    after = problem.settled(point)
+    before_cost, after_cost = (sum(float(np.sum(r**2)) for r in problem.residuals(x)) for x in (point, after))
+    assert after_cost < before_cost
+    np.testing.assert_array_equal(after.q, point.q)
+    np.testing.assert_array_equal(after.theta, point.theta)
+
+
+def test_too_few_stages() -> None:
+    model: Model = build_model(load_robot("go2"), config())
+    q = np.zeros(19)
+    q[6] = 1.0
+    with pytest.raises(SamplesError, match="at least 3 stages, got 2"):
+        build_problem(model, {}, 2, first_arrival(model, q))
+
+
+def test_unknown_body() -> None:
+    settings = replace(config(), inertia=InertiaConfig(bodies="base,tail"))
+    with pytest.raises(RobotError, match="no link 'tail'"):
+        build_model(load_robot("go2"), settings)
+
+
+def test_no_body_to_identify() -> None:
+    model = build_model(load_robot("go2"), replace(config(), inertia=InertiaConfig(bodies="none")))
+    assert model.parameters.names[0] == "ground.height"
+    np.testing.assert_array_equal(model.parameters.inertia(model.parameters.mean), model.robot.inertial_parameters())
