@@ -152,7 +152,7 @@ def test_a_simulated_arm_that_cannot_start_says_so_in_one_line(arguments: list[s
 
 
 def test_a_recorder_whose_parent_is_gone_drops_its_bag(tmp_path: Path) -> None:
-    check_that_an_orphaned_recorder_drops_its_bag("recorder", tmp_path)
+    check_that_an_orphaned_recorder_drops_its_bag("certified.recorder", tmp_path)
 
 
 @pytest.mark.parametrize(("flag", "order"), [(1, "<"), (0, ">")])

@@ -93,4 +93,4 @@ def test_an_interrupt_leaves_nothing_behind(tmp_path: Path, stop: signal.Signals
 
 
 def test_a_recorder_whose_parent_is_gone_drops_its_bag(tmp_path: Path) -> None:
-    check_that_an_orphaned_recorder_drops_its_bag("motion_recorder", tmp_path)
+    check_that_an_orphaned_recorder_drops_its_bag("prime.recorder", tmp_path)
