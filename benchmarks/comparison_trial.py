@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from benchmarks.comparison_certificates import Certificates
 from benchmarks.comparison_task import Task, dumbbell_place
+from benchmarks.gravity_pid import GravityPid, GravityPidConfig
 from benchmarks.truth import Array
 from sysid_nodes.models.bezier import State
 from sysid_nodes.models.model_box import ModelBox
@@ -21,7 +22,6 @@ from sysid_nodes.robots.kinova_gen3.geometry import cover
 from sysid_nodes.robots.kinova_gen3.payloads import dumbbell_volume
 from sysid_nodes.simulation.arm.contact_watch import ContactWatch
 from sysid_nodes.simulation.arm.excitation import Motion
-from sysid_nodes.simulation.arm.gravity_pid import GravityPid, GravityPidConfig
 from sysid_nodes.simulation.arm.torque_arm import TorqueArm, TorqueArmConfig
 from sysid_nodes.simulation.arm.true_robot import TrueRobot
 from sysid_nodes.systems.certified.search.effort import effort

@@ -8,7 +8,8 @@ from pathlib import Path
 import numpy as np
 
 from benchmarks import episodes
-from benchmarks.episode_trial import World, _body, _physical, run_trial
+from benchmarks.episode_trial import run_trial
+from benchmarks.episode_world import World, draw_body, physical
 from sysid_nodes.data.bounds import Bounds
 from sysid_nodes.models.known_robot import PriorConfig
 
@@ -38,16 +39,16 @@ def test_bodies_lie_at_the_edge_of_bounds_and_physics() -> None:
     rng = np.random.default_rng(4)
     table = PriorConfig().bounds
     for bounds in ("Table I", "0.1"):
-        world = World(bounds, "edge", "corner", "random", 1, 0, 0.0, 0.3)
+        world = World(bounds, "edge", "corner", "random", 1, 0, 0.0, 0.3, goal=False, change=False)
         for _ in range(5):
-            found, theta = _body(world, rng)
+            found, theta = draw_body(world, rng)
             assert Bounds(table.lower - 1e-12, table.upper + 1e-12).contains(theta)
-            assert found.contains(theta) and _physical(theta)
+            assert found.contains(theta) and physical(theta)
             step = 1e-3 * (found.upper - found.lower)
             stuck = 0
             for k in range(10):
                 moved = [theta + sign * step * np.eye(10)[k] for sign in (-1.0, 1.0)]
-                stuck += any(not (found.contains(other) and _physical(other)) for other in moved)
+                stuck += any(not (found.contains(other) and physical(other)) for other in moved)
             assert stuck >= 8
 
 

@@ -12,7 +12,8 @@ from sensor_msgs.msg import JointState
 from sysid_nodes.data.joint_state import RawJointState
 from sysid_nodes.results.stop_reason import StopReason
 from sysid_nodes.robots.robot import Array
-from sysid_nodes.systems.certified.control.output import ControllerOutput
+from sysid_nodes.sessions.certified.state import Seen
+from sysid_nodes.systems.certified.control.output import ControllerOutput, Mode
 
 _BILLION = 1_000_000_000
 
@@ -101,7 +102,6 @@ def to_controller_status(
         period: longest time between two commands since the last status [s].
         age: largest age of a joint state when its command was sent since then [s].
     """
-    refused = output.refused_reason
     message = ControllerStatus(
         mode=int(output.mode),
         reason=int(output.reason),
@@ -109,8 +109,8 @@ def to_controller_status(
         trajectory_id=output.trajectory_id,
         trajectory_time=output.trajectory_time,
         refused_id=output.refused_id,
-        refused_reason=int(refused),
-        refused_text=refused.message if refused is not StopReason.NONE else "",
+        refused_reason=int(output.refused_reason),
+        refused_text=output.refused_text,
         period=period,
         age=age,
     )
@@ -127,3 +127,8 @@ def to_controller_status(
         message.torque = numbers(torque)
         message.torque_limit = numbers(limit)
     return message
+
+
+def to_seen(message: ControllerStatus) -> Seen:
+    """What a controller's status tells a planner."""
+    return Seen(Mode(message.mode), message.trajectory_id, message.refused_id, message.refused_text)

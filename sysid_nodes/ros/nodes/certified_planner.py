@@ -28,10 +28,9 @@ from visualization_msgs.msg import MarkerArray
 
 from sysid_nodes.data.bounds import Bounds
 from sysid_nodes.exceptions import ConfigError, SysidError
-from sysid_nodes.results import Status
 from sysid_nodes.robots.robot import Array
 from sysid_nodes.ros import qos
-from sysid_nodes.ros.certified.controller_conversions import nanoseconds
+from sysid_nodes.ros.certified.controller_conversions import nanoseconds, to_seen
 from sysid_nodes.ros.certified.position_output import PositionOutput, position_setup
 from sysid_nodes.ros.certified.scene_markers import margin_lines, obstacle_markers, plan_markers
 from sysid_nodes.ros.certified.scene_messages import to_scene
@@ -40,17 +39,15 @@ from sysid_nodes.ros.diagnostics import ERROR, OK, WARN, diagnostic_array
 from sysid_nodes.ros.parameters import NodeParameters
 from sysid_nodes.ros.spinning import run_node, spin, until_shutdown
 from sysid_nodes.sessions.certified.config import CertifiedPlannerConfig, set_up
-from sysid_nodes.sessions.certified.pace import Pace
+from sysid_nodes.sessions.certified.motion_planner import build_planner
 from sysid_nodes.sessions.certified.planning import Planning
-from sysid_nodes.sessions.certified.state import Known, Phase, Planned, Seen
+from sysid_nodes.sessions.certified.replanner import LOOK_PERIOD, Replanner
+from sysid_nodes.sessions.certified.state import Phase, Planned, Seen
 from sysid_nodes.sessions.worker import Worker
 from sysid_nodes.systems.certified.certificate.own_stop import own_stop_words
-from sysid_nodes.systems.certified.control.output import Mode
+from sysid_nodes.systems.certified.control.in_force import CLAIMED
 
 NAME = "certified_planner"
-
-_PERIOD = 0.02  # between two looks at whether a plan is wanted [s]
-_CLAIMED = (Status.WAITING, Status.NOT_EXCITED, Status.PROVEN)
 
 
 class CertifiedPlannerNode(Node):
@@ -68,12 +65,12 @@ class CertifiedPlannerNode(Node):
         self._setup = set_up(config)
         if self._config.output == "position":
             self._setup = position_setup(self._setup, config)
-        self._planning = Planning(self._setup, config, time.perf_counter)
-        self._seen: Seen | None = None
-        self._pace = Pace()
+        planner = build_planner(self._setup, config, time.perf_counter)
+        self._planning = Planning(planner, self._setup, config, time.perf_counter)
+        self._replanner = Replanner(self._planning, self._config.retry, time.perf_counter)
         self._posture: Array | None = None
         self._joint_states: Any = None
-        self._busy, self._not_before, self._broken = False, 0.0, ""
+        self._busy, self._broken = False, ""
         self._phase, self._failed, self._dropped = Phase.EXCITE, False, 0
         self._own_stop = own_stop_words(config.certifier, self._setup.robot.n)
         self._worker: Worker[tuple[Seen, Array | None]] = Worker(self._step, capacity=1)
@@ -86,14 +83,14 @@ class CertifiedPlannerNode(Node):
         listen = self.create_subscription
         self._positions: PositionOutput | None = None
         if self._config.output == "position":
-            planning = self._planning
-            self._positions = PositionOutput(self, self._setup, config, lambda: planning.known.scene, self._executed)
+            planning, told = self._planning, self._replanner.told
+            self._positions = PositionOutput(self, self._setup, config, lambda: planning.known.scene, told)
         else:
             listen(ControllerStatus, "robust_controller/status", self._controller, qos.LATCHED)
         listen(ParameterBounds, "interval_identifier/parameter_bounds", self._bounds, qos.LATCHED)
         listen(Obstacles, "obstacles", self._scene, qos.LATCHED)
         listen(JointState, "goal", self._goal, qos.stream("reliable", 10))
-        self.create_timer(_PERIOD, self._look)
+        self.create_timer(LOOK_PERIOD, self._look)
         self.create_timer(self._config.diagnostics_period, self._diagnose)
         self._obstacles.publish(obstacle_markers(self._setup.scene, self._setup.frame))
         self.get_logger().info(f"{self._setup.robot.name}: configuration {self._setup.config_id}")
@@ -105,14 +102,10 @@ class CertifiedPlannerNode(Node):
 
     # -- planning
 
-    def _now(self) -> int:
-        """Stamp of the present, not behind it as long as the robot's time runs no faster than it lately did [ns]."""
-        return self._pace.now(time.perf_counter())
-
     def _look(self) -> None:
         """Begins a step where one may be wanted."""
-        seen = self._seen
-        if seen is None or self._busy or time.perf_counter() < self._not_before:
+        seen = self._replanner.due()
+        if seen is None or self._busy:
             return
         self._listen_to_joints(self._planning.needs_posture(seen))
         self._busy = True
@@ -120,29 +113,24 @@ class CertifiedPlannerNode(Node):
 
     def _step(self, item: tuple[Seen, Array | None]) -> None:
         """On the worker's thread, which nothing may end: the robot comes to rest without plans, but nobody knew why."""
-        planning = self._planning
-        failed, planning.timing.rate, self._broken = planning.failed, self._pace.rate, ""
+        self._broken = ""
         try:
-            planned = planning.step(item[0], self._now, item[1])
+            planned = self._replanner.step(*item)
             if planned is not None and self.context.ok():
                 self._publish(planned)
-        except SysidError as error:
-            planning.failed, planning.message = planning.failed + 1, str(error)
         except Exception as error:
             self._broken = f"a step broke off: {type(error).__name__}: {error}"
             if self.context.ok():  # what ends with the node is no news
                 self.get_logger().error(f"{self._broken}\n{traceback.format_exc()}")
-            planning.failed, planning.message = planning.failed + 1, self._broken
-        if planning.failed > failed:
-            self._not_before = time.perf_counter() + self._config.retry
+            self._replanner.fail(self._broken)
         if self.context.ok():
-            self._say(planning)
+            self._say(self._planning)
         self._busy = False
 
     def _publish(self, planned: Planned) -> None:
         """On the worker's thread."""
         setup, record = self._setup, planned.record
-        if self._positions is not None and not self._positions.publish(planned, self._now()):
+        if self._positions is not None and not self._positions.publish(planned, self._replanner.now()):
             return
         self._trajectories.publish(to_trajectory(record))
         lines = [planned.phase.value, *margin_lines(record)]
@@ -162,49 +150,37 @@ class CertifiedPlannerNode(Node):
         if planning.dropped > self._dropped:
             self._dropped = planning.dropped
             self.get_logger().warning(f"{planning.message}; planning again")
-        if planning.phase is not self._phase:
-            self._phase = planning.phase
-            self.get_logger().info(planning.phase.value)
+        if planning.agenda.phase is not self._phase:
+            self._phase = planning.agenda.phase
+            self.get_logger().info(planning.agenda.phase.value)
 
     # -- what arrives
 
     def _controller(self, message: ControllerStatus) -> None:
-        self._pace.heard(nanoseconds(message.header.stamp), time.perf_counter())
-        self._seen = Seen(Mode(message.mode), message.trajectory_id, message.refused_id, message.refused_text)
-
-    def _executed(self, seen: Seen, stamp: int) -> None:
-        """What a position controller does."""
-        self._pace.heard(stamp, time.perf_counter())
-        self._seen = seen
+        self._replanner.told(to_seen(message), nanoseconds(message.header.stamp))
 
     def _bounds(self, message: ParameterBounds) -> None:
-        known = self._planning.known
-        usable = message.status in [int(status) for status in _CLAIMED]
         try:
-            if not usable:
+            if message.status not in list(map(int, CLAIMED)):
                 raise ConfigError(message.message or "no bounds are claimed")
             if message.robot != self._setup.robot.name or message.body != self._setup.body:
                 raise ConfigError(f"bounds are of '{message.body}' of robot '{message.robot}'")
-            bounds = Bounds(np.array(message.lower), np.array(message.upper))
-            self._planning.planner.box(bounds)
+            self._planning.take_bounds(Bounds(np.array(message.lower), np.array(message.upper)), int(message.window))
         except ConfigError as error:
-            self._planning.known = Known(known.bounds, known.window, False, known.scene)
-            if known.consistent:
+            if self._planning.known.consistent:
                 self.get_logger().error(f"bounds not used, no more plans: {error}")
-        else:
-            self._planning.known = Known(bounds, int(message.window), True, known.scene)
+            self._planning.withdraw_bounds()
 
     def _scene(self, message: Obstacles) -> None:
-        known = self._planning.known
         try:
             scene = to_scene(message, (self._setup.frame,))
         except SysidError as error:
             self.get_logger().error(f"obstacles not used, no more plans: {error}")
-            self._planning.known = Known(known.bounds, known.window, known.consistent, None)
+            self._planning.take_scene(None)
         else:
-            self._planning.known = Known(known.bounds, known.window, known.consistent, scene)
+            self._planning.take_scene(scene)
             self._obstacles.publish(obstacle_markers(scene, self._setup.frame))
-            self._not_before = 0.0
+            self._replanner.hurry()
 
     def _goal(self, message: JointState) -> None:
         place = {name: k for k, name in enumerate(message.name)}
@@ -212,7 +188,7 @@ class CertifiedPlannerNode(Node):
         if any(name not in place for name in names) or len(message.position) != len(message.name):
             self.get_logger().warning("goal not used: it must name every joint and give its position")
             return
-        self._planning.goals.append(np.array([message.position[place[name]] for name in names]))
+        self._planning.agenda.goals.append(np.array([message.position[place[name]] for name in names]))
 
     def _listen_to_joints(self, wanted: bool) -> None:
         """Joint states come a thousand times a second; they are needed only to begin from rest."""
@@ -237,24 +213,24 @@ class CertifiedPlannerNode(Node):
         planning = self._planning
         last, bounds = planning.last, planning.known.bounds
         values = {
-            "phase": planning.phase.value,
+            "phase": planning.agenda.phase.value,
             "trajectories": str(planning.made),
             "steps that certified nothing": str(planning.failed),
             "last outcome": planning.message,
             "finished too late": str(planning.dropped),
             "planning is taken to need [s]": f"{planning.timing.needs:.3f}",
-            "robot's seconds in one of the machine's": f"{self._pace.rate:.3f}",
+            "robot's seconds in one of the machine's": f"{self._replanner.pace.rate:.3f}",
             "planning time [s]": f"{last.result.elapsed:.3f}" if last is not None else "",
             "certificates": str(last.result.certificates) if last is not None else "",
             "time of certificates [s]": f"{last.result.certifying:.3f}" if last is not None else "",
             "robot's own stop": self._own_stop,
-            "goals left": str(len(planning.goals)),
+            "goals left": str(len(planning.agenda.goals)),
             "mass [kg]": f"{bounds.lower[0]:.3f} to {bounds.upper[0]:.3f}",
         }
         if self._positions is not None:
             values |= self._positions.values()
-        level, message = OK, planning.phase.value
-        if self._seen is None:
+        level, message = OK, planning.agenda.phase.value
+        if self._replanner.seen is None:
             level, message = WARN, "no status of a controller" if self._positions is None else "no joint states"
         elif self._positions is not None and self._positions.reason:
             level, message = ERROR, f"no more plans: {self._positions.reason.message}"

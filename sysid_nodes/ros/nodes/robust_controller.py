@@ -48,9 +48,9 @@ from sysid_nodes.ros.diagnostics import diagnostic_array
 from sysid_nodes.ros.parameters import NodeParameters
 from sysid_nodes.ros.spinning import run_node, spin, until_shutdown
 from sysid_nodes.sessions.certified.config import RobustControllerConfig, set_up
+from sysid_nodes.sessions.certified.controller import build_controller
 from sysid_nodes.sessions.certified.recertifier import Recertifier
 from sysid_nodes.systems.certified.control.output import ControllerOutput, Mode
-from sysid_nodes.systems.certified.control.robust_controller import RobustController
 
 NAME = "robust_controller"
 
@@ -73,20 +73,7 @@ class RobustControllerNode(Node):
         config = settings.build(RobustControllerConfig)
         self._setup = setup = set_up(config)
         self._surroundings: Scene | None = setup.scene
-        self._controller = RobustController(
-            setup.robot,
-            config.known_robot,
-            config.control,
-            config.controller,
-            prior=config.prior.bounds,
-            config_id=setup.config_id,
-            scene_id=setup.scene.id,
-            rest_speed=config.certifier.start_speed,
-            rest_distance=config.certifier.start_distance,
-            takeover=config.planner.replan,
-            body=setup.body,
-            target=config.target,
-        )
+        self._controller = build_controller(setup, config, config.controller)
         self._prover = Recertifier(config) if config.controller.recertify else None
         self._same_clock = config.robust_controller.same_clock
         names = setup.robot.joint_names

@@ -7,41 +7,39 @@ the bounds are the narrower the later it begins.
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Callable
+from dataclasses import replace
 
-import numpy as np
-
+from sysid_nodes.data.bounds import Bounds
 from sysid_nodes.data.scene import Scene
-from sysid_nodes.exceptions import ConfigError
-from sysid_nodes.models.bezier import Bezier
 from sysid_nodes.models.model_box import ModelBox
-from sysid_nodes.results.trajectory_record import record_trajectory, takeover_ns
+from sysid_nodes.results.trajectory_record import record_trajectory
 from sysid_nodes.robots.robot import Array
+from sysid_nodes.sessions.certified.agenda import Agenda
 from sysid_nodes.sessions.certified.config import CertifiedPlannerConfig, Setup
+from sysid_nodes.sessions.certified.motion_planner import MotionPlanner
 from sysid_nodes.sessions.certified.state import Known, Phase, Planned, Seen
+from sysid_nodes.sessions.certified.takeover import Takeover, takeover_from
 from sysid_nodes.sessions.certified.timing import Timing
 from sysid_nodes.systems.certified.control.output import Mode
 from sysid_nodes.systems.certified.search.objective import Excite, Reach
 from sysid_nodes.systems.certified.search.plan_result import PlanResult, Start
-from sysid_nodes.systems.certified.search.planner import Planner
-from sysid_nodes.systems.certified.search.stop_rule import StopRule
 
 _BILLION = 1_000_000_000
-_SENDING = 0.02  # from the end of planning to the controller's acceptance, at least [s]
 
 
 class Planning:
     """Makes one step after the other.
 
     Args:
+        planner: proposes and certifies, see build_planner.
         setup: robot, shapes, names.
         config: of the node.
-        clock: of deadlines [s].
+        clock: of deadlines, the planner's too [s].
 
     Attributes:
-        known: to be replaced whenever something arrives.
-        phase: what plans are for now.
+        agenda: what plans are for.
+        known: bounds and obstacles that plans are made for.
         made: number of certified plans.
         dropped: number of those that were finished too late for their takeover.
         timing: when steps are due; its rate is to be kept up to date.
@@ -53,30 +51,37 @@ class Planning:
         SysidError: configuration and robot do not fit together.
     """
 
-    def __init__(self, setup: Setup, config: CertifiedPlannerConfig, clock: Callable[[], float]) -> None:
-        self._setup, self._config, self._clock = setup, config, clock
-        node = config.certified_planner
-        self.planner = Planner(
-            setup.robot, setup.shapes, config.known_robot, config.control, config.certifier, config.planner, clock,
-            seed=node.seed, body=config.body, target=config.target,
-            tracking=config.tracking if node.output == "position" else None,
-        )  # fmt: skip
+    def __init__(
+        self, planner: MotionPlanner, setup: Setup, config: CertifiedPlannerConfig, clock: Callable[[], float]
+    ) -> None:
+        self._planner, self._setup, self._config, self._clock = planner, setup, config, clock
         prior = config.prior.bounds
+        planner.box(prior)
+        self.agenda = Agenda(planner, config, setup.robot.n)
         self.known = Known(prior, -1, True, setup.scene)
-        self.goals: deque[Array] = deque(_goals(node.goals, setup.robot.n))
-        self.phase = Phase.EXCITE if node.excite else Phase.REACH
-        self._excite: Excite = self.planner.excite(prior)
-        self._reach: tuple[str, Reach] | None = None
-        self._rule = StopRule(config.planner.stop_rule)
-        self._first_ns: int | None = None
         self._planned: dict[str, Planned] = {}
         self._active: Planned | None = None
         self._waiting: Planned | None = None
-        self._learned: set[str] = set()
-        self.timing = Timing(node, config.planner.replan)
+        self.timing = Timing(config.certified_planner, config.planner.replan)
         self.made = self.failed = self.dropped = 0
         self.message, self.last = "", None  # type: tuple[str, Planned | None]
-        self.planner.box(prior)
+
+    def take_bounds(self, bounds: Bounds, window: int) -> None:
+        """Plans for these bounds from now on.
+
+        Raises:
+            ConfigError: they leave no model; those before stay in force.
+        """
+        self._planner.box(bounds)
+        self.known = replace(self.known, bounds=bounds, window=window, consistent=True)
+
+    def withdraw_bounds(self) -> None:
+        """Plans nothing more until usable bounds arrive."""
+        self.known = replace(self.known, consistent=False)
+
+    def take_scene(self, scene: Scene | None) -> None:
+        """Plans among these obstacles from now on; None: what arrived is unusable, and nothing more is planned."""
+        self.known = replace(self.known, scene=scene)
 
     def needs_posture(self, seen: Seen) -> bool:
         """Whether a step would start from where the robot is measured to rest."""
@@ -103,24 +108,17 @@ class Planning:
 
     def _follow(self, seen: Seen) -> None:
         """Notes which of our trajectories is executed, and what the one before it has told."""
-        active = self._planned.get(seen.trajectory_id)
-        if active is not self._active:
-            if self._active is not None:
-                until = active.record.previous_time if active is not None else self._active.plan.duration
-                self._learn(self._active, min(until, self._active.plan.duration))
+        before, active = self._active, self._planned.get(seen.trajectory_id)
+        if active is not before:
+            if before is not None:
+                until = before.plan.duration if active is None else active.record.previous_time
+                self.agenda.learn(before, until, self.known.bounds)
+            if active is not None:
+                self.agenda.begin(active.record.start_ns)
             self._active = active
-            if active is not None and self._first_ns is None:
-                self._first_ns = active.record.start_ns
             self._forget()
         if active is not None and seen.mode is Mode.HOLDING:
-            self._learn(active, active.plan.duration)
-
-    def _learn(self, planned: Planned, until: float) -> None:
-        if planned.record.id in self._learned or planned.phase is not Phase.EXCITE:
-            return
-        self._learned.add(planned.record.id)
-        self._excite = self._excite.executed(planned.plan, until, planned.box)
-        self._rule = self._rule.after(self.known.bounds)
+            self.agenda.learn(active, active.plan.duration, self.known.bounds)
 
     def _forget(self) -> None:
         """Keeps no more than what may still be continued."""
@@ -147,128 +145,86 @@ class Planning:
     # -- what is next
 
     def _plan(self, known: Known, scene: Scene, now: Callable[[], int], posture: Array | None) -> Planned | None:
-        active, node, begun = self._active if posture is None else None, self._config.certified_planner, self._clock()
-        began = now()
-        previous_time, urgent, moving, deadline = 0.0, False, False, np.inf
-        if active is not None:
-            elapsed = 1e-9 * (began - active.record.start_ns)
-            changed = active.record.scene_id != scene.id
-            found = elapsed + node.escape_time if changed else self.timing.takeover(elapsed, active.replan)
-            if found is None:
-                return None
-            previous_time, moving = found, found < active.plan.duration
-            urgent = changed and moving
-            if moving:
-                spare = _SENDING if urgent else node.margin
-                deadline = begun + (previous_time - elapsed - spare) / self.timing.rate
-        box = self.planner.box(known.bounds)
-        if active is None:
-            assert posture is not None
-            start = Start.at_rest(posture, self.planner.certifier.at_rest(box))
-            takes_over = began
-        else:
-            start = Start.following(active.plan, active.certificate, previous_time)
-            takes_over = takeover_ns(active.record, previous_time)
-        objective = None if urgent else self._objective(start, scene, takes_over, previous_time)
-        closes = self.phase is Phase.REST and moving and active is not None and not active.record.last
-        if objective is None and not urgent and not closes:
+        """Takeover, objective, search and proof, all in time, record."""
+        begun = self._clock()
+        takeover = self._takeover(scene, begun, now(), resting=posture is not None)
+        if takeover is None:
             return None
-        # What is left of the trajectory in execution is gone on with if it is free of the new obstacles.
-        rest = active.plan.duration - previous_time if urgent and active is not None else 0.0
-        result = self._solve(start, box, scene, objective, deadline, rest)
-        cut = result.plan is None and not urgent and result.certificates < self._config.planner.certificates
-        if not urgent:  # which is over sooner than others
-            self.timing.took(self._clock() - begun, moving=moving, cut=cut)
-        if result.plan is None or result.certificate is None:
+        box = self._planner.box(known.bounds)
+        start = self._start(takeover, box, posture)
+        objective = None if takeover.urgent else self._objective(start, scene, takeover)
+        if objective is None and not takeover.urgent and not self._closes(takeover):
+            return None
+        result = self._solve(start, box, scene, objective, takeover)
+        if not takeover.urgent:  # which is over sooner than others
+            cut = result.plan is None and result.certificates < self._config.planner.certificates
+            self.timing.took(self._clock() - begun, moving=takeover.moving, cut=cut)
+        if result.plan is None:
             self.failed, self.message = self.failed + 1, f"{result.status.value}: {result.reason}"
             return None
         finished = now()
-        if moving and finished + round(_SENDING * _BILLION) > takes_over:
+        met = takeover.met(finished, self.timing.lead)
+        if met is None:
             self.dropped += 1
             self.timing.late()
-            self.message = f"a plan was finished {1e-9 * (finished - takes_over):+.2f} s after its takeover"
+            self.message = f"a plan was finished {1e-9 * (finished - takeover.stamp):+.2f} s after its takeover"
             return None
-        if not moving:
-            # At rest any time will do.
-            takes_over = max(takes_over, finished + round(self.timing.lead * _BILLION))
-        if active is not None and not moving:
-            previous_time = max(previous_time, 1e-9 * (takes_over - active.record.start_ns))
-        replan, last = self._config.planner.replan, not urgent and self._ends(result.plan, takes_over)
-        if active is not None and result.plan.duration == rest:
-            replan, last = active.replan - previous_time, active.record.last
-        record = record_trajectory(
-            result.plan, result.certificate, start_ns=takes_over, joint_names=self._setup.robot.joint_names,
-            bounds=known.bounds, bounds_window=known.window, body=self._setup.body, target=self._config.target,
-            config_id=self._setup.config_id, scene_id=scene.id, frame_id=self._setup.frame,
-            previous=None if active is None else active.record, previous_time=previous_time,
-            last=last,
-        )  # fmt: skip
-        replan = min(max(replan, 0.0), result.plan.duration)
-        planned = Planned(record, result.plan, result.certificate, box, self.phase, result, replan)
-        self.made, self.failed, self.message = self.made + 1, 0, result.reason
-        self._planned[record.id] = planned
-        self._waiting = self.last = planned
-        return planned
+        return self._note(self._describe(result, box, met, known, scene))
 
-    def _ends(self, plan: Bezier, starts: int) -> bool:
-        """Whether a plan that starts then is meant to be followed to its end."""
+    def _takeover(self, scene: Scene, clock: float, now: int, *, resting: bool) -> Takeover | None:
+        """Where the next trajectory starts; None where it is too early to plan that."""
+        if resting or self._active is None:
+            return Takeover(now)
         node = self._config.certified_planner
-        if self.phase is Phase.EXCITE:
-            spent = 0.0 if self._first_ns is None else 1e-9 * (starts - self._first_ns)
-            return not (self.goals or node.excite_time == 0.0 or self._timely(spent + self._config.planner.replan))
-        return self.phase is Phase.REST or bool(self.goals and self.planner.reached(plan.goal, self.goals[0]))
+        return takeover_from(self._active, scene, self.timing, node, clock=clock, now=now)
 
-    def _timely(self, spent: float) -> bool:
-        """Whether a plan that takes over after so much time of identification still belongs to it."""
-        longest = self._config.certified_planner.excite_time
-        return longest == 0.0 or spent < longest - 1e-3
+    def _start(self, takeover: Takeover, box: ModelBox, posture: Array | None) -> Start:
+        previous = takeover.previous
+        if previous is not None:
+            return Start.following(previous.plan, previous.certificate, takeover.time)
+        assert posture is not None
+        return Start.at_rest(posture, self._planner.certifier.at_rest(box))
+
+    def _objective(self, start: Start, scene: Scene, takeover: Takeover) -> Excite | Reach | None:
+        """What the next plan is for; None where nothing is left to do."""
+        found = self.agenda.objective(start, scene, takeover.stamp, self._active, takeover.time)
+        self.message = self.agenda.left_out or self.message
+        return found
+
+    def _closes(self, takeover: Takeover) -> bool:
+        """Whether nothing is left to do, but the trajectory in execution does not know yet and is to be stopped."""
+        previous = takeover.previous
+        return self.agenda.phase is Phase.REST and takeover.moving and previous is not None and not previous.record.last
 
     def _solve(
-        self, start: Start, box: ModelBox, scene: Scene, objective: Excite | Reach | None, deadline: float, rest: float
+        self, start: Start, box: ModelBox, scene: Scene, objective: Excite | Reach | None, takeover: Takeover
     ) -> PlanResult:
         if objective is None:
-            return self.planner.plan_escape(start, box, scene, deadline, rest=rest)
-        return self.planner.plan(start, box, scene, objective, deadline)
+            return self._planner.plan_escape(start, box, scene, takeover.deadline, rest=takeover.rest)
+        return self._planner.plan(start, box, scene, objective, takeover.deadline)
 
-    def _objective(self, start: Start, scene: Scene, takes_over: int, previous_time: float) -> Excite | Reach | None:
-        """What a plan that takes over then is for; None where nothing is left to do."""
-        if self.phase is Phase.EXCITE:
-            spent = 0.0 if self._first_ns is None else 1e-9 * (takes_over - self._first_ns)
-            if self._timely(spent) and not self._rule.done:
-                return self._expected(previous_time)
-        while self.goals:
-            goal = self.goals[0]
-            ends = start.state.q if start.resting or start.goal is None else start.goal
-            if self.planner.reached(ends, goal):
-                if not start.resting:
-                    return None  # the present trajectory ends there
-                self.goals.popleft()
-                continue
-            self.phase = Phase.REACH
-            try:
-                return self._way(start.state.q, goal, scene)
-            except ConfigError as error:
-                self.message = str(error)
-                self.goals.popleft()
-        self.phase = Phase.REST
-        return None
+    def _describe(self, result: PlanResult, box: ModelBox, takeover: Takeover, known: Known, scene: Scene) -> Planned:
+        """A certified plan with all that the controller has to know of it."""
+        previous, setup = takeover.previous, self._setup
+        plan, certificate = result.plan, result.certificate
+        assert plan is not None and certificate is not None
+        if previous is not None and plan.duration == takeover.rest:  # what was in execution goes on
+            replan, last = previous.replan - takeover.time, previous.record.last
+        else:
+            replan = self._config.planner.replan
+            last = not takeover.urgent and self.agenda.ends_with(plan, takeover.stamp)
+        record = record_trajectory(
+            plan, certificate, start_ns=takeover.stamp, joint_names=setup.robot.joint_names,
+            bounds=known.bounds, bounds_window=known.window, body=setup.body, target=self._config.target,
+            config_id=setup.config_id, scene_id=scene.id, frame_id=setup.frame,
+            previous=None if previous is None else previous.record, previous_time=takeover.time, last=last,
+        )  # fmt: skip
+        replan = min(max(replan, 0.0), plan.duration)
+        return Planned(record, plan, certificate, box, self.agenda.phase, result, replan)
 
-    def _expected(self, until: float) -> Excite:
-        """What will have been learned when the trajectory in execution is left at a time into it [s]."""
-        active = self._active
-        if active is None or active.phase is not Phase.EXCITE or active.record.id in self._learned:
-            return self._excite
-        return self._excite.executed(active.plan, min(until, active.plan.duration), active.box)
-
-    def _way(self, q: Array, goal: Array, scene: Scene) -> Reach:
-        """The way to a goal, found once for each goal and scene."""
-        key = f"{scene.id} {goal.tolist()}"
-        if self._reach is None or self._reach[0] != key:
-            self._reach = (key, self.planner.reach(q, goal, scene))
-        return self._reach[1]
-
-
-def _goals(values: tuple[float, ...], n: int) -> list[Array]:
-    if len(values) % n:
-        raise ConfigError(f"'certified_planner.goals' needs {n} numbers for each goal, got {len(values)}")
-    return list(np.array(values, dtype=np.float64).reshape(-1, n))
+    def _note(self, planned: Planned) -> Planned:
+        """Remembers what is sent to the controller now."""
+        self.made, self.failed, self.message = self.made + 1, 0, planned.result.reason
+        self._planned[planned.record.id] = planned
+        self._waiting = self.last = planned
+        return planned

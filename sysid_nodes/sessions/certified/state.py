@@ -12,7 +12,7 @@ from sysid_nodes.models.bezier import Bezier
 from sysid_nodes.models.model_box import ModelBox
 from sysid_nodes.results.certificate import Certificate
 from sysid_nodes.results.trajectory_record import TrajectoryRecord
-from sysid_nodes.systems.certified.control.output import Mode
+from sysid_nodes.systems.certified.control.output import ControllerOutput, Mode
 from sysid_nodes.systems.certified.search.plan_result import PlanResult
 
 
@@ -38,6 +38,11 @@ class Seen(NamedTuple):
     trajectory_id: str = ""
     refused_id: str = ""
     refused: str = ""
+
+    @classmethod
+    def of(cls, output: ControllerOutput) -> Seen:
+        """What a controller in the same process tells: no more than ControllerStatus says of its last answer."""
+        return cls(output.mode, output.trajectory_id, output.refused_id, output.refused_text)
 
 
 @dataclass(frozen=True)

@@ -14,6 +14,7 @@ from sysid_nodes.exceptions import ConfigError
 from sysid_nodes.models.bezier import Bezier
 from sysid_nodes.results.certificate import Certificate, Envelope, Margins, Verdict
 from sysid_nodes.sessions.certified.config import CertifiedPlannerConfig, set_up
+from sysid_nodes.sessions.certified.motion_planner import build_planner
 from sysid_nodes.sessions.certified.planning import Planning
 from sysid_nodes.sessions.certified.state import Phase, Planned, Seen
 from sysid_nodes.simulation.arm.gen3 import CENTRE
@@ -33,12 +34,13 @@ class Bench:
         values = {"certified_planner__budget": 0.5, **values}
         config = from_flat(CertifiedPlannerConfig, {name.replace("__", "."): v for name, v in values.items()})
         self.time = 100.0
-        self.planning = Planning(set_up(config), config, lambda: self.time)
+        setup, clock = set_up(config), lambda: self.time
+        planner: Any = build_planner(setup, config, clock)
+        self.planning = Planning(planner, setup, config, clock)
         self.objectives: list[Any] = []
         self.starts: list[Start] = []
         self.deadlines: list[float] = []
         self.fail, self.takes = False, 0.4
-        planner: Any = self.planning.planner
         planner.plan = self._plan
         planner.plan_escape = self._escape
         self.go_on, self.rests = False, []  # type: tuple[bool, list[float]]
@@ -243,7 +245,7 @@ def test_it_learns_for_as_long_as_it_is_told_and_then_goes_to_its_goals() -> Non
         assert not planned.record.last or planned.phase is Phase.REACH
         bench.time, running = planned.record.start + 0.9, planned
         planned = bench.step(Mode.TRACKING, running)
-        seen.append(planning.phase)
+        seen.append(planning.agenda.phase)
     assert seen == [Phase.EXCITE, Phase.REACH, Phase.REACH]
     assert isinstance(bench.objectives[0], Excite)
     # What was executed counts: two plans of 1.5 s each.
@@ -254,9 +256,9 @@ def test_it_learns_for_as_long_as_it_is_told_and_then_goes_to_its_goals() -> Non
     assert running.record.last
     bench.time += 4.0
     assert bench.step(Mode.HOLDING, running) is None
-    assert planning.phase is Phase.REST
-    assert not planning.goals
-    planning.goals.append(goal + 0.2)
+    assert planning.agenda.phase is Phase.REST
+    assert not planning.agenda.goals
+    planning.agenda.goals.append(goal + 0.2)
     assert bench.step(Mode.HOLDING, running) is not None
 
 
@@ -265,7 +267,7 @@ def test_a_goal_that_cannot_be_stood_at_is_left_out_with_a_reason() -> None:
     bench = Bench(certified_planner__excite=False, certified_planner__goals=tuple(outside.tolist()))
     assert bench.step(Mode.IDLE, posture=START) is None
     assert "joint_2 at 5.000 rad, outside its limits" in bench.planning.message
-    assert bench.planning.phase is Phase.REST
+    assert bench.planning.agenda.phase is Phase.REST
 
 
 def test_the_last_plan_of_a_timed_identification_says_so() -> None:
@@ -279,7 +281,7 @@ def test_the_last_plan_of_a_timed_identification_says_so() -> None:
     assert second.record.last
     bench.time = second.record.start + 0.9
     assert bench.step(Mode.TRACKING, second) is None
-    assert bench.planning.phase is Phase.REST
+    assert bench.planning.agenda.phase is Phase.REST
 
 
 def test_an_identification_that_ends_before_its_time_is_ended_by_a_stop() -> None:

@@ -11,7 +11,7 @@ from sysid_nodes.results.trajectory_record import TrajectoryRecord
 from sysid_nodes.robots.robot import Array
 from sysid_nodes.systems.certified.control.acceptance import Identity
 
-_CLAIMED = (Status.WAITING, Status.NOT_EXCITED, Status.PROVEN)
+CLAIMED = (Status.WAITING, Status.NOT_EXCITED, Status.PROVEN)
 """Status under which an identifier's bounds are proven, or the prior."""
 
 
@@ -35,7 +35,7 @@ class InForce:
 
     def take_bounds(self, lower: Array, upper: Array, status: Status, body: str, target: str) -> StopReason:
         """Bounds that arrived; NONE, or why they are not in force and the former ones stay."""
-        found = bounds_of(lower, upper) if status in _CLAIMED else None
+        found = bounds_of(lower, upper) if status in CLAIMED else None
         named = body in ("", self._own.body) and target in ("", self._own.target)
         if status is Status.INCONSISTENT:
             self._fault = StopReason.BOUNDS_INCONSISTENT

@@ -75,3 +75,8 @@ class ControllerOutput:
         if self.reason is StopReason.SCENE_CHANGED and self.mode.commands:
             return "the obstacles have changed; until a trajectory certified among them takes over, nothing is proven"
         return self.reason.message
+
+    @property
+    def refused_text(self) -> str:
+        """Why the last refused trajectory was, in one sentence; empty without."""
+        return self.refused_reason.message if self.refused_reason else ""

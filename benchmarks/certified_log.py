@@ -6,7 +6,6 @@ the certifier's code is used to judge the certifier.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -20,7 +19,8 @@ from sysid_nodes.models.self_collision import self_collision_pairs
 from sysid_nodes.results.identification import IdentificationResult
 from sysid_nodes.results.stop_reason import StopReason
 from sysid_nodes.results.trajectory_record import TrajectoryRecord
-from sysid_nodes.robots.robot import Array, Primitive, Robot
+from sysid_nodes.robots.robot import Array
+from sysid_nodes.sessions.certified.config import Setup
 from sysid_nodes.simulation.arm.contact_watch import FARTHEST, ContactWatch
 from sysid_nodes.simulation.arm.torque_arm import TorqueArm
 from sysid_nodes.simulation.arm.true_robot import GroundTruth
@@ -65,12 +65,11 @@ class Followed:
         return found
 
 
-class LoopLog:
+class CertifiedLog:
     """Collects an episode, one row a tick.
 
     Args:
-        robot: nominal.
-        shapes: that cover robot and load.
+        setup: robot, shapes, and obstacles at the beginning.
         truth: of the simulated arm.
         control: the law.
 
@@ -79,15 +78,13 @@ class LoopLog:
             (-1: none), Mode and StopReason.
         executed: trajectories in the order of their execution.
         plans: all that were handed out.
-        planned: how many plans were asked for.
         bounds: results of the identifier.
         usage: the controller's own view of its errors, one a tick (0 where there is none).
     """
 
-    def __init__(
-        self, robot: Robot, shapes: Sequence[Primitive], truth: GroundTruth, control: RobustControlConfig
-    ) -> None:
-        self._robot, self._shapes, self._truth, self._control = robot, tuple(shapes), truth, control
+    def __init__(self, setup: Setup, truth: GroundTruth, control: RobustControlConfig) -> None:
+        self._robot, self._shapes, self._truth, self._control = setup.robot, setup.shapes, truth, control
+        self._scenes = {setup.scene.id: setup.scene}
         self.stamps: list[float] = []
         self.q: list[Array] = []
         self.qd: list[Array] = []
@@ -98,7 +95,6 @@ class LoopLog:
         self.usage: list[float] = []
         self.executed: list[TrajectoryRecord] = []
         self.plans: list[TrajectoryRecord] = []
-        self.planned = 0
         self.bounds: list[IdentificationResult] = []
         self.stopped = StopReason.NONE
 
@@ -120,6 +116,10 @@ class LoopLog:
         if output is not None and output.stop is not None:
             self.stopped = output.stop
 
+    def add_scene(self, scene: Scene) -> None:
+        """Obstacles from now on."""
+        self._scenes[scene.id] = scene
+
     def add_bounds(self, result: IdentificationResult) -> None:
         """A result of the identifier."""
         self.bounds.append(result)
@@ -134,11 +134,14 @@ class LoopLog:
         pairs = self_collision_pairs(self._robot, self._shapes).kept
         return ContactWatch(self._robot, self._shapes, scene.obstacles, pairs)
 
-    def judge(self, scene: Scene, *, every: int = 10) -> list[Followed]:
-        """Every executed trajectory against its certificate; distances at every ``every``-th tick, among one scene."""
-        watch = self.watch(scene)
+    def judge(self, *, every: int = 10) -> list[Followed]:
+        """Every executed trajectory against its certificate; distances at every ``every``-th tick, among its scene."""
         index = np.array(self.trajectory)
-        return [self._judge(k, np.flatnonzero(index == k), watch, every) for k in range(len(self.executed))]
+        watches = {key: self.watch(scene) for key, scene in self._scenes.items()}
+        return [
+            self._judge(k, np.flatnonzero(index == k), watches[record.scene_id], every)
+            for k, record in enumerate(self.executed)
+        ]
 
     def _judge(self, k: int, rows: npt.NDArray[np.intp], watch: ContactWatch, every: int) -> Followed:
         record, limits = self.executed[k], self._robot.limits

@@ -7,14 +7,19 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from pathlib import Path
+from functools import partial
+from typing import Any
 
 import numpy as np
 import pytest
+from shared.gen3_scene import START, gen3, obstacles
 
+from benchmarks.certified_log import CertifiedLog
+from benchmarks.certified_loop import CertifiedLoop, Event, LoopConfig
+from benchmarks.random_planner import RandomPlanner
 from sysid_nodes.data.bounds import Bounds
 from sysid_nodes.data.joint_state import RawJointState
-from sysid_nodes.data.scene import Obstacle, Scene, load_scene
+from sysid_nodes.data.scene import Obstacle, Scene
 from sysid_nodes.models.bezier import Bezier
 from sysid_nodes.models.known_robot import KnownRobotConfig, PriorConfig
 from sysid_nodes.models.model_box import model_box
@@ -22,15 +27,11 @@ from sysid_nodes.models.robust_control import RobustControlConfig, gains
 from sysid_nodes.results import Status
 from sysid_nodes.results.stop_reason import StopReason
 from sysid_nodes.results.trajectory_record import TrajectoryRecord, record_trajectory
-from sysid_nodes.robots import Robot, load_robot
-from sysid_nodes.robots.kinova_gen3.geometry import cover
-from sysid_nodes.robots.kinova_gen3.payloads import PayloadVolumeConfig, payload_volume
-from sysid_nodes.robots.robot import Primitive
+from sysid_nodes.robots import Robot
+from sysid_nodes.sessions.certified.config import CertifiedPlannerConfig, PlannerNodeConfig, set_up
+from sysid_nodes.sessions.certified.motion_planner import build_planner
 from sysid_nodes.simulation.arm.joint_faults import JointFault
 from sysid_nodes.simulation.arm.torque_arm import TorqueArm, TorqueArmConfig
-from sysid_nodes.simulation.certified.loop import CertifiedLoop, Event, LoopConfig
-from sysid_nodes.simulation.certified.loop_log import LoopLog
-from sysid_nodes.simulation.certified.plan_sources import OptimisedPlans, RandomPlans
 from sysid_nodes.simulation.payload import dumbbell
 from sysid_nodes.systems.certified.certificate.certifier import Certifier
 from sysid_nodes.systems.certified.certificate.config import CertifierConfig
@@ -39,31 +40,29 @@ from sysid_nodes.systems.certified.control.config import ControllerConfig
 from sysid_nodes.systems.certified.control.output import ControllerOutput, Mode
 from sysid_nodes.systems.certified.control.robust_controller import RobustController
 from sysid_nodes.systems.certified.search.config import PlannerConfig
-from sysid_nodes.systems.certified.search.planner import Planner
 from sysid_nodes.systems.interval.config import IntervalIdentifierConfig, NoiseConfig
-from sysid_nodes.systems.interval.pipeline import IntervalPipeline
 
-START = np.array([-1.16396061, 0.34987045, -3.68094828, -1.75466411, 0.19968747, -1.09177839, -0.19841415])
-CONTROL, CERTIFIER = RobustControlConfig(), CertifierConfig()
 ARM = TorqueArmConfig(delay=0.0, robot_error=0.05)
 NOISE = NoiseConfig(torque_interpolation="hold", acceleration=(30.0,))
 MASS = 2.7
+CONTROL, CERTIFIER = RobustControlConfig(), CertifierConfig()
+REPLAN = PlannerConfig().replan
 
 
 @pytest.fixture(scope="module")
 def robot() -> Robot:
-    return load_robot("kinova_gen3", variant="gripper")
+    return gen3()
 
 
-@pytest.fixture(scope="module")
-def shapes() -> tuple[Primitive, ...]:
-    return (*cover("gripper"), *payload_volume(PayloadVolumeConfig()))
-
-
-def _config(prior: Bounds | None = None, **fields: object) -> LoopConfig:
+def _config(prior: Bounds | None = None, *, plans: int = 1, **fields: Any) -> LoopConfig:
+    """A loop that identifies for as long as ``plans`` plans take; fields with a prefix of the parts' own."""
     ends = {} if prior is None else {"lower": tuple(prior.lower), "upper": tuple(prior.upper)}
-    identifier = IntervalIdentifierConfig(variant="gripper", noise=NOISE, prior=PriorConfig(**ends))
-    return LoopConfig(CONTROL, CERTIFIER, ControllerConfig(), identifier, **fields)  # type: ignore[arg-type]
+    given = PriorConfig(**ends)
+    parts = {name: fields.pop(name) for name in ("control", "certifier", "certified_planner") if name in fields}
+    task = PlannerNodeConfig(excite_time=(plans - 0.5) * REPLAN, **parts.pop("certified_planner", {}))
+    planner = CertifiedPlannerConfig(variant="gripper", prior=given, certified_planner=task, **parts)
+    identifier = IntervalIdentifierConfig(variant="gripper", noise=NOISE, prior=given)
+    return LoopConfig(planner, identifier, **fields)
 
 
 def _around_truth(robot: Robot, share: float = 0.1, mass: float = MASS) -> Bounds:
@@ -78,47 +77,42 @@ def _loop(
     robot: Robot,
     config: LoopConfig,
     *,
-    shapes: tuple[Primitive, ...] = (),
+    touch: bool = False,
     scene: Scene = Scene(),  # noqa: B008 (frozen)
     ranges: tuple[float, ...] = (0.4, 0.2, 0.1),
     seed: int = 1,
     arm: TorqueArmConfig = ARM,
-    **options: object,
+    optimised: bool = False,
+    **options: Any,
 ) -> CertifiedLoop:
+    """A loop from START; without ``touch`` the robot has no shapes, so that there is nothing to touch."""
     rng = np.random.default_rng(seed)
     plant = TorqueArm(robot, dumbbell(MASS), arm, rng, START, start=10.0)
-    certifier = Certifier(robot, shapes, config.control, config.certifier)
-    plans = RandomPlans(certifier, rng, ranges=ranges)
-    return CertifiedLoop(robot, shapes, plant, plans, config, scene, **options)  # type: ignore[arg-type]
+    setup = set_up(config.planner)._replace(scene=scene)
+    setup = setup if touch else setup._replace(shapes=())
+    build = build_planner if optimised else partial(RandomPlanner, rng=rng, ranges=ranges)
+    return CertifiedLoop(setup, plant, config, build=build, **options)
 
 
-def _quick(robot: Robot, **options: object) -> CertifiedLoop:
+def _quick(robot: Robot, **options: Any) -> CertifiedLoop:
     """One whose certificates come at the first try: little is unknown, and there is nothing to touch."""
     fields = {name: options.pop(name) for name in ("plans", "identify", "latency") if name in options}
     config = _config(_around_truth(robot), **{"identify": False, "plans": 1, "latency": 0.2, **fields})
-    return _loop(robot, config, **options)  # type: ignore[arg-type]
+    return _loop(robot, config, **options)
 
 
 # --- What is certified holds ----------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("planner", ["random", "optimised"])
-def test_an_episode_with_the_papers_prior_among_obstacles(
-    robot: Robot, shapes: tuple[Primitive, ...], project_root: Path, planner: str
-) -> None:
+@pytest.mark.parametrize("optimised", [False, True], ids=["random", "optimised"])
+def test_an_episode_with_the_papers_prior_among_obstacles(robot: Robot, optimised: bool) -> None:
     """Links, friction and armature anywhere within 5 %, sensors at their worst, a payload within Table I."""
-    scene = load_scene(project_root / "config" / "scenes" / "kinova_obstacles.yaml")
-    loop = _loop(robot, _config(plans=2), shapes=shapes, scene=scene)
-    if planner == "optimised":
-        prior = PriorConfig().bounds
-        found = Planner(robot, shapes, KnownRobotConfig(), CONTROL, CERTIFIER, PlannerConfig(), lambda: 0.0)
-        plans = OptimisedPlans(found, prior, learn=2)
-        plant = TorqueArm(robot, dumbbell(MASS), ARM, np.random.default_rng(2), START, start=10.0)
-        loop = CertifiedLoop(robot, shapes, plant, plans, _config(plans=2), scene)
+    seed = 2 if optimised else 1
+    loop = _loop(robot, _config(plans=2), touch=True, scene=obstacles(), optimised=optimised, seed=seed)
     log = loop.run(3.0)
     assert not loop.refusals
     assert [mode for mode, _ in log.passed()] == [Mode.IDLE, Mode.TRACKING]
-    followed = log.judge(scene)
+    followed = log.judge()
     assert len(followed) == 2
     for each in followed:
         assert each.broken() == []
@@ -168,13 +162,13 @@ def test_the_controller_gives_the_same_numbers_from_recorded_messages(robot: Rob
 
 
 def test_ticks_that_jitter_within_the_certificate_s_period(robot: Robot) -> None:
-    config = replace(_config(_around_truth(robot), plans=1, identify=False), control=RobustControlConfig(period=0.0011))
+    config = _config(_around_truth(robot), identify=False, control=RobustControlConfig(period=0.0011))
     loop = _loop(robot, config, arm=replace(ARM, tick_jitter=0.1))
     log = loop.run(2.0)
     assert log.passed()[-1] == (Mode.TRACKING, StopReason.NONE)
-    assert log.judge(Scene())[0].broken() == []
+    assert log.judge()[0].broken() == []
     # With the period that the drive does not keep nothing even starts.
-    strict = _loop(robot, _config(_around_truth(robot), plans=1, identify=False), arm=replace(ARM, tick_jitter=0.1))
+    strict = _loop(robot, _config(_around_truth(robot), identify=False), arm=replace(ARM, tick_jitter=0.1))
     late = strict.run(0.8)
     assert set(late.modes) == {Mode.IDLE}
     assert StopReason.JOINT_STATES_INTERMITTENT in late.reasons or StopReason.JOINT_STATES_SLOW in late.reasons
@@ -209,14 +203,12 @@ def test_bad_joint_states_end_in_the_robot_s_own_stop(robot: Robot, kind: str, s
     assert (np.abs(np.array(log.qd)) <= robot.limits.velocity).all()
 
 
-def test_the_robot_s_own_stop_stays_in_the_room_that_the_certificate_keeps_for_it(
-    robot: Robot, shapes: tuple[Primitive, ...]
-) -> None:
+def test_the_robot_s_own_stop_stays_in_the_room_that_the_certificate_keeps_for_it(robot: Robot) -> None:
     scene = Scene((Obstacle("floor", "box", (0.0, 0.0, -0.03), (4.0, 4.0, 0.02)),))
     # 1 rad/s2 and 0.02 rad are the simulated drive's; some 12 ms pass from the last good reading to the stop.
     certifier = CertifierConfig(stop_deceleration=(1.0,), stop_reaction=0.02, stop_travel=0.02)
-    config = replace(_config(_around_truth(robot), plans=1, identify=False, latency=0.2), certifier=certifier)
-    loop = _loop(robot, config, shapes=shapes, scene=scene, fault=JointFault("stuck", 11.6), ranges=(0.26,))
+    config = _config(_around_truth(robot), identify=False, latency=0.2, certifier=certifier)
+    loop = _loop(robot, config, touch=True, scene=scene, fault=JointFault("stuck", 11.6), ranges=(0.26,))
     log = loop.run(4.0)
     stop = loop.arm.stop
     assert stop is not None and stop.at_rest
@@ -249,11 +241,10 @@ def test_errors_stay_proven_where_a_start_is_off_by_all_that_is_allowed(robot: R
     """A plan from where the robot was measured; when it begins, the robot is measured half a millirad further on."""
     off = CERTIFIER.start_distance * np.random.default_rng(seed).choice([-0.999, 0.999], robot.n)
     loop = _quick(robot, seed=seed)
-    loop._heard = loop.arm.reading()._replace(position=loop.arm.reading().position + off)
-    loop._plan()
+    loop.posture_offset = off
     log = loop.run(2.0)
     assert len(log.executed) == 1 and log.stopped is StopReason.NONE
-    assert log.judge(Scene())[0].broken() == []
+    assert log.judge()[0].broken() == []
     assert 0.0 < max(log.usage) < 1.0
 
 
@@ -282,14 +273,15 @@ def test_nor_are_they_left_where_the_robot_moves_as_fast_as_rest_allows_besides(
         scene_id=Scene().id, rest_speed=CERTIFIER.start_speed, rest_distance=CERTIFIER.start_distance,
     )  # fmt: skip
     assert not controller.offer(record)
-    log = LoopLog(robot, (), arm.truth, CONTROL)
+    setup = set_up(_config().planner)._replace(shapes=())
+    log = CertifiedLog(setup, arm.truth, CONTROL)
     for _ in range(500):
         output = controller.step(reading, arm.now, 0.0)
         assert output.torque is not None, output
         arm.command(output.torque, output.stamp)
         log.add(arm, controller, output)
         reading = arm.step()
-    followed = log.judge(Scene())[0]
+    followed = log.judge()[0]
     assert followed.broken() == []
     assert max(followed.energy, followed.norm) > 0.2
 
@@ -303,7 +295,7 @@ def test_a_dead_planner_ends_at_the_certified_rest(robot: Robot) -> None:
         (Mode.BRAKING, StopReason.PLANNER_SILENT),
         (Mode.HOLDING, StopReason.PLANNER_SILENT),
     ]
-    followed = log.judge(Scene())
+    followed = log.judge()
     assert followed[0].broken() == []
     assert np.abs(loop.arm.qd).max() < 0.01
 
@@ -313,28 +305,26 @@ def test_a_dead_identifier_leaves_the_last_bounds(robot: Robot) -> None:
     log = loop.run(2.4)
     assert log.passed()[-1] == (Mode.TRACKING, StopReason.NONE)
     assert len(log.executed) == 2
-    assert all(each.broken() == [] for each in log.judge(Scene()))
+    assert all(each.broken() == [] for each in log.judge())
 
 
 def _obstacle(at: tuple[float, float, float], radius: float) -> Callable[[CertifiedLoop], None]:
     return lambda loop: loop.change_scene(Scene((Obstacle("new", "sphere", at, (radius,)),)))
 
 
-def test_an_obstacle_out_of_the_way_is_met_by_a_stop_certified_beside_it(
-    robot: Robot, shapes: tuple[Primitive, ...]
-) -> None:
+def test_an_obstacle_out_of_the_way_is_met_by_a_stop_certified_beside_it(robot: Robot) -> None:
     config = _config(_around_truth(robot), plans=3, identify=False, latency=0.2)
-    loop = _loop(robot, config, shapes=shapes, events=[Event(1.0, _obstacle((0.0, 0.0, 2.0), 0.2))])
+    loop = _loop(robot, config, touch=True, events=[Event(1.0, _obstacle((0.0, 0.0, 2.0), 0.2))])
     log = loop.run(1.5)
     assert [record.scene_id for record in log.executed] == [Scene().id, loop.scene.id]
     assert log.stopped is StopReason.NONE
     assert StopReason.SCENE_CHANGED in log.reasons
 
 
-def test_an_obstacle_in_the_path_ends_in_the_robot_s_own_stop(robot: Robot, shapes: tuple[Primitive, ...]) -> None:
+def test_an_obstacle_in_the_path_ends_in_the_robot_s_own_stop(robot: Robot) -> None:
     """It appears where the robot is: nothing can be certified, and the grace is over in half a second."""
     config = _config(_around_truth(robot), plans=2, identify=False, latency=0.2)
-    loop = _loop(robot, config, shapes=shapes, events=[Event(1.0, _obstacle((0.0, 0.0, 0.4), 0.2))])
+    loop = _loop(robot, config, touch=True, events=[Event(1.0, _obstacle((0.0, 0.0, 0.4), 0.2))])
     log = loop.run(3.0)
     assert log.stopped is StopReason.SCENE_CHANGED
     assert loop.arm.stop is not None and loop.arm.stop.at_rest
@@ -358,11 +348,8 @@ def test_encoders_that_were_off_from_the_start_are_found_out_by_the_torques_or_n
 def test_a_payload_outside_the_bounds_is_found_out(robot: Robot, late: bool) -> None:
     """Two kilograms more than the bounds allow: the identifier says so, at rest already, and nothing moves any more."""
     config = _config(_around_truth(robot, 0.1, mass=0.7), plans=2, latency=0.2)
-
-    def identify(loop: CertifiedLoop) -> None:
-        loop.identifier = IntervalPipeline(robot, config.identifier, clock=lambda: 0.0)
-
-    loop = _loop(robot, replace(config, identify=not late), events=[Event(0.8, identify)] if late else [])
+    events = [Event(0.8, CertifiedLoop.start_identifier)] if late else []
+    loop = _loop(robot, replace(config, identify=not late), events=events)
     log = loop.run(4.0)
     assert log.bounds[-1].status is Status.INCONSISTENT
     assert log.passed()[-1] == (Mode.HOLDING if late else Mode.IDLE, StopReason.BOUNDS_INCONSISTENT)
@@ -387,6 +374,6 @@ def test_a_forged_or_outdated_trajectory_is_refused(
 
     loop = _quick(robot, events=[Event(0.0, forge)])
     log = loop.run(0.6)
-    assert [refused for _, refused in loop.refusals] == [reason]
+    assert {refused for _, refused in loop.refusals} == {reason}
     assert set(log.modes) == {Mode.IDLE}
     assert not loop.arm.commanded

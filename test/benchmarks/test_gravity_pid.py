@@ -6,10 +6,10 @@ import numpy as np
 import pinocchio
 import pytest
 
+from benchmarks.gravity_pid import GravityPid, GravityPidConfig
 from sysid_nodes.exceptions import ConfigError, RobotError
 from sysid_nodes.robots import Robot, load_robot
 from sysid_nodes.simulation.arm.excitation import Motion
-from sysid_nodes.simulation.arm.gravity_pid import GravityPid, GravityPidConfig
 from sysid_nodes.simulation.arm.torque_arm import TorqueArm, TorqueArmConfig
 from sysid_nodes.simulation.payload import dumbbell
 

@@ -1,0 +1,130 @@
+"""The purpose of plans: to identify for as long as is asked for or as it teaches anything, then to reach goals."""
+
+from __future__ import annotations
+
+from collections import deque
+
+import numpy as np
+
+from sysid_nodes.data.bounds import Bounds
+from sysid_nodes.data.scene import Scene
+from sysid_nodes.exceptions import ConfigError
+from sysid_nodes.models.bezier import Bezier
+from sysid_nodes.robots.robot import Array
+from sysid_nodes.sessions.certified.config import CertifiedPlannerConfig
+from sysid_nodes.sessions.certified.motion_planner import MotionPlanner
+from sysid_nodes.sessions.certified.state import Phase, Planned
+from sysid_nodes.systems.certified.search.objective import Excite, Reach
+from sysid_nodes.systems.certified.search.plan_result import Start
+from sysid_nodes.systems.certified.search.stop_rule import StopRule
+
+_SAME_TIME = 1e-3
+"""Rounding of the time that identification takes [s]."""
+
+
+class Agenda:
+    """What is to be done and how far that has come.
+
+    Args:
+        planner: makes objectives.
+        config: of the node.
+        n: number of joints.
+
+    Attributes:
+        phase: what plans are for now.
+        goals: (n,) postures to go to, one after the other; more may be added.
+        left_out: why the last call of `objective` gave up a goal; empty where it gave up none.
+
+    Raises:
+        ConfigError: a goal lacks numbers.
+    """
+
+    def __init__(self, planner: MotionPlanner, config: CertifiedPlannerConfig, n: int) -> None:
+        node = config.certified_planner
+        self._planner, self._longest, self._replan = planner, node.excite_time, config.planner.replan
+        self.phase = Phase.EXCITE if node.excite else Phase.REACH
+        self.goals: deque[Array] = deque(_goals(node.goals, n))
+        self.left_out = ""
+        self._excite: Excite = planner.excite(config.prior.bounds)
+        self._rule = StopRule(config.planner.stop_rule)
+        self._learned: set[str] = set()
+        self._begun: int | None = None
+        self._way: tuple[str, Reach] | None = None
+
+    def begin(self, start_ns: int) -> None:
+        """A trajectory is executed since a stamp [ns]; identification lasts from the first one's on."""
+        if self._begun is None:
+            self._begun = start_ns
+
+    def learn(self, planned: Planned, until: float, bounds: Bounds) -> None:
+        """A trajectory was executed up to a time into it [s], after which these bounds are left."""
+        if planned.record.id in self._learned or planned.phase is not Phase.EXCITE:
+            return
+        self._learned.add(planned.record.id)
+        self._excite = self._excite.executed(planned.plan, min(until, planned.plan.duration), planned.box)
+        self._rule = self._rule.after(bounds)
+
+    def objective(
+        self, start: Start, scene: Scene, takes_over: int, previous: Planned | None, previous_time: float
+    ) -> Excite | Reach | None:
+        """What a plan is for; None where nothing is left to do.
+
+        Args:
+            start: where it begins.
+            scene: obstacles.
+            takes_over: stamp at which it does [ns].
+            previous, previous_time: the trajectory in execution, and the time into it at which it is left [s].
+        """
+        self.left_out = ""
+        if self.phase is Phase.EXCITE and self._timely(self._spent(takes_over)) and not self._rule.done:
+            return self._expected(previous, previous_time)
+        while self.goals:
+            goal = self.goals[0]
+            ends = start.state.q if start.resting or start.goal is None else start.goal
+            if self._planner.reached(ends, goal):
+                if not start.resting:
+                    return None  # the present trajectory ends there
+                self.goals.popleft()
+                continue
+            self.phase = Phase.REACH
+            try:
+                return self._way_to(goal, start.state.q, scene)
+            except ConfigError as error:
+                self.left_out = str(error)
+                self.goals.popleft()
+        self.phase = Phase.REST
+        return None
+
+    def ends_with(self, plan: Bezier, starts: int) -> bool:
+        """Whether a plan that starts at a stamp [ns] is meant to be followed to its end."""
+        if self.phase is Phase.EXCITE:
+            endless = self._longest == 0.0
+            return not (self.goals or endless or self._timely(self._spent(starts) + self._replan))
+        return self.phase is Phase.REST or bool(self.goals and self._planner.reached(plan.goal, self.goals[0]))
+
+    def _spent(self, stamp: int) -> float:
+        """Time of identification up to a stamp [s]."""
+        return 0.0 if self._begun is None else 1e-9 * (stamp - self._begun)
+
+    def _timely(self, spent: float) -> bool:
+        """Whether a plan that takes over after so much time of identification still belongs to it."""
+        return self._longest == 0.0 or spent < self._longest - _SAME_TIME
+
+    def _expected(self, previous: Planned | None, until: float) -> Excite:
+        """What will have been learned when the trajectory in execution is left."""
+        if previous is None or previous.phase is not Phase.EXCITE or previous.record.id in self._learned:
+            return self._excite
+        return self._excite.executed(previous.plan, min(until, previous.plan.duration), previous.box)
+
+    def _way_to(self, goal: Array, q: Array, scene: Scene) -> Reach:
+        """The way to a goal, found once for each goal and scene."""
+        key = f"{scene.id} {goal.tolist()}"
+        if self._way is None or self._way[0] != key:
+            self._way = (key, self._planner.reach(q, goal, scene))
+        return self._way[1]
+
+
+def _goals(values: tuple[float, ...], n: int) -> list[Array]:
+    if len(values) % n:
+        raise ConfigError(f"'certified_planner.goals' needs {n} numbers for each goal, got {len(values)}")
+    return list(np.array(values, dtype=np.float64).reshape(-1, n))

@@ -1,1 +1,0 @@
-"""Certified motion in simulated time: planner, controller, identifier and robot in lockstep."""
