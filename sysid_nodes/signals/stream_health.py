@@ -1,6 +1,6 @@
 """Says what is wrong with a stream of readings, from its stamps, its values and what had to be rejected.
 
-A reading that is plausible by itself and yet wrong is not seen here; that takes a model (``sensors.consistency``).
+A reading that is plausible by itself and yet wrong is not seen here; that takes a model.
 """
 
 from __future__ import annotations

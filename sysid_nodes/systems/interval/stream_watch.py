@@ -12,7 +12,12 @@ import pinocchio
 from sysid_nodes.data import JointSamples
 from sysid_nodes.results import Status
 from sysid_nodes.robots import Robot
-from sysid_nodes.signals.plausibility import Finding, constant_signals, torque_against_gravity
+from sysid_nodes.signals.plausibility import (
+    Finding,
+    constant_signals,
+    torque_against_gravity,
+    velocity_against_position,
+)
 from sysid_nodes.signals.stream import Sample
 
 # Samples kept, and of these how many gravity is computed for: a few milliseconds.
@@ -46,7 +51,7 @@ class Judgement:
 
 
 class StreamWatch:
-    """Keeps an evenly thinned part of a stream and judges it when asked: missing joints, dead signals, torque's sign.
+    """Keeps an evenly thinned part of a stream and judges it when asked: missing joints, dead signals, signs and units.
 
     Args:
         robot: the robot that the stream should be of, with a fixed base.
@@ -95,7 +100,7 @@ class StreamWatch:
         if np.ptp(samples.q, axis=0).max() == 0.0 and np.ptp(samples.qd, axis=0).max() == 0.0:
             return self._at_rest(status)
         dead = tuple(finding.message for finding in self._dead(samples))
-        doubts = self._doubts(samples)
+        doubts = [*velocity_against_position(samples), *self._doubts(samples)]
         certain = [item.message for item in doubts if item.joint not in samples.names or status not in _CONSISTENT]
         return Judgement((*dead, *certain), tuple(item.message for item in doubts if item.message not in certain))
 
