@@ -5,12 +5,11 @@ Only findings that the assumption cannot explain are reported; no finding is no 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 import numpy.typing as npt
 
 from sysid_nodes.data import JointSamples
+from sysid_nodes.signals.finding import Finding
 
 Array = npt.NDArray[np.float64]
 
@@ -19,26 +18,11 @@ _SHARE_EXPLAINED = 0.7
 
 _UNIT_SCALES = {"degrees instead of radians": 180.0 / np.pi, "revolutions per minute instead of rad/s": 30.0 / np.pi}
 
+ALL_JOINTS = "all joints"
+"""Subject of a finding that is not about one joint."""
+
 _HIDDEN = 0.01
 """A motion that no encoder's step hides, nor an offset of the velocity of a joint at rest explains [rad]."""
-
-
-@dataclass(frozen=True)
-class Finding:
-    """One contradiction between data and an assumption.
-
-    Attributes:
-        assumption: what is contradicted: `signal`, `velocity`, `acceleration`, `torque_rate`, `torque_sign` or
-            `torque_unit`.
-        joint: joint name, or `all joints`.
-        t: stamp of the worst sample, or of the first where the finding is about the whole of them [s].
-        message: the finding in one line.
-    """
-
-    assumption: str
-    joint: str
-    t: float
-    message: str
 
 
 def constant_signals(samples: JointSamples) -> list[Finding]:
@@ -51,7 +35,7 @@ def constant_signals(samples: JointSamples) -> list[Finding]:
     travelled = np.ptp(np.cumsum(steps, axis=0), axis=0)
     findings = []
     if still["q"].all() and still["qd"].all():
-        findings.append(Finding("signal", "all joints", start, "no joint moves"))
+        findings.append(Finding("signal", ALL_JOINTS, start, "no joint moves"))
     for k, joint in enumerate(samples.names):
         if still["tau"][k]:
             value = samples.tau[0, k]
@@ -115,7 +99,7 @@ def torque_against_gravity(samples: JointSamples, gravity: Array, *, significant
         judged[samples.names[k]] = _torque_line(scale) if share > _SHARE_EXPLAINED else ("", "")
     lines = set(judged.values())
     if len(judged) > 1 and len(lines) == 1 and (line := lines.pop())[0]:
-        return [Finding(line[0], "all joints", start, f"effort of all joints {line[1]}")]
+        return [Finding(line[0], ALL_JOINTS, start, f"effort of all joints {line[1]}")]
     return [
         Finding(kind, joint, start, f"effort of '{joint}' {line}") for joint, (kind, line) in judged.items() if kind
     ]

@@ -76,7 +76,7 @@ def test_errors_inside_their_bounds_have_no_finding(seed):
 )
 def test_constant_signals(change, message):
     (finding,) = constant_signals(samples(**change))
-    assert finding.assumption == "signal"
+    assert finding.kind == "signal"
     assert re.fullmatch(message, finding.message)
 
 
@@ -96,7 +96,7 @@ def test_a_joint_that_rests_below_its_encoders_step_is_no_frozen_position():
 )
 def test_velocity_against_position(change, message):
     (finding,) = velocity_against_position(samples(**change))
-    assert (finding.assumption, finding.joint) == ("velocity", "elbow")
+    assert (finding.kind, finding.subject) == ("velocity", "elbow")
     assert message in finding.message
 
 
@@ -120,7 +120,7 @@ def test_torque_against_gravity(tau, assumption, joint, message):
     noisy = tau * (1.0 + 0.05 * rng.normal(size=tau.shape))
     noisy[::50] *= -20.0  # outliers must not decide
     (finding,) = torque_against_gravity(samples(tau=noisy), GRAVITY)
-    assert (finding.assumption, finding.joint) == (assumption, joint)
+    assert (finding.kind, finding.subject) == (assumption, joint)
     assert message in finding.message
 
 

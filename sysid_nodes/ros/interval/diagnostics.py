@@ -60,15 +60,15 @@ def judge(health: Health) -> tuple[bytes, str]:
     if health.fault:
         return ERROR, f"internal failure: {health.fault}"
     if health.result.status is Status.INCONSISTENT:
-        return ERROR, sentence(health.result, health.judgement.findings)
+        return ERROR, sentence(health.result, health.judgement.lines)
     if not health.active:
         return OK, "inactive"
     if not health.received_now:
         return WARN, f"no joint states on {health.topic}"
     if health.judgement.faults:
-        return ERROR, health.judgement.faults[0]
+        return ERROR, health.judgement.faults[0].message
     if health.judgement.doubts:
-        return WARN, health.judgement.doubts[0]
+        return WARN, health.judgement.doubts[0].message
     if health.rejected_now:
         worst = max(health.rejected_now, key=lambda reason: health.rejected_now[reason])
         return WARN, f"{sum(health.rejected_now.values())} samples not used, most for: {worst}"
@@ -84,7 +84,7 @@ def interval_diagnostic(node: str, health: Health) -> DiagnosticStatus:
     result = health.result
     values = {
         "status": result.status.name,
-        "finding": "; ".join(health.judgement.findings),
+        "finding": "; ".join(health.judgement.lines),
         "rate [Hz]": f"{health.rate:.1f}",
         "longest step between stamps [s]": f"{health.longest_step:.6f}",
         "messages received": str(health.received),
