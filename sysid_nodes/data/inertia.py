@@ -18,8 +18,6 @@ Functions take stacks: theta (..., 10), P (..., 4, 4), unless a docstring says o
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-
 import numpy as np
 import numpy.typing as npt
 
@@ -149,14 +147,6 @@ def transform_matrix(rotation: Array, translation: Array) -> Array:
 def transform_parameters(theta: Array, rotation: Array, translation: Array) -> Array:
     """theta (..., 10) of the same bodies in frame a, given in frame b: see `transform_matrix`."""
     return np.asarray(theta, dtype=np.float64) @ transform_matrix(rotation, translation).T
-
-
-def sum_bodies(bodies: Iterable[tuple[Array, Array, Array]]) -> Array:
-    """theta (10,) of bodies rigidly joined, each as (theta in its own frame, that frame's rotation and translation)."""
-    total = np.zeros(10)
-    for theta, rotation, translation in bodies:
-        total += transform_parameters(theta, rotation, translation)
-    return total
 
 
 def _factor(eta: Array) -> Array:

@@ -18,7 +18,8 @@ from sysid_nodes.logs.reader import JOINT_STATE, TopicLog, read_topics
 Array = npt.NDArray[np.float64]
 
 IMU, POSE = "sensor_msgs/msg/Imu", "geometry_msgs/msg/PoseStamped"
-"""Message types."""
+ODOMETRY, TWIST = "nav_msgs/msg/Odometry", "geometry_msgs/msg/TwistStamped"
+"""Message types; a velocity comes as either of the last two."""
 
 _ABSENT = -1.0  # first entry of a covariance that says that there is no such reading (sensor_msgs/Imu)
 
@@ -53,15 +54,28 @@ class RawPose(NamedTuple):
     orientation: Array
 
 
-RawReading = RawJointState | RawImu | RawPose
+class RawVelocity(NamedTuple):
+    """A linear velocity as recorded, nothing checked.
+
+    Attributes:
+        stamp: the sensor's stamp of the header [s].
+        linear: (3,) [m/s], in the axes that the message was written in.
+    """
+
+    stamp: float
+    linear: Array
+
+
+RawReading = RawJointState | RawImu | RawPose | RawVelocity
 
 
 class SensorTopics(NamedTuple):
-    """Names of the topics."""
+    """Names of the topics; one that is empty is not read."""
 
     joints: str = "/joint_states"
     imu: str = "/imu/data"
     pose: str = "/mocap/pose"
+    velocity: str = ""
 
 
 class SensorLog:
@@ -69,7 +83,7 @@ class SensorLog:
 
     Args:
         path: rosbag2 folder, or a single .mcap or .db3 file.
-        topics: names, by default the usual ones; joints must be there, and at least one of the others.
+        topics: names, by default the usual ones; joints must be there, and at least one of IMU and pose.
 
     Attributes:
         missing: topics that the recording does not have, or has without messages.
@@ -82,8 +96,8 @@ class SensorLog:
     def __init__(self, path: str | Path, topics: SensorTopics | None = None) -> None:
         topics = topics or SensorTopics()
         self._logs: list[TopicLog[tuple[int, Any]]] = [TopicLog(path, topics.joints, JOINT_STATE, _joint_state)]
-        filled = {topic.name for topic in read_topics(path) if topic.count}
-        self.missing = tuple(name for name in topics if name not in filled)
+        filled = {topic.name: topic.type for topic in read_topics(path) if topic.count}
+        self.missing = tuple(name for name in topics if name and name not in filled)
         if topics.imu in filled:
             self._logs.append(TopicLog(path, topics.imu, IMU, _imu))
         if topics.pose in filled:
@@ -91,6 +105,10 @@ class SensorLog:
         if len(self._logs) == 1:
             line = f"has neither '{topics.imu}' nor '{topics.pose}': nothing tells how the base moves"
             raise LogError(line, source=str(path))
+        if topics.velocity in filled:
+            twist = filled[topics.velocity] == TWIST
+            kind, convert = (TWIST, _twist) if twist else (ODOMETRY, _odometry)
+            self._logs.append(TopicLog(path, topics.velocity, kind, convert))
 
     def joint_names(self, most: int) -> frozenset[tuple[str, ...]]:
         """Lists of names that the first joint states have, looking at no more than `most` of them."""
@@ -123,6 +141,14 @@ def _imu(time: int, message: Any) -> tuple[int, RawImu]:
 def _pose(time: int, message: Any) -> tuple[int, RawPose]:
     pose = message.pose
     return time, RawPose(_stamp(message), _numbers(pose.position, "xyz"), _numbers(pose.orientation, "xyzw"))
+
+
+def _odometry(time: int, message: Any) -> tuple[int, RawVelocity]:
+    return time, RawVelocity(_stamp(message), _numbers(message.twist.twist.linear, "xyz"))
+
+
+def _twist(time: int, message: Any) -> tuple[int, RawVelocity]:
+    return time, RawVelocity(_stamp(message), _numbers(message.twist.linear, "xyz"))
 
 
 def _numbers(value: Any, names: str) -> Array:

@@ -12,7 +12,7 @@ z o l = 0, and its smoothing z o l = eps e is solved for every w in R^3 by
     z = p(w),  l = p(-w),   p(w) = (w + sqrt(w o w + 4 eps e)) / 2.
 
 Both lie inside Q whatever w is; z - l = w. The log-barrier impulses (eqs. 18-20) are l = rho (2 / kappa) z^-1, the same
-relation with eps = 2 rho / kappa: `barrier_smoothing`. rho [1/kg] only sets how w mixes velocity and impulse.
+relation with eps = 2 rho / kappa. rho [1/kg] only sets how w mixes velocity and impulse.
 
 Anitescu's cone makes a foot that slides at v_t hover at gap = mu |v_t| dt. With De Saxce's term, V = gap / dt + v_n +
 mu |v_t|, the same two cones give Coulomb friction with no hovering: `sliding_lift`.
@@ -64,12 +64,6 @@ class ContactPlane:
         return np.array([normal, first, np.cross(normal, first)])
 
 
-def jordan_product(a: Array, b: Array) -> Array:
-    """a o b (..., 3) in the algebra of the second-order cone."""
-    head = np.sum(a * b, axis=-1, keepdims=True)
-    return np.concatenate([head, a[..., :1] * b[..., 1:] + b[..., :1] * a[..., 1:]], axis=-1)
-
-
 def smooth_projection(w: Array, smoothing: float) -> Array:
     """p(w) (..., 3), inside the second-order cone; its projection as the smoothing [eps] goes to zero."""
     low, high, _, _ = _spectrum(w, smoothing)
@@ -100,47 +94,6 @@ def smooth_projection_jacobian(w: Array, smoothing: float) -> Array:
 def cone_to_impulse(cone: Array, friction: float, scale: float = 1.0) -> Array:
     """lambda (..., 3) [N s] of l: lambda_n = l_n / (rho mu), lambda_t = l_t / rho."""
     return np.asarray(cone / (scale * np.array([friction, 1.0, 1.0])))
-
-
-def impulse_to_cone(impulse: Array, friction: float, scale: float = 1.0) -> Array:
-    """l (..., 3) of lambda [N s]."""
-    return np.asarray(impulse * (scale * np.array([friction, 1.0, 1.0])))
-
-
-def velocity_to_cone(velocity: Array, friction: float) -> Array:
-    """z (..., 3) [m/s] of (V, v_t)."""
-    return np.asarray(velocity / np.array([friction, 1.0, 1.0]))
-
-
-def complement(z: Array, smoothing: float) -> tuple[Array, Array]:
-    """l = eps z^-1 (..., 3) and w = z - l for z strictly inside the cone.
-
-    Raises:
-        InputError: a z is on the cone's edge or outside, where the smoothed relation has no solution.
-    """
-    determinant = z[..., :1] ** 2 - np.sum(z[..., 1:] ** 2, axis=-1, keepdims=True)
-    if not bool(np.all((determinant > 0.0) & (z[..., :1] > 0.0))):
-        raise InputError("a contact velocity outside the velocity cone has no smoothed impulse")
-    cone = smoothing * np.concatenate([z[..., :1], -z[..., 1:]], axis=-1) / determinant
-    return cone, z - cone
-
-
-def barrier_impulse(velocity: Array, friction: float, stiffness: float) -> Array:
-    """lambda (..., 3) [N s] of the paper's log-barrier (eqs. 18-20) with kappa = stiffness [1/J].
-
-    Args:
-        velocity: (..., 3), (V, v_t) [m/s] strictly inside the velocity cone.
-        friction: mu.
-        stiffness: kappa.
-    """
-    normal, tangent = velocity[..., :1], velocity[..., 1:]
-    slack = (normal / friction) ** 2 - np.sum(tangent**2, axis=-1, keepdims=True)
-    return np.asarray(np.concatenate([2.0 * normal / friction**2, -2.0 * tangent], axis=-1) / (stiffness * slack))
-
-
-def barrier_smoothing(stiffness: float, scale: float = 1.0) -> float:
-    """eps = 2 rho / kappa, for which p(w), p(-w) give the impulses of `barrier_impulse`."""
-    return 2.0 * scale / stiffness
 
 
 def smoothing_schedule(first: float, last: float, steps: int) -> tuple[float, ...]:

@@ -11,6 +11,7 @@ from sysid_nodes.exceptions import RobotError
 from sysid_nodes.kernel.floating_tree import FloatingTree
 from sysid_nodes.kernel.stages import StageKernel, stage_kernel
 from sysid_nodes.models.discrete_motion import DiscreteMotion, chain
+from sysid_nodes.models.friction import friction_slope, friction_torque
 from sysid_nodes.robots import MotorConstants, Robot
 
 Array = npt.NDArray[np.float64]
@@ -158,7 +159,5 @@ def inverse_dynamics_derivatives(
 def _joint_friction(motor: MotorConstants, motion: DiscreteMotion) -> tuple[Array, Array]:
     """Friction and armature torque (K, n) of the joints, and its derivative by the joint velocity."""
     velocity = motion.velocity[:, 6:]
-    turned = np.tanh(velocity / REST)
-    torque = motor.coulomb * turned + motor.viscous * velocity + motor.offset
-    slope = motor.coulomb * (1.0 - turned**2) / REST + motor.viscous
-    return torque + motor.armature * motion.acceleration[:, 6:], slope
+    torque = friction_torque(motor, velocity, motion.acceleration[:, 6:], smoothing=REST)
+    return torque, friction_slope(motor, velocity, smoothing=REST)

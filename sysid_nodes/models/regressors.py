@@ -89,41 +89,6 @@ def window_regressors(
     return kernel.window_regressors(chain.tree, t, q, qd, edges, kernel=implementation)
 
 
-def mass_columns(chain: Chain, q: Array) -> Array:
-    """(N, n, n, 10 n): [:, :, j] @ theta is column j of M(q), so that W_m(q, qd) = sum_j qd_j [:, :, j].
-
-    27 kB a sample for seven joints: meant for window edges, not for whole logs.
-
-    Raises:
-        SamplesError: q is not (N, n).
-    """
-    (q,) = _samples(chain, q)
-    n = chain.n
-    out = np.zeros((len(q), n, n, 10 * n))
-    for start in range(0, len(q), reference.BLOCK):
-        block = slice(start, start + reference.BLOCK)
-        motion = reference.forward_kinematics(chain.tree, q[block], np.zeros_like(q[block]))
-        for i in range(n):
-            k = np.flatnonzero(chain.supports()[:, i])
-            local = reference.to_body(motion.rotation[i], motion.origin[i], motion.jacobian[k])
-            rows = reference.inertia_form(local[:, None], local[None, :])
-            out[block, k[:, None], k[None, :], 10 * i : 10 * i + 10] = np.moveaxis(rows, -1, 0)
-    return out
-
-
-def joint_distances(chain: Chain, q: Array) -> Array:
-    """(N, n, n): distance [m] from joint k's frame origin to body i's where k moves i, else 0.
-
-    Raises:
-        SamplesError: q is not (N, n).
-    """
-    (q,) = _samples(chain, q)
-    motion = reference.forward_kinematics(chain.tree, q, np.zeros_like(q))
-    origin = np.moveaxis(motion.origin, -1, 0)
-    between = np.linalg.norm(origin[:, :, None] - origin[:, None, :], axis=-1)
-    return np.where(chain.supports(), between, 0.0)
-
-
 def _samples(chain: Chain, *arrays: Array) -> tuple[Array, ...]:
     """The arrays as float64, all (N, n)."""
     out = tuple(np.asarray(array, dtype=np.float64) for array in arrays)

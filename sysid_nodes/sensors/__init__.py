@@ -1,6 +1,6 @@
 """Measurement models of floating-base robots, one a file; see ``sensor`` for what they have in common."""
 
-from sysid_nodes.sensors.sensor import Linearisation, Sensor, States, StaticParameter, parameter_count
+from sysid_nodes.sensors.sensor import Linearisation, Sensor, States, StaticParameter
 from sysid_nodes.sensors.suite import SensorsConfig, build_sensors, channel_specs, parameter_layout, sensor_configs
 from sysid_nodes.signals.samples import Samples
 
@@ -13,7 +13,6 @@ __all__ = [
     "StaticParameter",
     "build_sensors",
     "channel_specs",
-    "parameter_count",
     "parameter_layout",
     "sensor_configs",
 ]

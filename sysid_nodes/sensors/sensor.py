@@ -147,8 +147,3 @@ class Sensor(Protocol):
     def linearise(self, samples: Samples, states: States, parameters: Array, /) -> Linearisation:
         """The same residuals with their Jacobians."""
         ...
-
-
-def parameter_count(sensor: Sensor) -> int:
-    """Length p of the sensor's parameter vector."""
-    return sum(len(entry.mean) for entry in sensor.parameters)

@@ -20,9 +20,10 @@ import numpy.typing as npt
 from sysid_nodes.data.config import option
 from sysid_nodes.exceptions import ConfigError
 from sysid_nodes.signals.channel import Channel, ChannelSpec, Reading
-from sysid_nodes.signals.plausibility import Finding
+from sysid_nodes.signals.finding import Finding
+from sysid_nodes.signals.rejection import ABSURD_STAMP, DUPLICATE_STAMP, LATE, OTHER_CLOCK, is_stamp
 from sysid_nodes.signals.samples import AlignedSteps, Samples
-from sysid_nodes.signals.stream_health import ABSURD, DUPLICATE, LATE, STRANGE, StreamHealth, StreamHealthConfig, silent
+from sysid_nodes.signals.stream_health import StreamHealth, StreamHealthConfig, silent
 from sysid_nodes.signals.window_mean import ROUNDING
 
 Array = npt.NDArray[np.float64]
@@ -159,16 +160,16 @@ class Aligner:
         self._now = newest[(len(newest) - 1) // 2]
 
     def _stamp_fault(self, name: str, stamp: float, time: float) -> str:
-        if not (math.isfinite(stamp) and stamp > 0.0):
-            return ABSURD
+        if not is_stamp(stamp):
+            return ABSURD_STAMP
         if stamp == self._stamps.get(name):
-            return DUPLICATE
+            return DUPLICATE_STAMP
         self._stamps[name] = stamp
         if self._start is None:
             self._begin(time)
             return ""
         if abs(time - self._now) > self.grid.max_pause and not self._restart_due(name, time):
-            return STRANGE
+            return OTHER_CLOCK
         if self._next and time <= self._time(self._next - 1):
             return LATE
         self._strange.clear()

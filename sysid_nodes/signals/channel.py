@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from sysid_nodes.exceptions import ConfigError
 from sysid_nodes.signals.channel_config import ChannelConfig, ValueKind, Window
-from sysid_nodes.signals.stream_health import DUPLICATE
+from sysid_nodes.signals.rejection import DUPLICATE_STAMP, NOT_A_ROTATION, WRONG_LENGTH, value_fault
 from sysid_nodes.signals.window_mean import ROUNDING, Mean, support, window_mean
 
 Array = npt.NDArray[np.float64]
@@ -88,11 +88,11 @@ class Channel:
     def fault(self, value: Array) -> str:
         """Why a reading is garbage, or an empty string."""
         if value.shape != (self._width,):
-            return "wrong length"
-        if not np.abs(value).max() <= self.config.largest:  # false for NaN too
-            return "absurd value" if np.isfinite(value).all() else "not finite"
+            return WRONG_LENGTH
+        if reason := value_fault(value, self.config.largest):
+            return reason
         if self._kind is not ValueKind.VECTOR and abs(float(np.linalg.norm(value[-4:])) - 1.0) > 0.01:
-            return "not a rotation"
+            return NOT_A_ROTATION
         return ""
 
     def push(self, time: float, value: Array) -> str:
@@ -106,7 +106,7 @@ class Channel:
         if self._stamps and time <= self._stamps[-1] + ROUNDING:
             at = bisect_left(self._stamps, time)
             if any(abs(self._stamps[k] - time) <= ROUNDING for k in (at - 1, at) if 0 <= k < len(self._stamps)):
-                return DUPLICATE
+                return DUPLICATE_STAMP
         if self._kind is not ValueKind.VECTOR:
             value = value.copy()
             value[-4:] /= np.linalg.norm(value[-4:])

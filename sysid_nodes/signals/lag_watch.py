@@ -14,8 +14,8 @@ import numpy as np
 import numpy.typing as npt
 
 from sysid_nodes.signals.channel_config import ChannelConfig, Window
+from sysid_nodes.signals.finding import Finding
 from sysid_nodes.signals.lag_evidence import best_lag, evidence_of_places, evidence_of_turns
-from sysid_nodes.signals.plausibility import Finding
 from sysid_nodes.signals.samples import AlignedSteps
 from sysid_nodes.signals.stream_health import StreamFault
 

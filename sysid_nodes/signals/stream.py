@@ -10,6 +10,17 @@ import numpy as np
 import numpy.typing as npt
 
 from sysid_nodes.exceptions import ConfigError
+from sysid_nodes.signals.rejection import (
+    ABSURD_STAMP,
+    BACKWARD_STAMP,
+    DUPLICATE_STAMP,
+    MISSING_JOINT,
+    POSITION_JUMP,
+    REPEATED_JOINT,
+    WRONG_LENGTH,
+    is_stamp,
+    value_fault,
+)
 
 Array = npt.NDArray[np.float64]
 
@@ -155,31 +166,30 @@ class JointStream:
 
     def _find(self, names: tuple[str, ...]) -> npt.NDArray[np.intp] | str:
         if any(name not in names for name in self.names):
-            return "missing joint"
+            return MISSING_JOINT
         if any(names.count(name) > 1 for name in self.names):
-            return "repeated joint"
+            return REPEATED_JOINT
         return np.array([names.index(name) for name in self.names], dtype=np.intp)
 
     def _stamp_fault(self, stamp: float) -> str:
-        # zero is what a driver sends that never filled the header in
-        if not math.isfinite(stamp) or stamp <= 0.0:
-            return "absurd stamp"
+        if not is_stamp(stamp):
+            return ABSURD_STAMP
         if self._last is None or 0.0 < (step := stamp - self._last.t) <= self.max_jump:
             return ""
         if step == 0.0:
-            return "duplicate stamp"
-        return "backward stamp" if step < 0.0 else "absurd stamp"
+            return DUPLICATE_STAMP
+        return BACKWARD_STAMP if step < 0.0 else ABSURD_STAMP
 
     def _restart_due(self, stamp: float, reason: str) -> bool:
         """Whether enough messages in a row follow one other clock; then the stream is empty and takes this message."""
-        if reason == "duplicate stamp" or not math.isfinite(stamp) or stamp <= 0.0:
+        if reason == DUPLICATE_STAMP or not is_stamp(stamp):
             return False
         follows = self._strange_count > 0 and 0.0 < stamp - self._strange_stamp <= self.max_jump
         self._strange_count = self._strange_count + 1 if follows else 1
         self._strange_stamp = stamp
         if self._strange_count < self.restart_after:
             return False
-        self._restart("clock went back" if reason == "backward stamp" else "clock jumped ahead")
+        self._restart("clock went back" if reason == BACKWARD_STAMP else "clock jumped ahead")
         return True
 
     def _restart(self, reason: str) -> None:
@@ -195,7 +205,7 @@ class JointStream:
             step = stamp - self._last.t
             if self._any_wraps and not self._unwrap(q, qd, step):
                 if step <= self.max_gap:
-                    self._count("position jump")
+                    self._count(POSITION_JUMP)
                     return None
                 self._restart("turn unknown after a gap")
             if step > self.max_gap:
@@ -230,13 +240,11 @@ def _values(columns: npt.NDArray[np.intp], length: int, position: Any, velocity:
     """(3, n) position, velocity and effort in the wanted order, or why the message is unusable."""
     for field, values in (("position", position), ("velocity", velocity), ("effort", effort)):
         if len(values) != length:
-            return "wrong length" if len(values) else f"missing {field}"
+            return WRONG_LENGTH if len(values) else f"missing {field}"
     out = np.empty((3, columns.size))
     try:
         for row, values in zip(out, (position, velocity, effort), strict=True):
             np.take(np.asarray(values, dtype=np.float64), columns, out=row)
     except (TypeError, ValueError):
         return "not a number"
-    if np.abs(out).max() < _ABSURD:  # false for NaN too
-        return out
-    return "absurd value" if np.isfinite(out).all() else "not finite"
+    return value_fault(out, _ABSURD) or out

@@ -1,6 +1,6 @@
 """Says what is wrong with a stream of readings, from its stamps, its values and what had to be rejected.
 
-A reading that is plausible by itself and yet wrong is not seen here; that takes a model (``sensors.consistency``).
+A reading that is plausible by itself and yet wrong is not seen here; that takes a model.
 """
 
 from __future__ import annotations
@@ -15,19 +15,17 @@ import numpy.typing as npt
 
 from sysid_nodes.data.config import option
 from sysid_nodes.signals.channel_config import ChannelConfig
-from sysid_nodes.signals.plausibility import Finding
+from sysid_nodes.signals.finding import Finding
+from sysid_nodes.signals.rejection import ABSURD_STAMP, DUPLICATE_STAMP, GARBAGE, LATE, OTHER_CLOCK
 
 Array = npt.NDArray[np.float64]
-
-GARBAGE_REASONS = frozenset({"not finite", "absurd value", "not a rotation", "wrong length"})
-LATE, STRANGE, ABSURD, DUPLICATE = "late", "stamp of another clock", "absurd stamp", "duplicate stamp"
 
 _FEWEST = 5
 """Readings needed before a rate, a lag or a stuck value is judged."""
 
 
 class StreamFault(str, Enum):
-    """What can be wrong with a stream; serves as the `assumption` of a Finding."""
+    """What can be wrong with a stream; serves as the `kind` of a Finding."""
 
     OFF = "off"
     STUCK = "stuck"
@@ -128,14 +126,14 @@ class StreamHealth:
         if now - heard > config.off_after:
             return [self._finding(StreamFault.OFF, heard, f"has been silent for {now - heard:.2f} s")]
         findings = []
-        if (garbage := sum(rejected[reason] for reason in GARBAGE_REASONS)) > config.garbage_share * total:
-            named = ", ".join(sorted(GARBAGE_REASONS & set(rejected)))
+        if (garbage := sum(rejected[reason] for reason in GARBAGE)) > config.garbage_share * total:
+            named = ", ".join(sorted(GARBAGE & set(rejected)))
             line = f"has {garbage} of {total} readings that are garbage ({named})"
             findings.append(self._finding(StreamFault.GARBAGE, now, line))
-        if (strange := rejected[STRANGE] + rejected[ABSURD]) > config.late_share * total:
+        if (strange := rejected[OTHER_CLOCK] + rejected[ABSURD_STAMP]) > config.late_share * total:
             line = f"has {strange} of {total} stamps that are of another clock or of none"
             findings.append(self._finding(StreamFault.CLOCK, now, line))
-        if rejected[DUPLICATE] and not accepted:
+        if rejected[DUPLICATE_STAMP] and not accepted:
             findings.append(self._finding(StreamFault.CLOCK, now, "has stamps that do not advance"))
         if rejected[LATE] > config.late_share * total:
             line = f"has {rejected[LATE]} of {total} readings that came after their step was closed"

@@ -21,6 +21,17 @@ def in_cone(vector: np.ndarray, slack: float = 0.0) -> bool:
     return bool(np.linalg.norm(vector[1:]) <= vector[0] + slack)
 
 
+def jordan_product(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+    """a o b in the algebra of the second-order cone."""
+    return np.concatenate([[a @ b], a[0] * b[1:] + b[0] * a[1:]])
+
+
+def barrier_impulse(velocity: np.ndarray, friction: float, stiffness: float) -> np.ndarray:
+    """lambda [N s] of the paper's log-barrier (eqs. 18-20), kappa = stiffness [1/J], for (V, v_t) [m/s]."""
+    slack = (velocity[0] / friction) ** 2 - velocity[1:] @ velocity[1:]
+    return np.array([2.0 * velocity[0] / friction**2, *(-2.0 * velocity[1:])]) / (stiffness * slack)
+
+
 @given(VECTORS, SMOOTHING)
 def test_both_sides_lie_in_their_cones_and_their_product_is_the_smoothing(w: np.ndarray, eps: float) -> None:
     z, cone = contact.smooth_projection(w, eps), contact.smooth_projection(-w, eps)
@@ -28,13 +39,13 @@ def test_both_sides_lie_in_their_cones_and_their_product_is_the_smoothing(w: np.
     assert in_cone(z, rounding) and in_cone(cone, rounding)
     np.testing.assert_allclose(z - cone, w, atol=1e-13 * (1.0 + np.abs(w).max()))
     # Rounding of each factor times the size of the other.
-    np.testing.assert_allclose(contact.jordan_product(z, cone), eps * UNIT, atol=4e-15 * (1.0 + np.abs(w).max()) ** 2)
+    np.testing.assert_allclose(jordan_product(z, cone), eps * UNIT, atol=4e-15 * (1.0 + np.abs(w).max()) ** 2)
 
 
 @given(VECTORS, SMOOTHING)
 def test_projection_solves_its_quadratic(w: np.ndarray, eps: float) -> None:
     z = contact.smooth_projection(w, eps)
-    left = contact.jordan_product(z, z) - contact.jordan_product(w, z)
+    left = jordan_product(z, z) - jordan_product(w, z)
     np.testing.assert_allclose(left, eps * UNIT, atol=1e-14 * (1.0 + np.abs(w).max()) ** 2)
 
 
@@ -64,11 +75,11 @@ def test_jacobian_where_the_eigenvalues_meet() -> None:
 
 @given(VECTORS, st.floats(0.1, 2.0), st.floats(10.0, 1e5), st.floats(0.1, 10.0))
 def test_log_barrier_is_the_same_relation(w: np.ndarray, friction: float, stiffness: float, scale: float) -> None:
-    eps = contact.barrier_smoothing(stiffness, scale)
+    eps = 2.0 * scale / stiffness
     z = contact.smooth_projection(w, eps)
     velocity = z * np.array([friction, 1.0, 1.0])
     slack = z[0] ** 2 - z[1:] @ z[1:]
-    expected = contact.barrier_impulse(velocity, friction, stiffness)
+    expected = barrier_impulse(velocity, friction, stiffness)
     impulse = contact.cone_to_impulse(contact.smooth_projection(-w, eps), friction, scale)
     # The barrier divides by the cone's slack, a difference of squares: its rounding is what limits the agreement.
     relative = 1e-12 + 1e-15 * z[0] ** 2 / slack if slack > 0.0 else np.inf
@@ -79,10 +90,11 @@ def test_log_barrier_is_the_same_relation(w: np.ndarray, friction: float, stiffn
 def test_log_barrier_in_numbers() -> None:
     # gap 1 mm at dt 10 ms, at rest, mu 0.5, kappa 500: lambda_n = 2 V / (mu^2 kappa V^2 / mu^2) = 2 / (kappa V).
     velocity = np.array([0.1, 0.0, 0.0])
-    np.testing.assert_allclose(contact.barrier_impulse(velocity, 0.5, 500.0), [0.04, 0.0, 0.0], atol=1e-16)
-    cone, w = contact.complement(contact.velocity_to_cone(velocity, 0.5), contact.barrier_smoothing(500.0))
-    np.testing.assert_allclose(contact.cone_to_impulse(cone, 0.5), [0.04, 0.0, 0.0], atol=1e-16)
+    np.testing.assert_allclose(barrier_impulse(velocity, 0.5, 500.0), [0.04, 0.0, 0.0], atol=1e-16)
+    w = np.array([0.2 - 0.02, 0.0, 0.0])  # z = (V / mu, 0, 0), l = eps / z with eps = 2 / kappa
     np.testing.assert_allclose(contact.smooth_projection(w, 0.004), [0.2, 0.0, 0.0], atol=1e-15)
+    cone = contact.smooth_projection(-w, 0.004)
+    np.testing.assert_allclose(contact.cone_to_impulse(cone, 0.5), [0.04, 0.0, 0.0], atol=1e-15)
 
 
 @given(VECTORS, st.floats(0.1, 2.0), st.floats(0.1, 10.0))
@@ -90,9 +102,7 @@ def test_scaled_impulses_keep_friction_and_work(w: np.ndarray, friction: float, 
     z, cone = contact.smooth_projection(w, 0.1), contact.smooth_projection(-w, 0.1)
     impulse = contact.cone_to_impulse(cone, friction, scale)
     assert np.linalg.norm(impulse[1:]) <= friction * impulse[0] * (1.0 + 1e-12) + 1e-14
-    np.testing.assert_allclose(contact.impulse_to_cone(impulse, friction, scale), cone, rtol=1e-14)
     velocity = z * np.array([friction, 1.0, 1.0])
-    np.testing.assert_allclose(contact.velocity_to_cone(velocity, friction), z, rtol=1e-14)
     np.testing.assert_allclose(scale * velocity @ impulse, 0.1, atol=1e-12)
 
 
@@ -154,7 +164,6 @@ def test_schedule_goes_down_geometrically() -> None:
         (lambda: contact.ContactPlane((0.0, 0.0, 1.0), float("nan")), "height must be finite"),
         (lambda: contact.smoothing_schedule(1e-4, 1e-2, 3), "first >= last"),
         (lambda: contact.smoothing_schedule(1e-2, 1e-4, 0), "at least one step"),
-        (lambda: contact.complement(np.array([0.1, 0.2, 0.0]), 0.1), "outside the velocity cone"),
     ],
 )
 def test_bad_input(call, message: str) -> None:  # type: ignore[no-untyped-def]

@@ -7,10 +7,10 @@ from dataclasses import replace
 import numpy as np
 import pinocchio
 import pytest
-from shared.legged_states import random_samples, random_states
+from shared.legged_states import parameter_count, random_samples, random_states
 
 from sysid_nodes.robots import Robot, load_robot
-from sysid_nodes.sensors import Sensor, SensorsConfig, States, build_sensors, parameter_count
+from sysid_nodes.sensors import Sensor, SensorsConfig, States, build_sensors
 from sysid_nodes.sensors.accelerometer import AccelerometerConfig, accelerometer
 from sysid_nodes.sensors.base_velocity import BaseVelocityConfig, base_velocity
 from sysid_nodes.sensors.gyroscope import GyroscopeConfig, gyroscope

@@ -8,7 +8,7 @@ import mujoco
 import numpy as np
 import pinocchio
 import pytest
-from shared.legged_states import random_states
+from shared.legged_states import parameter_count, random_states
 
 from sysid_nodes.data.config import from_flat, options
 from sysid_nodes.exceptions import ConfigError, InputError, RobotError
@@ -19,7 +19,6 @@ from sysid_nodes.sensors import (
     States,
     build_sensors,
     channel_specs,
-    parameter_count,
     parameter_layout,
 )
 from sysid_nodes.sensors.accelerometer import AccelerometerConfig, accelerometer

@@ -22,9 +22,11 @@ from sysid_nodes.simulation.legged import (
     LeggedRobotSim,
     LeggedSimulationConfig,
     Reading,
+    VelocityReading,
 )
 from sysid_nodes.simulation.legged.faults import FaultInjector
 from sysid_nodes.simulation.legged.load import LoadConfig
+from sysid_nodes.simulation.legged.sensors import LeggedSensorsConfig, VelocitySensorConfig
 from sysid_nodes.systems.prime import Knowledge
 
 START = 100.0
@@ -46,9 +48,10 @@ FAST = {
 
 
 @cache
-def record(duration: float = 3.0, motion: str = "sway") -> tuple[tuple[Reading, ...], float]:
+def record(duration: float = 3.0, motion: str = "sway", *, velocity: bool = False) -> tuple[tuple[Reading, ...], float]:
     """Readings of a Go2 in order of arrival, and the true mass of its base [kg]."""
-    config = LeggedSimulationConfig(motion=motion, load=LoadConfig(mass=PAYLOAD))
+    sensors = LeggedSensorsConfig(velocity=VelocitySensorConfig(enabled=velocity))
+    config = LeggedSimulationConfig(motion=motion, load=LoadConfig(mass=PAYLOAD), sensors=sensors)
     sim = LeggedRobotSim(config, np.random.default_rng(3), start=START)
     return tuple(sim.run(duration)), float(sim.truth.theta[0])
 
@@ -139,6 +142,8 @@ def feed(session: PrimeSession, reading: Reading) -> PrimeUpdate | None:
         return session.joints(reading.stamp, reading.names, reading.position, reading.velocity, reading.effort)
     if isinstance(reading, ImuReading):
         return session.imu(reading.stamp, reading.orientation, reading.gyro, reading.accelerometer)
+    if isinstance(reading, VelocityReading):
+        return session.velocity(reading.stamp, reading.linear)
     return session.pose(reading.stamp, reading.position, reading.orientation)
 
 

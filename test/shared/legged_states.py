@@ -32,3 +32,8 @@ def random_samples(sensor: Sensor, robot: Robot, states: States, rng: np.random.
         bases = [pinocchio.Quaternion(*np.roll(q[3:7], 1)) for q in states.q]
         values[:, -4:] = [(base * turn).coeffs() for base, turn in zip(bases, turns, strict=True)]
     return Samples(np.arange(count), values, rng.uniform(0.2, 2.0, count))
+
+
+def parameter_count(sensor: Sensor) -> int:
+    """Length p of the sensor's parameter vector."""
+    return sum(len(entry.mean) for entry in sensor.parameters)

@@ -206,7 +206,7 @@ def test_a_dead_stream_holds_nothing_up_for_longer_than_the_wait() -> None:
     assert lag[times < 0.5].max() < 0.021
     assert lag.max() < GRID.wait + 0.012
     assert lag[times > 1.1].max() < 0.021
-    assert [finding.assumption for finding in aligner.findings()] == ["off"]
+    assert [finding.kind for finding in aligner.findings()] == ["off"]
 
 
 @pytest.mark.parametrize("ahead", [0.3, 5.0, -5.0, -0.3])
@@ -219,7 +219,7 @@ def test_one_wrong_clock_does_not_stop_the_others(ahead: float) -> None:
     assert last.times[-1] - T0 > 1.9
     tail = last.samples["position"].between(len(last) - 100, len(last))
     assert len(tail) == 100
-    named = {finding.joint: finding.assumption for finding in aligner.findings()}
+    named = {finding.subject: finding.kind for finding in aligner.findings()}
     assert named == {"mocap": "delayed" if ahead == -0.3 else "clock"}
 
 
@@ -269,7 +269,7 @@ def test_garbage_is_counted_and_left_out(value: np.ndarray, reason: str) -> None
     (steps,) = aligner.take()
     assert len(steps.samples["mocap"]) == 0
     assert aligner.rejected["mocap"] == {reason: 100}
-    assert [finding.assumption for finding in aligner.findings()] == ["garbage"]
+    assert [finding.kind for finding in aligner.findings()] == ["garbage"]
 
 
 def test_a_quaternion_may_change_its_sign() -> None:

@@ -81,9 +81,9 @@ def watched(values: Streams, *, worth: float = 0.01, **channels: ChannelConfig) 
 def told(watch: LagWatch) -> tuple[str, float]:
     """Stream and delay of the one finding."""
     (finding,) = watch.findings(7.0)
-    assert (finding.assumption, finding.t) == (StreamFault.OFFSET, 7.0)
-    assert f"stream '{finding.joint}' is stamped" in finding.message
-    return finding.joint, float(finding.message.split("should be ")[1].split(" s")[0])
+    assert (finding.kind, finding.t) == (StreamFault.OFFSET, 7.0)
+    assert f"stream '{finding.subject}' is stamped" in finding.message
+    return finding.subject, float(finding.message.split("should be ")[1].split(" s")[0])
 
 
 # -- evidence

@@ -9,10 +9,8 @@ from hypothesis import strategies as st
 
 from sysid_nodes.data import JointSamples
 from sysid_nodes.signals.plausibility import (
-    acceleration_bound,
     constant_signals,
     torque_against_gravity,
-    torque_rate_bound,
     velocity_against_position,
 )
 
@@ -20,11 +18,9 @@ NAMES = ("shoulder", "elbow", "wrist")
 T = 3.0 + 0.002 * np.arange(2000)
 AMPLITUDE = np.array([0.5, 0.8, 0.3])
 OMEGA = np.array([1.5, 2.0, 3.0])
-ACCELERATION = AMPLITUDE * OMEGA**2
 PHASE = OMEGA * T[:, None]
 Q, QD = AMPLITUDE * np.sin(PHASE), AMPLITUDE * OMEGA * np.cos(PHASE)
 GRAVITY = np.array([40.0, 15.0, 0.1]) * np.cos(Q)
-RATE = np.array([40.0, 15.0, 0.1]) * AMPLITUDE * OMEGA  # bounds |d cos(q) / dt|
 
 
 def samples(q=Q, qd=QD, tau=GRAVITY, t=T):
@@ -40,9 +36,7 @@ def with_joint(values, joint, change):
 def all_checks(data):
     return [
         *constant_signals(data),
-        *velocity_against_position(data, 1e-9, 1e-9, ACCELERATION),
-        *acceleration_bound(data, ACCELERATION, 1e-9),
-        *torque_rate_bound(data, RATE, 0.0, 1e-9),
+        *velocity_against_position(data),
         *torque_against_gravity(data, GRAVITY),
     ]
 
@@ -55,9 +49,7 @@ def test_clean_data_have_no_finding():
 def test_almost_no_data_have_no_finding(count):
     empty = JointSamples(NAMES, T[:count], Q[:count], QD[:count], GRAVITY[:count])
     assert constant_signals(empty) == []
-    assert velocity_against_position(empty, 0.0, 0.0, 1.0) == []
-    assert acceleration_bound(empty, 1.0, 0.0) == []
-    assert torque_rate_bound(empty, 1.0, 0.0, 0.0) == []
+    assert velocity_against_position(empty) == []
 
 
 @settings(max_examples=40, deadline=None)
@@ -69,21 +61,8 @@ def test_errors_inside_their_bounds_have_no_finding(seed):
     # a reading with 2 % noise relative to itself: |reading - truth| <= 0.02 |reading|
     tau = GRAVITY / (1.0 + rng.choice([-0.02, 0.02], size=Q.shape))
     data = samples(q, qd, tau)
-    # a velocity error e_v at both ends adds e_v dt to the trapezoid, as stated
-    assert velocity_against_position(data, 2e-3, 1e-3, ACCELERATION) == []
-    assert acceleration_bound(data, ACCELERATION, 2e-3) == []
-    assert torque_rate_bound(data, RATE, 0.02, 1e-9) == []
+    assert velocity_against_position(data) == []
     assert torque_against_gravity(data, GRAVITY) == []
-
-
-def test_a_stated_stamp_error_explains_jittered_stamps():
-    jitter = np.random.default_rng(3).uniform(-4e-4, 4e-4, T.size)
-    data = samples(t=T + jitter)
-    assert velocity_against_position(data, 1e-9, 1e-9, ACCELERATION, 4e-4) == []
-    assert acceleration_bound(data, ACCELERATION, 1e-9, 4e-4) == []
-    assert torque_rate_bound(data, RATE, 0.0, 1e-9, 4e-4) == []
-    assert len(velocity_against_position(data, 1e-9, 1e-9, ACCELERATION)) == 3
-    assert len(acceleration_bound(data, ACCELERATION, 1e-9)) == 3
 
 
 @pytest.mark.parametrize(
@@ -97,7 +76,7 @@ def test_a_stated_stamp_error_explains_jittered_stamps():
 )
 def test_constant_signals(change, message):
     (finding,) = constant_signals(samples(**change))
-    assert finding.assumption == "signal"
+    assert finding.kind == "signal"
     assert re.fullmatch(message, finding.message)
 
 
@@ -113,24 +92,16 @@ def test_a_joint_that_rests_below_its_encoders_step_is_no_frozen_position():
         ({"qd": with_joint(QD, 1, np.rad2deg)}, "57.3: its velocity seems to be in degrees"),
         ({"q": with_joint(Q, 1, np.rad2deg)}, "57.3: it seems to be in degrees"),
         ({"qd": with_joint(QD, 1, lambda x: x * 30 / np.pi)}, "9.549: its velocity seems to be in revolutions per min"),
-        ({"q": with_joint(Q, 1, lambda x: x + (T > 5.0))}, "more than the stated errors allow"),
     ],
 )
 def test_velocity_against_position(change, message):
-    (finding,) = velocity_against_position(samples(**change), 1e-3, 1e-4, ACCELERATION)
-    assert (finding.assumption, finding.joint) == ("velocity", "elbow")
+    (finding,) = velocity_against_position(samples(**change))
+    assert (finding.kind, finding.subject) == ("velocity", "elbow")
     assert message in finding.message
 
 
-def test_bounds_that_are_too_small_are_named_with_what_the_data_need():
-    (finding,) = acceleration_bound(samples(), ACCELERATION * [1, 0.9, 1], 0.0)
-    assert (finding.assumption, finding.joint) == ("acceleration", "elbow")
-    assert "changes at 3.2 rad/s2; stated is at most 2.88" in finding.message
-    tau = with_joint(GRAVITY, 1, lambda x: x + 1.0 * (T > 5.0))
-    (finding,) = torque_rate_bound(samples(tau=tau), RATE, 0.0, 0.1)
-    assert (finding.assumption, finding.joint) == ("torque_rate", "elbow")
-    assert finding.t == pytest.approx(5.0, abs=3e-3)
-    assert f"1 of {T.size - 1} steps" in finding.message
+def test_a_jump_of_the_position_is_no_wrong_sign_nor_unit():
+    assert velocity_against_position(samples(q=with_joint(Q, 1, lambda x: x + (T > 5.0)))) == []
 
 
 @pytest.mark.parametrize(
@@ -149,7 +120,7 @@ def test_torque_against_gravity(tau, assumption, joint, message):
     noisy = tau * (1.0 + 0.05 * rng.normal(size=tau.shape))
     noisy[::50] *= -20.0  # outliers must not decide
     (finding,) = torque_against_gravity(samples(tau=noisy), GRAVITY)
-    assert (finding.assumption, finding.joint) == (assumption, joint)
+    assert (finding.kind, finding.subject) == (assumption, joint)
     assert message in finding.message
 
 

@@ -75,7 +75,7 @@ def test_a_fault_is_named_and_blamed_on_its_stream(victim: str, fault: StreamFau
     """An offset takes two streams to be seen: test_lag_watch."""
     aligner = run(victim, fault)
     (finding,) = aligner.findings()
-    assert (finding.assumption, finding.joint) == (fault, victim)
+    assert (finding.kind, finding.subject) == (fault, victim)
     assert finding.message.startswith(f"stream '{victim}' ")
     assert BREAK - 0.01 <= finding.t - T0 <= END + 0.3
     # The others' steps go on.
@@ -88,8 +88,8 @@ def test_a_fault_is_named_and_blamed_on_its_stream(victim: str, fault: StreamFau
 def test_silence_of_all_streams_is_seen_by_the_caller_s_clock_alone() -> None:
     aligner = run("", None)
     found = aligner.findings(T0 + END + 1.0)
-    assert {finding.joint for finding in found} == set(CHANNELS)
-    assert {finding.assumption for finding in found} == {StreamFault.OFF}
+    assert {finding.subject for finding in found} == set(CHANNELS)
+    assert {finding.kind for finding in found} == {StreamFault.OFF}
     assert found[0].message == "stream 'joints' has been silent for 1.00 s"
 
 
@@ -97,7 +97,7 @@ def test_a_stream_that_never_spoke_is_off() -> None:
     aligner = Aligner(CHANNELS, GridConfig())
     for k in range(500):
         aligner.push("joints", T0 + 0.002 * k, np.array([k, 0.0, 0.0]))
-    assert {finding.joint for finding in aligner.findings()} == set(CHANNELS) - {"joints"}
+    assert {finding.subject for finding in aligner.findings()} == set(CHANNELS) - {"joints"}
 
 
 def test_streams_that_have_sent_nothing_usable() -> None:
@@ -106,7 +106,7 @@ def test_streams_that_have_sent_nothing_usable() -> None:
     aligner.push("joints", 0.0, np.zeros(3))
     (finding,) = aligner.findings(T0)
     assert finding.message == "stream 'joints' has sent nothing usable (1 x absurd stamp)"
-    assert (finding.assumption, finding.t) == (StreamFault.OFF, T0)
+    assert (finding.kind, finding.t) == (StreamFault.OFF, T0)
 
 
 @pytest.mark.parametrize("stamp", [0.0, T0], ids=["never filled in", "frozen"])
@@ -118,7 +118,7 @@ def test_stamps_that_are_no_stamps(stamp: float) -> None:
             if name != "mocap" or k % 5 == 0:
                 aligner.push(name, stamp if name == "joints" else T0 + 0.002 * k, value_of(name, rng))
     (finding,) = aligner.findings()
-    assert (finding.joint, finding.assumption) == ("joints", StreamFault.CLOCK)
+    assert (finding.subject, finding.kind) == ("joints", StreamFault.CLOCK)
     assert ("do not advance" in finding.message) == (stamp > 0.0)
 
 

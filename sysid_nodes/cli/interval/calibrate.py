@@ -107,11 +107,16 @@ def read_samples(robot: Robot, bag: Path, topic: str) -> JointSamples:
     found = watch.judge(Status.PROVEN)
     if len(samples) < 2:
         reasons = ", ".join(f"{name.replace('_', ' ')} {count}" for name, count in sorted(stream.rejected.items()))
-        why = "; ".join([f"holds {len(samples) or 'no'} usable sample (rejected: {reasons})", *found.faults])
+        why = "; ".join(
+            [
+                f"holds {len(samples) or 'no'} usable sample (rejected: {reasons})",
+                *(fault.message for fault in found.faults),
+            ]
+        )
         raise ExcitationError(why, source=str(bag))
     if found.faults:
-        raise LogError(found.faults[0], source=str(bag))
+        raise LogError(found.faults[0].message, source=str(bag))
     for doubt in found.doubts:
-        sys.stderr.write(f"sysid: warning: {bag}: {doubt}\n")
+        sys.stderr.write(f"sysid: warning: {bag}: {doubt.message}\n")
     t, q, qd, tau = (np.array([sample[k] for sample in samples]) for k in range(4))
     return JointSamples(robot.joint_names, t, q, qd, tau)

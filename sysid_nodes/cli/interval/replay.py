@@ -56,7 +56,7 @@ def _identify(session: IntervalSession, messages: Iterable[RawJointState], path:
             if (result := session.process(message)) is not None:
                 # Stamps may start over, the order of messages may not: the last one is what counts.
                 now = max(now + 1, to_nanoseconds(result.t))
-                bag.write(TOPIC, now, bounds_fields(result, session.subject, session.judgement.findings))
+                bag.write(TOPIC, now, bounds_fields(result, session.subject, session.judgement.lines))
 
 
 def _judge(session: IntervalSession, source: str) -> None:
@@ -68,11 +68,11 @@ def _judge(session: IntervalSession, source: str) -> None:
     """
     judgement = session.judge()
     if judgement.faults:
-        raise LogError(judgement.faults[0], source=source)
+        raise LogError(judgement.faults[0].message, source=source)
     if session.result.status is Status.WAITING:
         rejected = sorted(session.run(source).result.samples_rejected.items(), key=lambda item: -item[1])
         why = ", ".join(f"{reason} {count}" for reason, count in rejected)
         line = f"no window of data could be used out of {session.received} messages"
         raise ExcitationError(f"{line} (rejected: {why})" if why else line, source=source)
     for doubt in judgement.doubts:
-        sys.stderr.write(f"sysid: warning: {source}: {doubt}\n")
+        sys.stderr.write(f"sysid: warning: {source}: {doubt.message}\n")

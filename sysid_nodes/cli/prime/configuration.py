@@ -11,13 +11,12 @@ from sysid_nodes.data.config import from_flat, own_parameters, read_parameters
 from sysid_nodes.data.packaged import packaged_file
 from sysid_nodes.exceptions import ConfigError
 from sysid_nodes.sessions.prime.config import PrimeSessionConfig
+from sysid_nodes.sessions.prime.node_config import PrimeNodeConfig
 
 LEGGED = ("go2", "g1")
 """Registered robots that stand on contact points."""
 
-NODE_ONLY = frozenset(
-    {"autostart", "low_state", "queue_depth", "buffer", "diagnostics_period", "marker_period", "inertia_period", "tf"}
-)
+NODE_ONLY = frozenset(item.name for item in dataclasses.fields(PrimeNodeConfig))
 """Options that a parameter file may have for the live node alone; none touches a number."""
 
 _SECTIONS = frozenset(
@@ -53,6 +52,8 @@ def configuration(args: argparse.Namespace) -> PrimeSessionConfig:
             raise ConfigError(f"--{name} is for an identification in intervals, not for a motion")
     chosen: dict[str, Any] = dict(setting(text, PrimeSessionConfig) for text in args.settings)
     chosen |= {name: getattr(args, name) for name in ("robot", "urdf") if getattr(args, name) is not None}
+    if getattr(args, "velocity_topic", None) is not None:
+        chosen["prime.sensors.base_velocity.enabled"] = True
     path = args.config or packaged_file(f"config/unitree_{chosen.get('robot', PrimeSessionConfig().robot)}.yaml")
     values: dict[str, Any] = {}
     if path is not None:

@@ -14,7 +14,7 @@ from sysid_nodes.cli.output_folder import OutputFolder
 from sysid_nodes.cli.prime.configuration import configuration
 from sysid_nodes.cli.progress import Stages, track
 from sysid_nodes.exceptions import ExcitationError, LogError
-from sysid_nodes.logs.sensor_reader import RawImu, RawPose, RawReading, SensorLog, SensorTopics
+from sysid_nodes.logs.sensor_reader import RawImu, RawPose, RawReading, RawVelocity, SensorLog, SensorTopics
 from sysid_nodes.reports.interval.report import REPORT_NAME
 from sysid_nodes.reports.prime.bag import RESULT_BAG, PrimeBag
 from sysid_nodes.reports.prime.run import BATCH, HORIZON, PrimeRun, write_motion_run
@@ -31,6 +31,8 @@ from sysid_nodes.sessions.prime.update import PrimeUpdate
 
 MODES = (HORIZON, BATCH)
 DEFAULTS = SensorTopics()
+VELOCITY = "/velocity"
+"""Default topic, where the configuration has the base's velocity used."""
 
 _CONTRADICTION = 3
 _LOOKED_AT = 200  # joint states, for the names of their joints
@@ -62,6 +64,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     group.add_argument("--imu-topic", metavar="TOPIC", help=f"topic of the IMU; default: {DEFAULTS.imu}")
     group.add_argument("--pose-topic", metavar="TOPIC", help=f"topic of motion capture; default: {DEFAULTS.pose}")
     group.add_argument(
+        "--velocity-topic",
+        metavar="TOPIC",
+        help="topic of the base's velocity (Odometry or TwistStamped), which is then used; "
+        f"default: {VELOCITY} where prime.sensors.base_velocity is enabled",
+    )
+    group.add_argument(
         "--truth", type=Path, metavar="DIR", help="truth.json and truth.npz of a simulated robot, to compare with"
     )
 
@@ -70,7 +78,8 @@ def run(args: argparse.Namespace) -> int:
     """Replays and returns the exit status."""
     config = configuration(args)
     robot = prime_robot(config)
-    topics = SensorTopics(args.topic, args.imu_topic or DEFAULTS.imu, args.pose_topic or DEFAULTS.pose)
+    velocity = (args.velocity_topic or VELOCITY) if config.prime.sensors.base_velocity.enabled else ""
+    topics = SensorTopics(args.topic, args.imu_topic or DEFAULTS.imu, args.pose_topic or DEFAULTS.pose, velocity)
     log = SensorLog(args.bag, topics)
     for topic in log.missing:
         sys.stderr.write(f"sysid: warning: {args.bag}: has no readings on '{topic}'; it goes without\n")
@@ -142,6 +151,8 @@ def feed(session: PrimeSession, reading: RawReading) -> PrimeUpdate | None:
         return session.imu(reading.stamp, reading.orientation, reading.gyro, reading.accelerometer)
     if isinstance(reading, RawPose):
         return session.pose(reading.stamp, reading.position, reading.orientation)
+    if isinstance(reading, RawVelocity):
+        return session.velocity(reading.stamp, reading.linear)
     return session.joints(reading.stamp, reading.names, reading.position, reading.velocity, reading.effort)
 
 

@@ -121,15 +121,6 @@ def report_motion(page: Path, document: Mapping[str, Any], series: Path, *, sour
     write_prime_report(page, document, drawn, known, prime_robot(config))
 
 
-def replace_document(folder: Path, document: Mapping[str, Any]) -> None:
-    """Writes a result anew, as when the comparison with a live node was added.
-
-    Raises:
-        InputError: the file cannot be written, or the document is not of the schema.
-    """
-    write_atomically(folder / RESULT_NAME, encode(validate_motion(document, source=RESULT_NAME)))
-
-
 def _feet(series: PrimeSeries, robot: Robot) -> list[dict[str, Any]]:
     names, index = feet(robot)
     force = by_foot(np.nan_to_num(series.force), index)[..., 2]

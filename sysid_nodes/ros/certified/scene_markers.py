@@ -41,11 +41,6 @@ def obstacle_markers(scene: Scene, frame: str) -> MarkerArray:
     return _array(frame, {"obstacles": (part for item in scene.obstacles for part in _obstacle(item))})
 
 
-def shape_markers(robot: Robot, shapes: Sequence[Primitive], q: Array, frame: str) -> MarkerArray:
-    """What is taken for robot and load, in one posture (n,); replaces all that was on the topic before."""
-    return _array(frame, {"shapes": _shapes(robot, shapes, q, REST, moving=False)})
-
-
 def plan_markers(
     robot: Robot, shapes: Sequence[Primitive], plan: Bezier, frame: str, *, lines: Sequence[str]
 ) -> MarkerArray:

@@ -10,7 +10,7 @@ from sensor_msgs.msg import JointState
 from sysid_nodes.results import IdentificationResult
 from sysid_nodes.robots.robot import Robot
 from sysid_nodes.ros.conversions import to_joint_state
-from sysid_nodes.ros.diagnostics import Monitor
+from sysid_nodes.ros.interval.diagnostics import Monitor
 from sysid_nodes.sessions.interval.run import IntervalRun
 from sysid_nodes.sessions.interval.session import IntervalSession
 from sysid_nodes.sessions.worker import Worker
@@ -115,7 +115,7 @@ class LiveInterval:
     @property
     def findings(self) -> Sequence[str]:
         """What was last found wrong with the data, one line each."""
-        return self._session.judgement.findings
+        return self._session.judgement.lines
 
     @property
     def overflowed(self) -> int:
@@ -151,7 +151,7 @@ class LiveInterval:
                 self._tell(result)
             if self._due:
                 self._due = False
-                self._judged(self._session.judge().findings)
+                self._judged(self._session.judge().lines)
         except Exception as error:  # whatever a message holds, the next one may be fine
             first, self.fault = not self.fault, f"{type(error).__name__}: {error}"
             if first:

@@ -2,7 +2,8 @@
 
 Topics, in, SensorData QoS, sensor stamps, any rates, joints by name: ``joint_states`` (sensor_msgs/JointState),
 ``imu/data`` (sensor_msgs/Imu) and ``mocap/pose`` (geometry_msgs/PoseStamped); with ``low_state`` Unitree's
-``/lowstate`` instead of the first two. Out: ``/contact_forces`` (online_sysid/ContactForces), ``/odom``
+``/lowstate`` instead of the first two. ``velocity`` (nav_msgs/Odometry or geometry_msgs/TwistStamped) where
+``prime.sensors.base_velocity`` is enabled. Out: ``/contact_forces`` (online_sysid/ContactForces), ``/odom``
 (nav_msgs/Odometry), ``/joint_states_smoothed`` (sensor_msgs/JointState), ``/contact_markers``
 (visualization_msgs/MarkerArray), ``/torso_inertia`` (online_sysid/InertialEstimate, latched), ``/tf`` where tf2_msgs
 is installed, and ``/diagnostics``.
@@ -15,7 +16,8 @@ import sys
 from typing import Any
 
 from diagnostic_msgs.msg import DiagnosticStatus
-from geometry_msgs.msg import PoseStamped
+from geometry_msgs.msg import PoseStamped, TwistStamped
+from nav_msgs.msg import Odometry
 from rclpy.clock import Clock, ClockType
 from sensor_msgs.msg import Imu, JointState
 
@@ -27,7 +29,14 @@ from sysid_nodes.ros.conversions import to_seconds
 from sysid_nodes.ros.identifying_node import IdentifyingNode, run
 from sysid_nodes.ros.prime.live import Convert, LivePrime
 from sysid_nodes.ros.prime.publishers import PrimePublishers
-from sysid_nodes.ros.prime.sensor_messages import Feed, from_imu, from_joint_state, from_pose
+from sysid_nodes.ros.prime.sensor_messages import (
+    Feed,
+    from_imu,
+    from_joint_state,
+    from_odometry,
+    from_pose,
+    from_twist,
+)
 from sysid_nodes.ros.spinning import until_shutdown
 from sysid_nodes.sessions.prime.config import PrimeSessionConfig
 from sysid_nodes.sessions.prime.horizon import make_horizon
@@ -40,6 +49,7 @@ from sysid_nodes.signals.tick_clock import TickClock
 NAME = "prime_estimator"
 
 _LOOK_PERIOD = 0.1  # [s]
+_VELOCITIES = {"odometry": (Odometry, from_odometry), "twist": (TwistStamped, from_twist)}
 
 
 class PrimeEstimatorNode(IdentifyingNode[LivePrime]):
@@ -73,13 +83,17 @@ class PrimeEstimatorNode(IdentifyingNode[LivePrime]):
         return live, f"robot '{robot.name}', {len(robot.contacts)} contact points"
 
     def _subscribe(self, live: LivePrime) -> str:
-        profile = qos.stream("best_effort", self._settings.build(PrimeNodeConfig).queue_depth)
+        node_config = self._settings.build(PrimeNodeConfig)
+        profile = qos.stream("best_effort", node_config.queue_depth)
         self._listen(live, PoseStamped, "mocap/pose", lambda message, _: from_pose(message), profile)
         if self._low_state is not None:
             self._listen(live, self._low_state, unitree_messages.TOPIC, _low_state_reader(self._robot), profile)
         else:
             self._listen(live, JointState, "joint_states", lambda message, _: from_joint_state(message), profile)
             self._listen(live, Imu, "imu/data", lambda message, _: from_imu(message), profile)
+        if self._settings.build(PrimeSessionConfig).prime.sensors.base_velocity.enabled:
+            kind, read = _VELOCITIES[node_config.velocity_type]
+            self._listen(live, kind, "velocity", lambda message, _: read(message), profile)
         return "listening to " + ", ".join(stream.topic_name for stream in self._streams)
 
     def _listen(self, live: LivePrime, kind: Any, topic: str, convert: Convert, profile: Any) -> None:

@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import numpy as np
-from geometry_msgs.msg import PoseStamped
+from builtin_interfaces.msg import Time
+from geometry_msgs.msg import PoseStamped, TwistStamped, Vector3
+from nav_msgs.msg import Odometry
 from sensor_msgs.msg import Imu, JointState
 
 from sysid_nodes.ros.conversions import to_seconds
@@ -40,3 +42,18 @@ def from_pose(message: PoseStamped) -> Feed:
     return lambda session: session.pose(
         stamp, np.array([place.x, place.y, place.z]), np.array([turn.x, turn.y, turn.z, turn.w])
     )
+
+
+def from_odometry(message: Odometry) -> Feed:
+    """Linear velocity of an Odometry; its pose is not used."""
+    return _velocity(message.header.stamp, message.twist.twist.linear)
+
+
+def from_twist(message: TwistStamped) -> Feed:
+    """Linear velocity of a TwistStamped."""
+    return _velocity(message.header.stamp, message.twist.linear)
+
+
+def _velocity(stamp: Time, linear: Vector3) -> Feed:
+    seconds, values = to_seconds(stamp), np.array([linear.x, linear.y, linear.z])
+    return lambda session: session.velocity(seconds, values)

@@ -121,7 +121,7 @@ class IntervalSession:
             calibration=pipeline.config.calibration,
             torques=_torques(pipeline),
             solve_time=self._spent,
-            findings=self.judge().findings,
+            findings=self.judge().lines,
         )
 
 

@@ -15,7 +15,7 @@ from sysid_nodes.sensors import build_sensors, channel_specs
 from sysid_nodes.sessions.prime.session import PrimeSession
 from sysid_nodes.sessions.prime.trust import Trust
 from sysid_nodes.sessions.prime.update import PrimeUpdate
-from sysid_nodes.signals.plausibility import Finding
+from sysid_nodes.signals.finding import Finding
 from sysid_nodes.signals.samples import AlignedSteps, join
 from sysid_nodes.systems.prime import Knowledge, build_model, estimate_motion
 
@@ -102,7 +102,7 @@ class StreamRecord:
             return
         self._looked = now
         for finding in session.look(now).findings:
-            self.found.setdefault((str(finding.assumption), finding.joint), finding)
+            self.found.setdefault((str(finding.kind), finding.subject), finding)
 
 
 def solve_batch(

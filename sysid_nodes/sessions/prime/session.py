@@ -149,6 +149,11 @@ class PrimeSession:
         self._aligner.push("mocap_pose", stamp, np.concatenate([position, orientation]))
         return self._advance(stamp)
 
+    def velocity(self, stamp: float, linear: Array) -> PrimeUpdate | None:
+        """Takes a linear velocity (3,) [m/s] of the link and in the axes that `prime.sensors.base_velocity` names."""
+        self._aligner.push("base_velocity", stamp, linear)
+        return self._advance(stamp)
+
     def look(self, now: float) -> PrimeJudgement:
         """Judges streams and estimate when nothing may have come for a while.
 

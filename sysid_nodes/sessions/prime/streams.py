@@ -8,8 +8,8 @@ from dataclasses import replace
 from sysid_nodes.sessions.prime.config import PrimeSessionConfig
 from sysid_nodes.signals.alignment import Aligner
 from sysid_nodes.signals.channel import ChannelSpec
+from sysid_nodes.signals.finding import Finding
 from sysid_nodes.signals.lag_watch import LagWatch
-from sysid_nodes.signals.plausibility import Finding
 from sysid_nodes.signals.samples import AlignedSteps
 from sysid_nodes.signals.stream_health import StreamFault
 
@@ -51,7 +51,7 @@ class PrimeStreams:
 
     def believed(self, steps: AlignedSteps) -> AlignedSteps:
         """The steps without the readings of streams that are stuck."""
-        stuck = {finding.joint for finding in self.findings if finding.assumption is StreamFault.STUCK}
+        stuck = {finding.subject for finding in self.findings if finding.kind is StreamFault.STUCK}
         if not stuck:
             return steps
         none = {name: samples.between(0, 0) for name, samples in steps.samples.items() if name in stuck}
@@ -63,4 +63,4 @@ def only_late(findings: Sequence[Finding]) -> bool:
 
     A pose that is late moves the place that is found, not the forces nor the inertia.
     """
-    return bool(findings) and all(finding.assumption is StreamFault.OFFSET for finding in findings)
+    return bool(findings) and all(finding.kind is StreamFault.OFFSET for finding in findings)

@@ -9,12 +9,12 @@ from dataclasses import dataclass, field
 from sysid_nodes.results.motion_estimate import EstimateStatus, MotionEstimate
 from sysid_nodes.results.motion_status import MotionStatus
 from sysid_nodes.sessions.prime.config import TrustConfig
-from sysid_nodes.signals.plausibility import Finding
+from sysid_nodes.signals.finding import Finding
 from sysid_nodes.signals.samples import AlignedSteps
 from sysid_nodes.signals.stream_health import StreamFault
 
 CONSISTENCY, OVERLOAD, SOLVER = "consistency", "overload", "solver"
-"""Assumptions of findings that are not about a stream's transport."""
+"""Kinds of findings that are not about a stream's transport."""
 
 _JOINTS = "joint_position"
 _BASE = ("gyroscope", "imu_orientation", "mocap_pose")
@@ -56,7 +56,7 @@ class PrimeJudgement:
         """The gravest fault of each stream that has one."""
         found: dict[str, str] = {}
         for finding in self.findings:
-            found.setdefault(finding.joint, str(getattr(finding.assumption, "value", finding.assumption)))
+            found.setdefault(finding.subject, str(getattr(finding.kind, "value", finding.kind)))
         return found
 
 
@@ -120,7 +120,7 @@ class Trust:
             return MotionStatus.LOST
         if _JOINTS in gone or gone.issuperset(_BASE) or now - float(estimate.t[-1]) > self.config.silence:
             return MotionStatus.LOST
-        if estimate.status is EstimateStatus.DOUBTFUL or any(finding.assumption in _WRONG for finding in findings):
+        if estimate.status is EstimateStatus.DOUBTFUL or any(finding.kind in _WRONG for finding in findings):
             return MotionStatus.DOUBTFUL
         return MotionStatus.DEGRADED if findings or gone else MotionStatus.GOOD
 
@@ -144,7 +144,7 @@ class Trust:
     def _inflation(self, estimate: MotionEstimate, misfits: Sequence[Finding]) -> float:
         """For what is in doubt, and at once, while the doubt has yet to last."""
         ratios = {name: _rms(estimate, name) for name in (*self.streams, *_MODEL)}
-        doubted = {finding.joint for finding in misfits}
+        doubted = {finding.subject for finding in misfits}
         return max([1.0, *(rms**2 for name, rms in ratios.items() if name in doubted or rms > self._limit(name))])
 
 
@@ -161,4 +161,4 @@ def _gravity(finding: Finding) -> int:
         StreamFault.OFFSET,
         CONSISTENCY,
     )
-    return order.index(finding.assumption) if finding.assumption in order else len(order)
+    return order.index(finding.kind) if finding.kind in order else len(order)

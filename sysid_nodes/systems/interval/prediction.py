@@ -8,7 +8,9 @@ import numpy as np
 import numpy.typing as npt
 
 from sysid_nodes.models.chain import Chain
+from sysid_nodes.models.friction import friction_torque
 from sysid_nodes.models.regressors import standard_regressor
+from sysid_nodes.robots import MotorConstants
 from sysid_nodes.systems.interval.momentum_rows import MomentumRows
 from sysid_nodes.systems.interval.nominal import NominalEstimator
 from sysid_nodes.systems.interval.unknowns import Unknowns
@@ -78,4 +80,5 @@ def joint_torque(chain: Chain, parameters: Array, q: Array, qd: Array, qdd: Arra
     n = chain.n
     coulomb, viscous, armature, offset, gain = parameters[10 * n :].reshape(5, n)
     rigid = standard_regressor(chain, q, qd, qdd) @ parameters[: 10 * n]
-    return np.asarray((rigid + coulomb * np.sign(qd) + viscous * qd + armature * qdd + offset) / gain)
+    motor = MotorConstants(coulomb, viscous, armature, offset)
+    return np.asarray((rigid + friction_torque(motor, qd, qdd)) / gain)

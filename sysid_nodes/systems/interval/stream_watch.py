@@ -12,7 +12,13 @@ import pinocchio
 from sysid_nodes.data import JointSamples
 from sysid_nodes.results import Status
 from sysid_nodes.robots import Robot
-from sysid_nodes.signals.plausibility import Finding, constant_signals, torque_against_gravity
+from sysid_nodes.signals.finding import Finding
+from sysid_nodes.signals.plausibility import (
+    ALL_JOINTS,
+    constant_signals,
+    torque_against_gravity,
+    velocity_against_position,
+)
 from sysid_nodes.signals.stream import Sample
 
 # Samples kept, and of these how many gravity is computed for: a few milliseconds.
@@ -29,24 +35,24 @@ _CONSISTENT = (Status.PROVEN, Status.NOT_EXCITED)
 
 @dataclass(frozen=True)
 class Judgement:
-    """What is wrong with a stream, one line each.
+    """What is wrong with a stream.
 
     Attributes:
         faults: nothing can be concluded from data like this.
         doubts: suspicious, though the data fit the assumptions all the same.
     """
 
-    faults: tuple[str, ...] = ()
-    doubts: tuple[str, ...] = ()
+    faults: tuple[Finding, ...] = ()
+    doubts: tuple[Finding, ...] = ()
 
     @property
-    def findings(self) -> tuple[str, ...]:
-        """All of it, the worst first."""
-        return self.faults + self.doubts
+    def lines(self) -> tuple[str, ...]:
+        """All of it in words, the worst first."""
+        return tuple(finding.message for finding in self.faults + self.doubts)
 
 
 class StreamWatch:
-    """Keeps an evenly thinned part of a stream and judges it when asked: missing joints, dead signals, torque's sign.
+    """Keeps an evenly thinned part of a stream and judges it when asked: missing joints, dead signals, signs and units.
 
     Args:
         robot: the robot that the stream should be of, with a fixed base.
@@ -94,17 +100,18 @@ class StreamWatch:
         samples = self._samples()
         if np.ptp(samples.q, axis=0).max() == 0.0 and np.ptp(samples.qd, axis=0).max() == 0.0:
             return self._at_rest(status)
-        dead = tuple(finding.message for finding in self._dead(samples))
-        doubts = self._doubts(samples)
-        certain = [item.message for item in doubts if item.joint not in samples.names or status not in _CONSISTENT]
-        return Judgement((*dead, *certain), tuple(item.message for item in doubts if item.message not in certain))
+        dead = self._dead(samples)
+        doubts = [*velocity_against_position(samples), *self._doubts(samples)]
+        certain = [item for item in doubts if item.subject == ALL_JOINTS or status not in _CONSISTENT]
+        return Judgement((*dead, *certain), tuple(item for item in doubts if item not in certain))
 
     def _at_rest(self, status: Status) -> Judgement:
-        line = ("no joint moves; a payload cannot be told from a robot at rest",)
+        line = "no joint moves; a payload cannot be told from a robot at rest"
+        found = (Finding("signal", ALL_JOINTS, self._kept[0].t, line),)
         if np.isinf(self._memory):
-            return Judgement(faults=line)
+            return Judgement(faults=found)
         # Lately: that is a robot's right, and worth a word only while the body is not known.
-        return Judgement() if status is Status.PROVEN else Judgement(doubts=line)
+        return Judgement() if status is Status.PROVEN else Judgement(doubts=found)
 
     def _thin(self, newest: float) -> None:
         self._kept = [sample for sample in self._kept if sample.t >= newest - self._memory]
@@ -112,12 +119,13 @@ class StreamWatch:
             self._kept = self._kept[::2]
             self._stride *= 2
 
-    def _missing(self) -> tuple[str, ...]:
+    def _missing(self) -> tuple[Finding, ...]:
         missing = [name for name in self._robot.joint_names if name not in self._foreign]
         if not self._foreign or not missing:
             return ()
         has = ", ".join(sorted(self._foreign))
-        return (f"has no joint {', '.join(missing)} of robot '{self._robot.name}'; it has {has}",)
+        line = f"has no joint {', '.join(missing)} of robot '{self._robot.name}'; it has {has}"
+        return (Finding("joints", ALL_JOINTS, np.nan, line),)
 
     def _samples(self) -> JointSamples:
         t, q, qd, tau = (np.array(column) for column in zip(*self._kept, strict=True))
@@ -127,7 +135,7 @@ class StreamWatch:
         """Constant signals, but for the torque of a joint that does not move either: such a joint may rest."""
         rests = {name for k, name in enumerate(samples.names) if np.ptp(samples.q[:, k]) == 0.0}
         found = constant_signals(samples)
-        return [item for item in found if not (item.joint in rests and item.message.startswith("effort"))]
+        return [item for item in found if not (item.subject in rests and item.message.startswith("effort"))]
 
     def _doubts(self, samples: JointSamples) -> list[Finding]:
         """What gravity says about the torque's sign and unit."""

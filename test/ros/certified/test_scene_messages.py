@@ -21,7 +21,7 @@ from sysid_nodes.results.trajectory_record import TrajectoryRecord, record_traje
 from sysid_nodes.robots import load_robot
 from sysid_nodes.robots.covering import covering_shapes
 from sysid_nodes.robots.kinova_gen3.payloads import PayloadVolumeConfig
-from sysid_nodes.ros.certified.scene_markers import margin_lines, obstacle_markers, plan_markers, shape_markers
+from sysid_nodes.ros.certified.scene_markers import margin_lines, obstacle_markers, plan_markers
 from sysid_nodes.ros.certified.scene_messages import to_obstacles, to_scene
 from sysid_nodes.ros.certified.trajectory_messages import to_record, to_trajectory
 
@@ -133,7 +133,9 @@ def test_a_plan_shows_its_path_its_room_and_its_end() -> None:
     assert by["margins"][0].text == "one\ntwo"
     ends = [by["path"][0].points[k] for k in (0, -1)]
     for end, q in zip(ends, (plan.q0, plan.goal), strict=True):
-        placed = shape_markers(robot, shapes[-1:], q, FRAME).markers[1].pose.position
+        rest = Bezier(q, np.zeros(7), np.zeros(7), np.zeros(7), 3.0)
+        found = plan_markers(robot, shapes[-1:], rest, FRAME, lines=[]).markers
+        placed = next(marker for marker in found if marker.ns == "rest").pose.position
         # The load's centre is 0.18 m off the joint's.
         assert np.linalg.norm([end.x - placed.x, end.y - placed.y, end.z - placed.z]) == pytest.approx(0.1815, abs=1e-3)
 

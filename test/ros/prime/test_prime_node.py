@@ -15,6 +15,7 @@ pytest.importorskip("rclpy", reason="rclpy is not installed")
 pytest.importorskip("online_sysid.msg", reason="the messages are not built; make setup builds them")
 
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
+from geometry_msgs.msg import TwistStamped
 from nav_msgs.msg import Odometry
 from online_sysid.msg import ContactForces, InertialEstimate
 from online_sysid.srv import Save
@@ -29,7 +30,7 @@ from sysid_nodes.ros import qos
 from sysid_nodes.ros.nodes import prime_estimator
 from sysid_nodes.ros.nodes.prime_estimator import PrimeEstimatorNode
 from sysid_nodes.ros.simulation.legged_publishers import LeggedPublishers
-from sysid_nodes.simulation.legged import Fault
+from sysid_nodes.simulation.legged import Fault, VelocityReading
 
 pytestmark = pytest.mark.ros
 
@@ -55,9 +56,9 @@ def start(node: Any) -> None:
 class Robot:
     """Publishes recorded readings and waits, more often than steps wait for a stream, until the node has taken them."""
 
-    def __init__(self, bench: Any, node: Any) -> None:
+    def __init__(self, bench: Any, node: Any, *, velocity: bool = False) -> None:
         self._bench, self._node = bench, node
-        self.publishers = LeggedPublishers(bench.tester, make_session().robot, low_state=False)
+        self.publishers = LeggedPublishers(bench.tester, make_session().robot, low_state=False, velocity=velocity)
         bench.until(lambda: self.publishers.listeners >= 1)
 
     def play(self, readings: Any) -> None:
@@ -107,6 +108,46 @@ def test_from_three_streams_to_all_that_is_published(bench: Any) -> None:
     said = values(reports[-1])
     assert {"lag [s]", "solve time [s]", "window [stages]", "steps between solves", "finding", "status"} <= set(said)
     assert int(said["received on /imu/data"]) == robot.publishers.published["/imu/data"]
+
+
+@pytest.mark.parametrize(("kind", "velocity_type"), [(Odometry, "odometry"), (TwistStamped, "twist")])
+def test_velocities_reach_the_estimator_of_either_type(bench: Any, kind: Any, velocity_type: str) -> None:
+    node = estimator(bench, prime__sensors__base_velocity__enabled=True, velocity_type=velocity_type)
+    taken: list[tuple[float, list[float]]] = []
+    start(node)
+    node._live._session.velocity = lambda stamp, linear: taken.append((stamp, linear.tolist()))
+    publisher = bench.tester.create_publisher(kind, "/velocity", qos.stream("best_effort", 10))
+    bench.until(lambda: publisher.get_subscription_count() == 1)
+    message = kind()
+    message.header.stamp.sec, message.header.stamp.nanosec = 100, 250000000
+    twist = message.twist.twist if kind is Odometry else message.twist
+    twist.linear.x, twist.linear.y, twist.linear.z = 0.1, 0.2, 0.3
+
+    def heard() -> bool:
+        publisher.publish(message)
+        return bool(taken)
+
+    bench.until(heard)
+    assert taken[0] == (100.25, [0.1, 0.2, 0.3])
+
+
+def test_the_simulated_robots_velocities_are_used(bench: Any) -> None:
+    node = estimator(bench, prime__sensors__base_velocity__enabled=True)
+    start(node)
+    reports = bench.listen(DiagnosticArray, "/diagnostics")
+    readings, _ = record(1.0, velocity=True)
+    Robot(bench, node, velocity=True).play(readings)
+    sent = sum(isinstance(reading, VelocityReading) for reading in readings)
+    bench.until(lambda: reports and values(reports[-1]).get("received on /velocity") == str(sent))
+    assert sent == pytest.approx(50, abs=1)
+    fit = node._live._session.estimate.fit["base_velocity"]
+    assert fit.rms < 2.0
+
+
+def test_without_being_asked_for_nobody_listens_to_velocities(bench: Any) -> None:
+    node = estimator(bench)
+    start(node)
+    assert "/velocity" not in {stream.topic_name for stream in node._streams}
 
 
 def test_a_poisoned_stream_is_named_in_status_and_diagnostics(bench: Any) -> None:

@@ -80,7 +80,7 @@ def test_a_clash_is_told_with_its_cause(gen3: Problem, stream: list[RawJointStat
         if news is not None and news.status is Status.INCONSISTENT:
             break
     assert session.result.status is Status.INCONSISTENT
-    assert "opposite sign of the torque gravity needs" in session.judgement.faults[0]
+    assert "opposite sign of the torque gravity needs" in session.judgement.lines[0]
 
 
 def test_a_doubt_goes_with_the_result(gen3: Problem, stream: list[RawJointState]) -> None:

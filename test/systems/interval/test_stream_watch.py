@@ -41,6 +41,10 @@ def freeze(sample: Sample) -> None:
     sample.tau[1] = 7.0
 
 
+def back(sample: Sample) -> None:
+    sample.qd[1] *= -1.0
+
+
 def test_good_data_have_no_finding(gen3: Problem) -> None:
     watcher = watch(gen3)
     feed(watcher, gen3.samples(np.arange(200) / 100.0))
@@ -53,13 +57,14 @@ def test_good_data_have_no_finding(gen3: Problem) -> None:
         (scale(-1.0), "has the opposite sign of the torque gravity needs"),
         (scale(1000.0), "seems to be in N mm instead of N m"),
         (freeze, "effort of 'joint_2' never changes (always 7)"),
+        (back, "position of 'joint_2' runs against its velocity"),
     ],
-    ids=["sign", "unit", "frozen"],
+    ids=["sign", "unit", "frozen", "velocity"],
 )
 def test_data_that_cannot_be_used_are_a_fault(gen3: Problem, change: Callable[[Sample], None], message: str) -> None:
     watcher = watch(gen3)
     feed(watcher, gen3.samples(np.arange(200) / 100.0), change)
-    assert message in watcher.judge(Status.INCONSISTENT).faults[0]
+    assert message in watcher.judge(Status.INCONSISTENT).faults[0].message
 
 
 def test_one_odd_joint_is_a_doubt_while_the_data_fit_the_assumptions(gen3: Problem) -> None:
@@ -68,14 +73,14 @@ def test_one_odd_joint_is_a_doubt_while_the_data_fit_the_assumptions(gen3: Probl
     proven, clash = watcher.judge(Status.PROVEN), watcher.judge(Status.INCONSISTENT)
     assert proven.faults == clash.doubts == ()
     assert proven.doubts == clash.faults
-    assert clash.findings[0] == "effort of 'joint_2' has the opposite sign of the torque gravity needs"
+    assert clash.lines[0] == "effort of 'joint_2' has the opposite sign of the torque gravity needs"
 
 
 def test_joints_of_another_robot(gen3: Problem) -> None:
     watcher = watch(gen3)
     assert watcher.judge(Status.WAITING) == Judgement()
     watcher.reject(("finger", "joint_2"))
-    assert watcher.judge(Status.WAITING).faults[0].endswith("robot 'kinova_gen3'; it has finger, joint_2")
+    assert watcher.judge(Status.WAITING).faults[0].message.endswith("robot 'kinova_gen3'; it has finger, joint_2")
     watcher.reset()
     assert watcher.judge(Status.WAITING) == Judgement()
 
@@ -87,8 +92,9 @@ def test_rest_spoils_a_log_but_not_a_live_robot(gen3: Problem) -> None:
         for watcher in (log, live):
             watcher.accept(Sample(float(k), still.q[0], np.zeros(7), still.tau[0]))
     line = ("no joint moves; a payload cannot be told from a robot at rest",)
-    assert log.judge(Status.NOT_EXCITED) == Judgement(faults=line)
-    assert live.judge(Status.NOT_EXCITED) == Judgement(doubts=line)
+    fault, doubt = log.judge(Status.NOT_EXCITED), live.judge(Status.NOT_EXCITED)
+    assert (fault.lines, fault.doubts) == (line, ())
+    assert (doubt.lines, doubt.faults) == (line, ())
     assert live.judge(Status.PROVEN) == Judgement()
 
 
@@ -104,7 +110,9 @@ def test_memory_is_bounded_and_what_is_recent_counts(gen3: Problem) -> None:
         watcher.reject([f"more {k}" for k in range(1000)])
         assert len(watcher._foreign) <= 1000
     assert recent._kept[0].t >= 6.0
-    assert recent.judge(Status.PROVEN).faults == ("effort of 'joint_2' never changes (always 7)",)
+    assert [item.message for item in recent.judge(Status.PROVEN).faults] == [
+        "effort of 'joint_2' never changes (always 7)"
+    ]
     assert whole._kept[0].t == 0.0
     assert whole.judge(Status.PROVEN).faults == ()
 

@@ -33,6 +33,7 @@ import numpy as np
 from sysid_nodes.exceptions import ConfigError
 from sysid_nodes.models.bezier import Bezier, State
 from sysid_nodes.models.chain import Chain
+from sysid_nodes.models.friction import direction, friction_torque
 from sysid_nodes.models.model_box import ModelBox
 from sysid_nodes.models.regressors import standard_regressor
 from sysid_nodes.robots.robot import Array
@@ -75,10 +76,8 @@ class RowModel:
         """(N, n, size) rows at states (N, n), weighted for readings `dt` [s] apart."""
         n, box, (q, qd, qdd) = self.chain.n, self.box, state
         regressor = standard_regressor(self.chain, q, qd, qdd).reshape(len(q), n, n, 10)
-        sign = np.tanh(qd / _SIGN)
-        motor, radius = box.motor, box.motor_radius
-        friction = motor.coulomb * sign + motor.viscous * qd + motor.armature * qdd + motor.offset
-        torque = np.einsum("tjib,ib->tj", regressor, box.theta) + friction
+        sign, radius = direction(qd, _SIGN), box.motor_radius
+        torque = np.einsum("tjib,ib->tj", regressor, box.theta) + friction_torque(box.motor, qd, qdd, smoothing=_SIGN)
         out = np.zeros((len(q), n, self.size))
         out[:, :, :10] = regressor[:, :, self.body] * self.scales
         joints = np.arange(n)

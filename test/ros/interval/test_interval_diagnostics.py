@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -11,8 +12,17 @@ pytest.importorskip("online_sysid.msg", reason="the messages are not built; make
 from shared.interval_result import make_result
 
 from sysid_nodes.results import Status
-from sysid_nodes.ros.diagnostics import ERROR, OK, WARN, Health, Pace, diagnostic_status, judge
+from sysid_nodes.ros.diagnostics import ERROR, OK, WARN
+from sysid_nodes.ros.interval.diagnostics import Health, Pace, interval_diagnostic, judge
+from sysid_nodes.signals.finding import Finding
 from sysid_nodes.systems.interval.stream_watch import Judgement
+
+
+def judgement(faults: Sequence[str] = (), doubts: Sequence[str] = ()) -> Judgement:
+    """Of findings that say so."""
+    made = [tuple(Finding("signal", "joint_2", 0.0, line) for line in lines) for lines in (faults, doubts)]
+    return Judgement(*made)
+
 
 GOOD = Health(
     topic="/joint_states",
@@ -41,14 +51,14 @@ GOOD = Health(
         ({"rejected_now": {"not finite": 1, "overload": 7}}, WARN, "8 samples not used, most for: overload"),
         ({"result": make_result(Status.NOT_EXCITED)}, WARN, "blind: Izz"),
         ({"result": make_result(Status.INCONSISTENT)}, ERROR, "no parameters explain the data"),
-        ({"judgement": Judgement(doubts=("sign of joint_2",))}, WARN, "sign of joint_2"),
-        ({"judgement": Judgement(("joint_3 is dead",), ("sign of joint_2",))}, ERROR, "joint_3 is dead"),
+        ({"judgement": judgement(doubts=["sign of joint_2"])}, WARN, "sign of joint_2"),
+        ({"judgement": judgement(["joint_3 is dead"], ["sign of joint_2"])}, ERROR, "joint_3 is dead"),
         (
-            {"judgement": Judgement(("dead",)), "result": make_result(Status.INCONSISTENT)},
+            {"judgement": judgement(["dead"]), "result": make_result(Status.INCONSISTENT)},
             ERROR,
             "no bounds are claimed; dead",
         ),
-        ({"judgement": Judgement(("dead",)), "received_now": 0}, WARN, "no joint states"),
+        ({"judgement": judgement(["dead"]), "received_now": 0}, WARN, "no joint states"),
         ({"fault": "ValueError: x", "received_now": 0}, ERROR, "internal failure: ValueError: x"),
     ],
 )
@@ -59,7 +69,7 @@ def test_the_worst_thing_is_said_first(change: dict[str, Any], level: bytes, wor
 
 
 def test_the_status_carries_what_an_operator_asks_for() -> None:
-    status = diagnostic_status("interval_identifier", replace(GOOD, rejected={"gap": 2, "overload": 5}))
+    status = interval_diagnostic("interval_identifier", replace(GOOD, rejected={"gap": 2, "overload": 5}))
     values = {item.key: item.value for item in status.values}
     assert status.name == "interval_identifier: identification"
     assert values["rate [Hz]"] == "1000.0"
@@ -74,7 +84,7 @@ def test_the_status_carries_what_an_operator_asks_for() -> None:
 
 
 def test_every_finding_is_in_the_values() -> None:
-    status = diagnostic_status("node", replace(GOOD, judgement=Judgement(("a", "b"), ("c",))))
+    status = interval_diagnostic("node", replace(GOOD, judgement=judgement(["a", "b"], ["c"])))
     assert {item.key: item.value for item in status.values}["finding"] == "a; b; c"
 
 

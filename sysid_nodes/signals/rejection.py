@@ -1,0 +1,33 @@
+"""Why a reading is not taken: one vocabulary for all streams, as counted in results, diagnostics and logs."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import numpy.typing as npt
+
+NOT_FINITE, ABSURD_VALUE, WRONG_LENGTH, NOT_A_ROTATION = "not finite", "absurd value", "wrong length", "not a rotation"
+"""About the values."""
+
+MISSING_JOINT, REPEATED_JOINT, POSITION_JUMP = "missing joint", "repeated joint", "position jump"
+"""About joints."""
+
+ABSURD_STAMP, DUPLICATE_STAMP, BACKWARD_STAMP = "absurd stamp", "duplicate stamp", "backward stamp"
+OTHER_CLOCK, LATE = "stamp of another clock", "late"
+"""About stamps."""
+
+GARBAGE = frozenset({NOT_FINITE, ABSURD_VALUE, NOT_A_ROTATION, WRONG_LENGTH})
+"""No reading of anything."""
+
+
+def value_fault(values: npt.NDArray[np.float64], largest: float) -> str:
+    """Why values cannot be a reading whose components are at most `largest`, or an empty string."""
+    if np.abs(values).max() <= largest:  # false for NaN too
+        return ""
+    return ABSURD_VALUE if np.isfinite(values).all() else NOT_FINITE
+
+
+def is_stamp(stamp: float) -> bool:
+    """Whether a sensor can have meant it [s]; zero is what a driver sends that never filled the header in."""
+    return math.isfinite(stamp) and stamp > 0.0
