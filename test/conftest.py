@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import faulthandler
+import importlib
 import os
 import sys
 from pathlib import Path
@@ -11,9 +13,24 @@ from hypothesis import settings
 
 ROOT = Path(__file__).resolve().parents[1]
 
+_WORKERS = 16
+"""ROS domains are dealt out among so many test processes at most."""
+
+_NEEDED = {
+    "ros": (
+        ("rclpy", "rclpy is not installed"),
+        ("online_sysid.msg", "the messages are not built; make setup builds them"),
+    ),
+    "kernel": tuple(
+        (f"sysid_nodes.kernel.{name}", "the C++ kernel is not built; make setup builds it")
+        for name in ("_regressors", "_normal_equations", "_stages")
+    ),
+}
+"""What SYSID_REQUIRE may name, and what that means."""
+
 
 def _domain() -> int:
-    """Nodes of two test runs on one machine, or of a robot nearby, must not hear one another.
+    """Nodes of two test processes on one machine, or of a robot nearby, must not hear one another.
 
     1..101 are the domains whose ports lie below Linux's ephemeral range. One in which killed processes have left their
     ports in shared memory is no good: messages get lost there.
@@ -21,14 +38,18 @@ def _domain() -> int:
     names = [path.name for path in Path("/dev/shm").glob("fastrtps_port*")]
     ports = [int(digits) for name in names if (digits := name[len("fastrtps_port") :].partition("_")[0]).isdigit()]
     littered = {(port - 7400) // 250 for port in ports}
-    domains = [1 + (os.getpid() + k) % 101 for k in range(101)]
-    return next((domain for domain in domains if domain not in littered), domains[0])
+    worker = os.environ.get("PYTEST_XDIST_WORKER", "gw0")[2:]
+    run = os.getppid() if "PYTEST_XDIST_WORKER" in os.environ else os.getpid()
+    own = [d for d in (1 + (run + k) % 101 for k in range(101)) if d % _WORKERS == int(worker) % _WORKERS]
+    return next((domain for domain in own if domain not in littered), own[0])
 
 
 os.environ["ROS_DOMAIN_ID"] = os.environ.get("SYSID_TEST_DOMAIN_ID") or str(_domain())
 os.environ["ROS_AUTOMATIC_DISCOVERY_RANGE"] = "LOCALHOST"
 # Where `make setup` puts our package, after whatever a sourced ROS or colcon workspace has set.
 os.environ["AMENT_PREFIX_PATH"] = os.pathsep.join(filter(None, [os.environ.get("AMENT_PREFIX_PATH"), sys.prefix]))
+# What is an error here is one in the processes that tests start, too.
+os.environ["PYTHONWARNINGS"] = "error::RuntimeWarning"
 
 # The same examples in every run and no deadline: a busy machine is no failure. HYPOTHESIS_PROFILE=explore searches on.
 settings.register_profile("repeatable", deadline=None, derandomize=True)
@@ -36,11 +57,29 @@ settings.register_profile("explore", deadline=None)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "repeatable"))
 
 
+@pytest.hookimpl(trylast=True)
+def pytest_configure(config: pytest.Config) -> None:
+    """Ends the run at once where something that SYSID_REQUIRE names is missing, instead of skipping its tests.
+
+    And keeps the fault handler where pytest has pointed it: rclpy's EventsExecutor points it at sys.stderr, which is
+    captured, and the stack of a crash would go into a file that nobody ever reads.
+    """
+    for what in os.environ.get("SYSID_REQUIRE", "").split():
+        for module, missing in _NEEDED[what]:
+            try:
+                importlib.import_module(module)
+            except ImportError as error:
+                raise pytest.UsageError(f"SYSID_REQUIRE asks for {what}: {missing} ({error})") from None
+    enable = faulthandler.enable
+    faulthandler.enable = lambda *_, **__: None
+    config.add_cleanup(lambda: setattr(faulthandler, "enable", enable))
+
+
 def pytest_runtest_setup(item: pytest.Item) -> None:
     """Tests marked ``ros`` need rclpy and our messages."""
     if item.get_closest_marker("ros"):
-        pytest.importorskip("rclpy", reason="rclpy is not installed")
-        pytest.importorskip("online_sysid.msg", reason="the messages are not built; make setup builds them")
+        for module, missing in _NEEDED["ros"]:
+            pytest.importorskip(module, reason=missing)
 
 
 @pytest.fixture(scope="session")

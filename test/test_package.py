@@ -14,6 +14,7 @@ import xml.etree.ElementTree as ElementTree
 from pathlib import Path
 
 import pytest
+from shared.children import LIMIT
 
 import sysid_nodes
 from sysid_nodes import kernel
@@ -172,7 +173,8 @@ def test_every_node_has_an_executable(installed: Path, project_root: Path) -> No
 
 
 def test_sysid_command_answers(installed: Path) -> None:
-    answer = subprocess.run([installed / "bin" / "sysid", "--help"], capture_output=True, text=True, check=False)
+    command = [installed / "bin" / "sysid", "--help"]
+    answer = subprocess.run(command, capture_output=True, text=True, check=False, timeout=LIMIT)
     assert answer.returncode == 0, answer.stderr
     assert "replay" in answer.stdout
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import os
 import signal
-import subprocess
 import sys
 import time
 import types
 
 import pytest
+from shared import children
 
 from sysid_nodes import __version__
 from sysid_nodes.cli import main as command
@@ -144,7 +144,7 @@ def test_help_needs_no_heavy_import() -> None:
         "import sys; from sysid_nodes.cli.main import main; main(['--help']);"
         "sys.exit(bool({'numpy', 'pinocchio', 'matplotlib', 'rclpy'} & set(sys.modules)))"
     )
-    assert subprocess.run([sys.executable, "-c", code], capture_output=True, check=False).returncode == 0
+    assert children.run("-c", code)[0] == 0
 
 
 def test_sigterm_ends_a_command_like_an_interrupt(

@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import gc
-import time
 from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
-
-PATIENCE = 60.0
-"""Longest wait for anything [s]: discovery takes up to 2.4 s, a busy machine multiplies. Reached only on failure."""
+from shared.waiting import spin_until
 
 
 class Bench:
@@ -41,10 +38,7 @@ class Bench:
 
     def until(self, condition: Callable[[], Any]) -> None:
         """Spins until the condition holds."""
-        deadline = time.monotonic() + PATIENCE
-        while not condition():
-            assert time.monotonic() < deadline, "waited in vain"
-            self._executor.spin_once(0.02)
+        spin_until(self._executor, condition)
 
     def call(self, kind: Any, name: str, request: Any) -> Any:
         """The answer of a service."""

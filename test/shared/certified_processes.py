@@ -2,11 +2,7 @@
 
 from __future__ import annotations
 
-import ctypes
-import signal
 import subprocess
-import sys
-import time
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from types import MappingProxyType
@@ -21,6 +17,8 @@ from rcl_interfaces.msg import Parameter, ParameterType, ParameterValue
 from rcl_interfaces.srv import SetParameters
 from rclpy.qos import QoSProfile
 from sensor_msgs.msg import JointState
+from shared import children
+from shared.waiting import spin_until
 from std_srvs.srv import Trigger
 
 from sysid_nodes.data.bounds import Bounds
@@ -38,9 +36,6 @@ from sysid_nodes.sessions.certified.config import CertifiedConfig, set_up
 from sysid_nodes.systems.certified.certificate.certifier import Certifier
 
 IDLE, TRACKING, BRAKING, HOLDING, STOPPED = range(5)
-
-PATIENCE = 120.0
-"""Longest wait for anything [s]; reached only on failure."""
 
 ROBOT = {"simulated_robot.reply_timeout": 5.0, "simulated_robot.seed": 1}
 CONTROLLER = {"controller.silence": 1.0}
@@ -61,18 +56,14 @@ PLANNER = {"certified_planner.excite_time": 0.0, "planner.stop_rule.plans": 1000
 
 
 def command(node: str, parameters: Mapping[str, Any]) -> list[str]:
-    """Command line of a node's process."""
+    """Command line of a node's process, after the interpreter."""
     words = [word for name, value in parameters.items() for word in ("-p", f"{name}:={value}")]
-    return [sys.executable, "-m", f"sysid_nodes.ros.nodes.{node}", "--ros-args", "--log-level", "fatal", *words]
+    return ["-m", f"sysid_nodes.ros.nodes.{node}", "--ros-args", "--log-level", "fatal", *words]
 
 
-def begun(node: str, parameters: Mapping[str, Any]) -> subprocess.Popen[bytes]:
-    """A node's process, which ends with this one, however that ends."""
-    return subprocess.Popen(command(node, parameters), preexec_fn=_end_with_the_parent)
-
-
-def _end_with_the_parent() -> None:
-    ctypes.CDLL(None).prctl(1, signal.SIGKILL)  # PR_SET_PDEATHSIG
+def begun(node: str, parameters: Mapping[str, Any]) -> subprocess.Popen[str]:
+    """A node's process."""
+    return children.start(*command(node, parameters))
 
 
 class Loop:
@@ -116,18 +107,15 @@ class Loop:
         self._clients: dict[str, Any] = {}
 
     def start(self, node: str, parameters: Mapping[str, Any]) -> None:
-        """Starts a process in place of one that has ended."""
-        self.processes[node].wait()
+        """Starts a process in place of one that has ended, or is ended now."""
+        children.kill(self.processes[node])
         self.processes[node] = begun(node, parameters)
 
     # -- time passes
 
     def until(self, condition: Callable[[], Any]) -> None:
         """Spins until the condition holds."""
-        deadline = time.monotonic() + PATIENCE
-        while not condition():
-            assert time.monotonic() < deadline, f"waited in vain; last status: {self.status[-1:]}"
-            self._executor.spin_once(0.02)
+        spin_until(self._executor, condition, lambda: f"last status: {self.status[-1:]}")
 
     def call(self, kind: Any, name: str, request: Any) -> Any:
         """The answer of a service."""
@@ -255,10 +243,7 @@ class Loop:
     # -- end
 
     def close(self) -> None:
-        for process in self.processes.values():
-            process.kill()
-        for process in self.processes.values():
-            process.wait()
+        children.kill(*self.processes.values())
         self._executor.shutdown()
         self.node.destroy_node()
         rclpy.shutdown()

@@ -19,7 +19,8 @@ from sysid_nodes.ros.conversions import to_stamp
 sys.path.insert(0, str(Path(__file__).parents[1]))
 from shared.kinova_motion import measure
 
-DISCOVERY = 10.0  # [s]
+DISCOVERY = 120.0
+"""Longest wait for a listener [s]; reached only on failure."""
 
 
 def main(count: int, rate: float) -> int:

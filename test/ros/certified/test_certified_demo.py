@@ -9,7 +9,6 @@ from __future__ import annotations
 import signal
 import struct
 import subprocess
-import sys
 from pathlib import Path
 
 import numpy as np
@@ -18,6 +17,7 @@ import pytest
 pytest.importorskip("rclpy", reason="rclpy is not installed")
 pytest.importorskip("online_sysid.msg", reason="the messages are not built; make setup builds them")
 
+from shared.children import finish, run
 from shared.demo_process import LONG, check_that_an_orphaned_recorder_drops_its_bag, interrupted, sysid
 
 from sysid_nodes.cli.certified.demo_config import GOAL
@@ -41,7 +41,7 @@ def demo(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, subprocess.Pop
     folder = tmp_path_factory.mktemp("demo")
     process = sysid("demo", "kinova", "--seed", str(SEED), "--out", "out", cwd=folder)
     try:
-        out, errors = process.communicate(timeout=LONG)
+        out, errors = finish(process, LONG)
     finally:
         process.kill()
     return folder, process, out, errors
@@ -120,7 +120,7 @@ def test_replay_of_the_bag_gives_the_same_numbers(demo: tuple[Path, subprocess.P
     folder, _, said, _ = demo
     words = ("replay", "out/bag", "--config", "out/config.yaml", "--out", "again")
     process = sysid(*words, cwd=folder)
-    _, errors = process.communicate(timeout=LONG)
+    _, errors = finish(process, LONG)
     assert process.returncode == 0, errors
     result, again = read_result(folder / "out"), read_result(folder / "again")
     assert "gives the same numbers to the last bit" in said
@@ -144,11 +144,10 @@ def test_an_interrupt_leaves_nothing_behind(tmp_path: Path, stop: signal.Signals
     ],
 )
 def test_a_simulated_arm_that_cannot_start_says_so_in_one_line(arguments: list[str], line: str) -> None:
-    command = [sys.executable, "-m", "sysid_nodes.ros.nodes.simulated_arm", "--ros-args", *arguments]
-    process = subprocess.run(command, capture_output=True, text=True, timeout=LONG, check=False)
-    assert process.returncode == 2
-    assert line in process.stderr
-    assert process.stderr.count("\n") == 1
+    status, _, errors = run("-m", "sysid_nodes.ros.nodes.simulated_arm", "--ros-args", *arguments)
+    assert status == 2
+    assert line in errors
+    assert errors.count("\n") == 1
 
 
 def test_a_recorder_whose_parent_is_gone_drops_its_bag(tmp_path: Path) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -16,7 +15,9 @@ import rclpy
 from diagnostic_msgs.msg import DiagnosticArray
 from online_sysid.msg import CertifiedTrajectory, StopRequest
 from sensor_msgs.msg import JointState
-from shared.certified_processes import PATIENCE, PLANNER, begun
+from shared import children
+from shared.certified_processes import PLANNER, begun
+from shared.waiting import spin_until
 from trajectory_msgs.msg import JointTrajectory
 
 from sysid_nodes.results.certificate import Verdict
@@ -72,10 +73,7 @@ class Streamed:
         listen(DiagnosticArray, "/diagnostics", self._diagnose, 10)
 
     def until(self, condition: Callable[[], Any]) -> None:
-        deadline = time.monotonic() + PATIENCE
-        while not condition():
-            assert time.monotonic() < deadline, f"waited in vain; {self.stop}, {len(self.sent)} sent"
-            self._executor.spin_once(0.02)
+        spin_until(self._executor, condition, lambda: f"{self.stop}, {len(self.sent)} sent")
 
     def value(self, key: str) -> str:
         status = self.diagnostics.get("certified_planner: planning")
@@ -94,9 +92,7 @@ class Streamed:
         return 1e-9 * (stamp - nanoseconds(self.sent[0].header.stamp))
 
     def close(self) -> None:
-        for process in self.processes.values():
-            process.kill()
-            process.wait()
+        children.kill(*self.processes.values())
         self._executor.shutdown()
         self.node.destroy_node()
         rclpy.shutdown()
@@ -140,8 +136,7 @@ def test_certified_motion_is_followed_within_the_certified_errors(run: Streamed)
 
 def test_without_the_planner_the_robot_comes_to_its_certified_rest(run: Streamed) -> None:
     run.until(lambda: run.value("execution") == "TRACKING")
-    run.processes["planner"].kill()
-    run.processes["planner"].wait()
+    children.kill(run.processes["planner"])
     count = len(run.sent)
 
     def end() -> int:  # of the newest, which may still have been on its way
@@ -159,6 +154,7 @@ def test_without_the_planner_the_robot_comes_to_its_certified_rest(run: Streamed
 
 def test_a_robot_that_does_not_follow_as_certified_is_stopped(run: Streamed) -> None:
     """A planner that counts on a tenth of the errors goes on from rest, until the first of them is larger."""
+    children.kill(run.processes["planner"])
     run.diagnostics.clear()
     wrong = {**TRACKED, "tracking.position_error": [0.1 * POSITION], "tracking.fastest": [0.6]}
     run.processes["planner"] = begun("certified_planner", wrong)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import signal
 import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -15,10 +14,10 @@ pytest.importorskip("rclpy", reason="rclpy is not installed")
 pytest.importorskip("online_sysid.msg", reason="the messages are not built; make setup builds them")
 
 from diagnostic_msgs.msg import DiagnosticArray
+from shared import children
 
 pytestmark = pytest.mark.ros
 
-LONG = 60.0  # [s]; reached only on failure
 HERE = Path(__file__).parents[2] / "shared"
 
 
@@ -26,14 +25,11 @@ HERE = Path(__file__).parents[2] / "shared"
 def processes() -> Iterator[list[subprocess.Popen[str]]]:
     started: list[subprocess.Popen[str]] = []
     yield started
-    for process in started:
-        process.kill()
-        process.communicate()
+    children.kill(*started)
 
 
 def identifier(processes: list[subprocess.Popen[str]], *arguments: str) -> subprocess.Popen[str]:
-    command = [sys.executable, "-m", "sysid_nodes.ros.nodes.interval_identifier", "--ros-args", *arguments]
-    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    process = children.start_heard("-m", "sysid_nodes.ros.nodes.interval_identifier", "--ros-args", *arguments)
     processes.append(process)
     return process
 
@@ -48,10 +44,7 @@ def test_a_thousand_samples_a_second_from_another_process_arrive_without_loss(
     count = 3000
     diagnostics = bench.listen(DiagnosticArray, "/diagnostics")
     node = identifier(processes, "-p", "diagnostics_period:=0.2")
-    driver = subprocess.Popen(
-        [sys.executable, str(HERE / "joint_state_driver.py"), str(count), "1000"],
-        stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
-    )  # fmt: skip
+    driver = children.start_heard(HERE / "joint_state_driver.py", str(count), "1000", stdin=subprocess.PIPE)
     processes.append(driver)
     bench.until(lambda: diagnostics and values(diagnostics[-1])["messages received"] == str(count))
     bench.until(lambda: values(diagnostics[-1])["messages waiting"] == "0")
@@ -61,7 +54,7 @@ def test_a_thousand_samples_a_second_from_another_process_arrive_without_loss(
     # every stamp came: no step between two of them was longer than the driver's 1 ms, but for rounding
     assert max(float(values(report)["longest step between stamps [s]"]) for report in diagnostics) < 0.0011
     node.send_signal(signal.SIGINT)
-    _, errors = node.communicate(timeout=LONG)
+    _, errors = children.finish(node)
     assert node.returncode == 0, errors
     assert "Traceback" not in errors
 
@@ -74,7 +67,7 @@ def test_a_stop_is_clean_while_nothing_arrives(
     node = identifier(processes, "-p", "diagnostics_period:=0.1")
     bench.until(lambda: diagnostics)
     node.send_signal(stop)
-    _, errors = node.communicate(timeout=LONG)
+    _, errors = children.finish(node)
     assert node.returncode == 0, errors
     assert "Traceback" not in errors
 
@@ -104,10 +97,9 @@ sys.exit(module.main([]))
     ],
 )
 def test_a_stop_while_it_starts_is_clean_too(processes: list[subprocess.Popen[str]], stage: str, stop: str) -> None:
-    command = [sys.executable, "-c", STOPPED_AT, stage, stop]
-    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    process = children.start_heard("-c", STOPPED_AT, stage, stop)
     processes.append(process)
-    _, errors = process.communicate(timeout=LONG)
+    _, errors = children.finish(process)
     assert process.returncode == 0, errors
     assert "Traceback" not in errors
     assert "FATAL" not in errors
@@ -127,7 +119,7 @@ def test_what_cannot_start_says_so_in_one_line_and_exits_with_2(
     processes: list[subprocess.Popen[str]], arguments: list[str], line: str
 ) -> None:
     process = identifier(processes, *arguments)
-    _, errors = process.communicate(timeout=LONG)
+    _, errors = children.finish(process)
     assert process.returncode == 2
     lines = errors.strip().splitlines()
     assert len(lines) == 1
@@ -142,7 +134,7 @@ def test_a_parameter_file_that_cannot_be_read_is_named(
     if text is not None:
         file.write_text(text)
     process = identifier(processes, "--params-file", str(file))
-    _, errors = process.communicate(timeout=LONG)
+    _, errors = children.finish(process)
     assert process.returncode == 2
     assert "Traceback" not in errors
     ours = [line for line in errors.splitlines() if line.startswith("interval_identifier: ")]  # rcl logs beside it
@@ -158,4 +150,5 @@ def test_a_parameter_file_of_the_package_starts_the_node(
     bench.until(lambda: diagnostics)
     assert values(diagnostics[-1])["status"] == "WAITING"
     node.send_signal(signal.SIGINT)
-    assert node.wait(LONG) == 0
+    children.finish(node)
+    assert node.returncode == 0

@@ -14,6 +14,7 @@ import pytest
 pytest.importorskip("rclpy", reason="rclpy is not installed")
 pytest.importorskip("online_sysid.msg", reason="the messages are not built; make setup builds them")
 
+from shared.children import finish
 from shared.demo_process import LONG, check_that_an_orphaned_recorder_drops_its_bag, interrupted, sysid
 
 from sysid_nodes.logs.reader import read_topics
@@ -34,7 +35,7 @@ def demo(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, int, str, str]
         "demo", "go2", "--motion-time", str(DURATION), "--payload", str(LOAD), "--seed", "4", "--out", "out", cwd=folder
     )
     try:
-        out, errors = process.communicate(timeout=LONG)
+        out, errors = finish(process, LONG)
     finally:
         process.kill()
     return folder, process.returncode, out, errors
@@ -79,7 +80,7 @@ def test_the_replay_finds_the_hidden_load(demo: tuple[Path, int, str, str]) -> N
 def test_the_bag_can_be_replayed_by_hand(demo: tuple[Path, int, str, str]) -> None:
     folder = demo[0]
     process = sysid("replay", "out/bag", "--config", "out/config.yaml", "--out", "again", cwd=folder)
-    _, errors = process.communicate(timeout=LONG)
+    _, errors = finish(process, LONG)
     assert process.returncode in (0, 3), errors
     result, again = read_result(folder / "out"), read_result(folder / "again")
     assert again["bodies"] == result["bodies"]

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import signal
 import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -20,13 +19,13 @@ from diagnostic_msgs.msg import DiagnosticArray
 from geometry_msgs.msg import PoseStamped
 from online_sysid.msg import ContactForces, InertialEstimate
 from sensor_msgs.msg import Imu, JointState
+from shared import children
 
 from sysid_nodes.ros import qos
 from sysid_nodes.ros.nodes.simulated_legged_robot import parse_faults
 
 pytestmark = pytest.mark.ros
 
-LONG = 60.0  # [s]; reached only on failure
 SENSOR = qos.stream("best_effort", 2000)
 
 
@@ -34,15 +33,12 @@ SENSOR = qos.stream("best_effort", 2000)
 def processes() -> Iterator[list[subprocess.Popen[str]]]:
     started: list[subprocess.Popen[str]] = []
     yield started
-    for process in started:
-        process.kill()
-        process.communicate()
+    children.kill(*started)
 
 
 def run(processes: list[subprocess.Popen[str]], node: str, *parameters: str) -> subprocess.Popen[str]:
     given = [word for parameter in parameters for word in ("-p", parameter)]
-    command = [sys.executable, "-m", f"sysid_nodes.ros.nodes.{node}", "--ros-args", *given]
-    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    process = children.start_heard("-m", f"sysid_nodes.ros.nodes.{node}", "--ros-args", *given)
     processes.append(process)
     return process
 
@@ -58,7 +54,7 @@ def values(reports: list[DiagnosticArray], node: str) -> dict[str, str]:
 
 def ended(process: subprocess.Popen[str], stop: signal.Signals) -> str:
     process.send_signal(stop)
-    _, errors = process.communicate(timeout=LONG)
+    _, errors = children.finish(process)
     assert process.returncode == 0, errors
     assert "Traceback" not in errors
     return errors
@@ -87,7 +83,8 @@ def test_a_simulated_go2_is_weighed_live(
     bench.until(lambda: values(reports, "prime_estimator").get("status") == "LOST")
     assert values(reports, "prime_estimator")["fault of mocap_pose"] == "off"
     assert "-> LOST" in ended(node, signal.SIGINT)
-    assert robot.wait(LONG) == 0
+    children.finish(robot)
+    assert robot.returncode == 0
 
 
 def test_the_simulated_robot_publishes_each_stream_at_its_rate_and_writes_the_truth(
@@ -135,7 +132,7 @@ def test_what_cannot_start_says_so_in_one_line_and_exits_with_2(
     processes: list[subprocess.Popen[str]], node: str, parameters: list[str], line: str
 ) -> None:
     process = run(processes, node, *parameters)
-    _, errors = process.communicate(timeout=LONG)
+    _, errors = children.finish(process)
     assert process.returncode == 2
     assert errors.count("\n") == 1
     assert errors.startswith(f"{node}: ")

@@ -29,6 +29,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
+from scipy.linalg import lapack
 
 from sysid_nodes.exceptions import ConfigError
 from sysid_nodes.models.bezier import Bezier, State
@@ -194,8 +195,8 @@ class LinearRows:
 
 def _value(objective: Objective, information: Array) -> tuple[float, Array]:
     """Value, and its derivative by the information (d, d)."""
-    inverse = np.linalg.inv(information)
-    block, body = inverse[:10, :10], inverse[:, :10]
+    body = _inverse_columns(information)
+    block = body[:10]
     if objective == "trace":
         trace = float(np.trace(block))
         return 5.0 * float(np.log(trace / 10.0)), np.asarray(-5.0 / trace * (body @ body.T))
@@ -204,3 +205,17 @@ def _value(objective: Objective, information: Array) -> tuple[float, Array]:
         return 0.5 * float(np.log(variance).sum()), np.asarray(-0.5 * (body / variance) @ body.T)
     value = 0.5 * float(np.linalg.slogdet(block)[1])
     return value, np.asarray(-0.5 * (body @ np.linalg.solve(block, body.T)))
+
+
+def _inverse_columns(information: Array) -> Array:
+    """(d, 10) the body's columns of the inverse of an information matrix (d, d), none of whose eigenvalues is below 1.
+
+    Its diagonal is positive however much a motion tells about some direction: what the unit matrix adds then drowns in
+    the roundings, and a general inverse may end in a negative variance.
+    """
+    root, failed = lapack.dpotrf(information, lower=1)
+    if not failed:
+        inverse, _ = lapack.dtrtri(root, lower=1)
+        return np.asarray(inverse.T @ inverse[:, :10])
+    eigenvalues, vectors = np.linalg.eigh(information)
+    return np.asarray((vectors / np.maximum(eigenvalues, 1.0)) @ vectors[:10].T)
