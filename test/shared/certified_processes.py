@@ -24,6 +24,7 @@ from sensor_msgs.msg import JointState
 from std_srvs.srv import Trigger
 
 from sysid_nodes.data.bounds import Bounds
+from sysid_nodes.data.joint_order import JointOrder
 from sysid_nodes.data.scene import Scene
 from sysid_nodes.models.bezier import Bezier
 from sysid_nodes.models.model_box import model_box
@@ -186,8 +187,7 @@ class Loop:
         subscription = self.node.create_subscription(JointState, "joint_states", heard.append, 1)
         self.until(lambda: heard)
         self.node.destroy_subscription(subscription)
-        place = {name: k for k, name in enumerate(heard[0].name)}
-        return np.array([heard[0].position[place[name]] for name in self.setup.robot.joint_names])
+        return np.array(heard[0].position)[JointOrder(self.setup.robot.joint_names).columns(heard[0].name)]
 
     def load(self, q: np.ndarray) -> tuple[float, ...]:
         """(3,) centre of the load's room at q (n,), in the base frame [m]."""

@@ -35,6 +35,7 @@ from std_msgs.msg import Header
 from std_srvs.srv import Trigger
 from trajectory_msgs.msg import JointTrajectory
 
+from sysid_nodes.data.joint_order import JointOrder
 from sysid_nodes.data.joint_state import RawJointState
 from sysid_nodes.data.scene import scene_of
 from sysid_nodes.exceptions import SysidError
@@ -80,6 +81,7 @@ class SimulatedRobotNode(Node):
         config = settings.build(SimulatedRobotConfig)
         self._config = config.simulated_robot
         self._robot = load_robot(config.robot, variant=config.variant)
+        self._order = JointOrder(self._robot.joint_names)
         self._rng = rng = np.random.default_rng(self._config.seed)
         self._arm = simulated_arm(self._robot, self._config, rng)
         scene = scene_of(config.scene)
@@ -229,7 +231,7 @@ class SimulatedRobotNode(Node):
         stamp = nanoseconds(message.header.stamp)
         begin = 1e-9 * (stamp - self._epoch) if stamp else self._arm.now
         try:
-            t, q, qd = set_points(message, self._robot.joint_names)
+            t, q, qd = set_points(message, self._order)
             self._positions.follow(begin + t, q, qd)
         except SysidError as error:
             self.get_logger().warning(f"positions not used: {error}")

@@ -13,6 +13,7 @@ from online_sysid.msg import ContactForces
 from rclpy.node import Node
 from sensor_msgs.msg import Imu, JointState
 
+from sysid_nodes.data.joint_order import JointOrder
 from sysid_nodes.messages.fill import to_message
 from sysid_nodes.messages.prime.estimate import WORLD, header, quaternion, vector
 from sysid_nodes.messages.prime.low_state import TOPIC, fill_low_state, low_state_type
@@ -47,7 +48,6 @@ class LeggedPublishers:
         profile = qos.stream("best_effort", _DEPTH)
         self.start = 0.0
         self.published: dict[str, int] = {}
-        self._robot = robot
         self._low_state: Any = low_state_type(robot) if low_state else None
         self._pose = node.create_publisher(PoseStamped, POSE, profile)
         self._publishers: list[Any] = [self._pose]
@@ -55,6 +55,7 @@ class LeggedPublishers:
             self._motors = node.create_publisher(self._low_state, TOPIC, profile)
             self._publishers.append(self._motors)
             self._inertial: ImuReading | None = None
+            self._order = JointOrder(robot.motor_order)
         else:
             self._joints = node.create_publisher(JointState, JOINTS, profile)
             self._imu = node.create_publisher(Imu, IMU, profile)
@@ -107,7 +108,7 @@ class LeggedPublishers:
         if isinstance(reading, ImuReading):
             self._inertial = reading
         elif isinstance(reading, JointReading) and self._inertial is not None:
-            order = [reading.names.index(name) for name in self._robot.motor_order]
+            order = self._order.columns(reading.names)
             message = self._low_state()
             fill_low_state(
                 message,
