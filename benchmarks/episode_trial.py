@@ -26,7 +26,7 @@ from sysid_nodes.robots.kinova_gen3.geometry import cover
 from sysid_nodes.robots.kinova_gen3.payloads import PayloadVolumeConfig, payload_volume
 from sysid_nodes.robots.robot import Primitive
 from sysid_nodes.simulation.arm.contact_watch import FARTHEST, ContactWatch
-from sysid_nodes.simulation.arm.torque_arm import TorqueArm, TorqueArmConfig
+from sysid_nodes.simulation.arm.simulated_arm import HardwareConfig, SimulatedArm
 from sysid_nodes.simulation.arm.true_robot import TrueRobot
 from sysid_nodes.simulation.certified.loop import CertifiedLoop, LoopConfig
 from sysid_nodes.simulation.certified.loop_log import Followed
@@ -94,10 +94,10 @@ def run_trial(seed: int, trial: int) -> dict[str, Any]:
     config = LoopConfig(
         control, CertifierConfig(), ControllerConfig(), _identifier(bounds), TAKEOVER, LATENCY, LEAD, world.plans
     )
-    arm = TorqueArm(
+    arm = SimulatedArm(
         robot,
         None,
-        TorqueArmConfig(delay=0.0, velocity_error=1e-4, tick_jitter=world.jitter),
+        HardwareConfig(delay=0.0, velocity_error=1e-4, tick_jitter=world.jitter),
         rng,
         start,
         truth=_truth(world, robot, theta, rng),

@@ -43,7 +43,7 @@ IDLE, TRACKING, BRAKING, HOLDING, STOPPED = range(5)
 PATIENCE = 120.0
 """Longest wait for anything [s]; reached only on failure."""
 
-ROBOT = {"simulated_robot.reply_timeout": 5.0, "simulated_robot.seed": 1}
+ROBOT = {"simulated_arm.reply_timeout": 5.0, "simulated_arm.seed": 1}
 CONTROLLER = {"controller.silence": 1.0}
 """The machine's own pauses are not what is tested; what takes simulated time keeps its defaults."""
 
@@ -96,7 +96,7 @@ class Loop:
         self.setup = set_up(self.config)
         self.lead = 0.15  # a trajectory starts this long after the last joint state heard of [s]
         self.processes = {
-            "robot": begun("simulated_robot", {**ROBOT, **robot}),
+            "robot": begun("simulated_arm", {**ROBOT, **robot}),
             "controller": begun("robust_controller", {**CONTROLLER, **controller}),
             **{name: begun(name, also[name]) for name in also},
         }
@@ -161,7 +161,7 @@ class Loop:
         self.fault("none")
         if self.status and self.status[-1].mode in (TRACKING, BRAKING, HOLDING):
             self.trigger("robust_controller/stop")
-        self.trigger("simulated_robot/restart")
+        self.trigger("simulated_arm/restart")
         self.until(lambda: self.stop.reason == 0)
         self.publish_bounds(self.config.prior.bounds)
         self.publish_scene(Scene())
@@ -171,14 +171,14 @@ class Loop:
 
     def fault(self, kind: str, *, start: float = 0.4, duration: float = 0.0, size: float = 0.0) -> None:
         """A fault of the joint states, from ``start`` after the first command."""
-        prefix = "simulated_robot.fault"
+        prefix = "simulated_arm.fault"
         double, text = ParameterType.PARAMETER_DOUBLE, ParameterType.PARAMETER_STRING
         values = [
             Parameter(name=f"{prefix}.{name}", value=ParameterValue(type=double, double_value=float(value)))
             for name, value in (("start", start), ("duration", duration), ("size", size))
         ]
         values.append(Parameter(name=f"{prefix}.kind", value=ParameterValue(type=text, string_value=kind)))
-        answer = self.call(SetParameters, "simulated_robot/set_parameters", SetParameters.Request(parameters=values))
+        answer = self.call(SetParameters, "simulated_arm/set_parameters", SetParameters.Request(parameters=values))
         assert all(result.successful for result in answer.results), answer
 
     def posture(self) -> np.ndarray:

@@ -21,7 +21,7 @@ from sysid_nodes.results.stop_reason import StopReason
 from sysid_nodes.results.trajectory_record import TrajectoryRecord, record_trajectory
 from sysid_nodes.robots.robot import Primitive, Robot
 from sysid_nodes.simulation.arm.joint_faults import FaultyJoints, JointFault
-from sysid_nodes.simulation.arm.torque_arm import TorqueArm
+from sysid_nodes.simulation.arm.simulated_arm import SimulatedArm
 from sysid_nodes.simulation.certified.loop_log import LoopLog
 from sysid_nodes.simulation.certified.plan_sources import Planned, PlanSource
 from sysid_nodes.systems.certified.certificate.certifier import Certifier
@@ -84,7 +84,7 @@ class CertifiedLoop:
         self,
         robot: Robot,
         shapes: Sequence[Primitive],
-        arm: TorqueArm,
+        arm: SimulatedArm,
         planner: PlanSource,
         config: LoopConfig,
         scene: Scene,

@@ -9,7 +9,6 @@ from __future__ import annotations
 import signal
 import struct
 import subprocess
-import sys
 from pathlib import Path
 
 import numpy as np
@@ -133,22 +132,6 @@ def test_replay_of_the_bag_gives_the_same_numbers(demo: tuple[Path, subprocess.P
 def test_an_interrupt_leaves_nothing_behind(tmp_path: Path, stop: signal.Signals) -> None:
     errors = interrupted("kinova", tmp_path, "truths inside", stop)
     assert errors.startswith("sysid: interrupted") and errors.count("\n") == 1
-
-
-@pytest.mark.parametrize(
-    ("arguments", "line"),
-    [
-        (["-p", "payload:=-1.0"], "simulated_arm: 'payload' must be at least 0, got -1.0"),
-        (["-p", "masss:=1.0"], "simulated_arm: parameters: unknown key 'masss'"),
-        (["-p", "truth_file:=no_such_folder/truth.json"], "no_such_folder/truth.json: cannot write"),
-    ],
-)
-def test_a_simulated_arm_that_cannot_start_says_so_in_one_line(arguments: list[str], line: str) -> None:
-    command = [sys.executable, "-m", "sysid_nodes.ros.nodes.simulated_arm", "--ros-args", *arguments]
-    process = subprocess.run(command, capture_output=True, text=True, timeout=LONG, check=False)
-    assert process.returncode == 2
-    assert line in process.stderr
-    assert process.stderr.count("\n") == 1
 
 
 def test_a_recorder_whose_parent_is_gone_drops_its_bag(tmp_path: Path) -> None:

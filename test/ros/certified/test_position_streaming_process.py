@@ -36,9 +36,9 @@ POSITION, VELOCITY, FASTEST = 0.03, 0.1, 0.6
 """The interface is 30 ms late, 18 mrad at this speed; load and acceleration add some mrad."""
 
 ROBOT = {
-    "simulated_robot.interface": "position",
-    "simulated_robot.pounds": 2.0,
-    "simulated_robot.vendor.bandwidth": 60.0,
+    "simulated_arm.interface": "position",
+    "simulated_arm.pounds": 2.0,
+    "simulated_arm.vendor.bandwidth": 60.0,
 }
 TRACKED = {
     **PLANNER,
@@ -56,7 +56,7 @@ class Streamed:
     def __init__(self) -> None:
         self.robot = load_robot("kinova_gen3")
         self.order = JointOrder(self.robot.joint_names)
-        self.processes = {"robot": begun("simulated_robot", ROBOT), "planner": begun("certified_planner", TRACKED)}
+        self.processes = {"robot": begun("simulated_arm", ROBOT), "planner": begun("certified_planner", TRACKED)}
         rclpy.init()
         self.node = rclpy.create_node("tester")
         self._executor = make_executor()

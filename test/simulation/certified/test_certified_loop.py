@@ -27,7 +27,7 @@ from sysid_nodes.robots.kinova_gen3.geometry import cover
 from sysid_nodes.robots.kinova_gen3.payloads import PayloadVolumeConfig, payload_volume
 from sysid_nodes.robots.robot import Primitive
 from sysid_nodes.simulation.arm.joint_faults import JointFault
-from sysid_nodes.simulation.arm.torque_arm import TorqueArm, TorqueArmConfig
+from sysid_nodes.simulation.arm.simulated_arm import HardwareConfig, SimulatedArm
 from sysid_nodes.simulation.certified.loop import CertifiedLoop, Event, LoopConfig
 from sysid_nodes.simulation.certified.loop_log import LoopLog
 from sysid_nodes.simulation.certified.plan_sources import OptimisedPlans, RandomPlans
@@ -45,7 +45,7 @@ from sysid_nodes.systems.interval.pipeline import IntervalPipeline
 
 START = np.array([-1.16396061, 0.34987045, -3.68094828, -1.75466411, 0.19968747, -1.09177839, -0.19841415])
 CONTROL, CERTIFIER = RobustControlConfig(), CertifierConfig()
-ARM = TorqueArmConfig(delay=0.0, robot_error=0.05)
+ARM = HardwareConfig(delay=0.0, robot_error=0.05)
 NOISE = NoiseConfig(torque_interpolation="hold", acceleration=(30.0,))
 MASS = 2.7
 
@@ -82,11 +82,11 @@ def _loop(
     scene: Scene = Scene(),  # noqa: B008 (frozen)
     ranges: tuple[float, ...] = (0.4, 0.2, 0.1),
     seed: int = 1,
-    arm: TorqueArmConfig = ARM,
+    arm: HardwareConfig = ARM,
     **options: object,
 ) -> CertifiedLoop:
     rng = np.random.default_rng(seed)
-    plant = TorqueArm(robot, dumbbell(MASS), arm, rng, START, start=10.0)
+    plant = SimulatedArm(robot, dumbbell(MASS), arm, rng, START, start=10.0)
     certifier = Certifier(robot, shapes, config.control, config.certifier)
     plans = RandomPlans(certifier, rng, ranges=ranges)
     return CertifiedLoop(robot, shapes, plant, plans, config, scene, **options)  # type: ignore[arg-type]
@@ -113,7 +113,7 @@ def test_an_episode_with_the_papers_prior_among_obstacles(
         prior = PriorConfig().bounds
         found = Planner(robot, shapes, KnownRobotConfig(), CONTROL, CERTIFIER, PlannerConfig(), lambda: 0.0)
         plans = OptimisedPlans(found, prior, learn=2)
-        plant = TorqueArm(robot, dumbbell(MASS), ARM, np.random.default_rng(2), START, start=10.0)
+        plant = SimulatedArm(robot, dumbbell(MASS), ARM, np.random.default_rng(2), START, start=10.0)
         loop = CertifiedLoop(robot, shapes, plant, plans, _config(plans=2), scene)
     log = loop.run(3.0)
     assert not loop.refusals
@@ -265,7 +265,7 @@ def test_nor_are_they_left_where_the_robot_moves_as_fast_as_rest_allows_besides(
     corner = rng.choice([-0.999, 0.999], robot.n)
     # Twice the sensor's error less: the controller reads it with one and adds the other.
     speed = corner * (CERTIFIER.start_speed - 2.0 * found.velocity_error)
-    arm = TorqueArm(robot, dumbbell(MASS), ARM, rng, START, speed, start=10.0)
+    arm = SimulatedArm(robot, dumbbell(MASS), ARM, rng, START, speed, start=10.0)
     reading = arm.reading()
     begin = reading.position - corner * (found.position_error + CERTIFIER.start_distance)
     certifier = Certifier(robot, (), CONTROL, CERTIFIER)
