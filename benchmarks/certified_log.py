@@ -22,7 +22,7 @@ from sysid_nodes.results.trajectory_record import TrajectoryRecord
 from sysid_nodes.robots.robot import Array
 from sysid_nodes.sessions.certified.config import Setup
 from sysid_nodes.simulation.arm.contact_watch import FARTHEST, ContactWatch
-from sysid_nodes.simulation.arm.torque_arm import TorqueArm
+from sysid_nodes.simulation.arm.simulated_arm import SimulatedArm
 from sysid_nodes.simulation.arm.true_robot import GroundTruth
 from sysid_nodes.systems.certified.control.output import ControllerOutput, Mode
 from sysid_nodes.systems.certified.control.robust_controller import RobustController
@@ -98,7 +98,7 @@ class CertifiedLog:
         self.bounds: list[IdentificationResult] = []
         self.stopped = StopReason.NONE
 
-    def add(self, arm: TorqueArm, controller: RobustController, output: ControllerOutput | None) -> None:
+    def add(self, arm: SimulatedArm, controller: RobustController, output: ControllerOutput | None) -> None:
         """One tick, after the command."""
         record = controller.trajectory
         if record is not None and (not self.executed or self.executed[-1].id != record.id):

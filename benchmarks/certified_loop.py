@@ -28,7 +28,7 @@ from sysid_nodes.sessions.certified.planning import Planning
 from sysid_nodes.sessions.certified.replanner import LOOK_PERIOD, Replanner
 from sysid_nodes.sessions.certified.state import Phase, Planned, Seen
 from sysid_nodes.simulation.arm.joint_faults import FaultyJoints, JointFault
-from sysid_nodes.simulation.arm.torque_arm import TorqueArm
+from sysid_nodes.simulation.arm.simulated_arm import SimulatedArm
 from sysid_nodes.systems.certified.certificate.certifier import Certifier
 from sysid_nodes.systems.certified.control.config import ControllerConfig
 from sysid_nodes.systems.certified.control.in_force import CLAIMED
@@ -122,7 +122,7 @@ class CertifiedLoop:
     def __init__(
         self,
         setup: Setup,
-        arm: TorqueArm,
+        arm: SimulatedArm,
         config: LoopConfig,
         *,
         build: BuildPlanner = build_planner,

@@ -22,7 +22,7 @@ from sysid_nodes.robots.kinova_gen3.geometry import cover
 from sysid_nodes.robots.kinova_gen3.payloads import dumbbell_volume
 from sysid_nodes.simulation.arm.contact_watch import ContactWatch
 from sysid_nodes.simulation.arm.excitation import Motion
-from sysid_nodes.simulation.arm.torque_arm import TorqueArm, TorqueArmConfig
+from sysid_nodes.simulation.arm.simulated_arm import HardwareConfig, SimulatedArm
 from sysid_nodes.simulation.arm.true_robot import TrueRobot
 from sysid_nodes.systems.certified.search.effort import effort
 from sysid_nodes.systems.certified.search.planner import Planner
@@ -115,10 +115,10 @@ def execute(
     bound: Callable[[float], float] | None = None,
 ) -> Outcome:
     """The motion and a hold, in simulation; ``bound`` is that of sqrt(sum I_a e^2) over time."""
-    arm = TorqueArm(
+    arm = SimulatedArm(
         robot,
         None,
-        TorqueArmConfig(delay=0.0, velocity_error=1e-4),
+        HardwareConfig(delay=0.0, velocity_error=1e-4),
         np.random.default_rng(seed),
         task.experiment.start,
         truth=truth,

@@ -32,7 +32,7 @@ from sysid_nodes.robots.robot import Primitive
 from sysid_nodes.sessions.certified.config import CertifiedPlannerConfig, PlannerNodeConfig, set_up
 from sysid_nodes.sessions.certified.motion_planner import build_planner
 from sysid_nodes.simulation.arm.contact_watch import FARTHEST
-from sysid_nodes.simulation.arm.torque_arm import TorqueArm, TorqueArmConfig
+from sysid_nodes.simulation.arm.simulated_arm import HardwareConfig, SimulatedArm
 from sysid_nodes.systems.certified.control.output import Mode
 from sysid_nodes.systems.interval.config import IntervalIdentifierConfig, NoiseConfig
 
@@ -56,10 +56,10 @@ def run_trial(seed: int, trial: int) -> dict[str, Any]:
     bounds, theta = draw_body(world, rng)
     start, scene, goal = draw_surroundings(world, robot, shapes, control, bounds, rng)
     config = _config(world, control, bounds, goal, int(rng.integers(2**31)))
-    arm = TorqueArm(
+    arm = SimulatedArm(
         robot,
         None,
-        TorqueArmConfig(delay=0.0, velocity_error=1e-4, tick_jitter=world.jitter),
+        HardwareConfig(delay=0.0, velocity_error=1e-4, tick_jitter=world.jitter),
         rng,
         start,
         truth=draw_truth(world, robot, theta, rng),

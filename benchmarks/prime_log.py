@@ -12,6 +12,7 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
+from sysid_nodes.data.joint_order import JointOrder
 from sysid_nodes.robots import Robot
 from sysid_nodes.sensors import build_sensors, channel_specs
 from sysid_nodes.signals.alignment import Aligner, GridConfig
@@ -150,7 +151,7 @@ def record(scenario: Scenario, seed: int, *, skip: float = 0.0) -> Log:
 
 def _push(aligner: Aligner, robot: Robot, reading: Reading) -> None:
     if isinstance(reading, JointReading):
-        order = [reading.names.index(name) for name in robot.joint_names]
+        order = JointOrder(robot.joint_names).columns(reading.names)
         aligner.push("joint_position", reading.stamp, reading.position[order])
         aligner.push("joint_velocity", reading.stamp, reading.velocity[order])
         aligner.push("joint_torque", reading.stamp, reading.effort[order])

@@ -70,7 +70,7 @@ def _certified_motion(context: LaunchContext) -> list[Node]:
     }
     nodes = []
     if _is_true(context, "simulated"):
-        nodes.append(Node(executable="simulated_robot", name="simulated_robot", **common))
+        nodes.append(Node(executable="simulated_arm", name="simulated_arm", **common))
     if _is_true(context, "certified"):
         nodes.append(Node(executable="robust_controller", name="robust_controller", **common))
         nodes.append(Node(executable="certified_planner", name="certified_planner", **common))

@@ -15,14 +15,14 @@ from sysid_nodes.sessions.certified.config import CertifiedPlannerConfig, Robust
 from sysid_nodes.sessions.interval.node_config import IntervalNodeConfig
 from sysid_nodes.sessions.prime.config import PrimeSessionConfig
 from sysid_nodes.sessions.prime.node_config import PrimeNodeConfig
-from sysid_nodes.simulation.arm.config import SimulatedRobotConfig
+from sysid_nodes.simulation.arm.config import SimulatedArmConfig
 from sysid_nodes.simulation.legged import LeggedSimulationConfig
 from sysid_nodes.simulation.legged.node_config import SimulatedLeggedRobotConfig
 from sysid_nodes.systems.interval.config import IntervalIdentifierConfig
 
 SYSTEMS: dict[str, tuple[type[Any], ...]] = {
     "interval": (IntervalIdentifierConfig, IntervalNodeConfig),
-    "certified": (CertifiedPlannerConfig, RobustControllerConfig, SimulatedRobotConfig),
+    "certified": (CertifiedPlannerConfig, RobustControllerConfig, SimulatedArmConfig),
     "prime": (PrimeSessionConfig, PrimeNodeConfig, SimulatedLeggedRobotConfig, LeggedSimulationConfig),
 }
 """Configurations of each system's nodes."""

@@ -9,14 +9,13 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from sysid_nodes.data.joint_order import JointOrder
 from sysid_nodes.exceptions import ConfigError
 from sysid_nodes.signals.rejection import (
     ABSURD_STAMP,
     BACKWARD_STAMP,
     DUPLICATE_STAMP,
-    MISSING_JOINT,
     POSITION_JUMP,
-    REPEATED_JOINT,
     WRONG_LENGTH,
     is_stamp,
     value_fault,
@@ -27,7 +26,6 @@ Array = npt.NDArray[np.float64]
 TURN = 2.0 * math.pi
 
 _ABSURD = 1e9  # no joint has such a position, speed or torque in any unit; keeps later products finite
-_CACHED_NAME_LISTS = 16  # several publishers may share a topic, each with its own list of names
 _RATE_MEMORY = 0.02  # weight of a new interval in the running mean behind `rate`
 
 
@@ -86,9 +84,8 @@ class JointStream:
         max_jump: float = 3600.0,
         restart_after: int = 10,
     ) -> None:
-        self.names = tuple(names)
-        if not self.names or len(set(self.names)) != len(self.names):
-            raise ConfigError(f"a stream needs distinct joint names, got {list(self.names)}")
+        self._order = JointOrder(names)
+        self.names = self._order.names
         self._wraps = np.array(wraps, dtype=bool)
         if self._wraps.shape != (len(self.names),):
             raise ConfigError(f"wraps must have {len(self.names)} entries, got shape {self._wraps.shape}")
@@ -96,7 +93,6 @@ class JointStream:
         self.max_gap = float(max_gap)
         self.max_jump = float(max_jump)
         self.restart_after = int(restart_after)
-        self._columns: dict[tuple[str, ...], npt.NDArray[np.intp] | str] = {}
         self.reset()
 
     def reset(self) -> None:
@@ -141,9 +137,9 @@ class JointStream:
         Returns:
             The sample, or None when the message was rejected; `rejected` then has its reason.
         """
-        columns = self._map(names)
-        if isinstance(columns, str):
-            self._count(columns)
+        columns = self._order.columns(names)
+        if columns is None:
+            self._count("missing joint" if self._order.missing(names) else "repeated joint")
             return None
         values = _values(columns, len(names), position, velocity, effort)
         if isinstance(values, str):
@@ -153,23 +149,6 @@ class JointStream:
             self._count(reason)
             return None
         return self._accept(float(stamp), values)
-
-    def _map(self, names: Sequence[str]) -> npt.NDArray[np.intp] | str:
-        """Columns of the wanted joints in a message, or why there are none."""
-        key = tuple(names)
-        columns = self._columns.get(key)
-        if columns is None:
-            if len(self._columns) >= _CACHED_NAME_LISTS:
-                self._columns.clear()
-            columns = self._columns[key] = self._find(key)
-        return columns
-
-    def _find(self, names: tuple[str, ...]) -> npt.NDArray[np.intp] | str:
-        if any(name not in names for name in self.names):
-            return MISSING_JOINT
-        if any(names.count(name) > 1 for name in self.names):
-            return REPEATED_JOINT
-        return np.array([names.index(name) for name in self.names], dtype=np.intp)
 
     def _stamp_fault(self, stamp: float) -> str:
         if not is_stamp(stamp):

@@ -31,7 +31,7 @@ from sysid_nodes.robots import Robot
 from sysid_nodes.sessions.certified.config import CertifiedPlannerConfig, PlannerNodeConfig, set_up
 from sysid_nodes.sessions.certified.motion_planner import build_planner
 from sysid_nodes.simulation.arm.joint_faults import JointFault
-from sysid_nodes.simulation.arm.torque_arm import TorqueArm, TorqueArmConfig
+from sysid_nodes.simulation.arm.simulated_arm import HardwareConfig, SimulatedArm
 from sysid_nodes.simulation.payload import dumbbell
 from sysid_nodes.systems.certified.certificate.certifier import Certifier
 from sysid_nodes.systems.certified.certificate.config import CertifierConfig
@@ -42,7 +42,7 @@ from sysid_nodes.systems.certified.control.robust_controller import RobustContro
 from sysid_nodes.systems.certified.search.config import PlannerConfig
 from sysid_nodes.systems.interval.config import IntervalIdentifierConfig, NoiseConfig
 
-ARM = TorqueArmConfig(delay=0.0, robot_error=0.05)
+ARM = HardwareConfig(delay=0.0, robot_error=0.05)
 NOISE = NoiseConfig(torque_interpolation="hold", acceleration=(30.0,))
 MASS = 2.7
 CONTROL, CERTIFIER = RobustControlConfig(), CertifierConfig()
@@ -81,13 +81,13 @@ def _loop(
     scene: Scene = Scene(),  # noqa: B008 (frozen)
     ranges: tuple[float, ...] = (0.4, 0.2, 0.1),
     seed: int = 1,
-    arm: TorqueArmConfig = ARM,
+    arm: HardwareConfig = ARM,
     optimised: bool = False,
     **options: Any,
 ) -> CertifiedLoop:
     """A loop from START; without ``touch`` the robot has no shapes, so that there is nothing to touch."""
     rng = np.random.default_rng(seed)
-    plant = TorqueArm(robot, dumbbell(MASS), arm, rng, START, start=10.0)
+    plant = SimulatedArm(robot, dumbbell(MASS), arm, rng, START, start=10.0)
     setup = set_up(config.planner)._replace(scene=scene)
     setup = setup if touch else setup._replace(shapes=())
     build = build_planner if optimised else partial(RandomPlanner, rng=rng, ranges=ranges)
@@ -256,7 +256,7 @@ def test_nor_are_they_left_where_the_robot_moves_as_fast_as_rest_allows_besides(
     corner = rng.choice([-0.999, 0.999], robot.n)
     # Twice the sensor's error less: the controller reads it with one and adds the other.
     speed = corner * (CERTIFIER.start_speed - 2.0 * found.velocity_error)
-    arm = TorqueArm(robot, dumbbell(MASS), ARM, rng, START, speed, start=10.0)
+    arm = SimulatedArm(robot, dumbbell(MASS), ARM, rng, START, speed, start=10.0)
     reading = arm.reading()
     begin = reading.position - corner * (found.position_error + CERTIFIER.start_distance)
     certifier = Certifier(robot, (), CONTROL, CERTIFIER)

@@ -10,7 +10,7 @@ from benchmarks.gravity_pid import GravityPid, GravityPidConfig
 from sysid_nodes.exceptions import ConfigError, RobotError
 from sysid_nodes.robots import Robot, load_robot
 from sysid_nodes.simulation.arm.excitation import Motion
-from sysid_nodes.simulation.arm.torque_arm import TorqueArm, TorqueArmConfig
+from sysid_nodes.simulation.arm.simulated_arm import HardwareConfig, SimulatedArm
 from sysid_nodes.simulation.payload import dumbbell
 
 
@@ -58,7 +58,7 @@ def test_model_of_the_payload_takes_away_the_sag(robot: Robot) -> None:
     known[body] += load.toDynamicParameters()
     errors = []
     for parameters in (None, known):
-        arm = TorqueArm(robot, payload, TorqueArmConfig(), np.random.default_rng(1), q0)
+        arm = SimulatedArm(robot, payload, HardwareConfig(), np.random.default_rng(1), q0)
         pid = GravityPid(robot, GravityPidConfig(), parameters)
         integral, goal = np.zeros(7), Motion(q0, np.zeros(7), np.zeros(7))
         for _ in range(2000):

@@ -35,12 +35,12 @@ from sysid_nodes.results import Status
 from sysid_nodes.robots import load_robot
 from sysid_nodes.sessions.certified.settings import CertifiedModel, CertifiedSettings
 from sysid_nodes.simulation.arm import random_dumbbell
-from sysid_nodes.simulation.arm.config import RobotSimulationConfig, SimulatedRobotConfig, simulated_payload
+from sysid_nodes.simulation.arm.config import ArmSimulationConfig, SimulatedArmConfig, build_payload
 from sysid_nodes.systems.certified.control.output import Mode
 from sysid_nodes.systems.interval.config import IntervalIdentifierConfig
 
 PRIOR = PriorConfig().bounds
-ROBOT, CONTROLLER = "simulated_robot: robot", "robust_controller: control"
+ROBOT, CONTROLLER = "simulated_arm: robot", "robust_controller: control"
 IDENTIFIER, PLANNER = "interval_identifier: identification", "certified_planner: planning"
 AT_EASE = {"largest share so far": "0.05"}
 
@@ -179,10 +179,10 @@ def test_one_file_serves_all_nodes_and_a_replay(tmp_path: Path) -> None:
     file = tmp_path / "config.yaml"
     file.write_text(kinova_config.parameter_file(kinova_config.parameters(3, carried, 4.0)))
     identifier = load_yaml(IntervalIdentifierConfig, file)
-    robot = load_yaml(SimulatedRobotConfig, file).simulated_robot
+    robot = load_yaml(SimulatedArmConfig, file).simulated_arm
     # the identifier is told of the simulated sensors what they keep
-    assert robot.arm.torque_relative <= identifier.noise.torque_relative[0]
-    assert robot.arm.robot_error <= identifier.known_robot.inertia_relative
+    assert robot.hardware.torque_relative <= identifier.noise.torque_relative[0]
+    assert robot.hardware.robot_error <= identifier.known_robot.inertia_relative
     # a stamp of today, in seconds as a double, is off by half a step of the doubles there
     assert identifier.noise.stamp_error > 0.5 * math.ulp(2e9)
     assert identifier.noise.torque_interpolation == "until"
@@ -196,7 +196,7 @@ def test_the_robot_carries_the_dumbbell_that_was_asked_for() -> None:
     for mass in (2.5, None):
         wanted = kinova_config.payload(7, mass)
         values = kinova_config.parameters(7, wanted, 7.5)
-        made = simulated_payload(robot, RobotSimulationConfig(payload=tuple(values["simulated_robot.payload"])))
+        made = build_payload(robot, ArmSimulationConfig(payload=tuple(values["simulated_arm.payload"])))
         assert made is not None
         one, other = (body.spatial_inertia(robot)[1].toDynamicParameters() for body in (made, wanted))
         np.testing.assert_allclose(one, other, rtol=1e-12, atol=1e-15)

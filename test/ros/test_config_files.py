@@ -11,7 +11,7 @@ from sysid_nodes.exceptions import ConfigError
 from sysid_nodes.robots import robot_names
 from sysid_nodes.sessions.prime.config import PrimeSessionConfig
 from sysid_nodes.sessions.prime.session import prime_robot
-from sysid_nodes.simulation.arm.config import SimulatedRobotConfig
+from sysid_nodes.simulation.arm.config import SimulatedArmConfig
 from sysid_nodes.systems.interval.config import IntervalIdentifierConfig
 
 CONFIG = Path(__file__).resolve().parents[2] / "config"
@@ -44,17 +44,17 @@ def test_the_gen3_files_serve_the_nodes_of_certified_motion(config: type[Any]) -
     assert load_yaml(config, CONFIG / "kinova_gen3.yaml") == config()
     values = to_flat(load_yaml(config, CONFIG / "kinova_gen3_simulated.yaml"))
     changed = {name for name, value in to_flat(config()).items() if values[name] != value}
-    assert all(name.startswith("simulated_robot.") or name == "controller.silence" for name in changed)
+    assert all(name.startswith("simulated_arm.") or name == "controller.silence" for name in changed)
 
 
 def test_the_simulated_gen3_keeps_what_the_identifier_is_told_of_it() -> None:
     path = CONFIG / "kinova_gen3_simulated.yaml"
-    told, robot = load_yaml(IntervalIdentifierConfig, path), load_yaml(SimulatedRobotConfig, path).simulated_robot
+    told, robot = load_yaml(IntervalIdentifierConfig, path), load_yaml(SimulatedArmConfig, path).simulated_arm
     assert told.noise.torque_interpolation == "until"
     assert robot.lockstep
-    assert robot.arm.torque_relative <= told.noise.torque_relative[0]
-    assert robot.arm.velocity_error <= told.noise.velocity_error[0]
-    assert robot.arm.robot_error <= min(told.known_robot.inertia_relative, told.known_robot.friction_relative)
+    assert robot.hardware.torque_relative <= told.noise.torque_relative[0]
+    assert robot.hardware.velocity_error <= told.noise.velocity_error[0]
+    assert robot.hardware.robot_error <= min(told.known_robot.inertia_relative, told.known_robot.friction_relative)
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)

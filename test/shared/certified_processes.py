@@ -22,6 +22,7 @@ from shared.waiting import spin_until
 from std_srvs.srv import Trigger
 
 from sysid_nodes.data.bounds import Bounds
+from sysid_nodes.data.joint_order import JointOrder
 from sysid_nodes.data.scene import Scene
 from sysid_nodes.models.bezier import Bezier
 from sysid_nodes.models.model_box import model_box
@@ -37,7 +38,7 @@ from sysid_nodes.systems.certified.certificate.certifier import Certifier
 
 IDLE, TRACKING, BRAKING, HOLDING, STOPPED = range(5)
 
-ROBOT = {"simulated_robot.reply_timeout": 5.0, "simulated_robot.seed": 1}
+ROBOT = {"simulated_arm.reply_timeout": 5.0, "simulated_arm.seed": 1}
 CONTROLLER = {"controller.silence": 1.0}
 """The machine's own pauses are not what is tested; what takes simulated time keeps its defaults."""
 
@@ -86,7 +87,7 @@ class Loop:
         self.setup = set_up(self.config)
         self.lead = 0.15  # a trajectory starts this long after the last joint state heard of [s]
         self.processes = {
-            "robot": begun("simulated_robot", {**ROBOT, **robot}),
+            "robot": begun("simulated_arm", {**ROBOT, **robot}),
             "controller": begun("robust_controller", {**CONTROLLER, **controller}),
             **{name: begun(name, also[name]) for name in also},
         }
@@ -148,7 +149,7 @@ class Loop:
         self.fault("none")
         if self.status and self.status[-1].mode in (TRACKING, BRAKING, HOLDING):
             self.trigger("robust_controller/stop")
-        self.trigger("simulated_robot/restart")
+        self.trigger("simulated_arm/restart")
         self.until(lambda: self.stop.reason == 0)
         self.publish_bounds(self.config.prior.bounds)
         self.publish_scene(Scene())
@@ -158,14 +159,14 @@ class Loop:
 
     def fault(self, kind: str, *, start: float = 0.4, duration: float = 0.0, size: float = 0.0) -> None:
         """A fault of the joint states, from ``start`` after the first command."""
-        prefix = "simulated_robot.fault"
+        prefix = "simulated_arm.fault"
         double, text = ParameterType.PARAMETER_DOUBLE, ParameterType.PARAMETER_STRING
         values = [
             Parameter(name=f"{prefix}.{name}", value=ParameterValue(type=double, double_value=float(value)))
             for name, value in (("start", start), ("duration", duration), ("size", size))
         ]
         values.append(Parameter(name=f"{prefix}.kind", value=ParameterValue(type=text, string_value=kind)))
-        answer = self.call(SetParameters, "simulated_robot/set_parameters", SetParameters.Request(parameters=values))
+        answer = self.call(SetParameters, "simulated_arm/set_parameters", SetParameters.Request(parameters=values))
         assert all(result.successful for result in answer.results), answer
 
     def posture(self) -> np.ndarray:
@@ -174,8 +175,7 @@ class Loop:
         subscription = self.node.create_subscription(JointState, "joint_states", heard.append, 1)
         self.until(lambda: heard)
         self.node.destroy_subscription(subscription)
-        place = {name: k for k, name in enumerate(heard[0].name)}
-        return np.array([heard[0].position[place[name]] for name in self.setup.robot.joint_names])
+        return np.array(heard[0].position)[JointOrder(self.setup.robot.joint_names).columns(heard[0].name)]
 
     def load(self, q: np.ndarray) -> tuple[float, ...]:
         """(3,) centre of the load's room at q (n,), in the base frame [m]."""

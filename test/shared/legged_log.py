@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from sysid_nodes.data.joint_order import JointOrder
 from sysid_nodes.robots import Robot
 from sysid_nodes.sensors import build_sensors, sensor_configs
 from sysid_nodes.signals.alignment import AlignedSteps, Aligner, GridConfig
@@ -73,7 +74,7 @@ def simulate(
         if reading.stamp < _START + skip:
             continue
         if isinstance(reading, JointReading):
-            order = [reading.names.index(name) for name in sim.robot.joint_names]
+            order = JointOrder(sim.robot.joint_names).columns(reading.names)
             aligner.push("joint_position", reading.stamp, reading.position[order])
             aligner.push("joint_velocity", reading.stamp, reading.velocity[order])
             aligner.push("joint_torque", reading.stamp, reading.effort[order])

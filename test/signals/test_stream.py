@@ -156,14 +156,6 @@ def test_rate_leaves_gaps_out():
     assert s.longest_gap == pytest.approx(5.002)
 
 
-def test_name_lists_without_end_are_not_kept():
-    s = stream()
-    for k in range(100):
-        push(s, 1.0 + k, names=(*NAMES, f"x{k}"), q=(0,) * 4, qd=(0,) * 4, tau=(0,) * 4)
-    assert s.accepted == 100
-    assert len(s._columns) <= 16
-
-
 def test_reset_forgets():
     s = stream()
     push(s, 9.0)

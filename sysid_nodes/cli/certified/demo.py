@@ -102,8 +102,8 @@ def _live(
         nodes.node("controller", "robust_controller", config, scene=scene, robust_controller__diagnostics_period=_TICK)
         nodes.node("planner", "certified_planner", config, scene=scene, certified_planner__diagnostics_period=_TICK)
         nodes.node(
-            "robot", "simulated_robot", config, scene=scene, simulated_robot__truth_file=truth_file,
-            simulated_robot__listeners=_LISTENERS + bool(rviz),
+            "robot", "simulated_arm", config, scene=scene, simulated_arm__truth_file=truth_file,
+            simulated_arm__listeners=_LISTENERS + bool(rviz),
         )  # fmt: skip
         watch = Watch(model.prior, _truth(nodes, truth_file), identify=args.identify, tick=_PERIOD)
         if not watch.prior.contains(watch.truth):

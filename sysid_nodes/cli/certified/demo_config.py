@@ -50,9 +50,9 @@ def parameters(seed: int, carried: Payload, identify: float) -> dict[str, Any]:
         "certified_planner.seed": seed % 2**31,
         "planner.guide.margin": _GAP,
         "controller.silence": 2.0,
-        "simulated_robot.seed": seed,
-        "simulated_robot.payload": inertia.toDynamicParameters().tolist(),
-        "simulated_robot.reply_timeout": _PATIENT,
+        "simulated_arm.seed": seed,
+        "simulated_arm.payload": inertia.toDynamicParameters().tolist(),
+        "simulated_arm.reply_timeout": _PATIENT,
     }
 
 

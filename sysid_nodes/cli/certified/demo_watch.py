@@ -16,7 +16,7 @@ from sysid_nodes.systems.certified.control.output import Mode
 
 Array = npt.NDArray[np.float64]
 
-_ROBOT, _PLANNER = "simulated_robot: robot", "certified_planner: planning"
+_ROBOT, _PLANNER = "simulated_arm: robot", "certified_planner: planning"
 _CONTROLLER, _IDENTIFIER = "robust_controller: control", "interval_identifier: identification"
 _NOTHING_LEFT = "nothing left to do"  # the planner's phase when all goals are reached
 _STARTS = 1e-3  # by which the planner's and our idea of a start may differ [s]

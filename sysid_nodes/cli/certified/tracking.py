@@ -16,11 +16,13 @@ import sys
 from pathlib import Path
 
 import numpy as np
+import numpy.typing as npt
 import yaml
 
 from sysid_nodes.cli.configuration import add_arguments as add_configuration
 from sysid_nodes.cli.interval.configuration import configuration
 from sysid_nodes.cli.progress import track
+from sysid_nodes.data.joint_order import JointOrder
 from sysid_nodes.exceptions import ConfigError, InputError, LogError, SamplesError
 from sysid_nodes.logs.command_reader import RawSetPoints, read_set_points
 from sysid_nodes.logs.reader import read_joint_states
@@ -123,13 +125,11 @@ def measure(
 
 def _set_points(robot: Robot, bag: Path, topic: str) -> tuple[SetPoints, bool]:
     """What was desired, and whether all commands had stamps."""
-    desired, stamped = SetPoints(robot.n), True
+    desired, stamped, order = SetPoints(robot.n), True, JointOrder(robot.joint_names)
     for k, raw in enumerate(track(read_set_points(bag, topic), f"read {topic}")):
-        try:
-            columns = [raw.names.index(name) for name in robot.joint_names]
-        except ValueError:
-            missing = next(name for name in robot.joint_names if name not in raw.names)
-            raise LogError(f"command {k} of '{topic}' has no joint '{missing}'", source=str(bag)) from None
+        columns = order.columns(raw.names)
+        if columns is None:
+            raise LogError(f"command {k} of '{topic}' has {order.fault(raw.names)}", source=str(bag))
         stamped &= raw.stamped
         try:
             _take(robot, desired, raw, columns)
@@ -140,7 +140,7 @@ def _set_points(robot: Robot, bag: Path, topic: str) -> tuple[SetPoints, bool]:
     return desired, stamped
 
 
-def _take(robot: Robot, desired: SetPoints, raw: RawSetPoints, columns: list[int]) -> None:
+def _take(robot: Robot, desired: SetPoints, raw: RawSetPoints, columns: npt.NDArray[np.intp]) -> None:
     """Adds a command, on the turn that the motion is on: a joint without limits may be told another one."""
     if not len(raw.t):
         return

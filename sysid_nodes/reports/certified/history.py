@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from sysid_nodes.data.joint_order import JointOrder
 from sysid_nodes.data.scene import Obstacle, Scene
 from sysid_nodes.exceptions import LogError
 from sysid_nodes.logs import read_joint_states, read_messages, read_topics
@@ -174,14 +175,12 @@ def _messages(bag: str | Path, topic: str, present: set[str]) -> list[tuple[int,
 
 def _motion(bag: str | Path, names: tuple[str, ...]) -> tuple[Array, Array, Array]:
     rows: list[tuple[float, Array, Array]] = []
-    order: dict[tuple[str, ...], list[int]] = {}
+    order = JointOrder(names)
     for state in read_joint_states(bag, JOINT_STATES):
-        if state.names not in order:
-            if missing := sorted(set(names) - set(state.names)):
-                raise LogError(f"joint states do not name '{missing[0]}'", source=str(bag))
-            order[state.names] = [state.names.index(name) for name in names]
-        take = order[state.names]
-        position, velocity = state.position[take], state.velocity[take]
+        columns = order.columns(state.names)
+        if columns is None:
+            raise LogError(f"a joint state has {order.fault(state.names)}", source=str(bag))
+        position, velocity = state.position[columns], state.velocity[columns]
         if np.isfinite(position).all() and np.isfinite(velocity).all():  # a faulty stream is the controller's affair
             rows.append((state.stamp, position, velocity))
     if not rows:
@@ -193,10 +192,12 @@ def _motion(bag: str | Path, names: tuple[str, ...]) -> tuple[Array, Array, Arra
 
 
 def _commands(bag: str | Path, names: tuple[str, ...]) -> tuple[Array, Array]:
-    rows = []
+    rows, order = [], JointOrder(names)
     for _, message in read_messages(bag, COMMANDS, TYPES[COMMANDS]):
-        listed = list(message.joint_names)
-        rows.append((_seconds(message.header.stamp), message.torque[[listed.index(name) for name in names]]))
+        columns = order.columns(message.joint_names)
+        if columns is None:
+            raise LogError(f"a torque command has {order.fault(message.joint_names)}", source=str(bag))
+        rows.append((_seconds(message.header.stamp), message.torque[columns]))
     t, torque = (np.array(column) for column in zip(*rows, strict=True))
     return t, torque
 

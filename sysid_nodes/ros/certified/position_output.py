@@ -20,6 +20,7 @@ from std_srvs.srv import Trigger
 from trajectory_msgs.msg import JointTrajectory
 
 from sysid_nodes.data.digest import digest
+from sysid_nodes.data.joint_order import JointOrder
 from sysid_nodes.data.scene import Scene
 from sysid_nodes.models.robust_control import gains
 from sysid_nodes.results.stop_reason import StopReason
@@ -72,9 +73,7 @@ class PositionOutput:
         )
         self._log, self._scene, self._told = node.get_logger(), scene, told
         self._lock = threading.Lock()
-        self._names: list[str] = []
-        self._columns: list[int] = []
-        self._joint_names = robot.joint_names
+        self._order = JointOrder(robot.joint_names)
         self._heard, self._last_told, self._said = 0.0, 0, StopReason.NONE
         self._trajectories = node.create_publisher(JointTrajectory, self._config.topic, qos.stream("reliable", 10))
         self._stops = node.create_publisher(StopRequest, "stop_request", qos.stream("reliable", 100))
@@ -115,13 +114,10 @@ class PositionOutput:
     def _joints(self, message: JointState) -> None:
         stamp = nanoseconds(message.header.stamp)
         self._heard = time.perf_counter()
-        if message.name != self._names:
-            place = {name: k for k, name in enumerate(message.name)}
-            self._names = list(message.name)
-            self._columns = [place[name] for name in self._joint_names] if set(self._joint_names) <= set(place) else []
-        if not self._columns or not len(message.position) == len(message.velocity) == len(self._names):
+        columns = self._order.columns(message.name)
+        if columns is None or not len(message.position) == len(message.velocity) == len(message.name):
             return
-        q, qd = np.array(message.position)[self._columns], np.array(message.velocity)[self._columns]
+        q, qd = np.array(message.position)[columns], np.array(message.velocity)[columns]
         scene = self._scene()
         with self._lock:
             stop = self._stream.joints(stamp, q, qd, None if scene is None else scene.id)

@@ -27,6 +27,7 @@ from sensor_msgs.msg import JointState
 from visualization_msgs.msg import MarkerArray
 
 from sysid_nodes.data.bounds import Bounds
+from sysid_nodes.data.joint_order import JointOrder
 from sysid_nodes.exceptions import ConfigError, SysidError
 from sysid_nodes.robots.robot import Array
 from sysid_nodes.ros import qos
@@ -68,6 +69,7 @@ class CertifiedPlannerNode(Node):
         planner = build_planner(self._setup, config, time.perf_counter)
         self._planning = Planning(planner, self._setup, config, time.perf_counter)
         self._replanner = Replanner(self._planning, self._config.retry, time.perf_counter)
+        self._order = JointOrder(self._setup.robot.joint_names)
         self._posture: Array | None = None
         self._joint_states: Any = None
         self._busy, self._broken = False, ""
@@ -183,12 +185,11 @@ class CertifiedPlannerNode(Node):
             self._replanner.hurry()
 
     def _goal(self, message: JointState) -> None:
-        place = {name: k for k, name in enumerate(message.name)}
-        names = self._setup.robot.joint_names
-        if any(name not in place for name in names) or len(message.position) != len(message.name):
+        columns = self._order.columns(message.name)
+        if columns is None or len(message.position) != len(message.name):
             self.get_logger().warning("goal not used: it must name every joint and give its position")
             return
-        self._planning.agenda.goals.append(np.array([message.position[place[name]] for name in names]))
+        self._planning.agenda.goals.append(np.array(message.position)[columns])
 
     def _listen_to_joints(self, wanted: bool) -> None:
         """Joint states come a thousand times a second; they are needed only to begin from rest."""
@@ -202,11 +203,10 @@ class CertifiedPlannerNode(Node):
             self._joint_states, self._posture = None, None
 
     def _joints(self, message: JointState) -> None:
-        place = {name: k for k, name in enumerate(message.name)}
-        try:
-            posture = np.array([message.position[place[name]] for name in self._setup.robot.joint_names])
-        except (KeyError, IndexError):
+        columns = self._order.columns(message.name)
+        if columns is None or len(message.position) != len(message.name):
             return
+        posture = np.array(message.position)[columns]
         self._posture = posture if np.isfinite(posture).all() else None
 
     def _diagnose(self) -> None:

@@ -83,7 +83,7 @@ class RobustControllerNode(Node):
         self._robot_stop = StopReason.NONE
         self._report = ControllerReport(self.get_name(), self.resolve_topic_name("joint_states"))
         self._commands = self.create_publisher(TorqueCommand, "torque_command", _ANSWERS)
-        # Time of a robot in lockstep would else run ahead of a controller that is about to start (simulated_robot.py).
+        # Time of an arm in lockstep would else run ahead of a controller that is about to start (torque_interface.py).
         self._idle = None if self._same_clock else self.create_publisher(Header, "no_command", _ANSWERS)
         self._stops = self.create_publisher(StopRequest, "stop_request", qos.stream("reliable", 100))
         self._status = self.create_publisher(ControllerStatus, "~/status", qos.LATCHED)

@@ -13,6 +13,7 @@ from online_sysid.msg import ContactForces
 from rclpy.node import Node
 from sensor_msgs.msg import Imu, JointState
 
+from sysid_nodes.data.joint_order import JointOrder
 from sysid_nodes.messages.fill import to_message
 from sysid_nodes.messages.prime.estimate import WORLD, header, quaternion, vector
 from sysid_nodes.messages.prime.low_state import TOPIC, fill_low_state, low_state_type
@@ -49,7 +50,6 @@ class LeggedPublishers:
         profile = qos.stream("best_effort", _DEPTH)
         self.start = 0.0
         self.published: dict[str, int] = {}
-        self._robot = robot
         self._low_state: Any = low_state_type(robot) if low_state else None
         self._pose = node.create_publisher(PoseStamped, POSE, profile)
         self._publishers: list[Any] = [self._pose]
@@ -57,11 +57,13 @@ class LeggedPublishers:
             self._motors = node.create_publisher(self._low_state, TOPIC, profile)
             self._publishers.append(self._motors)
             self._inertial: ImuReading | None = None
+            self._order = JointOrder(robot.motor_order)
         else:
             self._joints = node.create_publisher(JointState, JOINTS, profile)
             self._imu = node.create_publisher(Imu, IMU, profile)
             self._publishers += [self._joints, self._imu]
         self._velocity = node.create_publisher(Odometry, VELOCITY, profile) if velocity else None
+        self._base_link = base_link(robot)
         if self._velocity is not None:
             self._publishers.append(self._velocity)
         self._joint_message, self._imu_message, self._pose_message = JointState(), Imu(), PoseStamped()
@@ -80,7 +82,7 @@ class LeggedPublishers:
         elif isinstance(reading, VelocityReading):
             head = header(self.start + reading.stamp, WORLD)
             twist = {"twist": {"linear": vector(reading.linear)}}
-            fields = {"header": head, "child_frame_id": base_link(self._robot), "twist": twist}
+            fields = {"header": head, "child_frame_id": self._base_link, "twist": twist}
             self._send(self._velocity, to_message(Odometry, fields))
         elif self._low_state is not None:
             self._publish_low_state(reading)
@@ -117,7 +119,7 @@ class LeggedPublishers:
         if isinstance(reading, ImuReading):
             self._inertial = reading
         elif isinstance(reading, JointReading) and self._inertial is not None:
-            order = [reading.names.index(name) for name in self._robot.motor_order]
+            order = self._order.columns(reading.names)
             message = self._low_state()
             fill_low_state(
                 message,

@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from sysid_nodes.data.config import to_flat
+from sysid_nodes.data.joint_order import JointOrder
 from sysid_nodes.results.motion_estimate import EstimateStatus, MotionEstimate
 from sysid_nodes.robots import Robot, load_robot, with_contacts
 from sysid_nodes.sensors import build_sensors, channel_specs
@@ -30,9 +31,6 @@ _LOOK = 0.1
 
 _HISTORY = 0.5
 """Time between two entries of the history of parameters [s]."""
-
-_CACHED = 16
-"""Lists of joint names that are remembered."""
 
 
 def prime_robot(config: PrimeSessionConfig) -> Robot:
@@ -80,7 +78,7 @@ class PrimeSession:
     ) -> None:
         self.robot, self.config = robot, config
         self._make, self._clock = make, clock
-        self._orders: dict[tuple[str, ...], npt.NDArray[np.intp] | None] = {}
+        self._order = JointOrder(robot.joint_names)
         self.reset()
 
     def reset(self) -> None:
@@ -124,14 +122,14 @@ class PrimeSession:
         self, stamp: float, names: Sequence[str], position: Array, velocity: Array, effort: Array
     ) -> PrimeUpdate | None:
         """Takes joint positions [rad], velocities [rad/s] and torques [N m] in the order of names; empty for none."""
-        order = self._order(tuple(names))
-        if order is None:
+        columns = self._order.columns(names)
+        if columns is None:
             self.received += 1
-            self.unusable["a joint is missing"] += 1
+            self.unusable["a joint is missing" if self._order.missing(names) else "a joint is there twice"] += 1
             return None
         for name, values in (("joint_position", position), ("joint_velocity", velocity), ("joint_torque", effort)):
             if len(values) == len(names):
-                self._aligner.push(name, stamp, np.asarray(values, dtype=np.float64)[order])
+                self._aligner.push(name, stamp, np.asarray(values, dtype=np.float64)[columns])
             elif len(values):
                 self.unusable["as many values as names are needed"] += 1
         return self._advance(stamp)
@@ -172,15 +170,6 @@ class PrimeSession:
         """Takes an estimate of everything, made elsewhere from the steps of this session, as the newest."""
         self._estimate, self.judgement, self.solves = estimate, judgement, 1
         self._remember(estimate)
-
-    def _order(self, names: tuple[str, ...]) -> npt.NDArray[np.intp] | None:
-        if names not in self._orders:
-            if len(self._orders) >= _CACHED:
-                self._orders.clear()
-            where = {name: k for k, name in enumerate(names)}
-            found = [where.get(name, -1) for name in self.robot.joint_names]
-            self._orders[names] = None if min(found) < 0 else np.array(found, dtype=np.intp)
-        return self._orders[names]
 
     def _advance(self, stamp: float) -> PrimeUpdate | None:
         """Hands closed steps on; an update if a solve was due."""

@@ -2,20 +2,19 @@
 
 from sysid_nodes.simulation.arm.excitation import FourierTrajectory, Motion
 from sysid_nodes.simulation.arm.gen3 import gen3_excitation
-from sysid_nodes.simulation.arm.simulated_arm import SimulatedArm, SimulationConfig
-from sysid_nodes.simulation.arm.torque_arm import TorqueArm, TorqueArmConfig
+from sysid_nodes.simulation.arm.playback import Playback
+from sysid_nodes.simulation.arm.simulated_arm import HardwareConfig, SimulatedArm
 from sysid_nodes.simulation.arm.true_robot import GroundTruth, TrueRobot
 from sysid_nodes.simulation.payload import Payload, dumbbell, random_dumbbell
 
 __all__ = [
     "FourierTrajectory",
     "GroundTruth",
+    "HardwareConfig",
     "Motion",
     "Payload",
+    "Playback",
     "SimulatedArm",
-    "SimulationConfig",
-    "TorqueArm",
-    "TorqueArmConfig",
     "TrueRobot",
     "dumbbell",
     "gen3_excitation",

@@ -1,4 +1,4 @@
-"""Settings of the simulated robot as a node or a demo runs it, and the arm they ask for."""
+"""Settings of the simulated arm as a node or a demo runs it, and the arm they ask for."""
 
 from __future__ import annotations
 
@@ -12,8 +12,12 @@ from sysid_nodes.exceptions import ConfigError
 from sysid_nodes.models.known_robot import Numbers
 from sysid_nodes.robots import Robot
 from sysid_nodes.robots.kinova_gen3.payloads import PayloadVolumeConfig
+from sysid_nodes.simulation.arm.excitation import check_limits
+from sysid_nodes.simulation.arm.gen3 import gen3_excitation
 from sysid_nodes.simulation.arm.joint_faults import KINDS, FaultyJoints, JointFault
-from sysid_nodes.simulation.arm.torque_arm import TorqueArm, TorqueArmConfig
+from sysid_nodes.simulation.arm.playback import Playback
+from sysid_nodes.simulation.arm.position_interface import PositionInterface
+from sysid_nodes.simulation.arm.simulated_arm import HardwareConfig, SimulatedArm
 from sysid_nodes.simulation.arm.vendor_controller import VendorConfig
 from sysid_nodes.simulation.payload import Payload, dumbbell
 
@@ -26,7 +30,7 @@ START = (-1.16396061, 0.34987045, -3.68094828, -1.75466411, 0.19968747, -1.09177
 
 NO_FAULT = "none"
 
-INTERFACES = ("torque", "position")
+INTERFACES = ("torque", "position", "playback")
 
 
 @dataclass(frozen=True)
@@ -50,7 +54,7 @@ class JointFaultConfig:
 
 
 @dataclass(frozen=True)
-class RobotSimulationConfig:
+class ArmSimulationConfig:
     """What is simulated and how time passes."""
 
     seed: int = option(0, "of all randomness", minimum=0)
@@ -59,16 +63,17 @@ class RobotSimulationConfig:
         (), "ten inertial parameters of what the body carries, instead of a dumbbell", unit="kg, kg m, kg m2"
     )
     grasp: Numbers = option((0.0, 0.0, 0.0), "shift of the dumbbell's centre in the hand", unit="m")
-    start: Numbers = option(START, "posture at the start", unit="rad")
+    start: Numbers = option(START, "posture at the start; a playback begins where its motion does", unit="rad")
     interface: str = option(
         "torque",
-        "what the robot takes: torques, or positions (JointTrajectory) as a stock driver does, in real time",
+        "what the arm takes: torques; positions (JointTrajectory), as a stock driver does; or nothing: playback is an "
+        "exciting motion of the Gen3 without end. The latter two in real time",
         choices=INTERFACES,
     )
     vendor: VendorConfig = section(VendorConfig, "the controller behind the position interface")
     lockstep: bool = option(
         True,
-        "time waits for the answer to each joint state, which acts from that state's stamp on (whatever arm.delay is); "
+        "time waits for the answer to each joint state, which acts from that state's stamp on (hardware.delay is 0); "
         "otherwise time runs like the machine's",
     )
     listeners: int = option(
@@ -85,22 +90,22 @@ class RobotSimulationConfig:
         0.01, "simulated time between two measurements of the true clearance; 0: none", unit="s", minimum=0.0
     )
     truth_file: str = option("", "file that gets the true parameters of the loaded body; empty writes none")
-    arm: TorqueArmConfig = section(TorqueArmConfig, "drive, sensors and deviation from the nominal robot")
+    hardware: HardwareConfig = section(HardwareConfig, "drive, sensors and deviation from the nominal robot")
     fault: JointFaultConfig = section(JointFaultConfig, "a fault of the joint states, put in on purpose")
 
 
 @dataclass(frozen=True)
-class SimulatedRobotConfig:
-    """Everything the simulated robot needs; keys at the top are shared with planner and controller."""
+class SimulatedArmConfig:
+    """Everything the simulated arm needs; keys at the top are shared with planner and controller."""
 
     robot: str = option("kinova_gen3", "robot by name")
     variant: str = option("", "variant of the robot; empty takes its default")
     scene: str = option("", "scene file of the obstacles; empty: none until obstacles are published")
     payload_volume: PayloadVolumeConfig = section(PayloadVolumeConfig, "room that the payload takes")
-    simulated_robot: RobotSimulationConfig = section(RobotSimulationConfig, "simulation")
+    simulated_arm: ArmSimulationConfig = section(ArmSimulationConfig, "the simulation")
 
 
-def simulated_payload(robot: Robot, config: RobotSimulationConfig) -> Payload | None:
+def build_payload(robot: Robot, config: ArmSimulationConfig) -> Payload | None:
     """What the robot carries.
 
     Raises:
@@ -109,25 +114,34 @@ def simulated_payload(robot: Robot, config: RobotSimulationConfig) -> Payload | 
     """
     if config.payload:
         if len(config.payload) != 10:
-            raise ConfigError(f"'simulated_robot.payload' needs 10 numbers, got {len(config.payload)}")
+            raise ConfigError(f"'simulated_arm.payload' needs 10 numbers, got {len(config.payload)}")
         inertia = pinocchio.Inertia.FromDynamicParameters(np.array(config.payload))
         frame = robot.model.frames[robot.model.getFrameId(robot.body, pinocchio.FrameType.BODY)]
         inertia = frame.placement.actInv(inertia)
         return Payload(inertia.mass, np.array(inertia.lever), np.array(inertia.inertia))
     if len(config.grasp) != 3:
-        raise ConfigError(f"'simulated_robot.grasp' needs 3 numbers, got {len(config.grasp)}")
+        raise ConfigError(f"'simulated_arm.grasp' needs 3 numbers, got {len(config.grasp)}")
     return dumbbell(POUND * config.pounds, offset=np.array(config.grasp)) if config.pounds > 0.0 else None
 
 
-def simulated_arm(
-    robot: Robot, config: RobotSimulationConfig, rng: np.random.Generator, *, now: float = 0.0
-) -> TorqueArm:
+def build_arm(robot: Robot, config: ArmSimulationConfig, rng: np.random.Generator, *, now: float = 0.0) -> SimulatedArm:
     """The arm at rest at its start posture, its clock at ``now`` [s].
 
     Raises:
-        InputError: the configuration does not fit the robot.
+        InputError: the configuration does not fit the robot, nor does the motion to play.
     """
-    # What a position interface computes acts at once.
-    at_once = config.lockstep or config.interface == "position"
-    arm = replace(config.arm, delay=0.0) if at_once else config.arm
-    return TorqueArm(robot, simulated_payload(robot, config), arm, rng, np.array(config.start), start=now)
+    # What is computed beside the arm acts at once.
+    at_once = config.lockstep or config.interface != "torque"
+    hardware = replace(config.hardware, delay=0.0) if at_once else config.hardware
+    start = np.array(config.start)
+    if config.interface == "playback":
+        check_limits(gen3_excitation(), robot.limits)
+        start = gen3_excitation()(0.0).q
+    return SimulatedArm(robot, build_payload(robot, config), hardware, rng, start, start=now)
+
+
+def build_driver(robot: Robot, config: ArmSimulationConfig, arm: SimulatedArm) -> PositionInterface | Playback | None:
+    """What drives an arm of `build_arm` where no torques are commanded from outside; None where they are."""
+    if config.interface == "position":
+        return PositionInterface(robot, config.vendor, arm)
+    return Playback(robot, gen3_excitation(), arm) if config.interface == "playback" else None

@@ -29,6 +29,11 @@ class ComputedTorque:
         self._data = robot.model.createData()
         self._bandwidth = bandwidth
 
+    def imbalance(self, q: Array, holding: Array) -> Array:
+        """(n,) torque to add to hold the arm at rest at q, where ``holding`` is known to do so [N m]."""
+        zero = np.zeros(q.size)
+        return np.asarray(holding - self.torque(Motion(q, zero, zero), q, zero))
+
     def torque(self, reference: Motion, q: Array, qd: Array) -> Array:
         """(n,) motor torque within the robot's torque limits [N m]."""
         motor, w = self._robot.motor, self._bandwidth

@@ -93,7 +93,11 @@ def limit_use(trajectory: FourierTrajectory, limits: JointLimits, *, samples: in
 
 
 def check_limits(trajectory: FourierTrajectory, limits: JointLimits) -> None:
-    """Raises ConfigError if the motion leaves the position, velocity or acceleration limits."""
+    """Raises ConfigError if the motion is for another number of joints or leaves a limit of theirs."""
+    if trajectory.centre.size != limits.velocity.size:
+        raise ConfigError(
+            f"the trajectory is for {trajectory.centre.size} joints, the robot has {limits.velocity.size}"
+        )
     for quantity, use in limit_use(trajectory, limits).items():
         if (worst := int(np.argmax(use))) >= 0 and use[worst] > 1.0:
             raise ConfigError(f"the trajectory takes joint {worst + 1} to {use[worst]:.2f} times its {quantity} limit")

@@ -1,110 +1,50 @@
-"""The rigid-body arm in MuJoCo, with the motor model of the identifier acting at every joint.
+"""The arm moved on by torques, with set-valued Coulomb friction: a joint at rest sticks until it is broken away.
 
-Viscous friction and armature are MuJoCo's own, so its Runge-Kutta integrator evaluates them at every stage. Coulomb
-friction is not: MuJoCo's ``frictionloss`` is a softened constraint, exactly F_c sign(qd) only above about 3e-3 rad/s on
-the Gen3 (measured); at lower speeds, which an identifier still tells from zero, it is anywhere in [-F_c, F_c]. So the
-plant applies -F_c sign(qd) - beta as a generalised force, renewed every step of the integrator. What is simulated is
-then M(q) qdd + C qd + g + F_c sign(qd) + F_v qd + I_a qdd + beta = tau itself, but for the steps in which a joint
-reverses: there the sign is late by at most one step, while true friction may be anything in [-F_c, F_c].
+What is simulated is M(q) qdd + C qd + g + f + F_v qd + I_a qdd + beta = torque. A friction f whose sign is renewed
+every step of the integrator would chatter at rest. Here the sign never changes within a step: the instant at which a
+joint's velocity reaches zero, or at which a stuck joint needs more than F_c to stay, is found by root search, and the
+step is split there. At that instant `coulomb.sliding_directions` decides who sticks. So friction is F_c sign(qd) on
+every moving joint and within [-F_c, F_c] on every resting one, up to an instant's error of 1e-12 s, and but for
+excursions through zero and back within one step (below jerk x step^2 / 8, some 1e-6 rad/s).
+
+A stuck joint is locked by an armature of 1e12 kg m2, so that the other joints' motion stays with MuJoCo's Runge-Kutta.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import mujoco
 import numpy as np
-import pinocchio
 
-from sysid_nodes.exceptions import RobotError
-from sysid_nodes.robots import MotorConstants, Robot
+from sysid_nodes.robots import MotorConstants
 from sysid_nodes.robots.robot import Array
+from sysid_nodes.simulation.arm.coulomb import breakaway, sliding_directions, solve
 
-
-def build_mujoco(
-    robot: Robot, bodies: Sequence[pinocchio.Inertia], motor: MotorConstants, load: tuple[int, pinocchio.Inertia] | None
-) -> mujoco.MjModel:
-    """A MuJoCo model of a fixed-base robot: no shapes, no contacts, no joint stops.
-
-    Args:
-        robot: kinematics and gravity.
-        bodies: n inertias of the moving bodies in their joint frames.
-        motor: viscous friction and armature are built in.
-        load: index of the carrying body, and what is welded to it, in that body's joint frame.
-
-    Raises:
-        RobotError: the robot has a floating base, or an inertia is not that of a physical body.
-    """
-    try:
-        return arm_spec(robot, bodies, motor, load).compile()
-    except ValueError as error:
-        line = " ".join(str(error).split())
-        raise RobotError(f"robot '{robot.name}' cannot be simulated: {line}") from None
-
-
-def arm_spec(
-    robot: Robot, bodies: Sequence[pinocchio.Inertia], motor: MotorConstants, load: tuple[int, pinocchio.Inertia] | None
-) -> mujoco.MjSpec:
-    """The same, to be added to before it is compiled; bodies have their joints' names.
-
-    Raises:
-        RobotError: the robot has a floating base.
-    """
-    if robot.floating_base:
-        raise RobotError(f"robot '{robot.name}' has a floating base; the simulated arm needs a fixed one")
-    spec = mujoco.MjSpec()
-    spec.option.integrator = mujoco.mjtIntegrator.mjINT_RK4
-    spec.option.disableflags |= int(mujoco.mjtDisableBit.mjDSBL_CONTACT)
-    spec.option.gravity = robot.model.gravity.linear
-    parts = [spec.worldbody]
-    data = robot.model.createData()
-    pinocchio.computeJointJacobians(robot.model, data, np.zeros(robot.n))
-    jacobian = np.reshape(data.J, (6, robot.n))  # pinocchio drops the second axis of a single joint's
-    for k, name in enumerate(robot.joint_names):
-        placement = robot.model.jointPlacements[k + 1]
-        body = parts[robot.model.parents[k + 1]].add_body(name=name, pos=placement.translation)
-        body.quat = _quaternion(placement.rotation)
-        _set_inertia(body, bodies[k])
-        joint = body.add_joint(name=name, armature=motor.armature[k])
-        joint.damping[0] = motor.viscous[k]
-        linear, angular = np.split(data.oMi[k + 1].actInv(pinocchio.Motion(jacobian[:, k])).vector, 2)
-        revolute = np.linalg.norm(angular) > 0.5
-        joint.type = mujoco.mjtJoint.mjJNT_HINGE if revolute else mujoco.mjtJoint.mjJNT_SLIDE
-        joint.axis = angular if revolute else linear
-        parts.append(body)
-    if load is not None:
-        _set_inertia(parts[load[0] + 1].add_body(name="payload"), load[1])
-    return spec
-
-
-def _quaternion(rotation: Array) -> Array:
-    """MuJoCo's w, x, y, z."""
-    x, y, z, w = pinocchio.Quaternion(rotation).coeffs()
-    return np.array([w, x, y, z])
-
-
-def _set_inertia(body: mujoco.MjsBody, inertia: pinocchio.Inertia) -> None:
-    tensor = inertia.inertia
-    body.explicitinertial = True
-    body.mass = inertia.mass
-    body.ipos = inertia.lever
-    body.fullinertia = [tensor[0, 0], tensor[1, 1], tensor[2, 2], tensor[0, 1], tensor[0, 2], tensor[1, 2]]
+_LOCK = 1e12
+_INSTANT = 1e-12
+_EVENTS = 100
 
 
 class Plant:
-    """The arm's state, moved on by torques.
+    """The arm's state, moved on by torques that are constant over a call.
 
     Args:
-        model: of ``build_mujoco``.
-        motor: the constants the model was built with; Coulomb friction and offset are applied here.
-        q: (n,) start position [rad]; the arm starts at rest.
+        model: of ``build_mujoco``; this plant's alone, for it changes the model's armature.
+        motor: the constants the model was built with.
+        q, qd: (n,) start [rad, rad/s]; exactly zero velocity is rest.
+
+    Attributes:
+        unresolved: steps with so many changes between sticking and sliding that the rest of the step was integrated
+            with the last directions; what is claimed of friction above does not hold in them.
     """
 
-    def __init__(self, model: mujoco.MjModel, motor: MotorConstants, q: Array) -> None:
-        self._model = model
-        self._motor = motor
+    def __init__(self, model: mujoco.MjModel, motor: MotorConstants, q: Array, qd: Array) -> None:
+        self._model, self._motor = model, motor
         self._data = mujoco.MjData(model)
         self._data.qpos[:] = q
+        self._data.qvel[:] = qd
+        self._limit = breakaway(motor.coulomb)
+        self._force: Array | None = None
+        self.unresolved = 0
 
     @property
     def q(self) -> Array:
@@ -113,20 +53,91 @@ class Plant:
 
     @property
     def qd(self) -> Array:
-        """(n,) true velocity [rad/s]."""
+        """(n,) true velocity [rad/s]; exactly zero where a joint sticks."""
         return np.array(self._data.qvel)
 
-    def advance(self, tau_start: Array, tau_end: Array, duration: float, steps: int) -> None:
-        """Integrates over a tick.
+    def response(self, torque: Array) -> tuple[Array, Array]:
+        """Acceleration [rad/s2] and Coulomb friction [N m], (n,) each, under a motor torque in the present state."""
+        qd = self.qd
+        mass, force = self._equation(torque - self._motor.offset)
+        direction = sliding_directions(mass, force, self._motor.coulomb, qd)
+        return solve(mass, force, self._motor.coulomb, direction)
 
-        Args:
-            tau_start, tau_end: (n,) motor torque at both ends of the tick, straight in between [N m].
-            duration: of the tick [s].
-            steps: integrator steps; torque and Coulomb friction are constant within each, with the tick's impulse.
+    def holding_torque(self) -> Array:
+        """(n,) motor torque that balances all but Coulomb friction and keeps the velocities as they are [N m]."""
+        return -self._equation(-self._motor.offset)[1]
+
+    def advance(self, torque: Array, duration: float, steps: int) -> None:
+        """Integrates over ``duration`` [s] under a constant motor torque (n,) [N m], in ``steps`` steps or more."""
+        force = torque - self._motor.offset
+        if self._force is None or not np.array_equal(force, self._force):
+            self._force = force
+            self._choose(force)
+        for _ in range(steps):
+            self._interval(force, duration / steps)
+
+    def _interval(self, force: Array, remaining: float) -> None:
+        """One step of the integrator, split at its events."""
+        for _ in range(_EVENTS):
+            if not self._direction.any():
+                return  # all stick: nothing moves, and what holds them does not change
+            q, qd = self.q, self.qd
+            if self._step(q, qd, remaining) > 0.0:
+                return
+            low, high = 0.0, remaining
+            while high - low > _INSTANT:
+                middle = 0.5 * (low + high)
+                low, high = (middle, high) if self._step(q, qd, middle) > 0.0 else (low, middle)
+            self._step(q, qd, high)
+            self._data.qvel[self._data.qvel * self._direction <= 0.0] = 0.0
+            self._choose(force)
+            remaining -= high
+            if remaining <= _INSTANT:
+                return
+        self.unresolved += 1
+        self._step(self.q, self.qd, remaining)
+
+    def _choose(self, force: Array) -> None:
+        """Directions of the joints for the coming motion."""
+        coulomb, qd = self._motor.coulomb, self._data.qvel
+        self._direction = np.sign(qd)
+        if not qd.all():
+            mass, total = self._equation(force)
+            self._direction = sliding_directions(mass, total, coulomb, self.qd)
+        self._stuck = self._direction == 0.0
+        self._some_stuck, self._moving = bool(self._stuck.any()), ~self._stuck
+        self._applied = force - coulomb * self._direction
+        self._model.dof_armature[:] = np.where(self._stuck, _LOCK, self._motor.armature)
+
+    def _step(self, q: Array, qd: Array, duration: float) -> float:
+        """From a state over ``duration`` with the directions chosen; how far the end is from an event, > 0 before it.
+
+        The least of the moving joints' speeds [rad/s] and of the stuck joints' reserves of friction [N m].
         """
-        self._model.opt.timestep = duration / steps
-        for step in range(steps):
-            torque = tau_start + (step + 0.5) / steps * (tau_end - tau_start)
-            friction = self._motor.coulomb * np.sign(self._data.qvel) + self._motor.offset
-            self._data.qfrc_applied[:] = torque - friction
-            mujoco.mj_step(self._model, self._data)
+        model, data = self._model, self._data
+        model.opt.timestep = duration
+        data.qpos[:], data.qvel[:], data.qfrc_applied[:] = q, qd, self._applied
+        mujoco.mj_step(model, data)
+        speed = self._direction * data.qvel
+        if not self._some_stuck:
+            return float(speed.min())
+        stuck = self._stuck
+        data.qpos[stuck], data.qvel[stuck] = q[stuck], 0.0
+        mujoco.mj_forward(model, data)
+        acceleration, inertial = np.where(stuck, 0.0, data.qacc), np.zeros(stuck.size)
+        mujoco.mj_mulM(model, data, inertial, acceleration)  # no acceleration meets the lock's armature
+        holding = (self._applied + data.qfrc_passive - data.qfrc_bias - inertial)[stuck]
+        reserve = self._limit[stuck] - np.abs(holding)
+        return float(min(speed[self._moving].min(), reserve.min()))
+
+    def _equation(self, force: Array) -> tuple[Array, Array]:
+        """Mass matrix (n, n) with the true armature, and all generalised forces (n,) but Coulomb friction."""
+        model, data = self._model, self._data
+        locked = np.array(model.dof_armature)
+        model.dof_armature[:] = self._motor.armature
+        mujoco.mj_forward(model, data)
+        model.dof_armature[:] = locked
+        mass = np.zeros((model.nv, model.nv))
+        for unit, column in zip(np.eye(model.nv), mass, strict=True):  # symmetric: rows are columns
+            mujoco.mj_mulM(model, data, column, unit)
+        return mass, force + data.qfrc_passive - data.qfrc_bias

@@ -6,7 +6,7 @@ import numpy as np
 
 from sysid_nodes.robots import Robot
 from sysid_nodes.robots.robot import Array
-from sysid_nodes.simulation.arm.torque_arm import TorqueArm
+from sysid_nodes.simulation.arm.simulated_arm import SimulatedArm
 from sysid_nodes.simulation.arm.vendor_controller import VendorConfig, VendorPositionController
 
 
@@ -19,7 +19,7 @@ class PositionInterface:
         arm: what it moves; commands act at once (delay 0).
     """
 
-    def __init__(self, robot: Robot, config: VendorConfig, arm: TorqueArm) -> None:
+    def __init__(self, robot: Robot, config: VendorConfig, arm: SimulatedArm) -> None:
         self._robot, self._arm = robot, arm
         self._controller = VendorPositionController(robot, config, arm.q, arm.now)
         self._follows = False

@@ -102,7 +102,7 @@ class JointServo:
         self._q, self._qd = q.copy(), qd.copy()
         self._integral, self._offset = np.zeros(q.size), np.zeros(q.size)
         if holding is not None:
-            self._offset = holding - self._inner.torque(Motion(q, np.zeros(q.size), np.zeros(q.size)), q, qd)
+            self._offset = self._inner.imbalance(q, holding)
 
     def reference(self, elapsed: float) -> Motion:
         """Where the joints should be ``elapsed`` seconds after the start."""

@@ -8,6 +8,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from sysid_nodes.data.joint_order import JointOrder
 from sysid_nodes.simulation.legged.faults import Fault, FaultInjector
 from sysid_nodes.simulation.legged.sensors import (
     ImuSensor,
@@ -84,7 +85,7 @@ class SensorSuite:
         self.imu = ImuSensor(config.imu, seeds[1])
         self.mocap = MocapSensor(config.mocap, seeds[2])
         self._velocity = VelocitySensor(config.velocity, seeds[7])
-        self._order = np.array([names.index(name) for name in published])
+        self._order = JointOrder(published).columns(names)
         self._published = published
         self._streams = (
             Stream(config.joints, self._read_joints, seeds[3], start=start),

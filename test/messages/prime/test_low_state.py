@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from shared.low_state import GoLowState, HgLowState, Motor
 
+from sysid_nodes.data.joint_order import JointOrder
 from sysid_nodes.exceptions import ConfigError, InputError
 from sysid_nodes.messages.prime.low_state import fill_low_state, from_low_state, low_state_type
 from sysid_nodes.robots import load_robot
@@ -28,7 +29,7 @@ def test_motors_come_in_the_vendor_s_order_and_go_to_their_joints_by_name() -> N
     np.testing.assert_array_equal(reading.velocity, 100.0 + np.arange(12.0))
     np.testing.assert_array_equal(reading.effort, 200.0 + np.arange(12.0))
     # the URDF goes FL, FR, RL, RR
-    order = [reading.names.index(name) for name in GO2.joint_names]
+    order = JointOrder(GO2.joint_names).columns(reading.names)
     np.testing.assert_array_equal(reading.position[order][:6], [3, 4, 5, 0, 1, 2])
 
 

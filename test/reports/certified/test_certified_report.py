@@ -103,7 +103,7 @@ def test_joints_may_be_named_in_any_order(history: CertifiedHistory, tmp_path: P
 
 
 def test_a_recording_of_another_robot_is_refused(bag: Path) -> None:
-    with pytest.raises(LogError, match="joint states do not name 'wrist'"):
+    with pytest.raises(LogError, match="a joint state has no joint 'wrist'"):
         read_loop(bag, ("wrist",), SCENE)
 
 

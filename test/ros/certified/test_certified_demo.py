@@ -17,7 +17,7 @@ import pytest
 pytest.importorskip("rclpy", reason="rclpy is not installed")
 pytest.importorskip("online_sysid.msg", reason="the messages are not built; make setup builds them")
 
-from shared.children import finish, run
+from shared.children import finish
 from shared.demo_process import LONG, check_that_an_orphaned_recorder_drops_its_bag, interrupted, sysid
 
 from sysid_nodes.cli.certified.demo_config import GOAL
@@ -133,21 +133,6 @@ def test_replay_of_the_bag_gives_the_same_numbers(demo: tuple[Path, subprocess.P
 def test_an_interrupt_leaves_nothing_behind(tmp_path: Path, stop: signal.Signals) -> None:
     errors = interrupted("kinova", tmp_path, "truths inside", stop)
     assert errors.startswith("sysid: interrupted") and errors.count("\n") == 1
-
-
-@pytest.mark.parametrize(
-    ("arguments", "line"),
-    [
-        (["-p", "payload:=-1.0"], "simulated_arm: 'payload' must be at least 0, got -1.0"),
-        (["-p", "masss:=1.0"], "simulated_arm: parameters: unknown key 'masss'"),
-        (["-p", "truth_file:=no_such_folder/truth.json"], "no_such_folder/truth.json: cannot write"),
-    ],
-)
-def test_a_simulated_arm_that_cannot_start_says_so_in_one_line(arguments: list[str], line: str) -> None:
-    status, _, errors = run("-m", "sysid_nodes.ros.nodes.simulated_arm", "--ros-args", *arguments)
-    assert status == 2
-    assert line in errors
-    assert errors.count("\n") == 1
 
 
 def test_a_recorder_whose_parent_is_gone_drops_its_bag(tmp_path: Path) -> None:

@@ -24,7 +24,7 @@ from sysid_nodes.results.stop_reason import StopReason
 from sysid_nodes.ros import qos
 from sysid_nodes.ros.nodes.certified_planner import CertifiedPlannerNode
 from sysid_nodes.ros.nodes.robust_controller import RobustControllerNode
-from sysid_nodes.ros.nodes.simulated_robot import SimulatedRobotNode
+from sysid_nodes.ros.nodes.simulated_arm import SimulatedArmNode
 from sysid_nodes.ros.spinning import make_executor
 
 pytestmark = pytest.mark.ros
@@ -32,7 +32,7 @@ pytestmark = pytest.mark.ros
 NODES = {
     "certified_planner": CertifiedPlannerNode,
     "robust_controller": RobustControllerNode,
-    "simulated_robot": SimulatedRobotNode,
+    "simulated_arm": SimulatedArmNode,
 }
 LIGHT = [1.21, 0.4, 0.4, -0.1, 0.2, 0.2, 0.2, 0.2, 0.2, 0.2]
 
@@ -58,10 +58,10 @@ def ros() -> Iterator[None]:
         ("robust_controller", {"scene": "nowhere.yaml"}, "nowhere.yaml: No such file"),
         ("robust_controller", {"control.damping": [1.0, 2.0]}, "'control.damping' needs 1 or 7 numbers"),
         ("robust_controller", {"control.period": 0.5}, "'control.period' must be at most 0.002"),
-        ("simulated_robot", {"simulated_robot.payload": [1.0, 2.0]}, "needs 10 numbers"),
-        ("simulated_robot", {"simulated_robot.payload": [1.0] + [0.0] * 9}, "cannot be simulated"),
-        ("simulated_robot", {"simulated_robot.start": [0.0]}, "q0 must be 7 finite numbers"),
-        ("simulated_robot", {"simulated_robot.fault.kind": "gremlins"}, "must be one of none, off"),
+        ("simulated_arm", {"simulated_arm.payload": [1.0, 2.0]}, "needs 10 numbers"),
+        ("simulated_arm", {"simulated_arm.payload": [1.0] + [0.0] * 9}, "cannot be simulated"),
+        ("simulated_arm", {"simulated_arm.start": [0.0]}, "q0 must be 7 finite numbers"),
+        ("simulated_arm", {"simulated_arm.fault.kind": "gremlins"}, "must be one of none, off"),
     ],
 )  # fmt: skip
 def test_a_parameter_that_makes_no_sense_is_refused(
@@ -118,15 +118,13 @@ def test_a_process_says_so_in_one_line_and_exits_with_2(node: str) -> None:
 
 def test_a_payload_outside_its_bounds_is_not_moved_on() -> None:
     """Five and a half kilograms in the hand where four are the most: the identifier finds out, and nothing goes on."""
-    loop = Loop(
-        {"simulated_robot.pounds": 12.0}, also={"certified_planner": PLANNER, "interval_identifier": IDENTIFIER}
-    )
+    loop = Loop({"simulated_arm.pounds": 12.0}, also={"certified_planner": PLANNER, "interval_identifier": IDENTIFIER})
     try:
         reasons = (StopReason.BOUNDS_INCONSISTENT, StopReason.TRACKING_ERROR)
         loop.until(lambda: any(status.reason in reasons for status in loop.status))
         assert loop.mode(IDLE, HOLDING, STOPPED).reason in reasons
-        loop.until(lambda: "simulated_robot: robot" in loop.diagnostics)
-        assert loop.value("simulated_robot: robot", "saturated ticks") == "0"
-        assert float(loop.value("simulated_robot: robot", "clearance to itself [m]")) > 0.0
+        loop.until(lambda: "simulated_arm: robot" in loop.diagnostics)
+        assert loop.value("simulated_arm: robot", "saturated ticks") == "0"
+        assert float(loop.value("simulated_arm: robot", "clearance to itself [m]")) > 0.0
     finally:
         loop.close()

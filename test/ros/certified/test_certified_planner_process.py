@@ -23,7 +23,7 @@ from sysid_nodes.ros.certified.trajectory_messages import to_record
 
 pytestmark = pytest.mark.ros
 
-ROBOT = "simulated_robot: robot"
+ROBOT = "simulated_arm: robot"
 
 
 class Heard:
@@ -102,7 +102,7 @@ def test_an_obstacle_that_appears_is_planned_around_or_stopped_for(loop: Loop, h
     )
     if loop.status[-1].mode == STOPPED:  # a machine too slow to prove a stop within the grace
         assert loop.status[-1].reason == StopReason.SCENE_CHANGED
-        loop.trigger("simulated_robot/release")
+        loop.trigger("simulated_arm/release")
         loop.until(lambda: loop.trigger("robust_controller/reset").success)
         loop.mode(TRACKING)
     loop.until(lambda: any(marker.ns == "obstacles" for marker in heard.obstacles[-1].markers))

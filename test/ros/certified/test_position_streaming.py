@@ -10,6 +10,7 @@ import pytest
 pytest.importorskip("rclpy", reason="rclpy is not installed")
 pytest.importorskip("online_sysid.msg", reason="the messages are not built; make setup builds them")
 
+from sysid_nodes.data.joint_order import JointOrder
 from sysid_nodes.exceptions import SamplesError
 from sysid_nodes.models.bezier import Bezier
 from sysid_nodes.results.stop_reason import StopReason
@@ -47,7 +48,7 @@ def stream(**config: float) -> PositionStream:
 
 def wanted(message, times: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """What a controller makes of a message at stamps after NOW [s]."""
-    t, q, qd = set_points(message, NAMES)
+    t, q, qd = set_points(message, JointOrder(NAMES))
     begin = 1e-9 * (message.header.stamp.sec * SECOND + message.header.stamp.nanosec - NOW)
     points = SetPoints(2)
     points.take(begin, begin + t, q, qd)
@@ -81,7 +82,7 @@ def test_the_next_message_holds_what_is_still_to_be_followed_before_it() -> None
     into = t - 0.2
     desired = np.where((into < 1.5)[:, None], FIRST(into).q, following(1.5)(np.maximum(into - 1.5, 0.0)).q)
     np.testing.assert_allclose(wanted(message, t)[0], desired, atol=1e-8)
-    stamps, *_ = set_points(message, NAMES)
+    stamps, *_ = set_points(message, JointOrder(NAMES))
     assert np.diff(stamps).min() > 0.009
 
 
@@ -176,7 +177,7 @@ def test_points_are_in_order_whatever_their_spacing(spacing: float) -> None:
     for late in (1, 7_000_001, SECOND):
         sent = Sent("2", "s", NOW + SECOND + late, following(1.0 + 1e-9 * late))
         message = joint_trajectory(NAMES, before, sent, NOW + SECOND, spacing)
-        stamps, _, _ = set_points(message, NAMES)
+        stamps, _, _ = set_points(message, JointOrder(NAMES))
         assert stamps[0] == 0.0 and (np.diff(stamps) > 0.0).all()
         assert stamps[-1] == pytest.approx(3.0 + 1e-9 * late, abs=1e-9)
 
@@ -193,4 +194,4 @@ def test_messages_that_make_no_sense(change, line: str) -> None:
     message = stream().offer(planned(FIRST, NOW + SECOND // 5), NOW)
     change(message)
     with pytest.raises(SamplesError, match=line):
-        set_points(message, NAMES)
+        set_points(message, JointOrder(NAMES))

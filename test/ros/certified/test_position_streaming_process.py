@@ -20,6 +20,7 @@ from shared.certified_processes import PLANNER, begun
 from shared.waiting import spin_until
 from trajectory_msgs.msg import JointTrajectory
 
+from sysid_nodes.data.joint_order import JointOrder
 from sysid_nodes.results.certificate import Verdict
 from sysid_nodes.results.stop_reason import StopReason
 from sysid_nodes.robots import load_robot
@@ -36,9 +37,9 @@ POSITION, VELOCITY, FASTEST = 0.03, 0.1, 0.6
 """The interface is 30 ms late, 18 mrad at this speed; load and acceleration add some mrad."""
 
 ROBOT = {
-    "simulated_robot.interface": "position",
-    "simulated_robot.pounds": 2.0,
-    "simulated_robot.vendor.bandwidth": 60.0,
+    "simulated_arm.interface": "position",
+    "simulated_arm.pounds": 2.0,
+    "simulated_arm.vendor.bandwidth": 60.0,
 }
 TRACKED = {
     **PLANNER,
@@ -55,7 +56,8 @@ class Streamed:
 
     def __init__(self) -> None:
         self.robot = load_robot("kinova_gen3")
-        self.processes = {"robot": begun("simulated_robot", ROBOT), "planner": begun("certified_planner", TRACKED)}
+        self.order = JointOrder(self.robot.joint_names)
+        self.processes = {"robot": begun("simulated_arm", ROBOT), "planner": begun("certified_planner", TRACKED)}
         rclpy.init()
         self.node = rclpy.create_node("tester")
         self._executor = make_executor()
@@ -84,7 +86,7 @@ class Streamed:
         points = SetPoints(self.robot.n)
         for message in self.sent:
             begin = self.seconds(nanoseconds(message.header.stamp))
-            t, q, qd = set_points(message, self.robot.joint_names)
+            t, q, qd = set_points(message, self.order)
             points.take(begin, begin + t, q, qd)
         return points
 
@@ -98,8 +100,7 @@ class Streamed:
         rclpy.shutdown()
 
     def _joints(self, message: JointState) -> None:
-        place = {name: k for k, name in enumerate(message.name)}
-        columns = [place[name] for name in self.robot.joint_names]
+        columns = self.order.columns(message.name)
         q, qd = np.array(message.position)[columns], np.array(message.velocity)[columns]
         self.states.append((nanoseconds(message.header.stamp), q, qd))
 
@@ -145,7 +146,7 @@ def test_without_the_planner_the_robot_comes_to_its_certified_rest(run: Streamed
 
     run.until(lambda: run.states[-1][0] > end() + 500_000_000)
     assert len(run.sent) in (count, count + 1) and run.stop.reason == 0
-    goal = set_points(run.sent[-1], run.robot.joint_names)[1][-1]
+    goal = set_points(run.sent[-1], run.order)[1][-1]
     _, q, qd = run.states[-1]
     error = goal - q
     error -= np.where(run.robot.wraps, 2.0 * np.pi * np.round(error / (2.0 * np.pi)), 0.0)

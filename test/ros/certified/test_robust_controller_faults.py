@@ -50,12 +50,12 @@ def at_rest(loop: Loop) -> None:
     """Waits for the robot's own stop to bring it to rest, which must not take more than a little way."""
     loop.until(lambda: loop.stop.reason)
     loop.diagnostics.clear()
-    loop.until(lambda: "simulated_robot: robot" in loop.diagnostics)
-    loop.until(lambda: loop.value("simulated_robot: robot", "at rest") == "True")
+    loop.until(lambda: "simulated_arm: robot" in loop.diagnostics)
+    loop.until(lambda: loop.value("simulated_arm: robot", "at rest") == "True")
     # 0.25 rad/s at most, 1 rad/s2, and the margin of stop_travel_bound.
-    assert float(loop.value("simulated_robot: robot", "stop travel [rad]")) < 0.06
-    assert loop.value("simulated_robot: robot", "saturated ticks") == "0"
-    assert float(loop.value("simulated_robot: robot", "clearance to itself [m]")) > 0.0
+    assert float(loop.value("simulated_arm: robot", "stop travel [rad]")) < 0.06
+    assert loop.value("simulated_arm: robot", "saturated ticks") == "0"
+    assert float(loop.value("simulated_arm: robot", "clearance to itself [m]")) > 0.0
 
 
 FROZEN = {StopReason.JOINT_STATES_FROZEN, StopReason.JOINT_STATES_IMPLAUSIBLE}
@@ -168,7 +168,7 @@ def test_an_obstacle_that_appears_in_the_path_stops_the_robot_unless_a_plan_arou
     at_rest(loop)
     assert loop.stop.reason == StopReason.SCENE_CHANGED
     if stopped < 1.1:  # later only if this tester was kept from running for half a second
-        assert float(loop.value("simulated_robot: robot", "clearance to obstacles [m]")) > 0.03
+        assert float(loop.value("simulated_arm: robot", "clearance to obstacles [m]")) > 0.03
 
 
 def test_obstacles_that_make_no_sense_brake(loop: Loop, plan: TrajectoryRecord) -> None:
@@ -238,8 +238,8 @@ def test_a_controller_that_sleeps_as_a_motion_begins_does_not_miss_its_beginning
 
     def too_late() -> int:
         loop.diagnostics.clear()
-        loop.until(lambda: "simulated_robot: robot" in loop.diagnostics)
-        return int(loop.value("simulated_robot: robot", "commands too late"))
+        loop.until(lambda: "simulated_arm: robot" in loop.diagnostics)
+        return int(loop.value("simulated_arm: robot", "commands too late"))
 
     loop.ready()
     before, controller = too_late(), loop.processes["controller"].pid

@@ -14,30 +14,66 @@ pytest.importorskip("rclpy", reason="rclpy is not installed")
 pytest.importorskip("online_sysid.msg", reason="the messages are not built; make setup builds them")
 
 from diagnostic_msgs.msg import DiagnosticArray
+from online_sysid.msg import StopRequest
 from sensor_msgs.msg import JointState
 from shared import children
 
+from sysid_nodes.robots import load_robot
 from sysid_nodes.ros import qos
 from sysid_nodes.ros.conversions import to_seconds
+from sysid_nodes.simulation.arm import gen3_excitation
 
 pytestmark = pytest.mark.ros
 
+CONFIG = Path(__file__).resolve().parents[3] / "config/kinova_gen3_simulated.yaml"
 
-def test_it_waits_for_its_listener_publishes_every_reading_and_tells_the_truth_to_a_file_only(
+
+def command(**parameters: object) -> list[str]:
+    given = [word for name, value in parameters.items() for word in ("-p", f"simulated_arm.{name}:={value}")]
+    return ["-m", "sysid_nodes.ros.nodes.simulated_arm", "--ros-args", *given]
+
+
+def test_it_waits_for_its_listener_plays_its_motion_and_tells_the_truth_to_a_file_only(
     bench: Any, tmp_path: Path
 ) -> None:
     heard = bench.listen(JointState, "/joint_states", qos.stream("reliable", 5000))
     reports = bench.listen(DiagnosticArray, "/diagnostics", 100)
-    parameters = {"duration": 0.5, "listeners": 1, "payload": 2.0, "truth_file": tmp_path / "truth.json"}
-    given = [word for name, value in parameters.items() for word in ("-p", f"{name}:={value}")]
-    process = children.start_heard("-m", "sysid_nodes.ros.nodes.simulated_arm", "--ros-args", *given)
+    stops = bench.tester.create_publisher(StopRequest, "stop_request", qos.stream("reliable", 100))
+    words = command(interface="playback", listeners=1, truth_file=tmp_path / "truth.json")
+    process = children.start_heard(*words, "--params-file", str(CONFIG))
     try:
-        bench.until(lambda: reports and reports[-1].status[0].message.startswith("finished"))
-        bench.until(lambda: len(heard) == 500)
+        bench.until(lambda: len(heard) >= 1000 and stops.get_subscription_count())
+        played = heard[:1000]
+        stops.publish(StopRequest())
+        bench.until(lambda: reports and "protective stop" in reports[-1].status[0].message)
+        bench.until(lambda: np.abs(heard[-1].velocity).max() < 1e-3)
         process.send_signal(signal.SIGINT)
         _, errors = children.finish(process)
     finally:
         children.kill(process)
-    assert process.returncode == 0 and "finished: 500 messages" in errors
-    np.testing.assert_allclose(np.diff([to_seconds(message.header.stamp) for message in heard]), 1e-3, atol=1e-6)
-    assert json.loads((tmp_path / "truth.json").read_text())["payload"] == 2.0
+    assert process.returncode == 0 and "simulated kinova_gen3, playback, in real time" in errors
+    # No reading is left out, and none comes before its listener is there.
+    t = np.array([to_seconds(message.header.stamp) for message in played])
+    np.testing.assert_allclose(np.diff(t), 1e-3, atol=1e-6)
+    wanted = gen3_excitation()(t - t[0]).q
+    turns = (np.array([message.position for message in played]) - wanted) / (2.0 * np.pi)
+    assert np.abs(turns - np.round(turns)).max() * 2.0 * np.pi < 0.01
+    assert np.abs(np.ptp(wanted, axis=0)).max() > 0.1
+    theta = np.array(json.loads((tmp_path / "truth.json").read_text())["parameters"])
+    hand = load_robot("kinova_gen3").inertial_parameters()[6]
+    assert theta[0] - hand[0] == pytest.approx(6.0 * 0.45359237)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "line"),
+    [
+        ({"pounds": -1.0}, "simulated_arm: 'simulated_arm.pounds' must be at least 0, got -1.0"),
+        ({"masss": 1.0}, "simulated_arm: parameters: unknown key 'simulated_arm.masss'"),
+        ({"truth_file": "no_such_folder/truth.json"}, "no_such_folder/truth.json: cannot write"),
+    ],
+)
+def test_an_arm_that_cannot_start_says_so_in_one_line(arguments: dict[str, object], line: str) -> None:
+    status, _, errors = children.run(*command(**arguments))
+    assert status == 2
+    assert line in errors
+    assert errors.count("\n") == 1

@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 
 from sysid_nodes.robots import Robot, load_robot
-from sysid_nodes.simulation.arm.config import RobotSimulationConfig, simulated_arm
+from sysid_nodes.simulation.arm.config import ArmSimulationConfig, build_arm
 from sysid_nodes.simulation.arm.position_interface import PositionInterface
-from sysid_nodes.simulation.arm.torque_arm import TorqueArm
+from sysid_nodes.simulation.arm.simulated_arm import SimulatedArm
 
-CONFIG = RobotSimulationConfig(interface="position", pounds=2.0)
+CONFIG = ArmSimulationConfig(interface="position", pounds=2.0)
 
 
 @pytest.fixture(scope="module")
@@ -18,12 +18,12 @@ def robot() -> Robot:
     return load_robot("kinova_gen3")
 
 
-def begin(robot: Robot) -> tuple[TorqueArm, PositionInterface]:
-    arm = simulated_arm(robot, CONFIG, np.random.default_rng(0))
+def begin(robot: Robot) -> tuple[SimulatedArm, PositionInterface]:
+    arm = build_arm(robot, CONFIG, np.random.default_rng(0))
     return arm, PositionInterface(robot, CONFIG.vendor, arm)
 
 
-def run(arm: TorqueArm, interface: PositionInterface, seconds: float) -> None:
+def run(arm: SimulatedArm, interface: PositionInterface, seconds: float) -> None:
     for _ in range(round(1000 * seconds)):
         interface.drive()
         arm.step()

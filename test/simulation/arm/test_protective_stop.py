@@ -11,11 +11,11 @@ import pytest
 from sysid_nodes.exceptions import ConfigError
 from sysid_nodes.robots import Robot, load_robot
 from sysid_nodes.simulation.arm.protective_stop import JointServo, StopConfig, StopReport, stop_travel_bound
-from sysid_nodes.simulation.arm.torque_arm import TorqueArm, TorqueArmConfig
+from sysid_nodes.simulation.arm.simulated_arm import HardwareConfig, SimulatedArm
 from sysid_nodes.simulation.arm.true_robot import TrueRobot
 from sysid_nodes.simulation.payload import dumbbell
 
-FAST = TorqueArmConfig(rate=500.0, substeps=1, robot_error=0.05)
+FAST = HardwareConfig(rate=500.0, substeps=1, robot_error=0.05)
 """Slower than a real drive, which makes the stops no better."""
 
 
@@ -24,7 +24,7 @@ def robot() -> Robot:
     return load_robot("kinova_gen3")
 
 
-def _stopped(arm: TorqueArm, command: np.ndarray) -> StopReport:
+def _stopped(arm: SimulatedArm, command: np.ndarray) -> StopReport:
     """The stop of an arm after a wild command, until it is at rest."""
     arm.command(command, 0.0)
     arm.protective_stop("TEST")
@@ -45,7 +45,7 @@ def test_travel_of_200_random_stops_is_within_the_bound(robot: Robot) -> None:
     for k in range(200):
         config = replace(FAST, delay=0.0, stop=stops[min(k % 4, 1)])
         qd = limits.velocity * (rng.choice([-1.0, 1.0], 7) if k % 3 == 0 else rng.uniform(-1.0, 1.0, 7))
-        arm = TorqueArm(robot, dumbbell(rng.uniform(0.1, 4.0)), config, rng, rng.uniform(-reach, reach), qd)
+        arm = SimulatedArm(robot, dumbbell(rng.uniform(0.1, 4.0)), config, rng, rng.uniform(-reach, reach), qd)
         report = _stopped(arm, rng.uniform(-1.0, 1.0, 7) * limits.torque)
         room = stop_travel_bound(report.speed, config.stop) - report.travel
         assert (room > 0.0).all()
@@ -78,7 +78,7 @@ def test_bound_holds_where_the_torque_limit_is_short(robot: Robot) -> None:
         q[[2, 4]] = rng.uniform(-3.0, 3.0, 2)
         qd = limits.velocity * rng.choice([-1.0, 0.0, 1.0], 7)
         qd[1] = side * limits.velocity[1] * rng.uniform(0.2, 1.0)
-        arm = TorqueArm(robot, dumbbell(4.0), config, rng, q, qd, TrueRobot(bodies, motor))
+        arm = SimulatedArm(robot, dumbbell(4.0), config, rng, q, qd, TrueRobot(bodies, motor))
         arm.command(np.sign(qd) * limits.torque, 0.0)
         arm.protective_stop("TEST")
         for _ in range(60):
@@ -93,7 +93,7 @@ def test_bound_holds_where_the_torque_limit_is_short(robot: Robot) -> None:
 
 def test_stopped_arm_holds_still_without_hunting(robot: Robot) -> None:
     rng = np.random.default_rng(2)
-    arm = TorqueArm(robot, dumbbell(4.0), FAST, rng, np.full(7, 0.5), 0.4 * robot.limits.velocity)
+    arm = SimulatedArm(robot, dumbbell(4.0), FAST, rng, np.full(7, 0.5), 0.4 * robot.limits.velocity)
     _stopped(arm, arm.torque)
     arm.advance(0.5)
     held, rest = arm.q, 0

@@ -8,13 +8,13 @@ import pytest
 from sysid_nodes.exceptions import SamplesError
 from sysid_nodes.robots import Robot, load_robot
 from sysid_nodes.simulation.arm.excitation import FourierTrajectory, Motion
-from sysid_nodes.simulation.arm.torque_arm import TorqueArm, TorqueArmConfig
+from sysid_nodes.simulation.arm.simulated_arm import HardwareConfig, SimulatedArm
 from sysid_nodes.simulation.arm.vendor_controller import VendorConfig, VendorPositionController
 from sysid_nodes.simulation.payload import dumbbell
 from sysid_nodes.systems.certified.control.tracking_bound import measure_tracking
 
 START = np.array([-1.16, 0.2, -1.0, -1.3, 0.2, -0.8, -0.2])
-CONFIG = TorqueArmConfig(torque_relative=0.0, velocity_error=0.0, quantise=False, delay=0.0)
+CONFIG = HardwareConfig(torque_relative=0.0, velocity_error=0.0, quantise=False, delay=0.0)
 
 
 @pytest.fixture(scope="module")
@@ -30,7 +30,7 @@ def _sway(t: np.ndarray | float, scale: float = 1.0) -> Motion:
 def _track(robot: Robot, config: VendorConfig, *, mass: float = 0.0, scale: float = 1.0) -> tuple[np.ndarray, ...]:
     """Desired and true position and velocity, (N, 7) each, of 3 s at 500 Hz; set-points at 50 Hz come ahead."""
     payload = dumbbell(mass) if mass else None
-    arm = TorqueArm(robot, payload, CONFIG, np.random.default_rng(0), START)
+    arm = SimulatedArm(robot, payload, CONFIG, np.random.default_rng(0), START)
     vendor = VendorPositionController(robot, config, START)
     rows = []
     for k in range(1500):
@@ -74,7 +74,7 @@ def test_measured_bound_covers_another_run_within_its_evidence(robot: Robot) -> 
 
 
 def test_it_holds_before_and_after_its_set_points(robot: Robot) -> None:
-    arm = TorqueArm(robot, None, CONFIG, np.random.default_rng(0), START)
+    arm = SimulatedArm(robot, None, CONFIG, np.random.default_rng(0), START)
     vendor = VendorPositionController(robot, VendorConfig(), START)
     goal = START + 0.05
     for k in range(1000):
@@ -107,7 +107,7 @@ def test_velocities_make_cubics(robot: Robot) -> None:
 
 
 def test_step_of_the_set_point_is_taken_at_the_velocity_limit(robot: Robot) -> None:
-    arm = TorqueArm(robot, None, CONFIG, np.random.default_rng(0), START)
+    arm = SimulatedArm(robot, None, CONFIG, np.random.default_rng(0), START)
     vendor = VendorPositionController(robot, VendorConfig(), START)
     vendor.follow([0.0], START[None] + 1.0)
     for k in range(500):

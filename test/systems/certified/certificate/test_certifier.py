@@ -22,7 +22,7 @@ from sysid_nodes.models.self_collision import self_collision_pairs
 from sysid_nodes.results.certificate import Verdict
 from sysid_nodes.robots import load_robot
 from sysid_nodes.simulation.arm.contact_watch import ContactWatch
-from sysid_nodes.simulation.arm.torque_arm import TorqueArm, TorqueArmConfig
+from sysid_nodes.simulation.arm.simulated_arm import HardwareConfig, SimulatedArm
 from sysid_nodes.simulation.arm.true_robot import TrueRobot
 from sysid_nodes.systems.certified.certificate.certifier import Certifier
 from sysid_nodes.systems.certified.certificate.config import CertifierConfig
@@ -138,8 +138,8 @@ def test_a_robot_at_the_edge_of_the_box_keeps_what_was_certified(judge, share, k
     rows = passive_regressor(Chain.from_robot(robot()), wanted.q0[None], still, still, still)[0]
     truth = model(bounds, rng, against=None if joint is None else rows[joint].reshape(7, 10))
     # Encoders at their worst are half a step off, velocities anything within their error.
-    config = TorqueArmConfig(delay=0.0, velocity_error=1e-4)
-    arm = TorqueArm(robot(), None, config, rng, wanted.q0, truth=TrueRobot.from_parameters(*truth))
+    config = HardwareConfig(delay=0.0, velocity_error=1e-4)
+    arm = SimulatedArm(robot(), None, config, rng, wanted.q0, truth=TrueRobot.from_parameters(*truth))
     law = RobustLaw(robot(), bounds.theta, bounds.motor, CONTROL)
     used = follow(arm, law, truth, wanted, found, bounds, 3.1)
     assert used[2] > 0.2  # of the largest torque: the robot did work
@@ -156,8 +156,8 @@ def test_plans_follow_one_another(judge):
     second = Bezier(split.q, split.qd, split.qdd, rng.uniform(-0.3, 0.3, 7), 3.0)
     two = judge.certify(second, tight, one.envelope.entry(1.5), EMPTY)
     assert one.certified and two.certified
-    config = TorqueArmConfig(delay=0.0, velocity_error=1e-4)
-    arm = TorqueArm(robot(), None, config, rng, first.q0, truth=TrueRobot.from_parameters(*truth))
+    config = HardwareConfig(delay=0.0, velocity_error=1e-4)
+    arm = SimulatedArm(robot(), None, config, rng, first.q0, truth=TrueRobot.from_parameters(*truth))
     laws = [RobustLaw(robot(), b.theta, b.motor, CONTROL) for b in (wide, tight)]
     follow(arm, laws[0], truth, first, one, wide, 1.5)
     follow(arm, laws[1], truth, second, two, tight, 3.05)
@@ -171,8 +171,8 @@ def test_a_delay_costs_and_is_survived():
     assert found.envelope.level[30] > certify(certifier(), wanted, 0.1, EMPTY).envelope.level[30]
     rng = np.random.default_rng(6)
     truth = model(bounds, rng)
-    config = TorqueArmConfig(delay=0.001, velocity_error=1e-4)
-    arm = TorqueArm(robot(), None, config, rng, wanted.q0, truth=TrueRobot.from_parameters(*truth))
+    config = HardwareConfig(delay=0.001, velocity_error=1e-4)
+    arm = SimulatedArm(robot(), None, config, rng, wanted.q0, truth=TrueRobot.from_parameters(*truth))
     follow(arm, RobustLaw(robot(), bounds.theta, bounds.motor, control), truth, wanted, found, bounds, 1.0)
 
 

@@ -12,11 +12,11 @@ from sysid_nodes.exceptions import InputError, RobotError
 from sysid_nodes.models.chain import Chain
 from sysid_nodes.models.regressors import window_regressors
 from sysid_nodes.robots import MotorConstants, Robot, load_robot
-from sysid_nodes.simulation.arm.torque_arm import COMMAND_INVALID, COMMAND_TIMEOUT, TorqueArm, TorqueArmConfig
+from sysid_nodes.simulation.arm.simulated_arm import COMMAND_INVALID, COMMAND_TIMEOUT, HardwareConfig, SimulatedArm
 from sysid_nodes.simulation.arm.true_robot import TrueRobot
 from sysid_nodes.simulation.payload import Payload, dumbbell
 
-PERFECT = TorqueArmConfig(torque_relative=0.0, velocity_error=0.0, quantise=False)
+PERFECT = HardwareConfig(torque_relative=0.0, velocity_error=0.0, quantise=False)
 START = np.array([-1.16, 0.2, -3.3, -1.3, 0.2, -0.8, -0.2])
 TICK = 1e-3
 
@@ -26,12 +26,12 @@ def robot() -> Robot:
     return load_robot("kinova_gen3")
 
 
-def _arm(robot: Robot, config: TorqueArmConfig = PERFECT, *, seed: int = 0, **more: object) -> TorqueArm:
+def _arm(robot: Robot, config: HardwareConfig = PERFECT, *, seed: int = 0, **more: object) -> SimulatedArm:
     arguments: dict[str, object] = {"payload": dumbbell(2.7), "q0": START, **more}
-    return TorqueArm(robot, config=config, rng=np.random.default_rng(seed), **arguments)  # type: ignore[arg-type]
+    return SimulatedArm(robot, config=config, rng=np.random.default_rng(seed), **arguments)  # type: ignore[arg-type]
 
 
-def _sway(arm: TorqueArm, base: np.ndarray, k: int) -> np.ndarray:
+def _sway(arm: SimulatedArm, base: np.ndarray, k: int) -> np.ndarray:
     """A torque that moves every joint to and fro by about half a radian."""
     return base + 25.0 * np.sin(np.arange(3.0, 10.0) * k * TICK)
 
@@ -113,7 +113,7 @@ def test_torque_is_cut_at_the_limit_and_says_so(robot: Robot) -> None:
 
 
 def test_sensor_errors_stay_within_their_bounds(robot: Robot) -> None:
-    config = TorqueArmConfig(velocity_error=1e-4, torque_relative=0.025, stamp_error=1e-4, tick_jitter=0.5)
+    config = HardwareConfig(velocity_error=1e-4, torque_relative=0.025, stamp_error=1e-4, tick_jitter=0.5)
     arm = _arm(robot, config)
     worst, ticks = np.zeros(4), []
     base, last = arm.torque, arm.now
@@ -138,9 +138,18 @@ def test_sensor_errors_stay_within_their_bounds(robot: Robot) -> None:
     assert 0.5e-3 < min(ticks) < 0.6e-3 and 1.4e-3 < max(ticks) < 1.5e-3
 
 
+def test_quantised_positions_are_whole_encoder_steps(robot: Robot) -> None:
+    arm = _arm(robot, HardwareConfig())
+    arm.command(arm.torque + 20.0, 0.0)
+    for _ in range(15):
+        position = arm.step().position
+        counts = (position + 2.0 * np.pi * np.round((arm.q - position) / (2.0 * np.pi))) / robot.encoder_step
+        np.testing.assert_allclose(counts, np.round(counts), atol=1e-6)
+
+
 def test_same_seed_same_run(robot: Robot) -> None:
     def run(seed: int) -> np.ndarray:
-        arm = _arm(robot, TorqueArmConfig(robot_error=0.05, tick_jitter=0.2), seed=seed)
+        arm = _arm(robot, HardwareConfig(robot_error=0.05, tick_jitter=0.2), seed=seed)
         base = arm.torque
         for k in range(50):
             arm.command(base + 10.0, k)
@@ -221,6 +230,35 @@ def test_moving_start_keeps_its_speed_but_for_friction(robot: Robot) -> None:
     np.testing.assert_array_equal(arm.qd, qd)
     np.testing.assert_allclose(arm.friction, robot.motor.coulomb * np.sign(qd))
     assert np.abs(arm.qdd).max() < 0.1  # Coulomb friction over armature
+
+
+def test_truth_is_the_hand_and_the_load(robot: Robot) -> None:
+    truth = _arm(robot, payload=dumbbell(3.63)).truth
+    expected = robot.inertial_parameters()
+    expected[6] += dumbbell(3.63).spatial_inertia(robot)[1].toDynamicParameters()
+    np.testing.assert_allclose(truth.parameters, expected, atol=1e-12)
+    np.testing.assert_allclose(truth.theta, expected[6], atol=1e-12)
+    assert truth.body == 6
+
+
+def test_another_robot_lies_in_the_stated_box_and_stays_physical(robot: Robot) -> None:
+    nominal, seen = robot.inertial_parameters(), []
+    for seed in range(20):
+        truth = _arm(robot, replace(PERFECT, robot_error=0.05), seed=seed, payload=None).truth
+        deviation = truth.parameters[:6] - nominal[:6]
+        assert (np.abs(deviation) <= 0.05 * np.abs(nominal[:6]) + 1e-12).all()
+        np.testing.assert_allclose(truth.theta, nominal[6], atol=1e-12)  # what is identified is not perturbed
+        for name in ("coulomb", "viscous", "armature"):
+            ratio = getattr(truth.motor, name) / getattr(robot.motor, name)
+            assert (np.abs(ratio - 1.0) <= 0.05 + 1e-12).all()
+        seen.append(deviation[:, 0] / nominal[:6, 0])
+    assert np.abs(seen).max() > 0.045
+
+
+def test_payload_on_an_inner_link_is_the_truth_there(robot: Robot) -> None:
+    truth = _arm(robot, payload=Payload(1.0, np.zeros(3), 0.01 * np.eye(3), link="forearm_link")).truth
+    assert truth.body == 3
+    assert truth.theta[0] == pytest.approx(0.9302 + 1.0)
 
 
 def test_truth_can_be_placed_at_a_corner_of_its_box(robot: Robot) -> None:

@@ -1,4 +1,4 @@
-"""What a simulated robot says of itself on /diagnostics: the truth that no controller may see, for people and demos."""
+"""What a simulated arm says of itself on /diagnostics: the truth that no controller may see, for people and demos."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from diagnostic_msgs.msg import DiagnosticStatus
 
 from sysid_nodes.robots import Robot
 from sysid_nodes.ros.diagnostics import ERROR, OK, WARN, diagnostic_status
-from sysid_nodes.simulation.arm.torque_arm import TorqueArm
+from sysid_nodes.simulation.arm.simulated_arm import SimulatedArm
 from sysid_nodes.simulation.arm.true_clearance import TrueClearance
 
 _SLOW = 0.95
 """Of real time; slower is worth a warning."""
 
 
-class RobotReport:
+class ArmReport:
     """Sums a run up.
 
     Args:
@@ -37,7 +37,7 @@ class RobotReport:
         self._longest_wait = self._waited = 0.0
         self._last: tuple[float, float] = (time.perf_counter(), 0.0)
 
-    def tick(self, arm: TorqueArm) -> None:
+    def tick(self, arm: SimulatedArm) -> None:
         """Takes the arm's state after a tick."""
         np.maximum(self._torque, np.abs(arm.torque), out=self._torque)
         np.maximum(self._speed, np.abs(arm.qd), out=self._speed)
@@ -50,7 +50,7 @@ class RobotReport:
         self._longest_wait = max(self._longest_wait, duration)
         self._waited += duration
 
-    def status(self, arm: TorqueArm) -> DiagnosticStatus:
+    def status(self, arm: SimulatedArm) -> DiagnosticStatus:
         """The robot since the last report and since the start; distances and torques are of all the time."""
         now = time.perf_counter()
         elapsed, passed = now - self._last[0], arm.now - self._last[1]

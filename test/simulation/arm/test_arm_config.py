@@ -16,12 +16,12 @@ from sysid_nodes.robots import Robot, load_robot
 from sysid_nodes.robots.covering import covering_shapes
 from sysid_nodes.robots.kinova_gen3.payloads import PayloadVolumeConfig
 from sysid_nodes.sessions.interval.session import IntervalSession
-from sysid_nodes.simulation.arm import TorqueArmConfig
-from sysid_nodes.simulation.arm.config import JointFaultConfig, RobotSimulationConfig, simulated_arm
+from sysid_nodes.simulation.arm import HardwareConfig
+from sysid_nodes.simulation.arm.config import ArmSimulationConfig, JointFaultConfig, build_arm
 from sysid_nodes.simulation.arm.true_clearance import TrueClearance
 from sysid_nodes.systems.interval.config import IntervalIdentifierConfig, NoiseConfig
 
-ARM = RobotSimulationConfig(arm=replace(TorqueArmConfig(), robot_error=0.05))
+ARM = ArmSimulationConfig(hardware=HardwareConfig(robot_error=0.05))
 K = np.array([0.8, 0.5, -0.8, 0.5, 1.0, -0.6, 1.0])
 
 
@@ -32,7 +32,7 @@ def robot() -> Robot:
 
 def identified(robot: Robot, interpolation: str, seed: int) -> tuple[IntervalSession, bool]:
     """An identifier that has watched a tracked trajectory, and whether the truth was in all bounds."""
-    arm = simulated_arm(robot, ARM, np.random.default_rng(seed), now=1.0)
+    arm = build_arm(robot, ARM, np.random.default_rng(seed), now=1.0)
     law = RobustLaw(robot, arm.truth.parameters, robot.motor, RobustControlConfig())
     # Acceleration jumps with the torque at a stamp, never within a tick.
     noise = NoiseConfig(torque_interpolation=interpolation, velocity_error=(5e-5,), jerk=(20.0,))
@@ -72,38 +72,38 @@ def test_what_identifiers_assume_by_default_is_too_smooth_for_held_torques(robot
 
 def test_in_lockstep_a_command_acts_at_once_whatever_the_drive_s_delay(robot: Robot) -> None:
     for lockstep in (True, False):
-        arm = simulated_arm(robot, replace(ARM, lockstep=lockstep), np.random.default_rng(0))
+        arm = build_arm(robot, replace(ARM, lockstep=lockstep), np.random.default_rng(0))
         arm.command(arm.torque + 1.0, arm.now)
         assert arm.commanded == lockstep
 
 
 @pytest.mark.parametrize("pounds", [0.0, 4.0])
 def test_what_the_hand_carries(robot: Robot, pounds: float) -> None:
-    arm = simulated_arm(robot, replace(ARM, pounds=pounds), np.random.default_rng(0))
+    arm = build_arm(robot, replace(ARM, pounds=pounds), np.random.default_rng(0))
     hand = robot.inertial_parameters()[6, 0]
     assert arm.truth.theta[0] == pytest.approx(hand + 0.45359237 * pounds)
     given = tuple((arm.truth.theta - robot.inertial_parameters()[6]).tolist())
     if pounds:
-        again = simulated_arm(robot, replace(ARM, payload=given), np.random.default_rng(0))
+        again = build_arm(robot, replace(ARM, payload=given), np.random.default_rng(0))
         np.testing.assert_allclose(again.truth.theta, arm.truth.theta, atol=1e-12)
 
 
 @pytest.mark.parametrize(
     ("changes", "line"),
     [
-        ({"payload": (1.0,)}, "'simulated_robot.payload' needs 10 numbers, got 1"),
+        ({"payload": (1.0,)}, "'simulated_arm.payload' needs 10 numbers, got 1"),
         ({"payload": (-1.0, *[0.0] * 9)}, "positive mass"),
-        ({"grasp": (0.0,)}, "'simulated_robot.grasp' needs 3 numbers"),
+        ({"grasp": (0.0,)}, "'simulated_arm.grasp' needs 3 numbers"),
         ({"start": (0.0, 1.0)}, "q0 must be 7 finite numbers"),
     ],
 )
 def test_a_robot_that_makes_no_sense_is_refused(robot: Robot, changes: dict[str, object], line: str) -> None:
     with pytest.raises(InputError, match=line):
-        simulated_arm(robot, replace(ARM, **changes), np.random.default_rng(0))  # type: ignore[arg-type]
+        build_arm(robot, replace(ARM, **changes), np.random.default_rng(0))  # type: ignore[arg-type]
 
 
 def test_a_fault_begins_with_the_first_command(robot: Robot) -> None:
-    arm = simulated_arm(robot, ARM, np.random.default_rng(0))
+    arm = build_arm(robot, ARM, np.random.default_rng(0))
     fault = JointFaultConfig(kind="off", start=0.003, duration=0.002).begun(0.0)
     sent = []
     for _ in range(10):
@@ -115,7 +115,7 @@ def test_a_fault_begins_with_the_first_command(robot: Robot) -> None:
 def test_clearance_keeps_the_least_of_what_it_measures(robot: Robot) -> None:
     shapes = covering_shapes(robot, PayloadVolumeConfig())
     watch = TrueClearance(robot, shapes, Scene(), 0.1)
-    q = np.array(RobotSimulationConfig().start)
+    q = np.array(ArmSimulationConfig().start)
     watch.measure(0.0, q)
     assert watch.itself.distance > 0.0
     assert watch.obstacle.first == ""

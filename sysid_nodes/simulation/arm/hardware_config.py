@@ -9,7 +9,7 @@ from sysid_nodes.simulation.arm.protective_stop import StopConfig
 
 
 @dataclass(frozen=True)
-class TorqueArmConfig:
+class HardwareConfig:
     """The arm's drive, its sensors and its deviation from the nominal robot. Errors are uniform within their bounds."""
 
     rate: float = option(1000.0, "drive ticks; a torque is held over each", unit="Hz", minimum=500.0, maximum=10000.0)
