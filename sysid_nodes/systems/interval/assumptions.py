@@ -18,7 +18,7 @@ def describe(
     calibration: Calibration | None,
     earlier: Sequence[tuple[float, Noise]] = (),
 ) -> list[str]:
-    """One sentence an assumption; the bounds are theorems as long as all of them hold.
+    """The assumptions that all methods share, one sentence each.
 
     Args:
         config: in force.
@@ -52,8 +52,6 @@ def describe(
     what = "The body" if config.target == "body" else "The payload"
     lines.append(f"{what} lies in the prior box, its mass in [{prior.lower[0]:g}, {prior.upper[0]:g}] kg.")
     lines.append(f"{what} is physically consistent: its mass density is nowhere negative.")
-    if config.method == "sensitivity":
-        lines.append("Method sensitivity: first order in all errors, so these bounds are an estimate and not proven.")
     return lines
 
 

@@ -10,8 +10,8 @@ import numpy.typing as npt
 from sysid_nodes.data.bounds import Bounds
 from sysid_nodes.results.identification import Contradiction
 from sysid_nodes.solvers.linear_program import LinearProgram, LpStatus
+from sysid_nodes.systems.interval.feasible_set import FeasibleSet
 from sysid_nodes.systems.interval.momentum_rows import CAUSES, ROUNDING, MomentumRows
-from sysid_nodes.systems.interval.set_membership import SetMembership
 from sysid_nodes.systems.interval.unknowns import BODY, Unknowns
 
 Array = npt.NDArray[np.float64]
@@ -33,7 +33,7 @@ class ChangeWatch:
         start: stamp from which on it learns [s].
     """
 
-    def __init__(self, before: Bounds, fresh: SetMembership, start: float) -> None:
+    def __init__(self, before: Bounds, fresh: FeasibleSet, start: float) -> None:
         self._before, self._after, self._start = before, fresh, start
         self._count = 0
         self._done = False
@@ -56,7 +56,7 @@ class ChangeWatch:
         return self._start if self._done else None
 
 
-def explain(empty: SetMembership, unknowns: Unknowns) -> Contradiction:
+def explain(empty: FeasibleSet, unknowns: Unknowns) -> Contradiction:
     """Windows in the proof of emptiness and, for each assumption, how much it would have to grow.
 
     Args:
@@ -71,7 +71,7 @@ def explain(empty: SetMembership, unknowns: Unknowns) -> Contradiction:
     return Contradiction(tuple(int(window) for window in windows), times, best, factors)
 
 
-def relaxations(empty: SetMembership, unknowns: Unknowns) -> Mapping[str, float]:
+def relaxations(empty: FeasibleSet, unknowns: Unknowns) -> Mapping[str, float]:
     """For each assumption alone, the factor on its uncertainty that makes the rows kept feasible; inf if none."""
     rows, offset, radius = empty.relaxation_rows()
     total = radius.sum(axis=1)
