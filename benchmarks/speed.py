@@ -27,10 +27,11 @@ from sysid_nodes.models.regressors import window_regressors
 from sysid_nodes.signals.windows import cut
 from sysid_nodes.systems.interval.config import IntervalIdentifierConfig, NoiseConfig, WindowConfig
 from sysid_nodes.systems.interval.feasible_set import FeasibleSet
-from sysid_nodes.systems.interval.momentum_rows import RowBuilder, body_norms
+from sysid_nodes.systems.interval.momentum_rows import body_norms
 from sysid_nodes.systems.interval.nominal import NominalEstimator
 from sysid_nodes.systems.interval.pipeline import IntervalPipeline
 from sysid_nodes.systems.interval.reach import Reach
+from sysid_nodes.systems.interval.row_builder import RowBuilder
 
 AUTHORS = "0.55 to 1.1"
 """Regressor and solve of the authors' C++ together [s]."""

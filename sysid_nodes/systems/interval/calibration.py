@@ -34,9 +34,10 @@ from sysid_nodes.systems.interval.calibration_file import Calibration, joint_pla
 from sysid_nodes.systems.interval.calibration_fit import estimate, held_out_excess
 from sysid_nodes.systems.interval.calibration_system import CalibrationSystem
 from sysid_nodes.systems.interval.config import IntervalIdentifierConfig
-from sysid_nodes.systems.interval.momentum_rows import MomentumRows, RowBuilder
+from sysid_nodes.systems.interval.momentum_rows import MomentumRows
 from sysid_nodes.systems.interval.noise import Noise
 from sysid_nodes.systems.interval.reach import Reach
+from sysid_nodes.systems.interval.row_builder import RowBuilder
 from sysid_nodes.systems.interval.unknowns import Unknowns, identify_payload, prismatic_travel
 
 Array = npt.NDArray[np.float64]

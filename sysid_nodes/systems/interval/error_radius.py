@@ -40,7 +40,7 @@ BODY_CAUSES = (POSITION, VELOCITY, SAMPLING)
 
 
 @dataclass(frozen=True)
-class Motion:
+class MotionBounds:
     """Largest magnitudes in each of W windows.
 
     Attributes:
@@ -103,7 +103,7 @@ def _paired(motion: Pair, velocity: Pair) -> Array:
     return np.stack([lin * v, lin * w + ang * v, ang * w], axis=-1)
 
 
-def body_coefficients(levers: Levers, motion: Motion) -> Array:
+def body_coefficients(levers: Levers, motion: MotionBounds) -> Array:
     """How each body's norms nu enter the radius of each row.
 
     Returns:
@@ -134,7 +134,7 @@ def body_coefficients(levers: Levers, motion: Motion) -> Array:
     return np.stack([position, momentum_dv + span * f_dv, sampling])
 
 
-def _position(levers: Levers, motion: Motion, unit: Pair, body: Pair, turning: Pair) -> Array:
+def _position(levers: Levers, motion: MotionBounds, unit: Pair, body: Pair, turning: Pair) -> Array:
     """Effect of the position errors: of both ends on the momentum, of every sample on the integrand."""
     n = levers.alpha.shape[0]
     order = np.arange(n)

@@ -31,11 +31,12 @@ from sysid_nodes.systems.interval.calibration_file import Calibration, load_cali
 from sysid_nodes.systems.interval.config import IntervalIdentifierConfig
 from sysid_nodes.systems.interval.excitation import ExcitationMeter
 from sysid_nodes.systems.interval.methods import build_method
-from sysid_nodes.systems.interval.momentum_rows import MomentumRows, RowBuilder, body_norms
+from sysid_nodes.systems.interval.momentum_rows import MomentumRows, body_norms
 from sysid_nodes.systems.interval.noise import Noise
 from sysid_nodes.systems.interval.nominal import NominalEstimator
 from sysid_nodes.systems.interval.prediction import TorqueArchive, TorquePrediction
 from sysid_nodes.systems.interval.reach import Reach
+from sysid_nodes.systems.interval.row_builder import RowBuilder
 from sysid_nodes.systems.interval.sample_count import SampleCount
 from sysid_nodes.systems.interval.unknowns import Unknowns, identify_body, identify_payload, prismatic_travel
 

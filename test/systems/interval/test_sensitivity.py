@@ -13,15 +13,10 @@ from sysid_nodes.models.known_robot import KnownRobotConfig
 from sysid_nodes.results import Status
 from sysid_nodes.signals.windows import cut
 from sysid_nodes.systems.interval.config import IntervalIdentifierConfig, SensitivityConfig
-from sysid_nodes.systems.interval.momentum_rows import (
-    CAUSES,
-    TORQUE_ABSOLUTE,
-    TORQUE_RELATIVE,
-    MomentumRows,
-    RowBuilder,
-)
+from sysid_nodes.systems.interval.momentum_rows import CAUSES, TORQUE_ABSOLUTE, TORQUE_RELATIVE, MomentumRows
 from sysid_nodes.systems.interval.pipeline import IntervalPipeline
 from sysid_nodes.systems.interval.reach import Reach
+from sysid_nodes.systems.interval.row_builder import RowBuilder
 from sysid_nodes.systems.interval.sensitivity import Sensitivity
 
 Array = npt.NDArray[np.float64]
