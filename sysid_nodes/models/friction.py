@@ -61,7 +61,7 @@ def friction_torque(constants: Array, qd: Array, qdd: Array, *, smoothing: float
         SamplesError: shapes do not fit.
     """
     regressor = friction_regressor(qd, qdd, smoothing=smoothing)
-    torque: Array = np.einsum("snc,nc->sn", regressor, _checked(constants, regressor))
+    torque: Array = np.einsum("snc,nc->sn", regressor, _check_constants(constants, regressor))
     return torque
 
 
@@ -72,7 +72,7 @@ def friction_derivatives(constants: Array, qd: Array, qdd: Array, *, smoothing: 
         SamplesError: shapes do not fit.
     """
     regressor = friction_regressor(qd, qdd, smoothing=smoothing)
-    coulomb, viscous, armature, _ = _checked(constants, regressor).T
+    coulomb, viscous, armature, _ = _check_constants(constants, regressor).T
     slope = (1.0 - regressor[..., 0] ** 2) / smoothing if smoothing else np.zeros_like(regressor[..., 0])
     acceleration = np.broadcast_to(armature, slope.shape).copy()
     return FrictionDerivatives(coulomb * slope + viscous, acceleration, regressor)
@@ -84,7 +84,7 @@ def _sign(qd: Array, smoothing: float) -> Array:
     return np.asarray(np.tanh(qd / smoothing) if smoothing else np.sign(qd))
 
 
-def _checked(constants: Array, regressor: Array) -> Array:
+def _check_constants(constants: Array, regressor: Array) -> Array:
     constants = np.asarray(constants, dtype=np.float64)
     if constants.shape != regressor.shape[1:]:
         raise SamplesError(f"friction constants must have shape {regressor.shape[1:]}, got {constants.shape}")

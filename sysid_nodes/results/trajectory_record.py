@@ -105,7 +105,7 @@ class TrajectoryRecord:
         """What `id` must be."""
         return digest(*(getattr(self, item.name) for item in dataclasses.fields(self) if item.name != "id"))
 
-    def sealed(self) -> TrajectoryRecord:
+    def seal(self) -> TrajectoryRecord:
         """The same with the id that belongs to it."""
         return replace(self, id=self.digest())
 
@@ -188,7 +188,7 @@ def record_trajectory(
         edges=none if envelope is None else envelope.edges[:-1],
         error_energy=none if envelope is None else envelope.level,
         error_norm=none if envelope is None else envelope.position,
-    ).sealed()
+    ).seal()
 
 
 def takeover_ns(previous: TrajectoryRecord, time: float) -> int:

@@ -65,7 +65,7 @@ class RobotDescription:
     imu: str = ""
 
 
-def build_described(description: RobotDescription, variant: str = "") -> Robot:
+def build_registered(description: RobotDescription, variant: str = "") -> Robot:
     """Builds a registered robot.
 
     Raises:
@@ -122,7 +122,7 @@ def build_on_urdf(description: RobotDescription, text: str, *, source: str = "")
     imu = description.imu if description.imu in parsed.links else ""
     robot = replace(with_contacts(robot, known), motor_order=description.motor_order, imu=imu)
     geometry = description.geometry(variant)
-    if geometry and _same_joint_frames(robot, build_described(description, variant)):
+    if geometry and _same_joint_frames(robot, build_registered(description, variant)):
         return replace(robot, geometry=geometry)
     return robot
 

@@ -52,7 +52,7 @@ class States:
             None if self.tau is None else self.tau[steps],
         )
 
-    def needed(self, name: str, sensor: str) -> Array:
+    def require(self, name: str, sensor: str) -> Array:
         """``a`` or ``tau``; InputError where the caller left it out."""
         values: Array | None = getattr(self, name)
         if values is None:
@@ -78,7 +78,7 @@ class Linearisation:
     tau: Array | None = None
     parameters: Array | None = None
 
-    def whitened(self, scale: Array) -> Linearisation:
+    def whiten(self, scale: Array) -> Linearisation:
         """Everything times scale (K, m): weights over standard deviations."""
         rows = scale[:, :, None]
         return Linearisation(

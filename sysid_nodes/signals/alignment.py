@@ -22,7 +22,15 @@ from sysid_nodes.exceptions import ConfigError
 from sysid_nodes.signals.channel import Channel, ChannelSpec, Reading
 from sysid_nodes.signals.plausibility import Finding
 from sysid_nodes.signals.samples import AlignedSteps, Samples
-from sysid_nodes.signals.stream_health import ABSURD, DUPLICATE, LATE, STRANGE, StreamHealth, StreamHealthConfig, silent
+from sysid_nodes.signals.stream_health import (
+    ABSURD,
+    DUPLICATE,
+    LATE,
+    STRANGE,
+    StreamHealth,
+    StreamHealthConfig,
+    silence_finding,
+)
 from sysid_nodes.signals.window_mean import ROUNDING
 
 Array = npt.NDArray[np.float64]
@@ -146,7 +154,7 @@ class Aligner:
         """
         at = self._now if now is None else now
         if self._start is None:
-            return [silent(name, at, dict(channel.rejected)) for name, channel in self._channels.items()]
+            return [silence_finding(name, at, dict(channel.rejected)) for name, channel in self._channels.items()]
         return [finding for health in self._health.values() for finding in health.judge(at)]
 
     def _time(self, step: int) -> float:

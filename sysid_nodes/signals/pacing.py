@@ -128,7 +128,7 @@ class Pacer:
         shorter = f" over {now.window} stages instead of {full.window}" if now.window < full.window else ""
         return f"the machine cannot keep up: a solve every {now.hop} steps instead of {full.hop}{shorter}"
 
-    def solved(self, now: float, solve_time: float, lag: float, *, usual: bool = True) -> Pace:
+    def note_solve(self, now: float, solve_time: float, lag: float, *, usual: bool = True) -> Pace:
         """Takes note of a solve and returns the pace from now on.
 
         Args:

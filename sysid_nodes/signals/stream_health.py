@@ -80,7 +80,7 @@ class StreamHealthConfig:
     ahead: float = option(0.03, "how far stamps may be ahead of the other streams'", unit="s", minimum=0.0)
 
 
-def silent(name: str, time: float, rejected: Mapping[str, int]) -> Finding:
+def silence_finding(name: str, time: float, rejected: Mapping[str, int]) -> Finding:
     """The finding about a stream that has never sent anything usable, with what it did send."""
     sent = ", ".join(f"{count} x {reason}" for reason, count in rejected.items())
     line = f"has sent nothing usable ({sent})" if sent else "has sent nothing"

@@ -15,7 +15,7 @@ from benchmarks.prime_log import SCENARIOS, Scenario, simulated_config
 from benchmarks.prime_scaling import Lap, growth
 from sysid_nodes.models.contact import barrier_impulse, complement
 from sysid_nodes.robots import load_robot
-from sysid_nodes.simulation.legged.programme import standing
+from sysid_nodes.simulation.legged.programme import standing_configuration
 from sysid_nodes.systems.prime import build_model
 
 
@@ -94,7 +94,9 @@ def test_derivatives_of_the_papers_dynamics(name: str) -> None:
     model = build_model(robot, simulated_config())
     dynamics = PaperDynamics(model, 500.0)
     rng, nv = np.random.default_rng(1), dynamics.nv
-    x = np.concatenate([dynamics.coordinates(standing(robot)), np.zeros(nv), model.parameters.mean[:10], np.zeros(3)])
+    x = np.concatenate(
+        [dynamics.coordinates(standing_configuration(robot)), np.zeros(nv), model.parameters.mean[:10], np.zeros(3)]
+    )
     x[3:nv] += 0.1 * rng.normal(size=nv - 3)
     x[nv : 2 * nv] = 0.5 * rng.normal(size=nv)
     torque, none = rng.normal(size=nv), np.zeros((len(robot.contacts), 3))

@@ -119,7 +119,7 @@ class CertifiedHistory:
         return tuple(sorted((plan for plan in self.plans if plan.executed), key=lambda plan: plan.begun))
 
     @property
-    def stopped(self) -> str:
+    def why_stopped(self) -> str:
         """Why the motion ended before its time, in the words of robot and controller; empty where it did not."""
         words = [self.robot_stop] if self.robot_stop else []
         told = next((event.text for event in self.events if event.mode is Mode.STOPPED), "")

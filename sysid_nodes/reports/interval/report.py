@@ -98,7 +98,7 @@ def _facts(document: Document) -> list[tuple[str, str]]:
 
 def _parameter_rows(document: Document) -> list[dict[str, Any]]:
     truths = document["truth"] or [None] * len(document["parameters"])
-    outside = wording.missed(document)
+    outside = wording.missed_truths(document)
     rows = []
     for row, truth, factor in zip(document["parameters"], truths, wording.narrowing(document), strict=True):
         rows.append(

@@ -95,11 +95,11 @@ def read_truth(folder: Path, robot: Robot, series: PrimeSeries) -> PrimeTruth:
         total_mass=total,
         position=base[:, :3],
         orientation=base[:, 3:],
-        force=averaged(time[0], duration, force, series.t, step),
+        force=triangle_means(time[0], duration, force, series.t, step),
     )
 
 
-def averaged(start: float, duration: float, values: Array, times: Array, dt: float) -> Array:
+def triangle_means(start: float, duration: float, values: Array, times: Array, dt: float) -> Array:
     """(N, ...) means of what is constant over ticks, weighted by a triangle from t - dt to t + dt; NaN outside.
 
     The weighted mean is a second difference of the second integral, which is a quadratic within each tick.
@@ -135,7 +135,7 @@ def feet(robot: Robot) -> tuple[tuple[str, ...], npt.NDArray[np.int64]]:
     return tuple(_common(group) for group in names), index
 
 
-def by_foot(values: Array, index: npt.NDArray[np.int64]) -> Array:
+def sum_by_foot(values: Array, index: npt.NDArray[np.int64]) -> Array:
     """(N, feet, 3) sums over the points of each foot."""
     out = np.zeros((len(values), int(index.max()) + 1, 3))
     np.add.at(out.transpose(1, 0, 2), index, values.transpose(1, 0, 2))
@@ -148,7 +148,7 @@ def score(series: PrimeSeries, truth: PrimeTruth, robot: Robot) -> dict[str, Any
     The contact's F1 and the force errors are by foot, over all stages but three at both ends of what is known.
     """
     index = feet(robot)[1]
-    found, true = by_foot(series.force, index), by_foot(truth.force, index)
+    found, true = sum_by_foot(series.force, index), sum_by_foot(truth.force, index)
     known = np.isfinite(found).all(axis=(1, 2)) & np.isfinite(true).all(axis=(1, 2))
     rows = np.flatnonzero(known)[_EDGE:-_EDGE]
     wrong = found[rows] - true[rows]

@@ -78,7 +78,7 @@ class Trust:
     _misfit: dict[str, float] = field(default_factory=dict)
     _first: float = math.nan
 
-    def used(self, steps: AlignedSteps) -> None:
+    def note_used(self, steps: AlignedSteps) -> None:
         """Takes note of the streams that have readings in steps which are used."""
         if math.isnan(self._first):
             self._first = float(steps.times[0])
@@ -86,7 +86,7 @@ class Trust:
             if len(samples):
                 self._used[name] = float(steps.times[samples.steps[-1]])
 
-    def gone(self, now: float) -> frozenset[str]:
+    def silent_streams(self, now: float) -> frozenset[str]:
         """Streams without a usable reading for a while before a time [s]."""
         return frozenset(name for name in self.streams if not now - self._used.get(name, self._first) <= self.off_after)
 
@@ -113,7 +113,7 @@ class Trust:
         return PrimeJudgement(status, tuple(findings), inflation)
 
     def _status(self, estimate: MotionEstimate | None, findings: Sequence[Finding], now: float) -> MotionStatus:
-        gone = self.gone(now)
+        gone = self.silent_streams(now)
         if estimate is None:
             return MotionStatus.STARTING
         if estimate.status in (EstimateStatus.FAILED, EstimateStatus.UNDETERMINED):

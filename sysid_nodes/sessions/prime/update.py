@@ -43,7 +43,7 @@ class PrimeUpdate:
         """Its time [s]."""
         return float(self.estimate.t[self.stage])
 
-    def judged(self, judgement: PrimeJudgement) -> PrimeUpdate:
+    def with_judgement(self, judgement: PrimeJudgement) -> PrimeUpdate:
         """The newest stage again, with another judgement."""
         return replace(self, stages=self.stages[-1:], judgement=judgement)
 

@@ -41,7 +41,7 @@ class LeggedPlant:
         return self._state
 
     @property
-    def turning(self) -> tuple[Array, Array]:
+    def angular_rates(self) -> tuple[Array, Array]:
         """Angular velocity of the base in its own frame (3,) and joint velocities (n,) at the present instant.
 
         Semi-implicit Euler gives q_{k+1} = q_k + h v_{k+1}: its velocity belongs half a step before its configuration.

@@ -93,7 +93,7 @@ class TruthSeries:
         """(N, k) whether a point is in contact for at least half of the tick."""
         return np.asarray(self.contact >= 0.5)
 
-    def resampled(self, duration: float) -> TruthSeries:
+    def resample(self, duration: float) -> TruthSeries:
         """Longer ticks: states at their starts, means over the whole of them.
 
         Args:

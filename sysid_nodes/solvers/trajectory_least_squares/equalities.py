@@ -76,7 +76,7 @@ class _Penalised(Generic[Point]):
 
     def linearise(self, point: Point) -> Sequence[Blocks]:
         rows = zip(self.problem.equalities(point), self.roots, self.shifts, strict=True)
-        return [*self.problem.linearise(point), *(_weighted(blocks, root, shift) for blocks, root, shift in rows)]
+        return [*self.problem.linearise(point), *(_weight(blocks, root, shift) for blocks, root, shift in rows)]
 
     def residuals(self, point: Point) -> Sequence[Array]:
         rows = zip(self.problem.equality_values(point), self.roots, self.shifts, strict=True)
@@ -176,7 +176,7 @@ class _Multipliers(Generic[Point]):
         return True
 
 
-def _weighted(blocks: Blocks, root: Array, shift: Array) -> Blocks:
+def _weight(blocks: Blocks, root: Array, shift: Array) -> Blocks:
     rows = root[:, :, None]
     return replace(
         blocks,

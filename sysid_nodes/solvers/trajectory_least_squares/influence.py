@@ -15,7 +15,7 @@ import numpy as np
 from sysid_nodes.solvers.trajectory_least_squares.factor import Factor
 from sysid_nodes.solvers.trajectory_least_squares.posterior import Posterior, covariances
 from sysid_nodes.solvers.trajectory_least_squares.problem import Array, Blocks
-from sysid_nodes.solvers.trajectory_least_squares.robust import reweighted
+from sysid_nodes.solvers.trajectory_least_squares.robust import reweight
 
 
 @dataclass(frozen=True)
@@ -49,7 +49,7 @@ class _Visitor:
     """Takes the joint covariance of each window and applies the blocks that begin there."""
 
     def __init__(self, groups: Sequence[Blocks], factor: Factor) -> None:
-        self._factor, self._groups = factor, [reweighted(blocks) for blocks in groups]
+        self._factor, self._groups = factor, [reweight(blocks) for blocks in groups]
         p = factor.equations.layout.parameters
         self.out = [
             Influence(blocks.residual, np.zeros(blocks.residual.shape), np.zeros((*blocks.residual.shape, p)))

@@ -119,7 +119,7 @@ class _Descent(Generic[Point]):
 
     def run(self, timer: Timer, progress: Callable[[Iteration], None] | None) -> SolveResult[Point]:
         """Iterates until a reason to stop is found."""
-        status = None if _usable(self._equations, self._cost) else SolveStatus.NOT_FINITE
+        status = None if _is_finite(self._equations, self._cost) else SolveStatus.NOT_FINITE
         while status is None:
             status = self._iterate(timer, progress)
         return SolveResult(
@@ -142,7 +142,7 @@ class _Descent(Generic[Point]):
         damping, before = self._damping, self._cost
         trial = _trial(self._problem, self._point, self._equations, self._losses, before, damping)
         self._degenerate += trial is None
-        taken = trial if trial is not None and _acceptable(trial, damping, before) else None
+        taken = trial if trial is not None and _is_acceptable(trial, damping, before) else None
         if taken is None:
             self._raise_damping()
         else:
@@ -173,7 +173,7 @@ class _Descent(Generic[Point]):
             return SolveStatus.MAX_ITERATIONS
         if gradient <= self._config.gradient_tolerance:
             return SolveStatus.CONVERGED_GRADIENT
-        return SolveStatus.TIME_LIMIT if timer.expired() else None
+        return SolveStatus.TIME_LIMIT if timer.is_up() else None
 
     def _take(self, trial: _Trial[Point]) -> None:
         """Moves to a trial's point, with the damping that its model deserves."""
@@ -190,9 +190,9 @@ class _Descent(Generic[Point]):
 
     def _convergence(self, taken: _Trial[Point], damping: float, before: float) -> SolveStatus | None:
         """Whether a step taken from a point of that cost was the last, by itself or with those before it."""
-        self._slow = self._slow + 1 if damping <= _HALF and _gained_nothing(taken, before, self._config) else 0
+        self._slow = self._slow + 1 if damping <= _HALF and _gains_nothing(taken, before, self._config) else 0
         self._gains.append(taken.decrease)
-        status = _converged(taken, damping, before, self._config)
+        status = _step_status(taken, damping, before, self._config)
         idle = len(self._gains) == _PATIENCE and sum(self._gains) <= self._config.cost_tolerance * before
         if status is None and (self._slow >= _SLOW or idle):
             return SolveStatus.CONVERGED_COST
@@ -201,7 +201,7 @@ class _Descent(Generic[Point]):
     def _renew_model(self) -> SolveStatus | None:
         """Linearises at the point that was reached."""
         self._equations, self._losses, _ = _linearise(self._problem, self._point)
-        return None if _usable(self._equations, self._cost) else SolveStatus.NOT_FINITE
+        return None if _is_finite(self._equations, self._cost) else SolveStatus.NOT_FINITE
 
 
 def _linearise(problem: Problem[Point], point: Point) -> tuple[NormalEquations, list[Loss | None], float]:
@@ -211,7 +211,7 @@ def _linearise(problem: Problem[Point], point: Point) -> tuple[NormalEquations, 
     return assemble(groups, problem.layout), losses, value
 
 
-def _usable(equations: NormalEquations, value: float) -> bool:
+def _is_finite(equations: NormalEquations, value: float) -> bool:
     """A derivative that is not finite shows in the Hessian's diagonal."""
     return bool(np.isfinite(value)) and all(bool(np.isfinite(d).all()) for d in equations.diagonals())
 
@@ -256,9 +256,9 @@ def _trial(
     return _Trial(moved, reached, value - reached, predicted, length)
 
 
-def _acceptable(trial: _Trial[Point], damping: float, value: float) -> bool:
+def _is_acceptable(trial: _Trial[Point], damping: float, value: float) -> bool:
     """Whether a step from a point of that cost may be taken."""
-    return trial.ratio > _ACCEPT or _hidden(trial, damping, value)
+    return trial.ratio > _ACCEPT or _is_hidden_by_rounding(trial, damping, value)
 
 
 def _shrink(ratio: float) -> float:
@@ -268,7 +268,7 @@ def _shrink(ratio: float) -> float:
     return float(np.clip(1.0 - (2.0 * ratio - 1.0) ** 3, 0.1, 2.0))
 
 
-def _converged(
+def _step_status(
     trial: _Trial[Point], damping: float, value: float, config: LevenbergMarquardtConfig
 ) -> SolveStatus | None:
     """Whether an accepted step from a point of that cost was the last."""
@@ -276,16 +276,16 @@ def _converged(
         return None
     if trial.length <= config.step_tolerance:
         return SolveStatus.CONVERGED_STEP
-    if _gained_nothing(trial, value, config):
+    if _gains_nothing(trial, value, config):
         return SolveStatus.CONVERGED_COST
-    return SolveStatus.CONVERGED_ROUNDING if _hidden(trial, damping, value) else None
+    return SolveStatus.CONVERGED_ROUNDING if _is_hidden_by_rounding(trial, damping, value) else None
 
 
-def _gained_nothing(trial: _Trial[Point], value: float, config: LevenbergMarquardtConfig) -> bool:
+def _gains_nothing(trial: _Trial[Point], value: float, config: LevenbergMarquardtConfig) -> bool:
     """Whether a step neither lowered the cost by more than the tolerance nor promised to."""
     return max(trial.decrease, trial.predicted) <= config.cost_tolerance * value
 
 
-def _hidden(trial: _Trial[Point], damping: float, value: float) -> bool:
+def _is_hidden_by_rounding(trial: _Trial[Point], damping: float, value: float) -> bool:
     """Rounding of the cost hides what the step gains; the step itself is more precise than that and may be taken."""
     return damping <= _TRUSTED and trial.predicted <= _ROUNDING * value and abs(trial.decrease) <= _ROUNDING * value

@@ -63,7 +63,7 @@ def explain(empty: FeasibleSet, unknowns: Unknowns) -> Contradiction:
         empty: a set that was proven empty.
         unknowns: the box it lives in.
     """
-    windows = empty.clashing()
+    windows = empty.clashing_windows()
     index = {int(window): k for k, window in enumerate(empty.windows)}
     times = np.array([empty.times[index[int(window)]] for window in windows]).reshape(-1, 2)
     factors = relaxations(empty, unknowns)
@@ -82,14 +82,16 @@ def relaxations(empty: FeasibleSet, unknowns: Unknowns) -> Mapping[str, float]:
     factors: dict[str, float] = {}
     for k, cause in enumerate(CAUSES):
         if cause != ROUNDING and radius[:, k].max(initial=0.0) > 0.0:
-            factors[cause] = _smallest(rows, low, high, radius[:, k], np.zeros(unknowns.size, dtype=bool))
+            factors[cause] = _smallest_relaxation(rows, low, high, radius[:, k], np.zeros(unknowns.size, dtype=bool))
     for group in sorted(set(unknowns.groups)):
         mask = np.array([name == group for name in unknowns.groups])
-        factors["prior of the body" if group == BODY else group] = _smallest(rows, low, high, np.zeros(len(low)), mask)
+        factors["prior of the body" if group == BODY else group] = _smallest_relaxation(
+            rows, low, high, np.zeros(len(low)), mask
+        )
     return factors
 
 
-def _smallest(rows: Array, low: Array, high: Array, give: Array, free: npt.NDArray[np.bool_]) -> float:
+def _smallest_relaxation(rows: Array, low: Array, high: Array, give: Array, free: npt.NDArray[np.bool_]) -> float:
     """Factor 1 + s with the least s >= 0 such that low - s give <= rows xi <= high + s give, |xi_free| <= 1 + s."""
     m, d = rows.shape
     reach = np.where(free, 1.0 + _LARGEST, 1.0)

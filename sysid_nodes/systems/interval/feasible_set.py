@@ -117,7 +117,7 @@ class FeasibleSet:
         shares["prior of the body"] = shares.pop(BODY)
         return {name: value for name, value in shares.items() if value.max() > 0.0}
 
-    def clashing(self) -> npt.NDArray[np.int64]:
+    def clashing_windows(self) -> npt.NDArray[np.int64]:
         """Ids of the windows in the proof of emptiness, strongest first."""
         if self.empty is None:
             return np.zeros(0, dtype=np.int64)

@@ -43,7 +43,7 @@ class NominalEstimator:
         self._hessian += basis.T @ information @ basis
         self._gradient += basis.T @ information @ self._unknowns.known_centre
 
-    def unconstrained(self) -> Array:
+    def unconstrained_estimate(self) -> Array:
         """(d,) unconstrained estimate of all xi, for prediction."""
         prior = np.full(self._unknowns.size, 3.0)
         return np.asarray(-np.linalg.solve(self._hessian + np.diag(prior), self._gradient))

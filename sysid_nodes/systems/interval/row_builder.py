@@ -207,7 +207,7 @@ class RowBuilder:
         n, times = self._chain.n, windows.samples.t[positions.index]
         if not self._noise.itemised:
             return np.zeros((len(BODY_CAUSES), len(windows.edges), n, n, 3))
-        levers = self._reach.within(times, positions.q, positions.edges, motion.speed, positions.error)
+        levers = self._reach.levers(times, positions.q, positions.edges, motion.speed, positions.error)
         return body_coefficients(levers, motion)
 
     def _radius_by_motor(

@@ -88,18 +88,18 @@ class StreamWatch:
     def judge(self, status: Status) -> Judgement:
         """What is wrong with the stream, given what the identifier makes of it."""
         if not self._seen:
-            return Judgement(self._missing())
+            return Judgement(self._missing_joints())
         if len(self._kept) < 2:
             return Judgement()
         samples = self._samples()
         if np.ptp(samples.q, axis=0).max() == 0.0 and np.ptp(samples.qd, axis=0).max() == 0.0:
-            return self._at_rest(status)
-        dead = tuple(finding.message for finding in self._dead(samples))
+            return self._judge_rest(status)
+        dead = tuple(finding.message for finding in self._dead_signals(samples))
         doubts = self._doubts(samples)
         certain = [item.message for item in doubts if item.joint not in samples.names or status not in _CONSISTENT]
         return Judgement((*dead, *certain), tuple(item.message for item in doubts if item.message not in certain))
 
-    def _at_rest(self, status: Status) -> Judgement:
+    def _judge_rest(self, status: Status) -> Judgement:
         line = ("no joint moves; a payload cannot be told from a robot at rest",)
         if np.isinf(self._memory):
             return Judgement(faults=line)
@@ -112,7 +112,7 @@ class StreamWatch:
             self._kept = self._kept[::2]
             self._stride *= 2
 
-    def _missing(self) -> tuple[str, ...]:
+    def _missing_joints(self) -> tuple[str, ...]:
         missing = [name for name in self._robot.joint_names if name not in self._foreign]
         if not self._foreign or not missing:
             return ()
@@ -123,7 +123,7 @@ class StreamWatch:
         t, q, qd, tau = (np.array(column) for column in zip(*self._kept, strict=True))
         return JointSamples(self._robot.joint_names, t, q, qd, tau)
 
-    def _dead(self, samples: JointSamples) -> list[Finding]:
+    def _dead_signals(self, samples: JointSamples) -> list[Finding]:
         """Constant signals, but for the torque of a joint that does not move either: such a joint may rest."""
         rests = {name for k, name in enumerate(samples.names) if np.ptp(samples.q[:, k]) == 0.0}
         found = constant_signals(samples)

@@ -95,7 +95,7 @@ class Nearness:
         for s in self._movable:
             rotation[:, s] = np.moveaxis(motion.rotation[self._joints[s]], -1, 0)
             position[:, s] = motion.origin[self._joints[s]].T
-        return motion, self._solids.placed(rotation, position)
+        return motion, self._solids.place(rotation, position)
 
     def _bodies(self, placed: Solids, scene: Scene) -> tuple[Solids, Indices]:
         """The robot's shapes followed by the obstacles, and the pairs of one of the former with one of either."""
