@@ -18,7 +18,7 @@ Array = npt.NDArray[np.float64]
 _BILLION = 1_000_000_000
 
 
-class Motion(Protocol):
+class BezierMotion(Protocol):
     """A degree-5 Bezier motion, as models.bezier.Bezier has it."""
 
     @property
@@ -126,7 +126,7 @@ def contains_bounds(lower: Array, upper: Array, inner: Bounds) -> bool:
 
 
 def record_trajectory(
-    plan: Motion,
+    plan: BezierMotion,
     certificate: Certificate,
     *,
     start_ns: int,

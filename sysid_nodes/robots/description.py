@@ -153,16 +153,10 @@ def build_robot(
         RobotError: the URDF does not parse, is not physical, or lacks the body or any actuated joint.
     """
     parsed = parse_urdf(text, source=source, locked=locked)
-    root = (pinocchio.JointModelFreeFlyer(),) if floating_base else ()
-    try:
-        model = pinocchio.buildModelFromXML(parsed.rigid_text, *root)
-    except (ValueError, RuntimeError) as error:
-        raise RobotError("pinocchio refuses it: " + " ".join(str(error).split()), source=source) from None
-    first = 2 if floating_base else 1
-    names = tuple(str(joint) for joint in list(model.names)[first:])
+    model = _build_model(parsed, source, floating_base=floating_base)
+    names = tuple(str(joint) for joint in list(model.names)[2 if floating_base else 1 :])
     if not names:
         raise RobotError("the robot has no actuated joint", source=source)
-    _unbound_continuous(model, parsed)
     limits, motor = _urdf_limits(parsed, names), _urdf_motor(parsed, names)
     wraps = np.array([parsed.joint_types[joint] == "continuous" for joint in names])
     encoder_step = np.zeros(len(names))
@@ -189,11 +183,18 @@ def build_robot(
     return robot
 
 
-def _unbound_continuous(model: pinocchio.Model, parsed: ParsedUrdf) -> None:
+def _build_model(parsed: ParsedUrdf, source: str, *, floating_base: bool) -> pinocchio.Model:
+    """Pinocchio's model, its continuous joints without position limits."""
+    root = (pinocchio.JointModelFreeFlyer(),) if floating_base else ()
+    try:
+        model = pinocchio.buildModelFromXML(parsed.rigid_text, *root)
+    except (ValueError, RuntimeError) as error:
+        raise RobotError("pinocchio rejects it: " + " ".join(str(error).split()), source=source) from None
     for joint, kind in parsed.joint_types.items():
         if kind == "continuous" and model.existJointName(joint):
             index = model.joints[model.getJointId(joint)].idx_q
             model.lowerPositionLimit[index], model.upperPositionLimit[index] = -np.inf, np.inf
+    return model
 
 
 def _column(parsed: ParsedUrdf, names: tuple[str, ...], key: str, default: float) -> Array:

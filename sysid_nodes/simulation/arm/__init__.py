@@ -1,6 +1,6 @@
 """Simulated arms that stand in for hardware."""
 
-from sysid_nodes.simulation.arm.excitation import FourierTrajectory, Motion
+from sysid_nodes.simulation.arm.excitation import FourierTrajectory, JointReference
 from sysid_nodes.simulation.arm.gen3 import gen3_excitation
 from sysid_nodes.simulation.arm.simulated_arm import SimulatedArm, SimulationConfig
 from sysid_nodes.simulation.arm.torque_arm import TorqueArm, TorqueArmConfig
@@ -10,7 +10,7 @@ from sysid_nodes.simulation.payload import Payload, dumbbell, random_dumbbell
 __all__ = [
     "FourierTrajectory",
     "GroundTruth",
-    "Motion",
+    "JointReference",
     "Payload",
     "SimulatedArm",
     "SimulationConfig",

@@ -7,7 +7,7 @@ import pinocchio
 
 from sysid_nodes.robots import Robot
 from sysid_nodes.robots.robot import Array
-from sysid_nodes.simulation.arm.excitation import Motion
+from sysid_nodes.simulation.arm.excitation import JointReference
 
 
 class ComputedTorque:
@@ -29,7 +29,7 @@ class ComputedTorque:
         self._data = robot.model.createData()
         self._bandwidth = bandwidth
 
-    def torque(self, reference: Motion, q: Array, qd: Array) -> Array:
+    def torque(self, reference: JointReference, q: Array, qd: Array) -> Array:
         """(n,) motor torque within the robot's torque limits [N m]."""
         motor, w = self._robot.motor, self._bandwidth
         a = reference.qdd + 2.0 * w * (reference.qd - qd) + w**2 * (reference.q - q)

@@ -88,7 +88,7 @@ class Nearness:
         joint = int(self._joints[shape])
         return "the base" if joint < 0 else f"what {self._robot.joint_names[joint]} moves"
 
-    def _place(self, q: Array) -> tuple[reference.Motion, Solids]:
+    def _place(self, q: Array) -> tuple[reference.TreeMotion, Solids]:
         motion = reference.forward_kinematics(self._chain.tree, q, np.zeros_like(q))
         rotation = np.broadcast_to(np.eye(3), (len(q), len(self._joints), 3, 3)).copy()
         position = np.zeros((len(q), len(self._joints), 3))
@@ -119,7 +119,7 @@ class Nearness:
         grid = np.meshgrid(self._movable, count + np.arange(len(obstacles)), indexing="ij")
         return together, np.concatenate([self._pairs, np.stack(grid, axis=-1).reshape(-1, 2)])
 
-    def _collect(self, motion: reference.Motion, found: Distances, pairs: Indices, beyond: float) -> Near:
+    def _collect(self, motion: reference.TreeMotion, found: Distances, pairs: Indices, beyond: float) -> Near:
         sample, pair = np.nonzero(found.distance < beyond)
         distance, normal = found.distance[sample, pair], found.normal[sample, pair]
         here = found.point[sample, pair]
