@@ -128,7 +128,7 @@ class Verdict:
 
 
 def verdict(document: Document) -> Verdict:
-    """What the run found, in words, claiming no more than the status allows, with what speaks against the data."""
+    """The finding in words, claiming no more than the status allows, with the evidence against the data."""
     found = _found(document)
     if document["calibration"] and document["status"] in (Status.PROVEN.name, Status.NOT_EXCITED.name):
         given = "The calibration's bound on the torque error is measured, not proven; the intervals rest on it."

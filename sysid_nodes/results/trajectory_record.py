@@ -102,7 +102,7 @@ class TrajectoryRecord:
         )
 
     def digest(self) -> str:
-        """What `id` must be."""
+        """The digest that `id` must equal."""
         return digest(*(getattr(self, item.name) for item in dataclasses.fields(self) if item.name != "id"))
 
     def seal(self) -> TrajectoryRecord:

@@ -20,7 +20,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class Joints:
-    """What is known of the joints beyond the URDF; a missing array leaves what the URDF says.
+    """Properties of the joints that a URDF lacks; a missing array leaves the URDF's values.
 
     Attributes:
         names: k joints, the order of the arrays.

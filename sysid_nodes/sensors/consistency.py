@@ -48,7 +48,7 @@ class ConsistencyConfig:
 
 
 class Verdict(Enum):
-    """What the residuals of a sensor say."""
+    """Verdict on a sensor, from its residuals."""
 
     TOO_FEW = "too few residuals to judge"
     CONSISTENT = "residuals agree with the stated noise"

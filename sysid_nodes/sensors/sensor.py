@@ -1,4 +1,4 @@
-"""What every measurement model is made of, and what an estimator sees of one.
+"""The parts of every measurement model, as an estimator sees them.
 
 A sensor predicts its readings from states and static parameters. Residuals are prediction less measurement, divided by
 the noise (whitened), so that a sum of squares over all sensors is a negative log-likelihood times two. Samples are
@@ -113,7 +113,7 @@ class Sensor(Protocol):
 
     @property
     def kind(self) -> ValueKind:
-        """What a reading is made of: decides how readings are interpolated."""
+        """Kind of a reading: decides how readings are interpolated."""
         ...
 
     @property

@@ -147,7 +147,7 @@ class Aligner:
         return tuple(self._collect([entry for entry in closed if entry[0] == segment]) for segment in segments)
 
     def findings(self, now: float | None = None) -> list[Finding]:
-        """What is wrong with the streams lately.
+        """Present problems of the streams.
 
         Args:
             now: time [s] in the stamps' clock; None for the common clock, which stands still when all streams are off.

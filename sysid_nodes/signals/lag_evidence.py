@@ -1,4 +1,4 @@
-"""What an inertial sensor and a stream of poses, both of one body, say about a lag between their stamps.
+"""Evidence for a lag between the stamps of an inertial sensor and a stream of poses, both of one body.
 
 Over a fifth of a second a body turns by the gyroscope's integral, and its place bends (second difference) by the second
 integral of the specific force in the world. In their own axes pose and integral are affine functions of one another, of

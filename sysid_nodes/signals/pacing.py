@@ -47,7 +47,7 @@ class PacingConfig:
 
 
 class Pace(NamedTuple):
-    """What is done.
+    """Amount of work.
 
     Attributes:
         hop: steps from one solve to the next.
@@ -109,7 +109,7 @@ class Pacer:
 
     @property
     def pace(self) -> Pace:
-        """What is done now."""
+        """The present amount of work."""
         return self._paces[self._level]
 
     @property
@@ -119,7 +119,7 @@ class Pacer:
 
     @property
     def finding(self) -> str:
-        """What was given up, in one line; empty while nothing was."""
+        """The work that is skipped, in one line; empty for none."""
         if self.skipping:
             return "the machine cannot keep up: readings are skipped to catch up"
         if not self.slowed:

@@ -27,7 +27,7 @@ _FEWEST = 5
 
 
 class StreamFault(str, Enum):
-    """What can be wrong with a stream; serves as the `assumption` of a Finding."""
+    """Faults of a stream; serves as the `assumption` of a Finding."""
 
     OFF = "off"
     STUCK = "stuck"
@@ -118,7 +118,7 @@ class StreamHealth:
         self._rejected.append((now, reason))
 
     def judge(self, now: float) -> list[Finding]:
-        """What is wrong lately, the gravest first; without findings the stream may be believed so far."""
+        """Present findings, the gravest first; a stream without findings may be trusted so far."""
         config = self._config
         since = now - config.memory
         accepted = [entry for entry in self._accepted if entry[1] >= since]

@@ -26,7 +26,7 @@ _NEGLIGIBLE = 1e-9
 
 @dataclass(frozen=True)
 class Tightening:
-    """What a round of solves found.
+    """Result of a round of solves.
 
     Attributes:
         solved: objectives that were solved, 2 k for the lower and 2 k + 1 for the upper end of coordinate k.

@@ -91,7 +91,7 @@ def plain_line(watch: Watch) -> str:
 
 
 def _motion(watch: Watch) -> list[str]:
-    """What is known of plans, torques, distances and errors."""
+    """The state of plans, torques, distances and errors."""
     lines = [f"plans: {len(watch.plans)} certified, {len(watch.executed)} executed, {len(watch.refused)} refused"]
     if watch.refused:
         lines[0] += f" ({watch.refused[-1]})"

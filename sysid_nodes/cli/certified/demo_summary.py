@@ -103,7 +103,7 @@ def summary(
     out: Path,
     seed: int,
 ) -> str:
-    """What a user should know now."""
+    """The summary that a user sees at the end."""
     lines = [_found(watch, document), *_moved(loop), *_health(watch, loop)]
     if usage:
         shares = ", ".join(f"{name} {100.0 * share:.0f} %" for name, share in usage.items())

@@ -122,7 +122,7 @@ def measure(
 
 
 def _set_points(robot: Robot, bag: Path, topic: str) -> tuple[SetPoints, bool]:
-    """What was desired, and whether all commands had stamps."""
+    """The desired motion, and whether all commands had stamps."""
     desired, stamped = SetPoints(robot.n), True
     for k, raw in enumerate(track(read_set_points(bag, topic), f"read {topic}")):
         try:
@@ -170,7 +170,7 @@ def _joint_states(robot: Robot, bag: Path, topic: str) -> tuple[Array, Array, Ar
 
 
 def table(robot: Robot, found: TrackingBound) -> list[str]:
-    """What was measured, for people."""
+    """The measurements, for people."""
     lines = [
         f"{found.samples} samples over {found.duration:.1f} s, worst seen and with the safety factor",
         f"{'':12} {'position [rad]':>20} {'at [s]':>14} {'velocity [rad/s]':>20} {'fastest [rad/s]':>16} "

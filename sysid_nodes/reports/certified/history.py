@@ -1,4 +1,4 @@
-"""What a recording tells of the certified loop: motion, commands, plans with their certificates, and every stop."""
+"""The certified loop as a recording shows it: motion, commands, plans with their certificates, and every stop."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ class Plan:
 
     @property
     def motion(self) -> Bezier:
-        """What it desires."""
+        """The desired motion."""
         record = self.record
         return Bezier(record.q0, record.qd0, record.qdd0, record.k, record.duration)
 

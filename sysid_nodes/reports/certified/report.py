@@ -248,7 +248,7 @@ def _margin_figures(loop: CertifiedRun) -> list[tuple[str, Markup]]:
 
 
 def _widths(document: wording.Document, loop: CertifiedRun) -> str:
-    """What is left of the prior's widths, all ten in one figure."""
+    """The remaining share of the prior's widths, all ten in one figure."""
     steps = [step for step in document["history"] if step["t"] is not None and step["lower"][0] is not None]
     prior = wording.prior_bounds(document)
     if len(steps) < 2 or prior is None:

@@ -54,7 +54,7 @@ def template(name: str) -> Template:
 
 
 def page_values(document: Document, torques: TorqueSeries | None) -> dict[str, Any]:
-    """What the page, and those that extend it, are made of; arguments as for `render_report`."""
+    """Values that fill the page and those that extend it; arguments as for `render_report`."""
     return {
         "document": document,
         "verdict": wording.verdict(document),

@@ -1,4 +1,4 @@
-"""What a live node published, compared with a replay of what it was told."""
+"""A live node's output, compared with a replay of its input."""
 
 from __future__ import annotations
 

@@ -21,7 +21,7 @@ Array = npt.NDArray[np.float64]
 BoolArray = npt.NDArray[np.bool_]
 
 FILE, SERIES = "truth.json", "truth.npz"
-"""What the simulated robot's node writes."""
+"""Files written by the simulated robot's node."""
 
 ON_GROUND = 2.0
 """True normal force above which a foot counts as on the ground [N]."""
@@ -31,7 +31,7 @@ _EDGE = 3  # stages at both ends that are not compared: torques there are means 
 
 @dataclass(frozen=True)
 class PrimeTruth:
-    """What was true at the stages of a series.
+    """True values at the stages of a series.
 
     Attributes:
         parameters: (nb, 10) of the identified bodies, all that they carry included.
@@ -195,7 +195,7 @@ def _angle_rms(found: Array, true: Array) -> float | None:
 
 
 def _common(names: Sequence[str]) -> str:
-    """What the names of a foot's points begin with."""
+    """The common beginning of the names of a foot's points."""
     if len(names) == 1:
         return names[0]
     first, last = min(names), max(names)

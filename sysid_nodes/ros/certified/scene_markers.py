@@ -42,7 +42,7 @@ def obstacle_markers(scene: Scene, frame: str) -> MarkerArray:
 
 
 def shape_markers(robot: Robot, shapes: Sequence[Primitive], q: Array, frame: str) -> MarkerArray:
-    """What is taken for robot and load, in one posture (n,); replaces all that was on the topic before."""
+    """Shapes assumed for robot and load, in one posture (n,); replaces all that was on the topic before."""
     return _array(frame, {"shapes": _shapes(robot, shapes, q, REST, moving=False)})
 
 
@@ -82,7 +82,7 @@ def plan_markers(
 
 
 def margin_lines(record: TrajectoryRecord) -> list[str]:
-    """What a trajectory's certificate leaves of the limits, in a few lines."""
+    """Margins of a trajectory's certificate, in a few lines."""
     torque, velocity = int(np.argmin(record.torque_margin)), int(np.argmin(record.velocity_margin))
     names = record.joint_names
     return [

@@ -173,7 +173,7 @@ class CertifiedPlannerNode(Node):
         self._seen = Seen(Mode(message.mode), message.trajectory_id, message.refused_id, message.refused_text)
 
     def _executed(self, seen: Seen, stamp: int) -> None:
-        """What a position controller does."""
+        """Execution by a position controller."""
         self._pace.heard(stamp, time.perf_counter())
         self._seen = seen
 

@@ -34,7 +34,7 @@ NAME = "simulated_arm"
 
 @dataclass(frozen=True)
 class SimulatedArmConfig:
-    """What the arm carries and when it moves."""
+    """The arm's load, and when it moves."""
 
     seed: int = option(0, "of the payload, the deviation from the nominal robot and the sensors' errors", minimum=0)
     payload: float = option(

@@ -1,4 +1,4 @@
-"""What a simulated robot says of itself on /diagnostics: the truth that no controller may see, for people and demos."""
+"""A simulated robot's report on /diagnostics: the truth that no controller may see, for people and demos."""
 
 from __future__ import annotations
 

@@ -231,7 +231,7 @@ class Planning:
         return self.planner.plan(start, box, scene, objective, deadline)
 
     def _objective(self, start: Start, scene: Scene, takes_over: int, previous_time: float) -> Excite | Reach | None:
-        """What a plan that takes over then is for; None where nothing is left to do."""
+        """The purpose of a plan that takes over then; None where nothing is left to do."""
         if self.phase is Phase.EXCITE:
             spent = 0.0 if self._first_ns is None else 1e-9 * (takes_over - self._first_ns)
             if self._timely(spent) and not self._rule.done:
@@ -254,7 +254,7 @@ class Planning:
         return None
 
     def _expected(self, until: float) -> Excite:
-        """What will have been learned when the trajectory in execution is left at a time into it [s]."""
+        """The expected knowledge when the trajectory in execution is left at a time into it [s]."""
         active = self._active
         if active is None or active.phase is not Phase.EXCITE or active.record.id in self._learned:
             return self._excite

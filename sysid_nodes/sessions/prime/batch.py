@@ -80,7 +80,7 @@ def join_steps(parts: Sequence[AlignedSteps]) -> AlignedSteps:
 
 @dataclass
 class StreamRecord:
-    """What was wrong with the streams at any time of a log."""
+    """Faults of the streams at any time of a log."""
 
     found: dict[tuple[str, str], Finding]
     _begun: float = math.nan

@@ -1,4 +1,4 @@
-"""What a motion session knows of its streams: how they do, and which of their readings to use."""
+"""The streams of a motion session: their health, and which of their readings to use."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a motion estimate is worth: streams, residuals and the machine together."""
+"""Trust in a motion estimate: streams, residuals and the machine together."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ _ROUNDING = 1e-6
 
 @dataclass(frozen=True)
 class PrimeJudgement:
-    """What is known of the estimate's worth.
+    """Judgement of an estimate.
 
     Attributes:
         status: in one word.
@@ -93,7 +93,7 @@ class Trust:
     def judge(
         self, estimate: MotionEstimate | None, streams: Iterable[Finding], overload: str, now: float
     ) -> PrimeJudgement:
-        """What the estimate is worth at a time.
+        """Judges an estimate at a time.
 
         Args:
             estimate: the newest, or None.

@@ -1,4 +1,4 @@
-"""What a motion session gives out after a solve."""
+"""Output of a motion session after a solve."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Array = npt.NDArray[np.float64]
 
 @dataclass(frozen=True)
 class PrimeUpdate:
-    """What is published after a solve.
+    """Result of a solve, to be published.
 
     Attributes:
         estimate: of the whole window.

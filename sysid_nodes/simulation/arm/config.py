@@ -51,7 +51,7 @@ class JointFaultConfig:
 
 @dataclass(frozen=True)
 class RobotSimulationConfig:
-    """What is simulated and how time passes."""
+    """Contents of the simulation, and how time passes."""
 
     seed: int = option(0, "of all randomness", minimum=0)
     pounds: float = option(6.0, "dumbbell in the hand; 0: none", unit="lb", minimum=0.0, maximum=20.0)
@@ -101,7 +101,7 @@ class SimulatedRobotConfig:
 
 
 def simulated_payload(robot: Robot, config: RobotSimulationConfig) -> Payload | None:
-    """What the robot carries.
+    """The robot's load.
 
     Raises:
         ConfigError: the numbers are not as many as they should be.

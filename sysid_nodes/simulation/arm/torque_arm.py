@@ -143,7 +143,7 @@ class TorqueArm:
         return replace(self._stop, travel=self._travel.copy(), at_rest=bool((np.abs(self.qd) < _REST).all()))
 
     def reading(self) -> RawJointState:
-        """What the sensors say now."""
+        """The present readings of the sensors."""
         config = self._config
         return read_joints(
             self._robot,

@@ -119,7 +119,7 @@ class CertifiedLoop:
         self.log = LoopLog(robot, shapes, arm.truth, config.control)
         self.refusals: list[tuple[str, StopReason]] = []
         self.tamper: Callable[[TrajectoryRecord], TrajectoryRecord] | None = None
-        """What happens to a record on its way from planner to controller; None: nothing."""
+        """Changes a record on its way from planner to controller; None: leaves it."""
         self._joints = FaultyJoints(fault)
         self._heard: RawJointState | None = None
         self._events = sorted(events, key=lambda event: event.time)

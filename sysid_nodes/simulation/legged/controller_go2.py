@@ -57,7 +57,7 @@ _FALLEN_TILT, _FALLEN_HEIGHT = 0.5, 0.10  # cosine of the tilt; height of the ba
 _LIMP_DAMPING = 2.0  # [N m s/rad]
 _EVEN = np.full(4, 1e-3)
 _STEP_OUT = Phase("trot", np.inf)
-"""What is done once a trot's time is over, until all feet are on the ground."""
+"""Phase after a trot's time is over, until all feet are on the ground."""
 
 
 class Go2Controller:

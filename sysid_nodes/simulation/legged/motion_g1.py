@@ -1,4 +1,4 @@
-"""What the simulated G1 is told to do: a dance of body sways, squats, twists, steps and rocking feet.
+"""Commands of the simulated G1: a dance of body sways, squats, twists, steps and rocking feet.
 
 A programme is a list of moves one after the other; each begins and ends standing on both feet. References are smooth
 functions of time (quintic blends), so that their differences over a control period give velocity and acceleration.

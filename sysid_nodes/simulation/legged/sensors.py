@@ -1,4 +1,4 @@
-"""What the simulated legged robots publish: joints, IMU and motion capture, each at its own rate with its own errors.
+"""Sensors of the simulated legged robots: joints, IMU and motion capture, each at its own rate with its own errors.
 
 Noise is Gaussian and white; constant errors (biases) are drawn once a run. Default rates are those of the public
 drivers (Unitree's LowState 500 Hz, motion capture 100 Hz); default errors are assumed, of the order that estimators in

@@ -37,7 +37,7 @@ class Conditional:
 
 @dataclass(frozen=True)
 class Eliminated:
-    """What is left after an elimination.
+    """Rows left after an elimination.
 
     Attributes:
         conditional: of x given s.

@@ -1,4 +1,4 @@
-"""What every residual does to the estimate: its leverage, and how the parameters move with it.
+"""Influence of every residual on the estimate: its leverage, and how the parameters move with it.
 
 With the rows J of all blocks and H = J' J, the fit leaves r = (1 - P) e of the noise e, P = J H^-1 J' (Belsley, Kuh and
 Welsch, Regression diagnostics, 1980). A row's leverage P_ii says how much of its noise the fit takes away, and

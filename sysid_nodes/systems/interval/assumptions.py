@@ -56,7 +56,7 @@ def describe(
 
 
 def _earlier(noise: Noise, earlier: Sequence[tuple[float, Noise]]) -> list[str]:
-    """What was assumed of the data up to a change of the parameters: the bounds rest on that too."""
+    """Assumptions about the data before a change of the parameters: the bounds rest on them too."""
     now = set(_errors(noise))
     latest = {line: t for t, before in earlier for line in _errors(before) if line not in now}
     return [f"Of the data up to t = {t:.3f} s this was assumed instead: {line}" for line, t in latest.items()]

@@ -29,7 +29,7 @@ _CONSISTENT = (Status.PROVEN, Status.NOT_EXCITED)
 
 @dataclass(frozen=True)
 class Judgement:
-    """What is wrong with a stream, one line each.
+    """Problems of a stream, one line each.
 
     Attributes:
         faults: nothing can be concluded from data like this.
@@ -86,7 +86,7 @@ class StreamWatch:
             self._foreign.update(names)
 
     def judge(self, status: Status) -> Judgement:
-        """What is wrong with the stream, given what the identifier makes of it."""
+        """Judges the stream, given the identifier's status."""
         if not self._seen:
             return Judgement(self._missing_joints())
         if len(self._kept) < 2:
@@ -130,7 +130,7 @@ class StreamWatch:
         return [item for item in found if not (item.joint in rests and item.message.startswith("effort"))]
 
     def _doubts(self, samples: JointSamples) -> list[Finding]:
-        """What gravity says about the torque's sign and unit."""
+        """Sign and unit of the torque, judged by gravity."""
         step = -(-len(samples) // _JUDGED)
         some = JointSamples(
             samples.names, *(column[::step] for column in (samples.t, samples.q, samples.qd, samples.tau))

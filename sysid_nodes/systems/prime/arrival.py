@@ -24,7 +24,7 @@ Array = npt.NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Knowledge:
-    """What is known of the constant unknowns.
+    """Estimate of the constant unknowns.
 
     Attributes:
         theta: (p,).
@@ -36,7 +36,7 @@ class Knowledge:
 
 
 def next_arrival(problem: PrimeProblem, blocks: Sequence[Blocks], point: Trajectory, count: int) -> Arrival | None:
-    """What the first `count` stages say about the rest; None where that is not finite.
+    """The information of the first `count` stages about the rest; None where that is not finite.
 
     Args:
         problem: of the window.
@@ -80,7 +80,7 @@ def loosen(arrival: Arrival, columns: Array) -> Arrival:
 
 
 def drop_motion(arrival: Arrival) -> Arrival:
-    """What an arrival says about the parameters, its stages being of no further use."""
+    """The information of an arrival about the parameters, its stages being of no further use."""
     prior = arrival.prior
     split = prior.root.shape[1] - prior.parameters
     left = _eliminate_columns(np.column_stack([prior.root, prior.offset]), split)

@@ -135,7 +135,7 @@ class CompiledRows:
 def evaluate(
     base: FloatingBase, parameters: Parameters, law: ContactLaw, point: Trajectory, *, derivatives: bool
 ) -> Evaluated:
-    """What several residuals share."""
+    """Quantities that several residuals share."""
     plane = law.plane
     motion = discrete_motion(point.q, law.dt)
     kinematics = contact_kinematics(base, point.q)

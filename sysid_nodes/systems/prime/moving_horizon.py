@@ -83,7 +83,7 @@ class MovingHorizon:
 
     @property
     def knowledge(self) -> Knowledge:
-        """What is known of the constant unknowns now, motion and window aside."""
+        """Present estimate of the constant unknowns, motion and window aside."""
         return Knowledge(self._theta, self._known)
 
     def recall(self, knowledge: Knowledge | None) -> None:

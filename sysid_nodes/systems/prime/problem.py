@@ -41,7 +41,7 @@ Array = npt.NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Model:
-    """What does not change from window to window.
+    """Constants shared by all windows.
 
     Attributes:
         robot: as loaded.
@@ -140,7 +140,7 @@ class PrimeProblem:
         return replace(self, law=replace(self.law, smoothing=smoothing))
 
     def evaluate(self, point: Trajectory) -> Evaluated:
-        """What the model says at a point."""
+        """The model's quantities at a point."""
         return evaluate(self.model.base, self.model.parameters, self.law, point, derivatives=False)
 
     def linearise(self, point: Trajectory) -> Sequence[Blocks]:

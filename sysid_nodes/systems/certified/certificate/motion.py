@@ -146,7 +146,7 @@ def deviation(form: Affine, *, boxed: bool = False, swept: bool = False) -> Arra
 
 
 def combined(terms: Array, *, boxed: bool, swept: bool = False) -> Array:
-    """What the symbols of a form can add, from its terms (symbols, ...): |time| and the norms of both kinds of errors.
+    """The largest sum of a form's symbols, from its terms (symbols, ...): |time| and the norms of both kinds of errors.
 
     Args:
         terms: of the form.

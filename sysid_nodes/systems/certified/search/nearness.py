@@ -76,7 +76,7 @@ class Nearness:
         return np.asarray(distances(placed, bodies, pairs, beyond=beyond).distance.min(axis=1, initial=beyond))
 
     def words(self, q: Array, scene: Scene) -> str:
-        """What comes nearest at a posture q (n,), as `a and b, 0.012 m apart`."""
+        """The nearest pair at a posture q (n,), as `a and b, 0.012 m apart`."""
         near = self.near(q[None], scene, np.inf)
         worst = int(np.argmin(near.distance))
         one = self._part(int(near.first[worst]))
