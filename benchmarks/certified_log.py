@@ -1,4 +1,4 @@
-"""What happened in a closed-loop episode, and how it compares with what was certified.
+"""Events of a closed-loop episode, compared with the certificates.
 
 Truth comes from the simulated arm: its state, its parameters, distances by MuJoCo's geometry (ContactWatch). Nothing of
 the certifier's code is used to judge the certifier.
@@ -30,7 +30,7 @@ from sysid_nodes.systems.certified.control.robust_controller import RobustContro
 
 @dataclass(frozen=True)
 class Followed:
-    """What one trajectory came to while it was in execution, and what was certified.
+    """The execution of one trajectory, compared with its certificate.
 
     Attributes:
         record: the trajectory.
@@ -130,7 +130,7 @@ class CertifiedLog:
         return [pair for k, pair in enumerate(pairs) if k == 0 or pair != pairs[k - 1]]
 
     def watch(self, scene: Scene) -> ContactWatch:
-        """What measures true distances of the robot and its load among obstacles."""
+        """An instrument that measures true distances of the robot and its load among obstacles."""
         pairs = self_collision_pairs(self._robot, self._shapes).kept
         return ContactWatch(self._robot, self._shapes, scene.obstacles, pairs)
 

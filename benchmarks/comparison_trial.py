@@ -21,7 +21,7 @@ from sysid_nodes.robots import Robot
 from sysid_nodes.robots.kinova_gen3.geometry import cover
 from sysid_nodes.robots.kinova_gen3.payloads import dumbbell_volume
 from sysid_nodes.simulation.arm.contact_watch import ContactWatch
-from sysid_nodes.simulation.arm.excitation import Motion
+from sysid_nodes.simulation.arm.excitation import JointReference
 from sysid_nodes.simulation.arm.simulated_arm import HardwareConfig, SimulatedArm
 from sysid_nodes.simulation.arm.true_robot import TrueRobot
 from sysid_nodes.systems.certified.search.effort import effort
@@ -75,7 +75,7 @@ def pid_follower(robot: Robot, box: ModelBox | None) -> Follower:
 
     def follow(t: float, desired: State, q: Array, qd: Array) -> Command:
         nonlocal integral, last
-        step = pid.step(integral, Motion(*desired), q, qd, t - last)
+        step = pid.step(integral, JointReference(*desired), q, qd, t - last)
         integral, last = step.integral, t
         return step.torque, step.saturated
 

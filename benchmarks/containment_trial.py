@@ -17,9 +17,10 @@ from sysid_nodes.models.known_robot import KnownRobotConfig
 from sysid_nodes.results import IdentificationResult, Status
 from sysid_nodes.signals.windows import cut
 from sysid_nodes.systems.interval.config import IntervalIdentifierConfig, NoiseConfig, SetMembershipConfig, WindowConfig
-from sysid_nodes.systems.interval.momentum_rows import RowBuilder, body_norms
+from sysid_nodes.systems.interval.momentum_rows import body_norms
 from sysid_nodes.systems.interval.pipeline import IntervalPipeline
 from sysid_nodes.systems.interval.reach import Reach
+from sysid_nodes.systems.interval.row_builder import RowBuilder
 
 Array = npt.NDArray[np.float64]
 

@@ -13,7 +13,7 @@ from sysid_nodes.data.config import option
 from sysid_nodes.exceptions import ConfigError, RobotError
 from sysid_nodes.robots import Robot
 from sysid_nodes.robots.robot import Array
-from sysid_nodes.simulation.arm.excitation import Motion
+from sysid_nodes.simulation.arm.excitation import JointReference
 
 _SIGN_WIDTH = 0.02  # [rad/s] of the reference's velocity, over which the Coulomb feed-forward turns
 
@@ -65,7 +65,7 @@ class GravityPid:
                 self._model.inertias[k] = pinocchio.Inertia.FromDynamicParameters(row)
         self._data = self._model.createData()
 
-    def step(self, integral: Array, reference: Motion, q: Array, qd: Array, dt: float) -> PidStep:
+    def step(self, integral: Array, reference: JointReference, q: Array, qd: Array, dt: float) -> PidStep:
         """Torque for the coming ``dt`` seconds.
 
         Args:

@@ -164,7 +164,7 @@ def _distances(q: Array, scene: Scene, found: Certificate) -> dict[str, Array]:
         if joint >= 0:
             rotation[:, s] = motion.rotation[joint].transpose(2, 0, 1)
             position[:, s] = motion.origin[joint].T
-    placed = fixed["solids"].placed(rotation, position)
+    placed = fixed["solids"].place(rotation, position)
     obstacles = stack([from_obstacle(obstacle) for obstacle in scene.obstacles])
     movable = np.flatnonzero(joints >= 0)
     against = np.array([(s, o) for s in movable for o in range(len(obstacles))], dtype=np.intp)

@@ -26,11 +26,12 @@ from sysid_nodes.models.known_robot import KnownRobotConfig
 from sysid_nodes.models.regressors import window_regressors
 from sysid_nodes.signals.windows import cut
 from sysid_nodes.systems.interval.config import IntervalIdentifierConfig, NoiseConfig, WindowConfig
-from sysid_nodes.systems.interval.momentum_rows import RowBuilder, body_norms
+from sysid_nodes.systems.interval.feasible_set import FeasibleSet
+from sysid_nodes.systems.interval.momentum_rows import body_norms
 from sysid_nodes.systems.interval.nominal import NominalEstimator
 from sysid_nodes.systems.interval.pipeline import IntervalPipeline
 from sysid_nodes.systems.interval.reach import Reach
-from sysid_nodes.systems.interval.set_membership import SetMembership
+from sysid_nodes.systems.interval.row_builder import RowBuilder
 
 AUTHORS = "0.55 to 1.1"
 """Regressor and solve of the authors' C++ together [s]."""
@@ -131,7 +132,7 @@ def lap(arm: Arm, samples: JointSamples, config: IntervalIdentifierConfig) -> La
     _time(laps, "regressor", lambda: window_regressors(pipeline.chain, samples.t, samples.q, samples.qd, edges))
     rows = _time(laps, "rows and radii", lambda: builder.build(samples, edges))
     laps["rows and radii"] = _less(laps["rows and radii"], laps["regressor"])  # build starts with the regressor
-    method = SetMembership(pipeline.unknowns, config.set_membership)
+    method = FeasibleSet(pipeline.unknowns, config.set_membership)
     _time(laps, "linear programs", lambda: method.step(rows, np.arange(len(rows.t)), thorough=True))
     prior = config.prior.bounds
     radius = rows.total_radius(body_norms(prior.lower, prior.upper)).ravel()

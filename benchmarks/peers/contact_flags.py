@@ -159,7 +159,7 @@ class _FlaggedProblem:
 
     def retract(self, point: Trajectory, stage_step: Array, parameter_step: Array, local_step: Array) -> Trajectory:
         """The point after a step."""
-        return self.inner.shifted(point, stage_step, parameter_step, local_step)
+        return self.inner.move_point(point, stage_step, parameter_step, local_step)
 
     @property
     def _held(self) -> BoolArray:

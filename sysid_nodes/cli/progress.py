@@ -18,7 +18,7 @@ _BATCH = 100  # items between two updates of the bar, so that drawing costs noth
 
 
 class SizedIterable(Sized, Protocol[T]):
-    """What can be counted and iterated."""
+    """Anything that has a length and can be iterated."""
 
     def __iter__(self) -> Iterator[T]: ...
 

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from sysid_nodes.exceptions import InputError
 from sysid_nodes.reports.certified.report import write_certified_report
-from sysid_nodes.reports.certified.result import recorded_loop
+from sysid_nodes.reports.certified.result import load_certified_run
 from sysid_nodes.reports.certified.schema import validate_loop
 from sysid_nodes.reports.interval.report import REPORT_NAME, write_report
 from sysid_nodes.reports.interval.result_file import read_result
@@ -43,7 +43,7 @@ def run(args: argparse.Namespace) -> int:
     torques = read_series(series) if series.exists() else None
     if "loop" in document and bag.exists():
         validate_loop(document, source=str(args.result))
-        write_certified_report(page, document, recorded_loop(document, bag), torques)
+        write_certified_report(page, document, load_certified_run(document, bag), torques)
     else:
         write_report(page, document, torques)
     sys.stdout.write(f"{page}\n")

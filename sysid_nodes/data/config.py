@@ -7,7 +7,8 @@ ROS parameter files (``/**: ros__parameters: ...``) and to the reference page in
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterator, Mapping
+import math
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeVar, get_type_hints
@@ -171,21 +172,28 @@ def _check(item: Option, value: Any, source: str) -> Any:
         if item.choices and value not in item.choices:
             raise fail("one of " + ", ".join(item.choices))
         return value
-    numbers = value if item.type is not float and item.type is not int else [value]
-    if isinstance(numbers, str) or not hasattr(numbers, "__iter__"):
-        raise fail("a list of numbers")
-    numbers = list(numbers)
-    if any(isinstance(x, bool) or not isinstance(x, (int, float)) or x != x or abs(x) == float("inf") for x in numbers):
-        raise fail("a finite number" if item.type in (float, int) else "a list of finite numbers")
-    if item.minimum is not None and any(x < item.minimum for x in numbers):
-        raise fail(f"at least {item.minimum:g}")
-    if item.maximum is not None and any(x > item.maximum for x in numbers):
-        raise fail(f"at most {item.maximum:g}")
+    numbers = _check_numbers(item, value, fail)
     if item.type is int:
         if numbers[0] != int(numbers[0]):
             raise fail("a whole number")
         return int(numbers[0])
     return float(numbers[0]) if item.type is float else tuple(float(x) for x in numbers)
+
+
+def _check_numbers(item: Option, value: Any, fail: Callable[[str], ConfigError]) -> list[Any]:
+    """The value's numbers, one for a scalar option, finite and in range."""
+    scalar = item.type in (float, int)
+    numbers = [value] if scalar else value
+    if isinstance(numbers, str) or not hasattr(numbers, "__iter__"):
+        raise fail("a list of numbers")
+    numbers = list(numbers)
+    if any(isinstance(x, bool) or not isinstance(x, (int, float)) or not -math.inf < x < math.inf for x in numbers):
+        raise fail("a finite number" if scalar else "a list of finite numbers")
+    if item.minimum is not None and any(x < item.minimum for x in numbers):
+        raise fail(f"at least {item.minimum:g}")
+    if item.maximum is not None and any(x > item.maximum for x in numbers):
+        raise fail(f"at most {item.maximum:g}")
+    return numbers
 
 
 def range_text(item: Option) -> str:

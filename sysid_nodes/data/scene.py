@@ -152,7 +152,7 @@ def scene_from_mapping(tree: Any, *, source: str = "") -> Scene:
 
 
 def scene_to_mapping(scene: Scene) -> dict[str, Any]:
-    """What scene_from_mapping reads back as the same scene."""
+    """A mapping from which scene_from_mapping makes the same scene."""
     rows: list[dict[str, Any]] = []
     for item in scene.obstacles:
         row: dict[str, Any] = {"name": item.name, "kind": item.kind, "position": list(item.position)}

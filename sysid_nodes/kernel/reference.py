@@ -29,7 +29,7 @@ BLOCK = 2048
 """Samples worked on at once: bounds the memory and keeps the columns in the cache."""
 
 
-class Motion(NamedTuple):
+class TreeMotion(NamedTuple):
     """Where n joints are and how they move, for N samples.
 
     Attributes:
@@ -97,7 +97,7 @@ def supports(tree: Tree) -> npt.NDArray[np.bool_]:
     return out
 
 
-def forward_kinematics(tree: Tree, q: Array, qd: Array) -> Motion:
+def forward_kinematics(tree: Tree, q: Array, qd: Array) -> TreeMotion:
     """Place and velocity of every joint for q, qd (N, n)."""
     samples, n = q.shape
     rotation, origin = np.empty((n, 3, 3, samples)), np.empty((n, 3, samples))
@@ -125,10 +125,10 @@ def forward_kinematics(tree: Tree, q: Array, qd: Array) -> Motion:
         else:
             jacobian[i, :3] = direction
         velocity[i] += jacobian[i] * qd[:, i]
-    return Motion(rotation, origin, jacobian, velocity, motion_cross(velocity, jacobian))
+    return TreeMotion(rotation, origin, jacobian, velocity, motion_cross(velocity, jacobian))
 
 
-def momentum_rows(tree: Tree, motion: Motion) -> Iterator[tuple[npt.NDArray[np.intp], int, Array, Array]]:
+def momentum_rows(tree: Tree, motion: TreeMotion) -> Iterator[tuple[npt.NDArray[np.intp], int, Array, Array]]:
     """Per body i: the joints k that move it, i, and the rows of W_m and of W_c, (len(k), 10, N) each."""
     moves = supports(tree)
     for i in range(len(tree.parents)):

@@ -17,7 +17,7 @@ except ImportError:
 
 
 class StageKernel(Protocol):
-    """What both implementations offer; documented in `stages_reference`. Arrays must be C-contiguous float64."""
+    """Methods of both implementations; documented in `stages_reference`. Arrays must be C-contiguous float64."""
 
     def kinematics(self, q: Array) -> tuple[Array, Array, Array, Array]:
         """Contact spheres and their Jacobians."""

@@ -17,7 +17,7 @@ except ImportError:
 
 
 class WindowConstants(NamedTuple):
-    """What does not change from window to window.
+    """Constants shared by all windows.
 
     Attributes:
         axes: (3, 3) of the ground, rows normal and two tangents.

@@ -39,7 +39,7 @@ class Topic:
 
 
 class Storage(Protocol):
-    """What a backend offers."""
+    """Interface of a backend."""
 
     def topics(self) -> tuple[Topic, ...]:
         """All topics of the recording."""

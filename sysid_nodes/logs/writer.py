@@ -170,14 +170,14 @@ def _check_replaceable(path: Path) -> None:
     if not path.exists() and not path.is_symlink():
         return
     if path.is_dir() and not path.is_symlink():
-        if not any(path.iterdir()) or _wrote_folder(path):
+        if not any(path.iterdir()) or _is_own_folder(path):
             return
-    elif path.is_file() and (path.stat().st_size == 0 or _wrote_file(path)):
+    elif path.is_file() and (path.stat().st_size == 0 or _is_own_file(path)):
         return
     raise LogError("exists and was not written by this tool; it is left as it is", source=str(path))
 
 
-def _wrote_folder(path: Path) -> bool:
+def _is_own_folder(path: Path) -> bool:
     try:
         tree = yaml.safe_load((path / "metadata.yaml").read_text(encoding="utf-8"))
         return bool(tree["rosbag2_bagfile_information"]["custom_data"][_MARK] == OWN_PACKAGE)
@@ -185,7 +185,7 @@ def _wrote_folder(path: Path) -> bool:
         return False
 
 
-def _wrote_file(path: Path) -> bool:
+def _is_own_file(path: Path) -> bool:
     """Whether an MCAP file ends with this tool's mark, which rosbag2's metadata record holds as plain text."""
     with path.open("rb") as file:
         file.seek(max(0, path.stat().st_size - _TAIL))

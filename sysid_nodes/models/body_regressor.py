@@ -44,7 +44,7 @@ class BodyRegressor:
     _A: Array
     _X: Array
 
-    def stacked(self) -> Array:
+    def stack_rows(self) -> Array:
         """(N m, 10) sample by sample."""
         return np.moveaxis(self.rows, -1, 0).reshape(-1, 10)
 

@@ -1,4 +1,4 @@
-"""What is known of a robot before any data: nominal parameters, their uncertainty, and the prior of the body.
+"""Knowledge of a robot before any data: nominal parameters, their uncertainty, and the prior of the body.
 
 Identifier, certified planner and robust controller read the same, so that none of them trusts a model that another
 doubts. The physical parameters of a robot of n joints are
@@ -54,7 +54,7 @@ class KnownRobotConfig:
 
 @dataclass(frozen=True)
 class PriorConfig:
-    """What is known of the body before any data (Table I of the paper), pinocchio's order, joint frame."""
+    """Knowledge of the body before any data (Table I of the paper), in pinocchio's order and the joint frame."""
 
     lower: Numbers = option(
         (1.2, -0.4, -0.4, -1.0, -0.2, -0.2, -0.2, -0.2, -0.2, -0.2),

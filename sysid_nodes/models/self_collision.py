@@ -130,4 +130,4 @@ def place(robot: Robot, shapes: Sequence[Primitive], q: Array) -> Solids:
         pinocchio.forwardKinematics(model, data, posture)
         for s, joint in enumerate(joints):
             rotation[k, s], position[k, s] = data.oMi[int(joint)].rotation, data.oMi[int(joint)].translation
-    return stack([from_primitive(shape) for shape in shapes]).placed(rotation, position)
+    return stack([from_primitive(shape) for shape in shapes]).place(rotation, position)

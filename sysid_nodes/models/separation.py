@@ -104,8 +104,8 @@ def distances(first: Solids, second: Solids, pairs: Indices, *, beyond: float = 
     if not near[0].size:
         return Distances(distance, normal, point)
     body, other = one[near[-1]], two[near[-1]]
-    place, generators_first = _chosen(first, near, body)
-    generators = np.concatenate([generators_first, _chosen(second, near, other)[1]], axis=1)
+    place, generators_first = _select(first, near, body)
+    generators = np.concatenate([generators_first, _select(second, near, other)[1]], axis=1)
     close = closest_point(centre[near], generators, tolerance=1e-6)
     gap, out = close.upper.copy(), close.direction.copy()
     if (meet := np.flatnonzero(close.lower <= 0.0)).size:
@@ -119,7 +119,7 @@ def distances(first: Solids, second: Solids, pairs: Indices, *, beyond: float = 
     return Distances(distance, normal, point)
 
 
-def _chosen(solids: Solids, near: tuple[Indices, ...], body: Indices) -> tuple[Array, Array]:
+def _select(solids: Solids, near: tuple[Indices, ...], body: Indices) -> tuple[Array, Array]:
     """Centres (M, 3) and generators (M, G, 3) of each near pair's body, in that pair's pose."""
     where = (*near[:-1], body) if solids.centre.ndim > 2 else (body,)
     return solids.centre[where], solids.generators[where]

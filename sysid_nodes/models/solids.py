@@ -88,7 +88,7 @@ class Solids:
     def __len__(self) -> int:
         return len(self.radius)
 
-    def placed(self, rotation: Array, position: Array) -> Solids:
+    def place(self, rotation: Array, position: Array) -> Solids:
         """The bodies moved from the frames they are given in, in plain floating point.
 
         Args:

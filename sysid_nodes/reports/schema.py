@@ -121,7 +121,7 @@ KINDS: dict[str, Callable[[Any], bool]] = {
     "counts": lambda v: isinstance(v, dict) and all(map(_is_integer, v.values())),
     "ten numbers each": lambda v: isinstance(v, dict) and all(_is_list(x, _is_number, _COUNT) for x in v.values()),
 }
-"""What a value of each kind must be; the keys serve as the words of an error message."""
+"""Condition on a value of each kind; the keys serve as the words of an error message."""
 
 
 def validate(document: Any, *, source: str = "") -> dict[str, Any]:

@@ -52,7 +52,7 @@ def origin(document: Document) -> float:
     return float(math.floor(first)) if first > _EARLY else 0.0
 
 
-def fixed(value: float | None, places: int, rounding: str = ROUND_HALF_EVEN) -> str:
+def decimal_text(value: float | None, places: int, rounding: str = ROUND_HALF_EVEN) -> str:
     """A number with some decimal places, rounded as asked from its shortest decimal form (5.2 stays 5.2)."""
     if value is None or not math.isfinite(value):
         return DASH
@@ -78,10 +78,10 @@ class IntervalText:
         size = half if half > 0.0 else max(abs(lower), 1e-9) * 1e-3
         places = min(max(digits - 1 - math.floor(math.log10(size)), 0), 12)
         return cls(
-            fixed(nominal, places),
-            fixed(lower, places, ROUND_FLOOR),
-            fixed(upper, places, ROUND_CEILING),
-            fixed(half, places, ROUND_CEILING),
+            decimal_text(nominal, places),
+            decimal_text(lower, places, ROUND_FLOOR),
+            decimal_text(upper, places, ROUND_CEILING),
+            decimal_text(half, places, ROUND_CEILING),
         )
 
 
@@ -106,7 +106,7 @@ def narrowing(document: Document) -> list[float | None]:
     return factors
 
 
-def missed(document: Document) -> list[str]:
+def missed_truths(document: Document) -> list[str]:
     """Parameters whose known truth lies outside its interval."""
     if document["truth"] is None:
         return []
@@ -128,7 +128,7 @@ class Verdict:
 
 
 def verdict(document: Document) -> Verdict:
-    """What the run found, in words, claiming no more than the status allows, with what speaks against the data."""
+    """The finding in words, claiming no more than the status allows, with the evidence against the data."""
     found = _found(document)
     if document["calibration"] and document["status"] in (Status.PROVEN.name, Status.NOT_EXCITED.name):
         given = "The calibration's bound on the torque error is measured, not proven; the intervals rest on it."
@@ -210,6 +210,6 @@ def _progress(document: Document) -> tuple[str, ...]:
 def _truth(document: Document) -> tuple[str, ...]:
     if document["truth"] is None:
         return ()
-    if names := missed(document):
+    if names := missed_truths(document):
         return (f"The known truth lies outside the interval of {listing(names)}.",)
     return ("The known truth lies inside all ten intervals.",)

@@ -1,4 +1,4 @@
-"""What the systems return: a status, values, residuals and timings. Never an exception for numerics."""
+"""Return values of the systems: a status, values, residuals and timings. Never an exception for numerics."""
 
 from sysid_nodes.results.identification import Contradiction, Excitation, IdentificationResult, Status
 

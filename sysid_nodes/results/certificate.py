@@ -1,4 +1,4 @@
-"""What a certifier says of a trajectory."""
+"""A certifier's answer about a trajectory."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ class Margins:
 
 @dataclass(frozen=True)
 class Entry:
-    """What is known of the errors where a trajectory begins.
+    """Bounds on the errors where a trajectory begins.
 
     Attributes:
         level: bound on V = r' M r / 2 [J].
@@ -111,7 +111,7 @@ class Envelope:
         return int(np.clip(np.searchsorted(self.edges, t, side="right") - 1, 0, len(self.level) - 1))
 
     def entry(self, t: float) -> Entry:
-        """What a trajectory that takes over at a time may count on.
+        """Error bounds for a trajectory that takes over at a time.
 
         Torques of this one act for a little longer, perhaps in the next interval.
         """

@@ -13,7 +13,7 @@ Array = npt.NDArray[np.float64]
 
 
 class Status(IntEnum):
-    """What an identifier's bounds are worth."""
+    """Meaning of an identifier's bounds."""
 
     WAITING = 0
     NOT_EXCITED = 1

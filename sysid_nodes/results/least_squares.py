@@ -75,7 +75,7 @@ class Iteration:
 
 @dataclass(frozen=True)
 class SolveResult(Generic[Point]):
-    """What a solve returns: always the best point it saw.
+    """Result of a solve: always the best point it saw.
 
     Attributes:
         status: why it stopped.

@@ -13,7 +13,7 @@ Array = npt.NDArray[np.float64]
 
 
 class EstimateStatus(IntEnum):
-    """What a motion estimate is worth."""
+    """Quality of a motion estimate."""
 
     CONVERGED = 0
     UNFINISHED = 1
@@ -125,7 +125,7 @@ class Fit:
 
 @dataclass(frozen=True)
 class MotionEstimate:
-    """What an estimator knows after a window or a whole log.
+    """An estimator's result after a window or a whole log.
 
     Attributes:
         status: what it is worth.

@@ -1,4 +1,4 @@
-"""What a running motion estimate is worth, streams and machine considered."""
+"""Quality of a running motion estimate, streams and machine considered."""
 
 from __future__ import annotations
 

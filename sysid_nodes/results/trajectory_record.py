@@ -18,7 +18,7 @@ Array = npt.NDArray[np.float64]
 _BILLION = 1_000_000_000
 
 
-class Motion(Protocol):
+class BezierMotion(Protocol):
     """A degree-5 Bezier motion, as models.bezier.Bezier has it."""
 
     @property
@@ -102,10 +102,10 @@ class TrajectoryRecord:
         )
 
     def digest(self) -> str:
-        """What `id` must be."""
+        """The digest that `id` must equal."""
         return digest(*(getattr(self, item.name) for item in dataclasses.fields(self) if item.name != "id"))
 
-    def sealed(self) -> TrajectoryRecord:
+    def seal(self) -> TrajectoryRecord:
         """The same with the id that belongs to it."""
         return replace(self, id=self.digest())
 
@@ -126,7 +126,7 @@ def contains_bounds(lower: Array, upper: Array, inner: Bounds) -> bool:
 
 
 def record_trajectory(
-    plan: Motion,
+    plan: BezierMotion,
     certificate: Certificate,
     *,
     start_ns: int,
@@ -188,7 +188,7 @@ def record_trajectory(
         edges=none if envelope is None else envelope.edges[:-1],
         error_energy=none if envelope is None else envelope.level,
         error_norm=none if envelope is None else envelope.position,
-    ).sealed()
+    ).seal()
 
 
 def takeover_ns(previous: TrajectoryRecord, time: float) -> int:

@@ -11,7 +11,7 @@ from pathlib import Path
 from sysid_nodes.exceptions import RobotError
 from sysid_nodes.robots import example_robots, kinova_gen3, unitree_g1, unitree_go2
 from sysid_nodes.robots.contacts import ContactsConfig, ContactSpec, with_contacts
-from sysid_nodes.robots.description import build_described, build_on_urdf, build_robot
+from sysid_nodes.robots.description import build_on_urdf, build_registered, build_robot
 from sysid_nodes.robots.robot import ContactPoint, JointLimits, MotorConstants, Primitive, Robot
 
 __all__ = [
@@ -62,7 +62,7 @@ def load_robot(name: str, *, variant: str = "", urdf: str | Path = "", urdf_text
         if description is None:
             known = ", ".join(robot_names())
             raise RobotError(f"unknown robot '{name}'; known are {known}; for any other give its URDF")
-        return build_described(description, variant)
+        return build_registered(description, variant)
     if variant:
         raise RobotError(f"variant '{variant}' cannot be asked for together with a URDF")
     text, source = (_read(Path(urdf)), str(urdf)) if urdf else (urdf_text, "robot_description")

@@ -20,7 +20,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class Joints:
-    """What is known of the joints beyond the URDF; a missing array leaves what the URDF says.
+    """Properties of the joints that a URDF lacks; a missing array leaves the URDF's values.
 
     Attributes:
         names: k joints, the order of the arrays.
@@ -65,7 +65,7 @@ class RobotDescription:
     imu: str = ""
 
 
-def build_described(description: RobotDescription, variant: str = "") -> Robot:
+def build_registered(description: RobotDescription, variant: str = "") -> Robot:
     """Builds a registered robot.
 
     Raises:
@@ -122,7 +122,7 @@ def build_on_urdf(description: RobotDescription, text: str, *, source: str = "")
     imu = description.imu if description.imu in parsed.links else ""
     robot = replace(with_contacts(robot, known), motor_order=description.motor_order, imu=imu)
     geometry = description.geometry(variant)
-    if geometry and _same_joint_frames(robot, build_described(description, variant)):
+    if geometry and _same_joint_frames(robot, build_registered(description, variant)):
         return replace(robot, geometry=geometry)
     return robot
 
@@ -153,16 +153,10 @@ def build_robot(
         RobotError: the URDF does not parse, is not physical, or lacks the body or any actuated joint.
     """
     parsed = parse_urdf(text, source=source, locked=locked)
-    root = (pinocchio.JointModelFreeFlyer(),) if floating_base else ()
-    try:
-        model = pinocchio.buildModelFromXML(parsed.rigid_text, *root)
-    except (ValueError, RuntimeError) as error:
-        raise RobotError("pinocchio refuses it: " + " ".join(str(error).split()), source=source) from None
-    first = 2 if floating_base else 1
-    names = tuple(str(joint) for joint in list(model.names)[first:])
+    model = _build_model(parsed, source, floating_base=floating_base)
+    names = tuple(str(joint) for joint in list(model.names)[2 if floating_base else 1 :])
     if not names:
         raise RobotError("the robot has no actuated joint", source=source)
-    _unbound_continuous(model, parsed)
     limits, motor = _urdf_limits(parsed, names), _urdf_motor(parsed, names)
     wraps = np.array([parsed.joint_types[joint] == "continuous" for joint in names])
     encoder_step = np.zeros(len(names))
@@ -189,11 +183,18 @@ def build_robot(
     return robot
 
 
-def _unbound_continuous(model: pinocchio.Model, parsed: ParsedUrdf) -> None:
+def _build_model(parsed: ParsedUrdf, source: str, *, floating_base: bool) -> pinocchio.Model:
+    """Pinocchio's model, its continuous joints without position limits."""
+    root = (pinocchio.JointModelFreeFlyer(),) if floating_base else ()
+    try:
+        model = pinocchio.buildModelFromXML(parsed.rigid_text, *root)
+    except (ValueError, RuntimeError) as error:
+        raise RobotError("pinocchio rejects it: " + " ".join(str(error).split()), source=source) from None
     for joint, kind in parsed.joint_types.items():
         if kind == "continuous" and model.existJointName(joint):
             index = model.joints[model.getJointId(joint)].idx_q
             model.lowerPositionLimit[index], model.upperPositionLimit[index] = -np.inf, np.inf
+    return model
 
 
 def _column(parsed: ParsedUrdf, names: tuple[str, ...], key: str, default: float) -> Array:

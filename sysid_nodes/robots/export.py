@@ -68,7 +68,7 @@ def _export_urdf(
     links = _named(root.all("link"))
     link = _pick(links, name, "link")
     fixed = [joint for joint in root.all("joint") if not _moves(joint, moving)]
-    placements = _attached(name, [(_end(j, "parent"), _end(j, "child"), j) for j in fixed], _urdf_pose)
+    placements = _rigid_placements(name, [(_end(j, "parent"), _end(j, "child"), j) for j in fixed], _urdf_pose)
     # the body's frame is that of its topmost link
     below = {_end(joint, "child") for joint in fixed}
     top = next(other for other in placements if other not in below)
@@ -110,7 +110,7 @@ def _export_mjcf(data: bytes, root: Element, name: str, theta: Array, added: boo
         for key, child in bodies.items()
         if not _joints(child) and child.parent is not None and child.parent.tag == "body"
     ]
-    placements = _attached(name, welds, _mjcf_pose)
+    placements = _rigid_placements(name, welds, _mjcf_pose)
     below = {child for _, child, _ in welds}
     top = next(other for other in placements if other not in below)
     if not _joints(bodies[top]):
@@ -168,7 +168,7 @@ def _rest(
     return placement.actInv(pinocchio.Inertia.FromDynamicParameters(rest))
 
 
-def _attached(
+def _rigid_placements(
     name: str, welds: list[tuple[str, str, Element]], pose: Callable[[Element], pinocchio.SE3]
 ) -> dict[str, pinocchio.SE3]:
     """Placement, in the named link's frame, of every link rigidly attached to it, itself included.

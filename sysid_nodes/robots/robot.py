@@ -1,4 +1,4 @@
-"""What the suite knows about a robot: its rigid-body model, joints, limits, motors and shape."""
+"""Description of a robot: its rigid-body model, joints, limits, motors and shape."""
 
 from __future__ import annotations
 

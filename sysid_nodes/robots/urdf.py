@@ -25,7 +25,7 @@ INERTIA_TOLERANCE = 1e-3
 
 @dataclass(frozen=True)
 class ParsedUrdf:
-    """What a URDF says.
+    """Contents of a URDF.
 
     Attributes:
         name: of the robot.

@@ -1,4 +1,4 @@
-"""What lifecycle nodes share."""
+"""Functions that lifecycle nodes share."""
 
 from __future__ import annotations
 

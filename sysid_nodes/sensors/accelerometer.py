@@ -60,7 +60,7 @@ class Accelerometer:
     def linearise(self, samples: Samples, states: States, parameters: Array) -> Linearisation:
         """The residual and its Jacobians with respect to q, v, a and the bias."""
         pose, velocity = self.frame.pose(states), self.frame.velocity(states)
-        acceleration = self.frame.acceleration(states, states.needed("a", self.name))
+        acceleration = self.frame.acceleration(states, states.require("a", self.name))
         linear, angular = velocity.value[:, :3], velocity.value[:, 3:]
         gravity = np.einsum("kji,j->ki", rotations.quaternion_matrix(pose.quaternion), self.gravity)
         bias = parameters if len(self.parameters) else np.zeros(3)
@@ -78,7 +78,7 @@ class Accelerometer:
             a=None if acceleration.a is None else acceleration.a[:, :3],
             parameters=np.broadcast_to(np.eye(3), (len(samples), 3, 3)) if len(self.parameters) else None,
         )
-        return raw.whitened(np.broadcast_to(samples.weights[:, None] / self.sigma, (len(samples), 3)))
+        return raw.whiten(np.broadcast_to(samples.weights[:, None] / self.sigma, (len(samples), 3)))
 
 
 def accelerometer(robot: Robot, config: AccelerometerConfig) -> Accelerometer:

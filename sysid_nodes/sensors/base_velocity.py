@@ -70,7 +70,7 @@ class BaseVelocity:
             by_v = None if by_v is None else turn @ by_v
             value = np.einsum("kij,kj->ki", turn, value)
         raw = Linearisation(value - samples.values, q=by_q, v=by_v)
-        return raw.whitened(np.broadcast_to(samples.weights[:, None] / self.sigma, (len(samples), 3)))
+        return raw.whiten(np.broadcast_to(samples.weights[:, None] / self.sigma, (len(samples), 3)))
 
 
 def base_velocity(robot: Robot, config: BaseVelocityConfig) -> BaseVelocity:

@@ -34,7 +34,7 @@ class Pose(NamedTuple):
     jacobian: Array
 
 
-class Motion(NamedTuple):
+class SpatialRate(NamedTuple):
     """K velocities or accelerations of the frame, with Jacobians; a None is a zero.
 
     Attributes:
@@ -81,17 +81,17 @@ class SensorFrame:
         position = states.q[:, :3] + np.einsum("kij,j->ki", rotations.quaternion_matrix(base), self._offset)
         return Pose(position, rotations.quaternion_product(base, self._turn), self._constant(len(states)))
 
-    def velocity(self, states: States) -> Motion:
+    def velocity(self, states: States) -> SpatialRate:
         """Velocities at K states."""
         if not self.on_base:
             return self._velocity_by_pinocchio(states)
-        return Motion(states.v @ self._adjoint.T, None, self._constant(len(states)), None)
+        return SpatialRate(states.v @ self._adjoint.T, None, self._constant(len(states)), None)
 
-    def acceleration(self, states: States, a: Array) -> Motion:
+    def acceleration(self, states: States, a: Array) -> SpatialRate:
         """Spatial accelerations at K states with accelerations a (K, nv)."""
         if not self.on_base:
             return self._acceleration_by_pinocchio(states, a)
-        return Motion(a @ self._adjoint.T, None, None, self._constant(len(states)))
+        return SpatialRate(a @ self._adjoint.T, None, None, self._constant(len(states)))
 
     def _constant(self, count: int) -> Array:
         return np.broadcast_to(self._adjoint, (count, *self._adjoint.shape))
@@ -108,7 +108,7 @@ class SensorFrame:
             quaternion[k] = pinocchio.Quaternion(placement.rotation).coeffs()
         return Pose(position, quaternion, jacobian)
 
-    def _velocity_by_pinocchio(self, states: States) -> Motion:
+    def _velocity_by_pinocchio(self, states: States) -> SpatialRate:
         model, data, frame = self.model, self._data, self._frame
         value = np.empty((len(states), 6))
         by_q, by_v = np.empty((2, len(states), 6, model.nv))
@@ -117,9 +117,9 @@ class SensorFrame:
             pinocchio.computeForwardKinematicsDerivatives(model, data, q, v, zero)
             value[k] = pinocchio.getFrameVelocity(model, data, frame, _LOCAL).vector
             by_q[k], by_v[k] = pinocchio.getFrameVelocityDerivatives(model, data, frame, _LOCAL)
-        return Motion(value, by_q, by_v, None)
+        return SpatialRate(value, by_q, by_v, None)
 
-    def _acceleration_by_pinocchio(self, states: States, acceleration: Array) -> Motion:
+    def _acceleration_by_pinocchio(self, states: States, acceleration: Array) -> SpatialRate:
         model, data, frame = self.model, self._data, self._frame
         value = np.empty((len(states), 6))
         by_q, by_v, by_a = np.empty((3, len(states), 6, model.nv))
@@ -127,4 +127,4 @@ class SensorFrame:
             pinocchio.computeForwardKinematicsDerivatives(model, data, q, v, a)
             value[k] = pinocchio.getFrameAcceleration(model, data, frame, _LOCAL).vector
             _, by_q[k], by_v[k], by_a[k] = pinocchio.getFrameAccelerationDerivatives(model, data, frame, _LOCAL)
-        return Motion(value, by_q, by_v, by_a)
+        return SpatialRate(value, by_q, by_v, by_a)

@@ -57,7 +57,7 @@ class Gyroscope:
             v=None if motion.v is None else motion.v[:, 3:],
             parameters=np.broadcast_to(np.eye(3), (len(samples), 3, 3)) if len(self.parameters) else None,
         )
-        return raw.whitened(np.broadcast_to(samples.weights[:, None] / self.sigma, (len(samples), 3)))
+        return raw.whiten(np.broadcast_to(samples.weights[:, None] / self.sigma, (len(samples), 3)))
 
 
 def gyroscope(robot: Robot, config: GyroscopeConfig) -> Gyroscope:

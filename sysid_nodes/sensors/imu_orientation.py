@@ -76,7 +76,7 @@ class ImuOrientation:
             q=by_body @ pose.jacobian[:, 3:],
             parameters=by_zero if len(self.parameters) else None,
         )
-        return raw.whitened(samples.weights[:, None] / self.sigma)
+        return raw.whiten(samples.weights[:, None] / self.sigma)
 
 
 def _tilt(measured: Array, up: Array) -> tuple[Array, Array]:

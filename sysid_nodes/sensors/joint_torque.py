@@ -65,7 +65,7 @@ class JointTorque:
 
     def residual(self, samples: Samples, states: States, _parameters: Array) -> Array:
         """(K, n) whitened: predicted less measured torques."""
-        return (states.needed("tau", self.name) - samples.values) * self.scale(samples)
+        return (states.require("tau", self.name) - samples.values) * self.scale(samples)
 
     def linearise(self, samples: Samples, states: States, parameters: Array) -> Linearisation:
         """The residual and its Jacobian with respect to tau."""

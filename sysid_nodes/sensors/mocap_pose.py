@@ -95,7 +95,7 @@ class MocapPose:
             q=by_q,
             parameters=self._by_parameters(by_angle @ np.linalg.inv(rotations.right_log_jacobian(bias)), turn),
         )
-        return raw.whitened(samples.weights[:, None] / self.sigma)
+        return raw.whiten(samples.weights[:, None] / self.sigma)
 
     def _by_parameters(self, by_bias: Array, by_offset: Array) -> Array | None:
         blocks = []

@@ -1,4 +1,4 @@
-"""What every measurement model is made of, and what an estimator sees of one.
+"""The parts of every measurement model, as an estimator sees them.
 
 A sensor predicts its readings from states and static parameters. Residuals are prediction less measurement, divided by
 the noise (whitened), so that a sum of squares over all sensors is a negative log-likelihood times two. Samples are
@@ -52,7 +52,7 @@ class States:
             None if self.tau is None else self.tau[steps],
         )
 
-    def needed(self, name: str, sensor: str) -> Array:
+    def require(self, name: str, sensor: str) -> Array:
         """``a`` or ``tau``; InputError where the caller left it out."""
         values: Array | None = getattr(self, name)
         if values is None:
@@ -78,7 +78,7 @@ class Linearisation:
     tau: Array | None = None
     parameters: Array | None = None
 
-    def whitened(self, scale: Array) -> Linearisation:
+    def whiten(self, scale: Array) -> Linearisation:
         """Everything times scale (K, m): weights over standard deviations."""
         rows = scale[:, :, None]
         return Linearisation(
@@ -113,7 +113,7 @@ class Sensor(Protocol):
 
     @property
     def kind(self) -> ValueKind:
-        """What a reading is made of: decides how readings are interpolated."""
+        """Kind of a reading: decides how readings are interpolated."""
         ...
 
     @property

@@ -23,7 +23,7 @@ from sysid_nodes.signals.channel import Channel, ChannelSpec, Reading
 from sysid_nodes.signals.finding import Finding
 from sysid_nodes.signals.rejection import ABSURD_STAMP, DUPLICATE_STAMP, LATE, OTHER_CLOCK, is_stamp
 from sysid_nodes.signals.samples import AlignedSteps, Samples
-from sysid_nodes.signals.stream_health import StreamHealth, StreamHealthConfig, silent
+from sysid_nodes.signals.stream_health import StreamHealth, StreamHealthConfig, silence_finding
 from sysid_nodes.signals.window_mean import ROUNDING
 
 Array = npt.NDArray[np.float64]
@@ -140,14 +140,14 @@ class Aligner:
         return tuple(self._collect([entry for entry in closed if entry[0] == segment]) for segment in segments)
 
     def findings(self, now: float | None = None) -> list[Finding]:
-        """What is wrong with the streams lately.
+        """Present problems of the streams.
 
         Args:
             now: time [s] in the stamps' clock; None for the common clock, which stands still when all streams are off.
         """
         at = self._now if now is None else now
         if self._start is None:
-            return [silent(name, at, dict(channel.rejected)) for name, channel in self._channels.items()]
+            return [silence_finding(name, at, dict(channel.rejected)) for name, channel in self._channels.items()]
         return [finding for health in self._health.values() for finding in health.judge(at)]
 
     def _time(self, step: int) -> float:

@@ -24,7 +24,7 @@ _WIDTHS = {ValueKind.ROTATION: 4, ValueKind.POSE: 7}
 
 
 class ChannelSpec(NamedTuple):
-    """What a stream carries.
+    """Format of a stream's readings.
 
     Attributes:
         config: what is assumed of it.

@@ -1,4 +1,4 @@
-"""What is assumed of one stream of measurements, whatever it measures."""
+"""Assumptions about one stream of measurements, whatever it measures."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from sysid_nodes.data.config import option
 
 
 class ValueKind(Enum):
-    """What a reading is made of."""
+    """Components of a reading."""
 
     VECTOR = "vector"
     ROTATION = "rotation"

@@ -1,4 +1,4 @@
-"""What an inertial sensor and a stream of poses, both of one body, say about a lag between their stamps.
+"""Evidence for a lag between the stamps of an inertial sensor and a stream of poses, both of one body.
 
 Over a fifth of a second a body turns by the gyroscope's integral, and its place bends (second difference) by the second
 integral of the specific force in the world. In their own axes pose and integral are affine functions of one another, of
@@ -67,7 +67,7 @@ def evidence_of_turns(gyro: Array, orientation: Array, dt: float, early: int = 0
         dt: step [s].
         early: half steps by which the gyroscope's readings belong to later times than that.
     """
-    filled = _filled(gyro)
+    filled = _interpolate_missing(gyro)
     apart = round(_APART / dt)
     if filled is None or len(gyro) <= apart:
         return None
@@ -86,7 +86,7 @@ def evidence_of_places(force: Array, turned: Array, position: Array, dt: float, 
         dt: step [s].
         early: half steps by which the forces belong to later times than that.
     """
-    filled = _filled(_turned(force, turned))
+    filled = _interpolate_missing(_rotate(force, turned))
     apart = round(0.5 * _APART / dt)
     if filled is None or len(position) <= 2 * apart:
         return None
@@ -150,7 +150,7 @@ def _explained(wanted: Array, integral: Array, difference: tuple[tuple[int, floa
     return float(np.sum(cross * np.linalg.solve(gram, cross)))
 
 
-def _filled(values: Array) -> Array | None:
+def _interpolate_missing(values: Array) -> Array | None:
     """With missing rows interpolated, or None where there are too many."""
     known = np.isfinite(values).all(axis=1)
     if not len(values) or np.mean(~known) > _MISSING:
@@ -159,7 +159,7 @@ def _filled(values: Array) -> Array | None:
     return np.array([np.interp(steps, steps[known], column[known]) for column in values.T]).T
 
 
-def _turned(vectors: Array, quaternions: Array) -> Array:
+def _rotate(vectors: Array, quaternions: Array) -> Array:
     """(N, 3) vectors in the axes that quaternions x, y, z, w lead to."""
     axis, scalar = quaternions[:, :3], quaternions[:, 3:]
     across = 2.0 * np.cross(axis, vectors)

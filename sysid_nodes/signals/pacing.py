@@ -47,7 +47,7 @@ class PacingConfig:
 
 
 class Pace(NamedTuple):
-    """What is done.
+    """Amount of work.
 
     Attributes:
         hop: steps from one solve to the next.
@@ -109,7 +109,7 @@ class Pacer:
 
     @property
     def pace(self) -> Pace:
-        """What is done now."""
+        """The present amount of work."""
         return self._paces[self._level]
 
     @property
@@ -119,7 +119,7 @@ class Pacer:
 
     @property
     def finding(self) -> str:
-        """What was given up, in one line; empty while nothing was."""
+        """The work that is skipped, in one line; empty for none."""
         if self.skipping:
             return "the machine cannot keep up: readings are skipped to catch up"
         if not self.slowed:
@@ -128,7 +128,7 @@ class Pacer:
         shorter = f" over {now.window} stages instead of {full.window}" if now.window < full.window else ""
         return f"the machine cannot keep up: a solve every {now.hop} steps instead of {full.hop}{shorter}"
 
-    def solved(self, now: float, solve_time: float, lag: float, *, usual: bool = True) -> Pace:
+    def note_solve(self, now: float, solve_time: float, lag: float, *, usual: bool = True) -> Pace:
         """Takes note of a solve and returns the pace from now on.
 
         Args:

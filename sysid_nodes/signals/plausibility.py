@@ -106,7 +106,7 @@ def torque_against_gravity(samples: JointSamples, gravity: Array, *, significant
 
 
 def _torque_line(scale: float) -> tuple[str, str]:
-    """What a factor from predicted to measured torque says: kind of finding and text, empty for a plausible one."""
+    """Judges a factor from predicted to measured torque: kind of finding and text, empty for a plausible one."""
     size = abs(scale)
     if 500.0 < size < 2000.0:
         unit = "seems to be in N mm instead of N m"

@@ -36,7 +36,7 @@ class Samples:
         i, j = np.searchsorted(self.steps, (first, stop))
         return Samples(self.steps[i:j] - first, self.values[i:j], self.weights[i:j])
 
-    def shifted(self, by: int) -> Samples:
+    def shift(self, by: int) -> Samples:
         """The same with indices raised by a number of steps."""
         return Samples(self.steps + by, self.values, self.weights)
 

@@ -78,7 +78,7 @@ class StreamHealthConfig:
     ahead: float = option(0.03, "how far stamps may be ahead of the other streams'", unit="s", minimum=0.0)
 
 
-def silent(name: str, time: float, rejected: Mapping[str, int]) -> Finding:
+def silence_finding(name: str, time: float, rejected: Mapping[str, int]) -> Finding:
     """The finding about a stream that has never sent anything usable, with what it did send."""
     sent = ", ".join(f"{count} x {reason}" for reason, count in rejected.items())
     line = f"has sent nothing usable ({sent})" if sent else "has sent nothing"
@@ -116,7 +116,7 @@ class StreamHealth:
         self._rejected.append((now, reason))
 
     def judge(self, now: float) -> list[Finding]:
-        """What is wrong lately, the gravest first; without findings the stream may be believed so far."""
+        """Present findings, the gravest first; a stream without findings may be trusted so far."""
         config = self._config
         since = now - config.memory
         accepted = [entry for entry in self._accepted if entry[1] >= since]

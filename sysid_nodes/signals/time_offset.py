@@ -95,7 +95,7 @@ def estimate_time_offset(
     reference = second[inside] - second[inside].mean(axis=0)
     lags = _SPACING * np.arange(-round(limit / _SPACING), round(limit / _SPACING) + 1)
     stamps = second_times[inside]
-    scores = np.array([_explained(reference, _centred(stamps - lag, first_times, first)) for lag in lags])
+    scores = np.array([_explained_share(reference, _centre(stamps - lag, first_times, first)) for lag in lags])
     best = int(np.argmax(scores))
     score = float(np.sqrt(scores[best]))
     if best in (0, len(lags) - 1):
@@ -106,13 +106,13 @@ def estimate_time_offset(
     return TimeOffset(float(lags[best] + shift * _SPACING), score, at_limit=False)
 
 
-def _centred(at: Array, times: Array, signal: Array) -> Array:
+def _centre(at: Array, times: Array, signal: Array) -> Array:
     columns = np.column_stack([np.interp(at, times, column) for column in signal.T])
     centred: Array = columns - columns.mean(axis=0)
     return centred
 
 
-def _explained(reference: Array, other: Array) -> float:
+def _explained_share(reference: Array, other: Array) -> float:
     """Share of the reference's energy that a linear function of the other explains."""
     energy = float(np.sum(reference**2))
     cross = other.T @ reference

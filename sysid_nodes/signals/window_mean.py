@@ -68,7 +68,7 @@ def window_mean(
     if window is Window.POINT and averaged:
         return Mean(last, np.ones(1))
     if averaged:
-        reached = _reached(window, (used - time) / dt)
+        reached = _kernel_integral(window, (used - time) / dt)
         return Mean(first + 1, np.diff(reached) / (reached[-1] - reached[0]))
     if window is Window.POINT:
         share = min(max((time - used[0]) / (used[1] - used[0]), 0.0), 1.0)
@@ -76,7 +76,7 @@ def window_mean(
     return Mean(first, _integrate(used, time, dt, window, start, end))
 
 
-def _reached(window: Window, x: Array) -> Array:
+def _kernel_integral(window: Window, x: Array) -> Array:
     """Integral of a window's kernel up to x, in steps from the step's time."""
     if window is Window.BEFORE:
         return np.clip(x + 1.0, 0.0, 1.0)

@@ -105,7 +105,7 @@ class LinearProgram:
         return LpSolution(LpStatus.FAILED, np.zeros(self.size), nothing)
 
 
-def without_rows(basis: Any, indices: npt.NDArray[np.intp]) -> Any:
+def basis_without_rows(basis: Any, indices: npt.NDArray[np.intp]) -> Any:
     """The basis after rows are deleted, or None where one of them was binding in it."""
     status = list(basis.row_status)
     gone = {int(index) for index in indices}

@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from sysid_nodes.solvers.certificate import proves_empty, upper_bound
-from sysid_nodes.solvers.linear_program import LinearProgram, LpStatus, without_rows
+from sysid_nodes.solvers.linear_program import LinearProgram, LpStatus, basis_without_rows
 
 Array = npt.NDArray[np.float64]
 
@@ -26,7 +26,7 @@ _NEGLIGIBLE = 1e-9
 
 @dataclass(frozen=True)
 class Tightening:
-    """What a round of solves found.
+    """Result of a round of solves.
 
     Attributes:
         solved: objectives that were solved, 2 k for the lower and 2 k + 1 for the upper end of coordinate k.
@@ -97,7 +97,7 @@ class Polytope:
         keep[indices] = False
         self.rows, self.row_lower, self.row_upper = self.rows[keep], self.row_lower[keep], self.row_upper[keep]
         self.multipliers = self.multipliers[:, keep]
-        self._bases = [None if basis is None else without_rows(basis, indices) for basis in self._bases]
+        self._bases = [None if basis is None else basis_without_rows(basis, indices) for basis in self._bases]
         self._lp.delete_rows(indices.astype(np.int32))
 
     def usefulness(self) -> Array:

@@ -361,9 +361,9 @@ def test_a_payload_outside_the_bounds_is_found_out(robot: Robot, late: bool) -> 
     ("tamper", "reason"),
     [
         (lambda record: replace(record, k=2.0 * record.k), StopReason.TRAJECTORY_ALTERED),
-        (lambda record: replace(record, verdict=1).sealed(), StopReason.TRAJECTORY_NOT_CERTIFIED),
-        (lambda record: replace(record, config_id="x").sealed(), StopReason.TRAJECTORY_OTHER_CONFIG),
-        (lambda record: replace(record, start_ns=record.start_ns - 10**9).sealed(), StopReason.TRAJECTORY_LATE),
+        (lambda record: replace(record, verdict=1).seal(), StopReason.TRAJECTORY_NOT_CERTIFIED),
+        (lambda record: replace(record, config_id="x").seal(), StopReason.TRAJECTORY_OTHER_CONFIG),
+        (lambda record: replace(record, start_ns=record.start_ns - 10**9).seal(), StopReason.TRAJECTORY_LATE),
     ],
 )
 def test_a_forged_or_outdated_trajectory_is_refused(

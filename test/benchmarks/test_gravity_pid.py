@@ -9,7 +9,7 @@ import pytest
 from benchmarks.gravity_pid import GravityPid, GravityPidConfig
 from sysid_nodes.exceptions import ConfigError, RobotError
 from sysid_nodes.robots import Robot, load_robot
-from sysid_nodes.simulation.arm.excitation import Motion
+from sysid_nodes.simulation.arm.excitation import JointReference
 from sysid_nodes.simulation.arm.simulated_arm import HardwareConfig, SimulatedArm
 from sysid_nodes.simulation.payload import dumbbell
 
@@ -24,7 +24,7 @@ def test_torque_is_the_formula(robot: Robot, friction: bool) -> None:
     rng = np.random.default_rng(0)
     config = GravityPidConfig(ki=(2.0,), friction=friction)
     pid = GravityPid(robot, config)
-    goal, q, qd, before = Motion(*rng.uniform(-0.3, 0.3, (3, 7))), *rng.uniform(-0.3, 0.3, (3, 7))
+    goal, q, qd, before = JointReference(*rng.uniform(-0.3, 0.3, (3, 7))), *rng.uniform(-0.3, 0.3, (3, 7))
     step = pid.step(before, goal, q, qd, 0.01)
     kp, kd = np.array([75.0] * 4 + [20.0] * 3), np.array([5.0] * 4 + [1.0] * 3)
     expected = kp * (goal.q - q) + 2.0 * (before + 0.01 * (goal.q - q)) + kd * (goal.qd - qd)
@@ -40,7 +40,7 @@ def test_torque_is_the_formula(robot: Robot, friction: bool) -> None:
 def test_integral_waits_while_the_limit_cuts(robot: Robot) -> None:
     pid = GravityPid(robot, GravityPidConfig(kp=(1000.0,)))
     zero = np.zeros(7)
-    goal = Motion(np.array([0.5, 0.0, 0.0, 0.0, 0.0, 0.0, 0.01]), zero, zero)
+    goal = JointReference(np.array([0.5, 0.0, 0.0, 0.0, 0.0, 0.0, 0.01]), zero, zero)
     step = pid.step(zero, goal, zero, zero, 0.1)
     np.testing.assert_array_equal(step.saturated, [True] + [False] * 6)
     assert step.torque[0] == robot.limits.torque[0]
@@ -60,7 +60,7 @@ def test_model_of_the_payload_takes_away_the_sag(robot: Robot) -> None:
     for parameters in (None, known):
         arm = SimulatedArm(robot, payload, HardwareConfig(), np.random.default_rng(1), q0)
         pid = GravityPid(robot, GravityPidConfig(), parameters)
-        integral, goal = np.zeros(7), Motion(q0, np.zeros(7), np.zeros(7))
+        integral, goal = np.zeros(7), JointReference(q0, np.zeros(7), np.zeros(7))
         for _ in range(2000):
             reading = arm.reading()
             step = pid.step(integral, goal, reading.position, reading.velocity, 2e-3)

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from shared.log_barrier import barrier_impulse
 
 from sysid_nodes.exceptions import InputError
 from sysid_nodes.models import contact
@@ -24,12 +25,6 @@ def in_cone(vector: np.ndarray, slack: float = 0.0) -> bool:
 def jordan_product(a: np.ndarray, b: np.ndarray) -> np.ndarray:
     """a o b in the algebra of the second-order cone."""
     return np.concatenate([[a @ b], a[0] * b[1:] + b[0] * a[1:]])
-
-
-def barrier_impulse(velocity: np.ndarray, friction: float, stiffness: float) -> np.ndarray:
-    """lambda [N s] of the paper's log-barrier (eqs. 18-20), kappa = stiffness [1/J], for (V, v_t) [m/s]."""
-    slack = (velocity[0] / friction) ** 2 - velocity[1:] @ velocity[1:]
-    return np.array([2.0 * velocity[0] / friction**2, *(-2.0 * velocity[1:])]) / (stiffness * slack)
 
 
 @given(VECTORS, SMOOTHING)

@@ -273,7 +273,7 @@ class TestDistances:
 
         def moved(amount: float) -> Solids:
             turn = np.array([pinocchio.exp3(amount * a) for a in axis])
-            return first.placed(turn, amount * shift)
+            return first.place(turn, amount * shift)
 
         slope = (distances(moved(step), second, pairs).distance - distances(moved(-step), second, pairs).distance) / (
             2.0 * step
@@ -289,7 +289,7 @@ class TestDistances:
         bodies = stack([from_primitive(p) for p in _random_primitives(rng, 4)])
         obstacles = stack([from_primitive(p) for p in _random_primitives(rng, 3)])
         rotation = _random_rotations(rng, 20).reshape(5, 4, 3, 3)
-        placed = bodies.placed(rotation, rng.normal(size=(5, 4, 3)))
+        placed = bodies.place(rotation, rng.normal(size=(5, 4, 3)))
         pairs = np.array([(i, j) for i in range(4) for j in range(3)])
         found = distances(placed, obstacles, pairs)
         assert (found.distance.shape, found.normal.shape, found.point.shape) == ((5, 12), (5, 12, 3), (5, 12, 3))

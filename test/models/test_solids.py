@@ -108,7 +108,7 @@ def test_a_stack_is_placed_like_its_bodies() -> None:
     rng = np.random.default_rng(3)
     rotation = np.array([[pinocchio.rpy.rpyToMatrix(*rng.uniform(-3, 3, 3)) for _ in bodies] for _ in range(4)])
     position = rng.normal(size=(4, 3, 3))
-    placed = solids.placed(rotation, position)
+    placed = solids.place(rotation, position)
     for k in range(4):
         for s, body in enumerate(bodies):
             np.testing.assert_allclose(placed.centre[k, s], rotation[k, s] @ body.centre + position[k, s], atol=1e-15)

@@ -205,7 +205,7 @@ class Loop:
         """The same trajectory, with a start to come."""
         self.status.clear()
         self.until(lambda: self.status and self.status[-1].header.stamp.sec)
-        return replace(record, start_ns=nanoseconds(self.status[-1].header.stamp) + round(1e9 * self.lead)).sealed()
+        return replace(record, start_ns=nanoseconds(self.status[-1].header.stamp) + round(1e9 * self.lead)).seal()
 
     def publish(self, record: TrajectoryRecord) -> None:
         """Sends a trajectory as it is."""

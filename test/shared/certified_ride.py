@@ -169,4 +169,4 @@ class Ride:
 
 def altered(record: TrajectoryRecord, **fields: object) -> TrajectoryRecord:
     """With other fields and the id that belongs to them."""
-    return replace(record, **fields).sealed()  # type: ignore[arg-type]
+    return replace(record, **fields).seal()  # type: ignore[arg-type]

@@ -15,9 +15,10 @@ from sysid_nodes.models.regressors import momentum_regressors, standard_regresso
 from sysid_nodes.robots import load_robot
 from sysid_nodes.robots.robot import Robot
 from sysid_nodes.systems.interval.error_radius import BODY_CAUSES
-from sysid_nodes.systems.interval.momentum_rows import CAUSES, MomentumRows, RowBuilder, body_norms
+from sysid_nodes.systems.interval.momentum_rows import CAUSES, MomentumRows, body_norms
 from sysid_nodes.systems.interval.noise import Noise
 from sysid_nodes.systems.interval.reach import Reach
+from sysid_nodes.systems.interval.row_builder import RowBuilder
 from sysid_nodes.systems.interval.unknowns import Unknowns, identify_body, prismatic_travel
 
 Array = npt.NDArray[np.float64]

@@ -68,7 +68,7 @@ def collect(parts: list[AlignedSteps]) -> dict[str, np.ndarray]:
     assert {part.segment for part in parts} == {0}
     out: dict[str, np.ndarray] = {"times": np.concatenate([part.times for part in parts])}
     for name, spec in CHANNELS.items():
-        joined = join([part.samples[name].shifted(part.first) for part in parts], spec.width)
+        joined = join([part.samples[name].shift(part.first) for part in parts], spec.width)
         out |= {f"{name} steps": joined.steps, f"{name} values": joined.values, f"{name} weights": joined.weights}
     return out
 

@@ -38,7 +38,7 @@ class Machine:
             self.now = max(self.now, due) + spent
             self.done = due
             self.lags.append(self.now - self.done)
-            self.pacer.solved(self.now, spent, self.now - self.done)
+            self.pacer.note_solve(self.now, spent, self.now - self.done)
 
 
 @given(st.integers(1, 6), st.integers(0, 20), st.integers(4, 40), st.integers(4, 60))
@@ -101,11 +101,11 @@ def test_skipping_goes_on_until_the_lag_is_small() -> None:
 
 def test_a_start_that_takes_longer_than_the_lag_allowed_is_not_started_over_for_ever() -> None:
     pacer = Pacer(PacingConfig(max_lag=0.4), WINDOW, DT)
-    pacer.solved(1.0, 0.8, 0.8, usual=False)
+    pacer.note_solve(1.0, 0.8, 0.8, usual=False)
     assert not pacer.skipping
-    pacer.solved(1.1, 0.02, 0.7)  # catches up
+    pacer.note_solve(1.1, 0.02, 0.7)  # catches up
     assert not pacer.skipping
-    pacer.solved(1.2, 0.02, 0.3)
+    pacer.note_solve(1.2, 0.02, 0.3)
     assert pacer.watch(0.5)  # once it has caught up, the limit is the stated one
 
 
@@ -129,7 +129,7 @@ def test_attempts_at_a_pace_that_fails_become_rarer() -> None:
 def test_one_interrupted_solve_changes_nothing() -> None:
     pacer = Pacer(PacingConfig(), WINDOW, DT)
     for k in range(50):
-        pacer.solved(k * DT, 0.05 if k == 0 else 0.003, 0.02, usual=k > 0)
+        pacer.note_solve(k * DT, 0.05 if k == 0 else 0.003, 0.02, usual=k > 0)
     assert pacer.changes == 0
     assert pacer.solve_time == 0.003
 

@@ -3,7 +3,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from sysid_nodes.solvers.linear_program import LinearProgram, LpStatus, without_rows
+from sysid_nodes.solvers.linear_program import LinearProgram, LpStatus, basis_without_rows
 
 
 def triangle() -> LinearProgram:
@@ -56,5 +56,5 @@ def test_a_basis_without_its_binding_row_is_no_basis() -> None:
     program = triangle()
     program.add_rows(np.array([[1.0, -1.0]]), np.array([-5.0]), np.array([5.0]))  # never binds
     basis = program.maximise(np.array([2.0, 1.0])).basis
-    assert without_rows(basis, np.array([0])) is None
-    assert len(without_rows(basis, np.array([1])).row_status) == 1
+    assert basis_without_rows(basis, np.array([0])) is None
+    assert len(basis_without_rows(basis, np.array([1])).row_status) == 1

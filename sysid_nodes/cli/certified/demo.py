@@ -37,7 +37,7 @@ _LISTENERS = 4  # of the joint states: controller, planner, identifier, recorder
 
 
 class Ended(NamedTuple):
-    """What the live part hands over.
+    """The live part's results.
 
     Attributes:
         watch: what was seen.
@@ -116,7 +116,7 @@ def _live(
 
 
 def _truth(nodes: Nodes, file: Path) -> Any:
-    """What the arm carries, once it has told."""
+    """The arm's load, once it has been reported."""
     deadline = time.monotonic() + _STARTING
     while not file.exists():
         for _ in nodes.read(_TICK):

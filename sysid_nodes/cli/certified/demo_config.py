@@ -1,4 +1,4 @@
-"""What the processes of the Gen3's demo are configured with."""
+"""Configuration of the processes of the Gen3's demo."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _GAP = 0.03  # kept by the guide; base and upper arm are 0.049 m apart in every 
 
 
 def payload(seed: int, mass: float | None) -> Payload:
-    """What the robot carries: a dumbbell somewhat off centre, of random mass unless one is given [kg]."""
+    """The robot's load: a dumbbell somewhat off centre, of random mass unless one is given [kg]."""
     rng = np.random.default_rng(seed)
     return random_dumbbell(rng) if mass is None else dumbbell(mass, offset=rng.uniform(-_OFF_CENTRE, _OFF_CENTRE, 3))
 

@@ -11,7 +11,7 @@ from rich.text import Text
 from sysid_nodes.cli.certified.demo_watch import Watch
 from sysid_nodes.cli.demo.live_screen import LiveScreen
 from sysid_nodes.data.bounds import PARAMETER_NAMES, PARAMETER_UNITS
-from sysid_nodes.reports.wording import MINUS, fixed
+from sysid_nodes.reports.wording import MINUS, decimal_text
 from sysid_nodes.results import Status
 
 _LEFT_OF_BAR = 56  # columns of everything but the bar
@@ -91,7 +91,7 @@ def plain_line(watch: Watch) -> str:
 
 
 def _motion(watch: Watch) -> list[str]:
-    """What is known of plans, torques, distances and errors."""
+    """The state of plans, torques, distances and errors."""
     lines = [f"plans: {len(watch.plans)} certified, {len(watch.executed)} executed, {len(watch.refused)} refused"]
     if watch.refused:
         lines[0] += f" ({watch.refused[-1]})"
@@ -113,7 +113,7 @@ def _motion(watch: Watch) -> list[str]:
 
 
 def _number(value: float, rounding: str = ROUND_HALF_EVEN) -> str:
-    return fixed(float(value), 4, rounding).replace(MINUS, "-")
+    return decimal_text(float(value), 4, rounding).replace(MINUS, "-")
 
 
 def _bar(watch: Watch, k: int, columns: int, utf: bool) -> Text:

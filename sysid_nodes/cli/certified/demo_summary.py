@@ -19,7 +19,7 @@ from sysid_nodes.reports.certified.schema import validate_loop
 from sysid_nodes.reports.interval.report import REPORT_NAME
 from sysid_nodes.reports.interval.result_file import RESULT_NAME, build_document, read_result, write_result
 from sysid_nodes.reports.interval.series_file import SERIES_NAME, write_series
-from sysid_nodes.reports.wording import IntervalText, missed, verdict
+from sysid_nodes.reports.wording import IntervalText, missed_truths, verdict
 from sysid_nodes.sessions.certified.settings import CertifiedModel, CertifiedSettings
 from sysid_nodes.sessions.interval.session import IntervalSession
 from sysid_nodes.systems.certified.search.config import PlannerConfig
@@ -84,7 +84,7 @@ def same(one: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
 
 def missed_ever(watch: Watch, document: Mapping[str, Any]) -> list[str]:
     """Parameters whose truth was outside an interval that was published, or is outside the result's."""
-    return sorted(watch.missed | set(missed(document)))
+    return sorted(watch.missed | set(missed_truths(document)))
 
 
 def broken(loop: CertifiedRun) -> list[str]:
@@ -103,7 +103,7 @@ def summary(
     out: Path,
     seed: int,
 ) -> str:
-    """What a user should know now."""
+    """The summary that a user sees at the end."""
     lines = [_found(watch, document), *_moved(loop), *_health(watch, loop)]
     if usage:
         shares = ", ".join(f"{name} {100.0 * share:.0f} %" for name, share in usage.items())

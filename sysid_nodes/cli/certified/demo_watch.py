@@ -1,4 +1,4 @@
-"""What the demo has heard so far, and what it makes of it. The truth is known here and nowhere in the nodes."""
+"""The messages the demo has heard so far, and their meaning. The truth is known here and nowhere in the nodes."""
 
 from __future__ import annotations
 
@@ -116,7 +116,7 @@ class Watch:
     # -- the motion
 
     def phases(self) -> dict[str, str]:
-        """What every published plan was for, by its id: a plan identifies if it starts early enough."""
+        """The purpose of each published plan, by its id: a plan identifies if it starts early enough."""
         if not self.plans:
             return {}
         first = _start(self.plans[0])
@@ -125,7 +125,7 @@ class Watch:
 
     @property
     def phase(self) -> str:
-        """What is going on, in a few words."""
+        """The present activity, in a few words."""
         if self.stopped:
             return f"STOPPED: {self.robot_stop or self.reason}"
         if self.mode is Mode.BRAKING:

@@ -170,7 +170,7 @@ def _joint_states(robot: Robot, bag: Path, topic: str) -> tuple[Array, Array, Ar
 
 
 def table(robot: Robot, found: TrackingBound) -> list[str]:
-    """What was measured, for people."""
+    """The measurements, for people."""
     lines = [
         f"{found.samples} samples over {found.duration:.1f} s, worst seen and with the safety factor",
         f"{'':12} {'position [rad]':>20} {'at [s]':>14} {'velocity [rad/s]':>20} {'fastest [rad/s]':>16} "

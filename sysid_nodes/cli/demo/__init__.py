@@ -39,7 +39,7 @@ from sysid_nodes.cli.demo.arguments import add_arguments
 __all__ = ["add_arguments", "run"]
 
 _SYSTEMS = {"kinova": "certified", "go2": "prime", "g1": "prime"}
-"""What the demo of each robot shows."""
+"""Introduction to the demo of each robot."""
 
 
 def run(args: argparse.Namespace) -> int:

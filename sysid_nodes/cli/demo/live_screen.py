@@ -44,7 +44,7 @@ class LiveScreen(ABC, Generic[AnyWatch]):
 
     @abstractmethod
     def final(self, watch: AnyWatch) -> RenderableType:
-        """What stays."""
+        """The screen's last state, which stays."""
 
     @abstractmethod
     def line(self, watch: AnyWatch) -> str:

@@ -153,7 +153,7 @@ class Nodes:
         self._optional |= {"robot_state_publisher", "rviz"}
 
     def read(self, timeout: float) -> Iterator[Mapping[str, Any]]:
-        """What the recorder has told, waiting for it up to timeout [s].
+        """Messages of the recorder, waiting for them up to timeout [s].
 
         Raises:
             SysidError: a process has ended.

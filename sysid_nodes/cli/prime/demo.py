@@ -96,7 +96,7 @@ def _wait_until_heard(nodes: Nodes) -> None:
 
 
 def _truth(nodes: Nodes, file: Path) -> Mapping[str, Any]:
-    """What stays the same of the truth, once the robot has told."""
+    """The constant part of the truth, once the robot has reported it."""
     deadline = time.monotonic() + _STARTING
     while not file.exists():
         for _ in nodes.read(_TICK):

@@ -1,4 +1,4 @@
-"""What the processes of a legged robot's demo are configured with."""
+"""Configuration of the processes of a legged robot's demo."""
 
 from __future__ import annotations
 

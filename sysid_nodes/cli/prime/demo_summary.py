@@ -46,7 +46,7 @@ def evaluate(folder: Path, watch: PrimeWatch, source: str) -> dict[str, Any]:
 
 
 def gave_up(watch: PrimeWatch, config: PrimeSessionConfig) -> str:
-    """What the live node gave up because the machine was slow; empty for nothing."""
+    """The work that the live node skipped because the machine was slow; empty for none."""
     parts = []
     if watch.skipped:
         parts.append(f"skipped {watch.skipped} steps")
@@ -57,7 +57,7 @@ def gave_up(watch: PrimeWatch, config: PrimeSessionConfig) -> str:
 
 
 def summary(watch: PrimeWatch, document: Mapping[str, Any], usage: Mapping[str, float], out: Path, seed: int) -> str:
-    """What was found, in a few lines."""
+    """The findings, in a few lines."""
     run = document["run"]
     truth = run["truth"]
     body = truth["bodies"][0]

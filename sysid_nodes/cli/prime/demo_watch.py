@@ -1,4 +1,4 @@
-"""What a legged robot's demo has heard so far. The truth is known here and nowhere in the estimator."""
+"""The messages a legged robot's demo has heard so far. The truth is known here and nowhere in the estimator."""
 
 from __future__ import annotations
 
@@ -130,7 +130,7 @@ class PrimeWatch:
 
     @property
     def state(self) -> str:
-        """What the robot does, in a few words."""
+        """The robot's present activity, in a few words."""
         return self._text(_ROBOT, "message") or "starting"
 
     @property
@@ -140,7 +140,7 @@ class PrimeWatch:
 
     @property
     def finding(self) -> str:
-        """What speaks against the estimate."""
+        """The evidence against the estimate."""
         return self._text(ESTIMATOR, "finding")
 
     @property

@@ -40,7 +40,7 @@ _LOOKED_AT = 200  # joint states, for the names of their joints
 
 @dataclass(frozen=True)
 class Replayed:
-    """What a log gave.
+    """Results of a log's replay.
 
     Attributes:
         session: that was fed.

@@ -127,7 +127,7 @@ def inertia_fields(update: PrimeUpdate, robot: Robot, index: int = 0) -> Fields:
 
 
 def body_fields(body: BodyEstimate, robot: Robot) -> Fields:
-    """What is known of a body, without header and judgement."""
+    """A body's estimate, without header and judgement."""
     return {
         "robot": robot.name,
         "body": body.link,

@@ -45,7 +45,7 @@ def low_state_type(robot: Robot) -> Any:
 
 @dataclass(frozen=True)
 class LowStateReading:
-    """What a LowState holds.
+    """The readings of a LowState.
 
     Attributes:
         stamp: when it was sent, in the receiver's clock [s].

@@ -1,4 +1,4 @@
-"""What a recording tells of the certified loop: motion, commands, plans with their certificates, and every stop."""
+"""The certified loop as a recording shows it: motion, commands, plans with their certificates, and every stop."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ class Plan:
 
     @property
     def motion(self) -> Bezier:
-        """What it desires."""
+        """The desired motion."""
         record = self.record
         return Bezier(record.q0, record.qd0, record.qdd0, record.k, record.duration)
 
@@ -120,7 +120,7 @@ class CertifiedHistory:
         return tuple(sorted((plan for plan in self.plans if plan.executed), key=lambda plan: plan.begun))
 
     @property
-    def stopped(self) -> str:
+    def why_stopped(self) -> str:
         """Why the motion ended before its time, in the words of robot and controller; empty where it did not."""
         words = [self.robot_stop] if self.robot_stop else []
         told = next((event.text for event in self.events if event.mode is Mode.STOPPED), "")

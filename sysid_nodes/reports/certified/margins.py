@@ -117,7 +117,7 @@ class Margin:
 
 
 def margins(history: CertifiedHistory, robot: Robot, found: Distances) -> list[Margin]:
-    """What was certified against what was seen, over the executed plans."""
+    """Certified margins beside those observed, over the executed plans."""
     limits = robot.limits
     position = np.minimum(limits.position_upper - history.q, history.q - limits.position_lower)
     velocity = limits.velocity - np.abs(history.qd)

@@ -151,7 +151,7 @@ def margin_plot(
 
 
 def width_plot(t: Array, share: Array, names: Mapping[int, str], change: float | None, *, label: str) -> str:
-    """What is left (N, 10) of the prior's widths over time [%], on a logarithmic scale; names by column."""
+    """Remaining share (N, 10) of the prior's widths over time [%], on a logarithmic scale; names by column."""
     with rc_context(STYLE):
         figure = Figure(figsize=(9.2, 2.4))
         axes = figure.add_axes((0.075, 0.19, 0.78, 0.76))

@@ -109,7 +109,7 @@ def _pictures(loop: CertifiedRun) -> list[dict[str, Any]]:
     stills = [Still(history.q[first], "start")]
     if change is not None:
         stills += [Still(history.q[middle])]
-        stills += [Still(history.q[row]) for row in _between(history, middle, last)]
+        stills += [Still(history.q[row]) for row in _rows_between(history, middle, last)]
     stills.append(Still(history.q[last], "goal" if loop.outcome == ARRIVED else "end"))
     step = max(1, round(_WAY / max(float(np.median(np.diff(history.t))), 1e-6)))
     ways = [Way(history.q[first : middle + 1 : step], loop_plots.IDENTIFY)]
@@ -122,7 +122,7 @@ def _pictures(loop: CertifiedRun) -> list[dict[str, Any]]:
     return found
 
 
-def _between(history: CertifiedHistory, first: int, last: int) -> list[int]:
+def _rows_between(history: CertifiedHistory, first: int, last: int) -> list[int]:
     """Rows that part the motion from one row to another into pieces over which the joints travel equally far."""
     travel = np.append(0.0, np.cumsum(np.abs(np.diff(history.q[first : last + 1], axis=0)).sum(axis=1)))
     wanted = np.linspace(0.0, travel[-1], _BETWEEN + 2)[1:-1]
@@ -248,7 +248,7 @@ def _margin_figures(loop: CertifiedRun) -> list[tuple[str, Markup]]:
 
 
 def _widths(document: wording.Document, loop: CertifiedRun) -> str:
-    """What is left of the prior's widths, all ten in one figure."""
+    """The remaining share of the prior's widths, all ten in one figure."""
     steps = [step for step in document["history"] if step["t"] is not None and step["lower"][0] is not None]
     prior = wording.prior_bounds(document)
     if len(steps) < 2 or prior is None:

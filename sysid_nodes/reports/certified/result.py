@@ -65,7 +65,7 @@ class CertifiedRun:
     def outcome(self) -> str:
         """ARRIVED at the goal, STOPPED by controller or robot, or ENDED elsewhere."""
         error = self.goal_error
-        if self.history.stopped:
+        if self.history.why_stopped:
             return STOPPED
         return ARRIVED if error is not None and error <= self.near else ENDED
 
@@ -73,7 +73,7 @@ class CertifiedRun:
     def sentence(self) -> str:
         """The outcome in words."""
         if self.outcome == STOPPED:
-            return f"The robot was stopped: {self.history.stopped}."
+            return f"The robot was stopped: {self.history.why_stopped}."
         if self.outcome == ARRIVED:
             return "The load was carried to its goal in certified motion."
         events = self.history.events
@@ -110,7 +110,7 @@ def evaluate_run(
     )
 
 
-def recorded_loop(document: Mapping[str, Any], bag: Path) -> CertifiedRun:
+def load_certified_run(document: Mapping[str, Any], bag: Path) -> CertifiedRun:
     """The run that a result tells of, from its recording.
 
     Args:

@@ -68,7 +68,7 @@ LOOP_KINDS: dict[str, Callable[[Any], bool]] = KINDS | {
     "numbers or null": lambda v: v is None or KINDS["numbers"](v),
     "numbers by name": lambda v: isinstance(v, dict) and KINDS["numbers"](list(v.values())),
 }
-"""What a value of each kind must be."""
+"""Condition on a value of each kind."""
 
 
 def validate_loop(document: Mapping[str, Any], *, source: str = "") -> None:

@@ -59,7 +59,9 @@ def interval_plot(
     with rc_context(STYLE):
         figure, axes = panel(4.6, 2.0)
         colour = GREY if withdrawn else BLUE
-        axes.fill_between(t, _held(lower), _held(upper), step="post", color=colour, alpha=0.22, linewidth=0.0)
+        axes.fill_between(
+            t, _hold_to_end(lower), _hold_to_end(upper), step="post", color=colour, alpha=0.22, linewidth=0.0
+        )
         axes.step(t, lower, where="post", color=colour, linewidth=0.9)
         axes.step(t, upper, where="post", color=colour, linewidth=0.9)
         axes.step(t, nominal, where="post", color=INK, linewidth=1.3)
@@ -71,7 +73,7 @@ def interval_plot(
         return to_svg(figure, label)
 
 
-def _held(values: Array) -> Array:
+def _hold_to_end(values: Array) -> Array:
     """Values of steps that end: each also at the moment from which on there is none, so that its area is filled."""
     ends = np.flatnonzero(np.isfinite(values[:-1]) & ~np.isfinite(values[1:]))
     held = values.copy()

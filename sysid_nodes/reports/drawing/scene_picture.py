@@ -187,7 +187,7 @@ def _is_plate(solid: Solid) -> bool:
 
 
 def _draw_plates(canvas: Canvas, plates: dict[str, Solid], seen: Array, above: Sequence[Array | _Body]) -> None:
-    """What everything stands on, as far as something is near, and the shadows on it."""
+    """The floor or table under everything, as far as something is near, and the shadows on it."""
     low, high = seen.min(axis=0) - _AROUND, seen.max(axis=0) + _AROUND
     for plate in plates.values():
         triangles = _mesh(plate)
@@ -204,7 +204,7 @@ def _draw_plates(canvas: Canvas, plates: dict[str, Solid], seen: Array, above: S
 
 
 def _cut(triangles: Array, axis: int, at: float, side: float) -> Array:
-    """What of triangles lies beyond a plane across an axis, on its positive (1) or negative side (-1)."""
+    """The part of triangles beyond a plane across an axis, on its positive (1) or negative side (-1)."""
     out = []
     for corners in triangles:
         kept: list[Array] = []

@@ -54,7 +54,7 @@ def template(name: str) -> Template:
 
 
 def page_values(document: Document, torques: TorqueSeries | None) -> dict[str, Any]:
-    """What the page, and those that extend it, are made of; arguments as for `render_report`."""
+    """Values that fill the page and those that extend it; arguments as for `render_report`."""
     return {
         "document": document,
         "verdict": wording.verdict(document),
@@ -98,7 +98,7 @@ def _facts(document: Document) -> list[tuple[str, str]]:
 
 def _parameter_rows(document: Document) -> list[dict[str, Any]]:
     truths = document["truth"] or [None] * len(document["parameters"])
-    outside = wording.missed(document)
+    outside = wording.missed_truths(document)
     rows = []
     for row, truth, factor in zip(document["parameters"], truths, wording.narrowing(document), strict=True):
         rows.append(

@@ -30,10 +30,6 @@ def build_document(run: IntervalRun) -> dict[str, Any]:
     """The run as the JSON object of schema 1; every number that is not finite becomes null."""
     result = run.result
     claimed = result.status is not Status.INCONSISTENT
-    nothing = np.full(len(PARAMETER_NAMES), np.nan)
-    nominal, lower, upper = (
-        _numbers(values if claimed else nothing) for values in (result.nominal, result.lower, result.upper)
-    )
     return {
         "schema": SCHEMA,
         "pipeline": run.pipeline,
@@ -50,12 +46,9 @@ def build_document(run: IntervalRun) -> dict[str, Any]:
         "findings": list(run.findings),
         "t": _number(result.t),
         "window": int(result.window),
-        "parameters": [
-            {"name": name, "unit": unit, "nominal": n, "lower": a, "upper": b}
-            for name, unit, n, a, b in zip(PARAMETER_NAMES, PARAMETER_UNITS, nominal, lower, upper, strict=True)
-        ],
+        "parameters": _parameters(result, claimed),
         "truth": None if run.truth is None else _numbers(run.truth),
-        "nominal_body": _body(nominal),
+        "nominal_body": _body(_numbers(result.nominal)) if claimed else None,
         "samples": {
             "used": int(result.samples_used),
             "rejected": {reason: int(count) for reason, count in sorted(result.samples_rejected.items())},
@@ -77,6 +70,16 @@ def build_document(run: IntervalRun) -> dict[str, Any]:
         "versions": dict(run.versions),
         "history": [_step(step) for step in thin(run.history)],
     }
+
+
+def _parameters(result: IdentificationResult, claimed: bool) -> list[dict[str, Any]]:
+    """One object a parameter; its numbers are null where nothing is claimed."""
+    nothing = np.full(len(PARAMETER_NAMES), np.nan)
+    columns = [_numbers(values if claimed else nothing) for values in (result.nominal, result.lower, result.upper)]
+    return [
+        {"name": name, "unit": unit, "nominal": nominal, "lower": lower, "upper": upper}
+        for name, unit, nominal, lower, upper in zip(PARAMETER_NAMES, PARAMETER_UNITS, *columns, strict=True)
+    ]
 
 
 def thin(history: Sequence[IdentificationResult], most: int = _MAX_HISTORY) -> list[IdentificationResult]:

@@ -1,4 +1,4 @@
-"""What a live node published, compared with a replay of what it was told."""
+"""A live node's output, compared with a replay of its input."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def compare_live(bag: Path, series: PrimeSeries, readings: Mapping[str, int], ga
     Raises:
         LogError: the recording cannot be read.
     """
-    t, force, place = _published(bag, series.force.shape[1:])
+    t, force, place = _published_stages(bag, series.force.shape[1:])
     at = np.clip(np.searchsorted(series.t, t - _SAME), 0, len(series.t) - 1)
     both = np.abs(series.t[at] - t) < _SAME
     apart = np.linalg.norm(force[both] - series.force[at[both]], axis=2)
@@ -50,7 +50,7 @@ def compare_live(bag: Path, series: PrimeSeries, readings: Mapping[str, int], ga
     return found | {"sentence": _sentence(found, gave_up)}
 
 
-def _published(bag: Path, shape: tuple[int, ...]) -> tuple[Array, Array, Array]:
+def _published_stages(bag: Path, shape: tuple[int, ...]) -> tuple[Array, Array, Array]:
     """Stamps, forces and base positions that were published; what was told again later is not."""
     forces: dict[float, Array] = {}
     for message in _messages(bag, CONTACT_FORCES):

@@ -1,4 +1,4 @@
-"""What the page of a motion tells of the identified bodies."""
+"""Identified bodies on the page of a motion."""
 
 from __future__ import annotations
 

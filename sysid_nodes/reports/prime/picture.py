@@ -48,22 +48,22 @@ def contact_picture(series: PrimeSeries, index: npt.NDArray[np.int64], colours: 
         figure = Figure()
         axes = figure.add_axes((0.0, 0.0, 1.0, 1.0))
         floor = _floor(axes, np.concatenate([touched, shadow])[:, :2], ground)
-        axes.plot(*_seen(shadow).T, color=GREY, linewidth=1.0)
+        axes.plot(*_project(shadow).T, color=GREY, linewidth=1.0)
         for foot, colour in enumerate(colours):
             points = series.position[:, index == foot][down[:, index == foot]]
             some = points[np.linspace(0, len(points) - 1, min(len(points), _DOTS // len(colours))).astype(int)]
-            axes.plot(*_seen(some.reshape(-1, 3)).T, ".", color=colour, markersize=4.0, markeredgewidth=0.0)
-            mine = [_seen(ends) for ends, of in arrows if of == foot]
+            axes.plot(*_project(some.reshape(-1, 3)).T, ".", color=colour, markersize=4.0, markeredgewidth=0.0)
+            mine = [_project(ends) for ends, of in arrows if of == foot]
             axes.add_collection(LineCollection(mine, colors=colour, linewidths=0.9, alpha=0.75))
-        way = _seen(path)
+        way = _project(path)
         axes.plot(*way.T, color=INK, linewidth=1.5)
         axes.plot(*way[0], "o", color=INK, markerfacecolor="white", markersize=6.0)
         axes.plot(*way[-1], "o", color=VERMILION, markersize=6.0)
-        _fit(figure, axes, np.concatenate([floor, way, *(_seen(ends) for ends, _ in arrows)]))
+        _fit(figure, axes, np.concatenate([floor, way, *(_project(ends) for ends, _ in arrows)]))
         return to_svg(figure, label)
 
 
-def _seen(points: Array) -> Array:
+def _project(points: Array) -> Array:
     """(..., 2) where points of the world are in the picture: right and up [m]."""
     x, y, z = np.moveaxis(points, -1, 0)
     right = -np.sin(_AZIMUTH) * x + np.cos(_AZIMUTH) * y
@@ -95,7 +95,7 @@ def _floor(axes: Axes, covered: Array, ground: float) -> Array:
         for value in np.arange(np.ceil(low[axis] / step) * step, high[axis], step):
             ends = np.column_stack([np.stack([low, high]), np.full(2, ground)])
             ends[:, axis] = value
-            seen = _seen(ends)
+            seen = _project(ends)
             axes.plot(*seen.T, color=RULE, linewidth=0.8)
             near = seen[0] if axis == 0 else seen[1]  # who looks stands at small y, and to the right at large x
             side, height = ("center", "top") if axis == 0 else ("left", "center")
@@ -104,9 +104,9 @@ def _floor(axes: Axes, covered: Array, ground: float) -> Array:
     corners = np.array([[x, y, ground] for x in (low[0], high[0]) for y in (low[1], high[1])])
     middle = 0.5 * (low + high)
     front, right = np.array([middle[0], low[1], ground]), np.array([high[0], middle[1], ground])
-    axes.annotate("x [m]", tuple(_seen(front)), (0, -16), textcoords="offset points", ha="center", va="top")
-    axes.annotate("y [m]", tuple(_seen(right)), (26, 0), textcoords="offset points", ha="left", va="center")
-    return _seen(corners)
+    axes.annotate("x [m]", tuple(_project(front)), (0, -16), textcoords="offset points", ha="center", va="top")
+    axes.annotate("y [m]", tuple(_project(right)), (26, 0), textcoords="offset points", ha="left", va="center")
+    return _project(corners)
 
 
 def _fit(figure: Figure, axes: Axes, inside: Array) -> None:

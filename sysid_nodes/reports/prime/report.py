@@ -19,7 +19,7 @@ from sysid_nodes.reports.prime import plots as motion_plots
 from sysid_nodes.reports.prime.parameters import body_values
 from sysid_nodes.reports.prime.picture import contact_picture
 from sysid_nodes.reports.prime.series import PrimeSeries
-from sysid_nodes.reports.prime.truth import ON_GROUND, PrimeTruth, by_foot, feet
+from sysid_nodes.reports.prime.truth import ON_GROUND, PrimeTruth, feet, sum_by_foot
 from sysid_nodes.results.motion_status import MotionStatus
 from sysid_nodes.robots import Robot
 from sysid_nodes.sessions.prime.config import PrimeSessionConfig
@@ -93,8 +93,8 @@ def _headline(document: Document) -> str:
     mass = body["parameters"][0]
     if mass["estimate"] is None:
         return f"The mass of '{body['link']}' is not known"
-    sigma = "" if mass["sigma"] is None else f" ± {wording.fixed(mass['sigma'], 3)}"
-    return f"The {body['link']} weighs {wording.fixed(mass['estimate'], 3)}{sigma} kg with all that it carries"
+    sigma = "" if mass["sigma"] is None else f" ± {wording.decimal_text(mass['sigma'], 3)}"
+    return f"The {body['link']} weighs {wording.decimal_text(mass['estimate'], 3)}{sigma} kg with all that it carries"
 
 
 def _verdict(document: Document, series: PrimeSeries) -> dict[str, Any]:
@@ -140,8 +140,8 @@ def _facts(document: Document) -> list[tuple[str, str]]:
 def _forces(
     t: Array, names: tuple[str, ...], index: npt.NDArray[np.int64], series: PrimeSeries, truth: PrimeTruth | None
 ) -> list[dict[str, Any]]:
-    found = by_foot(series.force, index)
-    true = None if truth is None else by_foot(truth.force, index)
+    found = sum_by_foot(series.force, index)
+    true = None if truth is None else sum_by_foot(truth.force, index)
     rows = []
     for k, name in enumerate(names):
         points = np.flatnonzero(index == k)
@@ -159,7 +159,7 @@ def _timing(
     t: Array, names: tuple[str, ...], index: npt.NDArray[np.int64], series: PrimeSeries, truth: PrimeTruth | None
 ) -> str:
     found = np.stack([series.on_ground[:, index == k].any(axis=1) for k in range(len(names))], axis=1)
-    true = None if truth is None else by_foot(np.nan_to_num(truth.force), index)[..., 2] > ON_GROUND
+    true = None if truth is None else sum_by_foot(np.nan_to_num(truth.force), index)[..., 2] > ON_GROUND
     return motion_plots.timing_plot(t, names, found, true, series.status, label="When each foot is on the ground")
 
 

@@ -18,7 +18,7 @@ from sysid_nodes.sessions.prime.session import PrimeSession
 
 
 def prime_document(session: PrimeSession) -> dict[str, Any]:
-    """What a session has found so far, as plain values."""
+    """A session's findings so far, as plain values."""
     estimate = session.estimate
     bodies = () if estimate is None else estimate.bodies
     return {

@@ -19,7 +19,7 @@ from sysid_nodes.reports.prime.report import write_prime_report
 from sysid_nodes.reports.prime.result import prime_document
 from sysid_nodes.reports.prime.schema import validate_motion
 from sysid_nodes.reports.prime.series import PrimeSeries, read_prime_series, write_prime_series
-from sysid_nodes.reports.prime.truth import PrimeTruth, by_foot, feet, score
+from sysid_nodes.reports.prime.truth import PrimeTruth, feet, score, sum_by_foot
 from sysid_nodes.robots import Robot
 from sysid_nodes.sessions.interval.run import software_versions
 from sysid_nodes.sessions.prime.config import PrimeSessionConfig
@@ -123,7 +123,7 @@ def report_motion(page: Path, document: Mapping[str, Any], series: Path, *, sour
 
 def _feet(series: PrimeSeries, robot: Robot) -> list[dict[str, Any]]:
     names, index = feet(robot)
-    force = by_foot(np.nan_to_num(series.force), index)[..., 2]
+    force = sum_by_foot(np.nan_to_num(series.force), index)[..., 2]
     rows = []
     for k, name in enumerate(names):
         down = np.asarray(series.on_ground[:, index == k].any(axis=1))

@@ -104,7 +104,7 @@ MOTION_KINDS: dict[str, Callable[[Any], bool]] = KINDS | {
     "numbers or nulls": lambda v: isinstance(v, list) and all(map(KINDS["number or null"], v)),
     "counts by stream": lambda v: isinstance(v, dict) and all(map(KINDS["counts"], v.values())),
 }
-"""What a value of each kind must be."""
+"""Condition on a value of each kind."""
 
 
 def validate_motion(document: Any, *, source: str = "") -> dict[str, Any]:

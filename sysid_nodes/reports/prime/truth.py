@@ -21,7 +21,7 @@ Array = npt.NDArray[np.float64]
 BoolArray = npt.NDArray[np.bool_]
 
 FILE, SERIES = "truth.json", "truth.npz"
-"""What the simulated robot's node writes."""
+"""Files written by the simulated robot's node."""
 
 ON_GROUND = 2.0
 """True normal force above which a foot counts as on the ground [N]."""
@@ -31,7 +31,7 @@ _EDGE = 3  # stages at both ends that are not compared: torques there are means 
 
 @dataclass(frozen=True)
 class PrimeTruth:
-    """What was true at the stages of a series.
+    """True values at the stages of a series.
 
     Attributes:
         parameters: (nb, 10) of the identified bodies, all that they carry included.
@@ -95,11 +95,11 @@ def read_truth(folder: Path, robot: Robot, series: PrimeSeries) -> PrimeTruth:
         total_mass=total,
         position=base[:, :3],
         orientation=base[:, 3:],
-        force=averaged(time[0], duration, force, series.t, step),
+        force=triangle_means(time[0], duration, force, series.t, step),
     )
 
 
-def averaged(start: float, duration: float, values: Array, times: Array, dt: float) -> Array:
+def triangle_means(start: float, duration: float, values: Array, times: Array, dt: float) -> Array:
     """(N, ...) means of what is constant over ticks, weighted by a triangle from t - dt to t + dt; NaN outside.
 
     The weighted mean is a second difference of the second integral, which is a quadratic within each tick.
@@ -135,7 +135,7 @@ def feet(robot: Robot) -> tuple[tuple[str, ...], npt.NDArray[np.int64]]:
     return tuple(_common(group) for group in names), index
 
 
-def by_foot(values: Array, index: npt.NDArray[np.int64]) -> Array:
+def sum_by_foot(values: Array, index: npt.NDArray[np.int64]) -> Array:
     """(N, feet, 3) sums over the points of each foot."""
     out = np.zeros((len(values), int(index.max()) + 1, 3))
     np.add.at(out.transpose(1, 0, 2), index, values.transpose(1, 0, 2))
@@ -148,7 +148,7 @@ def score(series: PrimeSeries, truth: PrimeTruth, robot: Robot) -> dict[str, Any
     The contact's F1 and the force errors are by foot, over all stages but three at both ends of what is known.
     """
     index = feet(robot)[1]
-    found, true = by_foot(series.force, index), by_foot(truth.force, index)
+    found, true = sum_by_foot(series.force, index), sum_by_foot(truth.force, index)
     known = np.isfinite(found).all(axis=(1, 2)) & np.isfinite(true).all(axis=(1, 2))
     rows = np.flatnonzero(known)[_EDGE:-_EDGE]
     wrong = found[rows] - true[rows]
@@ -195,7 +195,7 @@ def _angle_rms(found: Array, true: Array) -> float | None:
 
 
 def _common(names: Sequence[str]) -> str:
-    """What the names of a foot's points begin with."""
+    """The common beginning of the names of a foot's points."""
     if len(names) == 1:
         return names[0]
     first, last = min(names), max(names)

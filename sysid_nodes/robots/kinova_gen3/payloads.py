@@ -47,7 +47,7 @@ class PayloadVolumeConfig:
 
 
 def payload_volume(config: PayloadVolumeConfig) -> tuple[Primitive, ...]:
-    """What a configuration asks for, on the last joint; nothing for an empty hand."""
+    """The volume that a configuration asks for, on the last joint; empty for an empty hand."""
     if config.shape == "none":
         return ()
     return (dumbbell_volume(config.dumbbell, shape=config.shape, grasp_error=config.grasp_error),)

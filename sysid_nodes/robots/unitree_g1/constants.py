@@ -18,11 +18,11 @@ WAIST = ("waist_yaw", "waist_roll", "waist_pitch")
 ARM = ("shoulder_pitch", "shoulder_roll", "shoulder_yaw", "elbow", "wrist_roll", "wrist_pitch", "wrist_yaw")
 
 
-def _sided(parts: tuple[str, ...]) -> tuple[str, ...]:
+def _both_sides(parts: tuple[str, ...]) -> tuple[str, ...]:
     return tuple(f"{side}_{part}" for side in SIDES for part in parts)
 
 
-PARTS = (*_sided(LEG), *WAIST, *_sided(ARM))
+PARTS = (*_both_sides(LEG), *WAIST, *_both_sides(ARM))
 JOINTS = tuple(f"{part}_joint" for part in PARTS)
 
 MOTOR_ORDER = JOINTS

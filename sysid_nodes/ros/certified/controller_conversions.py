@@ -92,7 +92,7 @@ def stop_request(reason: StopReason, stamp: Time | None = None) -> StopRequest:
 def to_controller_status(
     output: ControllerOutput, names: tuple[str, ...], torque: Array, limit: Array, *, period: float, age: float
 ) -> ControllerStatus:
-    """What a controller's last answer says of it.
+    """A controller's status message, from its last answer.
 
     Args:
         output: the answer.

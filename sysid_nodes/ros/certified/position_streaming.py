@@ -92,7 +92,7 @@ class PositionStream:
         self._other_scene: int | None = None
 
     def seen(self) -> Seen:
-        """What the planner is told of the execution."""
+        """The state of execution, as the planner is told."""
         current = self._current
         if self.reason:
             return Seen(Mode.STOPPED, "" if current is None else current.id, self._refused, self._why)

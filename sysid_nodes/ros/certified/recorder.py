@@ -102,7 +102,7 @@ TOPICS = (
 
 
 class Recording(Node):
-    """What every recorder has: a bag, commands on stdin, the newest diagnostics.
+    """A recording: a bag, commands on stdin, the newest diagnostics.
 
     Args:
         bag: open writer.

@@ -77,7 +77,7 @@ def plan_markers(
 
 
 def margin_lines(record: TrajectoryRecord) -> list[str]:
-    """What a trajectory's certificate leaves of the limits, in a few lines."""
+    """Margins of a trajectory's certificate, in a few lines."""
     torque, velocity = int(np.argmin(record.torque_margin)), int(np.argmin(record.velocity_margin))
     names = record.joint_names
     return [

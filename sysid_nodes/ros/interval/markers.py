@@ -1,4 +1,4 @@
-"""What is known of a body, to look at in RViz: where its mass can be, how it is probably spread, what it weighs."""
+"""A body's estimate in RViz: where its mass can be, how it is probably spread, how much it weighs."""
 
 from __future__ import annotations
 

@@ -187,7 +187,7 @@ class LivePrime:
         judgement = self._session.judgement
         self._note(judgement)
         if self._update is not None:
-            self._publish(self._update.judged(judgement))
+            self._publish(self._update.with_judgement(judgement))
 
     def _note(self, judgement: PrimeJudgement) -> None:
         if judgement.status is not self._told.status:

@@ -1,4 +1,4 @@
-"""What a motion estimate is published as."""
+"""Messages in which a motion estimate is published."""
 
 from __future__ import annotations
 

@@ -43,7 +43,7 @@ STREAMS = (
     Recorded("/imu/data", Imu, _SENSOR),
     Recorded("/mocap/pose", PoseStamped, _SENSOR),
 )
-"""What the robot says."""
+"""Topics of the robot."""
 
 TOPICS = (
     *STREAMS,

@@ -49,7 +49,7 @@ class PlayedMotion(Node):
 
     @abstractmethod
     def _title(self) -> str:
-        """What moves and for how long, but not its load, for the log is a topic too."""
+        """The moving robot and the duration, but not its load, for the log is a topic too."""
 
     @abstractmethod
     def _published(self) -> dict[str, int]:
@@ -63,7 +63,7 @@ class PlayedMotion(Node):
         return {}
 
     def _trouble(self) -> str:
-        """What has gone wrong with the robot, in a word; empty for nothing."""
+        """The robot's problem, in a word; empty for none."""
         return ""
 
     # --

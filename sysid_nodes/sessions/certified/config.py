@@ -1,4 +1,4 @@
-"""What certified planner and robust controller have to agree on, and what both make of it."""
+"""Settings on which certified planner and robust controller have to agree, and the objects built from them."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ OUTPUTS = ("torque", "position")
 
 @dataclass(frozen=True)
 class PlannerNodeConfig:
-    """What the planner is to do, and when."""
+    """The planner's tasks, and their times."""
 
     excite: bool = option(True, "identify the body first; otherwise only go to goals")
     excite_time: float = option(

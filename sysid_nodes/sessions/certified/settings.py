@@ -1,4 +1,4 @@
-"""What a recorded run of the certified loop has to be read with: robot, shapes, uncertainty, law."""
+"""Settings needed to read a recorded run of the certified loop: robot, shapes, uncertainty, law."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What planning is told, and what it makes."""
+"""Inputs and outputs of planning."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from sysid_nodes.systems.certified.search.plan_result import PlanResult
 
 
 class Phase(Enum):
-    """What plans are for."""
+    """Purposes of plans."""
 
     EXCITE = "identify"
     REACH = "go to a goal"
@@ -25,7 +25,7 @@ class Phase(Enum):
 
 
 class Seen(NamedTuple):
-    """What the controller told last.
+    """The controller's last report.
 
     Attributes:
         mode: of it.
@@ -47,7 +47,7 @@ class Seen(NamedTuple):
 
 @dataclass(frozen=True)
 class Known:
-    """What holds at the beginning of a step.
+    """The state at the beginning of a step.
 
     Attributes:
         bounds, window: in force, and their data window.

@@ -50,7 +50,7 @@ class Timing:
         self._late = True
 
     def answered(self, accepted: bool) -> None:
-        """What has become of a trajectory that was sent; after a refusal the next start from rest gets more time."""
+        """The fate of a trajectory that was sent; after a refusal the next start from rest gets more time."""
         self._refused = 0 if accepted else min(self._refused + 1, _REFUSALS)
 
     @property

@@ -1,4 +1,4 @@
-"""What an identifier's operator reads in its log: one line for an event, none for a window without one."""
+"""The identifier's log for its operator: one line for an event, none for a window without one."""
 
 from __future__ import annotations
 

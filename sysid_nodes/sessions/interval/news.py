@@ -1,4 +1,4 @@
-"""What is identified, when there is news of it, and the news in words."""
+"""The subject of an identification, when there is news of it, and the news in words."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from sysid_nodes.results import IdentificationResult, Status
 
 @dataclass(frozen=True)
 class Subject:
-    """What is identified, in words.
+    """The subject of an identification, in words.
 
     Attributes:
         robot: its name.

@@ -1,4 +1,4 @@
-"""What a finished identification hands to its result file and its report."""
+"""Data of a finished identification for its result file and its report."""
 
 from __future__ import annotations
 

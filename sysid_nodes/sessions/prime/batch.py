@@ -56,21 +56,21 @@ class Gatherer:
         """Begins another stretch."""
         self.restart()
 
-    def longest(self) -> tuple[AlignedSteps, int]:
+    def longest_stretch(self) -> tuple[AlignedSteps, int]:
         """The longest stretch as one, and how many steps the others have; an empty one if there is nothing."""
         counts = [sum(map(len, stretch)) for stretch in self.stretches]
         best = int(np.argmax(counts))
-        return joined(self.stretches[best]), sum(counts) - counts[best]
+        return join_steps(self.stretches[best]), sum(counts) - counts[best]
 
 
-def joined(parts: Sequence[AlignedSteps]) -> AlignedSteps:
+def join_steps(parts: Sequence[AlignedSteps]) -> AlignedSteps:
     """Consecutive steps as one."""
     if not parts:
         return AlignedSteps(0, 0, np.zeros(0), {})
     offsets = np.cumsum([0, *map(len, parts)])
     samples = {
         name: join(
-            [part.samples[name].shifted(int(by)) for part, by in zip(parts, offsets, strict=False)],
+            [part.samples[name].shift(int(by)) for part, by in zip(parts, offsets, strict=False)],
             first.values.shape[1],
         )
         for name, first in parts[0].samples.items()
@@ -80,7 +80,7 @@ def joined(parts: Sequence[AlignedSteps]) -> AlignedSteps:
 
 @dataclass
 class StreamRecord:
-    """What was wrong with the streams at any time of a log."""
+    """Faults of the streams at any time of a log."""
 
     found: dict[tuple[str, str], Finding]
     _begun: float = math.nan
@@ -127,7 +127,7 @@ def solve_batch(
     Raises:
         ExcitationError: there are fewer than three steps.
     """
-    steps, left = gathered.longest()
+    steps, left = gathered.longest_stretch()
     if len(steps) < _LEAST:
         raise ExcitationError(f"no motion could be estimated: the streams have only {len(steps)} steps in common")
     config = session.config
@@ -135,7 +135,7 @@ def solve_batch(
     estimate = estimate_motion(model, steps.times, steps.samples, clock=clock, progress=progress)
     specs = channel_specs(build_sensors(session.robot, config.prime.sensors), config.prime.sensors)
     trust = Trust(tuple(specs), replace(config.trust, lasting=0.0), config.streams.health.off_after)
-    trust.used(steps)
+    trust.note_used(steps)
     judgement = trust.judge(estimate, record.found.values(), "", float(steps.times[-1]))
     session.conclude(estimate, judgement)
     friction = config.prime.contact.friction

@@ -17,7 +17,7 @@ class Horizon(Protocol):
 
     @property
     def knowledge(self) -> Knowledge:
-        """What is known of the constant unknowns now."""
+        """Present estimate of the constant unknowns."""
         ...
 
     def push(self, steps: AlignedSteps, /) -> None:

@@ -16,7 +16,7 @@ _RETRY = 0.5
 
 
 class PrimeMemory:
-    """What was known of the constants over the last seconds.
+    """Estimates of the constants over the last seconds.
 
     A fault is in the data for a while before it is found, so that what was known shortly before is not kept. What went
     wrong may be over while its traces in the window's past are not: that past is dropped now and then.

@@ -18,7 +18,7 @@ from sysid_nodes.sensors import build_sensors, channel_specs
 from sysid_nodes.sessions.prime.config import PrimeSessionConfig
 from sysid_nodes.sessions.prime.horizon import Horizon
 from sysid_nodes.sessions.prime.memory import PrimeMemory
-from sysid_nodes.sessions.prime.streams import PrimeStreams, only_late
+from sysid_nodes.sessions.prime.streams import PrimeStreams, is_only_late
 from sysid_nodes.sessions.prime.trust import PrimeJudgement, Trust
 from sysid_nodes.sessions.prime.update import ParameterStep, PrimeUpdate
 from sysid_nodes.signals.pacing import Pacer
@@ -198,8 +198,8 @@ class PrimeSession:
             self._restart()
             self.judgement = self._judge(end)
             return None
-        used = self._streams.believed(steps)
-        self._trust.used(used)
+        used = self._streams.drop_stuck_streams(steps)
+        self._trust.note_used(used)
         self._horizon.push(used)
         self._due += len(used)
         return self._solve() if self._due >= self.pacer.pace.hop else None
@@ -218,10 +218,10 @@ class PrimeSession:
         self.solves += 1
         self._estimate = estimate
         lag = max(self.newest + spent - float(estimate.t[-1]), 0.0)
-        self.pacer.solved(self.newest, spent, lag, usual=self._usual)
+        self.pacer.note_solve(self.newest, spent, lag, usual=self._usual)
         self._usual = True
         self.judgement = self._judge(self._step)
-        trusted = self.judgement.status.trusted or only_late(self.judgement.findings)
+        trusted = self.judgement.status.trusted or is_only_late(self.judgement.findings)
         failed = estimate.status is EstimateStatus.FAILED
         if self._memory.note(float(estimate.t[-1]), self._horizon, trusted=trusted, failed=failed):
             self._due, self._usual = 0, False

@@ -1,4 +1,4 @@
-"""What a motion session knows of its streams: how they do, and which of their readings to use."""
+"""The streams of a motion session: their health, and which of their readings to use."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ class PrimeStreams:
         """Steps that are not connected with those before follow."""
         self._lag.restart()
 
-    def believed(self, steps: AlignedSteps) -> AlignedSteps:
+    def drop_stuck_streams(self, steps: AlignedSteps) -> AlignedSteps:
         """The steps without the readings of streams that are stuck."""
         stuck = {finding.subject for finding in self.findings if finding.kind is StreamFault.STUCK}
         if not stuck:
@@ -58,7 +58,7 @@ class PrimeStreams:
         return replace(steps, samples={**steps.samples, **none})
 
 
-def only_late(findings: Sequence[Finding]) -> bool:
+def is_only_late(findings: Sequence[Finding]) -> bool:
     """Whether nothing worse is wrong than stamps that are late by a constant.
 
     A pose that is late moves the place that is found, not the forces nor the inertia.

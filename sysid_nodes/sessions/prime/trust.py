@@ -1,4 +1,4 @@
-"""What a motion estimate is worth: streams, residuals and the machine together."""
+"""Trust in a motion estimate: streams, residuals and the machine together."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ _ROUNDING = 1e-6
 
 @dataclass(frozen=True)
 class PrimeJudgement:
-    """What is known of the estimate's worth.
+    """Judgement of an estimate.
 
     Attributes:
         status: in one word.
@@ -78,7 +78,7 @@ class Trust:
     _misfit: dict[str, float] = field(default_factory=dict)
     _first: float = math.nan
 
-    def used(self, steps: AlignedSteps) -> None:
+    def note_used(self, steps: AlignedSteps) -> None:
         """Takes note of the streams that have readings in steps which are used."""
         if math.isnan(self._first):
             self._first = float(steps.times[0])
@@ -86,14 +86,14 @@ class Trust:
             if len(samples):
                 self._used[name] = float(steps.times[samples.steps[-1]])
 
-    def gone(self, now: float) -> frozenset[str]:
+    def silent_streams(self, now: float) -> frozenset[str]:
         """Streams without a usable reading for a while before a time [s]."""
         return frozenset(name for name in self.streams if not now - self._used.get(name, self._first) <= self.off_after)
 
     def judge(
         self, estimate: MotionEstimate | None, streams: Iterable[Finding], overload: str, now: float
     ) -> PrimeJudgement:
-        """What the estimate is worth at a time.
+        """Judges an estimate at a time.
 
         Args:
             estimate: the newest, or None.
@@ -113,7 +113,7 @@ class Trust:
         return PrimeJudgement(status, tuple(findings), inflation)
 
     def _status(self, estimate: MotionEstimate | None, findings: Sequence[Finding], now: float) -> MotionStatus:
-        gone = self.gone(now)
+        gone = self.silent_streams(now)
         if estimate is None:
             return MotionStatus.STARTING
         if estimate.status in (EstimateStatus.FAILED, EstimateStatus.UNDETERMINED):

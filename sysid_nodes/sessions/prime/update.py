@@ -1,4 +1,4 @@
-"""What a motion session gives out after a solve."""
+"""Output of a motion session after a solve."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Array = npt.NDArray[np.float64]
 
 @dataclass(frozen=True)
 class PrimeUpdate:
-    """What is published after a solve.
+    """Result of a solve, to be published.
 
     Attributes:
         estimate: of the whole window.
@@ -43,7 +43,7 @@ class PrimeUpdate:
         """Its time [s]."""
         return float(self.estimate.t[self.stage])
 
-    def judged(self, judgement: PrimeJudgement) -> PrimeUpdate:
+    def with_judgement(self, judgement: PrimeJudgement) -> PrimeUpdate:
         """The newest stage again, with another judgement."""
         return replace(self, stages=self.stages[-1:], judgement=judgement)
 

@@ -1,6 +1,6 @@
 """Simulated arms that stand in for hardware."""
 
-from sysid_nodes.simulation.arm.excitation import FourierTrajectory, Motion
+from sysid_nodes.simulation.arm.excitation import FourierTrajectory, JointReference
 from sysid_nodes.simulation.arm.gen3 import gen3_excitation
 from sysid_nodes.simulation.arm.playback import Playback
 from sysid_nodes.simulation.arm.simulated_arm import HardwareConfig, SimulatedArm
@@ -11,7 +11,7 @@ __all__ = [
     "FourierTrajectory",
     "GroundTruth",
     "HardwareConfig",
-    "Motion",
+    "JointReference",
     "Payload",
     "Playback",
     "SimulatedArm",

@@ -7,7 +7,7 @@ import pinocchio
 
 from sysid_nodes.robots import Robot
 from sysid_nodes.robots.robot import Array
-from sysid_nodes.simulation.arm.excitation import Motion
+from sysid_nodes.simulation.arm.excitation import JointReference
 
 
 class ComputedTorque:
@@ -32,9 +32,9 @@ class ComputedTorque:
     def imbalance(self, q: Array, holding: Array) -> Array:
         """(n,) torque to add to hold the arm at rest at q, where ``holding`` is known to do so [N m]."""
         zero = np.zeros(q.size)
-        return np.asarray(holding - self.torque(Motion(q, zero, zero), q, zero))
+        return np.asarray(holding - self.torque(JointReference(q, zero, zero), q, zero))
 
-    def torque(self, reference: Motion, q: Array, qd: Array) -> Array:
+    def torque(self, reference: JointReference, q: Array, qd: Array) -> Array:
         """(n,) motor torque within the robot's torque limits [N m]."""
         motor, w = self._robot.motor, self._bandwidth
         a = reference.qdd + 2.0 * w * (reference.qd - qd) + w**2 * (reference.q - q)

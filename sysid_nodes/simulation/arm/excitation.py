@@ -17,7 +17,7 @@ from sysid_nodes.robots import JointLimits
 from sysid_nodes.robots.robot import Array
 
 
-class Motion(NamedTuple):
+class JointReference(NamedTuple):
     """Position, velocity and acceleration, each (N, n) for N times or (n,) for one [rad, rad/s, rad/s2]."""
 
     q: Array
@@ -51,7 +51,7 @@ class FourierTrajectory:
                 f"coefficients of shapes {self.sine.shape}, {self.cosine.shape} do not fit {self.centre.size} joints"
             )
 
-    def __call__(self, t: float | npt.ArrayLike) -> Motion:
+    def __call__(self, t: float | npt.ArrayLike) -> JointReference:
         """The motion at one or many times [s]."""
         frequency = 2.0 * np.pi / self.period * np.arange(1, self.sine.shape[1] + 1)
         phase = np.multiply.outer(np.asarray(t, dtype=np.float64), frequency)
@@ -59,7 +59,7 @@ class FourierTrajectory:
         q = self.centre + sin @ self.sine.T + cos @ self.cosine.T
         qd = (cos * frequency) @ self.sine.T - (sin * frequency) @ self.cosine.T
         qdd = -(sin * frequency**2) @ self.sine.T - (cos * frequency**2) @ self.cosine.T
-        return Motion(q, qd, qdd)
+        return JointReference(q, qd, qdd)
 
 
 def at_rest(sine: Array, cosine: Array) -> tuple[Array, Array]:

@@ -19,7 +19,7 @@ KINDS = (
 
 @dataclass(frozen=True)
 class JointFault:
-    """What goes wrong with joint states for some time.
+    """A fault of joint states that lasts for some time.
 
     Attributes:
         kind: off (nothing arrives), stuck (values repeat, stamps go on), stuck stamp (the same message again and
@@ -54,7 +54,7 @@ class FaultyJoints:
         self._count = 0
 
     def pass_on(self, reading: RawJointState) -> list[RawJointState]:
-        """What arrives at the controller when a reading was made."""
+        """The readings that arrive at the controller when one was made."""
         fault = self._fault
         active = fault is not None and fault.start <= reading.stamp < fault.start + fault.duration
         if fault is None or not active:

@@ -11,7 +11,7 @@ from sysid_nodes.exceptions import ConfigError
 from sysid_nodes.robots import Robot
 from sysid_nodes.robots.robot import Array
 from sysid_nodes.simulation.arm.controller import ComputedTorque
-from sysid_nodes.simulation.arm.excitation import Motion
+from sysid_nodes.simulation.arm.excitation import JointReference
 
 _INTEGRAL = 0.25
 """Of the bandwidth's cube; s^3 + 2 w s^2 + w^2 s + w^3 / 4 has its roots at -1.42 w and (-0.29 +- 0.30 i) w."""
@@ -104,12 +104,12 @@ class JointServo:
         if holding is not None:
             self._offset = self._inner.imbalance(q, holding)
 
-    def reference(self, elapsed: float) -> Motion:
+    def reference(self, elapsed: float) -> JointReference:
         """Where the joints should be ``elapsed`` seconds after the start."""
         speed, sign = np.abs(self._qd), np.sign(self._qd)
         t = np.minimum(elapsed, speed / self._deceleration)
         braking = elapsed < speed / self._deceleration
-        return Motion(
+        return JointReference(
             self._q + sign * (speed - 0.5 * self._deceleration * t) * t,
             sign * (speed - self._deceleration * t),
             np.where(braking, -sign * self._deceleration, 0.0),

@@ -1,4 +1,4 @@
-"""What a simulated arm's sensors publish of its true state."""
+"""Sensor readings that a simulated arm publishes of its true state."""
 
 from __future__ import annotations
 

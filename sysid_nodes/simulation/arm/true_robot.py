@@ -1,4 +1,4 @@
-"""What a simulated arm really is: off its nominal description, or placed where a test wants it."""
+"""The true robot behind a simulated arm: off its nominal description, or placed where a test wants it."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ class TrueRobot(NamedTuple):
 
 @dataclass(frozen=True)
 class GroundTruth:
-    """What an identifier is to find, and must not see.
+    """The truth that an identifier is to find, and must not see.
 
     Attributes:
         body: index of the loaded body, as of Robot.body_index.

@@ -57,7 +57,7 @@ _FALLEN_TILT, _FALLEN_HEIGHT = 0.5, 0.10  # cosine of the tilt; height of the ba
 _LIMP_DAMPING = 2.0  # [N m s/rad]
 _EVEN = np.full(4, 1e-3)
 _STEP_OUT = Phase("trot", np.inf)
-"""What is done once a trot's time is over, until all feet are on the ground."""
+"""Phase after a trot's time is over, until all feet are on the ground."""
 
 
 class Go2Controller:
@@ -97,7 +97,7 @@ class Go2Controller:
         now = self._nominal.at(q, v)
         self.fallen = self.fallen or now.rotation[2, 2] < _FALLEN_TILT or now.position[2] < _FALLEN_HEIGHT
         if self.fallen:
-            return self._limited(limp_torque(now, _LIMP_DAMPING, self._period))
+            return self._limit_torque(limp_torque(now, _LIMP_DAMPING, self._period))
         phase, elapsed = phase_at(self._phases, time)
         if phase.kind != self._kind:
             if self._kind == "trot" and self._trot.swinging:
@@ -106,9 +106,9 @@ class Go2Controller:
                 self._enter(phase.kind, now)
         self._clock += self._period
         act = {"stand": self._stand, "trot": self._walk, "hop": self._jump}[phase.kind]
-        return self._limited(act(phase, elapsed, now))
+        return self._limit_torque(act(phase, elapsed, now))
 
-    def _limited(self, torque: Array) -> Array:
+    def _limit_torque(self, torque: Array) -> Array:
         return np.clip(torque, -self._limit, self._limit)
 
     def _enter(self, kind: str, now: Kinematics) -> None:
@@ -141,7 +141,7 @@ class Go2Controller:
             rates=rate[3:],
         )
         # A foot in the air, as after a drop, has nothing to push against.
-        stance = _touching(now) if self._clock < 0.5 else np.ones(4, dtype=bool)
+        stance = _touching_feet(now) if self._clock < 0.5 else np.ones(4, dtype=bool)
         return self._load(stance, _EVEN, reference, now) + self._reach(~stance, np.zeros(3), now)
 
     def _walk(self, phase: Phase, _elapsed: float, now: Kinematics) -> Array:
@@ -158,7 +158,7 @@ class Go2Controller:
             rpy=np.array([0.0, 0.0, self._anchor[2]]),
             rates=np.array([0.0, 0.0, self._command[2]]),
         )
-        step_ = self._trot.step(self._clock, velocity, now, _touching(now))
+        step_ = self._trot.step(self._clock, velocity, now, _touching_feet(now))
         torque = self._load(step_.stance, step_.regularisation, reference, now)
         for foot, motion in step_.targets.items():
             torque += self._swing(foot, motion, now)
@@ -166,7 +166,7 @@ class Go2Controller:
 
     def _jump(self, phase: Phase, elapsed: float, now: Kinematics) -> Array:
         velocity = np.array([phase.velocity[0], phase.velocity[1], 0.0])
-        touching = _touching(now)
+        touching = _touching_feet(now)
         reference = self._hop.step(self._period, velocity, phase.duration - elapsed, now, touching)
         if self._hop.flying:
             along = heading(self._anchor[2]) @ velocity
@@ -209,6 +209,6 @@ class Go2Controller:
         return torque
 
 
-def _touching(now: Kinematics) -> npt.NDArray[np.bool_]:
+def _touching_feet(now: Kinematics) -> npt.NDArray[np.bool_]:
     touching: npt.NDArray[np.bool_] = now.gaps < _TOUCH_GAP
     return touching

@@ -1,4 +1,4 @@
-"""What a controller needs to know of a robot's present state, from its nominal model."""
+"""A robot's present state as a controller needs it, from its nominal model."""
 
 from __future__ import annotations
 

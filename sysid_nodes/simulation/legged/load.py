@@ -1,4 +1,4 @@
-"""What the simulated robot's torso carries, and how its mass is displaced: what an estimator is to find."""
+"""Load of the simulated robot's torso, and the displacement of its mass: an estimator is to find both."""
 
 from __future__ import annotations
 

@@ -72,6 +72,19 @@ def build_legged_mujoco(
     if not robot.contacts or not robot.imu:
         raise RobotError(f"robot '{robot.name}' has no contact points or no IMU; the legged simulation needs both")
     spec = mujoco.MjSpec()
+    _set_options(spec, robot, ground, timestep)
+    floor = spec.worldbody.add_geom(name="ground", type=mujoco.mjtGeom.mjGEOM_PLANE, size=[0.0, 0.0, 1.0])
+    _set_contact(floor, ground, collides_with=1, seen_by=2)
+    parts = _add_bodies(spec, robot, bodies)
+    _add_feet(spec, parts, robot, ground)
+    _add_shell(parts, robot, shell, ground)
+    _add_accelerometer(spec, parts, robot)
+    model = spec.compile()
+    _check_order(model, robot)
+    return model
+
+
+def _set_options(spec: mujoco.MjSpec, robot: Robot, ground: GroundConfig, timestep: float) -> None:
     spec.compiler.degree = False
     option_ = spec.option
     option_.timestep = timestep
@@ -80,34 +93,6 @@ def build_legged_mujoco(
     option_.impratio = ground.friction_stiffness
     option_.gravity = robot.model.gravity.linear
     option_.disableflags |= int(mujoco.mjtDisableBit.mjDSBL_EULERDAMP)
-    floor = spec.worldbody.add_geom(name="ground", type=mujoco.mjtGeom.mjGEOM_PLANE, size=[0.0, 0.0, 1.0])
-    _set_contact(floor, ground, collides_with=1, seen_by=2)
-    parts = _add_bodies(spec, robot, bodies)
-    for point in robot.contacts:
-        geom = parts[robot.model.getJointId(point.joint)].add_geom(
-            name=point.name, type=mujoco.mjtGeom.mjGEOM_SPHERE, size=[point.radius, 0.0, 0.0], pos=point.position
-        )
-        geom.contype, geom.conaffinity, geom.mass = 0, 0, 0.0
-        _add_pair(spec, point.name, ground)
-    for number, shape in enumerate(shell):
-        geom = parts[robot.model.getJointId(shape.frame)].add_geom(
-            name=f"shell_{number}", type=_SHAPES[shape.kind], pos=shape.position, quat=_quaternion(shape.rotation)
-        )
-        geom.size[: len(shape.size)] = shape.size
-        _set_contact(geom, ground, collides_with=2, seen_by=1)
-    imu = robot.model.frames[robot.model.getFrameId(robot.imu)]
-    parts[int(imu.parentJoint)].add_site(
-        name="imu", pos=imu.placement.translation, quat=_quaternion(imu.placement.rotation)
-    )
-    spec.add_sensor(
-        name="accelerometer",
-        type=mujoco.mjtSensor.mjSENS_ACCELEROMETER,
-        objtype=mujoco.mjtObj.mjOBJ_SITE,
-        objname="imu",
-    )
-    model = spec.compile()
-    _check_order(model, robot)
-    return model
 
 
 _SHAPES = {
@@ -144,6 +129,37 @@ def _add_bodies(spec: mujoco.MjSpec, robot: Robot, bodies: Sequence[pinocchio.In
         joint.range = [robot.limits.position_lower[k], robot.limits.position_upper[k]]
         parts.append(body)
     return parts
+
+
+def _add_feet(spec: mujoco.MjSpec, parts: Sequence[mujoco.MjsBody], robot: Robot, ground: GroundConfig) -> None:
+    for point in robot.contacts:
+        geom = parts[robot.model.getJointId(point.joint)].add_geom(
+            name=point.name, type=mujoco.mjtGeom.mjGEOM_SPHERE, size=[point.radius, 0.0, 0.0], pos=point.position
+        )
+        geom.contype, geom.conaffinity, geom.mass = 0, 0, 0.0
+        _add_pair(spec, point.name, ground)
+
+
+def _add_shell(parts: Sequence[mujoco.MjsBody], robot: Robot, shell: Sequence[Primitive], ground: GroundConfig) -> None:
+    for number, shape in enumerate(shell):
+        geom = parts[robot.model.getJointId(shape.frame)].add_geom(
+            name=f"shell_{number}", type=_SHAPES[shape.kind], pos=shape.position, quat=_quaternion(shape.rotation)
+        )
+        geom.size[: len(shape.size)] = shape.size
+        _set_contact(geom, ground, collides_with=2, seen_by=1)
+
+
+def _add_accelerometer(spec: mujoco.MjSpec, parts: Sequence[mujoco.MjsBody], robot: Robot) -> None:
+    imu = robot.model.frames[robot.model.getFrameId(robot.imu)]
+    parts[int(imu.parentJoint)].add_site(
+        name="imu", pos=imu.placement.translation, quat=_quaternion(imu.placement.rotation)
+    )
+    spec.add_sensor(
+        name="accelerometer",
+        type=mujoco.mjtSensor.mjSENS_ACCELEROMETER,
+        objtype=mujoco.mjtObj.mjOBJ_SITE,
+        objname="imu",
+    )
 
 
 def _set_contact(geom: mujoco.MjsGeom, ground: GroundConfig, *, collides_with: int, seen_by: int) -> None:

@@ -1,4 +1,4 @@
-"""What the simulated G1 is told to do: a dance of body sways, squats, twists, steps and rocking feet.
+"""Commands of the simulated G1: a dance of body sways, squats, twists, steps and rocking feet.
 
 A programme is a list of moves one after the other; each begins and ends standing on both feet. References are smooth
 functions of time (quintic blends), so that their differences over a control period give velocity and acceleration.
@@ -127,7 +127,7 @@ def _perform(move: Move, elapsed: float, placed: Array) -> Figure:
     if move.kind == "stand":
         return rest
     if move.kind in ("step", "heel", "toe"):
-        return _on_one_foot(move, elapsed, rest)
+        return _stand_on_one_foot(move, elapsed, rest)
     phase = 2.0 * np.pi * move.cycles * elapsed / move.duration
     ramp = min(0.8, 0.5 * move.duration)
     envelope = smooth_step(min(elapsed, move.duration - elapsed) / ramp)[0]
@@ -144,7 +144,7 @@ def _perform(move: Move, elapsed: float, placed: Array) -> Figure:
     return Figure(rest.feet, rest.rocking, rest.loads, rest.weight, body, pelvis, waist)
 
 
-def _on_one_foot(move: Move, elapsed: float, rest: Figure) -> Figure:
+def _stand_on_one_foot(move: Move, elapsed: float, rest: Figure) -> Figure:
     """Shift the weight to the other foot, move this one, shift back."""
     progress = elapsed / move.duration
     towards = smooth_step(progress / _SHIFT)[0] - smooth_step((progress - 1.0 + _SHIFT) / _SHIFT)[0]

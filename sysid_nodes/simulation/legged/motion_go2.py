@@ -1,4 +1,4 @@
-"""What the simulated Go2 is told to do: a list of phases in time."""
+"""Commands of the simulated Go2: a list of phases in time."""
 
 from __future__ import annotations
 

@@ -52,7 +52,7 @@ _STANDING = {
 }
 
 
-def standing(robot: Robot) -> Array:
+def standing_configuration(robot: Robot) -> Array:
     """(nq,) the configuration at the start: on its feet, which just touch the ground, heading along x."""
     q = pinocchio.neutral(robot.model)
     for number, name in enumerate(robot.joint_names):

@@ -1,4 +1,4 @@
-"""What a simulated legged robot is, carries, stands on and does: the configuration of a run."""
+"""Configuration of a run of a simulated legged robot: the robot, its load, the ground and its task."""
 
 from __future__ import annotations
 

@@ -16,7 +16,7 @@ from sysid_nodes.simulation.legged.faults import Fault
 from sysid_nodes.simulation.legged.load import loaded_bodies
 from sysid_nodes.simulation.legged.model import build_legged_mujoco
 from sysid_nodes.simulation.legged.plant import LeggedPlant
-from sysid_nodes.simulation.legged.programme import build_controller, standing
+from sysid_nodes.simulation.legged.programme import build_controller, standing_configuration
 from sysid_nodes.simulation.legged.scenario import LeggedSimulationConfig
 from sysid_nodes.simulation.legged.sensors import Observed, Reading
 from sysid_nodes.simulation.legged.shells import shell
@@ -65,7 +65,7 @@ class LeggedRobotSim:
         self._config, self._start, self._ticks = config, start, 0
         body, bodies = loaded_bodies(robot, config.load)
         model = build_legged_mujoco(robot, bodies, shell(robot), config.ground, timestep=config.timestep)
-        q = standing(robot)
+        q = standing_configuration(robot)
         q[2] += config.drop
         self._plant = LeggedPlant(model, robot.contacts, q, steps=steps)
         self._torque = np.zeros(robot.n)
@@ -129,7 +129,7 @@ class LeggedRobotSim:
         self._recorded.append(self._plant.advance(time, self._torque, push))
         self._ticks += 1
         self._sensors.observe(self._observe())
-        return self._sensors.arrived(self._start + self.elapsed)
+        return self._sensors.take_arrived(self._start + self.elapsed)
 
     def run(self, duration: float) -> Iterator[Reading]:
         """Readings of the next ``duration`` seconds in order of arrival, computed as they are asked for."""

@@ -106,7 +106,7 @@ class SensorSuite:
                 heapq.heappush(self._waiting, (reading.arrival, self._count, reading))
                 self._count += 1
 
-    def arrived(self, until: float) -> tuple[Reading, ...]:
+    def take_arrived(self, until: float) -> tuple[Reading, ...]:
         """Removes and returns the readings that have arrived by a time [s], in order of arrival."""
         readings = []
         while self._waiting and self._waiting[0][0] <= until + 1e-9:

@@ -32,7 +32,7 @@ class Stride:
 
 @dataclass(frozen=True)
 class TrotStep:
-    """What the feet do now.
+    """State of the feet at one time.
 
     Attributes:
         stance: (4,) feet that carry.

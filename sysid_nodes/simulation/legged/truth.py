@@ -1,4 +1,4 @@
-"""What an estimator is to find, and must not see: state, contact forces and the body's inertial parameters.
+"""Truth that an estimator is to find, and must not see: state, contact forces and the body's inertial parameters.
 
 A tick k lasts from t_k to t_{k+1}. Forces and torques of the tick are means over it (impulse divided by duration):
 what a time-stepping estimator can know. The force at the instant t_k is given beside it.
@@ -18,7 +18,7 @@ from sysid_nodes.robots.robot import Array
 
 @dataclass(frozen=True)
 class LeggedTruth:
-    """What stays the same over a run.
+    """Constants of a run.
 
     Attributes:
         body: index of the loaded body, as of Robot.body_index.
@@ -93,7 +93,7 @@ class TruthSeries:
         """(N, k) whether a point is in contact for at least half of the tick."""
         return np.asarray(self.contact >= 0.5)
 
-    def resampled(self, duration: float) -> TruthSeries:
+    def resample(self, duration: float) -> TruthSeries:
         """Longer ticks: states at their starts, means over the whole of them.
 
         Args:

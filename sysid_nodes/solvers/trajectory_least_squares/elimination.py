@@ -37,7 +37,7 @@ class Conditional:
 
 @dataclass(frozen=True)
 class Eliminated:
-    """What is left after an elimination.
+    """Rows left after an elimination.
 
     Attributes:
         conditional: of x given s.
@@ -60,7 +60,7 @@ def eliminate(equalities: Array, rows: Array, n: int) -> Eliminated:
         rows: (a, n + q + 1) whitened rows, of which the sum of squares is minimised.
         n: number of unknowns to eliminate.
     """
-    fixed, free, basis, particular, kept = _null_space(_unit(equalities), n)
+    fixed, free, basis, particular, kept = _null_space(_scale_to_unit(equalities), n)
     rest = rows[:, n:]
     if fixed.size:
         # x_fixed = basis x_free + particular [s, 1]
@@ -72,17 +72,17 @@ def eliminate(equalities: Array, rows: Array, n: int) -> Eliminated:
     x[free], spread[free] = solved, noise
     x[fixed], spread[fixed] = particular + basis @ solved, basis @ noise
     conditional = Conditional(x[:, :-1], x[:, -1], spread, determined)
-    independent, contradiction = _independent(kept)
-    return Eliminated(conditional, independent, _compressed(remaining), contradiction)
+    independent, contradiction = _drop_dependent(kept)
+    return Eliminated(conditional, independent, _compress(remaining), contradiction)
 
 
-def _unit(equalities: Array) -> Array:
+def _scale_to_unit(equalities: Array) -> Array:
     """Rows scaled to unit length of their coefficients; what they mean is unchanged."""
     norm = np.linalg.norm(equalities[:, :-1], axis=1)
     return np.asarray(equalities / np.where(norm > 0.0, norm, 1.0)[:, None])
 
 
-def _pivoted(a: Array, right: Array) -> tuple[Array, Array, IntArray]:
+def _pivoted_qr(a: Array, right: Array) -> tuple[Array, Array, IntArray]:
     """Column-pivoted QR of a (m, n): R (min(m, n), n), Q' right (m, k), pivots (n,)."""
     if a.size == 0:
         return np.zeros((min(a.shape), a.shape[1])), right, np.arange(a.shape[1])
@@ -99,7 +99,7 @@ def _rank(r: Array) -> int:
 
 def _null_space(equalities: Array, n: int) -> tuple[IntArray, IntArray, Array, Array, Array]:
     """Which x the equalities fix, which stay free, and x_fixed = basis x_free + particular [s, 1]; rows that remain."""
-    r, right, pivots = _pivoted(equalities[:, :n], equalities[:, n:])
+    r, right, pivots = _pivoted_qr(equalities[:, :n], equalities[:, n:])
     rank = _rank(r)
     fixed, free = pivots[:rank], pivots[rank:]
     solved = np.zeros((0, n - rank + right.shape[1]))
@@ -113,7 +113,7 @@ def _least_squares(a: Array, rest: Array) -> tuple[Array, Array, Array, bool]:
     n = a.shape[1]
     scale = np.linalg.norm(a, axis=0)
     scale[scale == 0.0] = 1.0
-    r, right, pivots = _pivoted(a / scale, rest)
+    r, right, pivots = _pivoted_qr(a / scale, rest)
     rank = _rank(r)
     solved, noise = np.zeros((n, rest.shape[1])), np.zeros((n, n))
     if rank:
@@ -125,17 +125,17 @@ def _least_squares(a: Array, rest: Array) -> tuple[Array, Array, Array, bool]:
     return solved, noise, right[rank:], rank == n
 
 
-def _independent(equalities: Array) -> tuple[Array, float]:
+def _drop_dependent(equalities: Array) -> tuple[Array, float]:
     """Equalities without those that follow from others, and by how much the rest contradict one another."""
     if equalities.size == 0:
         return equalities, 0.0
-    r, right, pivots = _pivoted(equalities[:, :-1], equalities[:, -1:])
+    r, right, pivots = _pivoted_qr(equalities[:, :-1], equalities[:, -1:])
     rank = _rank(r)
     kept = np.zeros((rank, equalities.shape[1]))
     kept[:, pivots], kept[:, -1] = r[:rank], right[:rank, 0]
     return kept, float(np.abs(right[rank:]).max(initial=0.0))
 
 
-def _compressed(rows: Array) -> Array:
+def _compress(rows: Array) -> Array:
     """At most as many rows as columns, with the same sum of squares."""
     return np.asarray(np.linalg.qr(rows, mode="r")) if rows.shape[0] > rows.shape[1] else rows

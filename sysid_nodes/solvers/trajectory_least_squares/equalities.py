@@ -76,7 +76,7 @@ class _Penalised(Generic[Point]):
 
     def linearise(self, point: Point) -> Sequence[Blocks]:
         rows = zip(self.problem.equalities(point), self.roots, self.shifts, strict=True)
-        return [*self.problem.linearise(point), *(_weighted(blocks, root, shift) for blocks, root, shift in rows)]
+        return [*self.problem.linearise(point), *(_weight(blocks, root, shift) for blocks, root, shift in rows)]
 
     def residuals(self, point: Point) -> Sequence[Array]:
         rows = zip(self.problem.equality_values(point), self.roots, self.shifts, strict=True)
@@ -110,48 +110,73 @@ def solve_constrained(
         SamplesError: blocks do not fit the layout, or a time limit was given without a clock.
     """
     config = config or EqualityConfig()
-    timer = Timer(clock, config.inner.time_limit)
-    groups = problem.linearise(start)
-    losses = [blocks.loss for blocks in groups]
-    values = problem.equality_values(start)
-    sigmas = _sigmas(groups, problem.equalities(start), problem.layout)
-    multipliers = [np.zeros(value.shape) for value in values]
-    initial = cost([blocks.residual for blocks in groups], losses)
-    violation, penalty, damping = _violation(values, sigmas), config.initial_penalty, config.inner.initial_damping
-    point, status, iterations, degenerate, rounds = start, SolveStatus.INFEASIBLE, 0, 0, 0
-    while rounds < config.max_rounds:
-        rounds += 1
-        weights = [penalty / sigma**2 for sigma in sigmas]
-        inner = _Penalised(
-            problem,
-            [np.sqrt(weight) for weight in weights],
-            [y / weight for y, weight in zip(multipliers, weights, strict=True)],
-        )
-        # The constant y^2 / rho in the inner cost would make a relative decrease look small.
-        rules = replace(config.inner, cost_tolerance=0.0, initial_damping=damping)
-        found = minimise(inner, point, rules, timer, progress)
-        point, damping = found.point, min(found.damping, config.inner.initial_damping)
-        iterations, degenerate = iterations + found.iterations, degenerate + found.degenerate
-        values = problem.equality_values(point)
-        multipliers = [y + weight * c for y, weight, c in zip(multipliers, weights, values, strict=True)]
-        before, violation = violation, _violation(values, sigmas)
-        if not found.status.converged and found.status is not SolveStatus.MAX_ITERATIONS:
-            status = found.status
-            break
-        status = found.status if violation <= config.tolerance else SolveStatus.INFEASIBLE
-        if status.converged:
-            break
-        if violation > config.reduction * before:
-            if penalty >= config.maximum_penalty:
+    return _Multipliers(problem, start, config).run(Timer(clock, config.inner.time_limit), progress)
+
+
+class _Multipliers(Generic[Point]):
+    """State of a solve: the point, the multipliers and the penalty."""
+
+    def __init__(self, problem: ConstrainedProblem[Point], start: Point, config: EqualityConfig) -> None:
+        self._problem, self._config, self._point = problem, config, start
+        groups, values = problem.linearise(start), problem.equality_values(start)
+        self._losses = [blocks.loss for blocks in groups]
+        self._initial_cost = cost([blocks.residual for blocks in groups], self._losses)
+        self._sigmas = _sigmas(groups, problem.equalities(start), problem.layout)
+        self._multipliers = [np.zeros(value.shape) for value in values]
+        self._violation = _violation(values, self._sigmas)
+        self._penalty, self._damping = config.initial_penalty, config.inner.initial_damping
+        self._rounds = self._iterations = self._degenerate = 0
+
+    def run(self, timer: Timer, progress: Callable[[Iteration], None] | None) -> ConstrainedResult[Point]:
+        """Solves inner problems until the equalities hold or there is a reason to stop."""
+        status = SolveStatus.INFEASIBLE
+        while self._rounds < self._config.max_rounds:
+            before = self._violation
+            status = self._solve_round(timer, progress)
+            if status not in (SolveStatus.INFEASIBLE, SolveStatus.MAX_ITERATIONS) or not self._may_continue(before):
                 break
-            penalty = min(config.maximum_penalty, penalty * config.growth)
-    final = cost(problem.residuals(point), losses)
-    return ConstrainedResult(
-        status, point, final, initial, iterations, degenerate, damping, timer.elapsed(), multipliers, violation, rounds
-    )
+        return ConstrainedResult(
+            status,
+            self._point,
+            cost(self._problem.residuals(self._point), self._losses),
+            self._initial_cost,
+            self._iterations,
+            self._degenerate,
+            self._damping,
+            timer.elapsed(),
+            self._multipliers,
+            self._violation,
+            self._rounds,
+        )
+
+    def _solve_round(self, timer: Timer, progress: Callable[[Iteration], None] | None) -> SolveStatus:
+        """Minimises at the present penalty and updates the multipliers."""
+        self._rounds += 1
+        weights = [self._penalty / sigma**2 for sigma in self._sigmas]
+        shifts = [y / weight for y, weight in zip(self._multipliers, weights, strict=True)]
+        inner = _Penalised(self._problem, [np.sqrt(weight) for weight in weights], shifts)
+        # The constant y^2 / rho in the inner cost would make a relative decrease look small.
+        rules = replace(self._config.inner, cost_tolerance=0.0, initial_damping=self._damping)
+        found = minimise(inner, self._point, rules, timer, progress)
+        self._point, self._damping = found.point, min(found.damping, self._config.inner.initial_damping)
+        self._iterations, self._degenerate = self._iterations + found.iterations, self._degenerate + found.degenerate
+        values = self._problem.equality_values(self._point)
+        self._multipliers = [y + weight * c for y, weight, c in zip(self._multipliers, weights, values, strict=True)]
+        self._violation = _violation(values, self._sigmas)
+        if not found.status.converged and found.status is not SolveStatus.MAX_ITERATIONS:
+            return found.status
+        return found.status if self._violation <= self._config.tolerance else SolveStatus.INFEASIBLE
+
+    def _may_continue(self, before: float) -> bool:
+        """Raises the penalty where the violation did not fall enough; False when it is at its largest already."""
+        if self._violation > self._config.reduction * before:
+            if self._penalty >= self._config.maximum_penalty:
+                return False
+            self._penalty = min(self._config.maximum_penalty, self._penalty * self._config.growth)
+        return True
 
 
-def _weighted(blocks: Blocks, root: Array, shift: Array) -> Blocks:
+def _weight(blocks: Blocks, root: Array, shift: Array) -> Blocks:
     rows = root[:, :, None]
     return replace(
         blocks,

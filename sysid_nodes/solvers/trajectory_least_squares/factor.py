@@ -81,7 +81,7 @@ def factorise(equations: NormalEquations, damping: float) -> Factor | None:
         root, rows = _local_rows(equations, damping)
         if root is None:
             return None
-        reduced = _reduced(equations, rows)
+        reduced = _reduce(equations, rows)
         j = np.arange(layout.size)
         reduced.band.columns[:, j, j] += _damping(stage, damping)
         factor, info = lapack.dpbtrf(reduced.band.lapack, lower=1, overwrite_ab=1)
@@ -126,7 +126,7 @@ def _local_rows(equations: NormalEquations, damping: float) -> tuple[Array | Non
     return root, root @ rows
 
 
-def _reduced(equations: NormalEquations, rows: Array) -> NormalEquations:
+def _reduce(equations: NormalEquations, rows: Array) -> NormalEquations:
     """A copy of the equations of stages and parameters with the local variables eliminated, ready for LAPACK."""
     reduced = replace(
         equations,

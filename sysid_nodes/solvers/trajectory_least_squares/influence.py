@@ -1,4 +1,4 @@
-"""What every residual does to the estimate: its leverage, and how the parameters move with it.
+"""Influence of every residual on the estimate: its leverage, and how the parameters move with it.
 
 With the rows J of all blocks and H = J' J, the fit leaves r = (1 - P) e of the noise e, P = J H^-1 J' (Belsley, Kuh and
 Welsch, Regression diagnostics, 1980). A row's leverage P_ii says how much of its noise the fit takes away, and
@@ -15,7 +15,7 @@ import numpy as np
 from sysid_nodes.solvers.trajectory_least_squares.factor import Factor
 from sysid_nodes.solvers.trajectory_least_squares.posterior import Posterior, covariances
 from sysid_nodes.solvers.trajectory_least_squares.problem import Array, Blocks
-from sysid_nodes.solvers.trajectory_least_squares.robust import reweighted
+from sysid_nodes.solvers.trajectory_least_squares.robust import reweight
 
 
 @dataclass(frozen=True)
@@ -49,7 +49,7 @@ class _Visitor:
     """Takes the joint covariance of each window and applies the blocks that begin there."""
 
     def __init__(self, groups: Sequence[Blocks], factor: Factor) -> None:
-        self._factor, self._groups = factor, [reweighted(blocks) for blocks in groups]
+        self._factor, self._groups = factor, [reweight(blocks) for blocks in groups]
         p = factor.equations.layout.parameters
         self.out = [
             Influence(blocks.residual, np.zeros(blocks.residual.shape), np.zeros((*blocks.residual.shape, p)))

@@ -88,64 +88,7 @@ def minimise(
     progress: Callable[[Iteration], None] | None,
 ) -> SolveResult[Point]:
     """`solve` against a timer that may have been running: its limit counts, that of the configuration does not."""
-    point, damping, growth, degenerate, status = start, config.initial_damping, 2.0, 0, SolveStatus.MAX_ITERATIONS
-    equations, losses, value = _linearised(problem, point)
-    initial, number, slow = value, 0, 0
-    gains: deque[float] = deque(maxlen=_PATIENCE)
-    usable = _usable(equations, value)
-    if not usable:
-        status = SolveStatus.NOT_FINITE
-    while usable and number < config.max_iterations:
-        if (gradient := _largest_gradient(equations)) <= config.gradient_tolerance:
-            status = SolveStatus.CONVERGED_GRADIENT
-            break
-        if timer.expired():
-            status = SolveStatus.TIME_LIMIT
-            break
-        number += 1
-        trial = _trial(problem, point, equations, losses, value, damping)
-        used, before, degenerate = damping, value, degenerate + (trial is None)
-        accepted = trial is not None and (trial.ratio > _ACCEPT or _hidden(trial, used, value))
-        if trial is not None and accepted:
-            point, value = trial.point, trial.cost
-            damping, growth = max(config.minimum_damping, damping * _shrink(trial.ratio)), 2.0
-            if trial.ratio < _POOR:  # a kink: below the initial damping the next step would hardly differ
-                damping = max(damping, config.initial_damping)
-        else:
-            # Below the initial damping a second try would hardly differ from the first.
-            floor = max(config.initial_damping, config.minimum_damping)
-            damping, growth = max(damping * growth, floor), 2.0 * growth
-        if progress is not None:
-            progress(
-                Iteration(
-                    number,
-                    value,
-                    trial.decrease if trial is not None and accepted else 0.0,
-                    used,
-                    gradient,
-                    trial.length if trial is not None else 0.0,
-                    accepted,
-                    trial is None,
-                    timer.elapsed(),
-                )
-            )
-        if trial is not None and accepted:
-            slow = slow + 1 if used <= _HALF and _gained_nothing(trial, before, config) else 0
-            gains.append(trial.decrease)
-            idle = len(gains) == _PATIENCE and sum(gains) <= config.cost_tolerance * before
-            found = _converged(trial, used, before, config)
-            if found is not None or slow >= _SLOW or idle:
-                status = found or SolveStatus.CONVERGED_COST
-                break
-        if damping > config.maximum_damping:
-            status = SolveStatus.STALLED
-            break
-        if accepted:
-            equations, losses, _ = _linearised(problem, point)
-            if not _usable(equations, value):
-                status = SolveStatus.NOT_FINITE
-                break
-    return SolveResult(status, point, value, initial, number, degenerate, damping, timer.elapsed())
+    return _Descent(problem, start, config).run(timer, progress)
 
 
 @dataclass(frozen=True)
@@ -163,14 +106,112 @@ class _Trial(Generic[Point]):
         return self.decrease / self.predicted if self.predicted > 0.0 else -1.0
 
 
-def _linearised(problem: Problem[Point], point: Point) -> tuple[NormalEquations, list[Loss | None], float]:
+class _Descent(Generic[Point]):
+    """State of a solve: the best point, its linear model, the damping, and how much the last steps gained."""
+
+    def __init__(self, problem: Problem[Point], start: Point, config: LevenbergMarquardtConfig) -> None:
+        self._problem, self._config = problem, config
+        self._point, self._damping, self._growth = start, config.initial_damping, 2.0
+        self._equations, self._losses, self._cost = _linearise(problem, start)
+        self._initial_cost = self._cost
+        self._iterations = self._degenerate = self._slow = 0
+        self._gains: deque[float] = deque(maxlen=_PATIENCE)
+
+    def run(self, timer: Timer, progress: Callable[[Iteration], None] | None) -> SolveResult[Point]:
+        """Iterates until a reason to stop is found."""
+        status = None if _is_finite(self._equations, self._cost) else SolveStatus.NOT_FINITE
+        while status is None:
+            status = self._iterate(timer, progress)
+        return SolveResult(
+            status,
+            self._point,
+            self._cost,
+            self._initial_cost,
+            self._iterations,
+            self._degenerate,
+            self._damping,
+            timer.elapsed(),
+        )
+
+    def _iterate(self, timer: Timer, progress: Callable[[Iteration], None] | None) -> SolveStatus | None:
+        """Tries one step; returns the reason to stop, if there is one."""
+        gradient = _largest_gradient(self._equations)
+        if (status := self._limit(gradient, timer)) is not None:
+            return status
+        self._iterations += 1
+        damping, before = self._damping, self._cost
+        trial = _trial(self._problem, self._point, self._equations, self._losses, before, damping)
+        self._degenerate += trial is None
+        taken = trial if trial is not None and _is_acceptable(trial, damping, before) else None
+        if taken is None:
+            self._raise_damping()
+        else:
+            self._take(taken)
+        if progress is not None:
+            progress(
+                Iteration(
+                    self._iterations,
+                    self._cost,
+                    0.0 if taken is None else taken.decrease,
+                    damping,
+                    gradient,
+                    0.0 if trial is None else trial.length,
+                    taken is not None,
+                    trial is None,
+                    timer.elapsed(),
+                )
+            )
+        if taken is not None and (status := self._convergence(taken, damping, before)) is not None:
+            return status
+        if self._damping > self._config.maximum_damping:
+            return SolveStatus.STALLED
+        return None if taken is None else self._renew_model()
+
+    def _limit(self, gradient: float, timer: Timer) -> SolveStatus | None:
+        """Whether no further step should be tried."""
+        if self._iterations >= self._config.max_iterations:
+            return SolveStatus.MAX_ITERATIONS
+        if gradient <= self._config.gradient_tolerance:
+            return SolveStatus.CONVERGED_GRADIENT
+        return SolveStatus.TIME_LIMIT if timer.is_up() else None
+
+    def _take(self, trial: _Trial[Point]) -> None:
+        """Moves to a trial's point, with the damping that its model deserves."""
+        config = self._config
+        self._point, self._cost = trial.point, trial.cost
+        self._damping, self._growth = max(config.minimum_damping, self._damping * _shrink(trial.ratio)), 2.0
+        if trial.ratio < _POOR:  # a kink: below the initial damping the next step would hardly differ
+            self._damping = max(self._damping, config.initial_damping)
+
+    def _raise_damping(self) -> None:
+        # Below the initial damping a second try would hardly differ from the first.
+        floor = max(self._config.initial_damping, self._config.minimum_damping)
+        self._damping, self._growth = max(self._damping * self._growth, floor), 2.0 * self._growth
+
+    def _convergence(self, taken: _Trial[Point], damping: float, before: float) -> SolveStatus | None:
+        """Whether a step taken from a point of that cost was the last, by itself or with those before it."""
+        self._slow = self._slow + 1 if damping <= _HALF and _gains_nothing(taken, before, self._config) else 0
+        self._gains.append(taken.decrease)
+        status = _step_status(taken, damping, before, self._config)
+        idle = len(self._gains) == _PATIENCE and sum(self._gains) <= self._config.cost_tolerance * before
+        if status is None and (self._slow >= _SLOW or idle):
+            return SolveStatus.CONVERGED_COST
+        return status
+
+    def _renew_model(self) -> SolveStatus | None:
+        """Linearises at the point that was reached."""
+        self._equations, self._losses, _ = _linearise(self._problem, self._point)
+        return None if _is_finite(self._equations, self._cost) else SolveStatus.NOT_FINITE
+
+
+def _linearise(problem: Problem[Point], point: Point) -> tuple[NormalEquations, list[Loss | None], float]:
     groups = problem.linearise(point)
     losses = [blocks.loss for blocks in groups]
     value = cost([blocks.residual for blocks in groups], losses)
     return assemble(groups, problem.layout), losses, value
 
 
-def _usable(equations: NormalEquations, value: float) -> bool:
+def _is_finite(equations: NormalEquations, value: float) -> bool:
     """A derivative that is not finite shows in the Hessian's diagonal."""
     return bool(np.isfinite(value)) and all(bool(np.isfinite(d).all()) for d in equations.diagonals())
 
@@ -215,6 +256,11 @@ def _trial(
     return _Trial(moved, reached, value - reached, predicted, length)
 
 
+def _is_acceptable(trial: _Trial[Point], damping: float, value: float) -> bool:
+    """Whether a step from a point of that cost may be taken."""
+    return trial.ratio > _ACCEPT or _is_hidden_by_rounding(trial, damping, value)
+
+
 def _shrink(ratio: float) -> float:
     """Factor on the damping after an accepted step."""
     if abs(ratio - 1.0) < 0.05:
@@ -222,7 +268,7 @@ def _shrink(ratio: float) -> float:
     return float(np.clip(1.0 - (2.0 * ratio - 1.0) ** 3, 0.1, 2.0))
 
 
-def _converged(
+def _step_status(
     trial: _Trial[Point], damping: float, value: float, config: LevenbergMarquardtConfig
 ) -> SolveStatus | None:
     """Whether an accepted step from a point of that cost was the last."""
@@ -230,16 +276,16 @@ def _converged(
         return None
     if trial.length <= config.step_tolerance:
         return SolveStatus.CONVERGED_STEP
-    if _gained_nothing(trial, value, config):
+    if _gains_nothing(trial, value, config):
         return SolveStatus.CONVERGED_COST
-    return SolveStatus.CONVERGED_ROUNDING if _hidden(trial, damping, value) else None
+    return SolveStatus.CONVERGED_ROUNDING if _is_hidden_by_rounding(trial, damping, value) else None
 
 
-def _gained_nothing(trial: _Trial[Point], value: float, config: LevenbergMarquardtConfig) -> bool:
+def _gains_nothing(trial: _Trial[Point], value: float, config: LevenbergMarquardtConfig) -> bool:
     """Whether a step neither lowered the cost by more than the tolerance nor promised to."""
     return max(trial.decrease, trial.predicted) <= config.cost_tolerance * value
 
 
-def _hidden(trial: _Trial[Point], damping: float, value: float) -> bool:
+def _is_hidden_by_rounding(trial: _Trial[Point], damping: float, value: float) -> bool:
     """Rounding of the cost hides what the step gains; the step itself is more precise than that and may be taken."""
     return damping <= _TRUSTED and trial.predicted <= _ROUNDING * value and abs(trial.decrease) <= _ROUNDING * value

@@ -14,7 +14,7 @@ import numpy as np
 from sysid_nodes.kernel.normal_equations import compiled_normal_equations
 from sysid_nodes.solvers.trajectory_least_squares.band import Band
 from sysid_nodes.solvers.trajectory_least_squares.problem import Array, Blocks, IntArray, Layout
-from sysid_nodes.solvers.trajectory_least_squares.robust import reweighted
+from sysid_nodes.solvers.trajectory_least_squares.robust import reweight
 from sysid_nodes.solvers.trajectory_least_squares.windows import Windows, scatter_add, windows
 
 CHUNK = 2**18  # doubles of products held at a time: few calls, and they are added while still in the cache
@@ -77,7 +77,7 @@ def assemble(groups: Sequence[Blocks], layout: Layout) -> NormalEquations:
         SamplesError: shapes do not fit.
     """
     structure = windows(groups, layout)
-    groups = [reweighted(blocks) for blocks in groups]
+    groups = [reweight(blocks) for blocks in groups]
     s, n, p, own = layout.stages, layout.size, layout.parameters, layout.local
     reach = structure.width * n
     local = None
@@ -100,7 +100,7 @@ def assemble(groups: Sequence[Blocks], layout: Layout) -> NormalEquations:
         for blocks in groups:
             _add_compiled(kernel, equations, blocks)
         return equations
-    for same in _together(groups):
+    for same in _group_by_windows(groups):
         _add(equations, same)
     return equations
 
@@ -139,7 +139,7 @@ def _rows_contiguous(array: Array) -> Array:
     return array if array.shape[2] <= 1 or array.strides[2] == array.itemsize else np.ascontiguousarray(array)
 
 
-def _together(groups: Sequence[Blocks]) -> list[list[Blocks]]:
+def _group_by_windows(groups: Sequence[Blocks]) -> list[list[Blocks]]:
     """Groups that lie on the same windows and owners, so that one product serves them all."""
     together: dict[tuple[int, bytes, bytes], list[Blocks]] = {}
     for blocks in groups:

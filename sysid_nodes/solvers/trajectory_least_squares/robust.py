@@ -40,7 +40,7 @@ class Cauchy:
         return self.scale**2 * np.log1p(ratio), 1.0 / (1.0 + ratio)
 
 
-def reweighted(blocks: Blocks) -> Blocks:
+def reweight(blocks: Blocks) -> Blocks:
     """The plain least-squares blocks with the same gradient as the robust ones."""
     if blocks.loss is None:
         return blocks

@@ -21,7 +21,7 @@ import numpy as np
 from sysid_nodes.solvers.trajectory_least_squares.normal_equations import assemble
 from sysid_nodes.solvers.trajectory_least_squares.posterior import Posterior, posterior
 from sysid_nodes.solvers.trajectory_least_squares.problem import Array, Blocks, Layout
-from sysid_nodes.solvers.trajectory_least_squares.robust import reweighted
+from sysid_nodes.solvers.trajectory_least_squares.robust import reweight
 
 _EPSILON = 1e-2
 """Largest share of a weight's change; smaller leaves more to rounding."""
@@ -45,7 +45,7 @@ def sandwich(
 
     def changed(sign: float) -> Posterior | None:
         pairs = zip(groups, variances, strict=True)
-        return posterior(assemble([_scaled(reweighted(b), 1.0 + sign * epsilon * v) for b, v in pairs], layout))
+        return posterior(assemble([_scale_rows(reweight(b), 1.0 + sign * epsilon * v) for b, v in pairs], layout))
 
     more, less = changed(-1.0), changed(1.0)
     if more is None or less is None:
@@ -57,8 +57,8 @@ def sandwich(
     least = min((float(variance.min(initial=largest)) for variance in variances), default=largest)
     return replace(
         plain,
-        parameter=_between(difference("parameter")[None], plain.parameter[None], least, largest)[0],
-        stage=_between(difference("stage"), plain.stage, least, largest),
+        parameter=_clip_between(difference("parameter")[None], plain.parameter[None], least, largest)[0],
+        stage=_clip_between(difference("stage"), plain.stage, least, largest),
         stage_parameter=difference("stage_parameter"),
         neighbour=difference("neighbour"),
         second=difference("second"),
@@ -66,7 +66,7 @@ def sandwich(
     )
 
 
-def _between(found: Array, plain: Array, least: float, largest: float) -> Array:
+def _clip_between(found: Array, plain: Array, least: float, largest: float) -> Array:
     """(B, n, n) found with its eigenvalues relative to plain put back into [least, largest]."""
     if not found.size:
         return found
@@ -81,7 +81,7 @@ def _between(found: Array, plain: Array, least: float, largest: float) -> Array:
     return np.asarray(out)
 
 
-def _scaled(blocks: Blocks, weight: Array) -> Blocks:
+def _scale_rows(blocks: Blocks, weight: Array) -> Blocks:
     """Rows times the roots of their weights (B, m)."""
     root = np.sqrt(weight)
     rows = root[:, :, None]

@@ -60,7 +60,7 @@ def smooth(groups: Sequence[Blocks], layout: Layout, equalities: Sequence[Blocks
     joint, mean = covariance.parameter, step.parameter
     for k in range(s - 1, -1, -1):
         conditional = forward.stages[k]
-        joint, mean = _extended(conditional, joint, mean)
+        joint, mean = _extend(conditional, joint, mean)
         step.stage[k] = mean[:n]
         covariance.stage[k] = joint[:n, :n]
         covariance.stage_parameter[k] = joint[:n, joint.shape[0] - p :]
@@ -78,7 +78,7 @@ def smooth(groups: Sequence[Blocks], layout: Layout, equalities: Sequence[Blocks
     return Smoothed(step, covariance, max(forward.contradiction, last.contradiction))
 
 
-def _extended(conditional: Conditional, joint: Array, mean: Array) -> tuple[Array, Array]:
+def _extend(conditional: Conditional, joint: Array, mean: Array) -> tuple[Array, Array]:
     """Joint covariance and mean of x and s from those of s."""
     cross = conditional.gain @ joint
     own = conditional.noise @ conditional.noise.T + cross @ conditional.gain.T

@@ -15,7 +15,7 @@ import numpy.typing as npt
 from sysid_nodes.exceptions import SamplesError
 from sysid_nodes.solvers.trajectory_least_squares.elimination import Conditional, eliminate
 from sysid_nodes.solvers.trajectory_least_squares.problem import Array, Blocks, Layout
-from sysid_nodes.solvers.trajectory_least_squares.robust import reweighted
+from sysid_nodes.solvers.trajectory_least_squares.robust import reweight
 from sysid_nodes.solvers.trajectory_least_squares.windows import windows
 
 Mask = npt.NDArray[np.bool_]
@@ -75,7 +75,7 @@ class _Frames:
         rows[:, -1] = blocks.residual[b]
         return rows
 
-    def widened(self, rows: Array, k: int) -> Array:
+    def widen(self, rows: Array, k: int) -> Array:
         """Rows left by stage k - 1 in the frame of stage k: a stage further where the trajectory goes on."""
         missing = self.columns(k) - rows.shape[1]
         at = rows.shape[1] - 1 - self.layout.parameters
@@ -100,8 +100,8 @@ def sweep(groups: Sequence[Blocks], equalities: Sequence[Blocks], layout: Layout
         raise SamplesError(f"can eliminate 1 to {layout.stages} stages, got {count}")
     both = [*groups, *equalities]
     structure = windows(both, layout)
-    both = [*(reweighted(blocks) for blocks in groups), *equalities]
-    begins = _begins(both, layout)
+    both = [*(reweight(blocks) for blocks in groups), *equalities]
+    begins = _first_stages(both, layout)
     frames = _Frames(layout, structure.width)
     used = [_place(frames, blocks, begins, count, hard=i >= len(groups)) for i, blocks in enumerate(both)]
     local, contradiction = _eliminate_local(frames, begins)
@@ -112,12 +112,12 @@ def sweep(groups: Sequence[Blocks], equalities: Sequence[Blocks], layout: Layout
         stages.append(done.conditional)
         contradiction = max(contradiction, done.contradiction)
         if k + 1 < count:
-            frames.add("stage", k + 1, True, frames.widened(done.equalities, k + 1))
-            frames.add("stage", k + 1, False, frames.widened(done.rows, k + 1))
+            frames.add("stage", k + 1, True, frames.widen(done.equalities, k + 1))
+            frames.add("stage", k + 1, False, frames.widen(done.rows, k + 1))
     return Sweep(frames.width, stages, local, done.equalities, done.rows, contradiction, used)
 
 
-def _begins(groups: Sequence[Blocks], layout: Layout) -> npt.NDArray[np.intp]:
+def _first_stages(groups: Sequence[Blocks], layout: Layout) -> npt.NDArray[np.intp]:
     """First stage coupled to the local variables of each owner."""
     begins = np.full(layout.stages, layout.stages, dtype=np.intp)
     for blocks in groups:

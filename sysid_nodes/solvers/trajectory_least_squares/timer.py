@@ -29,7 +29,7 @@ class Timer:
         """Since construction [s]; zero without a clock."""
         return 0.0 if self._clock is None else self._clock() - self._start
 
-    def expired(self) -> bool:
+    def is_up(self) -> bool:
         """Asked once an iteration."""
         if self._clock is None or self._limit <= 0.0:
             return False

@@ -18,7 +18,7 @@ def describe(
     calibration: Calibration | None,
     earlier: Sequence[tuple[float, Noise]] = (),
 ) -> list[str]:
-    """One sentence an assumption; the bounds are theorems as long as all of them hold.
+    """The assumptions that all methods share, one sentence each.
 
     Args:
         config: in force.
@@ -52,13 +52,11 @@ def describe(
     what = "The body" if config.target == "body" else "The payload"
     lines.append(f"{what} lies in the prior box, its mass in [{prior.lower[0]:g}, {prior.upper[0]:g}] kg.")
     lines.append(f"{what} is physically consistent: its mass density is nowhere negative.")
-    if config.method == "sensitivity":
-        lines.append("Method sensitivity: first order in all errors, so these bounds are an estimate and not proven.")
     return lines
 
 
 def _earlier(noise: Noise, earlier: Sequence[tuple[float, Noise]]) -> list[str]:
-    """What was assumed of the data up to a change of the parameters: the bounds rest on that too."""
+    """Assumptions about the data before a change of the parameters: the bounds rest on them too."""
     now = set(_errors(noise))
     latest = {line: t for t, before in earlier for line in _errors(before) if line not in now}
     return [f"Of the data up to t = {t:.3f} s this was assumed instead: {line}" for line, t in latest.items()]

@@ -34,9 +34,10 @@ from sysid_nodes.systems.interval.calibration_file import Calibration, joint_pla
 from sysid_nodes.systems.interval.calibration_fit import estimate, held_out_excess
 from sysid_nodes.systems.interval.calibration_system import CalibrationSystem
 from sysid_nodes.systems.interval.config import IntervalIdentifierConfig
-from sysid_nodes.systems.interval.momentum_rows import MomentumRows, RowBuilder
+from sysid_nodes.systems.interval.momentum_rows import MomentumRows
 from sysid_nodes.systems.interval.noise import Noise
 from sysid_nodes.systems.interval.reach import Reach
+from sysid_nodes.systems.interval.row_builder import RowBuilder
 from sysid_nodes.systems.interval.unknowns import Unknowns, identify_payload, prismatic_travel
 
 Array = npt.NDArray[np.float64]
@@ -91,7 +92,7 @@ def calibrate(
     """
     if not any(run.mass == 0.0 for run in runs):
         raise ExcitationError("calibration needs a run without payload")
-    show: Progress = progress or _silent
+    show: Progress = progress or _no_progress
     n, body = robot.n, robot.body_index(config.body)
     centre, radius = known_box(robot, config.known_robot)
     loads = [_load(config, run) for run in runs]
@@ -107,7 +108,7 @@ def calibrate(
     show("fit", 1, 1)
     excess = held_out_excess(system, xi, _windows(rows), lambda done, total: show("judge", done, total))
     torque_absolute = margin * excess.max(axis=0)
-    system = system.with_torque_error(torque_absolute)
+    system = system.add_torque_error(torque_absolute)
 
     poly = Polytope(-np.ones(system.size), np.ones(system.size), system.robot_size)
     used = poly.add(system.rows, -system.radius - system.offset, system.radius - system.offset)
@@ -118,7 +119,7 @@ def calibrate(
     return _result(robot, config, runs, system, poly, used, xi, torque_absolute, margin, max_rows)
 
 
-def _silent(stage: str, done: int, total: int) -> None:
+def _no_progress(stage: str, done: int, total: int) -> None:
     """Progress nobody asked for."""
 
 

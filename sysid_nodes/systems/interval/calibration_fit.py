@@ -39,7 +39,7 @@ def estimate(system: CalibrationSystem) -> Array:
     # Neither independent nor centred errors: each may be as large as the largest, and neighbours share theirs.
     error = excess(system, first).max(axis=0) * np.sqrt(correlation_time(_trusted(system, first)))
     for _ in range(_FITS):
-        careful = system.fit(1.0 / np.hypot(np.maximum(error, _SMALLEST), _explained(system, careful)), careful)
+        careful = system.fit(1.0 / np.hypot(np.maximum(error, _SMALLEST), _radius_sigma(system, careful)), careful)
     start = np.where(gains, careful, first)
     return _fit(system, seen, start, _FITS, gains)
 
@@ -48,7 +48,7 @@ def _trusted(system: CalibrationSystem, xi: Array) -> Array:
     """(windows, n) residuals, less the more of them their own radius may explain [N m]."""
     residual = system.residual(xi)
     spread = np.maximum(np.median(np.abs(residual), axis=0), _SMALLEST)
-    return np.asarray(residual / np.hypot(1.0, _explained(system, xi) / spread))
+    return np.asarray(residual / np.hypot(1.0, _radius_sigma(system, xi) / spread))
 
 
 def held_out_excess(
@@ -79,7 +79,7 @@ def held_out_excess(
 
 def excess(system: CalibrationSystem, xi: Array) -> Array:
     """(windows, n) residual beyond the row's own radius [N m]."""
-    return np.maximum(np.abs(system.residual(xi)) - system.allowed(xi), 0.0)
+    return np.maximum(np.abs(system.residual(xi)) - system.allowed_residual(xi), 0.0)
 
 
 def correlation_time(residual: Array) -> Array:
@@ -106,13 +106,13 @@ def _fit(system: CalibrationSystem, seen: Mask, start: Array, steps: int, held: 
     """
     xi, spread = start, np.ones(system.joints)
     for _ in range(steps):
-        xi = system.fit(seen[:, None] / np.hypot(spread, _explained(system, xi)), xi, held)
-        trust = seen[:, None] / (1.0 + (_explained(system, xi) / spread) ** 2)
+        xi = system.fit(seen[:, None] / np.hypot(spread, _radius_sigma(system, xi)), xi, held)
+        trust = seen[:, None] / (1.0 + (_radius_sigma(system, xi) / spread) ** 2)
         spread = np.sqrt((trust * system.residual(xi) ** 2).sum(axis=0) / np.maximum(trust.sum(axis=0), 1e-9))
         spread = np.maximum(spread, _SMALLEST)
     return xi
 
 
-def _explained(system: CalibrationSystem, xi: Array) -> Array:
+def _radius_sigma(system: CalibrationSystem, xi: Array) -> Array:
     """(windows, n) standard deviation of a number anywhere within a row's radius [N m]."""
-    return np.asarray(system.allowed(xi) / np.sqrt(3.0))
+    return np.asarray(system.allowed_residual(xi) / np.sqrt(3.0))

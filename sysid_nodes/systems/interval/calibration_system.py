@@ -127,7 +127,7 @@ class CalibrationSystem:
         """(windows, n) mean torque reading that xi leaves unexplained [N m]."""
         return np.asarray(((self.rows @ xi + self.offset) / (self.duration * self.gain(xi))).reshape(-1, self.joints))
 
-    def allowed(self, xi: Array) -> Array:
+    def allowed_residual(self, xi: Array) -> Array:
         """(windows, n) residual that the row's own error radius explains [N m]."""
         return np.asarray((self.radius / (self.duration * self.gain(xi))).reshape(-1, self.joints))
 
@@ -155,7 +155,7 @@ class CalibrationSystem:
         )
         return start if x is None else np.clip(x[:-1], -1.0, 1.0)
 
-    def with_torque_error(self, error: Array) -> CalibrationSystem:
+    def add_torque_error(self, error: Array) -> CalibrationSystem:
         """The same rows with (n,) error of the mean torque reading added to their radii, at the largest gain."""
         largest = self.parameters(self.gains.astype(np.float64))[14 * self.joints :]
         return replace(self, radius=self.radius + self.duration * (largest * error)[self.joint])

@@ -10,8 +10,8 @@ import numpy.typing as npt
 from sysid_nodes.data.bounds import Bounds
 from sysid_nodes.results.identification import Contradiction
 from sysid_nodes.solvers.linear_program import LinearProgram, LpStatus
+from sysid_nodes.systems.interval.feasible_set import FeasibleSet
 from sysid_nodes.systems.interval.momentum_rows import CAUSES, ROUNDING, MomentumRows
-from sysid_nodes.systems.interval.set_membership import SetMembership
 from sysid_nodes.systems.interval.unknowns import BODY, Unknowns
 
 Array = npt.NDArray[np.float64]
@@ -33,7 +33,7 @@ class ChangeWatch:
         start: stamp from which on it learns [s].
     """
 
-    def __init__(self, before: Bounds, fresh: SetMembership, start: float) -> None:
+    def __init__(self, before: Bounds, fresh: FeasibleSet, start: float) -> None:
         self._before, self._after, self._start = before, fresh, start
         self._count = 0
         self._done = False
@@ -56,14 +56,14 @@ class ChangeWatch:
         return self._start if self._done else None
 
 
-def explain(empty: SetMembership, unknowns: Unknowns) -> Contradiction:
+def explain(empty: FeasibleSet, unknowns: Unknowns) -> Contradiction:
     """Windows in the proof of emptiness and, for each assumption, how much it would have to grow.
 
     Args:
         empty: a set that was proven empty.
         unknowns: the box it lives in.
     """
-    windows = empty.clashing()
+    windows = empty.clashing_windows()
     index = {int(window): k for k, window in enumerate(empty.windows)}
     times = np.array([empty.times[index[int(window)]] for window in windows]).reshape(-1, 2)
     factors = relaxations(empty, unknowns)
@@ -71,7 +71,7 @@ def explain(empty: SetMembership, unknowns: Unknowns) -> Contradiction:
     return Contradiction(tuple(int(window) for window in windows), times, best, factors)
 
 
-def relaxations(empty: SetMembership, unknowns: Unknowns) -> Mapping[str, float]:
+def relaxations(empty: FeasibleSet, unknowns: Unknowns) -> Mapping[str, float]:
     """For each assumption alone, the factor on its uncertainty that makes the rows kept feasible; inf if none."""
     rows, offset, radius = empty.relaxation_rows()
     total = radius.sum(axis=1)
@@ -82,14 +82,16 @@ def relaxations(empty: SetMembership, unknowns: Unknowns) -> Mapping[str, float]
     factors: dict[str, float] = {}
     for k, cause in enumerate(CAUSES):
         if cause != ROUNDING and radius[:, k].max(initial=0.0) > 0.0:
-            factors[cause] = _smallest(rows, low, high, radius[:, k], np.zeros(unknowns.size, dtype=bool))
+            factors[cause] = _smallest_relaxation(rows, low, high, radius[:, k], np.zeros(unknowns.size, dtype=bool))
     for group in sorted(set(unknowns.groups)):
         mask = np.array([name == group for name in unknowns.groups])
-        factors["prior of the body" if group == BODY else group] = _smallest(rows, low, high, np.zeros(len(low)), mask)
+        factors["prior of the body" if group == BODY else group] = _smallest_relaxation(
+            rows, low, high, np.zeros(len(low)), mask
+        )
     return factors
 
 
-def _smallest(rows: Array, low: Array, high: Array, give: Array, free: npt.NDArray[np.bool_]) -> float:
+def _smallest_relaxation(rows: Array, low: Array, high: Array, give: Array, free: npt.NDArray[np.bool_]) -> float:
     """Factor 1 + s with the least s >= 0 such that low - s give <= rows xi <= high + s give, |xi_free| <= 1 + s."""
     m, d = rows.shape
     reach = np.where(free, 1.0 + _LARGEST, 1.0)

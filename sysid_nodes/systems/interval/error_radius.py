@@ -40,7 +40,7 @@ BODY_CAUSES = (POSITION, VELOCITY, SAMPLING)
 
 
 @dataclass(frozen=True)
-class Motion:
+class MotionBounds:
     """Largest magnitudes in each of W windows.
 
     Attributes:
@@ -80,30 +80,30 @@ def _times(pair: Pair, rate: Array) -> Pair:
     return pair[0] * rate[:, :, None], pair[1] * rate[:, :, None]
 
 
-def _before(pair: Pair) -> Pair:
+def _sum_before(pair: Pair) -> Pair:
     """Sum over the joints before each joint."""
     return np.cumsum(pair[0], axis=1) - pair[0], np.cumsum(pair[1], axis=1) - pair[1]
 
 
-def _beyond(pair: Pair) -> Pair:
+def _sum_beyond(pair: Pair) -> Pair:
     """Sum over the joints beyond each joint."""
-    total = _all(pair)
+    total = _sum_all(pair)
     return total[0] - np.cumsum(pair[0], axis=1), total[1] - np.cumsum(pair[1], axis=1)
 
 
-def _all(pair: Pair) -> Pair:
+def _sum_all(pair: Pair) -> Pair:
     """Sum over all joints: (W, 1, body)."""
     return pair[0].sum(axis=1, keepdims=True), pair[1].sum(axis=1, keepdims=True)
 
 
-def _paired(motion: Pair, velocity: Pair) -> Array:
+def _pair(motion: Pair, velocity: Pair) -> Array:
     """Coefficients of |motion' I velocity| on (mass, |first moment|, |inertia|), stacked on a new last axis."""
     lin, ang = motion
     v, w = velocity
     return np.stack([lin * v, lin * w + ang * v, ang * w], axis=-1)
 
 
-def body_coefficients(levers: Levers, motion: Motion) -> Array:
+def body_coefficients(levers: Levers, motion: MotionBounds) -> Array:
     """How each body's norms nu enter the radius of each row.
 
     Returns:
@@ -114,13 +114,13 @@ def body_coefficients(levers: Levers, motion: Motion) -> Array:
     acceleration = np.broadcast_to(motion.acceleration, speed.shape)
     span = motion.duration[:, None, None, None]
 
-    body = _all(_times(unit, speed))
-    turning = _cross(_before(_times(unit, speed)), unit)  # w_k
+    body = _sum_all(_times(unit, speed))
+    turning = _cross(_sum_before(_times(unit, speed)), unit)  # w_k
 
     # Velocity error: p is linear and f quadratic in the velocities.
-    error = _all(_times(unit, dv))
-    momentum_dv = 2.0 * _paired(unit, error)
-    f_dv = _paired(_cross(_before(_times(unit, dv)), unit), body) + _paired(turning, error)
+    error = _sum_all(_times(unit, dv))
+    momentum_dv = 2.0 * _pair(unit, error)
+    f_dv = _pair(_cross(_sum_before(_times(unit, dv)), unit), body) + _pair(turning, error)
 
     position = _position(levers, motion, unit, body, turning)
     slope, curvature = _slopes(unit, speed, acceleration, np.broadcast_to(motion.jerk, speed.shape))
@@ -134,7 +134,7 @@ def body_coefficients(levers: Levers, motion: Motion) -> Array:
     return np.stack([position, momentum_dv + span * f_dv, sampling])
 
 
-def _position(levers: Levers, motion: Motion, unit: Pair, body: Pair, turning: Pair) -> Array:
+def _position(levers: Levers, motion: MotionBounds, unit: Pair, body: Pair, turning: Pair) -> Array:
     """Effect of the position errors: of both ends on the momentum, of every sample on the integrand."""
     n = levers.alpha.shape[0]
     order = np.arange(n)
@@ -144,12 +144,12 @@ def _position(levers: Levers, motion: Motion, unit: Pair, body: Pair, turning: P
         own, own_turning = (unit[0][:, pick], unit[1][:, pick]), (turning[0][:, pick], turning[1][:, pick])
         nearer = (order < joint)[None, :, None]
         moved = _cross(unit, own)
-        momentum = _paired((moved[0] * nearer, moved[1] * nearer), body) + _paired(unit, own_turning)
+        momentum = _pair((moved[0] * nearer, moved[1] * nearer), body) + _pair(unit, own_turning)
         farther = (order >= joint)[None, :, None]
         low, high = _cross(own_turning, unit), _cross(turning, own)
         second = (np.where(farther, low[0], high[0]), np.where(farther, low[1], high[1]))
         supported = (own[0] + own[1] > 0.0)[..., None]
-        integrand = (_paired(second, body) + _paired(turning, own_turning)) * supported + levers.hessian[:, :, joint]
+        integrand = (_pair(second, body) + _pair(turning, own_turning)) * supported + levers.hessian[:, :, joint]
         error = motion.dq[:, joint, None, None, None]
         total += error * (2.0 * momentum + motion.duration[:, None, None, None] * integrand)
     return total
@@ -158,17 +158,17 @@ def _position(levers: Levers, motion: Motion, unit: Pair, body: Pair, turning: P
 def _slopes(unit: Pair, speed: Array, acceleration: Array, jerk: Array) -> tuple[Array, Array]:
     """Bounds of |df/dt| and |d2f/dt2| for f_k = w_k' I v, from the time derivatives of every factor."""
     j0 = unit
-    j1 = _cross(_beyond(_times(j0, speed)), j0)
-    relative = _beyond(_sum(_times(j1, speed), _times(j0, acceleration)))
-    j2 = _sum(_cross(relative, j0), _cross(_beyond(_times(j0, speed)), j1))
+    j1 = _cross(_sum_beyond(_times(j0, speed)), j0)
+    relative = _sum_beyond(_sum(_times(j1, speed), _times(j0, acceleration)))
+    j2 = _sum(_cross(relative, j0), _cross(_sum_beyond(_times(j0, speed)), j1))
     u0 = _times(j0, speed)
     u1 = _sum(_times(j1, speed), _times(j0, acceleration))
     u2 = _sum(_times(j2, speed), _times(j1, 2.0 * acceleration), _times(j0, jerk))
-    v0, v1, v2 = _all(u0), _all(u1), _all(u2)
-    b0, b1, b2 = _before(u0), _before(u1), _before(u2)
+    v0, v1, v2 = _sum_all(u0), _sum_all(u1), _sum_all(u2)
+    b0, b1, b2 = _sum_before(u0), _sum_before(u1), _sum_before(u2)
     w0 = _cross(b0, j0)
     w1 = _sum(_cross(b1, j0), _cross(b0, j1))
     w2 = _sum(_cross(b2, j0), _cross(b1, j1), _cross(b1, j1), _cross(b0, j2))
-    slope = _paired(w1, v0) + _paired(w0, v1)
-    curvature = _paired(w2, v0) + 2.0 * _paired(w1, v1) + _paired(w0, v2)
+    slope = _pair(w1, v0) + _pair(w0, v1)
+    curvature = _pair(w2, v0) + 2.0 * _pair(w1, v1) + _pair(w0, v2)
     return slope, curvature

@@ -36,14 +36,14 @@ class NominalEstimator:
         self._hessian += a.T @ a
         self._gradient += a.T @ b
 
-    def know(self, information: Array) -> None:
+    def add_calibration(self, information: Array) -> None:
         """Takes the information (15 n, 15 n) of a calibration's rows, which hold without what is identified."""
         basis = self._unknowns.basis.copy()
         basis[:, :10] = 0.0
         self._hessian += basis.T @ information @ basis
         self._gradient += basis.T @ information @ self._unknowns.known_centre
 
-    def full(self) -> Array:
+    def unconstrained_estimate(self) -> Array:
         """(d,) unconstrained estimate of all xi, for prediction."""
         prior = np.full(self._unknowns.size, 3.0)
         return np.asarray(-np.linalg.solve(self._hessian + np.diag(prior), self._gradient))

@@ -1,8 +1,10 @@
 """The interval identifier from messages to results; live node, replay, demo and benchmarks all run this.
 
-    stream (map by name, unwrap, reject) -> windows -> momentum rows with radii -> method -> result
+    joint states -> stream -> windows -> momentum rows -> method -> result
+                    by name,  0.1 s      with honest      bounds of the
+                    unwrapped            error radii      ten parameters
 
-Nothing in here knows of ROS, files or wall time but for the clock handed in.
+Knows neither ROS nor files, and wall time only by the clock handed in.
 """
 
 from __future__ import annotations
@@ -20,25 +22,28 @@ from sysid_nodes.data.joint_samples import JointSamples
 from sysid_nodes.exceptions import ConfigError, SamplesError
 from sysid_nodes.models.chain import Chain
 from sysid_nodes.models.known_robot import known_box
-from sysid_nodes.results.identification import Contradiction, Excitation, IdentificationResult, Status
+from sysid_nodes.results.identification import IdentificationResult, Status
 from sysid_nodes.robots.robot import Robot
 from sysid_nodes.signals.stream import JointStream
 from sysid_nodes.signals.windows import INCOMPLETE, Windower, cut
 from sysid_nodes.systems.interval.assumptions import describe
 from sysid_nodes.systems.interval.calibration_file import Calibration, load_calibration
 from sysid_nodes.systems.interval.config import IntervalIdentifierConfig
-from sysid_nodes.systems.interval.contradiction import ChangeWatch, explain
 from sysid_nodes.systems.interval.excitation import ExcitationMeter
-from sysid_nodes.systems.interval.momentum_rows import MomentumRows, RowBuilder, body_norms
+from sysid_nodes.systems.interval.methods import build_method
+from sysid_nodes.systems.interval.momentum_rows import MomentumRows, body_norms
 from sysid_nodes.systems.interval.noise import Noise
 from sysid_nodes.systems.interval.nominal import NominalEstimator
 from sysid_nodes.systems.interval.prediction import TorqueArchive, TorquePrediction
 from sysid_nodes.systems.interval.reach import Reach
-from sysid_nodes.systems.interval.sensitivity import Sensitivity
-from sysid_nodes.systems.interval.set_membership import SetMembership
+from sysid_nodes.systems.interval.row_builder import RowBuilder
+from sysid_nodes.systems.interval.sample_count import SampleCount
 from sysid_nodes.systems.interval.unknowns import Unknowns, identify_body, identify_payload, prismatic_travel
 
 Array = npt.NDArray[np.float64]
+
+_HISTORY = 4000
+"""Results kept at most."""
 
 
 class IntervalPipeline:
@@ -52,7 +57,7 @@ class IntervalPipeline:
     Attributes:
         result: the latest result; before any window the prior with status WAITING.
         history: results that moved a bound or the status, thinned out to a bounded number.
-        stream: counts of what was accepted and rejected.
+        stream: counts of the messages accepted and rejected.
 
     Raises:
         ConfigError, RobotError, CalibrationError: configuration and robot do not fit together.
@@ -81,33 +86,16 @@ class IntervalPipeline:
         config = self.config
         self.stream = JointStream(self.robot.joint_names, self.robot.wraps, max_gap=config.window.max_gap)
         self._windower = Windower(self.robot.joint_names, config.window.duration, config.window.max_gap)
-        self._method = self._new_method()
+        self._cut_rejected: Counter[str] = Counter()
+        self._count = SampleCount()
+        self._method = build_method(self.unknowns, config, self.calibration)
         self._meter = ExcitationMeter(config.prior.bounds)
-        self._nominal = NominalEstimator(self.unknowns)
+        self._least_squares = NominalEstimator(self.unknowns)
         if self.calibration is not None:
-            self._nominal.know(self.calibration.information)
+            self._least_squares.add_calibration(self.calibration.information)
         self._archive = TorqueArchive(self.unknowns)
-        self._windows = 0
-        self._used = 0
-        self._edge = float("nan")  # stamp of the last sample of the last window
-        self._rejected: Counter[str] = Counter()
-        self._earlier: list[tuple[float, Noise]] = []
-        self._watch: ChangeWatch | None = None
-        self._contradiction: Contradiction | None = None
-        prior = config.prior.bounds
-        self.result = IdentificationResult(
-            status=Status.WAITING,
-            t=float("nan"),
-            nominal=prior.centre,
-            lower=prior.lower,
-            upper=prior.upper,
-            excitation=self._meter.measure(),
-            window=-1,
-            samples_used=0,
-            samples_rejected={},
-            solve_time=0.0,
-            tightened=False,
-        )
+        self._earlier_noise: list[tuple[float, Noise]] = []
+        self.result = self._prior_result()
         self.history: list[IdentificationResult] = []
 
     def push(
@@ -136,11 +124,34 @@ class IntervalPipeline:
         if samples.names != self.robot.joint_names:
             raise SamplesError(f"samples are of joints {', '.join(samples.names)}, in another order than the robot's")
         edges, rejected = cut(samples, self.config.window.duration, self.config.window.max_gap)
-        self._rejected.update(rejected)
+        self._cut_rejected.update(rejected)
         if not edges.size:
             self.result = replace(self.result, samples_rejected=self.samples_rejected)
             return self.result
         return self._step(samples, edges, thorough=True)
+
+    def _step(
+        self, samples: JointSamples, edges: npt.NDArray[np.intp], *, thorough: bool = False
+    ) -> IdentificationResult:
+        """From windows samples[first..last], (W, 2), to a result."""
+        start, tightened = self._clock(), False
+        ids, edges = self._count.accept(samples, edges, self._builder.violations(samples, edges))
+        if edges.size:
+            rows = self._builder.build(samples, edges)
+            if self._method.contradiction is None:
+                self._add_evidence(rows)
+            tightened = self._method.step(rows, ids, thorough)
+            self._archive.add(rows)
+        self._publish(float(samples.t[-1]), tightened, start)
+        return self.result
+
+    def _add_evidence(self, rows: MomentumRows) -> None:
+        """Adds rows to the measure of excitation and to least squares."""
+        prior = self.config.prior.bounds
+        radius = rows.total_radius(body_norms(prior.lower, prior.upper)).ravel()
+        flat = rows.coefficients.reshape(radius.size, -1)
+        self._meter.add(flat[:, self.unknowns.body_slice], radius)
+        self._least_squares.add(flat @ self.unknowns.basis, flat @ self.unknowns.centre, radius)
 
     def finish(self) -> IdentificationResult:
         """The result if the stream ended here: the window in progress counted as incomplete, each assumption's cost.
@@ -154,7 +165,7 @@ class IntervalPipeline:
         return replace(self.result, costs=costs, samples_rejected=rejected)
 
     def reconfigure(self, config: IntervalIdentifierConfig) -> None:
-        """Changes live options; new noise bounds hold for the windows to come, and `assumptions` tells of the old.
+        """Changes live options; new noise bounds hold for the windows to come, and `assumptions` names the old.
 
         Raises:
             ConfigError: an option that is not live differs.
@@ -166,107 +177,43 @@ class IntervalPipeline:
         before = self.noise
         self._configure(config)
         self.config = config
-        if self._used:
-            self._earlier.append((self.result.t, before))
-        if isinstance(self._method, SetMembership):
-            self._method.reconfigure(config.set_membership)
+        if self._count.used:
+            self._earlier_noise.append((self.result.t, before))
+        self._method.reconfigure(config)
 
     @property
     def samples_rejected(self) -> Mapping[str, int]:
         """Messages and samples that were not used, by reason."""
         total: Counter[str] = Counter()
-        for source in (self.stream.rejected, self._windower.rejected, self._rejected):
-            total.update(source)
+        for rejected in (self.stream.rejected, self._windower.rejected, self._cut_rejected, self._count.rejected):
+            total.update(rejected)
         return dict(total)
 
     def assumptions(self) -> list[str]:
-        """What the bounds rest on, one sentence each."""
-        return describe(self.config, self.noise, self.calibration, self._earlier)
+        """The assumptions that the bounds rest on, one sentence each."""
+        shared = describe(self.config, self.noise, self.calibration, self._earlier_noise)
+        return [*shared, *self._method.assumptions]
 
     def prediction(self) -> TorquePrediction:
         """Measured and predicted mean torque of the windows kept for the report.
 
-        After a clash with the last estimate before it, which shows where the data left it.
+        After a contradiction with the last estimate before it, which shows where the data left it.
         """
         estimates = (step.nominal for step in reversed(self.history) if step.status is not Status.INCONSISTENT)
-        nominal = self.result.nominal if self._contradiction is None else next(estimates, self.result.nominal)
-        return self._archive.predict(self._nominal, nominal)
-
-    def _new_method(self) -> SetMembership | Sensitivity:
-        if self.config.method == "sensitivity":
-            return Sensitivity(self.unknowns, self.config.sensitivity.max_rows)
-        return self._new_set()
-
-    def _new_set(self) -> SetMembership:
-        new = SetMembership(self.unknowns, self.config.set_membership)
-        if self.calibration is not None:
-            new.know(self.calibration.rows, self.calibration.rows_radius)
-        return new
-
-    def _step(
-        self, samples: JointSamples, edges: npt.NDArray[np.intp], *, thorough: bool = False
-    ) -> IdentificationResult:
-        start = self._clock()
-        first_window = self._windows
-        self._windows += edges.shape[0]
-        counts = self._fresh(samples, edges)
-        accepted = self._accept(samples, edges, counts)
-        ids, edges = first_window + np.flatnonzero(accepted), edges[accepted]
-        tightened = False
-        if edges.size:
-            rows = self._builder.build(samples, edges)
-            self._used += int(counts[accepted].sum())
-            if self._contradiction is None:
-                tightened = self._learn(rows, ids, thorough)
-            elif self._watch is not None and (change := self._watch.step(rows, ids)) is not None:
-                self._contradiction = replace(self._contradiction, payload_changed=True, change_time=change)
-            self._archive.add(rows)
-        self._publish(float(samples.t[-1]), tightened, start)
-        return self.result
-
-    def _fresh(self, samples: JointSamples, edges: npt.NDArray[np.intp]) -> npt.NDArray[np.intp]:
-        """Samples of each window that the one before it does not share."""
-        begin, end = samples.t[edges[:, 0]], samples.t[edges[:, 1]]
-        joined = begin == np.concatenate([[self._edge], end[:-1]])
-        self._edge = float(end[-1])
-        return np.asarray(edges[:, 1] - edges[:, 0] + ~joined)
-
-    def _accept(
-        self, samples: JointSamples, edges: npt.NDArray[np.intp], counts: npt.NDArray[np.intp]
-    ) -> npt.NDArray[np.bool_]:
-        """Which windows contradict no assumption by themselves; the others are counted under the first they fail."""
-        bad = np.zeros(edges.shape[0], dtype=bool)
-        for name, mask in self._builder.violations(samples, edges).items():
-            if (new := mask & ~bad).any():
-                self._rejected[name] += int(counts[new].sum())
-            bad |= mask
-        return ~bad
-
-    def _learn(self, rows: MomentumRows, ids: npt.NDArray[np.int64], thorough: bool) -> bool:
-        prior = self.config.prior.bounds
-        radius = rows.total_radius(body_norms(prior.lower, prior.upper)).ravel()
-        flat = rows.coefficients.reshape(radius.size, -1)
-        self._meter.add(flat[:, self.unknowns.body_slice], radius)
-        self._nominal.add(flat @ self.unknowns.basis, flat @ self.unknowns.centre, radius)
-        if isinstance(self._method, Sensitivity):
-            return self._method.step(rows)
-        tightened = self._method.step(rows, ids, thorough=thorough)
-        if self._method.empty is not None:
-            self._contradiction = explain(self._method, self.unknowns)
-            self._watch = ChangeWatch(self._method.bounds, self._new_set(), float(rows.t[-1, 1]))
-            return False
-        return tightened
+        consistent = self._method.contradiction is None
+        nominal = self.result.nominal if consistent else next(estimates, self.result.nominal)
+        return self._archive.predict(self._least_squares, nominal)
 
     def _publish(self, t: float, tightened: bool, start: float) -> None:
+        """Makes the method's bounds the result, and part of the history if they are news."""
         excitation = self._meter.measure()
-        status = self._status(excitation)
+        status = self._status(blind=bool(excitation.blind))
         if status is Status.INCONSISTENT:
             nominal = lower = upper = np.full(10, np.nan)
         else:
-            bounds = self._method.bounds
-            lower, upper = bounds.lower, bounds.upper
-            nominal = self._nominal.solve(bounds) if isinstance(self._method, SetMembership) else self._method.nominal
-        changed = tightened or status is not self.result.status
+            lower, upper = self._method.bounds.lower, self._method.bounds.upper
+            nominal = self._method.nominal(self._least_squares)
+        is_news = tightened or status is not self.result.status
         self.result = IdentificationResult(
             status=status,
             t=t,
@@ -274,28 +221,44 @@ class IntervalPipeline:
             lower=lower,
             upper=upper,
             excitation=excitation,
-            window=self._windows - 1,
-            samples_used=self._used,
+            window=self._count.windows - 1,
+            samples_used=self._count.used,
             samples_rejected=self.samples_rejected,
             solve_time=self._clock() - start,
             tightened=tightened,
-            contradiction=self._contradiction,
+            contradiction=self._method.contradiction,
         )
-        if changed:
-            self._remember()
+        if is_news:
+            self._remember(self.result)
 
-    def _status(self, excitation: Excitation) -> Status:
-        if self._contradiction is not None:
+    def _prior_result(self) -> IdentificationResult:
+        prior = self.config.prior.bounds
+        return IdentificationResult(
+            status=Status.WAITING,
+            t=float("nan"),
+            nominal=prior.centre,
+            lower=prior.lower,
+            upper=prior.upper,
+            excitation=self._meter.measure(),
+            window=-1,
+            samples_used=0,
+            samples_rejected={},
+            solve_time=0.0,
+            tightened=False,
+        )
+
+    def _status(self, *, blind: bool) -> Status:
+        if self._method.contradiction is not None:
             return Status.INCONSISTENT
-        if not self._used:
+        if not self._count.used:
             return Status.WAITING
         if not self._method.certified:
             return Status.ESTIMATED
-        return Status.NOT_EXCITED if excitation.blind else Status.PROVEN
+        return Status.NOT_EXCITED if blind else Status.PROVEN
 
-    def _remember(self, limit: int = 4000) -> None:
-        self.history.append(self.result)
-        if len(self.history) > limit:
+    def _remember(self, result: IdentificationResult) -> None:
+        self.history.append(result)
+        if len(self.history) > _HISTORY:
             # Every second of the older half: plots keep their shape, memory stays bounded.
             half = len(self.history) // 2
             self.history = self.history[:half:2] + self.history[half:]

@@ -64,7 +64,7 @@ class TorqueArchive:
         if not self._kept:
             empty = np.zeros((0, n))
             return TorquePrediction(np.zeros(0), empty, empty, empty)
-        parameters = self._unknowns.parameters(estimator.full(), theta)
+        parameters = self._unknowns.parameters(estimator.unconstrained_estimate(), theta)
         gain = self._unknowns.motor_slice("torque gain")
         t = np.array([entry[0] for entry in self._kept])
         duration = (t[:, 1] - t[:, 0])[:, None]

@@ -76,7 +76,7 @@ class Reach:
             self._third[k, j, s, :, 0] = turned * self._widest[c] * self._mask[k]
             self._third[k, j, s, :, 1] = turned * self._alpha[c] * self._mask[k]
 
-    def within(self, t: Array, q: Array, edges: npt.NDArray[np.intp], speed: Array, dq: Array) -> Levers:
+    def levers(self, t: Array, q: Array, edges: npt.NDArray[np.intp], speed: Array, dq: Array) -> Levers:
         """Levers that hold throughout each window, between the samples and for every position error.
 
         Args:

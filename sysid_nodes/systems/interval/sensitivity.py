@@ -21,6 +21,8 @@ from sysid_nodes.data.inertia import (
     log_cholesky_to_parameters,
     parameters_to_log_cholesky,
 )
+from sysid_nodes.results.identification import Contradiction
+from sysid_nodes.systems.interval.config import SensitivityConfig
 from sysid_nodes.systems.interval.momentum_rows import CAUSES, TORQUE_ABSOLUTE, TORQUE_RELATIVE, MomentumRows
 from sysid_nodes.systems.interval.unknowns import Unknowns
 
@@ -32,31 +34,32 @@ class Sensitivity:
 
     Args:
         unknowns: nominal parameters and their box, the paper's theta_r,0 and [theta_r].
-        max_rows: rows kept; older ones are dropped, so that memory and time stay bounded.
+        config: number of rows kept; older ones are dropped, so that memory and time stay bounded.
 
     Attributes:
-        nominal: (10,) estimate theta_e*(m).
+        estimate: (10,) theta_e*(m) of the paper.
     """
 
     certified = False
-    empty: Array | None = None
+    assumptions = ("Method sensitivity: first order in all errors, so these bounds are an estimate and not proven.",)
+    contradiction: Contradiction | None = None
 
-    def __init__(self, unknowns: Unknowns, max_rows: int) -> None:
-        self._unknowns, self._max_rows = unknowns, max_rows
+    def __init__(self, unknowns: Unknowns, config: SensitivityConfig) -> None:
+        self._unknowns, self._max_rows = unknowns, config.max_rows
         d = unknowns.size
         self._y, self._u, self._noise = np.zeros((0, 10)), np.zeros(0), np.zeros(0)
         self._rest = np.zeros((0, d - 10))
         self._eta = parameters_to_log_cholesky(_plausible_body(unknowns))
-        self.nominal = log_cholesky_to_parameters(self._eta)
+        self.estimate = log_cholesky_to_parameters(self._eta)
         self._width = np.full(10, np.inf)
         self._costs: dict[str, Array] = {}
 
     @property
     def bounds(self) -> Bounds:
         """(27) of the paper; infinite before the motion excites everything."""
-        return Bounds(self.nominal - self._width, self.nominal + self._width)
+        return Bounds(self.estimate - self._width, self.estimate + self._width)
 
-    def step(self, rows: MomentumRows) -> bool:
+    def step(self, rows: MomentumRows, *_: object) -> bool:
         """Estimates anew with the rows of new windows; returns whether the interval changed."""
         windows, n, size = rows.coefficients.shape
         flat = rows.coefficients.reshape(windows * n, size)
@@ -75,6 +78,13 @@ class Sensitivity:
     def costs(self) -> Mapping[str, Array]:
         """(10,) of each interval's width that each assumption costs [parameter's unit]."""
         return dict(self._costs)
+
+    def nominal(self, *_: object) -> Array:
+        """(10,) the estimate itself."""
+        return self.estimate
+
+    def reconfigure(self, *_: object) -> None:
+        """Has no live options."""
 
     def _estimate(self) -> None:
         gram, moment = self._y.T @ self._y, self._y.T @ self._u
@@ -98,7 +108,7 @@ class Sensitivity:
         if not np.isfinite(found.x).all():
             return
         self._eta = found.x
-        self.nominal = log_cholesky_to_parameters(self._eta)
+        self.estimate = log_cholesky_to_parameters(self._eta)
         jacobian, curvature = log_cholesky_jacobian(self._eta), hessian(self._eta) * size
         try:
             slope = jacobian @ np.linalg.solve(curvature, jacobian.T @ self._y.T)  # d theta / d U, eqs. (42)-(45)

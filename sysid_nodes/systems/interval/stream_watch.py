@@ -92,20 +92,20 @@ class StreamWatch:
             self._foreign.update(names)
 
     def judge(self, status: Status) -> Judgement:
-        """What is wrong with the stream, given what the identifier makes of it."""
+        """Judges the stream, given the identifier's status."""
         if not self._seen:
-            return Judgement(self._missing())
+            return Judgement(self._missing_joints())
         if len(self._kept) < 2:
             return Judgement()
         samples = self._samples()
         if np.ptp(samples.q, axis=0).max() == 0.0 and np.ptp(samples.qd, axis=0).max() == 0.0:
-            return self._at_rest(status)
-        dead = self._dead(samples)
+            return self._judge_rest(status)
+        dead = self._dead_signals(samples)
         doubts = [*velocity_against_position(samples), *self._doubts(samples)]
         certain = [item for item in doubts if item.subject == ALL_JOINTS or status not in _CONSISTENT]
         return Judgement((*dead, *certain), tuple(item for item in doubts if item not in certain))
 
-    def _at_rest(self, status: Status) -> Judgement:
+    def _judge_rest(self, status: Status) -> Judgement:
         line = "no joint moves; a payload cannot be told from a robot at rest"
         found = (Finding("signal", ALL_JOINTS, self._kept[0].t, line),)
         if np.isinf(self._memory):
@@ -119,7 +119,7 @@ class StreamWatch:
             self._kept = self._kept[::2]
             self._stride *= 2
 
-    def _missing(self) -> tuple[Finding, ...]:
+    def _missing_joints(self) -> tuple[Finding, ...]:
         missing = [name for name in self._robot.joint_names if name not in self._foreign]
         if not self._foreign or not missing:
             return ()
@@ -131,14 +131,14 @@ class StreamWatch:
         t, q, qd, tau = (np.array(column) for column in zip(*self._kept, strict=True))
         return JointSamples(self._robot.joint_names, t, q, qd, tau)
 
-    def _dead(self, samples: JointSamples) -> list[Finding]:
+    def _dead_signals(self, samples: JointSamples) -> list[Finding]:
         """Constant signals, but for the torque of a joint that does not move either: such a joint may rest."""
         rests = {name for k, name in enumerate(samples.names) if np.ptp(samples.q[:, k]) == 0.0}
         found = constant_signals(samples)
         return [item for item in found if not (item.subject in rests and item.message.startswith("effort"))]
 
     def _doubts(self, samples: JointSamples) -> list[Finding]:
-        """What gravity says about the torque's sign and unit."""
+        """Sign and unit of the torque, judged by gravity."""
         step = -(-len(samples) // _JUDGED)
         some = JointSamples(
             samples.names, *(column[::step] for column in (samples.t, samples.q, samples.qd, samples.tau))

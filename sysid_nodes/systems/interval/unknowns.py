@@ -99,7 +99,7 @@ def identify_body(n: int, body: int, centre: Array, radius: Array, prior: Bounds
 
 
 def identify_payload(n: int, body: int, centre: Array, radius: Array, prior: Bounds) -> Unknowns:
-    """What was added to the body is unknown; the body itself stays part of the known robot. Arguments as above."""
+    """Only the body added to a link is unknown; the link itself stays part of the known robot. Arguments as above."""
     rows = slice(10 * body, 10 * body + 10)
     centre = centre.copy()
     centre[rows] += prior.centre

@@ -24,7 +24,7 @@ Array = npt.NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Knowledge:
-    """What is known of the constant unknowns.
+    """Estimate of the constant unknowns.
 
     Attributes:
         theta: (p,).
@@ -36,7 +36,7 @@ class Knowledge:
 
 
 def next_arrival(problem: PrimeProblem, blocks: Sequence[Blocks], point: Trajectory, count: int) -> Arrival | None:
-    """What the first `count` stages say about the rest; None where that is not finite.
+    """The information of the first `count` stages about the rest; None where that is not finite.
 
     Args:
         problem: of the window.
@@ -57,14 +57,14 @@ def next_arrival(problem: PrimeProblem, blocks: Sequence[Blocks], point: Traject
     return Arrival(prior, point.q[count : count + prior.width], point.theta)
 
 
-def drifted(arrival: Arrival, sigma: Array) -> Arrival:
+def let_parameters_drift(arrival: Arrival, sigma: Array) -> Arrival:
     """The arrival after the parameters moved by unknown amounts of standard deviations sigma (p,), in `linear`."""
     columns = np.zeros((arrival.prior.root.shape[1], len(sigma)))
     columns[-len(sigma) :] = np.diag(sigma)
-    return loosened(arrival, columns)
+    return loosen(arrival, columns)
 
 
-def loosened(arrival: Arrival, columns: Array) -> Arrival:
+def loosen(arrival: Arrival, columns: Array) -> Arrival:
     """The arrival after its unknowns moved by `columns` (width n + p, k) times k unknowns e of unit variance.
 
     The old unknowns are the new less columns e, with |e|^2 for the move: e is eliminated.
@@ -75,20 +75,20 @@ def loosened(arrival: Arrival, columns: Array) -> Arrival:
     stacked[:rows, :count] = -prior.root @ columns
     stacked[:rows, count:-1], stacked[:rows, -1] = prior.root, prior.offset
     stacked[rows:, :count] = np.eye(count)
-    left = _eliminated(stacked, count)
+    left = _eliminate_columns(stacked, count)
     return replace(arrival, prior=replace(prior, root=left[:, :-1], offset=left[:, -1]))
 
 
-def without_motion(arrival: Arrival) -> Arrival:
-    """What an arrival says about the parameters, its stages being of no further use."""
+def drop_motion(arrival: Arrival) -> Arrival:
+    """The information of an arrival about the parameters, its stages being of no further use."""
     prior = arrival.prior
     split = prior.root.shape[1] - prior.parameters
-    left = _eliminated(np.column_stack([prior.root, prior.offset]), split)
+    left = _eliminate_columns(np.column_stack([prior.root, prior.offset]), split)
     root = np.concatenate([np.zeros((len(left), prior.size)), left[:, :-1]], axis=1)
     return Arrival(GaussianPrior(root, left[:, -1], prior.size, prior.parameters), arrival.q[:1], arrival.theta)
 
 
-def restarted(model: Model, q: Array, known: Arrival | None) -> Arrival:
+def restart_arrival(model: Model, q: Array, known: Arrival | None) -> Arrival:
     """A first stage about q (nq,) of which nothing is known, and the parameters as an earlier motion left them."""
     arrival = first_arrival(model, q)
     if known is None:
@@ -98,7 +98,7 @@ def restarted(model: Model, q: Array, known: Arrival | None) -> Arrival:
     return Arrival(replace(arrival.prior, root=root, offset=offset), arrival.q, known.theta)
 
 
-def _eliminated(rows: Array, count: int) -> Array:
+def _eliminate_columns(rows: Array, count: int) -> Array:
     """Rows left when the first `count` columns take their best values; no row holds the last column alone."""
     left = np.asarray(np.linalg.qr(rows, mode="r"))[count:, count:]
     return left[: rows.shape[1] - 1 - count]

@@ -52,7 +52,7 @@ class ContactConfig:
 
 @dataclass(frozen=True)
 class ProcessConfig:
-    """What the rigid-body model does not know: disturbances, independent from stage to stage."""
+    """Errors of the rigid-body model: disturbances, independent from stage to stage."""
 
     force: float = option(2.0, "standard deviation of a force on the base", unit="N", minimum=1e-9)
     moment: float = option(0.2, "standard deviation of a moment on the base", unit="N m", minimum=1e-9)
@@ -85,7 +85,7 @@ class InertiaConfig:
 
 @dataclass(frozen=True)
 class StartConfig:
-    """What is known of the first stage besides its readings: keeps a log without mocap determined."""
+    """Prior of the first stage besides its readings: keeps a log without mocap determined."""
 
     position_sigma: float = option(
         1.0, "standard deviation of the base's position about the first guess", unit="m", minimum=1e-6

@@ -17,7 +17,7 @@ import numpy.typing as npt
 from sysid_nodes.models.rotations import quaternion_matrix
 from sysid_nodes.results.motion_estimate import MotionEstimate
 from sysid_nodes.signals.samples import Samples
-from sysid_nodes.systems.prime.arrival import loosened
+from sysid_nodes.systems.prime.arrival import loosen
 from sysid_nodes.systems.prime.problem import Arrival, Model
 
 Array = npt.NDArray[np.float64]
@@ -27,7 +27,7 @@ PLACES = ("mocap_pose",)
 """Sensors that see where the base is."""
 
 
-def placed(samples: Mapping[str, Samples], stages: int) -> Flags:
+def stages_with_place(samples: Mapping[str, Samples], stages: int) -> Flags:
     """(N,) whether a stage has a reading of the base's place."""
     seen = np.zeros(stages, dtype=bool)
     for name in PLACES:
@@ -37,12 +37,12 @@ def placed(samples: Mapping[str, Samples], stages: int) -> Flags:
     return seen
 
 
-def walked(model: Model, q: Array) -> Array:
+def ground_distances(model: Model, q: Array) -> Array:
     """(N - 1,) way along the ground between successive configurations (N, nq) [m]."""
     return np.asarray(np.linalg.norm(np.diff(q[:, :3], axis=0) @ model.law.plane.axes[1:].T, axis=1))
 
 
-def reckoned(way: Array, seen: Flags, before: float = np.inf) -> Array:
+def distance_since_seen(way: Array, seen: Flags, before: float = np.inf) -> Array:
     """(N,) way since the last stage that was seen [m].
 
     Args:
@@ -55,7 +55,7 @@ def reckoned(way: Array, seen: Flags, before: float = np.inf) -> Array:
     return np.where(last < 0, before + total, total - total[last])
 
 
-def drifted_place(model: Model, arrival: Arrival, before: float, after: float) -> Arrival:
+def loosen_place(model: Model, arrival: Arrival, before: float, after: float) -> Arrival:
     """An arrival whose stages lie that much farther from the last reading of place.
 
     The standard deviation along the ground grows in proportion to the way: its square by the difference of squares.
@@ -73,19 +73,19 @@ def drifted_place(model: Model, arrival: Arrival, before: float, after: float) -
     for stage, q in enumerate(arrival.q):
         first = stage * prior.size
         columns[first : first + 3] = sigma * quaternion_matrix(q[3:7]).T @ tangents.T
-    return loosened(arrival, columns)
+    return loosen(arrival, columns)
 
 
-def with_drift(model: Model, estimate: MotionEstimate, seen: Flags) -> MotionEstimate:
+def add_place_drift(model: Model, estimate: MotionEstimate, seen: Flags) -> MotionEstimate:
     """A whole log's estimate, its covariances of place with what drifts between the readings of place.
 
     A stage's way is that to the nearer of the readings before and after it, to the first stage where there is none.
     """
-    way = walked(model, estimate.q)
+    way = ground_distances(model, estimate.q)
     if seen.any():
-        far = np.minimum(reckoned(way, seen), reckoned(way[::-1], seen[::-1])[::-1])
+        far = np.minimum(distance_since_seen(way, seen), distance_since_seen(way[::-1], seen[::-1])[::-1])
     else:
-        far = reckoned(way, seen, 0.0)
+        far = distance_since_seen(way, seen, 0.0)
     along = model.law.plane.axes[1:] @ quaternion_matrix(estimate.q[:, 3:7])
     covariance = estimate.q_covariance.copy()
     growth = (model.config.process.drift * far) ** 2

@@ -57,12 +57,12 @@ class DynamicsRows:
 
     def residual(self, point: Trajectory, at: Evaluated) -> Array:
         """(K, nv) whitened."""
-        return self._whitened(self._wanted(point, at, at.force, at.moment))
+        return self._whiten(self._required_torque(point, at, at.force, at.moment))
 
     def without_contacts(self, point: Trajectory, at: Evaluated) -> Array:
         """(K, nv) the whitened residual if no contact gave any force: what the contacts have to supply."""
         none = np.zeros_like(at.force)
-        return self._whitened(self._wanted(point, at, none, none))
+        return self._whiten(self._required_torque(point, at, none, none))
 
     def contact_columns(self, at: Evaluated, law: ContactLaw) -> Array:
         """(K, nv, 3 nc) derivative of the whitened residual by the forces in contact coordinates."""
@@ -91,18 +91,18 @@ class DynamicsRows:
         first = np.arange(count)
         return Blocks(
             first,
-            self._whitened(out),
+            self._whiten(out),
             by_stage.reshape(count, nv, 3 * nv) * rows,
             by_parameter * rows,
             by_local.reshape(count, nv, 3 * nc),
             first + 1,
         )
 
-    def _wanted(self, point: Trajectory, at: Evaluated, force: Array, moment: Array) -> Array:
+    def _required_torque(self, point: Trajectory, at: Evaluated, force: Array, moment: Array) -> Array:
         inertia = self._parameters.inertia(point.theta)
         return inverse_dynamics(self._robot, inertia, point.q, at.motion, force, moment)
 
-    def _whitened(self, out: Array) -> Array:
+    def _whiten(self, out: Array) -> Array:
         out[:, 6:] -= self.torque
         out *= self.scale
         return out

@@ -13,7 +13,7 @@ from sysid_nodes.results.least_squares import Iteration, SolveResult
 from sysid_nodes.results.motion_estimate import EstimateStatus, MotionEstimate
 from sysid_nodes.signals.samples import Samples
 from sysid_nodes.solvers.trajectory_least_squares import solve
-from sysid_nodes.systems.prime.dead_reckoning import placed, with_drift
+from sysid_nodes.systems.prime.dead_reckoning import add_place_drift, stages_with_place
 from sysid_nodes.systems.prime.estimate import motion_estimate
 from sysid_nodes.systems.prime.initialisation import initial_configurations, initial_trajectory
 from sysid_nodes.systems.prime.judgement import SPAN, worst_misfit
@@ -51,7 +51,7 @@ def estimate_motion(
     q = initial_configurations(model, samples, len(times))
     problem = build_problem(model, samples, len(times), first_arrival(model, q[0]))
     start = clock() if clock is not None else 0.0
-    problem, solved = continued(problem, q, model.parameters.mean, clock=clock, progress=progress)
+    problem, solved = solve_by_continuation(problem, q, model.parameters.mean, clock=clock, progress=progress)
     blocks = problem.linearise(solved.point)
     found = observed_covariances(problem, blocks, solved.point)
     elapsed = clock() - start if clock is not None else 0.0
@@ -59,21 +59,21 @@ def estimate_motion(
     estimate = motion_estimate(
         problem, solved, residuals, found, times, iterations=solved.iterations, solve_time=elapsed
     )
-    estimate = with_drift(model, estimate, placed(samples, len(times)))
+    estimate = add_place_drift(model, estimate, stages_with_place(samples, len(times)))
     misfit = worst_misfit(problem.groups, blocks, round(SPAN / model.config.step))
     if estimate.status.usable and max(misfit.values(), default=0.0) > model.config.misfit:
         return replace(estimate, status=EstimateStatus.DOUBTFUL)
     return estimate
 
 
-def sharpened(problem: PrimeProblem, point: Trajectory, smoothing: float) -> tuple[PrimeProblem, Trajectory]:
+def sharpen(problem: PrimeProblem, point: Trajectory, smoothing: float) -> tuple[PrimeProblem, Trajectory]:
     """Problem and point at another smoothing."""
-    changed = problem.smoothed(smoothing)
+    changed = problem.with_smoothing(smoothing)
     w = change_smoothing(point.w, problem.law.smoothing, smoothing)
-    return changed, changed.settled(replace(point, w=w))
+    return changed, changed.settle_contacts(replace(point, w=w))
 
 
-def continued(
+def solve_by_continuation(
     problem: PrimeProblem,
     q: Array,
     theta: Array,
@@ -99,11 +99,11 @@ def continued(
     settings = replace(config.iteration, most=most or config.iteration.most).solver()
     contact = config.contact
     schedule = smoothing_schedule(contact.first_smoothing, contact.smoothing, contact.continuation)
-    problem = problem.smoothed(schedule[0])
+    problem = problem.with_smoothing(schedule[0])
     solved = solve(problem, initial_trajectory(problem, q, theta), settings, clock=clock, progress=progress)
     iterations = solved.iterations
     for smoothing in schedule[1:]:
-        problem, point = sharpened(problem, solved.point, smoothing)
+        problem, point = sharpen(problem, solved.point, smoothing)
         solved = solve(problem, point, settings, clock=clock, progress=progress)
         iterations += solved.iterations
     return problem, replace(solved, iterations=iterations)

@@ -39,14 +39,14 @@ def initial_configurations(
     q = np.zeros((stages, model.robot.model.nq))
     joints = samples.get("joint_position")
     if joints is not None and len(joints):
-        q[:, 7:] = _filled(joints.steps, joints.values, stages)
+        q[:, 7:] = _interpolate_missing(joints.steps, joints.values, stages)
     mocap = samples.get("mocap_pose")
     pose = np.array([0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0]) if pose is None else pose
     theta = model.parameters.mean if theta is None else theta
     heading = float(theta[model.parameters.sensors.get("imu_orientation", slice(0, 0))].sum())
     turns = "gyroscope" in samples
     q[:, 3:7] = _orientation(samples.get("imu_orientation"), mocap, stages, pose[3:], heading, turns=turns)
-    q[:, :3] = _position(model, q, mocap, pose[:3])
+    q[:, :3] = _base_positions(model, q, mocap, pose[:3])
     return q
 
 
@@ -56,15 +56,15 @@ def initial_trajectory(problem: PrimeProblem, q: Array, theta: Array) -> Traject
     gap = contact_kinematics(model.base, q).centre @ plane.axes[0] - model.base.contact_radii - plane.height
     mass = float(model.parameters.inertia(theta)[:, 0].sum())
     weight = mass * float(np.linalg.norm(model.base.tree.gravity))
-    return problem.settled(Trajectory(q, problem.law.start(gap, weight / model.base.contacts), theta))
+    return problem.settle_contacts(Trajectory(q, problem.law.start(gap, weight / model.base.contacts), theta))
 
 
-def _filled(steps: npt.NDArray[np.intp], values: Array, stages: int) -> Array:
+def _interpolate_missing(steps: npt.NDArray[np.intp], values: Array, stages: int) -> Array:
     """Values at every stage: linear between readings, constant beyond."""
     return np.array([np.interp(np.arange(stages), steps, column) for column in values.T]).T
 
 
-def _filled_rotation(samples: Samples, quaternions: Array, stages: int) -> Array:
+def _interpolate_rotations(samples: Samples, quaternions: Array, stages: int) -> Array:
     """Quaternions at every stage, interpolated along the shortest way."""
     steps = np.arange(stages)
     after = np.clip(np.searchsorted(samples.steps, steps), 1, max(len(samples) - 1, 1))
@@ -80,12 +80,12 @@ def _filled_rotation(samples: Samples, quaternions: Array, stages: int) -> Array
 def _orientation(
     imu: Samples | None, mocap: Samples | None, stages: int, before: Array, heading: float, *, turns: bool
 ) -> Array:
-    seen = None if mocap is None or not len(mocap) else _filled_rotation(mocap, mocap.values[:, 3:7], stages)
+    seen = None if mocap is None or not len(mocap) else _interpolate_rotations(mocap, mocap.values[:, 3:7], stages)
     if imu is None or not len(imu):
-        return np.broadcast_to(before, (stages, 4)) if seen is None else _smoothed(seen)
-    tilted = _filled_rotation(imu, imu.values, stages)
+        return np.broadcast_to(before, (stages, 4)) if seen is None else _smooth_rotations(seen)
+    tilted = _interpolate_rotations(imu, imu.values, stages)
     # With a gyroscope the first iteration smooths better than any filter.
-    tilted = tilted if turns else _smoothed(tilted)
+    tilted = tilted if turns else _smooth_rotations(tilted)
     # The IMU has its own zero heading: the mean turn about the vertical that the mocap sees, or what is known of it.
     mean = -heading
     if seen is not None:
@@ -95,7 +95,7 @@ def _orientation(
     return quaternion_product(np.broadcast_to(quaternion_exp(np.array([0.0, 0.0, mean])), (stages, 4)), tilted)
 
 
-def _smoothed(quaternions: Array) -> Array:
+def _smooth_rotations(quaternions: Array) -> Array:
     """Mean over a tenth of a second or so: readings turn by degrees from stage to stage, the robot does not."""
     reference = quaternions[:-1]
     turn = quaternion_log(quaternion_product(quaternion_inverse(reference), quaternions[1:]))
@@ -110,7 +110,7 @@ _REACH = 7
 """Stages to both sides that a smoothed first guess looks at."""
 
 
-def _position(model: Model, q: Array, mocap: Samples | None, before: Array) -> Array:
+def _base_positions(model: Model, q: Array, mocap: Samples | None, before: Array) -> Array:
     """Base positions (N, 3): the mocap's, carried on by the feet that stand where there are none.
 
     Without any it goes on from where the base was before. Along the ground the base moves against its low feet. Its
@@ -132,7 +132,7 @@ def _position(model: Model, q: Array, mocap: Samples | None, before: Array) -> A
         along += before @ tangents.T
     else:
         seen = mocap.values[:, :3]
-        along += _filled(mocap.steps, seen @ tangents.T - along[mocap.steps], len(q))
+        along += _interpolate_missing(mocap.steps, seen @ tangents.T - along[mocap.steps], len(q))
         above = seen @ normal - plane.height - height[mocap.steps]
         outside = (steps < mocap.steps[0]) | (steps > mocap.steps[-1])
         height += np.where(outside, np.quantile(above, _STANDING), np.interp(steps, mocap.steps, above))

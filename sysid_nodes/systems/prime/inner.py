@@ -38,7 +38,7 @@ class InnerRows(Protocol):
         """The same with derivatives."""
         ...
 
-    def settled(self, point: Trajectory, law: ContactLaw, first: int) -> Array:
+    def settle_contacts(self, point: Trajectory, law: ContactLaw, first: int) -> Array:
         """(N - first, nc, 3) contact variables, those of inner stages after `first` at their best."""
         ...
 
@@ -68,7 +68,7 @@ class ReferenceRows:
         contact = law.blocks(point.w[1:-1], at.contact, self.parameters.height, self.parameters.count)
         return self.dynamics.blocks(point, at, law), contact, at.motion
 
-    def settled(self, point: Trajectory, law: ContactLaw, first: int) -> Array:
+    def settle_contacts(self, point: Trajectory, law: ContactLaw, first: int) -> Array:
         """See `InnerRows`."""
         part, dynamics = Trajectory(point.q[first:], point.w[first:], point.theta), self.dynamics.after(first)
         at = evaluate(self.base, self.parameters, law, part, derivatives=False)
@@ -114,7 +114,7 @@ class CompiledRows:
         )
         return dynamics, contact, DiscreteMotion(law.dt, *motion)
 
-    def settled(self, point: Trajectory, law: ContactLaw, first: int) -> Array:
+    def settle_contacts(self, point: Trajectory, law: ContactLaw, first: int) -> Array:
         """See `InnerRows`."""
         return self.kernel.settle(*self._arguments(point, law, first), ITERATIONS)
 
@@ -135,7 +135,7 @@ class CompiledRows:
 def evaluate(
     base: FloatingBase, parameters: Parameters, law: ContactLaw, point: Trajectory, *, derivatives: bool
 ) -> Evaluated:
-    """What several residuals share."""
+    """Quantities that several residuals share."""
     plane = law.plane
     motion = discrete_motion(point.q, law.dt)
     kinematics = contact_kinematics(base, point.q)

@@ -19,10 +19,21 @@ from sysid_nodes.results.motion_estimate import EstimateStatus, MotionEstimate
 from sysid_nodes.signals.samples import AlignedSteps, Samples, join
 from sysid_nodes.solvers.trajectory_least_squares.posterior import covariances
 from sysid_nodes.solvers.trajectory_least_squares.timer import Timer
-from sysid_nodes.systems.prime.arrival import Knowledge, drifted, next_arrival, restarted, without_motion
-from sysid_nodes.systems.prime.dead_reckoning import drifted_place, placed, reckoned, walked
+from sysid_nodes.systems.prime.arrival import (
+    Knowledge,
+    drop_motion,
+    let_parameters_drift,
+    next_arrival,
+    restart_arrival,
+)
+from sysid_nodes.systems.prime.dead_reckoning import (
+    distance_since_seen,
+    ground_distances,
+    loosen_place,
+    stages_with_place,
+)
 from sysid_nodes.systems.prime.estimate import motion_estimate
-from sysid_nodes.systems.prime.full_information import continued
+from sysid_nodes.systems.prime.full_information import solve_by_continuation
 from sysid_nodes.systems.prime.horizon_config import HorizonConfig
 from sysid_nodes.systems.prime.initialisation import initial_configurations
 from sysid_nodes.systems.prime.problem import Arrival, Model, PrimeProblem, build_problem
@@ -72,7 +83,7 @@ class MovingHorizon:
 
     @property
     def knowledge(self) -> Knowledge:
-        """What is known of the constant unknowns now, motion and window aside."""
+        """Present estimate of the constant unknowns, motion and window aside."""
         return Knowledge(self._theta, self._known)
 
     def recall(self, knowledge: Knowledge | None) -> None:
@@ -89,7 +100,7 @@ class MovingHorizon:
         self._times = np.concatenate([self._times, steps.times])
         for name, new in steps.samples.items():
             old = self._samples.get(name)
-            self._samples[name] = join([*([old] if old else []), new.shifted(count)], new.values.shape[1])
+            self._samples[name] = join([*([old] if old else []), new.shift(count)], new.values.shape[1])
 
     def step(self, window: int | None = None) -> MotionEstimate | None:
         """Solves over the last `window` stages, the full window if None; None while there are too few steps.
@@ -112,7 +123,7 @@ class MovingHorizon:
         if last is not None:
             self._arrival = None
             if count <= last.problem.stages - 3:  # else too few stages are left to go on from
-                self._arrival = self._drifted(
+                self._arrival = self._let_drift(
                     next_arrival(last.problem, last.blocks, last.linearised, count), last, count
                 )
             if self._arrival is None:
@@ -126,32 +137,34 @@ class MovingHorizon:
         """Ends a motion; what it says about the parameters is kept."""
         if (last := self._last) is not None:
             end = next_arrival(last.problem, last.blocks, last.linearised, last.problem.stages - 1)
-            self._known = None if end is None else without_motion(end)
+            self._known = None if end is None else drop_motion(end)
             self._theta = self._model.parameters.mean if end is None else end.theta
         self._last, self._arrival, self._dropped, self._way = None, None, 0, 0.0
 
-    def _drifted(self, arrival: Arrival | None, last: Improved, count: int) -> Arrival | None:
+    def _let_drift(self, arrival: Arrival | None, last: Improved, count: int) -> Arrival | None:
         """The arrival with what the motion of the stages that leave makes uncertain."""
         if arrival is None:
             return None
-        seen = placed(self._samples, count + 1)
-        before, way = self._way, walked(self._model, last.result.point.q[: count + 1])
-        self._way = float(reckoned(way, seen, before)[-1])
-        arrival = drifted_place(self._model, arrival, before, self._way)
+        seen = stages_with_place(self._samples, count + 1)
+        before, way = self._way, ground_distances(self._model, last.result.point.q[: count + 1])
+        self._way = float(distance_since_seen(way, seen, before)[-1])
+        arrival = loosen_place(self._model, arrival, before, self._way)
         if not self._config.memory > 0.0:
             return arrival
         share = np.sqrt(count * self._model.config.step / self._config.memory)
         parameters = self._model.parameters
         spread = parameters.linear_jacobian(arrival.theta) * parameters.sigma
-        return drifted(arrival, share * np.linalg.norm(spread, axis=1))
+        return let_parameters_drift(arrival, share * np.linalg.norm(spread, axis=1))
 
     def _begin(self) -> Improved:
         """A first window, solved to the end with the contacts' smoothing from coarse to fine."""
         model, stages = self._model, len(self._times)
         q = initial_configurations(model, self._samples, stages, self._theta, self._pose)
-        self._arrival = restarted(model, q[0], self._known)
+        self._arrival = restart_arrival(model, q[0], self._known)
         problem = build_problem(model, self._samples, stages, self._arrival)
-        problem, solved = continued(problem, q, self._theta, most=self._config.first_iterations, clock=self._clock)
+        problem, solved = solve_by_continuation(
+            problem, q, self._theta, most=self._config.first_iterations, clock=self._clock
+        )
         again = improve(problem, solved.point, 1, Timer(None, 0.0))
         return replace(again, result=replace(again.result, iterations=again.result.iterations + solved.iterations))
 
@@ -163,9 +176,9 @@ class MovingHorizon:
         iterations = max(self._config.iterations, 2 if self._dropped > 1 else 1)
         # What did not fit before, as in a fall, is not worth more steps at every solve.
         most = self._config.most_iterations if last.fits else iterations
-        return improve(problem, self._predicted(last, problem), iterations, timer, most)
+        return improve(problem, self._predict(last, problem), iterations, timer, most)
 
-    def _predicted(self, last: Improved, problem: PrimeProblem) -> Trajectory:
+    def _predict(self, last: Improved, problem: PrimeProblem) -> Trajectory:
         """The last answer without the stages dropped; new ones go on at constant velocity, joints as measured."""
         point, kept = last.result.point, last.problem.stages - self._dropped
         q, w = point.q[-kept:], point.w[-kept:]
@@ -182,7 +195,7 @@ class MovingHorizon:
         # The last stage's contact variables were not used: new ones go on with those before, settled by the step.
         w = np.concatenate([w[:-1], np.repeat(w[-2:-1], new + 1, axis=0)])
         found = Trajectory(q, w, point.theta)
-        return problem.settled(found, first=kept - 2) if new else found
+        return problem.settle_contacts(found, first=kept - 2) if new else found
 
     def _keep(self, solved: Improved, timer: Timer) -> MotionEstimate:
         """Remembers a solved window and makes it a result."""

@@ -72,15 +72,15 @@ def observed_covariances(problem: PrimeProblem, blocks: Sequence[Blocks], point:
     if factor is None or found is None:
         return None
     plain, rows = found
-    variances = _variances(problem, blocks, rows, _changing(problem, point))
+    variances = _variances(problem, blocks, rows, _near_contact_change(problem, point))
     spread = sandwich(blocks, problem.layout, plain, variances)
     if spread is None:
         return None
     parameter = _parameter_covariance(problem, blocks, rows, variances)
-    return _with_rest(replace(spread, parameter=parameter), factor.step())
+    return _add_remaining_step(replace(spread, parameter=parameter), factor.step())
 
 
-def _with_rest(found: Posterior, rest: Step) -> Posterior:
+def _add_remaining_step(found: Posterior, rest: Step) -> Posterior:
     """Covariances with the step that is left as an error of its own.
 
     An iteration that ends because the cost hardly falls any more can be some sigmas from the minimum where a damped
@@ -120,7 +120,7 @@ def _variances(
     split = rows[_CONTACT].residual.shape[1] // 2
     contact[:, split:] = 1.0
     gaps = rows[_CONTACT].residual[:, :split:3]
-    contact[:, :split:3] *= correlation_time(gaps) * _together(gaps)
+    contact[:, :split:3] *= correlation_time(gaps) * _variance_ratio(gaps)
     return out
 
 
@@ -132,7 +132,7 @@ def _components(own: Influence, changing: BoolArray) -> Array:
     return out
 
 
-def _together(r: Array) -> float:
+def _variance_ratio(r: Array) -> float:
     """By how much the variance of a sum over columns exceeds the sum of their variances, at least 1."""
     return max(1.0, float(np.sum(r.sum(axis=1) ** 2) / max(np.sum(r**2), np.finfo(float).tiny)))
 
@@ -190,7 +190,7 @@ def _stage(blocks: Blocks, size: int) -> IntArray:
     return np.asarray(blocks.first + (blocks.jacobian.shape[2] // size - 1) // 2, dtype=np.intp)
 
 
-def _changing(problem: PrimeProblem, point: Trajectory) -> BoolArray:
+def _near_contact_change(problem: PrimeProblem, point: Trajectory) -> BoolArray:
     """(N,) whether a contact begins or ends within reach of a stage."""
     on = problem.law.force(point.w)[..., 0] > problem.model.config.contact.threshold
     on[0], on[-1] = on[1], on[-2]

@@ -1,4 +1,4 @@
-"""What stays constant: inertia of the chosen bodies, height of the ground, and the sensors' own parameters."""
+"""Constant unknowns: inertia of the chosen bodies, height of the ground, and the sensors' own parameters."""
 
 from __future__ import annotations
 

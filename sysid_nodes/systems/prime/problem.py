@@ -41,7 +41,7 @@ Array = npt.NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Model:
-    """What does not change from window to window.
+    """Constants shared by all windows.
 
     Attributes:
         robot: as loaded.
@@ -135,12 +135,12 @@ class PrimeProblem:
         base = self.model.base
         return Layout(self.stages, base.nv, self.model.parameters.count, 3 * base.contacts)
 
-    def smoothed(self, smoothing: float) -> PrimeProblem:
+    def with_smoothing(self, smoothing: float) -> PrimeProblem:
         """The same problem at another smoothing eps."""
         return replace(self, law=replace(self.law, smoothing=smoothing))
 
     def evaluate(self, point: Trajectory) -> Evaluated:
-        """What the model says at a point."""
+        """The model's quantities at a point."""
         return evaluate(self.model.base, self.model.parameters, self.law, point, derivatives=False)
 
     def linearise(self, point: Trajectory) -> Sequence[Blocks]:
@@ -153,7 +153,7 @@ class PrimeProblem:
         """The residuals alone."""
         dynamics, contact, motion = self.inner.residuals(point, self.law)
         sensors = (readings.residual(point, motion) for readings in self.readings)
-        arrival = self.arrival.prior.residual(*self._moved(point))
+        arrival = self.arrival.prior.residual(*self._arrival_differences(point))
         return [dynamics, contact, *sensors, arrival, self._from_mean(point)]
 
     @property
@@ -163,19 +163,19 @@ class PrimeProblem:
 
     def retract(self, point: Trajectory, stage_step: Array, parameter_step: Array, local_step: Array) -> Trajectory:
         """The point after a step, its contact variables then moved to their own best (elimination.py)."""
-        return self.settled(self.shifted(point, stage_step, parameter_step, local_step))
+        return self.settle_contacts(self.move_point(point, stage_step, parameter_step, local_step))
 
-    def shifted(self, point: Trajectory, stage_step: Array, parameter_step: Array, local_step: Array) -> Trajectory:
+    def move_point(self, point: Trajectory, stage_step: Array, parameter_step: Array, local_step: Array) -> Trajectory:
         """The point after a step and nothing else."""
         w = point.w + local_step.reshape(point.w.shape)
         return Trajectory(retract(point.q, stage_step), w, point.theta + parameter_step)
 
-    def settled(self, point: Trajectory, first: int = 0) -> Trajectory:
+    def settle_contacts(self, point: Trajectory, first: int = 0) -> Trajectory:
         """The point with the contact variables of stages after `first` at their best for its motion and parameters."""
-        w = self.inner.settled(point, self.law, first)
+        w = self.inner.settle_contacts(point, self.law, first)
         return replace(point, w=np.concatenate([point.w[:first], w]))
 
-    def _moved(self, point: Trajectory) -> tuple[Array, Array]:
+    def _arrival_differences(self, point: Trajectory) -> tuple[Array, Array]:
         """Differences from the arrival's reference."""
         arrival, linear = self.arrival, self.model.parameters.linear
         moved = difference(arrival.q, point.q[: arrival.prior.width])
@@ -185,7 +185,7 @@ class PrimeProblem:
         """The arrival's rows, then those of the parameters' own prior."""
         arrival, parameters = self.arrival, self.model.parameters
         slope = difference_jacobian(arrival.q, point.q[: arrival.prior.width])
-        arrived = arrival.prior.blocks(*self._moved(point), slope)
+        arrived = arrival.prior.blocks(*self._arrival_differences(point), slope)
         assert arrived.parameter_jacobian is not None
         linear = parameters.linear_jacobian(point.theta)
         none = np.zeros((1, parameters.count, self.model.base.nv))

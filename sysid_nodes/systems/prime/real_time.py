@@ -90,7 +90,7 @@ def improve(problem: PrimeProblem, start: Trajectory, iterations: int, timer: Ti
             after = tuple(problem.residuals(moved))
             there = cost(after, losses)
             if there <= value:
-                predicted = _predicted(equations, step)
+                predicted = _predicted_decrease(equations, step)
                 trial, reached, left = moved, there, after
                 exact = damping == 0.0 and abs(value - there - predicted) <= _LINEAR * max(predicted, 1.0)
                 status = SolveStatus.CONVERGED_COST if exact else SolveStatus.MAX_ITERATIONS
@@ -99,14 +99,14 @@ def improve(problem: PrimeProblem, start: Trajectory, iterations: int, timer: Ti
         fits = _fits(reached, left)
         last = used >= iterations and (fits or used >= most)
         last = last or status is SolveStatus.STALLED or (fits and status is SolveStatus.CONVERGED_COST)
-        if not last and timer.expired():
+        if not last and timer.is_up():
             status, last = SolveStatus.TIME_LIMIT, True
         if last:
             result = SolveResult(status, point, reached, initial, used, degenerate, damping, timer.elapsed())
             return Improved(problem, linearised, blocks, undamped, result, left)
 
 
-def _predicted(equations: NormalEquations, step: Step) -> float:
+def _predicted_decrease(equations: NormalEquations, step: Step) -> float:
     """Decrease of the linear model's cost by an undamped step: -g' step / 2."""
     along = float(np.sum(equations.gradient * step.stage) + equations.parameter_gradient @ step.parameter)
     if equations.local is not None:

@@ -109,7 +109,7 @@ def build_readings(
         moves = sensor.name in moving
         first = 1 if moves and window is not Window.AFTER else 0
         last = stages - 1 - int(moves and window is not Window.BEFORE)
-        kept = _between(samples[sensor.name], first, last)
+        kept = _samples_between(samples[sensor.name], first, last)
         if len(kept):
             loss = Cauchy(2.0 * np.sqrt(sensor.rows)) if sensor.name in ROBUST else None
             readings.append(Readings(sensor, window, kept, parameters.sensors[sensor.name], loss))
@@ -127,7 +127,7 @@ def torque_rows(
     torque, scale = np.zeros((2, max(stages - 2, 0), robot.n))
     for sensor in sensors:
         if sensor.name == TORQUE and TORQUE in samples:
-            kept = _between(samples[TORQUE], 1, stages - 2)
+            kept = _samples_between(samples[TORQUE], 1, stages - 2)
             rest = _rest(robot, len(kept))
             found = sensor.linearise(kept, rest, np.zeros(0))
             if len(kept):
@@ -144,7 +144,7 @@ ROBUST = ("mocap_pose",)
 jumps, while feet and IMU carry the motion over; where every sensor has such a loss, it is the good ones that yield."""
 
 
-def _between(samples: Samples, first: int, last: int) -> Samples:
+def _samples_between(samples: Samples, first: int, last: int) -> Samples:
     """Usable samples at steps first..last."""
     kept = (samples.steps >= first) & (samples.steps <= last) & (samples.weights > 0.0)
     kept &= np.isfinite(samples.values).all(axis=1)

@@ -25,7 +25,7 @@ from sysid_nodes.reports.certified.result import (
     certified_fields,
     evaluate_run,
     goal_check,
-    recorded_loop,
+    load_certified_run,
 )
 from sysid_nodes.reports.certified.schema import LOOP_FIELDS, validate_loop
 from sysid_nodes.reports.interval.result_file import build_document, read_result, write_result
@@ -113,7 +113,7 @@ def test_changes_of_the_controller_are_events(history: CertifiedHistory) -> None
         (Mode.BRAKING, StopReason.PLANNER_SILENT),
     ]
     assert history.events[1].text == StopReason.PLANNER_SILENT.message
-    assert history.stopped == ""
+    assert history.why_stopped == ""
 
 
 def test_errors_are_those_of_the_joints_on_whatever_turn(model: CertifiedModel, tmp_path: Path) -> None:
@@ -166,7 +166,7 @@ def test_a_stop_ends_the_plan_in_execution(tmp_path: Path) -> None:
     history = read_loop(tmp_path / "bag", ROBOT.joint_names, SCENE)
     assert history.executed[-1].ended == pytest.approx(BEGIN + 2.5, abs=0.1)
     assert history.t[-1] > BEGIN + 5.0
-    assert history.stopped == StopReason.JOINT_STATES_LOST.message
+    assert history.why_stopped == StopReason.JOINT_STATES_LOST.message
 
 
 def test_joint_states_that_are_not_finite_are_left_out(history: CertifiedHistory, tmp_path: Path) -> None:
@@ -268,7 +268,7 @@ def test_the_page_can_be_made_again_from_result_and_bag(
     write_result(tmp_path / "result.json", document)
     (tmp_path / "bag").symlink_to(bag)
     read = read_result(tmp_path)
-    again = recorded_loop(read, tmp_path / "bag")
+    again = load_certified_run(read, tmp_path / "bag")
     assert certified_fields(again) == document["loop"]
     assert command.main(["report", str(tmp_path)]) == 0
     capsys.readouterr()

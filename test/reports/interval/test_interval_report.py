@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from shared.synthetic_run import run, torques
 
-from sysid_nodes.reports.drawing.plots import _held, thin_extremes
+from sysid_nodes.reports.drawing.plots import _hold_to_end, thin_extremes
 from sysid_nodes.reports.interval.report import render_report, write_report
 from sysid_nodes.reports.interval.result_file import build_document
 from sysid_nodes.results import Status
@@ -181,7 +181,7 @@ def test_before_any_data_the_page_shows_nothing_as_found() -> None:
 
 
 def test_the_area_of_an_interval_reaches_to_where_it_was_withdrawn() -> None:
-    held = _held(np.array([np.nan, 1.0, 2.0, np.nan, np.nan]))
+    held = _hold_to_end(np.array([np.nan, 1.0, 2.0, np.nan, np.nan]))
     np.testing.assert_array_equal(held, [np.nan, 1.0, 2.0, 2.0, np.nan])
 
 

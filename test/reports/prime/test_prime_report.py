@@ -30,7 +30,7 @@ from sysid_nodes.reports.prime.series import (
     read_prime_series,
     write_prime_series,
 )
-from sysid_nodes.reports.prime.truth import PrimeTruth, averaged, by_foot, f1, feet, read_truth, score
+from sysid_nodes.reports.prime.truth import PrimeTruth, f1, feet, read_truth, score, sum_by_foot, triangle_means
 from sysid_nodes.robots import load_robot
 from sysid_nodes.sessions.prime.session import PrimeSession
 from sysid_nodes.sessions.prime.update import PrimeUpdate
@@ -114,7 +114,7 @@ def test_triangle_means_are_those_of_a_fine_sum(seed: int, dt: float) -> None:
     h, count = 0.002, 60
     force = rng.normal(size=(count, 2, 3))
     start, times = 7.0, 7.0 + np.array([0.0, 0.02, 0.041, 0.0605, 0.09, 0.119])
-    found = averaged(start, h, force, times, dt)
+    found = triangle_means(start, h, force, times, dt)
     blank = np.zeros(0)
     truth = TruthSeries(start + h * np.arange(count), h, blank, blank, blank, blank, force, blank, blank, blank, blank)
     expected = slow_average(truth, times, dt)
@@ -129,7 +129,7 @@ def test_triangle_means_are_those_of_a_fine_sum(seed: int, dt: float) -> None:
 
 
 def test_the_mean_of_a_constant_is_that_constant() -> None:
-    found = averaged(0.0, 0.002, np.full((100, 1, 3), 40.0), np.array([0.05, 0.1]), 0.01)
+    found = triangle_means(0.0, 0.002, np.full((100, 1, 3), 40.0), np.array([0.05, 0.1]), 0.01)
     np.testing.assert_allclose(found, 40.0, rtol=1e-9)
 
 
@@ -182,7 +182,7 @@ def test_feet_are_the_points_of_one_link() -> None:
     assert names == ("left", "right")
     np.testing.assert_array_equal(np.bincount(index), [4, 4])
     assert feet(ROBOT)[0] == ("FL_foot", "FR_foot", "RL_foot", "RR_foot")
-    summed = by_foot(np.ones((2, 8, 3)), index)
+    summed = sum_by_foot(np.ones((2, 8, 3)), index)
     np.testing.assert_array_equal(summed, np.full((2, 2, 3), 4.0))
 
 

@@ -78,16 +78,16 @@ def test_an_honest_planner_s_proofs_are_found_again(planned: Planned, prover: Pr
 
 def test_forgeries_are_not_proven(planned: Planned, prover: Prover) -> None:
     first = planned.first
-    assert prover.prove(replace(first, k=np.full(7, 1.4)).sealed(), Scene()) is None
+    assert prover.prove(replace(first, k=np.full(7, 1.4)).seal(), Scene()) is None
     # Its own digest is right and its bounds are narrower than those it was certified for.
     narrow = 0.5 * (first.upper - first.lower)
-    better = replace(first, lower=first.lower + 0.9 * narrow, upper=first.upper - 0.9 * narrow).sealed()
+    better = replace(first, lower=first.lower + 0.9 * narrow, upper=first.upper - 0.9 * narrow).seal()
     found = prover.prove(better, Scene())
     assert found is None or not agrees(better, found)
-    assert prover.prove(replace(first, lower=first.upper, upper=first.lower).sealed(), Scene()) is None
+    assert prover.prove(replace(first, lower=first.upper, upper=first.lower).seal(), Scene()) is None
     elsewhere = Scene((Obstacle("ball", "sphere", (0.0, 0.0, 0.5), (0.3,)),))
     assert prover.prove(first, elsewhere) is None
-    assert prover.prove(replace(first, scene_id=elsewhere.id).sealed(), elsewhere) is None
+    assert prover.prove(replace(first, scene_id=elsewhere.id).seal(), elsewhere) is None
 
 
 @pytest.fixture(scope="module")
@@ -103,7 +103,7 @@ def test_a_controller_that_proves_for_itself_executes_nothing_else(loop: Loop) -
     loop.ready()
     plan = loop.plan(loop.posture(), 0.2)
     # It stays within all limits and its digest is its own; only the proof was never made.
-    forged = replace(loop.starting_soon(plan), k=np.array([0.2, 0.9, 0.2, 0.2, 0.2, 0.2, 0.2])).sealed()
+    forged = replace(loop.starting_soon(plan), k=np.array([0.2, 0.9, 0.2, 0.2, 0.2, 0.2, 0.2])).seal()
     loop.publish(forged)
     loop.until(lambda: loop.status[-1].refused_id == forged.id)
     assert loop.status[-1].refused_reason == StopReason.TRAJECTORY_NOT_CERTIFIED

@@ -180,7 +180,7 @@ def test_obstacles_that_make_no_sense_brake(loop: Loop, plan: TrajectoryRecord) 
 
 
 def forged(record: TrajectoryRecord, **fields: Any) -> TrajectoryRecord:
-    return replace(record, **fields).sealed()
+    return replace(record, **fields).seal()
 
 
 @pytest.mark.parametrize(

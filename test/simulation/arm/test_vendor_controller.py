@@ -7,7 +7,7 @@ import pytest
 
 from sysid_nodes.exceptions import SamplesError
 from sysid_nodes.robots import Robot, load_robot
-from sysid_nodes.simulation.arm.excitation import FourierTrajectory, Motion
+from sysid_nodes.simulation.arm.excitation import FourierTrajectory, JointReference
 from sysid_nodes.simulation.arm.simulated_arm import HardwareConfig, SimulatedArm
 from sysid_nodes.simulation.arm.vendor_controller import VendorConfig, VendorPositionController
 from sysid_nodes.simulation.payload import dumbbell
@@ -22,7 +22,7 @@ def robot() -> Robot:
     return load_robot("kinova_gen3")
 
 
-def _sway(t: np.ndarray | float, scale: float = 1.0) -> Motion:
+def _sway(t: np.ndarray | float, scale: float = 1.0) -> JointReference:
     """0.27 rad to and fro in 4 s on every joint, at most at 0.27 rad/s; in START at rest at t = 0."""
     return FourierTrajectory(4.0, START + 0.1 * scale, np.zeros((7, 2)), np.tile([-0.4, 0.1], (7, 1)) / 3 * scale)(t)
 

@@ -13,13 +13,13 @@ from sysid_nodes.robots import load_robot
 from sysid_nodes.simulation.legged import LeggedRobotSim, LeggedSimulationConfig
 from sysid_nodes.simulation.legged.load import LoadConfig, loaded_bodies
 from sysid_nodes.simulation.legged.model import GroundConfig, build_legged_mujoco
-from sysid_nodes.simulation.legged.programme import standing
+from sysid_nodes.simulation.legged.programme import standing_configuration
 from sysid_nodes.simulation.legged.shells import shell
 from sysid_nodes.simulation.legged.state import pinocchio_state, rotation_of, set_state
 
 
 def random_state(robot, rng):
-    q = standing(robot)
+    q = standing_configuration(robot)
     q[:3] += rng.normal(0.0, 0.3, 3) + np.array([0.0, 0.0, 2.0])
     q[3:7] = pinocchio.Quaternion(pinocchio.exp3(rng.normal(0.0, 1.0, 3))).coeffs()
     q[7:] += rng.normal(0.0, 0.3, robot.n)
@@ -66,7 +66,7 @@ def test_state_goes_there_and_back():
 def test_standing_touches_the_ground(name):
     robot = load_robot(name)
     data = robot.model.createData()
-    pinocchio.forwardKinematics(robot.model, data, standing(robot))
+    pinocchio.forwardKinematics(robot.model, data, standing_configuration(robot))
     heights = [
         data.oMi[robot.model.getJointId(point.joint)].act(point.position)[2] - point.radius for point in robot.contacts
     ]

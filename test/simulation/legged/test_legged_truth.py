@@ -116,7 +116,7 @@ def test_torques_keep_the_motors_limits(show):
 
 def test_resampling_keeps_states_and_impulses(go2_show):
     truth = go2_show.truth
-    coarse = truth.resampled(0.01)
+    coarse = truth.resample(0.01)
     assert coarse.duration == pytest.approx(0.01)
     assert len(coarse.time) == 1000
     np.testing.assert_array_equal(coarse.q, truth.q[::5])
@@ -125,7 +125,7 @@ def test_resampling_keeps_states_and_impulses(go2_show):
         coarse.force_mean.sum(axis=0) * coarse.duration, truth.force_mean.sum(axis=0) * truth.duration
     )
     with pytest.raises(InputError, match=r"0.003 s is no multiple of the truth's 0.002 s"):
-        truth.resampled(0.003)
+        truth.resample(0.003)
 
 
 def test_a_push_is_in_the_balance(run):

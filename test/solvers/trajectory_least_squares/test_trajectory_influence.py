@@ -15,7 +15,7 @@ from sysid_nodes.solvers.trajectory_least_squares.influence import influences
 from sysid_nodes.solvers.trajectory_least_squares.normal_equations import assemble
 from sysid_nodes.solvers.trajectory_least_squares.posterior import posterior
 from sysid_nodes.solvers.trajectory_least_squares.problem import Blocks, Layout
-from sysid_nodes.solvers.trajectory_least_squares.robust import Huber, reweighted
+from sysid_nodes.solvers.trajectory_least_squares.robust import Huber, reweight
 from sysid_nodes.solvers.trajectory_least_squares.sandwich import sandwich
 
 shapes = {
@@ -45,7 +45,7 @@ def test_influence_is_that_of_the_dense_hat_matrix(
     assert plain is not None
     assert posterior_.stage == pytest.approx(plain.stage)
 
-    weighted = [reweighted(blocks) for blocks in groups]
+    weighted = [reweight(blocks) for blocks in groups]
     jacobian, residual = dense(weighted, layout)
     gain = jacobian @ np.linalg.pinv(jacobian.T @ jacobian)
     # A dense pseudo-inverse of a matrix with a condition number up to about 1e6.

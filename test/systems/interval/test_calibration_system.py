@@ -54,7 +54,7 @@ def truth(arm: Problem, system: CalibrationSystem) -> np.ndarray:
 def test_the_true_unknowns_leave_nothing_over(system: CalibrationSystem, truth: np.ndarray, arm: Problem) -> None:
     np.testing.assert_allclose(system.parameters(truth), arm.p, rtol=1e-12)
     # trapezoid rule at 100 Hz, and torque steps between samples where friction flips
-    moving = system.allowed(truth) < 1e-3
+    moving = system.allowed_residual(truth) < 1e-3
     assert moving.mean() > 0.5
     assert np.abs(system.residual(truth)[moving]).max() < 0.05
     assert np.abs(system.residual(np.zeros(system.size))[moving]).max() > 1.0
@@ -77,12 +77,12 @@ def test_a_residual_is_in_readings_so_that_a_small_gain_does_not_shrink_it(
     lowest[system.gains] = -1.0  # 0.8 on every joint
     imbalance = (system.rows @ lowest + system.offset) / system.duration
     np.testing.assert_allclose(system.residual(lowest), imbalance.reshape(-1, N) / 0.8, rtol=1e-12)
-    np.testing.assert_allclose(system.allowed(lowest), (system.radius / system.duration).reshape(-1, N) / 0.8)
+    np.testing.assert_allclose(system.allowed_residual(lowest), (system.radius / system.duration).reshape(-1, N) / 0.8)
 
 
 def test_the_torque_error_counts_at_the_largest_gain(system: CalibrationSystem) -> None:
     error = np.linspace(0.5, 3.0, N)
-    added = (system.with_torque_error(error).radius - system.radius) / system.duration
+    added = (system.add_torque_error(error).radius - system.radius) / system.duration
     np.testing.assert_allclose(added.reshape(-1, N), np.broadcast_to(1.2 * error, (system.windows, N)))
 
 
@@ -112,7 +112,7 @@ def test_windows_left_out_are_judged_by_a_fit_of_the_others(system: CalibrationS
     half = system.windows // 2
     runs = [np.arange(half), np.arange(half, system.windows)]
     worst = held_out_excess(faulty, xi, runs, lambda done, total: told.append((done, total)))
-    inside = np.maximum(np.abs(faulty.residual(xi)) - faulty.allowed(xi), 0.0)
+    inside = np.maximum(np.abs(faulty.residual(xi)) - faulty.allowed_residual(xi), 0.0)
     assert (worst >= inside).all()
     assert (worst[spoilt] > inside[spoilt]).any()
     assert told == [(0, 4), (1, 4), (2, 4), (3, 4), (4, 4)]

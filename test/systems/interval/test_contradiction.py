@@ -7,8 +7,8 @@ from sysid_nodes.models.known_robot import KnownRobotConfig, PriorConfig, known_
 from sysid_nodes.robots import load_robot
 from sysid_nodes.systems.interval.config import SetMembershipConfig
 from sysid_nodes.systems.interval.contradiction import explain
+from sysid_nodes.systems.interval.feasible_set import FeasibleSet
 from sysid_nodes.systems.interval.momentum_rows import CAUSES, TORQUE_ABSOLUTE, TORQUE_RELATIVE, MomentumRows
-from sysid_nodes.systems.interval.set_membership import SetMembership
 from sysid_nodes.systems.interval.unknowns import Unknowns, identify_body
 
 
@@ -17,7 +17,7 @@ def unknowns(known: KnownRobotConfig) -> Unknowns:
     return identify_body(7, 6, centre, radius, PriorConfig().bounds)
 
 
-def clash(found: Unknowns, values: list[float], causes: dict[str, float]) -> SetMembership:
+def clash(found: Unknowns, values: list[float], causes: dict[str, float]) -> FeasibleSet:
     """Windows in which joint 1's row reads offset 1 = value: `duration` is the coefficient of its torque offset."""
     rows = np.zeros((len(values), 7, 105))
     offset, gain = found.motor_slice("torque offset").start, found.motor_slice("torque gain").start
@@ -27,7 +27,7 @@ def clash(found: Unknowns, values: list[float], causes: dict[str, float]) -> Set
     for name, size in causes.items():
         radius[:, 0, CAUSES.index(name)] = size
     t = np.stack([np.arange(len(values)), np.arange(len(values)) + 1.0], axis=1)
-    built = SetMembership(found, SetMembershipConfig())
+    built = FeasibleSet(found, SetMembershipConfig())
     built.step(MomentumRows(t, rows, radius, np.zeros((len(values), 7, 3, 3))), 100 + np.arange(len(t)), thorough=True)
     return built
 

@@ -14,8 +14,11 @@ from sysid_nodes.exceptions import CalibrationError, ConfigError, RobotError, Sa
 from sysid_nodes.models.known_robot import KnownRobotConfig
 from sysid_nodes.results import IdentificationResult, Status
 from sysid_nodes.robots import load_robot
-from sysid_nodes.systems.interval.config import IntervalIdentifierConfig, NoiseConfig, WindowConfig
+from sysid_nodes.systems.interval.config import METHODS, IntervalIdentifierConfig, NoiseConfig, WindowConfig
+from sysid_nodes.systems.interval.methods import BUILDERS
+from sysid_nodes.systems.interval.momentum_rows import MomentumRows
 from sysid_nodes.systems.interval.pipeline import IntervalPipeline
+from sysid_nodes.systems.interval.unknowns import Unknowns
 
 ERRORS = Errors()
 KNOWN = KnownRobotConfig()
@@ -246,6 +249,47 @@ def test_a_configuration_that_does_not_fit_the_robot(
 ) -> None:
     with pytest.raises(error, match=message):
         IntervalPipeline(load_robot(robot), replace(IntervalIdentifierConfig(), **changes))  # type: ignore[arg-type]
+
+
+def test_every_method_of_the_configuration_can_be_built(setting: Setting) -> None:
+    found, config, samples = setting
+    assert tuple(BUILDERS) == METHODS
+    for method in METHODS:
+        pipeline = IntervalPipeline(found.robot, replace(config, method=method))
+        assert pipeline.identify(samples).samples_used > 0
+
+
+class KeepsThePrior:
+    """The least that satisfies `Method`."""
+
+    certified = False
+    assumptions = ("Nothing is learnt.",)
+    contradiction = None
+
+    def __init__(self, unknowns: Unknowns) -> None:
+        self.bounds = unknowns.prior
+
+    def step(self, rows: MomentumRows, *_: object) -> bool:
+        return len(rows.t) > 0
+
+    def nominal(self, *_: object) -> np.ndarray:
+        return self.bounds.centre
+
+    def costs(self) -> dict[str, np.ndarray]:
+        return {}
+
+    def reconfigure(self, *_: object) -> None: ...
+
+
+def test_a_third_method_needs_a_class_and_a_name(setting: Setting, monkeypatch: pytest.MonkeyPatch) -> None:
+    found, config, samples = setting
+    monkeypatch.setitem(BUILDERS, "prior", lambda unknowns, _config, _calibration: KeepsThePrior(unknowns))
+    pipeline = IntervalPipeline(found.robot, replace(config, method="prior"))
+    pipeline.reconfigure(pipeline.config)
+    result = pipeline.identify(samples)
+    assert result.status is Status.ESTIMATED and result.tightened and pipeline.history == [result]
+    np.testing.assert_array_equal(result.lower, config.prior.lower)
+    assert pipeline.assumptions()[-1] == "Nothing is learnt."
 
 
 def test_a_block_of_other_joints_is_refused(setting: Setting) -> None:

@@ -56,7 +56,7 @@ def test_levers_hold_between_samples_and_for_wrong_positions(robot: Robot) -> No
         top = np.abs(motion.velocity).max(axis=0)
         spread = np.ones((2, 1))
         read = q + error * rng.choice([-1.0, 1.0], q.shape)
-        levers = reach.within(t, read, edges, spread * top, spread * np.full(robot.n, error))
+        levers = reach.levers(t, read, edges, spread * top, spread * np.full(robot.n, error))
         for window, (first, last) in enumerate(edges):
             inside = motion(np.linspace(t[first], t[last], 200))[0]
             assert (levers_of(chain, inside).max(axis=0) <= levers.lam[window] + 1e-12).all()
@@ -74,7 +74,7 @@ def test_gravity_derivatives_are_bounded(robot: Robot) -> None:
     t = np.arange(2.0 * len(q)) * 1e-3
     edges = np.arange(2 * len(q), dtype=np.intp).reshape(-1, 2)
     still = np.zeros_like(q)
-    levers = Reach(chain, prismatic_travel(robot)).within(t, np.repeat(q, 2, axis=0), edges, still, still)
+    levers = Reach(chain, prismatic_travel(robot)).levers(t, np.repeat(q, 2, axis=0), edges, still, still)
 
     def gravity(at: np.ndarray) -> np.ndarray:  # (N, n, body)
         rows = momentum_regressors(chain, at, np.zeros_like(at))[1]

@@ -12,16 +12,11 @@ from sysid_nodes.data.inertia import is_consistent
 from sysid_nodes.models.known_robot import KnownRobotConfig
 from sysid_nodes.results import Status
 from sysid_nodes.signals.windows import cut
-from sysid_nodes.systems.interval.config import IntervalIdentifierConfig
-from sysid_nodes.systems.interval.momentum_rows import (
-    CAUSES,
-    TORQUE_ABSOLUTE,
-    TORQUE_RELATIVE,
-    MomentumRows,
-    RowBuilder,
-)
+from sysid_nodes.systems.interval.config import IntervalIdentifierConfig, SensitivityConfig
+from sysid_nodes.systems.interval.momentum_rows import CAUSES, TORQUE_ABSOLUTE, TORQUE_RELATIVE, MomentumRows
 from sysid_nodes.systems.interval.pipeline import IntervalPipeline
 from sysid_nodes.systems.interval.reach import Reach
+from sysid_nodes.systems.interval.row_builder import RowBuilder
 from sysid_nodes.systems.interval.sensitivity import Sensitivity
 
 Array = npt.NDArray[np.float64]
@@ -44,7 +39,7 @@ def setting() -> tuple[Problem, IntervalPipeline, MomentumRows]:
 
 
 def estimate(pipeline: IntervalPipeline, rows: MomentumRows) -> Sensitivity:
-    method = Sensitivity(pipeline.unknowns, 100_000)
+    method = Sensitivity(pipeline.unknowns, SensitivityConfig(max_rows=100_000))
     method.step(rows)
     return method
 
@@ -64,9 +59,9 @@ def test_the_interval_is_the_sum_of_finite_differences(
 
     def moved(coefficients: Array, centre: Array) -> Array:
         shifted = replace(unknowns, centre=centre)
-        other = Sensitivity(shifted, 100_000)
+        other = Sensitivity(shifted, SensitivityConfig(max_rows=100_000))
         other.step(replace(rows, coefficients=coefficients))
-        return other.nominal
+        return other.estimate
 
     step = 0.02  # of a radius: small enough for first order, large enough for the optimiser's tolerance
     for window, joint in np.argwhere(noise > 0.0):
@@ -117,11 +112,11 @@ def test_before_the_motion_excites_everything_the_interval_is_open_or_wide() -> 
 
 def test_old_rows_are_dropped(setting: tuple[Problem, IntervalPipeline, MomentumRows]) -> None:
     _, pipeline, rows = setting
-    method = Sensitivity(pipeline.unknowns, 21)
+    method = Sensitivity(pipeline.unknowns, SensitivityConfig(max_rows=21))
     for window in range(10):
         one = slice(window, window + 1)
         method.step(MomentumRows(rows.t[one], rows.coefficients[one], rows.radius[one], rows.body_radius[one]))
-    last = Sensitivity(pipeline.unknowns, 21)
+    last = Sensitivity(pipeline.unknowns, SensitivityConfig(max_rows=21))
     keep = slice(7, 10)
     last.step(MomentumRows(rows.t[keep], rows.coefficients[keep], rows.radius[keep], rows.body_radius[keep]))
     assert method._y.shape == (21, 10)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from sysid_nodes.solvers.trajectory_least_squares import GaussianPrior
-from sysid_nodes.systems.prime.arrival import drifted
+from sysid_nodes.systems.prime.arrival import let_parameters_drift
 from sysid_nodes.systems.prime.problem import Arrival
 
 
@@ -17,7 +17,7 @@ def test_drift_adds_to_the_parameters_covariance() -> None:
     offset = rng.normal(size=2 * n + p)
     arrival = Arrival(GaussianPrior(root, offset, n, p), np.zeros((2, n + 1)), np.zeros(p))
     sigma = np.array([0.1, 1.0, 10.0])
-    after = drifted(arrival, sigma).prior
+    after = let_parameters_drift(arrival, sigma).prior
     added = np.zeros_like(root)
     added[-p:, -p:] = np.diag(sigma**2)
     wanted = np.linalg.inv(root.T @ root) + added

@@ -16,8 +16,8 @@ from sysid_nodes.signals.samples import AlignedSteps, Samples
 from sysid_nodes.simulation.legged import LeggedSimulationConfig
 from sysid_nodes.solvers.trajectory_least_squares import GaussianPrior
 from sysid_nodes.systems.prime import HorizonConfig, MovingHorizon, PrimeConfig, build_model, estimate_motion
-from sysid_nodes.systems.prime.arrival import loosened
-from sysid_nodes.systems.prime.dead_reckoning import reckoned
+from sysid_nodes.systems.prime.arrival import loosen
+from sysid_nodes.systems.prime.dead_reckoning import distance_since_seen
 from sysid_nodes.systems.prime.problem import Arrival
 
 FRONT = 15
@@ -77,8 +77,10 @@ def off(log: LeggedLog, estimate: MotionEstimate, k: int, stage: int = -2) -> tu
 
 def test_way_is_counted_from_the_last_reading_of_place() -> None:
     way = np.array([1.0, 2.0, 4.0, 8.0])
-    np.testing.assert_array_equal(reckoned(way, np.array([0, 0, 1, 0, 0], dtype=bool), 10.0), [10, 11, 0, 4, 12])
-    np.testing.assert_array_equal(reckoned(way, np.zeros(5, dtype=bool), 0.0), [0, 1, 3, 7, 15])
+    np.testing.assert_array_equal(
+        distance_since_seen(way, np.array([0, 0, 1, 0, 0], dtype=bool), 10.0), [10, 11, 0, 4, 12]
+    )
+    np.testing.assert_array_equal(distance_since_seen(way, np.zeros(5, dtype=bool), 0.0), [0, 1, 3, 7, 15])
 
 
 def test_a_loosened_arrival_has_the_covariance_of_the_move_on_top() -> None:
@@ -86,7 +88,7 @@ def test_a_loosened_arrival_has_the_covariance_of_the_move_on_top() -> None:
     root, offset = np.triu(rng.normal(size=(7, 7))) + 3.0 * np.eye(7), rng.normal(size=7)
     before = Arrival(GaussianPrior(root, offset, 2, 3), np.zeros((2, 2)), np.zeros(3))
     columns = rng.normal(size=(7, 2))
-    after = loosened(before, columns).prior
+    after = loosen(before, columns).prior
     information = after.root.T @ after.root
     covariance = np.linalg.inv(root.T @ root) + columns @ columns.T
     np.testing.assert_allclose(np.linalg.inv(information), covariance, rtol=1e-8)

@@ -53,7 +53,7 @@ def test_compiled_rows_are_the_reference(name: str, law: str) -> None:
     for found, wanted in zip(compiled.residuals(point), reference.residuals(point), strict=True):
         np.testing.assert_allclose(found, wanted, rtol=1e-9, atol=1e-10 * (1.0 + np.abs(wanted).max()))
     for first in (0, 2):
-        ours, theirs = compiled.settled(point, first).w, reference.settled(point, first).w
+        ours, theirs = compiled.settle_contacts(point, first).w, reference.settle_contacts(point, first).w
         np.testing.assert_allclose(ours, theirs, rtol=1e-6, atol=1e-7)
         np.testing.assert_array_equal(ours[: first + 1], point.w[: first + 1])
 

@@ -18,7 +18,7 @@ from sysid_nodes.simulation.legged.load import LoadConfig
 from sysid_nodes.simulation.legged.model import GroundConfig
 from sysid_nodes.solvers.trajectory_least_squares import assemble, posterior
 from sysid_nodes.systems.prime import HorizonConfig, MovingHorizon, build_model, estimate_motion
-from sysid_nodes.systems.prime.full_information import continued
+from sysid_nodes.systems.prime.full_information import solve_by_continuation
 from sysid_nodes.systems.prime.initialisation import initial_configurations
 from sysid_nodes.systems.prime.problem import build_problem, first_arrival
 
@@ -74,7 +74,7 @@ def test_agrees_with_full_information(trot: LeggedLog, history: list[tuple[int, 
     model, samples, stages = build_model(trot.robot, simulated_config()), trot.steps.samples, len(trot.q)
     q = initial_configurations(model, samples, stages)
     problem = build_problem(model, samples, stages, first_arrival(model, q[0]))
-    problem, full = continued(problem, q, model.parameters.mean)
+    problem, full = solve_by_continuation(problem, q, model.parameters.mean)
     spread = posterior(assemble(problem.linearise(full.point), problem.layout))
     assert spread is not None
     sigma = np.sqrt(np.diag(spread.parameter))

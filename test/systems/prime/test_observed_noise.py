@@ -15,7 +15,7 @@ from sysid_nodes.simulation.legged.load import LoadConfig
 from sysid_nodes.solvers.trajectory_least_squares import Posterior
 from sysid_nodes.systems.prime import PrimeConfig, build_model
 from sysid_nodes.systems.prime.estimate import motion_estimate
-from sysid_nodes.systems.prime.full_information import continued
+from sysid_nodes.systems.prime.full_information import solve_by_continuation
 from sysid_nodes.systems.prime.initialisation import initial_configurations
 from sysid_nodes.systems.prime.observed_noise import correlation_time, observed_covariances
 from sysid_nodes.systems.prime.problem import PrimeProblem, build_problem, first_arrival
@@ -53,7 +53,7 @@ def trot() -> Trot:
     model = build_model(log.robot, simulated_config())
     q = initial_configurations(model, log.steps.samples, len(log.steps.times))
     problem = build_problem(model, log.steps.samples, len(log.steps.times), first_arrival(model, q[0]))
-    return Trot(log, continued(problem, q, model.parameters.mean)[1])
+    return Trot(log, solve_by_continuation(problem, q, model.parameters.mean)[1])
 
 
 def stated(share: float) -> PrimeConfig:

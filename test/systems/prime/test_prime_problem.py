@@ -50,7 +50,7 @@ def moved(problem: PrimeProblem, point: Trajectory, kind: str, index: tuple[int,
         "local": np.zeros((STAGES, layout.local)),
     }
     steps[kind][index] = step
-    return problem.shifted(point, steps["stage"], steps["parameter"], steps["local"])
+    return problem.move_point(point, steps["stage"], steps["parameter"], steps["local"])
 
 
 @pytest.mark.parametrize("law", ["coulomb", "anitescu"])
@@ -89,7 +89,7 @@ def test_every_derivative(law: str) -> None:
 
 def test_settling_lowers_the_cost_and_moves_nothing_else() -> None:
     problem, point = problem_and_point(config())
-    after = problem.settled(point)
+    after = problem.settle_contacts(point)
     before_cost, after_cost = (sum(float(np.sum(r**2)) for r in problem.residuals(x)) for x in (point, after))
     assert after_cost < before_cost
     np.testing.assert_array_equal(after.q, point.q)

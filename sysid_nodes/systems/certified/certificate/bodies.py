@@ -74,7 +74,7 @@ def place(tree: Tree, q: Affine, *, boxed: bool = False) -> Placement:
 
 @dataclass(frozen=True)
 class BodyMotion:
-    """What one body's wrench depends on, in its own axes; affine.
+    """Variables of one body's wrench, in its own axes; affine.
 
     Attributes:
         w, u, alpha, s: (T, 3), as in models/passivity.py.
@@ -125,7 +125,7 @@ def move(tree: Tree, placed: Placement, qd: Affine, qd_a: Affine, qdd_a: Affine,
 
 @dataclass(frozen=True)
 class Levers:
-    """What every body gains by every joint that moves it: P pairs (body, joint), side by side.
+    """Motion of every body with every joint that moves it: P pairs (body, joint), side by side.
 
     Attributes:
         body, joint: (P,) of each pair.

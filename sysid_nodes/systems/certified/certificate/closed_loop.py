@@ -23,7 +23,7 @@ INFLATE = 1.0 + 1e-9
 
 @dataclass(frozen=True)
 class ClosedLoop:
-    """What the law and the robot's assumed box say of each joint, (n,) arrays.
+    """The law's numbers and the robot's assumed box for each joint, (n,) arrays.
 
     Attributes:
         position_gain: K_r, one number [1/s].

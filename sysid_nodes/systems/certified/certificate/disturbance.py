@@ -1,4 +1,4 @@
-"""What a model anywhere in its box can do against the controller, and what the controller then commands.
+"""Largest effect of a model anywhere in its box against the controller, and the controller's command against it.
 
 Everything is bounded over whole time intervals and over all errors assumed.
 """
@@ -30,7 +30,7 @@ from sysid_nodes.systems.certified.certificate.shift import Change, Magnitudes, 
 
 @dataclass(frozen=True)
 class Demand:
-    """What the robot can be asked for under an assumption.
+    """Largest demands on the robot under an assumption.
 
     Attributes:
         disturbance: of the closed loop.

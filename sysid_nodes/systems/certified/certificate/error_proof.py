@@ -71,7 +71,7 @@ def closed_loop(box: ModelBox, gains: Gains, sign_width: float, period: float, d
 
 @dataclass(frozen=True)
 class ErrorProblem:
-    """What errors are to be bounded of.
+    """Inputs of a proof of error bounds.
 
     Attributes:
         tree: kinematics and gravity.

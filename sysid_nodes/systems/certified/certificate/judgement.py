@@ -23,7 +23,7 @@ from sysid_nodes.systems.certified.certificate.own_stop import OwnStop, swept
 
 @dataclass(frozen=True)
 class Conduct:
-    """What a robot can do along a trajectory, whoever moves it, over T intervals.
+    """Bounds on the robot's motion along a trajectory, whoever moves it, over T intervals.
 
     Attributes:
         desired: the trajectory.
@@ -120,7 +120,7 @@ class Judge:
         return Judgement(margins, torque, self._binding(margins, outside, within, scene))
 
     def _binding(self, margins: Margins, outside: Array, within: Array, scene: Scene) -> str:
-        """What refuses the trajectory, or what comes nearest to its limit, in words."""
+        """The limit that refuses the trajectory, or comes nearest to it, in words."""
         verdict, _ = margins.worst()
         limits, names = self._robot.limits, self._robot.joint_names
         shares = []

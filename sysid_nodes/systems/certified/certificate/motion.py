@@ -69,7 +69,7 @@ def jerk_bound(plan: Bezier, edges: Array) -> Array:
 
 
 @dataclass(frozen=True)
-class Motion:
+class MotionEnclosure:
     """Affine (T, n) enclosures of everything the dynamics see."""
 
     q: Affine
@@ -83,7 +83,7 @@ class Motion:
         return self.q.symbols
 
 
-def motion(desired: Desired, tube: Tube, position_gain: float) -> Motion:
+def motion(desired: Desired, tube: Tube, position_gain: float) -> MotionEnclosure:
     """The states within a tube around a trajectory.
 
     Args:
@@ -96,7 +96,7 @@ def motion(desired: Desired, tube: Tube, position_gain: float) -> Motion:
     reference = _errors(tube.reference, 1 + desired.n, symbols)
     pulled = error * position_gain
     qd_a = _in_time(desired.velocity, symbols) + pulled
-    return Motion(
+    return MotionEnclosure(
         q=_in_time(desired.position, symbols) - error,
         qd=qd_a - reference,
         qd_a=qd_a,
@@ -104,7 +104,7 @@ def motion(desired: Desired, tube: Tube, position_gain: float) -> Motion:
     )
 
 
-def led_motion(desired: Desired, position: Array, velocity: Array) -> Motion:
+def led_motion(desired: Desired, position: Array, velocity: Array) -> MotionEnclosure:
     """The states of a robot whose position and velocity errors fill boxes, whatever their relation.
 
     Args:
@@ -113,7 +113,7 @@ def led_motion(desired: Desired, position: Array, velocity: Array) -> Motion:
     """
     symbols, shape = 2 * desired.n + 1, desired.position.centre.shape
     qd = _in_time(desired.velocity, symbols) - _errors(np.broadcast_to(velocity, shape), 1 + desired.n, symbols)
-    return Motion(
+    return MotionEnclosure(
         q=_in_time(desired.position, symbols) - _errors(np.broadcast_to(position, shape), 1, symbols),
         qd=qd,
         qd_a=qd,
@@ -146,7 +146,7 @@ def deviation(form: Affine, *, boxed: bool = False, swept: bool = False) -> Arra
 
 
 def combined(terms: Array, *, boxed: bool, swept: bool = False) -> Array:
-    """What the symbols of a form can add, from its terms (symbols, ...): |time| and the norms of both kinds of errors.
+    """The largest sum of a form's symbols, from its terms (symbols, ...): |time| and the norms of both kinds of errors.
 
     Args:
         terms: of the form.

@@ -91,7 +91,7 @@ def swept(tree: Tree, q: Affine, below: Array, above: Array, *, boxed: bool) -> 
 
 
 def own_stop_words(config: CertifierConfig, n: int) -> str:
-    """What certificates say of the robot's own stop, in one line; see `OwnStop.of`."""
+    """The certificates' statement about the robot's own stop, in one line; see `OwnStop.of`."""
     stop = OwnStop.of(config, n)
     if stop is None:
         return "certificates do not keep the way of the robot's own stop clear (certifier.stop_deceleration)"

@@ -1,4 +1,4 @@
-"""What a robot can do behind a position interface, whose controller follows as far off as was measured and no further.
+"""Motion of a robot behind a position interface, whose controller follows as far off as was measured and no further.
 
 Nothing is known of that controller but the worst that a log has shown: |q_d - q|, |qd_d - qd| and, where somebody knows
 it, |qdd_d - qdd| joint by joint, the same at all times. A certificate made of it is as good as those numbers. They are
@@ -71,7 +71,7 @@ def known_errors(config: TrackingConfig, n: int) -> KnownErrors:
 
 
 def beyond_evidence(desired: Desired, errors: KnownErrors, names: tuple[str, ...]) -> str:
-    """What of a motion is beyond what the errors were seen with, in words; empty where nothing is."""
+    """The part of a motion beyond the evidence for the errors, in words; empty where there is none."""
     checks = (
         (desired.velocity, errors.fastest, "faster", "rad/s"),
         (desired.acceleration, errors.hardest, "harder", "rad/s2"),

@@ -1,4 +1,4 @@
-"""What a trajectory must carry before a controller considers it, whatever is being executed."""
+"""Conditions on a trajectory before a controller considers it, no matter which one is being executed."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _SAME_CLAIM = 1e-6
 
 @dataclass(frozen=True)
 class Identity:
-    """What the controller is, to be compared with what a trajectory was made for.
+    """The controller's identity, to be compared with the one that a trajectory was made for.
 
     Attributes:
         joint_names: order of all joint arrays.

@@ -9,7 +9,7 @@ from sysid_nodes.data.config import option
 
 @dataclass(frozen=True)
 class ControllerConfig:
-    """What the controller watches. The law's own numbers are in RobustControlConfig: they enter the certificate."""
+    """Limits that the controller watches. The law's numbers are in RobustControlConfig: they enter the certificate."""
 
     silence: float = option(
         0.1,

@@ -25,7 +25,7 @@ _TINY = 1e-300
 
 @dataclass(frozen=True)
 class Context:
-    """What every trajectory of a controller shares."""
+    """Data that all trajectories of a controller share."""
 
     robot: Robot
     known: KnownRobotConfig

@@ -1,4 +1,4 @@
-"""What a trajectory must have been certified against to be executed now: bounds, obstacles, and whether any may be."""
+"""Conditions that a certificate must cover for its trajectory to be executed now: bounds, obstacles, permission."""
 
 from __future__ import annotations
 

@@ -96,7 +96,7 @@ class JointWatch:
         return self._last
 
     def recent(self, t: float) -> StopReason:
-        """What was wrong lately, for as long back as a start asks for; NONE where nothing was."""
+        """The latest fault, for as long back as a start asks for; NONE where there was none."""
         return self._fault if t - self._fault_at < self._config.settle else StopReason.NONE
 
     def settled(self, t: float) -> StopReason:
@@ -155,7 +155,7 @@ class JointWatch:
         return last._replace(fault=fault, fresh=False)
 
     def _judge(self, last: Seen, new: Seen, age: float | None) -> StopReason:
-        """What is wrong with an accepted joint state, given the one before; NaN stamps compare as false."""
+        """The fault of an accepted joint state, given the one before; NaN stamps compare as false."""
         gap, config, control = new.t - last.t, self._config, self._control
         if np.isnan(gap) or gap < 0.0:
             self._begun, self.changed_at, self._fault_at = new.t, new.t, -np.inf

@@ -1,4 +1,4 @@
-"""What the robust controller answers to a joint state."""
+"""The robust controller's answer to a joint state."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from sysid_nodes.robots.robot import Array
 
 
 class Mode(IntEnum):
-    """What the controller is doing; numbers of ControllerStatus.msg."""
+    """The controller's present activity; numbers of ControllerStatus.msg."""
 
     IDLE = 0
     TRACKING = 1

@@ -102,12 +102,12 @@ class RobustController:
 
     @property
     def trajectory(self) -> TrajectoryRecord | None:
-        """What is being executed."""
+        """The trajectory being executed."""
         return None if self._active is None else self._active.record
 
     @property
     def pending(self) -> TrajectoryRecord | None:
-        """What is accepted and has not started yet."""
+        """The trajectory that is accepted and has not started yet."""
         return None if self._waiting is None else self._waiting.record
 
     def consider(self, record: TrajectoryRecord) -> StopReason:

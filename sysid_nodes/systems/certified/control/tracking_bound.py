@@ -52,7 +52,7 @@ class TrackingBound:
 
     @property
     def caveat(self) -> str:
-        """What the numbers do not say, for a report."""
+        """The limits of the numbers' meaning, for a report."""
         return (
             f"Measured, not proven: the worst of {self.samples} samples over {self.duration:.1f} s times "
             f"{self.safety_factor:g}. It holds for motions no faster and payloads no heavier than the log's."

@@ -34,7 +34,7 @@ class ProposalConfig:
 
 @dataclass(frozen=True)
 class ExciteConfig:
-    """What makes a motion worth executing for the identifier."""
+    """Conditions that make a motion worth executing for the identifier."""
 
     objective: str = option(
         "widths",

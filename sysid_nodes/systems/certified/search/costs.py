@@ -1,4 +1,4 @@
-"""What a planner minimises over k, and the cost of being away from a joint goal."""
+"""Costs that a planner minimises over k, among them the cost of being away from a joint goal."""
 
 from __future__ import annotations
 

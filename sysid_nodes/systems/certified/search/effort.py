@@ -1,4 +1,4 @@
-"""What a proposal asks of the motors, and how that changes with its displacement: the planner's guess of a certificate.
+"""Torque that a proposal asks of the motors, and its derivative by the displacement: a guess of the certificate.
 
 The certifier gives the robust input what the fed-forward torque leaves of the motors, and needs it to outweigh what a
 model anywhere in the box can do; and its proof of the tracking errors closes only while that is small against the
@@ -81,7 +81,7 @@ def doubt_norm(found: Effort, armature: Array) -> Array:
 
 
 def doubt_rows(found: Effort, armature: Array, most: float) -> tuple[Array, Array]:
-    """What the norm of the doubt has left, as a share of its largest value, and the derivative by k: (S,), (S, n)."""
+    """Room left by the norm of the doubt, as a share of its largest value, and the derivative by k: (S,), (S, n)."""
     norm = doubt_norm(found, armature)
     slope = np.einsum("tj,tjk->tk", found.doubt / armature, found.doubt_slope) / np.maximum(norm, 1e-12)[:, None]
     return (most - norm) / most, -slope / most

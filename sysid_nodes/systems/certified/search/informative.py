@@ -49,7 +49,7 @@ _SIGN = 0.02
 
 @dataclass(frozen=True)
 class RowModel:
-    """What the rows of one body's identification look like.
+    """Shape of the rows of one body's identification.
 
     Attributes:
         chain: the robot.

@@ -1,4 +1,4 @@
-"""What certificates take, learned from the certificates made: it changes slowly from one plan to the next."""
+"""Budgets of certificates, learned from the certificates made: they change slowly from one plan to the next."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _TELLING = 0.1
 
 @dataclass(frozen=True)
 class Seen:
-    """What a proposal looked like to the search.
+    """A proposal as the search saw it.
 
     Attributes:
         obstacle, itself: least sampled distances [m]; infinite where nothing was near.

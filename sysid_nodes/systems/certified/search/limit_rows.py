@@ -1,4 +1,4 @@
-"""What limits leave to a displacement, linearised: the constraints of a search.
+"""Room that limits leave to a displacement, linearised: the constraints of a search.
 
 Nothing here is a proof. `Budget` is what a certificate takes beyond what sampling a trajectory shows; it is learned
 from the certificates made (learned_budget.py).
@@ -32,7 +32,7 @@ _DECIMETRE = 0.1
 
 @dataclass(frozen=True)
 class Budget:
-    """What certificates take.
+    """Shares of the limits that certificates use.
 
     Attributes:
         distance: between the sampled distance and the certified one, margin included [m].
@@ -102,7 +102,7 @@ class Rows:
 
 
 def limit_rows(chain: Chain, nearness: Nearness, problem: Problem, plan: Bezier, samples: int) -> Rows:
-    """What every limit that matters has left beyond its budget, linearised at a plan's k.
+    """Room that every limit that matters has left beyond its budget, linearised at a plan's k.
 
     Limits of position and velocity are not among them: they are intervals of k (k_range.py).
 

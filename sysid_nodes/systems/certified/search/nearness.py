@@ -76,7 +76,7 @@ class Nearness:
         return np.asarray(distances(placed, bodies, pairs, beyond=beyond).distance.min(axis=1, initial=beyond))
 
     def words(self, q: Array, scene: Scene) -> str:
-        """What comes nearest at a posture q (n,), as `a and b, 0.012 m apart`."""
+        """The nearest pair at a posture q (n,), as `a and b, 0.012 m apart`."""
         near = self.near(q[None], scene, np.inf)
         worst = int(np.argmin(near.distance))
         one = self._part(int(near.first[worst]))
@@ -88,14 +88,14 @@ class Nearness:
         joint = int(self._joints[shape])
         return "the base" if joint < 0 else f"what {self._robot.joint_names[joint]} moves"
 
-    def _place(self, q: Array) -> tuple[reference.Motion, Solids]:
+    def _place(self, q: Array) -> tuple[reference.TreeMotion, Solids]:
         motion = reference.forward_kinematics(self._chain.tree, q, np.zeros_like(q))
         rotation = np.broadcast_to(np.eye(3), (len(q), len(self._joints), 3, 3)).copy()
         position = np.zeros((len(q), len(self._joints), 3))
         for s in self._movable:
             rotation[:, s] = np.moveaxis(motion.rotation[self._joints[s]], -1, 0)
             position[:, s] = motion.origin[self._joints[s]].T
-        return motion, self._solids.placed(rotation, position)
+        return motion, self._solids.place(rotation, position)
 
     def _bodies(self, placed: Solids, scene: Scene) -> tuple[Solids, Indices]:
         """The robot's shapes followed by the obstacles, and the pairs of one of the former with one of either."""
@@ -119,7 +119,7 @@ class Nearness:
         grid = np.meshgrid(self._movable, count + np.arange(len(obstacles)), indexing="ij")
         return together, np.concatenate([self._pairs, np.stack(grid, axis=-1).reshape(-1, 2)])
 
-    def _collect(self, motion: reference.Motion, found: Distances, pairs: Indices, beyond: float) -> Near:
+    def _collect(self, motion: reference.TreeMotion, found: Distances, pairs: Indices, beyond: float) -> Near:
         sample, pair = np.nonzero(found.distance < beyond)
         distance, normal = found.distance[sample, pair], found.normal[sample, pair]
         here = found.point[sample, pair]

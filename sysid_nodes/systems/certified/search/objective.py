@@ -1,4 +1,4 @@
-"""What a planning step is for: to learn about the body, or to reach a joint goal."""
+"""The purpose of a planning step: to learn about the body, or to reach a joint goal."""
 
 from __future__ import annotations
 

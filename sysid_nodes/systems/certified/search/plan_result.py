@@ -1,4 +1,4 @@
-"""What a planner is given and what it answers."""
+"""Inputs and answers of a planner."""
 
 from __future__ import annotations
 

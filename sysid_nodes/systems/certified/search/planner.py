@@ -181,7 +181,7 @@ class Planner:
     def plan_escape(
         self, start: Start, box: ModelBox, scene: Scene, deadline: float = np.inf, *, rest: float = 0.0
     ) -> PlanResult:
-        """What of the running trajectory is left, or the shortest stop, certified in a scene that has just changed.
+        """The rest of the running trajectory, or the shortest stop, certified in a scene that has just changed.
 
         Args:
             start: a state of the running trajectory a little ahead.

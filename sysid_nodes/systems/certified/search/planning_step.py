@@ -1,4 +1,4 @@
-"""What one planning step has spent and found so far, and why a step from rest found nothing."""
+"""Effort and findings of one planning step so far, and why a step from rest found nothing."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the search may propose for a robot that is led by positions."""
+"""Proposals of the search for a robot that is led by positions."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _LEAVE = 0.97
 
 
 def led_proposals(config: ProposalConfig) -> ProposalConfig:
-    """What proposals have to keep free where no robust input needs torque and no proof of errors has to close."""
+    """Room that proposals must keep where no robust input needs torque and no proof of errors has to close."""
     return replace(config, torque_gap=1.0, doubt=_NO_LIMIT)
 
 

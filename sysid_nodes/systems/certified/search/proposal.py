@@ -127,13 +127,13 @@ class Proposer:
         return trail.best
 
     def shortfall(self, problem: Problem, k: Array) -> float:
-        """What a displacement lacks to the budgets, and to its interval; see Proposal."""
+        """The amount by which a displacement exceeds the budgets and its interval; see Proposal."""
         lower, upper = self.interval(problem)
         beyond = float(np.maximum(lower - k, k - upper).max(initial=0.0))
         return max(self._rows(problem, k).shortfall(k), beyond)
 
     def shortfall_of(self, problem: Problem, plan: Bezier) -> float:
-        """What a plan of any duration lacks, position and velocity limits not looked at."""
+        """The amount by which a plan of any duration exceeds them, position and velocity limits aside."""
         rows = limit_rows(self._chain, self._nearness, problem, plan, self._config.samples)
         return rows.shortfall(plan.k)
 

@@ -27,11 +27,11 @@ from sysid_nodes.systems.interval.momentum_rows import (
     TORQUE_ABSOLUTE,
     TORQUE_RATE,
     TORQUE_RELATIVE,
-    RowBuilder,
     body_norms,
 )
 from sysid_nodes.systems.interval.noise import Noise
 from sysid_nodes.systems.interval.reach import Reach
+from sysid_nodes.systems.interval.row_builder import RowBuilder
 from sysid_nodes.systems.interval.unknowns import identify_body
 
 Array = npt.NDArray[np.float64]

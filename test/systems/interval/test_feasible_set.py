@@ -19,9 +19,9 @@ from sysid_nodes.results import IdentificationResult, Status
 from sysid_nodes.robots import load_robot
 from sysid_nodes.robots.robot import Robot
 from sysid_nodes.systems.interval.config import IntervalIdentifierConfig, NoiseConfig, SetMembershipConfig
+from sysid_nodes.systems.interval.feasible_set import FeasibleSet
 from sysid_nodes.systems.interval.momentum_rows import CAUSES, MomentumRows
 from sysid_nodes.systems.interval.pipeline import IntervalPipeline
-from sysid_nodes.systems.interval.set_membership import SetMembership
 from sysid_nodes.systems.interval.unknowns import identify_body
 
 UNEVEN = Errors(relative=0.03, absolute=0.1, position=2e-4, velocity=1e-3, stamp=1e-4)
@@ -131,7 +131,7 @@ def test_every_cut_holds_for_every_physical_body() -> None:
     rng = np.random.default_rng(11)
     centre, radius = known_box(load_robot("kinova_gen3"), CERTAIN)
     box = PriorConfig(lower=(0.0, *[-1.0] * 9), upper=(4.0, *[1.0] * 9)).bounds
-    built = SetMembership(identify_body(7, 6, centre, radius, box), SetMembershipConfig(max_cuts=400))
+    built = FeasibleSet(identify_body(7, 6, centre, radius, box), SetMembershipConfig(max_cuts=400))
     radii = np.zeros((1, 7, len(CAUSES))), np.zeros((1, 7, 3, 3))
     nothing = MomentumRows(np.zeros((1, 2)), np.zeros((1, 7, 105)), *radii)
     for _ in range(4):

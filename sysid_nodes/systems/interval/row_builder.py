@@ -1,0 +1,259 @@
+"""Turns windows of samples into momentum rows with honest error radii.
+
+Corollary 10 of the paper with two changes: the integral is a trapezoid over the actual stamps, and everything that
+keeps the balance from being exact is bounded and carried along, cause by cause.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from sysid_nodes.data.joint_samples import JointSamples
+from sysid_nodes.models.chain import Chain
+from sysid_nodes.models.regressors import window_regressors
+from sysid_nodes.systems.interval.error_radius import (
+    BODY_CAUSES,
+    POSITION,
+    SAMPLING,
+    VELOCITY,
+    MotionBounds,
+    body_coefficients,
+)
+from sysid_nodes.systems.interval.momentum_rows import (
+    CAUSES,
+    FRICTION_SIGN,
+    ROUNDING,
+    TORQUE_ABSOLUTE,
+    TORQUE_RATE,
+    TORQUE_RELATIVE,
+    MomentumRows,
+    body_norms,
+)
+from sysid_nodes.systems.interval.noise import Noise
+from sysid_nodes.systems.interval.positions import Positions, bound_positions
+from sysid_nodes.systems.interval.reach import Reach
+from sysid_nodes.systems.interval.unknowns import Unknowns
+from sysid_nodes.systems.interval.windowed_samples import WindowedSamples
+
+Array = npt.NDArray[np.float64]
+Edges = npt.NDArray[np.intp]
+
+_ITEMS = (TORQUE_RATE, POSITION, VELOCITY, SAMPLING)
+"""Causes that the noise model `window` counts as part of the torque error."""
+
+_HOPELESS = 1e6
+
+_ROUNDING_SHARE = 1e-11
+"""Rounding of a regressor entry relative to the sum of the magnitudes it adds up; double precision keeps 1e-13."""
+
+
+@dataclass(frozen=True)
+class _Torque:
+    """Integrals over each window, (W, n): torque [N m s], its magnitude, and the largest error between samples."""
+
+    impulse: Array
+    load: Array
+    between: Array
+
+
+class RowBuilder:
+    """Turns samples into momentum rows for one robot.
+
+    Args:
+        chain: the robot's kinematic tree.
+        reach: norm bounds of its kinematics.
+        noise: bounds on the measurement errors.
+        unknowns: assumed box of all parameters.
+    """
+
+    def __init__(self, chain: Chain, reach: Reach, noise: Noise, unknowns: Unknowns) -> None:
+        self._chain, self._reach, self._noise, self._unknowns = chain, reach, noise, unknowns
+        n = chain.n
+        size = unknowns.known_magnitude
+        inertial = size[: 10 * n].reshape(n, 10)
+        self._norms = body_norms(-inertial, inertial)
+        self._coulomb = size[unknowns.motor_slice("Coulomb friction")]
+        self._viscous = size[unknowns.motor_slice("viscous friction")]
+        self._armature = size[unknowns.motor_slice("armature")]
+        gain = unknowns.motor_slice("torque gain")
+        self._gain = size[gain]
+        self._least_gain = np.maximum(2.0 * np.abs(unknowns.centre[gain]) - size[gain], 1e-9)
+        self._size = np.abs(unknowns.centre) + np.abs(unknowns.basis).sum(axis=1)
+
+    def build(self, samples: JointSamples, edges: Edges) -> MomentumRows:
+        """Rows of the windows samples[first..last], (W, 2) pairs of indices, last included."""
+        windows = self._cut(samples, edges)
+        positions = self._positions(windows)
+        torque = self._torque(windows)
+        coefficients = self._coefficients(windows, positions, torque)
+        motion = self._motion_bounds(windows, positions)
+        by_body = self._radius_by_body(windows, positions, motion)
+        causes = self._radius_by_motor(windows, positions, motion, torque)
+        causes[ROUNDING] = _ROUNDING_SHARE * (np.abs(coefficients) @ self._size)
+        radius = self._stack(causes, np.einsum("cwkis,is->wkc", by_body, self._norms))
+        body_radius = np.moveaxis(by_body[:, :, :, self._unknowns.body, :], 0, 2)
+        return MomentumRows(samples.t[edges], coefficients, radius, body_radius)
+
+    def violations(self, samples: JointSamples, edges: Edges) -> Mapping[str, npt.NDArray[np.bool_]]:
+        """Windows (W,) in which the samples themselves contradict an assumption, by assumption.
+
+        Such a window proves nothing and must not be used; which assumption failed is a finding.
+        """
+        noise = self._noise
+        if not noise.itemised:
+            return {}
+        windows = self._cut(samples, edges)
+        dt, stamp = windows.dt, windows.stamp_error
+        v, q = samples.qd, samples.q
+        dv = self._velocity_error(stamp)
+        jump = np.abs(np.diff(v, axis=0)) > (noise.acceleration * dt + 2.0 * dv) * 1.000001 + 1e-12
+        outside = np.abs(q) > self._reach.travel + noise.position + (np.abs(v) + dv) * stamp + 1e-12
+        found = {
+            "sliding joint beyond its limits": outside[1:] | outside[:-1],
+            "acceleration above its bound": jump,
+        }
+        if not noise.hold:
+            found["torque rate above its bound"] = self._torque_jumps(windows)
+        failed = {name: windows.maximum(mask.astype(np.float64)).max(axis=1) > 0.0 for name, mask in found.items()}
+        failed["velocity at odds with position"] = np.logical_not(self._positions(windows).possible)
+        return failed
+
+    def _torque_jumps(self, windows: WindowedSamples) -> npt.NDArray[np.bool_]:
+        """(N - 1, n) whether torque changes by more than its rate, its errors and a flip of friction allow."""
+        noise, e = self._noise, windows.samples.tau
+        error = noise.torque_relative * np.abs(e) + noise.torque_absolute + noise.torque_rate * windows.stamp_error
+        flip = np.where(windows.sign_certain, 0.0, 2.0 * self._coulomb / self._least_gain)
+        allowed = noise.torque_rate * windows.dt + flip + error[1:] + error[:-1]
+        return np.asarray(np.abs(np.diff(e, axis=0)) > allowed * 1.000001 + 1e-12)
+
+    def _cut(self, samples: JointSamples, edges: Edges) -> WindowedSamples:
+        # Stamps since 1970 in double precision are rounded to a quarter microsecond.
+        stamp = self._noise.stamp + float(np.spacing(np.abs(samples.t).max()))
+        return WindowedSamples(samples, edges, stamp, self._sign_certain(samples, stamp))
+
+    def _sign_certain(self, samples: JointSamples, stamp: float) -> npt.NDArray[np.bool_]:
+        """(N - 1, n) whether no velocity within the acceleration bound can reach zero between two samples."""
+        noise, v = self._noise, samples.qd
+        dt = np.diff(samples.t)[:, None]
+        dv = self._velocity_error(stamp)
+        speed = np.abs(v)
+        lowest = np.minimum(speed[1:], speed[:-1]) - dv
+        middle = 0.5 * (speed[1:] + speed[:-1]) - dv - 0.5 * noise.acceleration * dt
+        return np.asarray((v[1:] * v[:-1] > 0.0) & (lowest > 0.0) & (middle > 0.0))
+
+    def _positions(self, windows: WindowedSamples) -> Positions:
+        noise, samples, dt = self._noise, windows.samples, windows.dt
+        rough, smooth = self._roughness(windows)
+        dv = self._velocity_error(windows.stamp_error)
+        creep = dt * dv + noise.acceleration * rough / 4.0 + noise.jerk * smooth / 12.0
+        error = noise.position + self._speed(windows) * windows.stamp_error
+        if not noise.itemised:
+            creep = np.full_like(creep, _HOPELESS)  # no bound on the velocity: the readings stay as they are
+        return bound_positions(samples.q, samples.qd, dt[:, 0], windows.edges, error, creep)
+
+    def _torque(self, windows: WindowedSamples) -> _Torque:
+        noise, dt, e, stamp = self._noise, windows.dt, windows.samples.tau, windows.stamp_error
+        if noise.hold:
+            held = e[1:] if noise.until else e[:-1]
+            error = noise.torque_relative * np.abs(e) + noise.torque_absolute
+            return _Torque(
+                impulse=windows.sum(held * dt),
+                load=windows.sum(np.abs(held) * dt),
+                between=windows.sum(np.abs(np.diff(e, axis=0)) + error[1:] + error[:-1]) * stamp,
+            )
+        return _Torque(
+            impulse=windows.sum(0.5 * (e[1:] + e[:-1]) * dt),
+            load=windows.sum(0.5 * (np.abs(e[1:]) + np.abs(e[:-1])) * dt),
+            between=noise.torque_rate * (0.25 * windows.sum(dt**2) + stamp * windows.duration[:, None]),
+        )
+
+    def _coefficients(self, windows: WindowedSamples, positions: Positions, torque: _Torque) -> Array:
+        """(W, n, 15 n): momentum less its integral, then the five motor terms of each joint."""
+        n, samples, certain = self._chain.n, windows.samples, windows.sign_certain
+        v, entries, ends = samples.qd, positions.index, positions.edges
+        first, last = windows.edges.T
+        momentum, integral = window_regressors(self._chain, samples.t[entries], positions.q, v[entries], ends)
+        signed = windows.sum(np.where(certain, np.sign(v[1:]) * windows.dt, 0.0))
+        travel = positions.q[ends[:, 1]] - positions.q[ends[:, 0]]
+        coefficients = np.zeros((len(windows.edges), n, 15 * n))
+        coefficients[:, :, : 10 * n] = momentum - integral
+        joints = np.arange(n)
+        columns = (signed, travel, v[last] - v[first], windows.duration[:, None], -torque.impulse)
+        for term, column in enumerate(columns):
+            coefficients[:, joints, n * (10 + term) + joints] = column
+        return coefficients
+
+    def _motion_bounds(self, windows: WindowedSamples, positions: Positions) -> MotionBounds:
+        rough, smooth = self._roughness(windows)
+        speed = self._speed(windows)
+        return MotionBounds(
+            duration=windows.duration,
+            rough=windows.sum(rough)[:, 0],
+            smooth=windows.sum(smooth)[:, 0],
+            cube=windows.sum(windows.dt**3)[:, 0],
+            speed=speed,
+            dq=positions.error,
+            dv=np.broadcast_to(self._velocity_error(windows.stamp_error), speed.shape),
+            acceleration=self._noise.acceleration,
+            jerk=self._noise.jerk,
+        )
+
+    def _radius_by_body(self, windows: WindowedSamples, positions: Positions, motion: MotionBounds) -> Array:
+        """(3, W, n, n, 3) on the bodies' norms: cause, window, row, body, norm."""
+        n, times = self._chain.n, windows.samples.t[positions.index]
+        if not self._noise.itemised:
+            return np.zeros((len(BODY_CAUSES), len(windows.edges), n, n, 3))
+        levers = self._reach.levers(times, positions.q, positions.edges, motion.speed, positions.error)
+        return body_coefficients(levers, motion)
+
+    def _radius_by_motor(
+        self, windows: WindowedSamples, positions: Positions, motion: MotionBounds, torque: _Torque
+    ) -> dict[str, Array]:
+        """(W, n) shares of torque, friction and armature in the radius, by cause."""
+        noise = self._noise
+        unsure = windows.sum(np.where(windows.sign_certain, 0.0, windows.dt))
+        return {
+            TORQUE_RELATIVE: self._gain * noise.torque_relative * torque.load,
+            TORQUE_ABSOLUTE: self._gain * noise.torque_absolute * windows.duration[:, None],
+            TORQUE_RATE: self._gain * torque.between,
+            POSITION: positions.travel_error * self._viscous,
+            VELOCITY: 2.0 * motion.dv * self._armature,
+            # Friction anywhere in [-F_c, F_c], and torque may jump by 2 F_c between two samples when it flips.
+            FRICTION_SIGN: self._coulomb * unsure * (1.0 if noise.hold else 2.0),
+        }
+
+    def _stack(self, causes: Mapping[str, Array], known_bodies: Array) -> Array:
+        """(W, n, len(CAUSES)) radius from its shares (W, n) by cause and those of the known bodies (W, n, 3)."""
+        radius = np.zeros((*known_bodies.shape[:2], len(CAUSES)))
+        for cause, value in causes.items():
+            radius[:, :, CAUSES.index(cause)] = value
+        for index, cause in enumerate(BODY_CAUSES):
+            radius[:, :, CAUSES.index(cause)] += known_bodies[:, :, index]
+        if not self._noise.itemised:
+            radius[:, :, [CAUSES.index(cause) for cause in _ITEMS]] = 0.0
+        return radius
+
+    def _speed(self, windows: WindowedSamples) -> Array:
+        """(W, n) largest true speed anywhere in a window."""
+        noise, speed = self._noise, np.abs(windows.samples.qd)
+        pause = windows.maximum(windows.dt)
+        top = windows.maximum(np.maximum(speed[1:], speed[:-1]))
+        return np.asarray(top + noise.velocity + noise.acceleration * (windows.stamp_error + 0.5 * pause))
+
+    def _roughness(self, windows: WindowedSamples) -> tuple[Array, Array]:
+        """(N - 1, 1) dt^2 of the intervals in which acceleration may jump, dt^3 of the others.
+
+        Without a bound on jerk, and where friction may flip, it may jump anywhere; else only at the samples, that is
+        within the stamp's error of a stamp: a kink at eps from an end costs eps dt of the slope.
+        """
+        dt = windows.dt
+        smooth = np.logical_and(windows.sign_certain.all(axis=1), (self._noise.jerk > 0.0).all()).reshape(-1, 1)
+        return np.where(smooth, 8.0 * windows.stamp_error * dt, dt**2), np.where(smooth, dt**3, 0.0)
+
+    def _velocity_error(self, stamp: float) -> Array:
+        """(n,) largest error of a velocity reading taken for the one at its stamp [rad/s]."""
+        return self._noise.velocity + self._noise.acceleration * stamp

@@ -1,0 +1,51 @@
+"""Samples cut into windows, with sums and maxima over each window."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import numpy.typing as npt
+
+from sysid_nodes.data.joint_samples import JointSamples
+
+Array = npt.NDArray[np.float64]
+Edges = npt.NDArray[np.intp]
+
+
+@dataclass(frozen=True)
+class WindowedSamples:
+    """N samples and W windows of them.
+
+    Attributes:
+        samples: the samples.
+        edges: (W, 2) first and last sample of each window, both included; windows may share these.
+        stamp_error: largest error of a stamp [s].
+        sign_certain: (N - 1, n) whether a velocity keeps its sign between two samples.
+    """
+
+    samples: JointSamples
+    edges: Edges
+    stamp_error: float
+    sign_certain: npt.NDArray[np.bool_]
+
+    @cached_property
+    def dt(self) -> Array:
+        """(N - 1, 1) sample intervals [s]."""
+        return np.asarray(np.diff(self.samples.t)[:, None])
+
+    @cached_property
+    def duration(self) -> Array:
+        """(W,) [s]."""
+        return np.asarray(self.samples.t[self.edges[:, 1]] - self.samples.t[self.edges[:, 0]])
+
+    def sum(self, intervals: Array) -> Array:
+        """(W, k) sums of the values (N - 1, k) of sample intervals over each window."""
+        padded = np.vstack([intervals, np.zeros((1, intervals.shape[1]))])
+        return np.asarray(np.add.reduceat(padded, self.edges.ravel(), axis=0)[::2])
+
+    def maximum(self, intervals: Array) -> Array:
+        """(W, k) largest of the values (N - 1, k) of sample intervals in each window."""
+        padded = np.vstack([intervals, np.full((1, intervals.shape[1]), -np.inf)])
+        return np.asarray(np.maximum.reduceat(padded, self.edges.ravel(), axis=0)[::2])

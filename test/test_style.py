@@ -1,0 +1,33 @@
+from __future__ import annotations
+
+import ast
+from pathlib import Path
+
+import pytest
+
+PACKAGE = Path(__file__).parents[1] / "sysid_nodes"
+
+
+def docstrings(source: str) -> list[tuple[int, str]]:
+    """Line and text of every bare string: docstrings, and those that describe a constant or an attribute."""
+    bare = (node for node in ast.walk(ast.parse(source)) if isinstance(node, ast.Expr))
+    values = ((node.lineno, node.value.value) for node in bare if isinstance(node.value, ast.Constant))
+    return [(line, text) for line, text in values if isinstance(text, str)]
+
+
+@pytest.mark.parametrize(
+    "source", ['"""What it does."""', 'def f():\n    """What it\n    does."""', 'X = 1\n"""What X is."""']
+)
+def test_a_docstring_that_begins_with_what_is_found(source: str) -> None:
+    assert [text[:4] for _, text in docstrings(source)] == ["What"]
+
+
+def test_docstrings_name_their_subject_instead_of_asking_for_it() -> None:
+    """`What the controller does` says nothing that the reader did not want to know already."""
+    found = [
+        f"{path.relative_to(PACKAGE.parent)}:{line}: {text.splitlines()[0]}"
+        for path in sorted(PACKAGE.rglob("*.py"))
+        for line, text in docstrings(path.read_text(encoding="utf-8"))
+        if text.lstrip().startswith("What ")
+    ]
+    assert not found, "\n".join(found)
