@@ -1,3 +1,11 @@
 """Online system identification for ROS 2 robots."""
 
-__version__ = "0.1.0"
+from importlib import metadata
+
+DISTRIBUTION = "sysid-nodes"
+
+try:
+    __version__ = metadata.version(DISTRIBUTION)
+except metadata.PackageNotFoundError:  # run from a source tree that was never installed
+    __version__ = "unknown"
+"""That of package.xml, which both builds write into the installed metadata."""

@@ -137,18 +137,6 @@ def com_to_parameters(mass: float, com: Array, inertia: Array) -> Array:
     return np.array([mass, *(mass * com), *(about[r, c] for r, c in _PRODUCTS)])
 
 
-def transform_matrix(rotation: Array, translation: Array) -> Array:
-    """X (10, 10) with theta_a = X theta_b, where frame b lies in frame a at x_a = rotation x_b + translation."""
-    placement = np.eye(4)
-    placement[:3, :3], placement[:3, 3] = rotation, translation
-    return pseudo_inertia_to_parameters(placement @ PSEUDO_INERTIA_BASIS @ placement.T).T
-
-
-def transform_parameters(theta: Array, rotation: Array, translation: Array) -> Array:
-    """theta (..., 10) of the same bodies in frame a, given in frame b: see `transform_matrix`."""
-    return np.asarray(theta, dtype=np.float64) @ transform_matrix(rotation, translation).T
-
-
 def _factor(eta: Array) -> Array:
     """M (4, 4) of eq. (34)."""
     eta = np.asarray(eta, dtype=np.float64)

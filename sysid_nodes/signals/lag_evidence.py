@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from sysid_nodes.signals.time_offset import turning_rate
+from sysid_nodes.signals.turning_rate import turning_rate
 
 Array = npt.NDArray[np.float64]
 Indices = npt.NDArray[np.intp]

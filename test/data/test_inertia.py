@@ -110,14 +110,10 @@ def test_bad_log_cholesky_vectors_are_refused(eta):
 
 
 @given(st.integers(0, 10_000))
-def test_frames_and_sums_equal_pinocchio(seed):
+def test_mass_centre_and_inertia_equal_pinocchio(seed):
     pin.seed(seed)
-    first, second, placement = pin.Inertia.Random(), pin.Inertia.Random(), pin.SE3.Random()
+    second = pin.Inertia.Random()
     theta = second.toDynamicParameters()
-    moved = inertia.transform_parameters(theta, placement.rotation, placement.translation)
-    np.testing.assert_allclose(moved, placement.act(second).toDynamicParameters(), atol=1e-12)
-    total = first.toDynamicParameters() + moved
-    np.testing.assert_allclose(total, (first + placement.act(second)).toDynamicParameters(), atol=1e-12)
     mass, com, about = inertia.parameters_to_com(theta)
     assert mass == pytest.approx(second.mass)
     np.testing.assert_allclose(com, second.lever, atol=1e-12)

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from sysid_nodes import DISTRIBUTION
 from sysid_nodes.data import PARAMETER_NAMES
 from sysid_nodes.exceptions import InputError, SamplesError
 from sysid_nodes.results import IdentificationResult
@@ -18,7 +19,7 @@ from sysid_nodes.results import IdentificationResult
 Array = npt.NDArray[np.float64]
 
 # Distributions whose version can change a number in the result.
-_DISTRIBUTIONS = ("sysid-nodes", "numpy", "scipy", "pin", "highspy", "clarabel", "mujoco", "rosbags", "matplotlib")
+_DISTRIBUTIONS = (DISTRIBUTION, "numpy", "scipy", "pin", "highspy", "clarabel", "mujoco", "rosbags", "matplotlib")
 
 
 @dataclass(frozen=True)

@@ -17,7 +17,7 @@ from sysid_nodes.solvers.trajectory_least_squares.marginal import Marginal, marg
 from sysid_nodes.solvers.trajectory_least_squares.normal_equations import NormalEquations, assemble
 from sysid_nodes.solvers.trajectory_least_squares.posterior import Posterior, posterior
 from sysid_nodes.solvers.trajectory_least_squares.problem import Blocks, Layout, Problem
-from sysid_nodes.solvers.trajectory_least_squares.robust import Cauchy, Huber
+from sysid_nodes.solvers.trajectory_least_squares.robust import Cauchy
 from sysid_nodes.solvers.trajectory_least_squares.smoother import Smoothed, smooth
 
 __all__ = [
@@ -27,7 +27,6 @@ __all__ = [
     "ConstrainedResult",
     "EqualityConfig",
     "GaussianPrior",
-    "Huber",
     "Layout",
     "LevenbergMarquardtConfig",
     "Marginal",

@@ -10,6 +10,8 @@ from shared.legged_readings import PAYLOAD, START, StillHorizon, feed, feed_all,
 
 from sysid_nodes.data.config import from_flat
 from sysid_nodes.results.motion_status import MotionStatus
+from sysid_nodes.sensors import sensor_configs
+from sysid_nodes.sessions.prime.config import PrimeSessionConfig
 from sysid_nodes.sessions.prime.session import PrimeSession
 from sysid_nodes.sessions.prime.update import PrimeUpdate
 from sysid_nodes.simulation.legged import (
@@ -70,6 +72,15 @@ def test_joints_that_are_missing_or_do_not_fit_are_counted_and_not_used() -> Non
     feed(session, replace(reading, velocity=reading.velocity[:5], effort=np.zeros(0)))
     assert session.unusable["as many values as names are needed"] == 1
     assert session.rejected["joint_position"] == {}
+
+
+def test_every_sensor_that_can_be_enabled_is_fed() -> None:
+    """By a method of the session, for each section of the sensors' configuration."""
+    names = sensor_configs(PrimeSessionConfig().prime.sensors)
+    session = make_session(**{f"prime__sensors__{name}__enabled": True for name in names})
+    feed_all(session, [reading for reading in record(velocity=True)[0] if reading.stamp < START + 1.0])
+    assert session.judgement.faults() == {}
+    assert set(session.rejected) == set(names)
 
 
 @pytest.mark.parametrize("stream", STREAMS)

@@ -12,7 +12,7 @@ from shared.pendulum_trajectory import TRUTH, Pendulum, PendulumPoint
 
 from sysid_nodes.exceptions import SamplesError
 from sysid_nodes.results.least_squares import Iteration, SolveStatus
-from sysid_nodes.solvers.trajectory_least_squares import Cauchy, Huber, LevenbergMarquardtConfig, solve
+from sysid_nodes.solvers.trajectory_least_squares import Cauchy, LevenbergMarquardtConfig, solve
 from sysid_nodes.solvers.trajectory_least_squares.normal_equations import assemble
 from sysid_nodes.solvers.trajectory_least_squares.posterior import posterior
 from sysid_nodes.solvers.trajectory_least_squares.problem import Array, Blocks, Layout
@@ -123,10 +123,9 @@ def test_covariances_cover_the_truth_as_often_as_they_claim() -> None:
     assert low <= inside <= high
 
 
-@pytest.mark.parametrize("loss", [Huber(), Cauchy()])
-def test_robust_losses_ignore_outliers(loss: Huber | Cauchy) -> None:
+def test_a_robust_loss_ignores_outliers() -> None:
     plain, _ = pendulum(3, outliers=15)
-    robust = replace(plain, loss=loss)
+    robust = replace(plain, loss=Cauchy())
     naive, found = solve(plain, plain.start()), solve(robust, robust.start())
     assert found.status.converged
     covariance = posterior(assemble(robust.linearise(found.point), robust.layout))
@@ -136,8 +135,8 @@ def test_robust_losses_ignore_outliers(loss: Huber | Cauchy) -> None:
     assert abs(naive.point.parameter[0] - TRUTH[0]) > 5.0 * sigma
 
 
-@pytest.mark.parametrize("loss", [Huber(1.5), Cauchy(2.0)])
-def test_losses_are_squares_near_zero_and_their_derivatives_are_right(loss: Huber | Cauchy) -> None:
+def test_a_loss_is_the_square_near_zero_and_its_derivative_is_right() -> None:
+    loss = Cauchy(2.0)
     s = np.array([0.0, 1e-6, 1.0, 2.0, 9.0, 1e6])
     value, slope = loss(s)
     assert value[:2] == pytest.approx(s[:2], rel=1e-5)

@@ -15,7 +15,7 @@ from sysid_nodes.solvers.trajectory_least_squares.influence import influences
 from sysid_nodes.solvers.trajectory_least_squares.normal_equations import assemble
 from sysid_nodes.solvers.trajectory_least_squares.posterior import posterior
 from sysid_nodes.solvers.trajectory_least_squares.problem import Blocks, Layout
-from sysid_nodes.solvers.trajectory_least_squares.robust import Huber, reweight
+from sysid_nodes.solvers.trajectory_least_squares.robust import Cauchy, reweighted
 from sysid_nodes.solvers.trajectory_least_squares.sandwich import sandwich
 
 shapes = {
@@ -35,7 +35,7 @@ def test_influence_is_that_of_the_dense_hat_matrix(
 ) -> None:
     layout = Layout(stages, size, parameters, local)
     groups = random_groups(np.random.default_rng(seed), layout, width)
-    groups[1] = replace(groups[1], loss=Huber())
+    groups[1] = replace(groups[1], loss=Cauchy())
     factor = factorise(assemble(groups, layout), 0.0)
     assert factor is not None
     found = influences(groups, factor)
