@@ -15,6 +15,10 @@ Array = npt.NDArray[np.float64]
 
 TURN = 2.0 * math.pi
 
+MISSING_JOINT, REPEATED_JOINT, POSITION_JUMP = "missing joint", "repeated joint", "position jump"
+ABSURD_STAMP, DUPLICATE_STAMP, BACKWARD_STAMP = "absurd stamp", "duplicate stamp", "backward stamp"
+"""Reasons to reject a message that others tell apart."""
+
 _ABSURD = 1e9  # no joint has such a position, speed or torque in any unit; keeps later products finite
 _CACHED_NAME_LISTS = 16  # several publishers may share a topic, each with its own list of names
 _RATE_MEMORY = 0.02  # weight of a new interval in the running mean behind `rate`
@@ -155,31 +159,31 @@ class JointStream:
 
     def _find(self, names: tuple[str, ...]) -> npt.NDArray[np.intp] | str:
         if any(name not in names for name in self.names):
-            return "missing joint"
+            return MISSING_JOINT
         if any(names.count(name) > 1 for name in self.names):
-            return "repeated joint"
+            return REPEATED_JOINT
         return np.array([names.index(name) for name in self.names], dtype=np.intp)
 
     def _stamp_fault(self, stamp: float) -> str:
         # zero is what a driver sends that never filled the header in
         if not math.isfinite(stamp) or stamp <= 0.0:
-            return "absurd stamp"
+            return ABSURD_STAMP
         if self._last is None or 0.0 < (step := stamp - self._last.t) <= self.max_jump:
             return ""
         if step == 0.0:
-            return "duplicate stamp"
-        return "backward stamp" if step < 0.0 else "absurd stamp"
+            return DUPLICATE_STAMP
+        return BACKWARD_STAMP if step < 0.0 else ABSURD_STAMP
 
     def _restart_due(self, stamp: float, reason: str) -> bool:
         """Whether enough messages in a row follow one other clock; then the stream is empty and takes this message."""
-        if reason == "duplicate stamp" or not math.isfinite(stamp) or stamp <= 0.0:
+        if reason == DUPLICATE_STAMP or not math.isfinite(stamp) or stamp <= 0.0:
             return False
         follows = self._strange_count > 0 and 0.0 < stamp - self._strange_stamp <= self.max_jump
         self._strange_count = self._strange_count + 1 if follows else 1
         self._strange_stamp = stamp
         if self._strange_count < self.restart_after:
             return False
-        self._restart("clock went back" if reason == "backward stamp" else "clock jumped ahead")
+        self._restart("clock went back" if reason == BACKWARD_STAMP else "clock jumped ahead")
         return True
 
     def _restart(self, reason: str) -> None:
@@ -195,7 +199,7 @@ class JointStream:
             step = stamp - self._last.t
             if self._any_wraps and not self._unwrap(q, qd, step):
                 if step <= self.max_gap:
-                    self._count("position jump")
+                    self._count(POSITION_JUMP)
                     return None
                 self._restart("turn unknown after a gap")
             if step > self.max_gap:

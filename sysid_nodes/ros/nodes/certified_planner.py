@@ -213,7 +213,7 @@ class CertifiedPlannerNode(Node):
         planning = self._planning
         last, bounds = planning.last, planning.known.bounds
         values = {
-            "phase": planning.agenda.phase.value,
+            "phase": planning.agenda.phase.name,
             "trajectories": str(planning.made),
             "steps that certified nothing": str(planning.failed),
             "last outcome": planning.message,

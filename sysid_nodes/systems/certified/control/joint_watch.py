@@ -17,17 +17,24 @@ from sysid_nodes.data.joint_state import RawJointState
 from sysid_nodes.models.robust_control import RobustControlConfig, gains
 from sysid_nodes.results.stop_reason import StopReason
 from sysid_nodes.robots.robot import Array, Robot
-from sysid_nodes.signals.stream import JointStream
+from sysid_nodes.signals.stream import (
+    ABSURD_STAMP,
+    BACKWARD_STAMP,
+    DUPLICATE_STAMP,
+    MISSING_JOINT,
+    POSITION_JUMP,
+    REPEATED_JOINT,
+    JointStream,
+)
 from sysid_nodes.systems.certified.control.config import ControllerConfig
 
 _REJECTED = {
-    "missing joint": StopReason.JOINT_NAMES_WRONG,
-    "repeated joint": StopReason.JOINT_NAMES_WRONG,
-    "backward stamp": StopReason.JOINT_STATES_IMPLAUSIBLE,
-    "absurd stamp": StopReason.JOINT_STATES_IMPLAUSIBLE,
-    "position jump": StopReason.JOINT_STATES_IMPLAUSIBLE,
+    MISSING_JOINT: StopReason.JOINT_NAMES_WRONG,
+    REPEATED_JOINT: StopReason.JOINT_NAMES_WRONG,
+    BACKWARD_STAMP: StopReason.JOINT_STATES_IMPLAUSIBLE,
+    ABSURD_STAMP: StopReason.JOINT_STATES_IMPLAUSIBLE,
+    POSITION_JUMP: StopReason.JOINT_STATES_IMPLAUSIBLE,
 }
-_DUPLICATE = "duplicate stamp"
 _STAMP_ROUNDING = 1e-6
 """Stamps since 1970 are doubles rounded to 0.24 us [s]."""
 
@@ -137,7 +144,7 @@ class JointWatch:
     def _skip(self, stamp: float, why: str) -> Seen:
         """A rejected one: harmless only while the next may still come in time."""
         last = self._last
-        if why == _DUPLICATE:
+        if why == DUPLICATE_STAMP:
             return last._replace(fresh=False)
         fault = _REJECTED.get(why, StopReason.JOINT_STATES_INVALID)
         later = np.isfinite(stamp) and stamp > last.t
