@@ -34,6 +34,7 @@ from sysid_nodes.reports.interval.result_file import build_document
 from sysid_nodes.results import Status
 from sysid_nodes.robots import load_robot
 from sysid_nodes.sessions.certified.settings import CertifiedModel, CertifiedSettings
+from sysid_nodes.sessions.certified.state import Phase
 from sysid_nodes.simulation.arm import random_dumbbell
 from sysid_nodes.simulation.arm.config import ArmSimulationConfig, SimulatedArmConfig, build_payload
 from sysid_nodes.systems.certified.control.output import Mode
@@ -64,7 +65,7 @@ def status_line(mode: Mode, name: str = "", reason: int = 0, text: str = "", ref
 
 
 def diagnostics_line(
-    count: int, *, received: int, waiting: int = 0, phase: str = "identify", at_rest: str = "False"
+    count: int, *, received: int, waiting: int = 0, phase: Phase = Phase.EXCITE, at_rest: str = "False"
 ) -> dict[str, Any]:
     identifier = {
         "messages received": str(received), "messages waiting": str(waiting), "rate [Hz]": "1000.0",
@@ -74,7 +75,7 @@ def diagnostics_line(
         "at rest": at_rest, "real-time factor": "0.500", "clearance to obstacles [m]": "0.123456",
         "closest to obstacles": "joint_7/9, shelf",
     }  # fmt: skip
-    planner = {"phase": phase, "last outcome": "nothing was certified in time"}
+    planner = {"phase": phase.name, "last outcome": "nothing was certified in time"}
     told = {IDENTIFIER: identifier, ROBOT: robot, CONTROLLER: AT_EASE, PLANNER: planner}
     return {"count": count, "diagnostics": told}
 
@@ -215,8 +216,9 @@ def test_the_goal_cannot_be_certified_with_the_prior_and_can_be_when_the_load_is
     assert goal_check(model, goal, known, scene)["certified"]
 
 
-def test_a_domain_in_use_and_the_users_own_are_avoided(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_domain_in_use_and_the_users_own_are_avoided(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr(nodes, "_DOMAINS", range(80, 83))
+    monkeypatch.setattr(nodes, "_SHARED", tmp_path)  # whatever others have left there
     monkeypatch.setenv("ROS_DOMAIN_ID", "80")
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as taken:
         taken.bind(("", 7400 + 250 * 81 + 12))
@@ -255,12 +257,12 @@ def test_plans_identify_that_start_in_time(watch: Watch) -> None:
 
 
 def test_the_end_is_when_nothing_is_left_to_do_and_the_robot_rests(watch: Watch) -> None:
-    watch.take(diagnostics_line(4000, received=4000, phase="nothing left to do"))
+    watch.take(diagnostics_line(4000, received=4000, phase=Phase.REST))
     watch.take(status_line(Mode.BRAKING, "one", 2, "no further trajectory arrived in time"))
     assert (watch.finished, watch.phase) == (False, "coming to rest")
     watch.take(status_line(Mode.HOLDING, "one", 2, "no further trajectory arrived in time"))
     assert watch.finished
-    watch.take(diagnostics_line(4000, received=4000, phase="go to a goal"))
+    watch.take(diagnostics_line(4000, received=4000, phase=Phase.REACH))
     assert not watch.finished
     assert watch.phase == "at rest: no further trajectory arrived in time"
 

@@ -24,6 +24,7 @@ from sysid_nodes.data.scene import load_scene
 from sysid_nodes.exceptions import SysidError
 from sysid_nodes.reports.certified.result import goal_check
 from sysid_nodes.sessions.certified.settings import CertifiedModel, CertifiedSettings
+from sysid_nodes.systems.certified.control.output import Mode
 
 _WRONG, _CONTRADICTION, _NOT_THERE = 1, 3, 4
 _STARTING = 90.0  # longest wait for the first joint state [s]
@@ -143,7 +144,7 @@ def _follow(nodes: Nodes, screen: Screen, watch: Watch) -> tuple[dict[str, float
             usage = {name: (x - start[2].get(name, x)) / (now - start[0]) for name, x in _processor_time(nodes).items()}
             pace = (watch.time - start[1]) / (now - start[0])
         screen.show(watch)
-        moving = watch.mode.name in ("TRACKING", "BRAKING")
+        moving = watch.mode in (Mode.TRACKING, Mode.BRAKING)
         if watch.finished or (watch.stopped and watch.resting) or (watch.contradicted and not moving):
             return usage, pace
         if watch.recorded != news:

@@ -12,13 +12,13 @@ from sysid_nodes.data import PARAMETER_NAMES
 from sysid_nodes.data.bounds import Bounds
 from sysid_nodes.reports.certified.result import CARRY, IDENTIFY
 from sysid_nodes.results import Status
+from sysid_nodes.sessions.certified.state import Phase
 from sysid_nodes.systems.certified.control.output import Mode
 
 Array = npt.NDArray[np.float64]
 
 _ROBOT, _PLANNER = "simulated_arm: robot", "certified_planner: planning"
 _CONTROLLER, _IDENTIFIER = "robust_controller: control", "interval_identifier: identification"
-_NOTHING_LEFT = "nothing left to do"  # the planner's phase when all goals are reached
 _STARTS = 1e-3  # by which the planner's and our idea of a start may differ [s]
 
 
@@ -154,7 +154,7 @@ class Watch:
 
     @property
     def _done(self) -> bool:
-        return self._text(_PLANNER, "phase") == _NOTHING_LEFT
+        return self._text(_PLANNER, "phase") == Phase.REST.name
 
     @property
     def time(self) -> float:

@@ -29,14 +29,16 @@ from visualization_msgs.msg import MarkerArray
 from sysid_nodes.data.bounds import Bounds
 from sysid_nodes.data.joint_order import JointOrder
 from sysid_nodes.exceptions import ConfigError, SysidError
+from sysid_nodes.results.stop_reason import StopReason
 from sysid_nodes.robots.robot import Array
 from sysid_nodes.ros import qos
 from sysid_nodes.ros.certified.controller_conversions import nanoseconds, to_seen
+from sysid_nodes.ros.certified.planner_report import judge_planner, planner_values
 from sysid_nodes.ros.certified.position_output import PositionOutput, position_setup
 from sysid_nodes.ros.certified.scene_markers import margin_lines, obstacle_markers, plan_markers
 from sysid_nodes.ros.certified.scene_messages import to_scene
 from sysid_nodes.ros.certified.trajectory_messages import to_trajectory
-from sysid_nodes.ros.diagnostics import ERROR, OK, WARN, diagnostic_array, diagnostic_status
+from sysid_nodes.ros.diagnostics import diagnostic_array, diagnostic_status
 from sysid_nodes.ros.parameters import NodeParameters
 from sysid_nodes.ros.spinning import run_node, spin, until_shutdown
 from sysid_nodes.sessions.certified.config import CertifiedPlannerConfig, set_up
@@ -210,36 +212,17 @@ class CertifiedPlannerNode(Node):
         self._posture = posture if np.isfinite(posture).all() else None
 
     def _diagnose(self) -> None:
-        planning = self._planning
-        last, bounds = planning.last, planning.known.bounds
-        values = {
-            "phase": planning.agenda.phase.value,
-            "trajectories": str(planning.made),
-            "steps that certified nothing": str(planning.failed),
-            "last outcome": planning.message,
-            "finished too late": str(planning.dropped),
-            "planning is taken to need [s]": f"{planning.timing.needs:.3f}",
-            "robot's seconds in one of the machine's": f"{self._replanner.pace.rate:.3f}",
-            "planning time [s]": f"{last.result.elapsed:.3f}" if last is not None else "",
-            "certificates": str(last.result.certificates) if last is not None else "",
-            "time of certificates [s]": f"{last.result.certifying:.3f}" if last is not None else "",
-            "robot's own stop": self._own_stop,
-            "goals left": str(len(planning.agenda.goals)),
-            "mass [kg]": f"{bounds.lower[0]:.3f} to {bounds.upper[0]:.3f}",
-        }
-        if self._positions is not None:
-            values |= self._positions.values()
-        level, message = OK, planning.agenda.phase.value
-        if self._replanner.seen is None:
-            level, message = WARN, "no status of a controller" if self._positions is None else "no joint states"
-        elif self._positions is not None and self._positions.reason:
-            level, message = ERROR, f"no more plans: {self._positions.reason.message}"
-        elif not planning.known.consistent or planning.known.scene is None:
-            level, message = ERROR, "bounds or obstacles are unusable: no more plans"
-        elif planning.failed and self._broken:
-            level, message = ERROR, self._broken
-        elif planning.failed:
-            level, message = WARN, planning.message
+        planning, positions = self._planning, self._positions
+        values = planner_values(planning, self._replanner.pace.rate) | {"robot's own stop": self._own_stop}
+        if positions is not None:
+            values |= positions.values()
+        missing = "no status of a controller" if positions is None else "no joint states"
+        level, message = judge_planner(
+            planning,
+            deaf=missing if self._replanner.seen is None else "",
+            refused=StopReason.NONE if positions is None else positions.reason,
+            broken=self._broken,
+        )
         name, robot = f"{self.get_name()}: planning", self._setup.robot.name
         status = diagnostic_status(name, level, message, values, hardware=robot)
         with until_shutdown():

@@ -17,7 +17,7 @@ from sysid_nodes.systems.certified.search.plan_result import PlanResult
 
 
 class Phase(Enum):
-    """Purposes of plans."""
+    """Purposes of plans: names for programs, values for people."""
 
     EXCITE = "identify"
     REACH = "go to a goal"

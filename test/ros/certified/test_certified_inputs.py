@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -26,6 +25,7 @@ from sysid_nodes.ros.nodes.certified_planner import CertifiedPlannerNode
 from sysid_nodes.ros.nodes.robust_controller import RobustControllerNode
 from sysid_nodes.ros.nodes.simulated_arm import SimulatedArmNode
 from sysid_nodes.ros.spinning import make_executor
+from sysid_nodes.sessions.certified.state import Phase
 
 pytestmark = pytest.mark.ros
 
@@ -74,7 +74,8 @@ def test_a_parameter_that_makes_no_sense_is_refused(
 
 def test_a_step_that_breaks_off_is_told_of_and_the_next_one_is_made(ros: None) -> None:
     """Whatever a mistake of ours raises: the planner's thread lives on, and diagnostics say what happened."""
-    node, executor = CertifiedPlannerNode(), make_executor()
+    slow = Parameter("certified_planner.retry", value=1.5)  # diagnostics come every second
+    node, executor = CertifiedPlannerNode(parameter_overrides=[slow]), make_executor()
     tester = rclpy.create_node("tester")
     executor.add_node(node)
     executor.add_node(tester)
@@ -89,7 +90,6 @@ def test_a_step_that_breaks_off_is_told_of_and_the_next_one_is_made(ros: None) -
             raise ZeroDivisionError("by nothing")
 
     node._planning.step = step
-    node._config = replace(node._config, retry=1.5)  # diagnostics come every second
     try:
         status.publish(ControllerStatus(mode=HOLDING))
         spin_until(
@@ -100,6 +100,7 @@ def test_a_step_that_breaks_off_is_told_of_and_the_next_one_is_made(ros: None) -
         told = next(one for one in heard if "by nothing" in one.message)
         assert told.message == "a step broke off: ZeroDivisionError: by nothing"
         assert told.level == DiagnosticStatus.ERROR
+        assert {item.key: item.value for item in told.values}["phase"] == Phase.EXCITE.name, "what the demo ends by"
     finally:
         node.release()
         executor.shutdown()

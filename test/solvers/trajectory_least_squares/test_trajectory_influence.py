@@ -15,7 +15,7 @@ from sysid_nodes.solvers.trajectory_least_squares.influence import influences
 from sysid_nodes.solvers.trajectory_least_squares.normal_equations import assemble
 from sysid_nodes.solvers.trajectory_least_squares.posterior import posterior
 from sysid_nodes.solvers.trajectory_least_squares.problem import Blocks, Layout
-from sysid_nodes.solvers.trajectory_least_squares.robust import Cauchy, reweighted
+from sysid_nodes.solvers.trajectory_least_squares.robust import Cauchy, reweight
 from sysid_nodes.solvers.trajectory_least_squares.sandwich import sandwich
 
 shapes = {
