@@ -1,7 +1,7 @@
 """A Kinova Gen3: the identifier on the driver's joint states and, with rviz:=true, a view of the arm.
 
-Start the vendor's driver beside it, or let simulated:=true start a simulated robot that takes torques. With
-certified:=true planner and robust controller move the arm, which needs a robot that takes torques.
+Start the vendor's driver beside it, or let simulated:=true start a simulated arm that takes torques. With
+certified:=true planner and robust controller move the arm, which needs one that takes torques.
 """
 
 from pathlib import Path
@@ -24,7 +24,7 @@ ARGUMENTS = (
     ("use_sim_time", "false", "take the time from /clock"),
     ("rviz", "false", "show the arm in RViz"),
     ("publish_description", "false", "publish the arm's description, where no driver does"),
-    ("simulated", "false", "start the simulated robot; choose its parameter file as well, see config/"),
+    ("simulated", "false", "start the simulated arm; choose its parameter file as well, see config/"),
     ("certified", "false", "start certified planner and robust controller"),
     ("scene", "", "obstacles: a path, or the name of a file in config/scenes; empty: none until they are published"),
 )

@@ -1,35 +1,14 @@
-"""The Gen3's exciting motion, designed once and kept as numbers."""
+"""The Gen3's exciting motion, designed once (benchmarks/gen3_design.py) and kept as numbers."""
 
 from __future__ import annotations
 
 import numpy as np
 
-from sysid_nodes.robots import Primitive, Robot
-from sysid_nodes.simulation.arm.design import design_excitation
 from sysid_nodes.simulation.arm.excitation import FourierTrajectory, at_rest
-
-HELD_OBJECT = Primitive("joint_7", "sphere", np.array([0.0, 0.0, -0.1815]), np.eye(3), np.array([0.13]))
-"""Covers any of the dumbbells in the hand."""
 
 PERIOD = 10.0
 CENTRE = (-1.16, 0.2, -3.3, -1.3, 0.2, -0.8, -0.2)
 """Near the authors' start configuration, unfolded; joint 3 lies beyond -pi, so that its reading wraps."""
-
-AMPLITUDE = (1.0, 0.6, 0.9, 0.8, 1.4, 1.1, 1.6)
-
-
-def design_gen3(robot: Robot, *, seed: int = 7, starts: int = 8, iterations: int = 20) -> FourierTrajectory:
-    """The design that gave the numbers below; takes minutes. Rounding to 1e-5 rad is all that differs."""
-    return design_excitation(
-        robot,
-        np.array(CENTRE),
-        np.array(AMPLITUDE),
-        np.random.default_rng(seed),
-        held=(HELD_OBJECT,),
-        period=PERIOD,
-        starts=starts,
-        iterations=iterations,
-    )
 
 
 def gen3_excitation() -> FourierTrajectory:

@@ -52,7 +52,7 @@ def at_rest(loop: Loop) -> None:
     loop.diagnostics.clear()
     loop.until(lambda: "simulated_arm: robot" in loop.diagnostics)
     loop.until(lambda: loop.value("simulated_arm: robot", "at rest") == "True")
-    # 0.25 rad/s at most, 1 rad/s2, and the margin of stop_travel_bound.
+    # 0.25 rad/s at most, 1 rad/s2, and the 0.02 rad of StopConfig.
     assert float(loop.value("simulated_arm: robot", "stop travel [rad]")) < 0.06
     assert loop.value("simulated_arm: robot", "saturated ticks") == "0"
     assert float(loop.value("simulated_arm: robot", "clearance to itself [m]")) > 0.0

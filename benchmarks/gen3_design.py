@@ -1,21 +1,47 @@
-"""Design of exciting trajectories: the payload's regressor, as well conditioned as the limits allow."""
+"""How the Gen3's exciting motion of `simulation/arm/gen3.py` was designed: well conditioned, clear of arm and floor.
+
+``python -m benchmarks.gen3_design`` designs it again and prints its numbers; takes minutes.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
 import numpy as np
+import pinocchio
 from scipy.optimize import minimize
 
 from sysid_nodes.models.chain import Chain
 from sysid_nodes.models.regressors import standard_regressor
-from sysid_nodes.robots import Primitive, Robot
+from sysid_nodes.robots import Primitive, Robot, load_robot
 from sysid_nodes.robots.robot import Array
-from sysid_nodes.simulation.arm.clearance import clearance
 from sysid_nodes.simulation.arm.excitation import FourierTrajectory, at_rest
+from sysid_nodes.simulation.arm.gen3 import CENTRE, PERIOD
+
+HELD_OBJECT = Primitive("joint_7", "sphere", np.array([0.0, 0.0, -0.1815]), np.eye(3), np.array([0.13]))
+"""Covers any of the dumbbells in the hand."""
+
+AMPLITUDE = (1.0, 0.6, 0.9, 0.8, 1.4, 1.1, 1.6)
 
 _OVERLAP_SCALE = 0.01
 """An overlap of this many metres weighs like a condition number e times larger."""
+
+JOINTS_APART = 4
+"""Shapes this many joints apart are compared; nearer ones meet by design or are kept apart by the joints' limits."""
+
+
+def design_gen3(robot: Robot, *, seed: int = 7, starts: int = 8, iterations: int = 20) -> FourierTrajectory:
+    """The design that gave the numbers of gen3_excitation; takes minutes. Rounding to 1e-5 rad is all that differs."""
+    return design_excitation(
+        robot,
+        np.array(CENTRE),
+        np.array(AMPLITUDE),
+        np.random.default_rng(seed),
+        held=(HELD_OBJECT,),
+        period=PERIOD,
+        starts=starts,
+        iterations=iterations,
+    )
 
 
 def payload_condition(robot: Robot, trajectory: FourierTrajectory, *, body: str = "", samples: int = 200) -> float:
@@ -89,3 +115,56 @@ def _fit(
         axis=0,
     )
     return FourierTrajectory(period, centre, sine / share[:, None], cosine / share[:, None])
+
+
+def clearance(robot: Robot, q: Array, extra: Sequence[Primitive] = ()) -> Array:
+    """Least distance between the arm's spheres and its shapes further down, or the floor.
+
+    Args:
+        robot: with geometry.
+        q: (N, n) [rad].
+        extra: further shapes on the robot, as what it carries.
+
+    Returns:
+        (N,) [m], negative where shapes overlap; infinite for a robot without geometry.
+    """
+    shapes = [(int(robot.model.getJointId(shape.frame)), shape) for shape in (*robot.geometry, *extra)]
+    spheres = [(joint, shape) for joint, shape in shapes if shape.kind == "sphere"]
+    data = robot.model.createData()
+    least = np.full(len(q), np.inf)
+    for k, posture in enumerate(q):
+        pinocchio.forwardKinematics(robot.model, data, posture)
+        placed = data.oMi.tolist()
+        centres = [placed[joint].act(shape.position) for joint, shape in spheres]
+        joints = np.array([joint for joint, _ in spheres], dtype=int)
+        radii = np.array([shape.size[0] for _, shape in spheres])
+        for base, shape in shapes:
+            if (far := joints >= base + JOINTS_APART).any():
+                points = np.array(centres)[far]
+                least[k] = min(least[k], float((_distance(points, placed[base], shape) - radii[far]).min()))
+        if (free := joints >= JOINTS_APART - 1).any():
+            least[k] = min(least[k], float((np.array(centres)[free, 2] - radii[free]).min()))
+    return least
+
+
+def _distance(points: Array, placement: pinocchio.SE3, shape: Primitive) -> Array:
+    """From points (N, 3) in the world to a shape's surface [m]; a point inside a box counts as touching it."""
+    local = ((points - placement.translation) @ placement.rotation - shape.position) @ shape.rotation
+    core, radius = np.zeros(3), 0.0
+    if shape.kind == "box":
+        core = shape.size
+    else:
+        radius = float(shape.size[0])
+        core[2] = shape.size[1] if shape.kind == "capsule" else 0.0
+    return np.asarray(np.linalg.norm(local - np.clip(local, -core, core), axis=1) - radius)
+
+
+def main() -> None:
+    motion = design_gen3(load_robot("kinova_gen3"))
+    with np.printoptions(precision=5, suppress=True):
+        print(f"sine\n{motion.sine}\ncosine\n{motion.cosine}")
+    print(f"condition number {payload_condition(load_robot('kinova_gen3'), motion):.2f}")
+
+
+if __name__ == "__main__":
+    main()
