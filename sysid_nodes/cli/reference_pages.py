@@ -83,7 +83,7 @@ def prime_page() -> str:
         "## Estimator",
         "",
         "Read by the node `prime_estimator`, by `sysid replay` and by `sysid demo go2` and `g1` alike, from a ROS",
-        "parameter file; `config/unitree_go2.yaml` and `config/unitree_g1.yaml` name what differs from here.",
+        "parameter file; `config/go2.yaml` and `config/g1.yaml` name what differs from here.",
         "An unknown key, a wrong type or a value out of range is an error.",
         "",
         *_table(options(PrimeSessionConfig)),

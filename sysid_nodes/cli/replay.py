@@ -12,7 +12,7 @@ examples:
   sysid replay bags/loaded --config config/kinova_gen3.yaml --out results/loaded
   sysid replay log.mcap --urdf my_arm.urdf --set noise.torque_relative=0.05 --out results/mine
   sysid replay bags/loaded --calibration calibration.json --method sensitivity --out results/compare
-  sysid replay bags/walk --config config/unitree_go2.yaml --mode batch --out results/walk
+  sysid replay bags/walk --config config/go2.yaml --mode batch --out results/walk
 
 exit status 3: the data contradict the stated assumptions; the files say so and claim no bounds
 """

@@ -15,13 +15,13 @@ from sysid_nodes.simulation.arm.config import SimulatedRobotConfig
 from sysid_nodes.systems.interval.config import IntervalIdentifierConfig
 
 CONFIG = Path(__file__).resolve().parents[2] / "config"
-LEGGED = sorted(CONFIG.glob("unitree_*.yaml"))
+LEGGED = sorted(path for path in CONFIG.glob("*.yaml") if path.stem in robot_names(floating_base=True))
 FILES = sorted(set(CONFIG.glob("*.yaml")) - set(LEGGED))
 
 
 def test_the_robots_of_this_package_that_have_a_file() -> None:
     assert {"kinova_gen3", "ur10e", "panda"} <= {path.stem for path in FILES}
-    assert {"unitree_go2", "unitree_g1"} <= {path.stem for path in LEGGED}
+    assert {"go2", "g1"} <= {path.stem for path in LEGGED}
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)

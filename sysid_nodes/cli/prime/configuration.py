@@ -10,10 +10,8 @@ from sysid_nodes.cli.configuration import setting
 from sysid_nodes.data.config import from_flat, own_parameters, read_parameters
 from sysid_nodes.data.packaged import packaged_file
 from sysid_nodes.exceptions import ConfigError
+from sysid_nodes.robots import robot_names
 from sysid_nodes.sessions.prime.config import PrimeSessionConfig
-
-LEGGED = ("go2", "g1")
-"""Registered robots that stand on contact points."""
 
 NODE_ONLY = frozenset(
     {"autostart", "low_state", "queue_depth", "buffer", "diagnostics_period", "marker_period", "inertia_period", "tf"}
@@ -38,7 +36,7 @@ def wanted(args: argparse.Namespace) -> bool:
         return True
     said = [text.partition("=")[2].strip() for text in args.settings if text.partition("=")[0].strip() == "robot"]
     robot = args.robot or (said[-1] if said else values.get("robot", ""))
-    return robot in LEGGED
+    return robot in robot_names(floating_base=True)
 
 
 def configuration(args: argparse.Namespace) -> PrimeSessionConfig:
@@ -53,7 +51,7 @@ def configuration(args: argparse.Namespace) -> PrimeSessionConfig:
             raise ConfigError(f"--{name} is for an identification in intervals, not for a motion")
     chosen: dict[str, Any] = dict(setting(text, PrimeSessionConfig) for text in args.settings)
     chosen |= {name: getattr(args, name) for name in ("robot", "urdf") if getattr(args, name) is not None}
-    path = args.config or packaged_file(f"config/unitree_{chosen.get('robot', PrimeSessionConfig().robot)}.yaml")
+    path = args.config or packaged_file(f"config/{chosen.get('robot', PrimeSessionConfig().robot)}.yaml")
     values: dict[str, Any] = {}
     if path is not None:
         values = own_parameters(PrimeSessionConfig, read_parameters(path))
