@@ -33,4 +33,3 @@ def example_urdf(relative: str) -> str:
         if (path := prefix / _SHARE / relative).is_file():
             return path.read_text(encoding="utf-8")
     raise RobotError(f"{relative} not found: install example-robot-data")
-
