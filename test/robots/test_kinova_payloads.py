@@ -15,8 +15,8 @@ from sysid_nodes.robots import load_robot
 from sysid_nodes.robots.kinova_gen3.geometry import cover
 from sysid_nodes.robots.kinova_gen3.payloads import DUMBBELLS, PayloadVolumeConfig, dumbbell_volume, payload_volume
 
-# Least and largest coordinates of all vertices of the vendor's meshes (ros2_kortex 1fdbef3, the bracelet with and without
-# its camera) in the joint frames [m]; the last row is the 2F-85 with its fingers in any position, to 0.1 mm.
+# Least and largest coordinates of all vertices of the makers' meshes (ros2_kortex 1fdbef3; the bracelet with its camera
+# and without) in the joint frames [m]; the last row is the 2F-85 with its fingers in any position, to 0.1 mm.
 MESHES = """
 -0.04605233 -0.04600001  0.00000000  0.04643971 0.04615673  0.17084999
 -0.04635826 -0.04865137 -0.17437501  0.04635826 0.04605689 -0.00237499

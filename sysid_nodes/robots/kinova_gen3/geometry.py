@@ -1,8 +1,8 @@
 """Boxes that cover the Gen3, one a body, in its joint frames.
 
 They are ours: bounding boxes of every vertex of the makers' meshes, rounded outwards to 0.01 mm. Arm: ros2_kortex
-(Kinova, BSD-3-Clause), kortex_description/arms/gen3/7dof/meshes at 1fdbef3; the bracelet's holds the one with the camera
-and the one without. Gripper: ros2_robotiq_gripper (PickNik, BSD-3-Clause), robotiq_description/meshes/collision/2f_85.
+(Kinova, BSD-3-Clause), kortex_description/arms/gen3/7dof/meshes at 1fdbef3; the bracelet's box holds the one with the
+camera and the one without. Gripper: ros2_robotiq_gripper (PickNik, BSD-3-Clause), robotiq_description/meshes/collision.
 """
 
 from __future__ import annotations
