@@ -22,6 +22,7 @@ ARGUMENTS = (
     ("joint_states", "joint_states", "topic of the joint states"),
     ("imu", "imu/data", "topic of the inertial sensor"),
     ("pose", "mocap/pose", "topic of the motion capture pose"),
+    ("velocity", "velocity", "topic of the base's velocity, where prime.sensors.base_velocity is enabled"),
     ("low_state", "false", "take joints and IMU from Unitree's LowState, whose message package must be installed"),
     ("autostart", "true", "configure and activate without a lifecycle manager"),
     ("use_sim_time", "false", "take the time from /clock"),
@@ -41,7 +42,8 @@ def _start(context: LaunchContext) -> list[Node]:
         raise FileNotFoundError(f"no parameter file '{value['config']}', nor one of that name in {config.parent}")
     robot = prime_robot(load_yaml(PrimeSessionConfig, config))
     switches = {name: true[name] for name in ("low_state", "autostart", "use_sim_time")}
-    topics = [("joint_states", value["joint_states"]), ("imu/data", value["imu"]), ("mocap/pose", value["pose"])]
+    names = {"joint_states": "joint_states", "imu/data": "imu", "mocap/pose": "pose", "velocity": "velocity"}
+    topics = [(topic, value[argument]) for topic, argument in names.items()]
     nodes = [
         Node(
             package="online_sysid",

@@ -40,6 +40,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     if wanted(args):
         return prime.run(args)
-    if given := next((name for name in ("mode", "imu_topic", "pose_topic", "truth") if getattr(args, name)), None):
+    if given := next(
+        (name for name in ("mode", "imu_topic", "pose_topic", "velocity_topic", "truth") if getattr(args, name)), None
+    ):
         raise ConfigError(f"--{given.replace('_', '-')} is for legged robots, which this configuration is not of")
     return interval.run(args)

@@ -17,7 +17,10 @@ from sysid_nodes.signals.samples import Samples
 
 @dataclass(frozen=True)
 class BaseVelocityConfig(ChannelConfig):
-    """Linear velocity from odometry. Do not use one that was differentiated from a position used as well."""
+    """Linear velocity from odometry. Do not use one that was differentiated from a position used as well.
+
+    The axes are those of the readings, whatever frame their messages name.
+    """
 
     enabled: bool = option(False, "whether the stream is used")
     rate: float = option(50.0, "rate that the stream should have", unit="Hz", minimum=0.1, maximum=1e5)

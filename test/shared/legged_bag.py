@@ -11,32 +11,53 @@ import numpy as np
 
 from sysid_nodes.logs import BagWriter
 from sysid_nodes.logs.reader import JOINT_STATE
-from sysid_nodes.logs.sensor_reader import IMU, POSE
 from sysid_nodes.logs.writer import StorageName
 from sysid_nodes.messages.prime.estimate import WORLD, header, quaternion, vector
-from sysid_nodes.simulation.legged import ImuReading, JointReading, LeggedRobotSim, PoseReading, Reading
+from sysid_nodes.simulation.legged import (
+    ImuReading,
+    JointReading,
+    LeggedRobotSim,
+    PoseReading,
+    Reading,
+    VelocityReading,
+)
 
-TOPICS = {"/joint_states": JOINT_STATE, "/imu/data": IMU, "/mocap/pose": POSE}
+TOPICS = {
+    "/joint_states": JOINT_STATE,
+    "/imu/data": "sensor_msgs/msg/Imu",
+    "/mocap/pose": "geometry_msgs/msg/PoseStamped",
+    "/velocity": "nav_msgs/msg/Odometry",
+    "/twist": "geometry_msgs/msg/TwistStamped",
+}
 
 
 def write_bag(
     path: Path, readings: Iterable[Reading], *, storage: StorageName = "mcap", without: tuple[str, ...] = ()
 ) -> Path:
-    """Records readings at their times of arrival."""
+    """Records readings at their times of arrival; a velocity as an Odometry and as a TwistStamped."""
     now = 0
     with BagWriter(path, storage=storage) as bag:
         for topic, kind in TOPICS.items():
             if topic not in without:
                 bag.add_topic(topic, kind)
         for reading in readings:
-            topic, fields = message(reading)
             now = max(now + 1, round(1e9 * reading.arrival))
-            if topic not in without:
-                bag.write(topic, now, fields)
+            for topic, fields in messages(reading):
+                if topic not in without:
+                    bag.write(topic, now, fields)
     return path
 
 
-def message(reading: Reading) -> tuple[str, dict[str, object]]:
+def messages(reading: Reading) -> list[tuple[str, dict[str, object]]]:
+    """Topics and fields of the messages that a reading's driver would publish."""
+    if isinstance(reading, VelocityReading):
+        head, twist = header(reading.stamp, "base"), {"linear": vector(reading.linear)}
+        odometry = {"header": header(reading.stamp, WORLD), "child_frame_id": "base", "twist": {"twist": twist}}
+        return [("/velocity", odometry), ("/twist", {"header": head, "twist": twist})]
+    return [message(reading)]
+
+
+def message(reading: JointReading | ImuReading | PoseReading) -> tuple[str, dict[str, object]]:
     """Topic and fields of the message that a reading's driver would publish."""
     if isinstance(reading, JointReading):
         arrays = {name: getattr(reading, name).tolist() for name in ("position", "velocity", "effort")}
@@ -48,7 +69,6 @@ def message(reading: Reading) -> tuple[str, dict[str, object]]:
             "angular_velocity": vector(reading.gyro),
             "linear_acceleration": vector(reading.accelerometer),
         }
-    assert isinstance(reading, PoseReading)
     pose = {"position": vector(reading.position), "orientation": quaternion(reading.orientation)}
     return "/mocap/pose", {"header": header(reading.stamp, WORLD), "pose": pose}
 

@@ -8,6 +8,7 @@ from functools import cache
 import numpy as np
 
 from sysid_nodes.data.config import from_flat
+from sysid_nodes.data.readings import Readings
 from sysid_nodes.results.motion_estimate import BodyEstimate, ContactEstimate, EstimateStatus, Fit, MotionEstimate
 from sysid_nodes.robots import Robot
 from sysid_nodes.sessions.prime.config import PrimeSessionConfig
@@ -22,9 +23,11 @@ from sysid_nodes.simulation.legged import (
     LeggedRobotSim,
     LeggedSimulationConfig,
     Reading,
+    VelocityReading,
 )
 from sysid_nodes.simulation.legged.faults import FaultInjector
 from sysid_nodes.simulation.legged.load import LoadConfig
+from sysid_nodes.simulation.legged.sensors import LeggedSensorsConfig, VelocitySensorConfig
 from sysid_nodes.systems.prime import Knowledge
 
 START = 100.0
@@ -46,9 +49,10 @@ FAST = {
 
 
 @cache
-def record(duration: float = 3.0, motion: str = "sway") -> tuple[tuple[Reading, ...], float]:
+def record(duration: float = 3.0, motion: str = "sway", *, velocity: bool = False) -> tuple[tuple[Reading, ...], float]:
     """Readings of a Go2 in order of arrival, and the true mass of its base [kg]."""
-    config = LeggedSimulationConfig(motion=motion, load=LoadConfig(mass=PAYLOAD))
+    sensors = LeggedSensorsConfig(velocity=VelocitySensorConfig(enabled=velocity))
+    config = LeggedSimulationConfig(motion=motion, load=LoadConfig(mass=PAYLOAD), sensors=sensors)
     sim = LeggedRobotSim(config, np.random.default_rng(3), start=START)
     return tuple(sim.run(duration)), float(sim.truth.theta[0])
 
@@ -135,11 +139,23 @@ def make_session(*, real: bool = False, **options: object) -> PrimeSession:
 
 def feed(session: PrimeSession, reading: Reading) -> PrimeUpdate | None:
     """Gives a session one reading."""
+    return session.take(readings_of(reading))
+
+
+def readings_of(reading: Reading) -> Readings:
+    """What the message of a reading's driver would hold."""
     if isinstance(reading, JointReading):
-        return session.joints(reading.stamp, reading.names, reading.position, reading.velocity, reading.effort)
+        joints = {"position": reading.position, "velocity": reading.velocity, "torque": reading.effort}
+        values = {f"joint_{name}": value for name, value in joints.items()}
+        return Readings(reading.stamp, values, tuple(reading.names))
     if isinstance(reading, ImuReading):
-        return session.imu(reading.stamp, reading.orientation, reading.gyro, reading.accelerometer)
-    return session.pose(reading.stamp, reading.position, reading.orientation)
+        values = {"gyroscope": reading.gyro, "accelerometer": reading.accelerometer}
+        if reading.orientation is not None:
+            values["imu_orientation"] = reading.orientation
+        return Readings(reading.stamp, values)
+    if isinstance(reading, VelocityReading):
+        return Readings(reading.stamp, {"base_velocity": reading.linear})
+    return Readings(reading.stamp, {"mocap_pose": np.concatenate([reading.position, reading.orientation])})
 
 
 def feed_all(session: PrimeSession, readings: Iterable[Reading]) -> list[PrimeUpdate]:

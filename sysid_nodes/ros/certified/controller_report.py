@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from diagnostic_msgs.msg import DiagnosticStatus, KeyValue
+from diagnostic_msgs.msg import DiagnosticStatus
 
 from sysid_nodes.results.stop_reason import StopReason
-from sysid_nodes.ros.diagnostics import ERROR, OK, WARN
+from sysid_nodes.ros.diagnostics import ERROR, OK, WARN, diagnostic_status
 from sysid_nodes.systems.certified.control.output import ControllerOutput, Mode
 
 _USUAL = (StopReason.NONE, StopReason.PLAN_ENDED)
@@ -66,13 +66,7 @@ class ControllerReport:
         level, message = self._judge(output, bounds_silent)
         self._steps = self._commands = 0
         self._longest = self._usage = 0.0
-        return DiagnosticStatus(
-            level=level,
-            name=f"{self._name}: control",
-            hardware_id=self._topic,
-            message=message,
-            values=[KeyValue(key=key, value=value) for key, value in values.items()],
-        )
+        return diagnostic_status(f"{self._name}: control", level, message, values, hardware=self._topic)
 
     def _judge(self, output: ControllerOutput, bounds_silent: bool) -> tuple[bytes, str]:
         if output.mode is Mode.STOPPED:

@@ -10,7 +10,7 @@ from sensor_msgs.msg import JointState
 from sysid_nodes.results import IdentificationResult
 from sysid_nodes.robots.robot import Robot
 from sysid_nodes.ros.conversions import to_joint_state
-from sysid_nodes.ros.diagnostics import Monitor
+from sysid_nodes.ros.interval.diagnostics import Monitor
 from sysid_nodes.sessions.interval.run import IntervalRun
 from sysid_nodes.sessions.interval.session import IntervalSession
 from sysid_nodes.sessions.worker import Worker

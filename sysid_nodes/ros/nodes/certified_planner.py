@@ -20,7 +20,7 @@ import traceback
 from typing import Any
 
 import numpy as np
-from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
+from diagnostic_msgs.msg import DiagnosticArray
 from online_sysid.msg import CertifiedTrajectory, ControllerStatus, Obstacles, ParameterBounds
 from rclpy.node import Node
 from sensor_msgs.msg import JointState
@@ -36,7 +36,7 @@ from sysid_nodes.ros.certified.position_output import PositionOutput, position_s
 from sysid_nodes.ros.certified.scene_markers import margin_lines, obstacle_markers, plan_markers
 from sysid_nodes.ros.certified.scene_messages import to_scene
 from sysid_nodes.ros.certified.trajectory_messages import to_trajectory
-from sysid_nodes.ros.diagnostics import ERROR, OK, WARN, diagnostic_array
+from sysid_nodes.ros.diagnostics import ERROR, OK, WARN, diagnostic_array, diagnostic_status
 from sysid_nodes.ros.parameters import NodeParameters
 from sysid_nodes.ros.spinning import run_node, spin, until_shutdown
 from sysid_nodes.sessions.certified.config import CertifiedPlannerConfig, set_up
@@ -264,13 +264,8 @@ class CertifiedPlannerNode(Node):
             level, message = ERROR, self._broken
         elif planning.failed:
             level, message = WARN, planning.message
-        status = DiagnosticStatus(
-            level=level,
-            name=f"{self.get_name()}: planning",
-            hardware_id=self._setup.robot.name,
-            message=message,
-            values=[KeyValue(key=key, value=value) for key, value in values.items()],
-        )
+        name, robot = f"{self.get_name()}: planning", self._setup.robot.name
+        status = diagnostic_status(name, level, message, values, hardware=robot)
         with until_shutdown():
             self._diagnostics.publish(diagnostic_array(status, self.get_clock().now()))
 

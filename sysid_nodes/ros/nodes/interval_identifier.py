@@ -24,8 +24,8 @@ from sysid_nodes.results import IdentificationResult
 from sysid_nodes.robots import load_robot
 from sysid_nodes.ros import qos
 from sysid_nodes.ros.conversions import to_parameter_bounds
-from sysid_nodes.ros.diagnostics import Monitor
 from sysid_nodes.ros.identifying_node import IdentifyingNode, run
+from sysid_nodes.ros.interval.diagnostics import Monitor
 from sysid_nodes.ros.interval.live import LiveInterval
 from sysid_nodes.ros.interval.markers import marker_array
 from sysid_nodes.ros.parameters import NodeParameters

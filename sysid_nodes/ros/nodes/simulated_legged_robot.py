@@ -2,7 +2,8 @@
 
 Topics, out, SensorData QoS, stamped by the sensors' own clock, which starts at the node's clock and never jumps:
 ``joint_states`` (sensor_msgs/JointState), ``imu/data`` (sensor_msgs/Imu) and ``mocap/pose``
-(geometry_msgs/PoseStamped), each at its own rate; with ``low_state`` Unitree's ``/lowstate`` instead of the first two.
+(geometry_msgs/PoseStamped), each at its own rate; with ``low_state`` Unitree's ``/lowstate`` instead of the first two;
+with ``sensors.velocity.enabled`` also ``velocity`` (nav_msgs/Odometry, twist alone, in the base's axes).
 Also ``/diagnostics``. What the robot carries and the forces at its feet go to ``truth_file`` and ``truth_series``, and
 to topics below ``/truth`` only where that is asked for.
 """
@@ -73,7 +74,9 @@ class SimulatedLeggedRobotNode(PlayedMotion):
         faults = parse_faults(self._config.faults)
         self._sim = LeggedRobotSim(self._simulation, np.random.default_rng(self._config.seed), faults=faults)
         self._write_truth()
-        self._streams = LeggedPublishers(self, self._sim.robot, low_state=self._config.low_state)
+        self._streams = LeggedPublishers(
+            self, self._sim.robot, low_state=self._config.low_state, velocity=self._simulation.sensors.velocity.enabled
+        )
         self._truth = TruthPublishers(self, self._sim.robot) if self._config.truth_topics else None
         self._recent: list[TruthSample] = []
 

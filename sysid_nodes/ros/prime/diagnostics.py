@@ -5,18 +5,19 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from diagnostic_msgs.msg import DiagnosticStatus, KeyValue
+from diagnostic_msgs.msg import DiagnosticStatus
 
 from sysid_nodes.results.motion_status import MotionStatus
+from sysid_nodes.ros.diagnostics import ERROR, OK, WARN, diagnostic_status
 from sysid_nodes.sessions.prime.trust import PrimeJudgement
 from sysid_nodes.signals.pacing import Pace
 
 _LEVELS = {
-    MotionStatus.STARTING: DiagnosticStatus.WARN,
-    MotionStatus.GOOD: DiagnosticStatus.OK,
-    MotionStatus.DEGRADED: DiagnosticStatus.WARN,
-    MotionStatus.DOUBTFUL: DiagnosticStatus.ERROR,
-    MotionStatus.LOST: DiagnosticStatus.ERROR,
+    MotionStatus.STARTING: WARN,
+    MotionStatus.GOOD: OK,
+    MotionStatus.DEGRADED: WARN,
+    MotionStatus.DOUBTFUL: ERROR,
+    MotionStatus.LOST: ERROR,
 }
 
 
@@ -72,9 +73,9 @@ def prime_diagnostic(node: str, health: PrimeHealth) -> DiagnosticStatus:
     judgement = health.judgement
     level, message = _LEVELS[judgement.status], judgement.sentence
     if not health.active:
-        level, message = DiagnosticStatus.OK, "inactive"
+        level, message = OK, "inactive"
     if health.fault:
-        level, message = DiagnosticStatus.ERROR, f"internal failure: {health.fault}"
+        level, message = ERROR, f"internal failure: {health.fault}"
     values = {
         "status": judgement.status.name,
         "finding": "; ".join(finding.message for finding in judgement.findings),
@@ -101,10 +102,4 @@ def prime_diagnostic(node: str, health: PrimeHealth) -> DiagnosticStatus:
         },
         **{f"mass of {link} [kg]": text for link, text in sorted(health.masses.items())},
     }
-    return DiagnosticStatus(
-        level=level,
-        name=f"{node}: estimation",
-        hardware_id="",
-        message=message,
-        values=[KeyValue(key=key, value=value) for key, value in values.items()],
-    )
+    return diagnostic_status(f"{node}: estimation", level, message, values)

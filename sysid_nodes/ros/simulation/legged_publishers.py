@@ -17,11 +17,12 @@ from sysid_nodes.messages.fill import to_message
 from sysid_nodes.messages.prime.estimate import WORLD, header, quaternion, vector
 from sysid_nodes.messages.prime.low_state import TOPIC, fill_low_state, low_state_type
 from sysid_nodes.robots import Robot
+from sysid_nodes.robots.links import base_link
 from sysid_nodes.ros import qos
 from sysid_nodes.ros.conversions import to_stamp
-from sysid_nodes.simulation.legged import ImuReading, JointReading, PoseReading, Reading, TruthSample
+from sysid_nodes.simulation.legged import ImuReading, JointReading, PoseReading, Reading, TruthSample, VelocityReading
 
-JOINTS, IMU, POSE = "joint_states", "imu/data", "mocap/pose"
+JOINTS, IMU, POSE, VELOCITY = "joint_states", "imu/data", "mocap/pose", "velocity"
 """Topics, relative to the node's namespace."""
 
 _DEPTH = 1000
@@ -34,6 +35,7 @@ class LeggedPublishers:
         node: owner of the publishers.
         robot: names the IMU's link and the vendor's order of motors.
         low_state: publish Unitree's LowState instead of JointState and Imu.
+        velocity: publish velocities too.
 
     Attributes:
         start: stamp of simulated time zero [s].
@@ -43,7 +45,7 @@ class LeggedPublishers:
         ConfigError: LowState is wanted and its message package is not installed.
     """
 
-    def __init__(self, node: Node, robot: Robot, *, low_state: bool) -> None:
+    def __init__(self, node: Node, robot: Robot, *, low_state: bool, velocity: bool = False) -> None:
         profile = qos.stream("best_effort", _DEPTH)
         self.start = 0.0
         self.published: dict[str, int] = {}
@@ -59,6 +61,9 @@ class LeggedPublishers:
             self._joints = node.create_publisher(JointState, JOINTS, profile)
             self._imu = node.create_publisher(Imu, IMU, profile)
             self._publishers += [self._joints, self._imu]
+        self._velocity = node.create_publisher(Odometry, VELOCITY, profile) if velocity else None
+        if self._velocity is not None:
+            self._publishers.append(self._velocity)
         self._joint_message, self._imu_message, self._pose_message = JointState(), Imu(), PoseStamped()
         self._imu_message.header.frame_id = robot.imu
         self._pose_message.header.frame_id = WORLD
@@ -72,6 +77,11 @@ class LeggedPublishers:
         """Publishes one reading."""
         if isinstance(reading, PoseReading):
             self._send(self._pose, self._filled_pose(reading))
+        elif isinstance(reading, VelocityReading):
+            head = header(self.start + reading.stamp, WORLD)
+            twist = {"twist": {"linear": vector(reading.linear)}}
+            fields = {"header": head, "child_frame_id": base_link(self._robot), "twist": twist}
+            self._send(self._velocity, to_message(Odometry, fields))
         elif self._low_state is not None:
             self._publish_low_state(reading)
         elif isinstance(reading, JointReading):

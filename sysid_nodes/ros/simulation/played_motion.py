@@ -7,10 +7,10 @@ from abc import abstractmethod
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
+from diagnostic_msgs.msg import DiagnosticArray
 from rclpy.node import Node
 
-from sysid_nodes.ros.diagnostics import ERROR, OK, WARN, diagnostic_array
+from sysid_nodes.ros.diagnostics import ERROR, OK, WARN, diagnostic_array, diagnostic_status
 from sysid_nodes.ros.spinning import make_executor
 
 _REPORT_PERIOD = 0.2  # [s]
@@ -124,11 +124,7 @@ class PlayedMotion(Node):
             **{f"published on {topic}": str(count) for topic, count in sorted(self._published().items())},
             **self._values(),
         }
-        status = DiagnosticStatus(
-            level=ERROR if trouble else WARN if late else OK,
-            name=f"{self.get_name()}: motion",
-            hardware_id="simulation",
-            message=", ".join(filter(None, [self._state, "slower than real time" if late else "", trouble])),
-            values=[KeyValue(key=key, value=value) for key, value in values.items()],
-        )
+        level = ERROR if trouble else WARN if late else OK
+        message = ", ".join(filter(None, [self._state, "slower than real time" if late else "", trouble]))
+        status = diagnostic_status(f"{self.get_name()}: motion", level, message, values, hardware="simulation")
         self._diagnostics.publish(diagnostic_array(status, self.get_clock().now()))

@@ -5,10 +5,10 @@ from __future__ import annotations
 import time
 
 import numpy as np
-from diagnostic_msgs.msg import DiagnosticStatus, KeyValue
+from diagnostic_msgs.msg import DiagnosticStatus
 
 from sysid_nodes.robots import Robot
-from sysid_nodes.ros.diagnostics import ERROR, OK, WARN
+from sysid_nodes.ros.diagnostics import ERROR, OK, WARN, diagnostic_status
 from sysid_nodes.simulation.arm.torque_arm import TorqueArm
 from sysid_nodes.simulation.arm.true_clearance import TrueClearance
 
@@ -87,13 +87,7 @@ class RobotReport:
             level, message = ERROR, f"protective stop: {stop.reason}"
         elif factor < _SLOW:
             level, message = WARN, f"{state}, slower than real time"
-        return DiagnosticStatus(
-            level=level,
-            name=f"{self._name}: robot",
-            hardware_id="simulation",
-            message=message,
-            values=[KeyValue(key=key, value=value) for key, value in values.items()],
-        )
+        return diagnostic_status(f"{self._name}: robot", level, message, values, hardware="simulation")
 
 
 def _numbers(values: np.ndarray) -> str:

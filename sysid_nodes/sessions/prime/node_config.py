@@ -13,6 +13,12 @@ class PrimeNodeConfig:
 
     autostart: bool = option(True, "configure and activate without a lifecycle manager")
     low_state: bool = option(False, "take joints and IMU from Unitree's LowState instead of JointState and Imu")
+    velocity_type: str = option(
+        "odometry",
+        "messages on topic velocity: nav_msgs/Odometry or geometry_msgs/TwistStamped; listened to only where"
+        " prime.sensors.base_velocity is enabled",
+        choices=("odometry", "twist"),
+    )
     queue_depth: int = option(
         1000, "messages of a stream that the middleware keeps until the node takes them", minimum=1, maximum=1000000
     )

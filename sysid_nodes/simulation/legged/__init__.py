@@ -2,7 +2,7 @@
 
 from sysid_nodes.simulation.legged.faults import FAULTS, STREAMS, Fault
 from sysid_nodes.simulation.legged.scenario import LeggedSimulationConfig
-from sysid_nodes.simulation.legged.sensors import ImuReading, JointReading, PoseReading, Reading
+from sysid_nodes.simulation.legged.sensors import ImuReading, JointReading, PoseReading, Reading, VelocityReading
 from sysid_nodes.simulation.legged.sim import LeggedRobotSim
 from sysid_nodes.simulation.legged.truth import LeggedTruth, TruthSample, TruthSeries
 
@@ -19,4 +19,5 @@ __all__ = [
     "Reading",
     "TruthSample",
     "TruthSeries",
+    "VelocityReading",
 ]

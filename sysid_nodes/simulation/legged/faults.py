@@ -20,7 +20,7 @@ from sysid_nodes.robots.robot import Array
 from sysid_nodes.simulation.legged.sensors import Reading
 
 FAULTS = ("off", "stuck", "garbage", "nan", "plausible", "slow", "delayed", "late", "intermittent", "lossy")
-STREAMS = ("joints", "imu", "mocap")
+STREAMS = ("joints", "imu", "mocap", "velocity")
 _LATE = 0.02  # [s]
 _HALF_CYCLE = 0.1  # [s]
 _ONE_IN = 10
@@ -28,6 +28,7 @@ _LOST = 0.2
 _OFFSETS = {
     "position": 0.05,  # [m] of a pose, [rad] of every third joint
     "velocity": 0.3,  # [rad/s]
+    "linear": 0.3,  # [m/s]
     "effort": 2.0,  # [N m]
     "gyro": 0.2,  # [rad/s]
     "accelerometer": 1.0,  # [m/s2]
@@ -40,7 +41,7 @@ class Fault:
     """A stream goes wrong for a while.
 
     Attributes:
-        stream: ``joints``, ``imu`` or ``mocap``.
+        stream: one of ``STREAMS``.
         kind: see the module's text.
         start, end: of the fault, as stamps [s].
 

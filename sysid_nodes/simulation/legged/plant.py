@@ -9,7 +9,7 @@ import numpy as np
 
 from sysid_nodes.robots import ContactPoint
 from sysid_nodes.robots.robot import Array
-from sysid_nodes.simulation.legged.state import pinocchio_state, set_state
+from sysid_nodes.simulation.legged.state import pinocchio_state, rotation_of, set_state
 from sysid_nodes.simulation.legged.truth import TruthSample
 
 
@@ -41,14 +41,15 @@ class LeggedPlant:
         return self._state
 
     @property
-    def turning(self) -> tuple[Array, Array]:
-        """Angular velocity of the base in its own frame (3,) and joint velocities (n,) at the present instant.
+    def instant(self) -> Array:
+        """(nv,) pinocchio velocity at the present instant.
 
         Semi-implicit Euler gives q_{k+1} = q_k + h v_{k+1}: its velocity belongs half a step before its configuration.
         A sensor sees neither a step nor that lag, hence half a step more at the last acceleration.
         """
-        v = self._data.qvel[3:] + 0.5 * self._timestep * self._data.qacc[3:]
-        return v[:3], v[3:]
+        v: Array = self._data.qvel + 0.5 * self._timestep * self._data.qacc
+        v[:3] = rotation_of(self._state[0][3:7]).T @ v[:3]
+        return v
 
     def advance(self, time: float, torque: Array, push: Array) -> TruthSample:
         """Moves on by one tick; ``specific_force`` is then the accelerometer's mean over it (3,) [m/s2].

@@ -1,8 +1,9 @@
-"""What the simulated legged robots publish: joints, IMU and motion capture, each at its own rate with its own errors.
+"""What the simulated legged robots publish: joints, IMU, motion capture and velocity of the base.
 
-Noise is Gaussian and white; constant errors (biases) are drawn once a run. Default rates are those of the public
-drivers (Unitree's LowState 500 Hz, motion capture 100 Hz); default errors are assumed, of the order that estimators in
-the literature state for such robots. Stamps are the sensor's; a reading arrives later than it is stamped.
+Each stream has its own rate and its own errors. Noise is Gaussian and white; constant errors (biases) are drawn once a
+run. Default rates are those of the public drivers (Unitree's LowState 500 Hz, motion capture 100 Hz); default errors
+are assumed, of the order that estimators in the literature state for such robots. Stamps are the sensor's; a reading
+arrives later than it is stamped.
 """
 
 from __future__ import annotations
@@ -70,12 +71,29 @@ class MocapSensorConfig:
 
 
 @dataclass(frozen=True)
+class VelocitySensorConfig:
+    """Linear velocity of the base, as visual odometry or a vendor's own estimator gives it."""
+
+    enabled: bool = option(False, "whether there is one")
+    rate: float = option(50.0, "readings a second", unit="Hz", minimum=1.0)
+    velocity: float = option(0.05, "noise of each axis, 1 sigma", unit="m/s", minimum=0.0)
+    delay: float = option(0.005, "from stamp to arrival", unit="s", minimum=0.0)
+    stamp_offset: float = option(0.0, "constant error of the stamps", unit="s")
+    stamp_jitter: float = option(0.0, "noise of the stamps, 1 sigma", unit="s", minimum=0.0)
+    loss: float = option(0.0, "part of the readings that is lost", unit="1", minimum=0.0, maximum=1.0)
+
+
+SensorConfig = JointSensorConfig | ImuSensorConfig | MocapSensorConfig | VelocitySensorConfig
+
+
+@dataclass(frozen=True)
 class LeggedSensorsConfig:
     """All streams of a simulated legged robot."""
 
     joints: JointSensorConfig = section(JointSensorConfig, "encoders and torques")
     imu: ImuSensorConfig = section(ImuSensorConfig, "inertial sensor")
     mocap: MocapSensorConfig = section(MocapSensorConfig, "motion capture")
+    velocity: VelocitySensorConfig = section(VelocitySensorConfig, "velocity of the base")
 
 
 @dataclass(frozen=True)
@@ -120,7 +138,17 @@ class PoseReading:
     orientation: Array
 
 
-Reading = JointReading | ImuReading | PoseReading
+@dataclass(frozen=True)
+class VelocityReading:
+    """Velocity [m/s] of the base's origin, in the base's axes."""
+
+    stream: ClassVar[str] = "velocity"
+    stamp: float
+    arrival: float
+    linear: Array
+
+
+Reading = JointReading | ImuReading | PoseReading | VelocityReading
 
 
 @dataclass(frozen=True)
@@ -136,6 +164,7 @@ class Observed:
     specific_force: Array
     base_position: Array
     base_rotation: Array
+    base_velocity: Array
 
 
 class JointSensor:
@@ -201,6 +230,21 @@ class MocapSensor:
             arrival,
             position=seen.base_position + config.position * noise[0],
             orientation=quaternion(seen.base_rotation @ self.bias @ pinocchio.exp3(config.orientation * noise[1])),
+        )
+
+
+class VelocitySensor:
+    """Tells how fast the base moves."""
+
+    def __init__(self, config: VelocitySensorConfig, rng: np.random.Generator) -> None:
+        self._config, self._rng = config, rng
+
+    def read(self, seen: Observed, stamp: float, arrival: float) -> VelocityReading | None:
+        """A reading of the present; None where there is no such sensor."""
+        if not self._config.enabled:
+            return None
+        return VelocityReading(
+            stamp, arrival, seen.base_velocity + self._config.velocity * self._rng.standard_normal(3)
         )
 
 

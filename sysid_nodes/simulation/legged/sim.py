@@ -138,19 +138,20 @@ class LeggedRobotSim:
 
     def _observe(self) -> Observed:
         q, _ = self._plant.state
-        turning, joints = self._plant.turning
+        v = self._plant.instant
         rotation = rotation_of(q[3:7])
         imu: pinocchio.SE3 = self._imu
         return Observed(
             time=self.elapsed,
             joint_position=q[7:],
-            joint_velocity=joints,
+            joint_velocity=v[6:],
             torque=self._torque,
             imu_rotation=rotation @ imu.rotation,
-            gyro=imu.rotation.T @ turning,
+            gyro=imu.rotation.T @ v[3:6],
             specific_force=self._plant.specific_force,
             base_position=q[:3],
             base_rotation=rotation,
+            base_velocity=v[:3],
         )
 
 

@@ -11,14 +11,13 @@ import numpy as np
 from sysid_nodes.simulation.legged.faults import Fault, FaultInjector
 from sysid_nodes.simulation.legged.sensors import (
     ImuSensor,
-    ImuSensorConfig,
     JointSensor,
-    JointSensorConfig,
     LeggedSensorsConfig,
     MocapSensor,
-    MocapSensorConfig,
     Observed,
     Reading,
+    SensorConfig,
+    VelocitySensor,
 )
 
 Read = Callable[[Observed, float, float], Reading | None]
@@ -36,7 +35,7 @@ class Stream:
 
     def __init__(
         self,
-        config: JointSensorConfig | ImuSensorConfig | MocapSensorConfig,
+        config: SensorConfig,
         read: Read,
         rng: np.random.Generator,
         *,
@@ -80,16 +79,18 @@ class SensorSuite:
         start: float,
         faults: Sequence[Fault] = (),
     ) -> None:
-        seeds = [np.random.default_rng(seed) for seed in rng.integers(0, 2**63, 7)]
+        seeds = [np.random.default_rng(seed) for seed in rng.integers(0, 2**63, 9)]
         self.joints = JointSensor(config.joints, names, seeds[0])
         self.imu = ImuSensor(config.imu, seeds[1])
         self.mocap = MocapSensor(config.mocap, seeds[2])
+        self._velocity = VelocitySensor(config.velocity, seeds[7])
         self._order = np.array([names.index(name) for name in published])
         self._published = published
         self._streams = (
             Stream(config.joints, self._read_joints, seeds[3], start=start),
             Stream(config.imu, self.imu.read, seeds[4], start=start),
             Stream(config.mocap, self.mocap.read, seeds[5], start=start),
+            Stream(config.velocity, self._velocity.read, seeds[8], start=start),
         )
         self._send = FaultInjector(faults, seeds[6])
         self._waiting: list[tuple[float, int, Reading]] = []

@@ -8,30 +8,29 @@ import json
 import shutil
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
 from shared.legged_bag import write_bag, write_truth
 from shared.legged_readings import FAST
+from shared.legged_readings import feed as feed_reading
 
 from sysid_nodes.cli import configuration
 from sysid_nodes.cli.main import main
 from sysid_nodes.cli.prime import configuration as prime_configuration
-from sysid_nodes.cli.prime.replay import feed
+from sysid_nodes.cli.prime.replay import open_log
 from sysid_nodes.data.config import from_flat
-from sysid_nodes.logs import BagWriter, read_messages
+from sysid_nodes.logs import BagWriter, read_messages, stamp_fields
 from sysid_nodes.logs.reader import read_topics
-from sysid_nodes.logs.sensor_reader import SensorLog
 from sysid_nodes.messages.prime.estimate import CONTACT_FORCES, MARKERS, ODOMETRY, SMOOTHED, TYPES
 from sysid_nodes.reports.interval.result_file import read_result
 from sysid_nodes.reports.prime.series import read_prime_series
 from sysid_nodes.sessions.prime.config import PrimeSessionConfig
 from sysid_nodes.sessions.prime.horizon import make_horizon
-from sysid_nodes.sessions.prime.node_config import PrimeNodeConfig
 from sysid_nodes.sessions.prime.session import PrimeSession, prime_robot
 from sysid_nodes.simulation.legged import JointReading, LeggedRobotSim, LeggedSimulationConfig, Reading
 from sysid_nodes.simulation.legged.load import LoadConfig
+from sysid_nodes.simulation.legged.sensors import LeggedSensorsConfig, VelocityReading, VelocitySensorConfig
 
 START = 1000.0
 """Stamp of simulated time zero [s]: not zero, as no real clock is."""
@@ -53,7 +52,8 @@ class Walk:
 @pytest.fixture(scope="module")
 def walk(tmp_path_factory: pytest.TempPathFactory) -> Walk:
     folder = tmp_path_factory.mktemp("walk")
-    config = LeggedSimulationConfig(motion="sway", load=LoadConfig(mass=2.0))
+    sensors = LeggedSensorsConfig(velocity=VelocitySensorConfig(enabled=True))
+    config = LeggedSimulationConfig(motion="sway", load=LoadConfig(mass=2.0), sensors=sensors)
     sim = LeggedRobotSim(config, np.random.default_rng(3), start=START)
     readings = tuple(sim.run(LENGTH))
     return Walk(write_bag(folder / "bag", readings), write_truth(folder / "truth", sim, START), readings)
@@ -64,6 +64,10 @@ def replayed(walk: Walk, tmp_path_factory: pytest.TempPathFactory) -> Path:
     out = tmp_path_factory.mktemp("replayed") / "out"
     assert replay(walk.bag, out, "--truth", str(walk.truth)) == 0
     return out
+
+
+def without_velocities(walk: Walk) -> list[Reading]:
+    return [reading for reading in walk.readings if not isinstance(reading, VelocityReading)]
 
 
 def replay(bag: Path, out: Path, *words: str) -> int:
@@ -90,8 +94,8 @@ def test_the_numbers_are_the_sessions_that_the_live_node_runs(walk: Walk, replay
     config = from_flat(PrimeSessionConfig, FAST)
     robot = prime_robot(config)
     session = PrimeSession(robot, config, lambda: make_horizon(robot, config))
-    for reading in SensorLog(walk.bag):
-        feed(session, reading)
+    for readings in open_log(walk.bag, config):
+        session.take(readings)
     document = read_result(replayed)
     assert document["status"] == session.judgement.status.name == "GOOD"
     assert session.estimate is not None
@@ -99,7 +103,7 @@ def test_the_numbers_are_the_sessions_that_the_live_node_runs(walk: Walk, replay
     found = [row["estimate"] for row in document["bodies"][0]["parameters"]]
     assert found == session.estimate.bodies[0].parameters.tolist()
     assert document["solves"] == session.solves
-    assert document["samples"]["used"] == session.received == len(walk.readings)
+    assert document["samples"]["used"] == session.received == len(without_velocities(walk))
 
 
 def test_the_truth_is_told_and_met(replayed: Path) -> None:
@@ -190,6 +194,34 @@ def test_without_motion_capture_it_goes_on_and_says_so(
     assert any("mocap_pose" in finding for finding in document["findings"])
 
 
+def test_velocities_are_used_where_asked_for_as_odometry_or_as_twist(
+    walk: Walk, replayed: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    enabled = "prime.sensors.base_velocity.enabled=true"
+    assert replay(walk.bag, tmp_path / "odometry", "--set", enabled) == 0
+    assert replay(walk.bag, tmp_path / "twist", "--velocity-topic", "/twist") == 0
+    odometry, twist = read_result(tmp_path / "odometry"), read_result(tmp_path / "twist")
+    assert odometry["samples"]["used"] == twist["samples"]["used"] == len(walk.readings)
+    assert odometry["bodies"] == twist["bodies"] != read_result(replayed)["bodies"]
+    config = from_flat(PrimeSessionConfig, {**FAST, "prime.sensors.base_velocity.enabled": True})
+    robot = prime_robot(config)
+    session = PrimeSession(robot, config, lambda: make_horizon(robot, config))
+    for reading in walk.readings:  # as a node hears them, stamps in whole nanoseconds
+        feed_reading(session, dataclasses.replace(reading, stamp=rounded(reading.stamp)))
+    assert session.estimate is not None
+    found = [row["estimate"] for row in odometry["bodies"][0]["parameters"]]
+    assert found == session.estimate.bodies[0].parameters.tolist()
+    capsys.readouterr()
+    assert replay(walk.bag, tmp_path / "none", "--velocity-topic", "/nowhere") == 0
+    assert "has no readings on '/nowhere'; it goes without" in capsys.readouterr().err
+    assert read_result(tmp_path / "none")["status"] == "DEGRADED"
+
+
+def rounded(stamp: float) -> float:
+    fields = stamp_fields(stamp)
+    return fields["sec"] + 1e-9 * fields["nanosec"]
+
+
 def test_topics_may_have_other_names(walk: Walk, tmp_path: Path) -> None:
     words = ("--topic", "/nowhere")
     assert replay(walk.bag, tmp_path / "out", *words) == 2
@@ -253,6 +285,7 @@ def of_another_robot(walk: Walk, folder: Path) -> Path:
         (of_another_robot, (), "do not name all joints of 'go2': FL_calf_joint is missing, and 11 more"),
         (hardly_any, ("--mode", "batch"), "no motion could be estimated"),
         (lambda walk, _: walk.bag, ("--imu-topic", "/joint_states"), "is of type sensor_msgs/msg/JointState, expected"),
+        (lambda walk, _: walk.bag, ("--velocity-topic", "/imu/data"), "Imu, expected nav_msgs/msg/Odometry"),
         (lambda walk, _: walk.bag, ("--method", "sensitivity"), "--method is for an identification in intervals"),
         (lambda walk, _: walk.bag, ("--set", "prime.stepp=1"), "unknown key 'prime.stepp'"),
         (lambda walk, _: walk.bag, ("--set", "prime.step=-1.0"), "'prime.step' must be at least 0.0001"),
@@ -329,8 +362,3 @@ def test_the_packaged_configuration_is_the_robots(tmp_path: Path) -> None:
     file.write_text(text, encoding="utf-8")
     mine = prime_configuration.configuration(parsed("--config", str(file), "--set", "horizon.window=20"))
     assert (mine.robot, mine.prime.step, mine.horizon.window) == ("go2", 0.02, 20)
-
-
-def test_options_of_the_live_node_alone_are_known_by_name() -> None:
-    names: set[Any] = {item.name for item in dataclasses.fields(PrimeNodeConfig)}
-    assert names == prime_configuration.NODE_ONLY

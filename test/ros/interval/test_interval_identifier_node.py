@@ -281,7 +281,7 @@ def test_a_bad_message_is_dropped_counted_and_diagnosed(
         return any(value.get(f"rejected: {reason}") == "1" for value in values)
 
     bench.until(counted)
-    # The sentence may be of something worse about so short a motion; test_ros_diagnostics has which comes first.
+    # The sentence may be of something worse about so short a motion; test_interval_diagnostics has which comes first.
     bench.until(lambda: any(report.status[0].level == b"\x01" for report in diagnostics))
     # and it went on: one sample less than without
     assert latest(bench, lambda m: m.window >= 0).samples_used > 0

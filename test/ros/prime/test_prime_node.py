@@ -15,6 +15,7 @@ pytest.importorskip("rclpy", reason="rclpy is not installed")
 pytest.importorskip("online_sysid.msg", reason="the messages are not built; make setup builds them")
 
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
+from geometry_msgs.msg import TwistStamped
 from nav_msgs.msg import Odometry
 from online_sysid.msg import ContactForces, InertialEstimate
 from online_sysid.srv import Save
@@ -24,12 +25,14 @@ from shared.low_state import GoLowState
 from std_srvs.srv import Trigger
 from visualization_msgs.msg import MarkerArray
 
+from sysid_nodes.data.readings import Readings
 from sysid_nodes.results.motion_status import MotionStatus
 from sysid_nodes.ros import qos
 from sysid_nodes.ros.nodes import prime_estimator
 from sysid_nodes.ros.nodes.prime_estimator import PrimeEstimatorNode
 from sysid_nodes.ros.simulation.legged_publishers import LeggedPublishers
-from sysid_nodes.simulation.legged import Fault
+from sysid_nodes.sensors.messages import read_imu, read_joint_state
+from sysid_nodes.simulation.legged import Fault, VelocityReading
 
 pytestmark = pytest.mark.ros
 
@@ -55,9 +58,9 @@ def start(node: Any) -> None:
 class Robot:
     """Publishes recorded readings and waits, more often than steps wait for a stream, until the node has taken them."""
 
-    def __init__(self, bench: Any, node: Any) -> None:
+    def __init__(self, bench: Any, node: Any, *, velocity: bool = False) -> None:
         self._bench, self._node = bench, node
-        self.publishers = LeggedPublishers(bench.tester, make_session().robot, low_state=False)
+        self.publishers = LeggedPublishers(bench.tester, make_session().robot, low_state=False, velocity=velocity)
         bench.until(lambda: self.publishers.listeners >= 1)
 
     def play(self, readings: Any) -> None:
@@ -107,6 +110,47 @@ def test_from_three_streams_to_all_that_is_published(bench: Any) -> None:
     said = values(reports[-1])
     assert {"lag [s]", "solve time [s]", "window [stages]", "steps between solves", "finding", "status"} <= set(said)
     assert int(said["received on /imu/data"]) == robot.publishers.published["/imu/data"]
+
+
+@pytest.mark.parametrize(("kind", "velocity_type"), [(Odometry, "odometry"), (TwistStamped, "twist")])
+def test_velocities_reach_the_estimator_of_either_type(bench: Any, kind: Any, velocity_type: str) -> None:
+    node = estimator(bench, prime__sensors__base_velocity__enabled=True, velocity_type=velocity_type)
+    taken: list[Readings] = []
+    start(node)
+    node._live._session.take = taken.append
+    publisher = bench.tester.create_publisher(kind, "/velocity", qos.stream("best_effort", 10))
+    bench.until(lambda: publisher.get_subscription_count() == 1)
+    message = kind()
+    message.header.stamp.sec, message.header.stamp.nanosec = 100, 250000000
+    twist = message.twist.twist if kind is Odometry else message.twist
+    twist.linear.x, twist.linear.y, twist.linear.z = 0.1, 0.2, 0.3
+
+    def heard() -> bool:
+        publisher.publish(message)
+        return bool(taken)
+
+    bench.until(heard)
+    assert taken[0].stamp == 100.25
+    assert {name: value.tolist() for name, value in taken[0].values.items()} == {"base_velocity": [0.1, 0.2, 0.3]}
+
+
+def test_the_simulated_robots_velocities_are_used(bench: Any) -> None:
+    node = estimator(bench, prime__sensors__base_velocity__enabled=True)
+    start(node)
+    reports = bench.listen(DiagnosticArray, "/diagnostics")
+    readings, _ = record(1.0, velocity=True)
+    Robot(bench, node, velocity=True).play(readings)
+    sent = sum(isinstance(reading, VelocityReading) for reading in readings)
+    bench.until(lambda: reports and values(reports[-1]).get("received on /velocity") == str(sent))
+    assert sent == pytest.approx(50, abs=1)
+    fit = node._live._session.estimate.fit["base_velocity"]
+    assert fit.rms < 2.0
+
+
+def test_without_being_asked_for_nobody_listens_to_velocities(bench: Any) -> None:
+    node = estimator(bench)
+    start(node)
+    assert "/velocity" not in {stream.topic_name for stream in node._streams}
 
 
 def test_a_poisoned_stream_is_named_in_status_and_diagnostics(bench: Any) -> None:
@@ -177,8 +221,8 @@ def test_an_imu_without_orientation_and_joints_without_effort_are_taken(bench: A
     imu.header.stamp.sec = joints.header.stamp.sec = 100
     imu.orientation_covariance[0] = -1.0
     joints.name, joints.position = list(session.robot.joint_names), [0.0] * 12
-    for message, convert in ((imu, prime_estimator.from_imu), (joints, prime_estimator.from_joint_state)):
-        convert(message)(session)
+    session.take(read_imu(imu))
+    session.take(read_joint_state(joints))
     assert session.received == 2
     assert not session.unusable
     assert not any(session.rejected.values())
@@ -191,7 +235,8 @@ def test_low_state_messages_reach_the_session_as_joints_and_imu() -> None:
         message = GoLowState(tick=tick)
         message.imu_state.accelerometer = np.array([0.0, 0.0, 9.81 + 1e-3 * (tick % 7)])
         message.motor_state[0].q = 1e-3 * (tick % 5)
-        read(message, 50.0 + 1e-3 * tick)(session)
+        for readings in read(message, 50.0 + 1e-3 * tick):
+            session.take(readings)
     assert session.received == 1000
     assert session.time == pytest.approx(50.998, abs=2e-3)
     assert session.solves > 0

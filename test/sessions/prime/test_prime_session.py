@@ -6,12 +6,20 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from shared.legged_readings import START, StillHorizon, feed, feed_all, make_session, record, spoilt
+from shared.legged_readings import PAYLOAD, START, StillHorizon, feed, feed_all, make_session, record, spoilt
 
+from sysid_nodes.data.config import from_flat
 from sysid_nodes.results.motion_status import MotionStatus
 from sysid_nodes.sessions.prime.session import PrimeSession
 from sysid_nodes.sessions.prime.update import PrimeUpdate
-from sysid_nodes.simulation.legged import Fault, JointReading, PoseReading
+from sysid_nodes.simulation.legged import (
+    Fault,
+    JointReading,
+    LeggedRobotSim,
+    LeggedSimulationConfig,
+    PoseReading,
+    VelocityReading,
+)
 
 STREAMS = {
     "joints": {"joint_position", "joint_velocity", "joint_torque"},
@@ -244,3 +252,38 @@ def test_only_poses_are_no_estimate() -> None:
     updates = feed_all(session, [reading for reading in record()[0] if isinstance(reading, PoseReading)])
     assert statuses(updates, START + 1.0) <= {MotionStatus.LOST}
     assert session.judgement.status is MotionStatus.LOST
+
+
+# -- with the base's velocity
+
+
+def test_velocities_help_where_feet_slip_and_nothing_sees_the_place() -> None:
+    """Without motion capture the velocity is dead reckoning on feet; on slippery ground they are no good."""
+    options = {"motion": "trot", "load.mass": PAYLOAD, "ground.friction": 0.3}
+    options |= {"sensors.mocap.enabled": False, "sensors.velocity.enabled": True, "sensors.velocity.velocity": 0.02}
+    sim = LeggedRobotSim(from_flat(LeggedSimulationConfig, options), np.random.default_rng(3), start=START)
+    readings, truth = list(sim.run(2.0)), sim.series()
+    error = {}
+    for used in (False, True):
+        enabled = {
+            f"prime__sensors__{name}__enabled": on for name, on in (("mocap_pose", False), ("base_velocity", used))
+        }
+        session = make_session(real=True, prime__sensors__base_velocity__sigma=0.02, **enabled)
+        updates = [update for update in feed_all(session, readings) if update.t > START + 0.5]
+        stages = [(update.estimate.t[k] - START, update.estimate.v[k, :3]) for update in updates for k in update.stages]
+        times, found = (np.array(column) for column in zip(*stages, strict=True))
+        ticks = np.round((times - truth.time[0]) / truth.duration).astype(int)
+        error[used] = np.sqrt(np.mean((found - truth.v[ticks, :3]) ** 2))
+        assert not session.rejected.get("base_velocity")
+    assert error[True] < 0.7 * error[False]
+
+
+def test_a_velocity_that_goes_silent_is_named() -> None:
+    readings = [r for r in record()[0] if r.stamp < START + 1.5]
+    still = [
+        VelocityReading(START + 0.02 * k, START + 0.02 * k + 0.005, np.array([1e-3 * k, 0.0, 0.0])) for k in range(30)
+    ]
+    session = make_session(prime__sensors__base_velocity__enabled=True)
+    feed_all(session, sorted([*readings, *still], key=lambda reading: reading.arrival))
+    assert session.judgement.faults() == {"base_velocity": "off"}
+    assert session.judgement.status is MotionStatus.DEGRADED

@@ -121,6 +121,16 @@ def test_mocap_noise_and_bias(go2_show):
     assert np.linalg.norm(pinocchio.log3(hidden.mocap_bias)) == pytest.approx(0.025)
 
 
+def test_velocity_noise_and_rate(run):
+    moving = run(4.0, motion="sway", sensors__velocity__enabled=True)
+    readings = moving.stream("velocity")
+    assert len(readings) == pytest.approx(4.0 * 50.0, abs=1)
+    ticks, inside = true_states(moving, readings)
+    error = arrays(readings, "linear")[inside] - moving.truth.v[ticks, :3]
+    assert error.std() == pytest.approx(0.05, rel=0.15)  # 600 numbers: 5 sigma
+    assert not run(0.3).stream("velocity")
+
+
 def test_equal_seeds_give_equal_readings(run):
     one, same, other = run(0.3, 7), run(0.3, 7), run(0.3, 8)
     assert len(one.readings) == len(same.readings)

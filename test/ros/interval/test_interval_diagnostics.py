@@ -11,7 +11,8 @@ pytest.importorskip("online_sysid.msg", reason="the messages are not built; make
 from shared.interval_result import make_result
 
 from sysid_nodes.results import Status
-from sysid_nodes.ros.diagnostics import ERROR, OK, WARN, Health, Pace, diagnostic_status, judge
+from sysid_nodes.ros.diagnostics import ERROR, OK, WARN
+from sysid_nodes.ros.interval.diagnostics import Health, Pace, interval_diagnostic, judge
 from sysid_nodes.systems.interval.stream_watch import Judgement
 
 GOOD = Health(
@@ -59,7 +60,7 @@ def test_the_worst_thing_is_said_first(change: dict[str, Any], level: bytes, wor
 
 
 def test_the_status_carries_what_an_operator_asks_for() -> None:
-    status = diagnostic_status("interval_identifier", replace(GOOD, rejected={"gap": 2, "overload": 5}))
+    status = interval_diagnostic("interval_identifier", replace(GOOD, rejected={"gap": 2, "overload": 5}))
     values = {item.key: item.value for item in status.values}
     assert status.name == "interval_identifier: identification"
     assert values["rate [Hz]"] == "1000.0"
@@ -74,7 +75,7 @@ def test_the_status_carries_what_an_operator_asks_for() -> None:
 
 
 def test_every_finding_is_in_the_values() -> None:
-    status = diagnostic_status("node", replace(GOOD, judgement=Judgement(("a", "b"), ("c",))))
+    status = interval_diagnostic("node", replace(GOOD, judgement=Judgement(("a", "b"), ("c",))))
     assert {item.key: item.value for item in status.values}["finding"] == "a; b; c"
 
 

@@ -1,0 +1,187 @@
+"""How the interval identifier is doing, for /diagnostics."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from diagnostic_msgs.msg import DiagnosticStatus
+from sensor_msgs.msg import JointState
+
+from sysid_nodes.results import IdentificationResult, Status
+from sysid_nodes.ros.conversions import to_seconds
+from sysid_nodes.ros.diagnostics import ERROR, OK, WARN, diagnostic_status
+from sysid_nodes.sessions.interval.news import sentence
+from sysid_nodes.sessions.interval.session import IntervalSession
+from sysid_nodes.systems.interval.stream_watch import Judgement
+
+OVERLOAD = "overload"
+"""Messages lost because the identifier could not keep up."""
+
+
+@dataclass(frozen=True)
+class Health:
+    """The node between two diagnostics.
+
+    Attributes:
+        topic: where the joint states come from.
+        active: the node listens.
+        received: messages taken from the middleware since activation.
+        received_now: of these, since the last diagnostics.
+        rate: of the messages processed since then, by their sensor's clock [Hz].
+        longest_step: longest step between two sensor stamps since then [s].
+        queue: messages that wait for the identifier.
+        lag: how far the identifier is behind the newest message, by the sensor's clock [s].
+        rejected: messages or samples not used since the start, by reason.
+        rejected_now: of these, since the last diagnostics.
+        fault: the last internal failure in one line, or empty.
+        judgement: what is wrong with the data themselves.
+        result: present state of knowledge.
+    """
+
+    topic: str
+    active: bool
+    received: int
+    received_now: int
+    rate: float
+    longest_step: float
+    queue: int
+    lag: float
+    rejected: Mapping[str, int]
+    rejected_now: Mapping[str, int]
+    fault: str
+    judgement: Judgement
+    result: IdentificationResult
+
+
+def judge(health: Health) -> tuple[bytes, str]:
+    """Level and one sentence: the worst thing first."""
+    if health.fault:
+        return ERROR, f"internal failure: {health.fault}"
+    if health.result.status is Status.INCONSISTENT:
+        return ERROR, sentence(health.result, health.judgement.findings)
+    if not health.active:
+        return OK, "inactive"
+    if not health.received_now:
+        return WARN, f"no joint states on {health.topic}"
+    if health.judgement.faults:
+        return ERROR, health.judgement.faults[0]
+    if health.judgement.doubts:
+        return WARN, health.judgement.doubts[0]
+    if health.rejected_now:
+        worst = max(health.rejected_now, key=lambda reason: health.rejected_now[reason])
+        return WARN, f"{sum(health.rejected_now.values())} samples not used, most for: {worst}"
+    if health.result.status is Status.NOT_EXCITED:
+        blind = ", ".join(health.result.excitation.blind)
+        return WARN, health.result.status.message + (f": {blind}" if blind else "")
+    return OK, health.result.status.message
+
+
+def interval_diagnostic(node: str, health: Health) -> DiagnosticStatus:
+    """The health of a node as a diagnostic status, numbers with their units in the keys."""
+    level, message = judge(health)
+    result = health.result
+    values = {
+        "status": result.status.name,
+        "finding": "; ".join(health.judgement.findings),
+        "rate [Hz]": f"{health.rate:.1f}",
+        "longest step between stamps [s]": f"{health.longest_step:.6f}",
+        "messages received": str(health.received),
+        "messages waiting": str(health.queue),
+        "lag [s]": f"{health.lag:.3f}",
+        "samples used": str(result.samples_used),
+        "samples rejected": str(sum(health.rejected.values())),
+        **{f"rejected: {reason}": str(count) for reason, count in sorted(health.rejected.items())},
+        "window": str(result.window),
+        "condition number": f"{result.excitation.condition_number:.4g}",
+        "blind directions": ", ".join(result.excitation.blind),
+        "solve time [s]": f"{result.solve_time:.4f}",
+    }
+    return diagnostic_status(f"{node}: identification", level, message, values, hardware=health.topic)
+
+
+class Pace:
+    """Steps between sensor stamps.
+
+    Attributes:
+        last: the newest stamp [s], or None.
+        steps: stamps that lie after their predecessor.
+        span: time those steps cover [s].
+        longest: longest of them [s].
+    """
+
+    def __init__(self, last: float | None = None) -> None:
+        self.last = last
+        self.steps = 0
+        self.span = 0.0
+        self.longest = 0.0
+
+    def add(self, stamp: float) -> None:
+        if self.last is not None and stamp > self.last:
+            self.steps += 1
+            self.span += stamp - self.last
+            self.longest = max(self.longest, stamp - self.last)
+        self.last = stamp
+
+    @property
+    def rate(self) -> float:
+        """Mean rate by the sensor's clock [Hz]; 0 without a step."""
+        return self.steps / self.span if self.span > 0.0 else 0.0
+
+
+class Monitor:
+    """Counts what arrives, and tells what changed from one report to the next.
+
+    Args:
+        node: name of the node.
+        topic: resolved name of the joint states' topic.
+    """
+
+    def __init__(self, node: str, topic: str) -> None:
+        self.topic = topic
+        self._node = node
+        self.reset()
+
+    def reset(self) -> None:
+        """Starts counting from zero."""
+        self._received = self._received_before = 0
+        self._rejected_before: Counter[str] = Counter()
+        self._newest: JointState | None = None
+        self._pace = Pace()
+
+    def take(self, message: JointState) -> None:
+        """Notes an arrival; called a thousand times a second."""
+        self._received += 1
+        self._newest = message
+
+    def processed(self, stamp: float) -> None:
+        """Notes the stamp of a message that the identifier takes [s]; on the worker's thread."""
+        self._pace.add(stamp)
+
+    def report(
+        self, session: IntervalSession, *, active: bool, waiting: int, overflowed: int, fault: str
+    ) -> DiagnosticStatus:
+        """The node since the last report."""
+        pace, self._pace = self._pace, Pace(self._pace.last)
+        newest = to_seconds(self._newest.header.stamp) if self._newest is not None else None
+        rejected = Counter(session.rejected)
+        if overflowed:
+            rejected[OVERLOAD] = overflowed
+        health = Health(
+            topic=self.topic,
+            active=active,
+            received=self._received,
+            received_now=self._received - self._received_before,
+            rate=pace.rate,
+            longest_step=pace.longest,
+            queue=waiting,
+            lag=0.0 if newest is None or pace.last is None else max(0.0, newest - pace.last),
+            rejected=rejected,
+            rejected_now=rejected - self._rejected_before,
+            fault=fault,
+            judgement=session.judgement,
+            result=session.result,
+        )
+        self._received_before, self._rejected_before = self._received, rejected
+        return interval_diagnostic(self._node, health)
