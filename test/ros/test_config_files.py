@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from sysid_nodes.cli.reference_pages import SYSTEMS
+from sysid_nodes.cli.systems import CERTIFIED
 from sysid_nodes.data.config import load_yaml, read_parameters, to_flat
 from sysid_nodes.exceptions import ConfigError
 from sysid_nodes.robots import robot_names
@@ -38,7 +38,7 @@ def test_the_gen3_file_is_the_built_in_defaults() -> None:
         assert _plain(written[name]) == _plain(built_in[name])
 
 
-@pytest.mark.parametrize("config", SYSTEMS["certified"], ids=lambda config: config.__name__)
+@pytest.mark.parametrize("config", CERTIFIED.configs, ids=lambda config: config.__name__)
 def test_the_gen3_files_serve_the_nodes_of_certified_motion(config: type[Any]) -> None:
     """The one is the built-in defaults; the other differs in the simulation alone."""
     assert load_yaml(config, CONFIG / "kinova_gen3.yaml") == config()
