@@ -5,6 +5,7 @@ VENV ?= .venv
 OUT ?= demo_output
 KERNEL ?= ON
 JOBS ?= 2
+BENCH ?=
 
 # Absolute, because CMake and ament need it so.
 prefix := $(abspath $(VENV))
@@ -50,12 +51,12 @@ lint: setup  ## ruff, mypy, import-linter
 	$(python) -m mypy
 	$(prefix)/bin/lint-imports
 
-bench: setup  ## rerun the benchmarks behind the reports in benchmarks/ (about two hours)
+bench: setup  ## rerun the benchmarks behind benchmarks/reports (two hours); refuses uncommitted code but with BENCH=--dirty
 	@$(python) -m pip install -qq --disable-pip-version-check --no-deps -r requirements/bench-peers.txt
 	@set -e; for name in containment tightness speed streaming real_logs \
 		soundness episodes planning_speed excitation comparison \
 		prime_peers prime_scaling prime_smoothing prime_coverage; do \
-		echo "benchmarks.$$name"; $(python) -m "benchmarks.$$name"; done
+		echo "benchmarks.$$name"; $(python) -m "benchmarks.$$name" $(BENCH); done
 
 clean:  ## remove the virtual environment and all that was built
 	rm -rf $(VENV) build install log $(OUT) .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis

@@ -74,7 +74,7 @@ class Found:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    options = parser(__doc__)
+    options = parser("comparison", __doc__)
     options.add_argument("--pounds", type=float, nargs="+", default=list(DUMBBELLS), help="dumbbells [lb]")
     options.add_argument("--rate", type=float, default=4000.0, help="samples per second for the identifier [Hz]")
     options.add_argument("--quick", action="store_true", help="8 lb in experiment (a) only, 1000 samples per second")
@@ -83,9 +83,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if chosen.quick:
         pounds, rate, experiments = [8.0], min(rate, 1000.0), EXPERIMENTS[:1]
     found = compare(sorted(pounds), experiments, rate, chosen.seed)
-    quick = " --quick" if chosen.quick else f" --pounds {' '.join(f'{x:g}' for x in sorted(pounds))} --rate {rate:g}"
-    command = f"python -m benchmarks.comparison --seed {chosen.seed}{quick}"
-    report = Report("comparison", "Comparison with the paper's baselines", chosen.out, command)
+    report = Report("comparison", "Comparison with the paper's baselines", chosen.out, chosen.command)
     summarise(report, found.tasks, found.learned, found.cases, rate)
     print(report.write())
     learned = [each for by_motion in found.learned.values() for each in by_motion.values() if each is not None]

@@ -38,13 +38,13 @@ Record = dict[str, Any]
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    options = parser(__doc__)
+    options = parser("containment", __doc__)
     options.add_argument("--trials", type=int, default=1000, help="number of trials")
     options.add_argument("--jobs", type=int, default=1, help="processes")
     options.add_argument("--records", type=Path, help="JSON lines, one a trial; continued where it ends")
     chosen = options.parse_args(arguments)
     records = collect(chosen.seed, chosen.trials, chosen.jobs, chosen.records)
-    report = Report("containment", "Containment", chosen.out, f"python -m benchmarks.containment --seed {chosen.seed}")
+    report = Report("containment", "Containment", chosen.out, chosen.command)
     failures = summarise(report, records)
     print(report.write())
     print(f"{len(records)} trials, {failures} failures of set_membership")

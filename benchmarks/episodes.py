@@ -44,7 +44,7 @@ KINDS = {
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    options = parser(__doc__)
+    options = parser("episodes", __doc__)
     options.add_argument("--episodes", type=int, default=200, help="number of episodes")
     options.add_argument("--quick", action="store_true", help=f"{QUICK} episodes only")
     options.add_argument("--jobs", type=int, default=2, help="processes")
@@ -52,9 +52,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     chosen = options.parse_args(arguments)
     count = QUICK if chosen.quick else chosen.episodes
     records = collect(chosen.seed, count, chosen.jobs, chosen.records)
-    report = Report(
-        "episodes", "Closed-loop episodes", chosen.out, f"python -m benchmarks.episodes --seed {chosen.seed}"
-    )
+    report = Report("episodes", "Closed-loop episodes", chosen.out, chosen.command)
     failed = summarise(report, records)
     print(report.write())
     print(f"{len(records)} episodes, {failed} failed")

@@ -70,7 +70,7 @@ class Case:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    options = parser(__doc__)
+    options = parser("excitation", __doc__)
     options.add_argument("--rate", type=float, default=4000.0, help="samples per second [Hz]")
     options.add_argument("--pounds", type=float, nargs="+", default=list(POUNDS), help="dumbbells [lb]")
     options.add_argument("--seeds", type=int, default=3, help="robots and motions drawn for each dumbbell")
@@ -90,8 +90,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         for assumed, pounds, motion, seed in progress(jobs, "excitation")
         if (case := run_case(assumed, pounds, motion, seed, chosen.rate, objective)) is not None
     ]
-    command = f"python -m benchmarks.excitation --seed {chosen.seed} --seeds {chosen.seeds} --rate {chosen.rate:g}"
-    report = Report("excitation", "Excitation", chosen.out, command)
+    report = Report("excitation", "Excitation", chosen.out, chosen.command)
     summarise(report, cases, len(jobs), chosen.rate, objective)
     print(report.write())
     return 0 if all(case.contains for case in cases) else 1

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import os
 import platform
-import subprocess
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
+from benchmarks import revision
 from sysid_nodes import kernel
 
 PACKAGES = ("numpy", "scipy", "highspy", "clarabel", "pin")
@@ -22,7 +22,8 @@ def facts() -> list[tuple[str, str]]:
         ("system", f"{platform.system()} {platform.release().split('-')[0]}, Python {platform.python_version()}"),
         ("packages", ", ".join(f"{name} {_version(name)}" for name in PACKAGES)),
         ("kernel", kernel.implementation()),
-        ("revision when this was written", _revision()),
+        ("threads of linear algebra", "1"),
+        ("revision", f"{revision.here()}{'' if revision.current() == revision.here() else ', changed while this ran'}"),
     ]
 
 
@@ -43,18 +44,3 @@ def _version(name: str) -> str:
         return version(name)
     except PackageNotFoundError:
         return "missing"
-
-
-def _revision() -> str:
-    root = Path(__file__).resolve().parents[1]
-    try:
-        commit = _git(root, "rev-parse", "--short", "HEAD")
-        changed = _git(root, "status", "--porcelain", "--untracked-files=no", "--", "sysid_nodes")
-    except (OSError, subprocess.CalledProcessError):
-        return "unknown"
-    return commit + (" with local changes" if changed else "")
-
-
-def _git(root: Path, *arguments: str) -> str:
-    found = subprocess.run(["git", *arguments], cwd=root, capture_output=True, text=True, check=True)
-    return found.stdout.strip()

@@ -24,7 +24,7 @@ AUTHORS = 5.0
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    options = parser(__doc__)
+    options = parser("planning_speed", __doc__)
     options.add_argument("--runs", type=int, default=10, help="identifications, four plans each")
     chosen = options.parse_args(arguments)
     steps: list[list[PlanResult]] = []
@@ -34,8 +34,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         arm = true_arm(rng.uniform(4.0, 8.0), rng)
         identified = Identified(arm, 1000.0, rng)
         steps.append(loop(planner, identified, exciting(planner, obstacles(), identified.allows)).results)
-    command = f"python -m benchmarks.planning_speed --seed {chosen.seed} --runs {chosen.runs}"
-    report = Report("planning_speed", "Planning speed", chosen.out, command)
+    report = Report("planning_speed", "Planning speed", chosen.out, chosen.command)
     summarise(report, steps)
     print(report.write())
     return 0

@@ -63,7 +63,7 @@ _EDGES = np.linspace(-6.0, 6.0, 49)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    options = parser(__doc__)
+    options = parser("prime_coverage", __doc__)
     options.add_argument("--seeds", type=int, default=50, help="runs")
     options.add_argument("--duration", type=float, default=4.0, help="of each log [s]")
     options.add_argument("--skip", type=float, default=2.0, help="of the programme before it [s]")
@@ -74,8 +74,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     chosen = options.parse_args(arguments)
     setting = {"robot": chosen.robot, "duration": chosen.duration, "skip": chosen.skip, "timestep": chosen.timestep}
     records = collect(setting, range(chosen.seed, chosen.seed + chosen.seeds), chosen.jobs, chosen.records)
-    command = f"python -m benchmarks.prime_coverage --seed {chosen.seed} --seeds {chosen.seeds} --robot {chosen.robot}"
-    report = Report(f"prime-coverage-{chosen.robot}", "PRIME: coverage", chosen.out, command)
+    report = Report(f"prime-coverage-{chosen.robot}", "PRIME: coverage", chosen.out, chosen.command)
     summarise(report, records, setting)
     print(report.write())
     return 0

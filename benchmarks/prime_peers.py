@@ -43,7 +43,7 @@ PAPER_STEP = 80e-6
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    options = parser(__doc__)
+    options = parser("prime_peers", __doc__)
     options.add_argument("--scenarios", nargs="+", choices=SCENARIOS, default=list(SCENARIOS), help="which logs")
     options.add_argument("--methods", nargs="+", choices=METHODS, default=list(METHODS), help="which methods")
     options.add_argument("--steps", type=int, help="use only so many steps of a log")
@@ -54,8 +54,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if len(methods) < len(chosen.methods):
         print("crocoddyl is not installed; FDDP is left out (see benchmarks/README.md)", file=sys.stderr)
     records = collect(chosen.scenarios, methods, chosen.seed, chosen.steps, chosen.limit, chosen.records)
-    command = f"python -m benchmarks.prime_peers --seed {chosen.seed}"
-    report = Report("prime-peers", "PRIME and its peers", chosen.out, command)
+    report = Report("prime-peers", "PRIME and its peers", chosen.out, chosen.command)
     summarise(report, records, chosen.limit)
     print(report.write())
     return 0

@@ -45,7 +45,7 @@ class Lap:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    options = parser(__doc__)
+    options = parser("prime_scaling", __doc__)
     options.add_argument(
         "--steps", type=int, nargs="+", default=[250, 500, 1000, 2000, 4000], help="lengths of the log"
     )
@@ -65,9 +65,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             peer = _peer(show, chosen.compared, chosen.limit)
         else:
             print("crocoddyl is not installed; FDDP is left out (see benchmarks/README.md)", file=sys.stderr)
-    report = Report(
-        "prime-scaling", "PRIME: time", chosen.out, f"python -m benchmarks.prime_scaling --seed {chosen.seed}"
-    )
+    report = Report("prime-scaling", "PRIME: time", chosen.out, chosen.command)
     summarise(report, laps, compared, peer, chosen.runs)
     print(report.write())
     return 0

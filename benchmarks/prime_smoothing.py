@@ -41,7 +41,7 @@ class Point:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    options = parser(__doc__)
+    options = parser("prime_smoothing", __doc__)
     default = [20.0, 50.0, 100.0, 200.0, 500.0, 1000.0, 2000.0, 5000.0, 20000.0, 100000.0]
     options.add_argument("--kappas", type=float, nargs="+", default=default, help="stiffnesses 2 / eps [1/J]")
     options.add_argument("--go2", type=int, default=1000, help="steps of the Go2's log; 0: none")
@@ -60,8 +60,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         results[name] = [solve(aligned, kappa, chosen.most) for kappa in progress(values, name)]
         if chosen.peer and name == "go2_3kg" and fddp.AVAILABLE:
             results["FDDP"] = [_peer(log, steps, kappa) for kappa in progress(kappas, "FDDP")]
-    command = f"python -m benchmarks.prime_smoothing --seed {chosen.seed}{' --peer' if chosen.peer else ''}"
-    report = Report("prime-smoothing", "PRIME: smoothing of the contacts", chosen.out, command)
+    report = Report("prime-smoothing", "PRIME: smoothing of the contacts", chosen.out, chosen.command)
     summarise(report, results, chosen.go2, chosen.g1, chosen.most)
     print(report.write())
     return 0

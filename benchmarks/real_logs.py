@@ -43,13 +43,13 @@ FIT_SECONDS = 10.0
 
 def main(arguments: list[str] | None = None) -> int:
     """Returns 1 when the load's mass is outside its interval."""
-    options = parser(__doc__)
+    options = parser("real_logs", __doc__)
     options.add_argument("--data", type=Path, default=ROOT.parent / "shared" / "data", help="folder of the logs")
     args = options.parse_args(arguments)
     if not args.data.is_dir():
         sys.stdout.write(f"no logs under {args.data}; nothing was measured\n")
         return 0
-    report = Report("real-logs", "Real logs", args.out, "python -m benchmarks.real_logs")
+    report = Report("real-logs", "Real logs", args.out, args.command)
     inside = ur10e(args.data / "ur10e_payload", report)
     panda(args.data / "panda_excitation", report)
     sys.stdout.write(f"{report.write()}\n")

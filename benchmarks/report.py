@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import argparse
+import shlex
 import sys
 import time
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import date
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
-from benchmarks import machine
+from benchmarks import machine, revision
 from sysid_nodes.solvers.threads import use_one_blas_thread
 
 T = TypeVar("T")
@@ -65,14 +66,47 @@ class Report:
         return path
 
 
-def parser(description: str | None) -> argparse.ArgumentParser:
-    """Options that all benchmarks share; also keeps linear algebra on one thread."""
+class Parser(argparse.ArgumentParser):
+    """Says what to type to get a report again, and refuses, before anything is computed, one that nobody could get."""
+
+    def parse_args(self, *arguments: Any, **options: Any) -> Any:
+        """The options, and ``command``: this benchmark with all that decides its figures and is not the default."""
+        chosen = super().parse_args(*arguments, **options)
+        if revision.here().dirty and not chosen.dirty:
+            self.exit(2, f"{self.prog}: error: {_DIRTY}\n")
+        told = {name: value for name, value in vars(chosen).items() if name not in _NO_MATTER}
+        words = [word for name, value in told.items() for word in self._words(name, value)]
+        chosen.command = shlex.join([*self.prog.split(), *words])
+        return chosen
+
+    def _words(self, name: str, value: Any) -> list[str]:
+        if value == self.get_default(name) and name != "seed":
+            return []
+        values = value if isinstance(value, (list, tuple)) else [] if isinstance(value, bool) else [value]
+        return [f"--{name.replace('_', '-')}", *map(str, values)]
+
+
+_NO_MATTER = ("out", "dirty", "jobs", "records", "data")
+_DIRTY = "the code is not that of a commit, so that nobody could get this report again; commit it, or say --dirty"
+
+
+def parser(name: str, description: str | None) -> Parser:
+    """Options that all benchmarks share; also keeps linear algebra on one thread.
+
+    Args:
+        name: of the benchmark's module.
+        description: its docstring.
+    """
     use_one_blas_thread()
-    found = argparse.ArgumentParser(
-        description=description, formatter_class=argparse.ArgumentDefaultsHelpFormatter, allow_abbrev=False
+    found = Parser(
+        prog=f"python -m benchmarks.{name}",
+        description=description,
+        formatter_class=argparse.ArgumentDefaultsHelpFormatter,
+        allow_abbrev=False,
     )
     found.add_argument("--out", type=Path, default=REPORTS, help="folder of the report")
     found.add_argument("--seed", type=int, default=1, help="of all random draws")
+    found.add_argument("--dirty", action="store_true", help="also with uncommitted changes; the report says so")
     return found
 
 

@@ -46,7 +46,7 @@ _WORDS = {
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    options = parser(__doc__)
+    options = parser("soundness", __doc__)
     options.add_argument("--plans", type=int, default=100, help="number of plans")
     options.add_argument("--samples", type=int, default=10000, help="samples of each")
     options.add_argument("--quick", action="store_true", help=f"{_QUICK[0]} plans of {_QUICK[1]} samples")
@@ -55,7 +55,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     chosen = options.parse_args(arguments)
     plans, samples = _QUICK if chosen.quick else (chosen.plans, chosen.samples)
     records = collect(chosen.seed, plans, samples, chosen.jobs, chosen.records)
-    report = Report("soundness", "Soundness", chosen.out, f"python -m benchmarks.soundness --seed {chosen.seed}")
+    report = Report("soundness", "Soundness", chosen.out, chosen.command)
     outside = summarise(report, records)
     print(report.write())
     print(f"{sum(r['samples'] for r in records)} samples, {outside} outside their certified range")

@@ -45,7 +45,7 @@ Laps = dict[str, tuple[float, float]]
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    options = parser(__doc__)
+    options = parser("speed", __doc__)
     options.add_argument("--runs", type=int, default=9, help="runs a figure")
     options.add_argument("--samples", type=int, default=30000, help="samples at 4 kHz")
     options.add_argument("--windows", type=float, nargs="+", default=[0.2, 0.1, 0.05], help="windows [s]")
@@ -66,7 +66,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
                         )
                         for stage in laps[0]
                     }
-    report = Report("speed", "Speed", chosen.out, f"python -m benchmarks.speed --seed {chosen.seed}")
+    report = Report("speed", "Speed", chosen.out, chosen.command)
     summarise(report, found, chosen.runs, len(samples))
     print(report.write())
     return 0

@@ -61,14 +61,14 @@ class Run:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    options = parser(__doc__)
+    options = parser("streaming", __doc__)
     options.add_argument("--duration", type=float, default=3600.0, help="of the long stream [s]")
     options.add_argument("--short", type=float, default=60.0, help="of the streams that compare settings [s]")
     options.add_argument("--rate", type=float, default=1000.0, help="messages per second [Hz]")
     options.add_argument("--window", type=float, default=0.1, help="of the long stream [s]")
     options.add_argument("--windows", type=float, nargs="+", default=[0.2, 0.1, 0.05, 0.03], help="compared [s]")
     chosen = options.parse_args(arguments)
-    report = Report("streaming", "Streaming", chosen.out, f"python -m benchmarks.streaming --seed {chosen.seed}")
+    report = Report("streaming", "Streaming", chosen.out, chosen.command)
     long = stream(chosen.seed, "uniform", chosen.window, chosen.rate, chosen.duration, "long stream")
     _long(report, long, chosen.window, chosen.rate)
     report.section("Other windows and errors")

@@ -28,7 +28,7 @@ from sysid_nodes.systems.interval.pipeline import IntervalPipeline
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    options = parser(__doc__)
+    options = parser("tightness", __doc__)
     options.add_argument("--seeds", type=int, default=5, help="payloads, robots and motions drawn")
     options.add_argument("--rate", type=float, default=4000.0, help="samples per second [Hz]")
     options.add_argument("--duration", type=float, default=DURATION, help="of the data [s]")
@@ -50,8 +50,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             arms[motion, seed] = make_case_arm(motion, seed)
         arm = arms[motion, seed]
         cases.append(run_case(arm, motion, sensors, pattern, seed, chosen.rate, chosen.duration, chosen.windows))
-    command = f"python -m benchmarks.tightness --seed {chosen.seed} --seeds {chosen.seeds}"
-    report = Report("tightness", "Tightness", chosen.out, command)
+    report = Report("tightness", "Tightness", chosen.out, chosen.command)
     windows = [f"{window:g}" for window in chosen.windows]
     summarise(report, cases, windows, chosen.rate, chosen.duration)
     print(report.write())

@@ -18,7 +18,7 @@ from sysid_nodes.sessions.prime.config import PrimeSessionConfig
 from sysid_nodes.sessions.prime.session import prime_robot
 
 ARGUMENTS = (
-    ("config", "unitree_go2.yaml", "parameter file: a path, or the name of a file in the package's config folder"),
+    ("config", "go2.yaml", "parameter file: a path, or the name of a file in the package's config folder"),
     ("joint_states", "joint_states", "topic of the joint states"),
     ("imu", "imu/data", "topic of the inertial sensor"),
     ("pose", "mocap/pose", "topic of the motion capture pose"),

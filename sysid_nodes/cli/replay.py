@@ -12,7 +12,7 @@ examples:
   sysid replay bags/loaded --config config/kinova_gen3.yaml --out results/loaded
   sysid replay log.mcap --urdf my_arm.urdf --set noise.torque_relative=0.05 --out results/mine
   sysid replay bags/loaded --calibration calibration.json --method sensitivity --out results/compare
-  sysid replay bags/walk --config config/unitree_go2.yaml --mode batch --out results/walk
+  sysid replay bags/walk --config config/go2.yaml --mode batch --out results/walk
 
 exit status 3: the data contradict the stated assumptions; the files say so and claim no bounds
 """
@@ -22,10 +22,9 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-import sysid_nodes.cli.interval.replay as interval
-import sysid_nodes.cli.prime.replay as prime
 from sysid_nodes.cli import configuration
-from sysid_nodes.cli.prime.configuration import wanted
+from sysid_nodes.cli.system import Replay
+from sysid_nodes.cli.systems import SYSTEMS
 from sysid_nodes.exceptions import ConfigError
 
 
@@ -34,14 +33,25 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--out", type=Path, required=True, metavar="DIR", help="folder for the results")
     parser.add_argument("--topic", default="/joint_states", help="topic of the joint states; default: %(default)s")
     configuration.add_arguments(parser)
-    prime.add_arguments(parser)
+    for system in SYSTEMS:
+        if system.replay is not None:
+            system.replay.add_arguments(parser)
 
 
 def run(args: argparse.Namespace) -> int:
-    if wanted(args):
-        return prime.run(args)
-    if given := next(
-        (name for name in ("mode", "imu_topic", "pose_topic", "velocity_topic", "truth") if getattr(args, name)), None
-    ):
-        raise ConfigError(f"--{given.replace('_', '-')} is for legged robots, which this configuration is not of")
-    return interval.run(args)
+    """By the first system that wants it."""
+    replays = {system.subject: system.replay for system in SYSTEMS if system.replay is not None}
+    chosen = next(replay for replay in replays.values() if replay.wanted(args))
+    for subject, replay in replays.items():
+        given = [name for name in _own_arguments(replay) if getattr(args, name) is not None]
+        if given and replay is not chosen:
+            option = given[0].replace("_", "-")
+            raise ConfigError(f"--{option} is for {subject}, which this configuration is not of")
+    return chosen.run(args)
+
+
+def _own_arguments(replay: Replay) -> list[str]:
+    """Names of the arguments that only this system has."""
+    parser = argparse.ArgumentParser(add_help=False)
+    replay.add_arguments(parser)
+    return list(vars(parser.parse_args([])))

@@ -11,17 +11,10 @@ import argparse
 import sys
 from pathlib import Path
 
+from sysid_nodes.cli.systems import SYSTEMS
 from sysid_nodes.exceptions import InputError
-from sysid_nodes.reports.certified.report import write_certified_report
-from sysid_nodes.reports.certified.result import load_certified_run
-from sysid_nodes.reports.certified.schema import validate_loop
-from sysid_nodes.reports.interval.report import REPORT_NAME, write_report
-from sysid_nodes.reports.interval.result_file import read_result
-from sysid_nodes.reports.interval.series_file import SERIES_NAME, read_series
-from sysid_nodes.reports.prime.run import report_motion
-from sysid_nodes.reports.prime.schema import PIPELINE as PRIME
-
-BAG_NAME = "bag"
+from sysid_nodes.reports.interval.report import REPORT_NAME
+from sysid_nodes.reports.interval.result_file import read_document
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -30,21 +23,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    document = read_result(args.result)
+    """By the first system whose result it is."""
+    document = read_document(args.result)
     folder = args.result if args.result.is_dir() else args.result.parent
-    series, bag = folder / SERIES_NAME, folder / BAG_NAME
+    reports = [system.report for system in SYSTEMS if system.report is not None]
+    report = next((report for report in reports if report.made(document, folder)), None)
+    if report is None:
+        raise InputError(f"no report is known for pipeline '{document.get('pipeline')}'", source=str(args.result))
     page = args.out or folder / REPORT_NAME
-    if document["pipeline"] == PRIME:
-        report_motion(page, document, series, source=str(args.result))
-        sys.stdout.write(f"{page}\n")
-        return 0
-    if document["pipeline"] != "interval":
-        raise InputError(f"no report is known for pipeline '{document['pipeline']}'", source=str(args.result))
-    torques = read_series(series) if series.exists() else None
-    if "loop" in document and bag.exists():
-        validate_loop(document, source=str(args.result))
-        write_certified_report(page, document, load_certified_run(document, bag), torques)
-    else:
-        write_report(page, document, torques)
+    report.write(page, document, folder)
     sys.stdout.write(f"{page}\n")
     return 0

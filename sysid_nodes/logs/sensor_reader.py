@@ -1,81 +1,14 @@
-"""Reads the streams of a legged robot from a recording: several topics in the order in which they were recorded."""
+"""Reads the sensors of a recording: several topics in the order in which they were recorded."""
 
 from __future__ import annotations
 
 import heapq
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice
 from pathlib import Path
-from typing import Any, NamedTuple
 
-import numpy as np
-import numpy.typing as npt
-
-from sysid_nodes.data.joint_state import RawJointState
-from sysid_nodes.exceptions import LogError
-from sysid_nodes.logs.reader import JOINT_STATE, TopicLog, read_topics
-
-Array = npt.NDArray[np.float64]
-
-IMU, POSE = "sensor_msgs/msg/Imu", "geometry_msgs/msg/PoseStamped"
-ODOMETRY, TWIST = "nav_msgs/msg/Odometry", "geometry_msgs/msg/TwistStamped"
-"""Message types; a velocity comes as either of the last two."""
-
-_ABSENT = -1.0  # first entry of a covariance that says that there is no such reading (sensor_msgs/Imu)
-
-
-class RawImu(NamedTuple):
-    """An IMU's reading as recorded, nothing checked.
-
-    Attributes:
-        stamp: the sensor's stamp of the header [s].
-        orientation: (4,) x, y, z, w; None where the sensor gives none.
-        gyro: (3,) angular velocity [rad/s].
-        accelerometer: (3,) specific force [m/s2].
-    """
-
-    stamp: float
-    orientation: Array | None
-    gyro: Array
-    accelerometer: Array
-
-
-class RawPose(NamedTuple):
-    """A motion capture pose as recorded, nothing checked.
-
-    Attributes:
-        stamp: the sensor's stamp of the header [s].
-        position: (3,) [m].
-        orientation: (4,) x, y, z, w.
-    """
-
-    stamp: float
-    position: Array
-    orientation: Array
-
-
-class RawVelocity(NamedTuple):
-    """A linear velocity as recorded, nothing checked.
-
-    Attributes:
-        stamp: the sensor's stamp of the header [s].
-        linear: (3,) [m/s], in the axes that the message was written in.
-    """
-
-    stamp: float
-    linear: Array
-
-
-RawReading = RawJointState | RawImu | RawPose | RawVelocity
-
-
-class SensorTopics(NamedTuple):
-    """Names of the topics; one that is empty is not read."""
-
-    joints: str = "/joint_states"
-    imu: str = "/imu/data"
-    pose: str = "/mocap/pose"
-    velocity: str = ""
+from sysid_nodes.data.readings import Readings, Source
+from sysid_nodes.logs.reader import TopicLog, read_topics
 
 
 class SensorLog:
@@ -83,73 +16,41 @@ class SensorLog:
 
     Args:
         path: rosbag2 folder, or a single .mcap or .db3 file.
-        topics: names, by default the usual ones; joints must be there, and at least one of IMU and pose.
+        sources: what to read; the first must be there and name the joints.
+        topics: names of topics by the names of their sources, where they are not the usual ones.
 
     Attributes:
+        streams: names of the streams that the recording may have.
         missing: topics that the recording does not have, or has without messages.
 
     Raises:
-        LogError: the recording is missing, damaged or empty, or topics are missing or of another type. While
-            iterating: it turns out to be damaged further in.
+        LogError: the recording is missing, damaged or empty, the first topic is missing, or a topic is of another type.
+            While iterating: it turns out to be damaged further in.
     """
 
-    def __init__(self, path: str | Path, topics: SensorTopics | None = None) -> None:
-        topics = topics or SensorTopics()
-        self._logs: list[TopicLog[tuple[int, Any]]] = [TopicLog(path, topics.joints, JOINT_STATE, _joint_state)]
-        filled = {topic.name: topic.type for topic in read_topics(path) if topic.count}
-        self.missing = tuple(name for name in topics if name and name not in filled)
-        if topics.imu in filled:
-            self._logs.append(TopicLog(path, topics.imu, IMU, _imu))
-        if topics.pose in filled:
-            self._logs.append(TopicLog(path, topics.pose, POSE, _pose))
-        if len(self._logs) == 1:
-            line = f"has neither '{topics.imu}' nor '{topics.pose}': nothing tells how the base moves"
-            raise LogError(line, source=str(path))
-        if topics.velocity in filled:
-            twist = filled[topics.velocity] == TWIST
-            kind, convert = (TWIST, _twist) if twist else (ODOMETRY, _odometry)
-            self._logs.append(TopicLog(path, topics.velocity, kind, convert))
+    def __init__(self, path: str | Path, sources: Sequence[Source], topics: Mapping[str, str] | None = None) -> None:
+        given = topics or {}
+        named = [(given.get(source.name) or f"/{source.topic}", source) for source in sources]
+        kinds = {topic.name: topic.type for topic in read_topics(path) if topic.count}
+        found = [(topic, source) for topic, source in named if topic in kinds or source is sources[0]]
+        self._logs = [_open(path, topic, source, kinds.get(topic, "")) for topic, source in found]
+        self.missing = tuple(topic for topic, _ in named if topic not in kinds)
+        self.streams = frozenset(stream for _, source in found for stream in source.streams)
 
     def joint_names(self, most: int) -> frozenset[tuple[str, ...]]:
         """Lists of names that the first joint states have, looking at no more than `most` of them."""
-        return frozenset(reading.names for _, reading in islice(self._logs[0], most))
+        return frozenset(readings.joints or () for _, readings in islice(self._logs[0], most))
 
     def __len__(self) -> int:
         return sum(map(len, self._logs))
 
-    def __iter__(self) -> Iterator[RawReading]:
-        for _, reading in heapq.merge(*self._logs, key=lambda item: item[0]):
-            yield reading
+    def __iter__(self) -> Iterator[Readings]:
+        for _, readings in heapq.merge(*self._logs, key=lambda item: item[0]):
+            yield readings
 
 
-def _stamp(message: Any) -> float:
-    return float(message.header.stamp.sec + 1e-9 * message.header.stamp.nanosec)
-
-
-def _joint_state(time: int, message: Any) -> tuple[int, RawJointState]:
-    names = tuple(message.name)
-    return time, RawJointState(_stamp(message), names, message.position, message.velocity, message.effort)
-
-
-def _imu(time: int, message: Any) -> tuple[int, RawImu]:
-    known = float(message.orientation_covariance[0]) != _ABSENT
-    orientation = _numbers(message.orientation, "xyzw") if known else None
-    gyro, specific = _numbers(message.angular_velocity, "xyz"), _numbers(message.linear_acceleration, "xyz")
-    return time, RawImu(_stamp(message), orientation, gyro, specific)
-
-
-def _pose(time: int, message: Any) -> tuple[int, RawPose]:
-    pose = message.pose
-    return time, RawPose(_stamp(message), _numbers(pose.position, "xyz"), _numbers(pose.orientation, "xyzw"))
-
-
-def _odometry(time: int, message: Any) -> tuple[int, RawVelocity]:
-    return time, RawVelocity(_stamp(message), _numbers(message.twist.twist.linear, "xyz"))
-
-
-def _twist(time: int, message: Any) -> tuple[int, RawVelocity]:
-    return time, RawVelocity(_stamp(message), _numbers(message.twist.linear, "xyz"))
-
-
-def _numbers(value: Any, names: str) -> Array:
-    return np.array([getattr(value, name) for name in names], dtype=np.float64)
+def _open(path: str | Path, topic: str, source: Source, kind: str) -> TopicLog[tuple[int, Readings]]:
+    """The topic's log; of a type that the source does not have it is refused, by the name of one that it has."""
+    kind = kind if kind in source.types else next(iter(source.types))
+    read = source.types[kind]
+    return TopicLog(path, topic, kind, lambda time, message: (time, read(message)))

@@ -130,14 +130,24 @@ def validate(document: Any, *, source: str = "") -> dict[str, Any]:
     Raises:
         InputError: with the path of the first field that is absent or wrong.
     """
+    result = check_result(document, source=source)
+    check_fields(result, FIELDS, KINDS, source=source)
+    _check_parameters(result, source)
+    return result
+
+
+def check_result(document: Any, *, source: str = "") -> dict[str, Any]:
+    """Checks what the results of all pipelines have in common: an object that says its schema, this one, and pipeline.
+
+    Raises:
+        InputError: it is none.
+    """
     if not isinstance(document, dict):
         raise InputError("not a result file: the top level is not an object", source=source)
     if "schema" not in document or "pipeline" not in document:
         raise InputError("not a result file: 'schema' or 'pipeline' is missing", source=source)
     if document["schema"] != SCHEMA:
         raise InputError(f"schema {document['schema']!r} is not supported, this version reads {SCHEMA}", source=source)
-    check_fields(document, FIELDS, KINDS, source=source)
-    _check_parameters(document, source)
     return document
 
 

@@ -1,17 +1,17 @@
 """Robots by name, or from a URDF.
 
-A registered robot is a folder (or, for URDFs that come with example-robot-data, a line in ``example_robots``) that
-offers a RobotDescription, and one line in ``_REGISTERED``.
+A robot that has a name is a folder beside this file whose ``__init__.py`` has a RobotDescription called DESCRIPTION.
 """
 
 from __future__ import annotations
 
+import importlib
+import pkgutil
 from pathlib import Path
 
 from sysid_nodes.exceptions import RobotError
-from sysid_nodes.robots import example_robots, kinova_gen3, unitree_g1, unitree_go2
 from sysid_nodes.robots.contacts import ContactsConfig, ContactSpec, with_contacts
-from sysid_nodes.robots.description import build_on_urdf, build_registered, build_robot
+from sysid_nodes.robots.description import RobotDescription, build_on_urdf, build_registered, build_robot
 from sysid_nodes.robots.robot import ContactPoint, JointLimits, MotorConstants, Primitive, Robot
 
 __all__ = [
@@ -27,20 +27,24 @@ __all__ = [
     "with_contacts",
 ]
 
-_REGISTERED = (
-    kinova_gen3.DESCRIPTION,
-    example_robots.UR10,
-    example_robots.PANDA,
-    example_robots.Z1,
-    unitree_go2.DESCRIPTION,
-    unitree_g1.DESCRIPTION,
-)
-_DESCRIPTIONS = {description.name: description for description in _REGISTERED}
+
+def _found() -> dict[str, RobotDescription]:
+    """DESCRIPTION of every folder beside this file, by the robot's name."""
+    folders = [entry.name for entry in pkgutil.iter_modules(__path__) if entry.ispkg]
+    found: list[RobotDescription] = [importlib.import_module(f"{__name__}.{name}").DESCRIPTION for name in folders]
+    return {description.name: description for description in found}
 
 
-def robot_names() -> tuple[str, ...]:
-    """Names that ``load_robot`` knows."""
-    return tuple(_DESCRIPTIONS)
+_DESCRIPTIONS = _found()
+
+
+def robot_names(*, floating_base: bool | None = None) -> tuple[str, ...]:
+    """Names that ``load_robot`` knows; of robots with a floating or a fixed base alone if asked for."""
+    return tuple(
+        name
+        for name, description in _DESCRIPTIONS.items()
+        if floating_base is None or description.floating_base is floating_base
+    )
 
 
 def load_robot(name: str, *, variant: str = "", urdf: str | Path = "", urdf_text: str = "") -> Robot:

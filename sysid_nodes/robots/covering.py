@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from sysid_nodes.exceptions import RobotError
-from sysid_nodes.robots.kinova_gen3.geometry import cover
 from sysid_nodes.robots.kinova_gen3.payloads import PayloadVolumeConfig, payload_volume
 from sysid_nodes.robots.robot import Primitive, Robot
 
@@ -17,8 +16,7 @@ def covering_shapes(robot: Robot, load: PayloadVolumeConfig) -> tuple[Primitive,
     """
     if robot.floating_base:
         raise RobotError(f"the base of robot '{robot.name}' floats; certified motion needs a fixed one")
-    gen3 = robot.name == "kinova_gen3" and robot.variant != "urdf"
-    shapes = cover(robot.variant) if gen3 else robot.geometry
-    if not shapes:
+    if not robot.geometry:
         raise RobotError(f"robot '{robot.name}' has no shapes that cover it; a contact could not be excluded")
-    return (*shapes, *payload_volume(load)) if gen3 else shapes
+    # The room of what the hand holds is known for the Gen3's hand alone, on a URDF of the user's too.
+    return (*robot.geometry, *payload_volume(load)) if robot.name == "kinova_gen3" else robot.geometry

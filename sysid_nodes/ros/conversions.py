@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 from collections.abc import Sequence
 from typing import Any
 
@@ -10,11 +11,25 @@ from online_sysid.msg import ParameterBounds
 from sensor_msgs.msg import JointState
 
 from sysid_nodes.data.joint_state import RawJointState
+from sysid_nodes.exceptions import ConfigError
 from sysid_nodes.logs.writer import stamp_fields
 from sysid_nodes.messages.interval.bounds import bounds_fields
 from sysid_nodes.results import IdentificationResult
 from sysid_nodes.sessions.interval.news import Subject
 from sysid_nodes.signals.stream import seconds
+
+
+def message_type(name: str) -> Any:
+    """Class of a message type, `package/msg/Name`.
+
+    Raises:
+        ConfigError: its package is not installed.
+    """
+    package, _, kind = name.split("/")
+    try:
+        return getattr(importlib.import_module(f"{package}.msg"), kind)
+    except ImportError:
+        raise ConfigError(f"messages of type {name} need the package {package}, which is not installed") from None
 
 
 def to_seconds(stamp: Time) -> float:

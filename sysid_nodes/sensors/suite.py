@@ -1,6 +1,7 @@
-"""All sensors of a robot: their configuration, and the list an estimator loops over.
+"""All sensors of a robot: their configuration, the list an estimator loops over, and the topics they come on.
 
-A new sensor is one file, one section here and one line in ``_BUILDERS``.
+A new sensor is one file, and here a section, a line in ``_BUILDERS`` and, unless a topic has it already, one in
+``SOURCES``.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from sysid_nodes.data.config import section
+from sysid_nodes.data.readings import Source
 from sysid_nodes.robots import Robot
 from sysid_nodes.sensors.accelerometer import AccelerometerConfig, accelerometer
 from sysid_nodes.sensors.base_velocity import BaseVelocityConfig, base_velocity
@@ -20,6 +22,7 @@ from sysid_nodes.sensors.imu_orientation import ImuOrientationConfig, imu_orient
 from sysid_nodes.sensors.joint_position import JointPositionConfig, joint_position
 from sysid_nodes.sensors.joint_torque import JointTorqueConfig, joint_torque
 from sysid_nodes.sensors.joint_velocity import JointVelocityConfig, joint_velocity
+from sysid_nodes.sensors.messages import read_imu, read_joint_state, read_odometry, read_pose, read_twist
 from sysid_nodes.sensors.mocap_pose import MocapPoseConfig, mocap_pose
 from sysid_nodes.sensors.sensor import Array, Sensor
 from sysid_nodes.signals.channel import ChannelSpec
@@ -50,6 +53,35 @@ _BUILDERS: dict[str, Callable[[Robot, Any], Sensor]] = {
     "mocap_pose": mocap_pose,
     "base_velocity": base_velocity,
 }
+
+SOURCES = (
+    Source(
+        "joints",
+        "joint_states",
+        {"sensor_msgs/msg/JointState": read_joint_state},
+        ("joint_position", "joint_velocity", "joint_torque"),
+    ),
+    Source(
+        "imu",
+        "imu/data",
+        {"sensor_msgs/msg/Imu": read_imu},
+        ("gyroscope", "accelerometer", "imu_orientation"),
+    ),
+    Source("pose", "mocap/pose", {"geometry_msgs/msg/PoseStamped": read_pose}, ("mocap_pose",)),
+    Source(
+        "velocity",
+        "velocity",
+        {"nav_msgs/msg/Odometry": read_odometry, "geometry_msgs/msg/TwistStamped": read_twist},
+        ("base_velocity",),
+    ),
+)
+"""Topics of the sensors, for the live node and for recordings alike; the first names the joints."""
+
+
+def sources(config: SensorsConfig) -> tuple[Source, ...]:
+    """Topics that the enabled sensors are on, and the joint states, without which there is no motion."""
+    enabled = {name for name, entry in sensor_configs(config).items() if entry.enabled}
+    return tuple(source for source in SOURCES if source is SOURCES[0] or enabled.intersection(source.streams))
 
 
 def sensor_configs(config: SensorsConfig) -> dict[str, ChannelConfig]:

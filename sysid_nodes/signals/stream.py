@@ -25,6 +25,7 @@ Array = npt.NDArray[np.float64]
 
 TURN = 2.0 * math.pi
 
+_ABSURD = 1e9  # no joint has such a position, speed or torque in any unit; keeps later products finite
 _RATE_MEMORY = 0.02  # weight of a new interval in the running mean behind `rate`
 
 

@@ -4,7 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from sysid_nodes.cli.reference_pages import SYSTEMS, pages
+from sysid_nodes.cli.reference_pages import pages
+from sysid_nodes.cli.system import System
+from sysid_nodes.cli.systems import CERTIFIED, SYSTEMS
 from sysid_nodes.data.config import SUITE, options
 from sysid_nodes.sessions.interval.node_config import IntervalNodeConfig
 from sysid_nodes.systems.interval.config import IntervalIdentifierConfig
@@ -20,19 +22,19 @@ def listed(page: str) -> list[str]:
     return [row.split("`")[1] for row in page.splitlines() if row.startswith("| `")]
 
 
-@pytest.mark.parametrize("system", SYSTEMS)
-def test_every_option_has_a_row(system: str) -> None:
-    found = listed(pages()[f"{system}/parameters.md"])
-    known = listed(pages()["interval/parameters.md"]) if system == "certified" else []
-    if system != "prime":  # the simulated robot there shares names with the estimator, in a table of its own
+@pytest.mark.parametrize("system", SYSTEMS, ids=lambda system: system.name)
+def test_every_option_has_a_row(system: System) -> None:
+    found = listed(system.page())
+    known = listed(pages()["interval/parameters.md"]) if system.name == "certified" else []
+    if system.name != "prime":  # the simulated robot there shares names with the estimator, in a table of its own
         assert len(set(found)) == len(found)
-    for config in SYSTEMS[system]:
+    for config in system.configs:
         assert {item.name for item in options(config)} <= {*found, *known}
 
 
 def test_the_keys_that_a_file_may_hold_for_several_programs_are_those_they_have() -> None:
     """SUITE cannot be made of the configurations, which lie in layers above it."""
-    configs = (IntervalIdentifierConfig, *SYSTEMS["certified"])
+    configs = (IntervalIdentifierConfig, *CERTIFIED.configs)
     assert {item.name.split(".")[0] for config in configs for item in options(config)} == SUITE
 
 

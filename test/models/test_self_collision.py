@@ -47,14 +47,18 @@ def test_the_gen3_is_clear_of_itself_where_the_authors_start() -> None:
 
 
 def test_shapes_that_are_wider_than_their_bodies_are_left_alone() -> None:
-    """The published spheres of upper arm and forearm overlap at the elbow in every posture."""
+    """Spheres at both ends of the elbow's housing overlap in every posture."""
     robot = load_robot("kinova_gen3")
-    pairs = self_collision_pairs(robot)
-    assert pairs.shapes == robot.geometry
-    wide = [pair for pair in pairs.skipped if pair.reason is Reason.OVERLAPPING]
-    joints = joints_of(robot, robot.geometry)
-    assert {(int(joints[pair.first]), int(joints[pair.second])) for pair in wide} == {(2, 4), (4, 6)}
-    again = self_collision_pairs(robot)
+    ends = [("joint_2", -0.43, 0.07), ("joint_4", -0.07, 0.07)]
+    wide = tuple(Primitive(frame, "sphere", np.array([0.0, y, 0.0]), np.eye(3), np.array([r])) for frame, y, r in ends)
+    shapes = (*robot.geometry, *wide)
+    pairs = self_collision_pairs(robot, shapes)
+    joints = joints_of(robot, shapes)
+    overlapping = [pair for pair in pairs.skipped if pair.reason is Reason.OVERLAPPING]
+    assert (len(shapes) - 2, len(shapes) - 1) in {(pair.first, pair.second) for pair in overlapping}
+    assert {(int(joints[pair.first]), int(joints[pair.second])) for pair in overlapping} == {(2, 4)}
+    assert self_collision_pairs(robot).shapes == robot.geometry  # nothing given: the robot's own
+    again = self_collision_pairs(robot, shapes)
     np.testing.assert_array_equal(pairs.kept, again.kept)
     assert pairs.skipped == again.skipped
 

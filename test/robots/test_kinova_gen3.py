@@ -42,37 +42,6 @@ THETA_GRIPPER_WITH_6_LB = """
 4.00641849 -4.25003089e-05 8.75857772e-05 -0.602690557
 0.114456235 -4.1051479e-06 0.104605998 -8.25759215e-07 5.97932273e-06 0.0135901159
 """
-SPHERES = """
-joint_2 0 -0.05 -0.01 0.06
-joint_2 0 -0.11 -0.01 0.06
-joint_2 0 -0.17 -0.01 0.06
-joint_2 0 -0.24 -0.01 0.06
-joint_2 0 -0.3  -0.01 0.06
-joint_2 0 -0.36 -0.01 0.06
-joint_2 0 -0.43 -0.01 0.07
-joint_4 0 -0.07 0 0.07
-joint_4 0 -0.14 0 0.06
-joint_4 0 -0.21 0 0.06
-joint_4 0 -0.28 0 0.06
-joint_4 0 -0.32 0 0.06
-joint_6 0 -0.07 0 0.05
-joint_6 0 -0.14 0 0.05
-joint_7 -0.03 -0.06 -0.055 0.02
-joint_7 0 -0.06 -0.055 0.02
-joint_7 0.03 -0.06 -0.055 0.02
-joint_7 0 0 -0.1 0.05
-joint_7 0 0 -0.15 0.05
-joint_7 0 0 -0.2 0.05
-"""
-BOXES = """
-0 -0.001297 -0.088375 0.046358 0.047354 0.086
-0 -0.0894 -0.007877 0.046 0.1354 0.047501
-0 -0.001502 -0.129375 0.046 0.047501 0.127
-0 -0.08745 -0.013648 0.046 0.13345 0.042293
-0.000001 -0.009023 -0.071752 0.034999 0.044023 0.069252
-0 -0.041661 -0.009251 0.035 0.076739 0.044076
-0 -0.018585 -0.033462 0.0455 0.056085 0.030963
-"""
 
 
 def _table(text: str) -> np.ndarray:
@@ -179,24 +148,6 @@ def test_encoders_and_wrapping() -> None:
     np.testing.assert_allclose(np.rad2deg(robot.encoder_step), [0.02] * 4 + [0.011] * 3, rtol=1e-14)
     assert robot.wraps.all()
     assert robot.wraps.shape == (7,)
-
-
-def test_collision_primitives() -> None:
-    gripper, bare = (load_robot("kinova_gen3", variant=variant).geometry for variant in ("gripper", "bare"))
-    rows = [line.split() for line in SPHERES.strip().splitlines()]
-    for geometry, count in ((gripper, 20), (bare, 14)):
-        spheres = [shape for shape in geometry if shape.kind == "sphere"]
-        found = [(shape.frame, *shape.position, *shape.size) for shape in spheres]
-        assert found == [(frame, *map(float, numbers)) for frame, *numbers in rows[:count]]
-    for k, row in enumerate(_table(BOXES), start=1):
-        (box,) = [shape for shape in bare if shape.kind == "box" and shape.frame == f"joint_{k}"]
-        np.testing.assert_array_equal(np.hstack([box.position, box.size]), row)
-        np.testing.assert_array_equal(box.rotation, np.eye(3))
-    (hand,) = [shape for shape in gripper if shape.kind == "box" and shape.position[2] == -0.163075]
-    np.testing.assert_array_equal(hand.size, [0.07, 0.09, 0.07])
-    # ARMOUR rolls the gripper's frame by pi/2: the long half extent 0.09 lies along the joint's z axis.
-    np.testing.assert_allclose(hand.rotation, pinocchio.rpy.rpyToMatrix(np.pi / 2, 0.0, 0.0), atol=1e-15)
-    assert len(bare) == 14 + 7 + 1
 
 
 def test_every_joint_frame_has_a_shape_and_every_shape_a_frame() -> None:

@@ -9,6 +9,7 @@ import numpy as np
 import pinocchio
 import pytest
 
+from sysid_nodes import robots
 from sysid_nodes.exceptions import RobotError
 from sysid_nodes.robots import load_robot, robot_names
 
@@ -54,8 +55,11 @@ def test_registered_robots(name: str, n: int, body: str, moving: int) -> None:
     assert (robot.limits.position_lower < robot.limits.position_upper).all()
 
 
-def test_names_are_the_registered_ones() -> None:
-    assert robot_names() == ("kinova_gen3", "ur10", "panda", "z1", "go2", "g1")
+def test_every_folder_is_a_robot_with_a_name_of_its_own() -> None:
+    folders = [path.parent for path in Path(robots.__file__).parent.glob("*/__init__.py")]
+    assert len(robot_names()) == len(folders)
+    assert {"kinova_gen3", "ur10", "panda", "z1"} <= set(robot_names(floating_base=False))
+    assert {"go2", "g1"} <= set(robot_names(floating_base=True))
 
 
 def test_quadruped_order_is_the_urdf_s() -> None:
@@ -194,7 +198,7 @@ def test_bad_file_is_named(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ({"name": "gen4"}, "unknown robot 'gen4'; known are kinova_gen3, ur10"),
+        ({"name": "gen4"}, "unknown robot 'gen4'; known are kinova_gen3, panda"),
         ({"name": "kinova_gen3", "variant": "claw"}, "'kinova_gen3' has no variant 'claw'; it has gripper, bare"),
         ({"name": "ur10", "variant": "e"}, "'ur10' has no variant 'e'; it has none"),
         ({"name": "", "variant": "e", "urdf_text": ARM}, "variant 'e' cannot be asked for together with a URDF"),

@@ -10,7 +10,7 @@ import pytest
 from shared.legged_states import parameter_count, random_samples, random_states
 
 from sysid_nodes.robots import Robot, load_robot
-from sysid_nodes.sensors import Sensor, SensorsConfig, States, build_sensors
+from sysid_nodes.sensors import SOURCES, Sensor, SensorsConfig, States, build_sensors, sensor_configs
 from sysid_nodes.sensors.accelerometer import AccelerometerConfig, accelerometer
 from sysid_nodes.sensors.base_velocity import BaseVelocityConfig, base_velocity
 from sysid_nodes.sensors.gyroscope import GyroscopeConfig, gyroscope
@@ -26,12 +26,10 @@ TOLERANCE = 1e-8
 G1, GO2 = load_robot("g1"), load_robot("go2")
 TORSO = "imu_in_torso"  # moved by three waist joints against the base
 
+ALL = SensorsConfig(**{name: replace(entry, enabled=True) for name, entry in sensor_configs(SensorsConfig()).items()})
+
 CASES: dict[str, tuple[Robot, Sensor]] = {
-    **{
-        f"{robot.name} {sensor.name}": (robot, sensor)
-        for robot in (GO2, G1)
-        for sensor in build_sensors(robot, SensorsConfig(base_velocity=BaseVelocityConfig(enabled=True)))
-    },
+    **{f"{robot.name} {sensor.name}": (robot, sensor) for robot in (GO2, G1) for sensor in build_sensors(robot, ALL)},
     "torque relative": (GO2, joint_torque(GO2, JointTorqueConfig(relative=0.1))),
     "gyroscope on the torso": (G1, gyroscope(G1, GyroscopeConfig(link=TORSO, estimate_bias=False))),
     "accelerometer on the torso": (G1, accelerometer(G1, AccelerometerConfig(link=TORSO))),
@@ -91,3 +89,8 @@ def test_jacobians_against_differences(case: str) -> None:
         step = STEP * np.eye(len(parameters))[k]
         difference = (residual(states, parameters + step) - residual(states, parameters - step)) / (2.0 * STEP)
         np.testing.assert_allclose(block[:, :, k], difference, atol=TOLERANCE * scale)
+
+
+def test_every_sensor_comes_on_a_topic() -> None:
+    fed = [stream for source in SOURCES for stream in source.streams]
+    assert sorted(fed) == sorted(sensor_configs(SensorsConfig()))

@@ -11,7 +11,6 @@ import numpy as np
 
 from sysid_nodes.logs import BagWriter
 from sysid_nodes.logs.reader import JOINT_STATE
-from sysid_nodes.logs.sensor_reader import IMU, ODOMETRY, POSE, TWIST
 from sysid_nodes.logs.writer import StorageName
 from sysid_nodes.messages.prime.estimate import WORLD, header, quaternion, vector
 from sysid_nodes.simulation.legged import (
@@ -23,7 +22,13 @@ from sysid_nodes.simulation.legged import (
     VelocityReading,
 )
 
-TOPICS = {"/joint_states": JOINT_STATE, "/imu/data": IMU, "/mocap/pose": POSE, "/velocity": ODOMETRY, "/twist": TWIST}
+TOPICS = {
+    "/joint_states": JOINT_STATE,
+    "/imu/data": "sensor_msgs/msg/Imu",
+    "/mocap/pose": "geometry_msgs/msg/PoseStamped",
+    "/velocity": "nav_msgs/msg/Odometry",
+    "/twist": "geometry_msgs/msg/TwistStamped",
+}
 
 
 def write_bag(

@@ -8,6 +8,7 @@ from functools import cache
 import numpy as np
 
 from sysid_nodes.data.config import from_flat
+from sysid_nodes.data.readings import Readings
 from sysid_nodes.results.motion_estimate import BodyEstimate, ContactEstimate, EstimateStatus, Fit, MotionEstimate
 from sysid_nodes.robots import Robot
 from sysid_nodes.sessions.prime.config import PrimeSessionConfig
@@ -138,13 +139,23 @@ def make_session(*, real: bool = False, **options: object) -> PrimeSession:
 
 def feed(session: PrimeSession, reading: Reading) -> PrimeUpdate | None:
     """Gives a session one reading."""
+    return session.take(readings_of(reading))
+
+
+def readings_of(reading: Reading) -> Readings:
+    """What the message of a reading's driver would hold."""
     if isinstance(reading, JointReading):
-        return session.joints(reading.stamp, reading.names, reading.position, reading.velocity, reading.effort)
+        joints = {"position": reading.position, "velocity": reading.velocity, "torque": reading.effort}
+        values = {f"joint_{name}": value for name, value in joints.items()}
+        return Readings(reading.stamp, values, tuple(reading.names))
     if isinstance(reading, ImuReading):
-        return session.imu(reading.stamp, reading.orientation, reading.gyro, reading.accelerometer)
+        values = {"gyroscope": reading.gyro, "accelerometer": reading.accelerometer}
+        if reading.orientation is not None:
+            values["imu_orientation"] = reading.orientation
+        return Readings(reading.stamp, values)
     if isinstance(reading, VelocityReading):
-        return session.velocity(reading.stamp, reading.linear)
-    return session.pose(reading.stamp, reading.position, reading.orientation)
+        return Readings(reading.stamp, {"base_velocity": reading.linear})
+    return Readings(reading.stamp, {"mocap_pose": np.concatenate([reading.position, reading.orientation])})
 
 
 def feed_all(session: PrimeSession, readings: Iterable[Reading]) -> list[PrimeUpdate]:

@@ -10,11 +10,10 @@ from sysid_nodes.cli.configuration import setting
 from sysid_nodes.data.config import from_flat, own_parameters, read_parameters
 from sysid_nodes.data.packaged import packaged_file
 from sysid_nodes.exceptions import ConfigError
+from sysid_nodes.robots import robot_names
+from sysid_nodes.sensors import SOURCES, SensorsConfig, sources
 from sysid_nodes.sessions.prime.config import PrimeSessionConfig
 from sysid_nodes.sessions.prime.node_config import PrimeNodeConfig
-
-LEGGED = ("go2", "g1")
-"""Registered robots that stand on contact points."""
 
 NODE_ONLY = frozenset(item.name for item in dataclasses.fields(PrimeNodeConfig))
 """Options that a parameter file may have for the live node alone; none touches a number."""
@@ -37,7 +36,7 @@ def wanted(args: argparse.Namespace) -> bool:
         return True
     said = [text.partition("=")[2].strip() for text in args.settings if text.partition("=")[0].strip() == "robot"]
     robot = args.robot or (said[-1] if said else values.get("robot", ""))
-    return robot in LEGGED
+    return robot in robot_names(floating_base=True)
 
 
 def configuration(args: argparse.Namespace) -> PrimeSessionConfig:
@@ -52,13 +51,27 @@ def configuration(args: argparse.Namespace) -> PrimeSessionConfig:
             raise ConfigError(f"--{name} is for an identification in intervals, not for a motion")
     chosen: dict[str, Any] = dict(setting(text, PrimeSessionConfig) for text in args.settings)
     chosen |= {name: getattr(args, name) for name in ("robot", "urdf") if getattr(args, name) is not None}
-    if getattr(args, "velocity_topic", None) is not None:
-        chosen["prime.sensors.base_velocity.enabled"] = True
-    path = args.config or packaged_file(f"config/unitree_{chosen.get('robot', PrimeSessionConfig().robot)}.yaml")
+    path = args.config or packaged_file(f"config/{chosen.get('robot', PrimeSessionConfig().robot)}.yaml")
     values: dict[str, Any] = {}
     if path is not None:
         values = own_parameters(PrimeSessionConfig, read_parameters(path))
         values = {name: value for name, value in values.items() if name not in NODE_ONLY}
         # By itself first, so that an error is told of the place it is in.
         from_flat(PrimeSessionConfig, values, source=str(path))
-    return from_flat(PrimeSessionConfig, values | chosen, source="command line")
+    config = from_flat(PrimeSessionConfig, values | chosen, source="command line")
+    if asked := _asked_for(args, config.prime.sensors):
+        return from_flat(PrimeSessionConfig, values | chosen | asked, source="command line")
+    return config
+
+
+def topics(args: argparse.Namespace) -> dict[str, str]:
+    """Topics that the arguments give to sources, by the sources' names."""
+    given = {source.name: getattr(args, f"{source.name}_topic", None) for source in SOURCES}
+    return {SOURCES[0].name: args.topic} | {name: topic for name, topic in given.items() if topic is not None}
+
+
+def _asked_for(args: argparse.Namespace, config: SensorsConfig) -> dict[str, bool]:
+    """Options that enable the sensors of sources which are given a topic and are otherwise not used at all."""
+    idle = [source for source in SOURCES if source not in sources(config)]
+    asked = [source for source in idle if getattr(args, f"{source.name}_topic", None) is not None]
+    return {f"prime.sensors.{stream}.enabled": True for source in asked for stream in source.streams}

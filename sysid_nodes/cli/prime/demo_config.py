@@ -54,7 +54,7 @@ def estimator_file(robot: str) -> Path:
     Raises:
         InputError: it is not installed.
     """
-    return packaged(f"config/unitree_{robot}.yaml")
+    return packaged(f"config/{robot}.yaml")
 
 
 def rviz_files(work: Path, robot: Robot) -> tuple[Path, Path]:

@@ -7,14 +7,14 @@ from pathlib import Path
 from typing import Any
 
 from sysid_nodes.cli.prime.demo_watch import PrimeWatch
-from sysid_nodes.cli.prime.replay import DEFAULTS, replay_into
+from sysid_nodes.cli.prime.replay import open_log, replay_into
 from sysid_nodes.data.config import load_yaml
 from sysid_nodes.logs.reader import read_topics
-from sysid_nodes.logs.sensor_reader import SensorLog
 from sysid_nodes.reports.interval.report import REPORT_NAME
 from sysid_nodes.reports.prime.live import compare_live
 from sysid_nodes.reports.prime.run import HORIZON
 from sysid_nodes.reports.prime.series import PrimeSeries
+from sysid_nodes.sensors import sources
 from sysid_nodes.sessions.prime.config import PrimeSessionConfig
 from sysid_nodes.sessions.prime.session import prime_robot
 
@@ -37,12 +37,14 @@ def evaluate(folder: Path, watch: PrimeWatch, source: str) -> dict[str, Any]:
     bag = folder / "bag"
     counts = {f"sent {topic}": count for topic, count in watch.sent().items()}
     counts |= {f"received {topic}": count for topic, count in watch.received().items()}
-    counts |= {f"recorded {topic.name}": topic.count for topic in read_topics(bag) if topic.name in DEFAULTS}
+    heard = {f"/{source.topic}" for source in sources(config.prime.sensors)}
+    counts |= {f"recorded {topic.name}": topic.count for topic in read_topics(bag) if topic.name in heard}
 
     def live(series: PrimeSeries) -> Mapping[str, Any]:
         return compare_live(bag, series, counts, gave_up(watch, config))
 
-    return replay_into(folder, prime_robot(config), config, SensorLog(bag), HORIZON, source, folder / "truth", live)
+    robot, log = prime_robot(config), open_log(bag, config)
+    return replay_into(folder, robot, config, log, HORIZON, source, folder / "truth", live)
 
 
 def gave_up(watch: PrimeWatch, config: PrimeSessionConfig) -> str:

@@ -11,10 +11,10 @@ from pathlib import Path
 from typing import Any
 
 from sysid_nodes.cli.output_folder import OutputFolder
-from sysid_nodes.cli.prime.configuration import configuration
+from sysid_nodes.cli.prime.configuration import configuration, topics
 from sysid_nodes.cli.progress import Stages, track
 from sysid_nodes.exceptions import ExcitationError, LogError
-from sysid_nodes.logs.sensor_reader import RawImu, RawPose, RawReading, RawVelocity, SensorLog, SensorTopics
+from sysid_nodes.logs.sensor_reader import SensorLog
 from sysid_nodes.reports.interval.report import REPORT_NAME
 from sysid_nodes.reports.prime.bag import RESULT_BAG, PrimeBag
 from sysid_nodes.reports.prime.run import BATCH, HORIZON, PrimeRun, write_motion_run
@@ -23,16 +23,14 @@ from sysid_nodes.reports.prime.truth import read_truth
 from sysid_nodes.results.least_squares import Iteration
 from sysid_nodes.results.motion_status import MotionStatus
 from sysid_nodes.robots import Robot
+from sysid_nodes.sensors import SOURCES, sources
 from sysid_nodes.sessions.prime.batch import Gatherer, StreamRecord, solve_batch
 from sysid_nodes.sessions.prime.config import PrimeSessionConfig
 from sysid_nodes.sessions.prime.horizon import make_horizon
 from sysid_nodes.sessions.prime.session import PrimeSession, prime_robot
-from sysid_nodes.sessions.prime.update import PrimeUpdate
+from sysid_nodes.sessions.prime.trust import BASE_STREAMS
 
 MODES = (HORIZON, BATCH)
-DEFAULTS = SensorTopics()
-VELOCITY = "/velocity"
-"""Default topic, where the configuration has the base's velocity used."""
 
 _CONTRADICTION = 3
 _LOOKED_AT = 200  # joint states, for the names of their joints
@@ -61,14 +59,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     group.add_argument(
         "--mode", choices=MODES, help="moving horizon as live, or the whole log at once; default: horizon"
     )
-    group.add_argument("--imu-topic", metavar="TOPIC", help=f"topic of the IMU; default: {DEFAULTS.imu}")
-    group.add_argument("--pose-topic", metavar="TOPIC", help=f"topic of motion capture; default: {DEFAULTS.pose}")
-    group.add_argument(
-        "--velocity-topic",
-        metavar="TOPIC",
-        help="topic of the base's velocity (Odometry or TwistStamped), which is then used; "
-        f"default: {VELOCITY} where prime.sensors.base_velocity is enabled",
-    )
+    for source in SOURCES[1:]:
+        types = " or ".join(kind.split("/")[-1] for kind in source.types)
+        told = f"topic of {types}, whose sensors are then used; default: /{source.topic} if one of them is enabled"
+        group.add_argument(f"--{source.name}-topic", metavar="TOPIC", help=told)
     group.add_argument(
         "--truth", type=Path, metavar="DIR", help="truth.json and truth.npz of a simulated robot, to compare with"
     )
@@ -78,9 +72,7 @@ def run(args: argparse.Namespace) -> int:
     """Replays and returns the exit status."""
     config = configuration(args)
     robot = prime_robot(config)
-    velocity = (args.velocity_topic or VELOCITY) if config.prime.sensors.base_velocity.enabled else ""
-    topics = SensorTopics(args.topic, args.imu_topic or DEFAULTS.imu, args.pose_topic or DEFAULTS.pose, velocity)
-    log = SensorLog(args.bag, topics)
+    log = open_log(args.bag, config, topics(args))
     for topic in log.missing:
         sys.stderr.write(f"sysid: warning: {args.bag}: has no readings on '{topic}'; it goes without\n")
     with OutputFolder(args.out) as folder:
@@ -145,15 +137,19 @@ def told(document: dict[str, Any]) -> str:
     return ", ".join(parts)
 
 
-def feed(session: PrimeSession, reading: RawReading) -> PrimeUpdate | None:
-    """Gives a session one recorded reading."""
-    if isinstance(reading, RawImu):
-        return session.imu(reading.stamp, reading.orientation, reading.gyro, reading.accelerometer)
-    if isinstance(reading, RawPose):
-        return session.pose(reading.stamp, reading.position, reading.orientation)
-    if isinstance(reading, RawVelocity):
-        return session.velocity(reading.stamp, reading.linear)
-    return session.joints(reading.stamp, reading.names, reading.position, reading.velocity, reading.effort)
+def open_log(path: Path, config: PrimeSessionConfig, topics: Mapping[str, str] | None = None) -> SensorLog:
+    """The recording of the sensors that a configuration has enabled.
+
+    Raises:
+        LogError: it cannot be read, or has no stream that tells how the base moves.
+    """
+    used = sources(config.prime.sensors)
+    log = SensorLog(path, used, topics)
+    if log.streams.isdisjoint(BASE_STREAMS):
+        telling = [source for source in used if not BASE_STREAMS.isdisjoint(source.streams)]
+        names = " nor ".join(f"'{(topics or {}).get(source.name, '/' + source.topic)}'" for source in telling)
+        raise LogError(f"has neither {names}: nothing tells how the base moves", source=str(path))
+    return log
 
 
 def _horizon(robot: Robot, config: PrimeSessionConfig, log: SensorLog, bag: PrimeBag, title: str) -> Replayed:
@@ -161,7 +157,7 @@ def _horizon(robot: Robot, config: PrimeSessionConfig, log: SensorLog, bag: Prim
     session = PrimeSession(robot, config, lambda: make_horizon(robot, config), clock=lambda: 0.0)
     collected, begun = PrimeCollector(), time.perf_counter()
     for reading in track(log, title):
-        if (update := feed(session, reading)) is not None:
+        if (update := session.take(reading)) is not None:
             collected.add(update)
             bag.write(update)
     return Replayed(session, collected, time.perf_counter() - begun, 0)
@@ -171,7 +167,7 @@ def _batch(robot: Robot, config: PrimeSessionConfig, log: SensorLog, bag: PrimeB
     gathered, record, begun = Gatherer(), StreamRecord.empty(), time.perf_counter()
     session = PrimeSession(robot, config, lambda: gathered, clock=lambda: 0.0)
     for reading in track(log, title):
-        feed(session, reading)
+        session.take(reading)
         record.look(session)
     collected = PrimeCollector()
     most = config.prime.iteration.most * config.prime.contact.continuation

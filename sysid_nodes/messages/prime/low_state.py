@@ -13,10 +13,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from sysid_nodes.data.readings import Readings
 from sysid_nodes.exceptions import ConfigError, InputError
 from sysid_nodes.robots import Robot
-from sysid_nodes.sessions.prime.session import PrimeSession
-from sysid_nodes.sessions.prime.update import PrimeUpdate
 from sysid_nodes.signals.tick_clock import TickClock
 
 Array = npt.NDArray[np.float64]
@@ -65,10 +64,11 @@ class LowStateReading:
     gyro: Array
     accelerometer: Array
 
-    def feed(self, session: PrimeSession) -> PrimeUpdate | None:
-        """Gives it to a session."""
-        joints = session.joints(self.stamp, self.names, self.position, self.velocity, self.effort)
-        return session.imu(self.stamp, self.orientation, self.gyro, self.accelerometer) or joints
+    def readings(self) -> tuple[Readings, Readings]:
+        """Those of the joints, then those of the IMU."""
+        joints = {"joint_position": self.position, "joint_velocity": self.velocity, "joint_torque": self.effort}
+        imu = {"gyroscope": self.gyro, "accelerometer": self.accelerometer, "imu_orientation": self.orientation}
+        return Readings(self.stamp, joints, self.names), Readings(self.stamp, imu)
 
 
 def from_low_state(message: Any, robot: Robot, clock: TickClock, arrival: float) -> LowStateReading:

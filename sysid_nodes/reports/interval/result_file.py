@@ -16,7 +16,7 @@ from sysid_nodes.exceptions import InputError
 from sysid_nodes.reports.atomic_file import write_atomically
 from sysid_nodes.reports.prime.schema import PIPELINE as PRIME
 from sysid_nodes.reports.prime.schema import validate_motion
-from sysid_nodes.reports.schema import SCHEMA, validate
+from sysid_nodes.reports.schema import SCHEMA, check_result, validate
 from sysid_nodes.results import Contradiction, IdentificationResult, Status
 from sysid_nodes.sessions.interval.run import IntervalRun
 
@@ -107,6 +107,16 @@ def read_result(path: Path) -> dict[str, Any]:
     Raises:
         InputError: the file is absent, is not strict JSON or is not a result of schema 1.
     """
+    document = read_document(path)
+    return (validate_motion if document["pipeline"] == PRIME else validate)(document, source=str(path))
+
+
+def read_document(path: Path) -> dict[str, Any]:
+    """Reads a result file, or the result.json of a folder, of any pipeline; its own fields are not checked.
+
+    Raises:
+        InputError: the file is absent, is not strict JSON or is not a result of schema 1.
+    """
     path = path / RESULT_NAME if path.is_dir() else path
     try:
         text = path.read_text(encoding="utf-8")
@@ -115,9 +125,7 @@ def read_result(path: Path) -> dict[str, Any]:
         raise InputError(error.strerror or str(error), source=str(path)) from None
     except (ValueError, RecursionError) as error:
         raise InputError(f"not valid JSON: {error}", source=str(path)) from None
-    if isinstance(document, dict) and document.get("pipeline") == PRIME:
-        return validate_motion(document, source=str(path))
-    return validate(document, source=str(path))
+    return check_result(document, source=str(path))
 
 
 def encode(document: Mapping[str, Any]) -> str:

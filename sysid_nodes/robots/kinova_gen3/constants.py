@@ -1,7 +1,10 @@
 """Numbers of the Kinova Gen3 (7 joints) and its Robotiq 2F-85 gripper, from the public files named beside them.
 
-Sources: RAPTOR (roahmlab/RAPTOR, Robots/kinova-gen3 and Examples/Kinova), ARMOUR (roahmlab/armour, KinovaInfo.h),
-KRC (roahmlab/kinova_robust_control), OSS (roahmlab/OnlineSafeSysID, config.yaml). Arrays run over joints 1 to 7.
+The arm's frames, inertias and ratings are the maker's: KORTEX (Kinovarobotics/ros2_kortex, BSD-3-Clause,
+kortex_description/arms/gen3/7dof/urdf/gen3_macro.xacro). What the paper's authors measured or chose is from their code:
+KRC (roahmlab/kinova_robust_control, BSD-3-Clause), and, GPL-3.0, RAPTOR (roahmlab/RAPTOR, Robots/kinova-gen3 and
+Examples/Kinova), ARMOUR (roahmlab/armour, KinovaInfo.h) and OSS (roahmlab/OnlineSafeSysID, config.yaml). Of these only
+numbers are here, and no code. Arrays run over joints 1 to 7.
 """
 
 from __future__ import annotations
@@ -27,8 +30,8 @@ LINKS = (
 
 CONTINUOUS = (True, False, True, False, True, False, True)
 
-# Fixed transform from the parent joint's frame to the joint's, which then turns about its own z. RAPTOR writes the
-# angles as 3.1416 and 1.5708; ARMOUR has the exact multiples of pi used here.
+# Fixed transform from the parent joint's frame to the joint's, which then turns about its own z. KORTEX rounds the
+# angles to 3.1416 and 1.5708; the multiples of pi are meant.
 JOINT_XYZ = (
     (0.0, 0.0, 0.15643),
     (0.0, 0.005375, -0.12838),
@@ -55,11 +58,11 @@ class LinkInertia:
     tensor: tuple[float, float, float, float, float, float]
 
 
-# RAPTOR gives the base a mass only; it never moves, and the tensor of a solid cylinder of its size stands in.
+# KORTEX. The base never moves: the tensor of a solid cylinder of its size stands in.
 BASE_MASS = 1.697
 BASE_RADIUS = 0.046
 
-ARM_INERTIAS = (  # RAPTOR gen3*.urdf
+ARM_INERTIAS = (  # KORTEX
     LinkInertia(1.3773, (-2.3e-05, -0.010364, -0.07336), (0.00457, 1e-06, 2e-06, 0.004831, 0.000448, 0.001409)),
     LinkInertia(1.1636, (-4.4e-05, -0.09958, -0.013278), (0.011088, 5e-06, 0.0, 0.001072, -0.000691, 0.011255)),
     LinkInertia(1.1636, (-4.4e-05, -0.006641, -0.117892), (0.010932, 0.0, -7e-06, 0.011127, 0.000606, 0.001043)),
@@ -68,13 +71,13 @@ ARM_INERTIAS = (  # RAPTOR gen3*.urdf
     LinkInertia(0.6781, (1e-06, -0.045483, -0.00965), (0.001641, 0.0, 0.0, 0.00041, -0.000278, 0.001641)),
 )
 LAST_LINK_INERTIAS = {
-    # RAPTOR gen3_2f85_fixed.urdf: bracelet, 2F-85 with fingers fixed and wrist camera in one body
+    # RAPTOR gen3_2f85_fixed.urdf: bracelet (KORTEX's 0.364 kg), 2F-85 with fingers fixed and wrist camera in one body
     "gripper": LinkInertia(
         1.284864273,
         (-3.30777e-05, 6.81673e-05, -0.084569576),
         (0.00339136, -4.06892e-06, 2.76847e-06, 0.00419232, -1.42777e-06, 0.00139343),
     ),
-    # RAPTOR gen3.urdf: bracelet alone
+    # KORTEX: bracelet alone, with its camera
     "bare": LinkInertia(0.5, (0.000281, 0.011402, -0.029798), (0.000587, 3e-06, 3e-06, 0.000369, -0.000118, 0.000609)),
 }
 VARIANTS = tuple(LAST_LINK_INERTIAS)
@@ -88,10 +91,10 @@ def _symmetric(*values: float) -> Array:
 _NONE = float("inf")
 POSITION_URDF = _symmetric(_NONE, 2.41, _NONE, 2.66, _NONE, 2.23, _NONE)  # [rad] RAPTOR gen3*.urdf, and the vendor's
 POSITION_PLANNER = np.deg2rad(_symmetric(_NONE, 128.9, _NONE, 147.8, _NONE, 120.3, _NONE))  # RAPTOR KinovaConstants.h
-VELOCITY_URDF = _symmetric(1.3963, 1.3963, 1.3963, 1.3963, 1.2218, 1.2218, 1.2218)  # [rad/s] RAPTOR gen3*.urdf
+VELOCITY_URDF = _symmetric(1.3963, 1.3963, 1.3963, 1.3963, 1.2218, 1.2218, 1.2218)  # [rad/s] KORTEX
 VELOCITY_PLANNER = np.deg2rad(_symmetric(100, 100, 100, 100, 180, 180, 180))  # RAPTOR KinovaConstants.h
 ACCELERATION_PLANNER = np.deg2rad(_symmetric(297.94, 297.94, 297.94, 297.94, 572.95, 572.95, 572.95))  # same
-TORQUE_URDF = _symmetric(39, 39, 39, 39, 9, 9, 9)  # [N m] RAPTOR gen3*.urdf, rated
+TORQUE_URDF = _symmetric(39, 39, 39, 39, 9, 9, 9)  # [N m] KORTEX, rated
 TORQUE_WARNING = _symmetric(56.7, 56.7, 56.7, 56.7, 29.4, 29.4, 29.4)  # ARMOUR KinovaInfo.h
 TORQUE_PLANNER = _symmetric(90, 90, 90, 90, 45, 45, 45)  # RAPTOR KinovaConstants.h, 90 % of the hard limits
 

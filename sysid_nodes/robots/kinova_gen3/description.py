@@ -8,7 +8,7 @@ import numpy as np
 
 from sysid_nodes.robots.description import Joints, RobotDescription
 from sysid_nodes.robots.kinova_gen3 import constants as gen3
-from sysid_nodes.robots.kinova_gen3.geometry import primitives
+from sysid_nodes.robots.kinova_gen3.geometry import cover
 
 
 def urdf_text(variant: str) -> str:
@@ -77,5 +77,5 @@ DESCRIPTION = RobotDescription(
         # ros2_kortex wraps every position to [-pi, pi], also of the joints that cannot turn that far.
         wraps=np.full(len(gen3.JOINTS), True),
     ),
-    geometry=primitives,
+    geometry=cover,
 )

@@ -13,31 +13,23 @@ Services: ``~/reset`` (std_srvs/Trigger), ``~/save`` (online_sysid/Save).
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
 from typing import Any
 
 from diagnostic_msgs.msg import DiagnosticStatus
-from geometry_msgs.msg import PoseStamped, TwistStamped
-from nav_msgs.msg import Odometry
 from rclpy.clock import Clock, ClockType
-from sensor_msgs.msg import Imu, JointState
 
+from sysid_nodes.data.readings import Readings
 from sysid_nodes.messages.prime import low_state as unitree_messages
 from sysid_nodes.messages.prime.low_state import from_low_state, low_state_type
 from sysid_nodes.robots import Robot
 from sysid_nodes.ros import qos
-from sysid_nodes.ros.conversions import to_seconds
+from sysid_nodes.ros.conversions import message_type, to_seconds
 from sysid_nodes.ros.identifying_node import IdentifyingNode, run
 from sysid_nodes.ros.prime.live import Convert, LivePrime
 from sysid_nodes.ros.prime.publishers import PrimePublishers
-from sysid_nodes.ros.prime.sensor_messages import (
-    Feed,
-    from_imu,
-    from_joint_state,
-    from_odometry,
-    from_pose,
-    from_twist,
-)
 from sysid_nodes.ros.spinning import until_shutdown
+from sysid_nodes.sensors import sources
 from sysid_nodes.sessions.prime.config import PrimeSessionConfig
 from sysid_nodes.sessions.prime.horizon import make_horizon
 from sysid_nodes.sessions.prime.node_config import PrimeNodeConfig
@@ -49,7 +41,9 @@ from sysid_nodes.signals.tick_clock import TickClock
 NAME = "prime_estimator"
 
 _LOOK_PERIOD = 0.1  # [s]
-_VELOCITIES = {"odometry": (Odometry, from_odometry), "twist": (TwistStamped, from_twist)}
+_IN_LOW_STATE = ("joints", "imu")
+_TYPES = {("velocity", "twist"): "geometry_msgs/msg/TwistStamped"}
+"""Types of messages, where a source has several and the first is not what an option says."""
 
 
 class PrimeEstimatorNode(IdentifyingNode[LivePrime]):
@@ -85,15 +79,12 @@ class PrimeEstimatorNode(IdentifyingNode[LivePrime]):
     def _subscribe(self, live: LivePrime) -> str:
         node_config = self._settings.build(PrimeNodeConfig)
         profile = qos.stream("best_effort", node_config.queue_depth)
-        self._listen(live, PoseStamped, "mocap/pose", lambda message, _: from_pose(message), profile)
+        for source in sources(self._settings.build(PrimeSessionConfig).prime.sensors):
+            if self._low_state is None or source.name not in _IN_LOW_STATE:
+                kind = _TYPES.get((source.name, node_config.velocity_type), next(iter(source.types)))
+                self._listen(live, message_type(kind), source.topic, _reader(source.types[kind]), profile)
         if self._low_state is not None:
             self._listen(live, self._low_state, unitree_messages.TOPIC, _low_state_reader(self._robot), profile)
-        else:
-            self._listen(live, JointState, "joint_states", lambda message, _: from_joint_state(message), profile)
-            self._listen(live, Imu, "imu/data", lambda message, _: from_imu(message), profile)
-        if self._settings.build(PrimeSessionConfig).prime.sensors.base_velocity.enabled:
-            kind, read = _VELOCITIES[node_config.velocity_type]
-            self._listen(live, kind, "velocity", lambda message, _: read(message), profile)
         return "listening to " + ", ".join(stream.topic_name for stream in self._streams)
 
     def _listen(self, live: LivePrime, kind: Any, topic: str, convert: Convert, profile: Any) -> None:
@@ -137,11 +128,15 @@ class PrimeEstimatorNode(IdentifyingNode[LivePrime]):
         return str(written), sentence
 
 
+def _reader(read: Callable[[Any], Readings]) -> Convert:
+    return lambda message, _arrival: (read(message),)
+
+
 def _low_state_reader(robot: Robot) -> Convert:
     clock = TickClock()
 
-    def convert(message: Any, arrival: float) -> Feed:
-        return from_low_state(message, robot, clock, arrival).feed
+    def convert(message: Any, arrival: float) -> tuple[Readings, Readings]:
+        return from_low_state(message, robot, clock, arrival).readings()
 
     return convert
 

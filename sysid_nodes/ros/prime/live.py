@@ -5,21 +5,21 @@ from __future__ import annotations
 import math
 import time
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
 from diagnostic_msgs.msg import DiagnosticStatus
 
+from sysid_nodes.data.readings import Readings
 from sysid_nodes.reports.prime.result import save_prime
 from sysid_nodes.ros.prime.diagnostics import PrimeHealth, prime_diagnostic
-from sysid_nodes.ros.prime.sensor_messages import Feed
 from sysid_nodes.sessions.prime.session import PrimeSession
 from sysid_nodes.sessions.prime.trust import PrimeJudgement
 from sysid_nodes.sessions.prime.update import PrimeUpdate
 from sysid_nodes.sessions.worker import Worker
 
-Convert = Callable[[Any, float], Feed]
+Convert = Callable[[Any, float], Sequence[Readings]]
 """Readings of a message that arrived at a time of the node's clock [s]."""
 
 _PATIENCE = 10.0
@@ -159,13 +159,13 @@ class LivePrime:
                 self._complain(self.fault)
 
     def _take(self, convert: Convert, message: Any, arrival: float, put: float) -> None:
-        feed = convert(message, arrival)
+        heard = convert(message, arrival)
         self._heard = time.monotonic()
         # Sensors go on while a message waits: the time it has waited counts as lag.
         self._session.waited = self._heard - put
-        update = feed(self._session)
-        if update is not None:
-            self._tell(update)
+        updates = [update for readings in heard if (update := self._session.take(readings)) is not None]
+        if updates:
+            self._tell(updates[-1])
         elif self._session.judgement.status is not self._told.status:
             self._tell_judgement()
 

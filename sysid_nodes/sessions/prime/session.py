@@ -5,13 +5,14 @@ from __future__ import annotations
 import math
 import time
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 
 import numpy as np
 import numpy.typing as npt
 
 from sysid_nodes.data.config import to_flat
 from sysid_nodes.data.joint_order import JointOrder
+from sysid_nodes.data.readings import Readings
 from sysid_nodes.results.motion_estimate import EstimateStatus, MotionEstimate
 from sysid_nodes.robots import Robot, load_robot, with_contacts
 from sysid_nodes.sensors import build_sensors, channel_specs
@@ -118,39 +119,23 @@ class PrimeSession:
         """Readings of each stream that were not taken, by reason."""
         return self._aligner.rejected
 
-    def joints(
-        self, stamp: float, names: Sequence[str], position: Array, velocity: Array, effort: Array
-    ) -> PrimeUpdate | None:
-        """Takes joint positions [rad], velocities [rad/s] and torques [N m] in the order of names; empty for none."""
-        columns = self._order.columns(names)
-        if columns is None:
-            self.received += 1
-            self.unusable["a joint is missing" if self._order.missing(names) else "a joint is there twice"] += 1
-            return None
-        for name, values in (("joint_position", position), ("joint_velocity", velocity), ("joint_torque", effort)):
-            if len(values) == len(names):
-                self._aligner.push(name, stamp, np.asarray(values, dtype=np.float64)[columns])
-            elif len(values):
+    def take(self, readings: Readings) -> PrimeUpdate | None:
+        """Takes the readings of a message; an update if a solve was due."""
+        names, columns = readings.joints, None
+        if names is not None:
+            columns = self._order.columns(names)
+            if columns is None:
+                self.received += 1
+                self.unusable["a joint is missing" if self._order.missing(names) else "a joint is there twice"] += 1
+                return None
+        for stream, value in readings.values.items():
+            if names is None:
+                self._aligner.push(stream, readings.stamp, value)
+            elif len(value) == len(names):
+                self._aligner.push(stream, readings.stamp, np.asarray(value, dtype=np.float64)[columns])
+            elif len(value):
                 self.unusable["as many values as names are needed"] += 1
-        return self._advance(stamp)
-
-    def imu(self, stamp: float, orientation: Array | None, gyro: Array, accelerometer: Array) -> PrimeUpdate | None:
-        """Takes orientation (x, y, z, w) if there is one, angular velocity [rad/s] and specific force [m/s2]."""
-        self._aligner.push("gyroscope", stamp, gyro)
-        self._aligner.push("accelerometer", stamp, accelerometer)
-        if orientation is not None:
-            self._aligner.push("imu_orientation", stamp, orientation)
-        return self._advance(stamp)
-
-    def pose(self, stamp: float, position: Array, orientation: Array) -> PrimeUpdate | None:
-        """Takes a motion capture pose: position [m], orientation (x, y, z, w)."""
-        self._aligner.push("mocap_pose", stamp, np.concatenate([position, orientation]))
-        return self._advance(stamp)
-
-    def velocity(self, stamp: float, linear: Array) -> PrimeUpdate | None:
-        """Takes a linear velocity (3,) [m/s] of the link and in the axes that `prime.sensors.base_velocity` names."""
-        self._aligner.push("base_velocity", stamp, linear)
-        return self._advance(stamp)
+        return self._advance(readings.stamp)
 
     def look(self, now: float) -> PrimeJudgement:
         """Judges streams and estimate when nothing may have come for a while.

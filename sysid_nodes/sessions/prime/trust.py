@@ -17,7 +17,9 @@ CONSISTENCY, OVERLOAD, SOLVER = "consistency", "overload", "solver"
 """Kinds of findings that are not about a stream's transport."""
 
 _JOINTS = "joint_position"
-_BASE = ("gyroscope", "imu_orientation", "mocap_pose")
+BASE_STREAMS = frozenset({"gyroscope", "imu_orientation", "mocap_pose"})
+"""Streams that tell how the base moves; without any of them the motion is lost."""
+
 _WRONG = (StreamFault.STUCK, StreamFault.CLOCK, StreamFault.OFFSET, CONSISTENCY)
 """Faults of readings that were used."""
 
@@ -118,7 +120,7 @@ class Trust:
             return MotionStatus.STARTING
         if estimate.status in (EstimateStatus.FAILED, EstimateStatus.UNDETERMINED):
             return MotionStatus.LOST
-        if _JOINTS in gone or gone.issuperset(_BASE) or now - float(estimate.t[-1]) > self.config.silence:
+        if _JOINTS in gone or gone.issuperset(BASE_STREAMS) or now - float(estimate.t[-1]) > self.config.silence:
             return MotionStatus.LOST
         if estimate.status is EstimateStatus.DOUBTFUL or any(finding.kind in _WRONG for finding in findings):
             return MotionStatus.DOUBTFUL

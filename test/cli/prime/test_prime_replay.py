@@ -18,11 +18,10 @@ from shared.legged_readings import feed as feed_reading
 from sysid_nodes.cli import configuration
 from sysid_nodes.cli.main import main
 from sysid_nodes.cli.prime import configuration as prime_configuration
-from sysid_nodes.cli.prime.replay import feed
+from sysid_nodes.cli.prime.replay import open_log
 from sysid_nodes.data.config import from_flat
 from sysid_nodes.logs import BagWriter, read_messages, stamp_fields
 from sysid_nodes.logs.reader import read_topics
-from sysid_nodes.logs.sensor_reader import SensorLog
 from sysid_nodes.messages.prime.estimate import CONTACT_FORCES, MARKERS, ODOMETRY, SMOOTHED, TYPES
 from sysid_nodes.reports.interval.result_file import read_result
 from sysid_nodes.reports.prime.series import read_prime_series
@@ -95,8 +94,8 @@ def test_the_numbers_are_the_sessions_that_the_live_node_runs(walk: Walk, replay
     config = from_flat(PrimeSessionConfig, FAST)
     robot = prime_robot(config)
     session = PrimeSession(robot, config, lambda: make_horizon(robot, config))
-    for reading in SensorLog(walk.bag):
-        feed(session, reading)
+    for readings in open_log(walk.bag, config):
+        session.take(readings)
     document = read_result(replayed)
     assert document["status"] == session.judgement.status.name == "GOOD"
     assert session.estimate is not None
@@ -342,8 +341,8 @@ def parsed(*words: str) -> argparse.Namespace:
         (("--config", "config/kinova_gen3.yaml"), False),
         (("--robot", "panda"), False),
         (("--urdf", "my_arm.urdf"), False),
-        (("--config", "config/unitree_go2.yaml"), True),
-        (("--config", "config/unitree_g1.yaml"), True),
+        (("--config", "config/go2.yaml"), True),
+        (("--config", "config/g1.yaml"), True),
         (("--robot", "g1"), True),
         (("--set", "robot=go2"), True),
         (("--urdf", "my_dog.urdf", "--set", "contacts.links=a,b"), True),

@@ -25,11 +25,13 @@ from shared.low_state import GoLowState
 from std_srvs.srv import Trigger
 from visualization_msgs.msg import MarkerArray
 
+from sysid_nodes.data.readings import Readings
 from sysid_nodes.results.motion_status import MotionStatus
 from sysid_nodes.ros import qos
 from sysid_nodes.ros.nodes import prime_estimator
 from sysid_nodes.ros.nodes.prime_estimator import PrimeEstimatorNode
 from sysid_nodes.ros.simulation.legged_publishers import LeggedPublishers
+from sysid_nodes.sensors.messages import read_imu, read_joint_state
 from sysid_nodes.simulation.legged import Fault, VelocityReading
 
 pytestmark = pytest.mark.ros
@@ -113,9 +115,9 @@ def test_from_three_streams_to_all_that_is_published(bench: Any) -> None:
 @pytest.mark.parametrize(("kind", "velocity_type"), [(Odometry, "odometry"), (TwistStamped, "twist")])
 def test_velocities_reach_the_estimator_of_either_type(bench: Any, kind: Any, velocity_type: str) -> None:
     node = estimator(bench, prime__sensors__base_velocity__enabled=True, velocity_type=velocity_type)
-    taken: list[tuple[float, list[float]]] = []
+    taken: list[Readings] = []
     start(node)
-    node._live._session.velocity = lambda stamp, linear: taken.append((stamp, linear.tolist()))
+    node._live._session.take = taken.append
     publisher = bench.tester.create_publisher(kind, "/velocity", qos.stream("best_effort", 10))
     bench.until(lambda: publisher.get_subscription_count() == 1)
     message = kind()
@@ -128,7 +130,8 @@ def test_velocities_reach_the_estimator_of_either_type(bench: Any, kind: Any, ve
         return bool(taken)
 
     bench.until(heard)
-    assert taken[0] == (100.25, [0.1, 0.2, 0.3])
+    assert taken[0].stamp == 100.25
+    assert {name: value.tolist() for name, value in taken[0].values.items()} == {"base_velocity": [0.1, 0.2, 0.3]}
 
 
 def test_the_simulated_robots_velocities_are_used(bench: Any) -> None:
@@ -218,8 +221,8 @@ def test_an_imu_without_orientation_and_joints_without_effort_are_taken(bench: A
     imu.header.stamp.sec = joints.header.stamp.sec = 100
     imu.orientation_covariance[0] = -1.0
     joints.name, joints.position = list(session.robot.joint_names), [0.0] * 12
-    for message, convert in ((imu, prime_estimator.from_imu), (joints, prime_estimator.from_joint_state)):
-        convert(message)(session)
+    session.take(read_imu(imu))
+    session.take(read_joint_state(joints))
     assert session.received == 2
     assert not session.unusable
     assert not any(session.rejected.values())
@@ -232,7 +235,8 @@ def test_low_state_messages_reach_the_session_as_joints_and_imu() -> None:
         message = GoLowState(tick=tick)
         message.imu_state.accelerometer = np.array([0.0, 0.0, 9.81 + 1e-3 * (tick % 7)])
         message.motor_state[0].q = 1e-3 * (tick % 5)
-        read(message, 50.0 + 1e-3 * tick)(session)
+        for readings in read(message, 50.0 + 1e-3 * tick):
+            session.take(readings)
     assert session.received == 1000
     assert session.time == pytest.approx(50.998, abs=2e-3)
     assert session.solves > 0

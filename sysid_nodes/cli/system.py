@@ -1,0 +1,59 @@
+"""What the command line asks of a system."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+
+@dataclass(frozen=True)
+class Replay:
+    """A system's part in `sysid replay`.
+
+    Attributes:
+        wanted: whether the arguments ask for this system.
+        run: replays and returns the exit status.
+        add_arguments: adds the arguments that only this system has; none has a default, so that one which is given
+            without the system being wanted is noticed.
+    """
+
+    wanted: Callable[[argparse.Namespace], bool]
+    run: Callable[[argparse.Namespace], int]
+    add_arguments: Callable[[argparse.ArgumentParser], None] = lambda _parser: None
+
+
+@dataclass(frozen=True)
+class Report:
+    """A system's part in `sysid report`.
+
+    Attributes:
+        made: whether a result is this system's: the document, which has a pipeline, and the folder that it is in.
+        write: checks the result and writes the page: path of the page, result, folder.
+    """
+
+    made: Callable[[Mapping[str, Any], Path], bool]
+    write: Callable[[Path, dict[str, Any], Path], None]
+
+
+@dataclass(frozen=True)
+class System:
+    """A system.
+
+    Attributes:
+        name: of its folder on every floor, and of its pages' in docs/.
+        subject: what its own arguments are for, in messages: "--mode is for SUBJECT".
+        configs: options of its nodes.
+        page: text of docs/NAME/parameters.md.
+        replay: where it can be replayed by itself.
+        report: where a report can be made again from its result.
+    """
+
+    name: str
+    subject: str
+    configs: tuple[type[Any], ...]
+    page: Callable[[], str]
+    replay: Replay | None = None
+    report: Report | None = None
