@@ -126,6 +126,19 @@ def test_an_episode_with_the_papers_prior_among_obstacles(robot: Robot, optimise
     assert (widths[1] <= widths[0]).all() and (widths[1] < 0.9 * widths[0]).any()
 
 
+def test_a_goal_is_gone_to_after_the_identification(robot: Robot) -> None:
+    """The whole agenda: plans that identify, plans to the goal, the last of which says so, and rest."""
+    goal = START + 0.3 * np.array([1.0, -1.0, 1.0, -1.0, 1.0, -1.0, 1.0])
+    config = _config(_around_truth(robot), certified_planner={"goals": tuple(goal)})
+    loop = _loop(robot, config, touch=True, optimised=True)
+    log = loop.run(12.0, until=lambda: loop.finished)
+    assert loop.finished
+    assert log.passed()[-1] == (Mode.HOLDING, StopReason.PLAN_ENDED)
+    assert [record.last for record in log.executed] == [False] * (len(log.executed) - 1) + [True]
+    assert np.abs(loop.arm.q - goal).max() < config.planner.planner.near + 0.01
+    assert all(each.broken() == [] for each in log.judge())
+
+
 def test_an_episode_is_a_function_of_its_arguments(robot: Robot) -> None:
     torques = [np.array(_quick(robot, plans=2).run(1.0).torque) for _ in range(2)]
     np.testing.assert_array_equal(*torques)
