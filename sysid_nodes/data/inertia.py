@@ -152,7 +152,7 @@ def transform_parameters(theta: Array, rotation: Array, translation: Array) -> A
 
 
 def sum_bodies(bodies: Iterable[tuple[Array, Array, Array]]) -> Array:
-    """theta (10,) of bodies rigidly joined, each as (theta in its own frame, that frame's rotation and translation)."""
+    """theta (10,) of rigidly joined bodies, each as (theta in its own frame, that frame's rotation and translation)."""
     total = np.zeros(10)
     for theta, rotation, translation in bodies:
         total += transform_parameters(theta, rotation, translation)

@@ -20,7 +20,7 @@ Array = npt.NDArray[np.float64]
 IMU, POSE = "sensor_msgs/msg/Imu", "geometry_msgs/msg/PoseStamped"
 """Message types."""
 
-_ABSENT = -1.0  # first entry of a covariance that says that there is no such reading (sensor_msgs/Imu)
+_ABSENT = -1.0  # first entry of a covariance whose quantity is not measured (sensor_msgs/Imu)
 
 
 class RawImu(NamedTuple):

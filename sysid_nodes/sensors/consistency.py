@@ -132,7 +132,7 @@ class ConsistencyMonitor:
         return Verdict.INCONSISTENT if total > limit else Verdict.CONSISTENT
 
     def findings(self, time: float) -> list[Finding]:
-        """A line for every sensor that is wrong, the worst first: the others may only have been dragged along.
+        """A line for every sensor that fails, the worst first: the others may fail only because of it.
 
         Args:
             time: of the latest residuals [s].

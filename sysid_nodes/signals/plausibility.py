@@ -1,6 +1,6 @@
-"""Checks measurements against what is assumed of them, and says in one line what they contradict.
+"""Checks measurements against their assumptions, and names each contradiction in one line.
 
-Only findings that the assumption cannot explain are reported; no finding is no proof that an assumption holds.
+Only contradictions are reported; the absence of findings does not prove an assumption.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ class Finding:
     """One contradiction between data and an assumption.
 
     Attributes:
-        assumption: what is contradicted: `signal`, `velocity`, `acceleration`, `torque_rate`, `torque_sign` or
+        assumption: the contradicted one: `signal`, `velocity`, `acceleration`, `torque_rate`, `torque_sign` or
             `torque_unit`.
         joint: joint name, or `all joints`.
         t: stamp of the worst sample, or of the first where the finding is about the whole of them [s].

@@ -161,7 +161,7 @@ class JointStream:
         return np.array([names.index(name) for name in self.names], dtype=np.intp)
 
     def _stamp_fault(self, stamp: float) -> str:
-        # zero is what a driver sends that never filled the header in
+        # a driver that never fills the header in sends zero
         if not math.isfinite(stamp) or stamp <= 0.0:
             return "absurd stamp"
         if self._last is None or 0.0 < (step := stamp - self._last.t) <= self.max_jump:

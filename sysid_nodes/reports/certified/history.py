@@ -75,7 +75,7 @@ class Event:
         t: stamp of the joint state it followed [s].
         mode: after it.
         reason: why it brakes or stopped; NONE otherwise.
-        text: that reason as it was told.
+        text: that reason as it was published.
         refused: id of a trajectory that was refused just then, or empty.
         refused_text: why.
     """
@@ -182,7 +182,7 @@ def _motion(bag: str | Path, names: tuple[str, ...]) -> tuple[Array, Array, Arra
             order[state.names] = [state.names.index(name) for name in names]
         take = order[state.names]
         position, velocity = state.position[take], state.velocity[take]
-        if np.isfinite(position).all() and np.isfinite(velocity).all():  # a faulty stream is the controller's affair
+        if np.isfinite(position).all() and np.isfinite(velocity).all():  # the controller judges a faulty stream
             rows.append((state.stamp, position, velocity))
     if not rows:
         raise LogError("no joint state has finite positions and velocities", source=str(bag))
@@ -270,5 +270,5 @@ def _reason(value: int) -> StopReason:
 
 
 def _seconds(stamp: Any) -> float:
-    """The formula of the joint states' stamps."""
+    """A stamp in seconds, by the formula of the joint states' stamps."""
     return float(int(stamp.sec) + 1e-9 * int(stamp.nanosec))
