@@ -1,4 +1,4 @@
-"""One digest for whatever two processes have to agree on bit by bit."""
+"""A digest of values on which two processes have to agree bit by bit."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 LENGTH = 16
-"""Hexadecimal digits kept: chance does not repeat them, and nobody here defends against an adversary."""
+"""Hexadecimal digits kept: enough against accidental collisions; this is no protection against an attacker."""
 
 
 def digest(*values: Any) -> str:

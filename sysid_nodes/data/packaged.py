@@ -10,9 +10,9 @@ _PACKAGE = "online_sysid"
 
 
 def packaged_file(name: str) -> Path | None:
-    """A file of the package by its path in the repository, `config/panda.yaml` for instance; None where it is nowhere.
+    """A file of the package by its path in the repository, `config/panda.yaml` for instance; None if it is not found.
 
-    Looked for in every ament prefix, in the Python environment's share folder and in the source tree.
+    Searched in every ament prefix, in the Python environment's share folder and in the source tree.
     """
     prefixes = [Path(prefix) for prefix in os.environ.get("AMENT_PREFIX_PATH", "").split(os.pathsep) if prefix]
     folders = [prefix / "share" / _PACKAGE for prefix in [*prefixes, Path(sys.prefix)]]

@@ -1,4 +1,4 @@
-"""Obstacles around a robot: what they are, how a YAML file writes them down, and what makes one unusable.
+"""Obstacles around a robot, their YAML file, and the checks that reject an unusable one.
 
 A scene file holds one list; everything is in the robot's base frame, metres and radians:
 
@@ -33,7 +33,7 @@ _TURNED = ("box", "capsule")
 KINDS = tuple(_SIZE_KEYS)
 IDENTITY: Vector = (0.0, 0.0, 0.0, 1.0)
 LARGEST = 1e6
-"""Beyond this [m] a number is taken for garbage."""
+"""A coordinate beyond this [m] is rejected as an error."""
 
 
 @dataclass(frozen=True)
@@ -47,7 +47,7 @@ class Obstacle:
         size: box (three full extents), sphere (radius,), capsule (radius, length between its caps' centres along its
             z axis), zonotope (), all positive [m].
         quaternion: (x, y, z, w) of the body's axes into the base frame, for boxes and capsules; of norm 1 within
-            0.001, and what it means is its normalised self.
+            0.001, and used normalised.
         generators: of a zonotope {position + sum e_i g_i, |e_i| <= 1}, each (3,) [m] in the base frame.
 
     Raises:
@@ -92,7 +92,7 @@ class Obstacle:
 
 @dataclass(frozen=True)
 class Scene:
-    """All obstacles around a robot; none is a scene as well.
+    """All obstacles around a robot; there may be none.
 
     Raises:
         ConfigError: two obstacles share a name.
@@ -229,7 +229,7 @@ def _quaternion(roll: float, pitch: float, yaw: float) -> Vector:
 
 
 def scene_of(path: str) -> Scene:
-    """The scene of a file, or of none.
+    """Reads a scene file; without one the scene is empty.
 
     Raises:
         ConfigError: the file is unusable.

@@ -43,7 +43,7 @@ def _join(function: Callable[..., Any], values: Sequence[Affine | npt.ArrayLike]
     forms = _forms(values)
     ndim = forms[0].ndim + new
     if not -ndim <= axis < ndim:
-        raise InputError(f"there is no axis {axis} among {ndim}")
+        raise InputError(f"axis {axis} is not among the {ndim} axes")
     axis %= ndim
     try:
         terms: Array = function([x.terms for x in forms], axis=axis + 1)

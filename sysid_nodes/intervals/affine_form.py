@@ -76,7 +76,7 @@ class Affine:
             InputError: no such symbol, or a number is not finite.
         """
         if not 0 <= index < symbols:
-            raise InputError(f"there is no symbol {index} among {symbols}")
+            raise InputError(f"symbol {index} is not among the {symbols} symbols")
         c, r = np.broadcast_arrays(np.asarray(centre, np.float64), np.asarray(radius, np.float64))
         terms = np.zeros((symbols, *c.shape))
         terms[index] = r
@@ -170,7 +170,7 @@ class Affine:
         axes = tuple(range(self.ndim)) if axis is None else (axis if isinstance(axis, tuple) else (axis,))
         for a in axes:
             if not -self.ndim <= a < self.ndim:
-                raise InputError(f"there is no axis {a} among {self.ndim}")
+                raise InputError(f"axis {a} is not among the {self.ndim} axes")
         return form(*sums.total(self, tuple(a % self.ndim for a in axes)))
 
     # Products
@@ -251,7 +251,7 @@ class Affine:
 
 
 def form(centre: Array, terms: Array, remainder: Array, scale: Array | None) -> Affine:
-    """Forms from parts that are right by construction, unchecked; for this package's own operations."""
+    """Forms from parts that are valid by construction, unchecked; for this package's own operations."""
     out = Affine.__new__(Affine)
     out._set(np.asarray(centre), terms, np.asarray(remainder), None if scale is None else np.asarray(scale))
     return out
@@ -273,13 +273,13 @@ def numbers(x: Any) -> Array:
 
 
 def same_symbols(x: Affine, y: Affine) -> None:
-    """Two forms can be joined.
+    """Checks that two forms can be joined.
 
     Raises:
         InputError: they have different numbers of symbols.
     """
     if len(x.terms) != len(y.terms):
-        raise InputError(f"affine forms over {x.symbols} and {y.symbols} symbols share no symbol table")
+        raise InputError(f"affine forms over {x.symbols} and {y.symbols} symbols cannot be combined")
 
 
 def multiply(product: products.Product, x: Operand, y: Operand) -> Affine:

@@ -128,7 +128,7 @@ class Interval:
         """Common part.
 
         Raises:
-            InputError: somewhere there is none.
+            InputError: an intersection is empty.
         """
         other = self._partner(other)
         lower, upper = np.maximum(self.lower, other.lower), np.minimum(self.upper, other.upper)

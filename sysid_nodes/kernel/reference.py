@@ -1,4 +1,4 @@
-"""Regressors of a tree of rigid bodies in NumPy: what the compiled kernel computes, in a form one can read.
+"""Regressors of a tree of rigid bodies in NumPy: the readable twin of the compiled kernel.
 
 Spatial motion vectors are (linear, angular), taken at the base origin in base axes unless a name says otherwise.
 With J_k the motion vector of joint k, v_k the velocity of the body it carries and B_i(x, y) = x' I_i y / dtheta_i the
@@ -160,7 +160,7 @@ def window_regressors(tree: Tree, t: Array, q: Array, qd: Array, edges: npt.NDAr
     window = np.repeat(np.arange(windows), lengths)
     position = np.arange(len(window)) - starts[window]
     sample = edges[window, 0] + position
-    half = np.zeros(len(window) + 1)  # half of the step that ends at each entry, nought where a window starts
+    half = np.zeros(len(window) + 1)  # half of the step that ends at each entry, zero where a window starts
     half[1:-1] = np.where(position[1:] > 0, 0.5 * (t[sample[1:]] - t[sample[:-1]]), 0.0)
     weight = half[:-1] + half[1:]
     # The edges carry the momentum: +1 at a window's last sample, -1 at its first.

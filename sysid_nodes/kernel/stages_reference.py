@@ -1,4 +1,4 @@
-"""Rigid-body terms of a floating-base robot, stage by stage in Python: what stages.cpp does faster."""
+"""Rigid-body terms of a floating-base robot, stage by stage in Python: the readable twin of stages.cpp."""
 
 from __future__ import annotations
 

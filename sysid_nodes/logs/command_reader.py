@@ -1,4 +1,4 @@
-"""Reads what a position controller was told: JointTrajectory or JointState messages of a recording."""
+"""Reads the commands of a position controller: JointTrajectory or JointState messages of a recording."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def read_set_points(path: str | Path, topic: str) -> TopicLog[RawSetPoints]:
     """The commands of a recording, in the order they were recorded.
 
     Raises:
-        LogError: see `TopicLog`; the topic is of neither type. While iterating: points have not one position a joint.
+        LogError: see `TopicLog`; the topic is of neither type. While iterating: points lack positions.
     """
     kind = next((found.type for found in read_topics(path) if found.name == topic), JOINT_TRAJECTORY)
     convert = _joint_state if kind == JOINT_STATE else _trajectory

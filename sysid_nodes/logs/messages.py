@@ -55,7 +55,7 @@ def own_definition(name: str) -> str:
     """Text of one of this package's own messages, `ParameterBounds` for instance.
 
     Raises:
-        LogError: it is nowhere.
+        LogError: it is not found.
     """
     if (file := packaged_file(f"msg/{name}.msg")) is not None:
         return file.read_text(encoding="utf-8")
@@ -66,7 +66,7 @@ def own_definitions(name: str) -> dict[str, str]:
     """Text of one of this package's own messages and of those it is made of, by full name.
 
     Raises:
-        LogError: one of them is nowhere.
+        LogError: one of them is not found.
     """
     full = f"{OWN_PACKAGE}/msg/{name}"
     found, wanted = {}, [full]

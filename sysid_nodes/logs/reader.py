@@ -38,7 +38,7 @@ class TopicLog(Generic[T]):
 
     Raises:
         LogError: the recording is missing, damaged or empty, or the topic is missing, empty, of another type or
-            of a type nobody defines. While iterating: the recording turns out to be damaged further in.
+            of an unknown type. While iterating: the recording turns out to be damaged further in.
     """
 
     def __init__(self, path: str | Path, topic: str, type_name: str, convert: Callable[[int, Any], T]) -> None:
@@ -89,7 +89,7 @@ def read_topics(path: str | Path) -> tuple[Topic, ...]:
     """All topics of a recording.
 
     Raises:
-        LogError: the path is missing, is no rosbag2 recording or is damaged.
+        LogError: the path is missing, is not a rosbag2 recording or is damaged.
     """
     return open_storage(Path(path)).topics()
 

@@ -52,7 +52,7 @@ def open_storage(path: Path) -> Storage:
     """A backend for a rosbag2 folder or a single .mcap or .db3 file.
 
     Raises:
-        LogError: the path is missing, is no rosbag2 recording, or is truncated or otherwise damaged.
+        LogError: the path is missing, is not a rosbag2 recording, or is truncated or otherwise damaged.
     """
     target = _target(path)
     if importlib.util.find_spec("rosbag2_py") is not None:
@@ -86,7 +86,7 @@ def _damage(path: Path) -> Iterator[None]:
         yield
     except LogError:
         raise
-    except Exception as error:  # parsers of binary files fail in every way there is: struct, zlib, index, unicode ...
+    except Exception as error:  # parsers of binary files raise errors of every kind: struct, zlib, index, unicode ...
         reason = " ".join(str(error).split()) or type(error).__name__
         raise LogError(f"truncated, damaged or not a rosbag2 recording ({reason})", source=str(path)) from None
 

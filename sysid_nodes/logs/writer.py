@@ -27,8 +27,8 @@ _TAIL = 1 << 20
 class BagWriter:
     """Context manager that writes a recording; it appears under its name only when the block ends without an error.
 
-    A path that ends in .mcap makes a single file, any other a rosbag2 folder with metadata.yaml. What exists under
-    the path is replaced only if it is empty or was written by this class.
+    A path that ends in .mcap makes a single file, any other a rosbag2 folder with metadata.yaml. A file or folder
+    at the path is replaced only if it is empty or was written by this class.
 
     Args:
         path: where to write.

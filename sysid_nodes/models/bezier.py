@@ -85,7 +85,7 @@ class Bezier:
         """State at one or many times [s]; from t_f on exactly at rest at `goal`.
 
         Raises:
-            SamplesError: a time is negative or not finite, or the times are no vector.
+            SamplesError: a time is negative or not finite, or the times are not a vector.
         """
         times = _times(t)
         series = self._series()
@@ -131,7 +131,7 @@ def step_response(t: float | npt.ArrayLike, duration: float) -> tuple[Array, Arr
     """b, db/dt, d2b/dt2 of the motion from 0 to 1 that starts and ends at rest: what k multiplies, (N,) each.
 
     Raises:
-        SamplesError: a time is negative or not finite, or the times are no vector.
+        SamplesError: a time is negative or not finite, or the times are not a vector.
     """
     times = _times(t)
     over, s = times >= duration, times / duration

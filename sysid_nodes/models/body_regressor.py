@@ -30,7 +30,7 @@ class BodyRegressor:
     """W_e (eq. 30) of one body at N samples; make it with `body_regressor`. Samples run along the last axis inside.
 
     Attributes:
-        joints: (m,) the joints that move the body, root first; the rows of the others are nought.
+        joints: (m,) the joints that move the body, root first; the rows of the others are zero.
         n: joints of the robot.
         rows: (m, 10, N) W_l of those joints.
     """

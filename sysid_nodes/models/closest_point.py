@@ -57,7 +57,7 @@ def closest_point(
 
     Args:
         centre: (N, 3) [m].
-        generators: (N, G, 3) [m]; a zero generator is none.
+        generators: (N, G, 3) [m]; zero generators have no effect.
         enough: (N,) stop early where a distance of this much is found [m].
         tolerance: stop where the two bounds agree to this much, relative to the distance.
         max_iterations: of Gilbert's method.

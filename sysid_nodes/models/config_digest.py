@@ -1,4 +1,4 @@
-"""The digest by which planner and controller know that they mean the same robot, law, uncertainties and shapes."""
+"""The digest by which planner and controller check that they use the same robot, law, uncertainties and shapes."""
 
 from __future__ import annotations
 

@@ -129,7 +129,7 @@ def _physical_middle(bounds: Bounds) -> tuple[Array, Array]:
     """The physical body nearest to the middle of its bounds, and its largest distance (10,) to their ends.
 
     Raises:
-        ConfigError: there is none.
+        ConfigError: there is no such body.
     """
     scale = np.maximum(bounds.half_width, 1e-9)
     basis = np.concatenate([PSEUDO_INERTIA_BASIS * scale[:, None, None], np.zeros((1, 4, 4))])

@@ -27,7 +27,7 @@ from sysid_nodes.robots.robot import Array, MotorConstants, Robot
 
 @dataclass(frozen=True)
 class RobustControlConfig:
-    """Gains of the law and bounds on what stands between it and the continuous-time proof.
+    """Gains of the law, and bounds on its deviations from the continuous-time proof.
 
     One number stands for every joint; otherwise one number a joint, in the robot's joint order.
     """

@@ -69,7 +69,7 @@ def self_collision_pairs(
         samples, seed: of the random postures.
 
     Raises:
-        RobotError: a shape is on a joint that the robot has not.
+        RobotError: a shape is on a joint that the robot does not have.
     """
     chosen = tuple(robot.geometry if shapes is None else shapes)
     joints = joints_of(robot, chosen)
@@ -119,7 +119,7 @@ def place(robot: Robot, shapes: Sequence[Primitive], q: Array) -> Solids:
         q: (N, n) [rad or m].
 
     Raises:
-        RobotError: a shape is on a joint that the robot has not.
+        RobotError: a shape is on a joint that the robot does not have.
     """
     joints = joints_of(robot, shapes)
     model, data = robot.model, robot.model.createData()

@@ -1,4 +1,4 @@
-"""Files that are either the old one or the new one, never half of the new one."""
+"""Atomic writing of files: a reader sees the old file or the new one, never a part of it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Numbers and findings in words people read: outward rounded intervals, units, the verdict."""
+"""Numbers and findings in words for people: outward rounded intervals, units, the verdict."""
 
 from __future__ import annotations
 

@@ -41,7 +41,7 @@ _MESSAGES = {
 
 @dataclass(frozen=True)
 class Margins:
-    """Least distance of what can happen from what must not; negative where nothing is proven, infinite without a limit.
+    """Least distance of the possible motion from each limit; negative where unproven, infinite without a limit.
 
     Attributes:
         torque, position, velocity: (n,) by joint [N m, rad, rad/s].
@@ -64,7 +64,7 @@ class Margins:
             (Verdict.OBSTACLE, self.obstacle),
             (Verdict.SELF_COLLISION, self.self_distance),
         )
-        # "not >=" so that a margin that is not a number refuses.
+        # "not >=", so that NaN refuses as well.
         return next(((kind, margin) for kind, margin in kinds if not margin >= 0.0), (Verdict.CERTIFIED, 0.0))
 
 
@@ -129,12 +129,12 @@ class Certificate:
     Attributes:
         verdict: CERTIFIED, or why not.
         margins: by kind of limit; all minus infinite where errors cannot be bounded.
-        binding: what is nearest to its limit, in words.
+        binding: the quantity nearest to its limit, in words.
         robust_limit: (n,) clip of the robust input, part of what was certified [N m].
         torque: (n,) largest command, robust input included [N m].
         envelope: proven errors; None where there are none.
         iterations: passes of the error bound.
-        unproven: kinds of limits that it says nothing about, although it gives an estimate of their margins.
+        unproven: kinds of limits whose margins are only estimated.
     """
 
     verdict: Verdict

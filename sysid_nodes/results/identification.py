@@ -53,7 +53,7 @@ class Excitation:
 
 @dataclass(frozen=True)
 class Contradiction:
-    """Which windows and which assumption clash, after an empty set was proven.
+    """The windows and the assumption that contradict one another, after an empty set was proven.
 
     Attributes:
         windows: ids of the windows in the proof.
@@ -98,7 +98,7 @@ class IdentificationResult:
     """State of knowledge about a body after some window.
 
     Attributes:
-        status: what the bounds are worth.
+        status: meaning of the bounds.
         t: stamp of the last sample used [s].
         nominal: (10,) physically consistent least-squares estimate inside the bounds (NaN when INCONSISTENT).
         lower: (10,) proven lower ends (NaN when INCONSISTENT).
@@ -109,7 +109,7 @@ class IdentificationResult:
         samples_rejected: samples not used so far, by reason.
         solve_time: wall time of this step [s].
         tightened: at least one bound moved in this step.
-        contradiction: the clash, when status is INCONSISTENT.
+        contradiction: windows and assumption to blame, when status is INCONSISTENT.
         costs: what each assumption costs of the width of each interval: assumption -> (10,) [parameter's unit].
     """
 

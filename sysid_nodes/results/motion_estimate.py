@@ -128,7 +128,7 @@ class MotionEstimate:
     """An estimator's result after a window or a whole log.
 
     Attributes:
-        status: what it is worth.
+        status: quality of the estimate.
         t: (N,) of the stages [s].
         q: (N, nq) configurations: base position, quaternion x, y, z, w, joints.
         q_covariance: (N, nv, nv) in the tangent at q: base translation and rotation in its own axes, joints.

@@ -35,7 +35,7 @@ class BezierMotion(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class TrajectoryRecord:
-    """Fields of CertifiedTrajectory.msg, same names and units; nothing is checked here but the arrays' kind.
+    """Fields of CertifiedTrajectory.msg, same names and units; only the arrays' types are checked.
 
     Attributes:
         id: digest of all other fields.
@@ -106,7 +106,7 @@ class TrajectoryRecord:
         return digest(*(getattr(self, item.name) for item in dataclasses.fields(self) if item.name != "id"))
 
     def seal(self) -> TrajectoryRecord:
-        """The same with the id that belongs to it."""
+        """A copy with the id of its content."""
         return replace(self, id=self.digest())
 
     def holds(self, bounds: Bounds) -> bool:
@@ -148,8 +148,8 @@ def record_trajectory(
         plan: the motion.
         certificate: the certifier's answer for just that motion, these bounds and this scene.
         start_ns: stamp of its start, for one from rest; ignored where there is a previous one.
-        bounds, bounds_window: what the model box was made of, and the data window behind it (-1: the prior).
-        body, target: what the bounds are of.
+        bounds, bounds_window: bounds behind the model box, and their data window (-1: the prior).
+        body, target: subject of the bounds.
         config_id, scene_id: models.config_digest and Scene.id.
         previous, previous_time: the trajectory it takes over from, and the time into it [s].
         last: whether it is meant to be followed to its end.

@@ -48,7 +48,7 @@ def robot_names(*, floating_base: bool | None = None) -> tuple[str, ...]:
 
 
 def load_robot(name: str, *, variant: str = "", urdf: str | Path = "", urdf_text: str = "") -> Robot:
-    """A robot by name, from a URDF, or a known robot's constants on a URDF of one's own.
+    """A robot by name, from a URDF, or a registered robot's constants on a URDF of the user's.
 
     Args:
         name: a registered name; with a URDF also any other name, or nothing or ``urdf`` to take the URDF's own.

@@ -18,7 +18,7 @@ from sysid_nodes.robots.robot import ContactPoint, Robot
 
 @dataclass(frozen=True)
 class ContactSpec:
-    """A contact point as people write it down: in a link's frame.
+    """A contact point as a user gives it: in a link's frame.
 
     Attributes:
         name: of the point, as in published forces.

@@ -8,7 +8,7 @@ from sysid_nodes.robots.robot import Primitive, Robot
 
 
 def covering_shapes(robot: Robot, load: PayloadVolumeConfig) -> tuple[Primitive, ...]:
-    """Shapes that leave nothing of the robot and its load out.
+    """Shapes that cover all of the robot and its load.
 
     Raises:
         RobotError: the robot has no such shapes, so nothing could be certified; or its base floats.

@@ -46,7 +46,7 @@ def export_body(
 
     Raises:
         RobotError: theta or what is left of it for the link is not physical, the file is not XML, neither URDF nor
-            MJCF, has no such link, or says something about the body that is not understood.
+            MJCF, has no such link, or describes the body in a way that is not supported.
     """
     theta = np.asarray(theta, dtype=np.float64)
     try:

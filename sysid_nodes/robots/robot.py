@@ -15,7 +15,7 @@ Array = npt.NDArray[np.float64]
 
 @dataclass(frozen=True)
 class JointLimits:
-    """Limits a commanded motion has to keep, one entry a joint; infinite where the robot has none.
+    """Limits on a commanded motion, one entry a joint; infinite where the robot has none.
 
     Attributes:
         position_lower, position_upper: (n,) [rad or m].

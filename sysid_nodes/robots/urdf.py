@@ -1,4 +1,4 @@
-"""Reads a URDF far enough to judge it, before pinocchio does: structure, inertia, joint types and limits.
+"""Checks a URDF before pinocchio reads it: structure, inertia, joint types and limits.
 
 Pinocchio and its parser accept bodies that cannot exist and report faults on stderr; here each is one RobotError that
 names the link or joint. What is handed on to pinocchio (``rigid_text``) has neither meshes nor anything but links and

@@ -1,4 +1,4 @@
-"""Motion capture: the pose of a cluster of markers on a link, whose axes nobody aligned exactly with the link's."""
+"""Motion capture: the pose of a cluster of markers on a link, its axes not exactly aligned with the link's."""
 
 from __future__ import annotations
 

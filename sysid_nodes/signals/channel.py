@@ -86,7 +86,7 @@ class Channel:
         self._values: list[Array] = []
 
     def fault(self, value: Array) -> str:
-        """Why a reading is garbage, or an empty string."""
+        """Reason for which a reading is rejected, or an empty string."""
         if value.shape != (self._width,):
             return WRONG_LENGTH
         if reason := value_fault(value, self.config.largest):

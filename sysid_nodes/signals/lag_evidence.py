@@ -151,7 +151,7 @@ def _explained(wanted: Array, integral: Array, difference: tuple[tuple[int, floa
 
 
 def _interpolate_missing(values: Array) -> Array | None:
-    """With missing rows interpolated, or None where there are too many."""
+    """Rows with the missing ones interpolated; None where too many are missing."""
     known = np.isfinite(values).all(axis=1)
     if not len(values) or np.mean(~known) > _MISSING:
         return None

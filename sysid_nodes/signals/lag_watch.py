@@ -22,7 +22,7 @@ from sysid_nodes.signals.stream_health import StreamFault
 Array = npt.NDArray[np.float64]
 
 SPAN = 2.0
-"""Time that is looked at at once [s]; a look takes some ten milliseconds."""
+"""Length of the data in one look [s]; a look takes some ten milliseconds."""
 
 _KEPT = 0.9
 """Share of the evidence that is kept from look to look."""
@@ -37,7 +37,7 @@ _SAME = 1e-9
 """Poses that differ by less are one reading sent again."""
 
 _NONE = 5e-3
-"""A lag that is not sharp is none if it is smaller [s], and no verdict if not."""
+"""A lag that is not sharp counts as zero if it is smaller [s]; otherwise there is no verdict."""
 
 _SHARP = 40.0
 """By how much a lag has to fit better than none, in squares of the readings' noise."""
@@ -54,7 +54,7 @@ class LagWatch:
     Args:
         channels: of the streams, by name; a gyroscope and a pose are needed for any verdict.
         dt: step of the grid [s].
-        worth: smaller lags are no finding [s]; 0: none is.
+        worth: smallest lag that is a finding [s]; 0: no lag is.
 
     Attributes:
         lag: the verdict: how much later the poses are stamped [s]; NaN before there is one. It stands until the body's

@@ -1,4 +1,4 @@
-"""How much an estimator does for each step, so that a slow machine gets less of it and never an old estimate.
+"""Adapts an estimator's work to the machine: a slow one does less for each step instead of falling behind.
 
 All times are passed in, so that the same times give the same decisions.
 """
@@ -23,7 +23,7 @@ _LONGEST = 60.0
 
 @dataclass(frozen=True)
 class PacingConfig:
-    """When a machine counts as too slow, and what is given up then."""
+    """When a machine counts as too slow, and how the work is reduced then."""
 
     hop: int = option(1, "steps from one solve to the next while the machine keeps up", minimum=1)
     most_hop: int = option(8, "steps from one solve to the next at most", minimum=1)
@@ -81,7 +81,7 @@ def paces(config: PacingConfig, window: int) -> tuple[Pace, ...]:
 
 
 class Pacer:
-    """Chooses a pace from what solves have taken.
+    """Chooses a pace from the time that solves take.
 
     Args:
         config: limits.
@@ -114,7 +114,7 @@ class Pacer:
 
     @property
     def slowed(self) -> bool:
-        """Whether less is done than was asked for."""
+        """Whether less is done than configured."""
         return self._level > 0
 
     @property
@@ -172,7 +172,7 @@ class Pacer:
         return self.load * self.pace.hop / self._paces[self._level - 1].hop
 
     def _worse(self, now: float, since: float) -> None:
-        """Gives up more; a pace that was only just tried again is next tried after twice the time."""
+        """Reduces the work; a pace that was only just tried again is next tried after twice the time."""
         if self._level + 1 == len(self._paces):
             return
         tried = self._level < self._worst and since < self._patience

@@ -1,6 +1,6 @@
-"""Checks measurements against what is assumed of them, and says in one line what they contradict.
+"""Checks measurements against their assumptions, and names each contradiction in one line.
 
-Only findings that the assumption cannot explain are reported; no finding is no proof that an assumption holds.
+Only contradictions are reported; the absence of findings does not prove an assumption.
 """
 
 from __future__ import annotations

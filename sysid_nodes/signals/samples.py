@@ -37,7 +37,7 @@ class Samples:
         return Samples(self.steps[i:j] - first, self.values[i:j], self.weights[i:j])
 
     def shift(self, by: int) -> Samples:
-        """The same with indices raised by a number of steps."""
+        """A copy with indices raised by a number of steps."""
         return Samples(self.steps + by, self.values, self.weights)
 
 
@@ -62,7 +62,7 @@ class AlignedSteps:
 
 
 def join(parts: Sequence[Samples], width: int) -> Samples:
-    """Samples of one stream one after the other; of none, an empty one with that many numbers a reading."""
+    """Samples of one stream one after the other; without parts, an empty one of that width."""
     return Samples(
         np.concatenate([np.zeros(0, dtype=np.int64), *(part.steps for part in parts)]),
         np.concatenate([np.zeros((0, width)), *(part.values for part in parts)]),

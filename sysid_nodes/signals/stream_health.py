@@ -1,4 +1,4 @@
-"""Says what is wrong with a stream of readings, from its stamps, its values and what had to be rejected.
+"""Finds the faults of a stream of readings, from its stamps, its values and the rejected readings.
 
 A reading that is plausible by itself and yet wrong is not seen here; that takes a model.
 """
@@ -79,7 +79,7 @@ class StreamHealthConfig:
 
 
 def silence_finding(name: str, time: float, rejected: Mapping[str, int]) -> Finding:
-    """The finding about a stream that has never sent anything usable, with what it did send."""
+    """The finding about a stream without any usable reading so far, with the reasons."""
     sent = ", ".join(f"{count} x {reason}" for reason, count in rejected.items())
     line = f"has sent nothing usable ({sent})" if sent else "has sent nothing"
     return Finding(StreamFault.OFF, name, time, f"stream '{name}' {line}")
@@ -90,9 +90,9 @@ class StreamHealth:
 
     Args:
         name: of the stream, for the findings.
-        channel: what is assumed of it.
-        config: when it counts as faulty.
-        start: time from which it is missed [s].
+        channel: assumptions about it.
+        config: limits.
+        start: time from which readings are expected [s].
     """
 
     def __init__(self, name: str, channel: ChannelConfig, config: StreamHealthConfig, start: float) -> None:

@@ -16,7 +16,7 @@ from sysid_nodes.signals.channel_config import Window
 Array = npt.NDArray[np.float64]
 
 ROUNDING = 1e-6
-"""Stamps are not told apart more finely than this [s]; seconds since 1970 are rounded to 0.24 us."""
+"""Stamps closer than this are the same [s]; seconds since 1970 are rounded to 0.24 us."""
 
 
 class Mean(NamedTuple):

@@ -1,4 +1,4 @@
-"""A linear program over a box whose rows come and go and whose objective changes; warm-started by HiGHS."""
+"""A linear program over a box, with changing rows and objectives; HiGHS starts warm."""
 
 from __future__ import annotations
 

@@ -96,8 +96,8 @@ X = Affine.constant(np.ones((2, 3)), symbols=2)
         (lambda: stack([np.ones(2)]), "joining needs at least one affine form"),
         (lambda: stack([]), "joining needs at least one affine form"),
         (lambda: stack([X, X[0]]), r"values of shapes \(2, 3\), \(3,\) do not join along axis 0"),
-        (lambda: concatenate([X, X], axis=2), "there is no axis 2 among 2"),
-        (lambda: stack([X, Affine.constant(np.ones((2, 3)), symbols=3)]), "over 2 and 3 symbols share no symbol table"),
+        (lambda: concatenate([X, X], axis=2), "axis 2 is not among the 2 axes"),
+        (lambda: stack([X, Affine.constant(np.ones((2, 3)), symbols=3)]), "over 2 and 3 symbols cannot be combined"),
         (lambda: where([True, False], X, X), r"shapes \(2, 3\) and \(2, 3\) do not fit a condition of \(2,\)"),
     ],
 )

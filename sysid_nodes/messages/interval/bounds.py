@@ -22,8 +22,8 @@ def bounds_fields(result: IdentificationResult, subject: Subject, findings: Sequ
 
     Args:
         result: state of knowledge.
-        subject: what it is about.
-        findings: what is wrong with the data, one line each.
+        subject: the identified body.
+        findings: problems of the data, one line each.
     """
     reasons = sorted(result.samples_rejected)
     fields = {

@@ -1,4 +1,4 @@
-"""Contacts to look at in RViz and Foxglove: forces, states, friction cones, and by their colour what they are worth."""
+"""Markers of contacts for RViz and Foxglove: forces, states and friction cones, coloured by trust."""
 
 from __future__ import annotations
 

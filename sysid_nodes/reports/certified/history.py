@@ -76,7 +76,7 @@ class Event:
         t: stamp of the joint state it followed [s].
         mode: after it.
         reason: why it brakes or stopped; NONE otherwise.
-        text: that reason as it was told.
+        text: that reason as it was published.
         refused: id of a trajectory that was refused just then, or empty.
         refused_text: why.
     """
@@ -271,5 +271,5 @@ def _reason(value: int) -> StopReason:
 
 
 def _seconds(stamp: Any) -> float:
-    """The formula of the joint states' stamps."""
+    """A stamp in seconds, by the formula of the joint states' stamps."""
     return float(int(stamp.sec) + 1e-9 * int(stamp.nanosec))

@@ -49,7 +49,7 @@ def tracking(history: CertifiedHistory, armature: Array, encoder_error: Array) -
         record, t = plan.record, history.t[rows]
         since = np.maximum(t - record.start, 0.0)
         error = plan.motion(since).q - history.q[rows]
-        error -= _TURN * np.rint(error[0] / _TURN)  # positions may be told on another turn
+        error -= _TURN * np.rint(error[0] / _TURN)  # positions may be given on another turn
         interval = np.clip(np.searchsorted(record.edges, since, side="right") - 1, 0, len(record.edges) - 1)
         norm = record.error_norm[interval]
         sure = np.maximum(np.abs(error) - encoder_error, 0.0)

@@ -30,7 +30,7 @@ Array = npt.NDArray[np.float64]
 IDENTIFY, CARRY, UNUSED = BLUE, ORANGE, GREY
 """Colours of plans: that identify, that go to a goal, that were not executed."""
 
-_LEAST = 0.1  # share that is told from none [%]
+_LEAST = 0.1  # smallest share that is distinguished from zero [%]
 _POINTS = 350  # of a curve, each drawn as its extremes
 
 

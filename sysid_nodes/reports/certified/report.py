@@ -33,7 +33,7 @@ def render_certified_report(document: wording.Document, loop: CertifiedRun, torq
 
     Args:
         document: a valid document of schema 1 with a `loop` object.
-        loop: the run it tells of.
+        loop: the run.
         torques: as for the page of the identification.
     """
     values = interval_report.page_values(document, torques)

@@ -111,7 +111,7 @@ def evaluate_run(
 
 
 def load_certified_run(document: Mapping[str, Any], bag: Path) -> CertifiedRun:
-    """The run that a result tells of, from its recording.
+    """Loads the run behind a result from its recording.
 
     Args:
         document: a result with a valid `loop` object.

@@ -74,7 +74,7 @@ def interval_plot(
 
 
 def _hold_to_end(values: Array) -> Array:
-    """Values of steps that end: each also at the moment from which on there is none, so that its area is filled."""
+    """Values of steps, each repeated where the data end, so that its area is filled."""
     ends = np.flatnonzero(np.isfinite(values[:-1]) & ~np.isfinite(values[1:]))
     held = values.copy()
     held[ends + 1] = values[ends]

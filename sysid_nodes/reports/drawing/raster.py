@@ -1,4 +1,4 @@
-"""Draws triangles with a depth buffer: what is in front hides what is behind, exactly; light from one side, shadows."""
+"""Draws triangles with a depth buffer, with light from one side and shadows."""
 
 from __future__ import annotations
 

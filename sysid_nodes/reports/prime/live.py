@@ -23,10 +23,10 @@ def compare_live(bag: Path, series: PrimeSeries, readings: Mapping[str, int], ga
     """Differences between the forces, places and masses in a recording and those of a replay of it, as plain values.
 
     Args:
-        bag: recording of both what the node was told and what it published.
+        bag: recording of both the node's input and its output.
         series: of a replay in the live node's mode.
-        readings: counts of messages that tell what was lost on the way.
-        gave_up: what the live node gave up because the machine was slow; empty for nothing.
+        readings: counts of messages, which show losses on the way.
+        gave_up: work that the live node skipped because the machine was slow; empty for none.
 
     Raises:
         LogError: the recording cannot be read.
@@ -51,7 +51,7 @@ def compare_live(bag: Path, series: PrimeSeries, readings: Mapping[str, int], ga
 
 
 def _published_stages(bag: Path, shape: tuple[int, ...]) -> tuple[Array, Array, Array]:
-    """Stamps, forces and base positions that were published; what was told again later is not."""
+    """Stamps, forces and base positions as first published; later repetitions are left out."""
     forces: dict[float, Array] = {}
     for message in _messages(bag, CONTACT_FORCES):
         values = [[c.force.x, c.force.y, c.force.z] for c in message.contacts]

@@ -25,7 +25,7 @@ METRES_PER_NEWTON = 0.001
 _ARROWS = 160  # of all feet together, about
 _DOTS = 600
 _WIDTH, _TALLEST, _LOWEST = 9.2, 6.2, 2.6  # [inch]
-_ELEVATION, _AZIMUTH = np.radians(24.0), np.radians(-65.0)  # of who looks
+_ELEVATION, _AZIMUTH = np.radians(24.0), np.radians(-65.0)  # of the observer
 _MARGIN = 0.08  # of floor about what is on it [m]
 
 
@@ -97,7 +97,7 @@ def _floor(axes: Axes, covered: Array, ground: float) -> Array:
             ends[:, axis] = value
             seen = _project(ends)
             axes.plot(*seen.T, color=RULE, linewidth=0.8)
-            near = seen[0] if axis == 0 else seen[1]  # who looks stands at small y, and to the right at large x
+            near = seen[0] if axis == 0 else seen[1]  # the observer stands at small y, with large x to the right
             side, height = ("center", "top") if axis == 0 else ("left", "center")
             text = f" {value:.1f} ".replace("-", "\u2212").replace("\u22120.0", "0.0")
             axes.text(near[0], near[1], text, ha=side, va=height, fontsize=8.0, color="#5a6672")
@@ -110,10 +110,10 @@ def _floor(axes: Axes, covered: Array, ground: float) -> Array:
 
 
 def _fit(figure: Figure, axes: Axes, inside: Array) -> None:
-    """Makes the figure as high as what is to be seen, and shows all of it."""
+    """Fits the figure's height to its content, and shows all of it."""
     low, high = inside.min(axis=0), inside.max(axis=0)
     size = high - low
-    left, right, bottom, top = 0.3, 0.75, 0.5, 0.15  # for the words [inch]
+    left, right, bottom, top = 0.3, 0.75, 0.5, 0.15  # for the labels [inch]
     scale = min((_WIDTH - left - right) / size[0], (_TALLEST - bottom - top) / size[1])  # inches a metre
     height = max(scale * size[1] + bottom + top, _LOWEST)
     spare = 0.5 * (_WIDTH - left - right - scale * size[0])

@@ -78,7 +78,7 @@ def _constants(session: PrimeSession) -> list[dict[str, Any]]:
 
 
 def _number(value: float) -> float | None:
-    """JSON knows no NaN."""
+    """Null for NaN, which JSON does not have."""
     return float(value) if math.isfinite(value) else None
 
 

@@ -110,7 +110,7 @@ def report_motion(page: Path, document: Mapping[str, Any], series: Path, *, sour
         source: of the result, for errors.
 
     Raises:
-        InputError: it is no result of a whole run, the series cannot be read, or the page cannot be written.
+        InputError: it is not a result of a whole run, the series cannot be read, or the page cannot be written.
         RobotError: the robot is not known here.
     """
     if "run" not in document:

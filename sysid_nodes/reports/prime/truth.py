@@ -143,7 +143,7 @@ def sum_by_foot(values: Array, index: npt.NDArray[np.int64]) -> Array:
 
 
 def score(series: PrimeSeries, truth: PrimeTruth, robot: Robot) -> dict[str, Any]:
-    """Errors of an estimate, as plain values: what the report and the result file tell of the truth.
+    """Errors of an estimate, as plain values for the report and the result file.
 
     The contact's F1 and the force errors are by foot, over all stages but three at both ends of what is known.
     """
@@ -179,7 +179,7 @@ def score(series: PrimeSeries, truth: PrimeTruth, robot: Robot) -> dict[str, Any
 
 
 def f1(found: BoolArray, true: BoolArray) -> float:
-    """Harmonic mean of precision and recall; one where nothing is and nothing was found."""
+    """Harmonic mean of precision and recall; one where there is nothing to find and nothing was found."""
     both = np.sum(found) + np.sum(true)
     return float(2.0 * np.sum(found & true) / both) if both else 1.0
 

@@ -91,7 +91,7 @@ ARMATURE = {
     "wrist_pitch": M4010.armature,
     "wrist_yaw": M4010.armature,
 }
-"""I_a by joint [kg m2]; nobody states the friction."""
+"""I_a by joint [kg m2]; no source states the friction."""
 
 MOTOR = MotorConstants(
     coulomb=np.zeros(29),

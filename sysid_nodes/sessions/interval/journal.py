@@ -37,11 +37,11 @@ class Journal:
         self._lost, self._losing = 0, False
 
     def result(self, result: IdentificationResult, findings: Sequence[str]) -> None:
-        """Takes a result; a status other than the last one's is an event, and so is that the payload changed."""
+        """Takes a result; a new status is an event, and so is a changed payload."""
         changed = result.contradiction is not None and result.contradiction.payload_changed
         before, self._status = self._status, result.status
         known, self._changed = self._changed, changed
-        if result.status is Status.WAITING:  # a start or a reset, which say so themselves
+        if result.status is Status.WAITING:  # a start or a reset, which are logged already
             self._told = frozenset()
         elif not self._open() or (result.status is before and changed == known):
             return
@@ -53,7 +53,7 @@ class Journal:
             self._log.info(f"{before.name} -> {result.status.name} at t = {result.t:.3f} s: {mass}; {sentence(result)}")
 
     def findings(self, findings: Sequence[str]) -> None:
-        """Takes what is wrong with the data now; what was not so the last time is an event."""
+        """Takes the present findings about the data; one that is new is an event."""
         new = [finding for finding in findings if finding not in self._told]
         self._told = frozenset(findings)
         for finding in new if self._open() else ():

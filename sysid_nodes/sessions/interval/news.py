@@ -28,7 +28,7 @@ class Subject:
 
 
 def is_news(result: IdentificationResult, last: IdentificationResult) -> bool:
-    """Whether a result is published after `last`: a bound tightened, the status or what clashes is another."""
+    """Whether a result is published after `last`: a tightened bound, another status or another contradiction."""
     changed = result.status is not last.status or result.contradiction is not last.contradiction
     return result.tightened or changed
 
@@ -38,7 +38,7 @@ def sentence(result: IdentificationResult, findings: Sequence[str] = ()) -> str:
 
     Args:
         result: state of knowledge.
-        findings: what is wrong with the data, one line each; told where they contradict the assumptions.
+        findings: problems of the data, one line each; added where the data contradict the assumptions.
     """
     if result.status is not Status.INCONSISTENT:
         return result.status.message

@@ -77,7 +77,7 @@ class IntervalRun:
         method: identification method, as in the configuration.
         body: link that was identified, with all that is rigidly attached to it.
         history: results in order of time; the last one is the run's result.
-        assumptions: what the guarantee rests on, one sentence each.
+        assumptions: of the guarantee, one sentence each.
         config: flat configuration used (dotted names).
         source: the bag, topic or simulation the data came from.
         frame: link whose moving joint's frame the parameters are expressed in, and about whose origin.
@@ -87,11 +87,11 @@ class IntervalRun:
         truth: (10,) true parameters where known (simulation).
         pipeline: which pipeline made the result.
         versions: software versions; looked up unless given.
-        findings: what is wrong, or suspicious, about the data themselves, one line each.
+        findings: faults and suspicions about the data themselves, one line each.
         solve_time: wall time of all steps [s]; None sums it over the history.
 
     Raises:
-        InputError: the history is empty or the truth has not ten entries.
+        InputError: the history is empty or the truth does not have ten entries.
     """
 
     robot: str
@@ -124,7 +124,7 @@ class IntervalRun:
 
 
 def software_versions() -> dict[str, str]:
-    """Versions of the interpreter and of what computes the numbers; what is not installed is left out."""
+    """Versions of the interpreter and of the installed packages that compute the numbers."""
     versions = {"python": platform.python_version(), "machine": f"{platform.system()} {platform.machine()}"}
     for name in _DISTRIBUTIONS:
         try:

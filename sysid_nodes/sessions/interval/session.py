@@ -1,4 +1,4 @@
-"""One identification of one body, from messages to a run that can be reported: live node and replay are both this."""
+"""Identification of one body, from messages to a run that can be reported; live node and replay both run it."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from sysid_nodes.systems.interval.stream_watch import Judgement, StreamWatch
 
 
 class IntervalSession:
-    """Feeds joint states to the pipeline, tells news from repetition and keeps an eye on the data.
+    """Feeds joint states to the pipeline, passes results on only when they are news, and judges the data.
 
     Every method is for one thread.
 
@@ -30,10 +30,10 @@ class IntervalSession:
         memory: how far back the data are judged [s].
 
     Attributes:
-        subject: what is identified.
+        subject: the identified body.
         received: messages taken since the start or the last reset.
         rejected: messages and samples not used so far, by reason; a new object each time, for any thread to read.
-        judgement: what was last found wrong with the data; likewise.
+        judgement: last findings about the data; likewise.
 
     Raises:
         InputError: configuration and robot do not fit one another.
@@ -81,7 +81,7 @@ class IntervalSession:
         return result
 
     def judge(self) -> Judgement:
-        """Looks whether the data themselves are at fault: a few milliseconds."""
+        """Checks whether the data themselves are at fault; takes a few milliseconds."""
         self.judgement = self._watch.judge(self.result.status)
         return self.judgement
 

@@ -113,14 +113,14 @@ def solve_batch(
     clock: Callable[[], float] | None = None,
     progress: Callable[[Iteration], None] | None = None,
 ) -> tuple[PrimeUpdate, int]:
-    """Full information over the longest connected stretch of what a session was given; the session then tells of it.
+    """Full information over the longest connected stretch of what a session was given; the session then reports it.
 
     Returns the update and how many steps lie outside that stretch.
 
     Args:
         session: made with `gathered`, and fed.
         gathered: its steps.
-        record: what was wrong with the streams.
+        record: faults of the streams.
         clock: monotonic time [s], for the record of the solve time.
         progress: called after every iteration.
 

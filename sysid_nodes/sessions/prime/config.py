@@ -31,7 +31,7 @@ class StreamsConfig:
 
 @dataclass(frozen=True)
 class TrustConfig:
-    """When an estimate is not believed."""
+    """When an estimate is not trusted."""
 
     misfit: float = option(
         2.5, "root mean square of a sensor's residuals, in units of its noise, that it may have", unit="1", minimum=1.0

@@ -1,4 +1,4 @@
-"""Keeps wrong readings out of what is known for good: in doubt, what was known before it is taken up again."""
+"""Keeps faulty readings out of the constants: after a doubt, the estimate from before it is taken up again."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Motion estimation from messages to what is published: live node and replay are both this."""
+"""Motion estimation from messages to published updates; live node and replay both run it."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def prime_robot(config: PrimeSessionConfig) -> Robot:
 
 
 class PrimeSession:
-    """Feeds readings to the estimator, at the pace that the machine allows, and judges what comes out.
+    """Feeds readings to the estimator, at the pace that the machine allows, and judges its estimates.
 
     Every method is for one thread. The same readings in the same order give the same estimates as long as the machine
     keeps up; when it does not, the judgement says so.
@@ -65,7 +65,7 @@ class PrimeSession:
         skipped: steps not used because the machine was too slow.
         unusable: messages not used, by reason.
         history: inertial parameters over time.
-        waited: how long ago the next reading arrived, for the caller to say [s]; counts as lag.
+        waited: how long ago the next reading arrived, set by the caller [s]; counts as lag.
         newest: time that the sensors have reached, as far as known [s].
     """
 
@@ -138,7 +138,7 @@ class PrimeSession:
         return self._advance(readings.stamp)
 
     def look(self, now: float) -> PrimeJudgement:
-        """Judges streams and estimate when nothing may have come for a while.
+        """Judges streams and estimate at a time at which no reading arrived.
 
         Args:
             now: present time in the stamps' clock [s].
@@ -159,7 +159,7 @@ class PrimeSession:
     def _advance(self, stamp: float) -> PrimeUpdate | None:
         """Hands closed steps on; an update if a solve was due."""
         self.received += 1
-        if abs(stamp - self.time) <= self.config.streams.max_pause:  # a stamp of another clock is no reading to lag by
+        if abs(stamp - self.time) <= self.config.streams.max_pause:  # a stamp of another clock says nothing about lag
             self.newest = max(self.newest, stamp + self.waited)
         update = None
         for steps in self._aligner.take():

@@ -23,7 +23,7 @@ class PrimeStreams:
 
     Attributes:
         aligner: takes the readings.
-        findings: what is wrong with the streams, as of the last look.
+        findings: about the streams, as of the last look.
     """
 
     def __init__(self, specs: Mapping[str, ChannelSpec], config: PrimeSessionConfig) -> None:
@@ -42,7 +42,7 @@ class PrimeStreams:
         self.findings = (*self.aligner.findings(now), *self._lag.findings(at))
 
     def watch(self, steps: AlignedSteps) -> None:
-        """Takes the next closed steps for what can only be seen in several streams together."""
+        """Passes the next closed steps to the checks that compare streams."""
         self._lag.take(steps)
 
     def restart(self) -> None:
@@ -59,7 +59,7 @@ class PrimeStreams:
 
 
 def is_only_late(findings: Sequence[Finding]) -> bool:
-    """Whether nothing worse is wrong than stamps that are late by a constant.
+    """Whether the only fault is stamps that are late by a constant.
 
     A pose that is late moves the place that is found, not the forces nor the inertia.
     """

@@ -29,7 +29,7 @@ _MODEL = {
     _CONTACT: ": feet slide where friction should hold them, or the ground is not where it should be",
     "arrival": ": the window contradicts what was known before it",
 }
-"""Groups of residuals that are no streams, and what may be behind them."""
+"""Groups of residuals that are not streams, and possible causes when they are large."""
 
 _ROUNDING = 1e-6
 """Of differences of stamps [s]."""
@@ -64,11 +64,11 @@ class PrimeJudgement:
 
 @dataclass
 class Trust:
-    """Keeps what has to be remembered to judge an estimate.
+    """Judges estimates, with the memory that this takes.
 
     Args:
         streams: names of all that should be heard.
-        config: when an estimate is not believed.
+        config: limits of trust.
         off_after: silence after which a stream is gone [s].
     """
 
@@ -99,8 +99,8 @@ class Trust:
 
         Args:
             estimate: the newest, or None.
-            streams: what is wrong with the streams.
-            overload: what was given up because the machine is slow; empty for nothing.
+            streams: findings about the streams.
+            overload: work skipped because the machine is slow, in words; empty for none.
             now: time of the newest step [s].
         """
         misfits = [] if estimate is None else self._misfits(estimate, now)

@@ -1,4 +1,4 @@
-"""Faults of a sensor stream, for tests of what an estimator makes of them.
+"""Faults of a sensor stream, to test an estimator with them.
 
 ``off``: nothing comes. ``stuck``: the last values before the fault, with new stamps. ``garbage``: values far out of
 range. ``nan``: not a number in one component of everything. ``plausible``: wrong by a constant that no range check
@@ -62,7 +62,7 @@ class Fault:
 
 
 class FaultInjector:
-    """Passes readings on, or what a fault makes of them.
+    """Passes readings on, changed by the faults in force.
 
     Args:
         faults: of any streams and times.

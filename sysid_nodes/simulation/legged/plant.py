@@ -28,7 +28,7 @@ class LeggedPlant:
         self._timestep = float(model.opt.timestep)
         self._radii = np.array([point.radius for point in points])
         self._geoms = np.array([model.geom(point.name).id for point in points])
-        # Row of each geom in an array of forces; what is no contact point shares the last one.
+        # Row of each geom in an array of forces; geoms that are not contact points share the last one.
         self._row = np.full(model.ngeom, len(points))
         self._row[self._geoms] = np.arange(len(points))
         set_state(self._data, q, np.zeros(model.nv))

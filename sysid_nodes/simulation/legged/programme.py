@@ -1,4 +1,4 @@
-"""Which controller a simulated robot has, what it is told, and how it stands at the start."""
+"""Controller, motion and initial configuration of a simulated robot."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def build_controller(robot: Robot, config: LeggedSimulationConfig) -> Any:
     """
     motions: Mapping[str, object] = GO2_MOTIONS if robot.name == "go2" else G1_MOTIONS
     if config.motion not in motions:
-        raise ConfigError(f"robot '{robot.name}' knows no motion '{config.motion}'; it knows {', '.join(motions)}")
+        raise ConfigError(f"robot '{robot.name}' has no motion '{config.motion}'; it has {', '.join(motions)}")
     if robot.name == "go2":
         return Go2Controller(robot, config.go2, GO2_MOTIONS[config.motion], period=config.control_period)
     return G1Controller(robot, config.g1, G1_MOTIONS[config.motion], period=config.control_period)

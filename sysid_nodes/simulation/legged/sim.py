@@ -1,4 +1,4 @@
-"""A legged robot that stands in for hardware: it moves, and only its sensors are seen."""
+"""A simulated legged robot that stands in for hardware, seen through its sensors only."""
 
 from __future__ import annotations
 
@@ -44,8 +44,8 @@ class LeggedRobotSim:
         faults: what goes wrong with the sensors' streams.
 
     Raises:
-        ConfigError: control period, tick and integrator's step are not multiples of one another, a vector has not three
-            numbers, or the robot does not know the motion.
+        ConfigError: control period, tick and integrator's step are not multiples of one another, a vector does not have
+            three numbers, or the robot does not know the motion.
     """
 
     def __init__(

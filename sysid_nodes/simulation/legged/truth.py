@@ -100,11 +100,11 @@ class TruthSeries:
             duration: a multiple of the present one [s]; what does not fill a whole tick at the end is dropped.
 
         Raises:
-            InputError: the duration is no multiple of the present one.
+            InputError: the duration is not a multiple of the present one.
         """
         every = round(duration / self.duration)
         if every < 1 or abs(every * self.duration - duration) > 1e-9:
-            raise InputError(f"{duration:g} s is no multiple of the truth's {self.duration:g} s")
+            raise InputError(f"{duration:g} s is not a multiple of the truth's {self.duration:g} s")
         count = len(self.time) // every
 
         def start(series: Array) -> Array:

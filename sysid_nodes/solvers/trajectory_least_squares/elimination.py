@@ -77,7 +77,7 @@ def eliminate(equalities: Array, rows: Array, n: int) -> Eliminated:
 
 
 def _scale_to_unit(equalities: Array) -> Array:
-    """Rows scaled to unit length of their coefficients; what they mean is unchanged."""
+    """Rows scaled to unit length of their coefficients; their meaning is unchanged."""
     norm = np.linalg.norm(equalities[:, :-1], axis=1)
     return np.asarray(equalities / np.where(norm > 0.0, norm, 1.0)[:, None])
 
@@ -98,7 +98,7 @@ def _rank(r: Array) -> int:
 
 
 def _null_space(equalities: Array, n: int) -> tuple[IntArray, IntArray, Array, Array, Array]:
-    """Which x the equalities fix, which stay free, and x_fixed = basis x_free + particular [s, 1]; rows that remain."""
+    """Fixed and free x, with x_fixed = basis x_free + particular [s, 1], and the rows that remain."""
     r, right, pivots = _pivoted_qr(equalities[:, :n], equalities[:, n:])
     rank = _rank(r)
     fixed, free = pivots[:rank], pivots[rank:]

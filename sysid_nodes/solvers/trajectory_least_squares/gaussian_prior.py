@@ -43,7 +43,7 @@ class GaussianPrior:
     def from_sigmas(stage: Array, parameter: Array | None = None) -> GaussianPrior:
         """Independent priors centred on the reference: (width, n) or (n,) sigmas of stages and (p,) of parameters.
 
-        An infinite sigma is no knowledge.
+        An infinite sigma means that nothing is known.
 
         Raises:
             SamplesError: a sigma is not positive.

@@ -239,7 +239,7 @@ def _trial(
     value: float,
     damping: float,
 ) -> _Trial[Point] | None:
-    """The damped step and what it does; None where the damped Hessian is not positive definite."""
+    """The damped step and its effect; None where the damped Hessian is not positive definite."""
     factor = factorise(equations, damping)
     if factor is None:
         return None

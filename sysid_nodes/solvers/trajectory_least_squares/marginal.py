@@ -1,4 +1,4 @@
-"""Arrival cost: what the oldest stages of a window say about the rest, as a prior."""
+"""Arrival cost: the information of a window's oldest stages about the rest, as a prior."""
 
 from __future__ import annotations
 

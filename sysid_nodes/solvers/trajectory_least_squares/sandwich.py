@@ -1,4 +1,4 @@
-"""Covariances of an estimate whose noise is not what its weights say: H^-1 S H^-1 with S = J' R J.
+"""Covariances of an estimate whose noise differs from its weights: H^-1 S H^-1 with S = J' R J.
 
 The estimate minimises sum |r|^2 whatever the noise is; its error has this covariance if the noise's is R (Huber 1967;
 White 1980), and H^-1 only for R = 1. For a diagonal R the blocks that matter follow from two selected inversions, as

@@ -30,7 +30,7 @@ class Timer:
         return 0.0 if self._clock is None else self._clock() - self._start
 
     def is_up(self) -> bool:
-        """Asked once an iteration."""
+        """Whether the next iteration would end too late; to be asked once an iteration."""
         if self._clock is None or self._limit <= 0.0:
             return False
         now = self._clock()

@@ -45,7 +45,7 @@ Mask = npt.NDArray[np.bool_]
 Progress = Callable[[str, int, int], None]
 
 MARGIN = 1.5
-"""Factor on the largest residual of windows that a fit has not seen. Empirical, there is no proof of it.
+"""Factor on the largest residual of windows that a fit has not seen. It is empirical, without a proof.
 
 One set of parameters explains a UR10e's calibration run and 18 others of the same robot, other motions on other days
 and a known load included, with a factor of 1.0; calibrated on half of that run it takes up to 1.37, on a quarter 1.42.
@@ -120,11 +120,11 @@ def calibrate(
 
 
 def _no_progress(stage: str, done: int, total: int) -> None:
-    """Progress nobody asked for."""
+    """Shows no progress."""
 
 
 def _check_motion(robot: Robot, rows: Sequence[MomentumRows]) -> None:
-    """A joint at rest shows neither its friction nor its torque errors in motion; a later run would rely on both."""
+    """Every joint has to move: at rest it shows neither its friction nor the torque errors that later runs rely on."""
     n = robot.n
     direction = np.concatenate([run.coefficients[:, np.arange(n), 10 * n + np.arange(n)] for run in rows])
     moving = (direction != 0.0).sum(axis=0)

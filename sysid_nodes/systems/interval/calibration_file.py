@@ -1,4 +1,4 @@
-"""calibration.json: what an unloaded run taught about the bare robot, with its uncertainty."""
+"""calibration.json: parameters of the bare robot from unloaded runs, with their uncertainty."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class Calibration:
         margin: factor between the largest residual of windows that a fit had not seen and torque_absolute.
         residual_rms: (n,) root mean square of the residuals, in torque readings [N m].
         window: length of the windows whose mean torque errors torque_absolute bounds [s].
-        noise_model: what else those errors hold, as in `NoiseConfig.model`.
+        noise_model: which other errors are part of those, as in `NoiseConfig.model`.
         source: the logs it was made from.
     """
 
@@ -73,7 +73,7 @@ class Calibration:
         return np.where(half > 0.0, np.nextafter(half, np.inf), 0.0)
 
     def check(self, robot: Robot, window: float, noise_model: str) -> None:
-        """Refuses what the calibration says nothing about.
+        """Refuses a use that the calibration does not cover.
 
         Raises:
             CalibrationError: it is of another robot, another window [s] or another noise model: a shorter window's mean
@@ -136,7 +136,7 @@ def load_calibration(path: str | Path) -> Calibration:
     """Reads calibration.json.
 
     Raises:
-        CalibrationError: the file is missing, is no calibration, of another schema or damaged.
+        CalibrationError: the file is missing, not a calibration, of another schema or damaged.
     """
     try:
         tree = json.loads(Path(path).read_text(encoding="utf-8"))

@@ -1,4 +1,4 @@
-"""Which assumption an empty set refutes: the one whose smallest relaxation makes the data possible again."""
+"""Explains an empty set: the assumption whose smallest relaxation makes the data possible again is the one to doubt."""
 
 from __future__ import annotations
 
@@ -21,16 +21,16 @@ _LARGEST = 1e3
 
 
 _CONFIRM_CHANGE = 10
-"""Windows after a clash that must agree with one another before it is called a changed payload."""
+"""Windows after a contradiction that must agree with one another before it is called a changed payload."""
 
 
 class ChangeWatch:
-    """Tells a changed payload from a false assumption, with the windows that follow a clash.
+    """Distinguishes a changed payload from a false assumption, by the windows that follow a contradiction.
 
     Args:
-        before: bounds proven before the clash.
+        before: bounds proven before the contradiction.
         fresh: a set that knows nothing of the payload.
-        start: stamp from which on it learns [s].
+        start: stamp of its first data [s].
     """
 
     def __init__(self, before: Bounds, fresh: FeasibleSet, start: float) -> None:
@@ -41,8 +41,8 @@ class ChangeWatch:
     def step(self, rows: MomentumRows, ids: npt.NDArray[np.int64]) -> float | None:
         """Takes the rows of more windows; returns the time of the change once it is certain.
 
-        The windows must agree with one another and prove another value of some parameter than those before the clash.
-        Agreement alone is not enough: a torque bias clashes only now and then.
+        The windows must agree with one another and prove another value of some parameter than those before.
+        Agreement alone is not enough: a torque bias contradicts the data only now and then.
         """
         if self._done:
             return None

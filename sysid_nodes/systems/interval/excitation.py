@@ -1,4 +1,4 @@
-"""How well the motion so far tells the body's ten parameters apart, said before anything is claimed."""
+"""Excitation: how well the motion so far distinguishes the body's ten parameters."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class ExcitationMeter:
     def __init__(self, prior: Bounds) -> None:
         self._scale = np.maximum(prior.half_width, 1e-12)
         self._gram = np.zeros((10, 10))
-        # What the prior knows exactly cannot be blind: it starts with information, and no row adds to it.
+        # A parameter that the prior knows exactly cannot be blind: it starts with information, and no row adds to it.
         self._information = np.diag(np.where(prior.half_width > 0.0, 0.0, 4.0))
 
     def add(self, regressor: Array, radius: Array) -> None:

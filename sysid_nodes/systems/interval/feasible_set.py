@@ -41,7 +41,7 @@ class FeasibleSet:
 
     Args:
         unknowns: assumed box of all parameters.
-        config: effort; never touches soundness.
+        config: effort; has no influence on soundness.
 
     Attributes:
         empty: row multipliers that prove the set empty, or None.
@@ -61,7 +61,7 @@ class FeasibleSet:
         self._radius = np.zeros((0, len(CAUSES)))
         self._body_radius = np.zeros((0, 3, 3))
         self._lower, self._upper = unknowns.prior.lower.copy(), unknowns.prior.upper.copy()
-        self._told = self._upper - self._lower  # widths when a step last said that a bound moved
+        self._told = self._upper - self._lower  # widths when a step last reported that a bound moved
 
     def reconfigure(self, config: SetMembershipConfig) -> None:
         """Changes the effort for the steps to come; what is proven stays."""
@@ -163,7 +163,7 @@ class FeasibleSet:
     def _insert(
         self, a: Array, offset: Array, radius: Array, body: Array, ids: npt.NDArray[np.int64], times: Array
     ) -> None:
-        """Adds rows a @ xi + offset in [-radius, radius]; those that say nothing are left out."""
+        """Adds rows a @ xi + offset in [-radius, radius]; those without information are left out."""
         total = radius.sum(axis=1) + (body @ body_norms(self._lower, self._upper)).sum(axis=1)
         # A power of two leaves every bit of the row as it is and brings its entries near 1 for the solver.
         largest = np.abs(a).max(axis=1, initial=0.0)

@@ -1,4 +1,4 @@
-"""Measured against predicted torque, as means over windows: no acceleration has to be differentiated."""
+"""Measured and predicted torque as means over windows, for which no velocity has to be differentiated."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Says in one line why data are unusable, where that is the data's fault and not the assumptions'."""
+"""Explains in one line why data are unusable, where the data are at fault and not the assumptions."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from sysid_nodes.signals.stream import Sample
 # Samples kept, and of these how many gravity is computed for: a few milliseconds.
 _MOST, _JUDGED = 4000, 500
 
-# Names of foreign joints remembered, so that a stream of made-up names costs no memory.
+# Names of foreign joints remembered; the limit keeps made-up names from filling the memory.
 _MOST_NAMES = 200
 
 # Joints that hold less than this share of the largest gravity torque are not judged: there a payload may be most of it.
@@ -55,7 +55,7 @@ class StreamWatch:
     """Keeps an evenly thinned part of a stream and judges it when asked: missing joints, dead signals, signs and units.
 
     Args:
-        robot: the robot that the stream should be of, with a fixed base.
+        robot: the robot expected behind the stream, with a fixed base.
         body: index of the joint that carries the unknown body.
         guess: (10,) the body's parameters, roughly.
         memory: samples older than this against the newest may be forgotten [s].
@@ -132,7 +132,7 @@ class StreamWatch:
         return JointSamples(self._robot.joint_names, t, q, qd, tau)
 
     def _dead_signals(self, samples: JointSamples) -> list[Finding]:
-        """Constant signals, but for the torque of a joint that does not move either: such a joint may rest."""
+        """Constant signals, except the torque of a joint at rest, which may be constant."""
         rests = {name for k, name in enumerate(samples.names) if np.ptp(samples.q[:, k]) == 0.0}
         found = constant_signals(samples)
         return [item for item in found if not (item.subject in rests and item.message.startswith("effort"))]

@@ -1,10 +1,10 @@
-"""Arrival cost: what is known about the first stages of a window and the parameters from before it.
+"""Arrival cost: knowledge from before a window about its first stages and the parameters.
 
 Stages that leave are marginalised at their last linearisation while the parameters stay: the prior that remains carries
 the information on the next two stages, on the parameters, and on how both hang together. It is exact for linear
 residuals and never indefinite. The parameters' own prior stays apart and is never used up. Parameters that may drift
-make a random walk from window to window, so that what is known of them is forgotten at a stated rate; so does the place
-of the base while nothing sees it (dead_reckoning.py).
+make a random walk from window to window, so that knowledge of them is forgotten at a stated rate; so does the place
+of the base while no sensor measures it (dead_reckoning.py).
 """
 
 from __future__ import annotations
@@ -58,14 +58,14 @@ def next_arrival(problem: PrimeProblem, blocks: Sequence[Blocks], point: Traject
 
 
 def let_parameters_drift(arrival: Arrival, sigma: Array) -> Arrival:
-    """The arrival after the parameters moved by unknown amounts of standard deviations sigma (p,), in `linear`."""
+    """Widens an arrival for unknown changes of the parameters, of standard deviations sigma (p,) in `linear`."""
     columns = np.zeros((arrival.prior.root.shape[1], len(sigma)))
     columns[-len(sigma) :] = np.diag(sigma)
     return loosen(arrival, columns)
 
 
 def loosen(arrival: Arrival, columns: Array) -> Arrival:
-    """The arrival after its unknowns moved by `columns` (width n + p, k) times k unknowns e of unit variance.
+    """Widens an arrival for a change of its unknowns by `columns` (width n + p, k) times k unknowns e of unit variance.
 
     The old unknowns are the new less columns e, with |e|^2 for the move: e is eliminated.
     """
@@ -89,7 +89,7 @@ def drop_motion(arrival: Arrival) -> Arrival:
 
 
 def restart_arrival(model: Model, q: Array, known: Arrival | None) -> Arrival:
-    """A first stage about q (nq,) of which nothing is known, and the parameters as an earlier motion left them."""
+    """An arrival with an unknown first stage about q (nq,), and the parameters as an earlier motion left them."""
     arrival = first_arrival(model, q)
     if known is None:
         return arrival

@@ -100,7 +100,7 @@ class StartConfig:
 
 @dataclass(frozen=True)
 class IterationConfig:
-    """When to stop."""
+    """Stopping rules."""
 
     most: int = option(60, "iterations of a solve at most", minimum=1)
     tolerance: float = option(1e-5, "stop when an iteration lowers the cost by less, relatively", minimum=1e-12)

@@ -1,7 +1,7 @@
 """Contact residuals: the motion against the velocity side of the smoothed cone pair; the impulse side is the force.
 
 Each contact and stage has a free w in R^3. Its force is p(-w) scaled, its velocity should be p(w) (models/contact.py):
-both cones and their product hold for every w, and only the agreement with the motion is a residual,
+both cones and the product rule hold for every w, and only the agreement with the motion is a residual,
 
     r = z(q_{k-1}, q_k, q_{k+1}) - p(w),   z = ((gap / dt) / mu + |v_t|, v_t)   (without |v_t| for Anitescu's law),
 

@@ -1,7 +1,7 @@
-"""How far a robot has walked without a reading of its place, and what that leaves uncertain.
+"""Uncertainty of a robot's place after a distance walked without a reading of it.
 
-Without motion capture nothing sees where on the ground the base is. Feet that stand carry its place on, and what they
-do wrong does not average out: a foot that lands or lifts off within a step slides the same way every time, some
+Without motion capture nothing sees where on the ground the base is. Standing feet carry its place on, and their
+errors do not average out: a foot that lands or lifts off within a step slides the same way every time, some
 millimetres a stride. White noise of creep in the contacts grows with the square root of time and soon promises too
 much. So the place is taken to be wrong, besides, by a share of the distance (`process.drift`) that is always the same.
 """
@@ -56,7 +56,7 @@ def distance_since_seen(way: Array, seen: Flags, before: float = np.inf) -> Arra
 
 
 def loosen_place(model: Model, arrival: Arrival, before: float, after: float) -> Arrival:
-    """An arrival whose stages lie that much farther from the last reading of place.
+    """Widens an arrival for the distance since the last reading of place.
 
     The standard deviation along the ground grows in proportion to the way: its square by the difference of squares.
 
@@ -77,9 +77,9 @@ def loosen_place(model: Model, arrival: Arrival, before: float, after: float) ->
 
 
 def add_place_drift(model: Model, estimate: MotionEstimate, seen: Flags) -> MotionEstimate:
-    """A whole log's estimate, its covariances of place with what drifts between the readings of place.
+    """Adds the drift of place between its readings to the covariances of a whole log's estimate.
 
-    A stage's way is that to the nearer of the readings before and after it, to the first stage where there is none.
+    A stage's distance is that to the nearer of the readings before and after it, or to the first stage without any.
     """
     way = ground_distances(model, estimate.q)
     if seen.any():

@@ -1,4 +1,4 @@
-"""Dynamics residuals in inverse-dynamics form: what a trajectory asks of base and motors that nothing known provides.
+"""Dynamics residuals in inverse-dynamics form: the forces on base and motors that the model does not explain.
 
     delta = M a + h + joint friction - sum J' f   (N, N m)
 
@@ -50,7 +50,7 @@ class DynamicsRows:
         self.scale = np.concatenate([np.broadcast_to(base, (len(torque), 6)), joints], axis=1)
 
     def after(self, first: int) -> DynamicsRows:
-        """The rows of the inner stages after stage `first`."""
+        """The rows of the inner stages that follow stage `first`."""
         part = copy(self)
         part.torque, part.scale = self.torque[first:], self.scale[first:]
         return part

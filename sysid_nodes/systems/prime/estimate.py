@@ -1,4 +1,4 @@
-"""From a solved problem to the published result: values, covariances, and what they are worth."""
+"""From a solved problem to the published result: values, covariances and status."""
 
 from __future__ import annotations
 

@@ -67,7 +67,7 @@ def estimate_motion(
 
 
 def sharpen(problem: PrimeProblem, point: Trajectory, smoothing: float) -> tuple[PrimeProblem, Trajectory]:
-    """Problem and point at another smoothing."""
+    """Moves problem and point to another smoothing."""
     changed = problem.with_smoothing(smoothing)
     w = change_smoothing(point.w, problem.law.smoothing, smoothing)
     return changed, changed.settle_contacts(replace(point, w=w))

@@ -10,7 +10,7 @@ from sysid_nodes.exceptions import ConfigError
 
 @dataclass(frozen=True)
 class HorizonConfig:
-    """The moving window. What its stages say when they leave is kept as a Gaussian prior: the arrival cost."""
+    """The moving window. The information of stages that leave is kept as a Gaussian prior, the arrival cost."""
 
     window: int = option(30, "stages of the full window", minimum=5)
     first: int = option(10, "stages of the first estimate; the window then grows", minimum=5)

@@ -1,7 +1,7 @@
 """Dynamics and contact rows of the inner stages, compiled or in NumPy, and their contact variables at their best.
 
 The compiled window kernel makes a window of 30 stages some ten times faster; without it the same numbers come from
-`DynamicsRows`, `ContactLaw` and `settle`, which are also what says what they mean.
+`DynamicsRows`, `ContactLaw` and `settle`, which document their meaning.
 """
 
 from __future__ import annotations

@@ -15,7 +15,7 @@ _FEWEST = 10
 """Blocks in a span needed for a judgement: a stray reading is an outlier, not a stream that is wrong."""
 
 _CONSTANT = ("arrival", "prior")
-"""Groups that are no measurements of the motion."""
+"""Groups that are not measurements of the motion."""
 
 
 def worst_misfit(groups: Sequence[str], blocks: Sequence[Blocks], span: int) -> Mapping[str, float]:

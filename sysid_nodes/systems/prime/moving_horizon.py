@@ -1,4 +1,4 @@
-"""Moving-horizon estimation: the newest stages, and what is known from before as the arrival cost.
+"""Moving-horizon estimation: the newest stages, with earlier knowledge as the arrival cost.
 
 Each solve shifts the last one's answer, predicts the new stages and takes a few Gauss-Newton steps (one is enough once
 the window moves: every stage is stepped as often as there are stages in the window). The residuals, the contact model
@@ -142,7 +142,7 @@ class MovingHorizon:
         self._last, self._arrival, self._dropped, self._way = None, None, 0, 0.0
 
     def _let_drift(self, arrival: Arrival | None, last: Improved, count: int) -> Arrival | None:
-        """The arrival with what the motion of the stages that leave makes uncertain."""
+        """Widens the arrival for the drift during the stages that leave."""
         if arrival is None:
             return None
         seen = stages_with_place(self._samples, count + 1)

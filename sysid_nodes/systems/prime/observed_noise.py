@@ -1,6 +1,6 @@
-"""Covariances for the noise that the residuals show, not the one that was stated.
+"""Covariances for the noise observed in the residuals instead of the stated one.
 
-The stated noise weighs the residuals; what is left of them says how large it really was. Rows of one kind (a component
+The stated noise weighs the residuals; their size after the fit shows the true one. Rows of one kind (a component
 of a sensor, an equation of a joint) share a variance, one about changes of contact, where the model is worse, and one
 elsewhere. It is the sum of their squares over their redundancy,
 
@@ -14,8 +14,8 @@ the almost unbiased estimate of a variance component (Foerstner 1979; Rao and Kl
   which add up what the stages say.
 - Feet sink into the ground for as long as they stand, and together: the variance of gaps counts as often as stages and
   feet repeat one another.
-- The weak prior on forces is no measurement. It pulls always the same way, so that its pull on the parameters counts
-  whole, as an error.
+- The weak prior on forces is not a measurement. It always pulls in the same direction, so that its pull on the
+  parameters counts in full, as an error.
 - The parameters' own prior and the arrival keep the variance that they state.
 - A solution that was not reached is off by the step that is left.
 

@@ -27,7 +27,7 @@ _DAMPINGS = (0.0, 1e-3, 1e-1, 10.0)
 """Tried one after the other until the cost falls."""
 
 _LINEAR = 0.1
-"""Share of the predicted decrease (at least of one unit of cost) that may be missed where the linear model holds."""
+"""Share of the predicted decrease (at least of one unit of cost) that may be missing where the linear model holds."""
 
 
 @dataclass(frozen=True)

@@ -27,7 +27,7 @@ class Readings:
 
     Attributes:
         sensor: its model.
-        window: what part of the signal a sample is; decides which velocity is compared with it.
+        window: part of the signal in a sample; decides which velocity is compared with it.
         samples: with steps counted from the first stage.
         columns: of its parameters.
         loss: robust loss of a sample's residual, or None.

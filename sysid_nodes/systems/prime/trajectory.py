@@ -1,4 +1,4 @@
-"""The unknown: configurations, free contact variables and parameters; and what the model says there."""
+"""The unknowns: configurations, free contact variables and parameters; and the model's quantities at them."""
 
 from __future__ import annotations
 

@@ -100,7 +100,7 @@ def test_configuration_survives_flattening():
         ({"control_period": 0.003}, "'control_period' (0.003 s) must be a multiple of 'tick' (0.002 s)"),
         ({"load.position": (0.0, 1.0)}, "'load.position' must be three numbers, got 2"),
         ({"push.force": (1.0,)}, "'push.force' must be three numbers, got 1"),
-        ({"robot": "g1", "motion": "hop"}, "robot 'g1' knows no motion 'hop'; it knows show, stand, sway"),
+        ({"robot": "g1", "motion": "hop"}, "robot 'g1' has no motion 'hop'; it has show, stand, sway"),
     ],
 )
 def test_bad_configuration(options, message):

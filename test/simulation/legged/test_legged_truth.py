@@ -124,7 +124,7 @@ def test_resampling_keeps_states_and_impulses(go2_show):
     np.testing.assert_allclose(
         coarse.force_mean.sum(axis=0) * coarse.duration, truth.force_mean.sum(axis=0) * truth.duration
     )
-    with pytest.raises(InputError, match=r"0.003 s is no multiple of the truth's 0.002 s"):
+    with pytest.raises(InputError, match=r"0.003 s is not a multiple of the truth's 0.002 s"):
         truth.resample(0.003)
 
 
