@@ -6,6 +6,8 @@ import os
 import sys
 from pathlib import Path
 
+from sysid_nodes.exceptions import InputError
+
 _PACKAGE = "online_sysid"
 
 
@@ -18,3 +20,15 @@ def packaged_file(name: str) -> Path | None:
     folders = [prefix / "share" / _PACKAGE for prefix in [*prefixes, Path(sys.prefix)]]
     folders.append(Path(__file__).resolve().parents[2])
     return next((file for folder in folders if (file := folder / name).is_file()), None)
+
+
+def required_file(name: str) -> Path:
+    """The same.
+
+    Raises:
+        InputError: it is nowhere.
+    """
+    found = packaged_file(name)
+    if found is None:
+        raise InputError(f"{name} of this package is not installed")
+    return found

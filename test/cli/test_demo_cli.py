@@ -22,8 +22,10 @@ from sysid_nodes.cli.certified.demo_screen import Screen, plain_line
 from sysid_nodes.cli.certified.demo_summary import broken, missed_ever, same, summary
 from sysid_nodes.cli.certified.demo_watch import Watch
 from sysid_nodes.cli.demo import add_arguments, nodes
+from sysid_nodes.cli.demo.rviz import rviz_files
 from sysid_nodes.data import PARAMETER_NAMES
 from sysid_nodes.data.config import load_yaml
+from sysid_nodes.data.packaged import required_file
 from sysid_nodes.data.scene import load_scene
 from sysid_nodes.exceptions import InputError
 from sysid_nodes.models.known_robot import PriorConfig
@@ -102,7 +104,7 @@ def run_of(
     q = np.array([kinova_config.GOAL if goal else np.zeros(7)] * 2)
     history = CertifiedHistory(
         model.robot.joint_names, np.array([1.0, 2.0]), q, 0.0 * q, np.array([1.0]), np.full((1, 7), 9.0), (), (), stop,
-        load_scene(kinova_config.packaged(kinova_config.SCENE)),
+        load_scene(required_file(kinova_config.SCENE)),
     )  # fmt: skip
     return CertifiedRun(
         model,
@@ -168,9 +170,9 @@ def test_a_folder_with_other_things_in_it_is_left_alone(tmp_path: Path, monkeypa
 def test_rviz_is_asked_for_only_where_it_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("shutil.which", lambda _: None)
     with pytest.raises(InputError, match="needs rviz2"):
-        kinova_config.rviz_files(tmp_path)
+        rviz_files(tmp_path, kinova_config.VIEW, load_robot(kinova_config.ROBOT).urdf)
     monkeypatch.setattr("shutil.which", lambda name: name)
-    view, description = kinova_config.rviz_files(tmp_path)
+    view, description = rviz_files(tmp_path, kinova_config.VIEW, load_robot(kinova_config.ROBOT).urdf)
     assert view.is_file()
     assert "<robot" in description.read_text()
 
@@ -207,7 +209,7 @@ def test_the_robot_carries_the_dumbbell_that_was_asked_for() -> None:
 
 def test_the_goal_cannot_be_certified_with_the_prior_and_can_be_when_the_load_is_known(model: CertifiedModel) -> None:
     """What the demo is about; a tenth of Table I is what the identification leaves."""
-    scene, goal = load_scene(kinova_config.packaged(kinova_config.SCENE)), np.array(kinova_config.GOAL)
+    scene, goal = load_scene(required_file(kinova_config.SCENE)), np.array(kinova_config.GOAL)
     before = goal_check(model, goal, PRIOR, scene)
     assert not before["certified"]
     _, inertia = kinova_config.payload(1, 3.6).spatial_inertia(model.robot)

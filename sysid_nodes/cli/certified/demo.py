@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import json
-import os
-import shutil
 import sys
 import time
 from collections.abc import Mapping
@@ -18,8 +15,17 @@ from sysid_nodes.cli.certified import demo_config as kinova_config
 from sysid_nodes.cli.certified import demo_summary as summary
 from sysid_nodes.cli.certified.demo_screen import Screen
 from sysid_nodes.cli.certified.demo_watch import Watch
+from sysid_nodes.cli.demo.live_run import (
+    TICK,
+    Arrivals,
+    ProcessorShares,
+    draw_seed,
+    hidden_truth,
+    output_and_work,
+)
 from sysid_nodes.cli.demo.nodes import Nodes, free_domain, require_ros
-from sysid_nodes.cli.output_folder import OutputFolder
+from sysid_nodes.cli.demo.rviz import rviz_files
+from sysid_nodes.data.packaged import required_file
 from sysid_nodes.data.scene import load_scene
 from sysid_nodes.exceptions import SysidError
 from sysid_nodes.reports.certified.result import goal_check
@@ -27,11 +33,8 @@ from sysid_nodes.sessions.certified.settings import CertifiedModel, CertifiedSet
 from sysid_nodes.systems.certified.control.output import Mode
 
 _WRONG, _CONTRADICTION, _NOT_THERE = 1, 3, 4
-_STARTING = 90.0  # longest wait for the first joint state [s]
-_STALLED = 60.0  # longest wait for anything new after it [s]
 _IDLE = 45.0  # longest rest without a new plan before the goal is given up [s]
 _DRAINED = 30.0  # longest wait for what is still under way when the motion is over [s]
-_TICK = 0.2  # between two looks at the screen [s]
 _PERIOD = 1e-3  # of the joint states [s]
 _SAVED = "live.json"
 _LISTENERS = 4  # of the joint states: controller, planner, identifier, recorder
@@ -54,14 +57,12 @@ class Ended(NamedTuple):
 def run(args: argparse.Namespace) -> int:
     """Runs the demo and returns the exit status."""
     require_ros()
-    seed = int.from_bytes(os.urandom(3), "big") if args.seed is None else args.seed
+    seed = draw_seed(args.seed)
     payload = kinova_config.payload(seed, args.payload)
     values = kinova_config.parameters(seed, payload, args.identify)
     model = CertifiedModel(CertifiedSettings.of(values))
-    scene = kinova_config.packaged(kinova_config.SCENE)
-    with OutputFolder(args.out) as folder:
-        work = folder / ".live"
-        work.mkdir()
+    scene = required_file(kinova_config.SCENE)
+    with output_and_work(args.out) as (folder, work):
         (folder / "config.yaml").write_text(kinova_config.parameter_file(values), encoding="utf-8")
         before = goal_check(model, np.array(kinova_config.GOAL), model.prior, load_scene(scene))
         ended = _live(args, model, scene, folder, work, before)
@@ -71,7 +72,6 @@ def run(args: argparse.Namespace) -> int:
         document, loop, agree = summary.evaluate(
             folder, work / _SAVED, scene, ended.watch, str(args.out / "bag"), facts
         )
-        shutil.rmtree(work)
     told = summary.summary(ended.watch, document, loop, agree=agree, usage=ended.usage, out=args.out, seed=seed)
     sys.stdout.write(told + "\n")
     sys.stdout.flush()
@@ -93,20 +93,21 @@ def _live(
     """Runs the nodes until the robot rests; leaves the bag in folder and the identifier's own result in work."""
     domain = free_domain() if args.domain_id is None else args.domain_id
     title = f"Starting robot, controller, planner, identifier and recorder on ROS domain {domain}, this machine only."
-    rviz = kinova_config.rviz_files(work) if args.rviz else None
+    rviz = rviz_files(work, kinova_config.VIEW, model.robot.urdf) if args.rviz else None
     config, truth_file = folder / "config.yaml", work / "truth.json"
     with Nodes(work, domain) as nodes, Screen(title) as screen:
         if rviz:
             nodes.rviz(*rviz)
         nodes.recorder(folder / "bag")
-        nodes.node("identifier", "interval_identifier", config, diagnostics_period=_TICK)
-        nodes.node("controller", "robust_controller", config, scene=scene, robust_controller__diagnostics_period=_TICK)
-        nodes.node("planner", "certified_planner", config, scene=scene, certified_planner__diagnostics_period=_TICK)
+        nodes.node("identifier", "interval_identifier", config, diagnostics_period=TICK)
+        nodes.node("controller", "robust_controller", config, scene=scene, robust_controller__diagnostics_period=TICK)
+        nodes.node("planner", "certified_planner", config, scene=scene, certified_planner__diagnostics_period=TICK)
         nodes.node(
             "robot", "simulated_arm", config, scene=scene, simulated_arm__truth_file=truth_file,
             simulated_arm__listeners=_LISTENERS + bool(rviz),
         )  # fmt: skip
-        watch = Watch(model.prior, _truth(nodes, truth_file), identify=args.identify, tick=_PERIOD)
+        truth = np.array(hidden_truth(nodes, truth_file)["parameters"])
+        watch = Watch(model.prior, truth, identify=args.identify, tick=_PERIOD)
         if not watch.prior.contains(watch.truth):
             raise SysidError("the payload does not fit into the identifier's prior")
         if not before["certified"]:
@@ -116,51 +117,32 @@ def _live(
     return Ended(watch, usage, pace)
 
 
-def _truth(nodes: Nodes, file: Path) -> Any:
-    """The arm's load, once it has been reported."""
-    deadline = time.monotonic() + _STARTING
-    while not file.exists():
-        for _ in nodes.read(_TICK):
-            pass
-        if time.monotonic() > deadline:
-            raise SysidError(f"the simulated robot did not start within {_STARTING:g} s")
-    return np.array(json.loads(file.read_text(encoding="utf-8"))["parameters"])
-
-
-def _follow(nodes: Nodes, screen: Screen, watch: Watch) -> tuple[dict[str, float], float | None]:
+def _follow(nodes: Nodes, screen: Screen, watch: Watch) -> tuple[Mapping[str, float], float | None]:
     """Shows what happens until the robot rests for good; the processes' shares and the pace meanwhile."""
-    start: tuple[float, float, dict[str, float]] | None = None
-    usage: dict[str, float] = {}
+    arrivals, usage = Arrivals("joint state"), ProcessorShares(nodes)
     pace: float | None = None
-    news, deadline = 0, time.monotonic() + _STARTING
-    plans, patience = 0, np.inf
+    begun, plans, patience = 0.0, 0, np.inf
     while True:
-        for line in nodes.read(_TICK):
+        for line in nodes.read(TICK):
             watch.take(line)
         now = time.monotonic()
-        if start is None and watch.executed:
-            start = now, watch.time, _processor_time(nodes)
-        elif start is not None and now > start[0]:
-            usage = {name: (x - start[2].get(name, x)) / (now - start[0]) for name, x in _processor_time(nodes).items()}
-            pace = (watch.time - start[1]) / (now - start[0])
+        if watch.executed:
+            if usage.since is None:
+                begun = watch.time
+            elif now > usage.since:
+                pace = (watch.time - begun) / (now - usage.since)
+            usage.look(now)
         screen.show(watch)
         moving = watch.mode in (Mode.TRACKING, Mode.BRAKING)
         if watch.finished or (watch.stopped and watch.resting) or (watch.contradicted and not moving):
-            return usage, pace
-        if watch.recorded != news:
-            news, deadline = watch.recorded, now + _STALLED
-        if now > deadline:
-            raise SysidError(
-                f"nothing has arrived for {_STALLED:g} s, after {watch.recorded} joint states"
-                if watch.recorded
-                else f"no joint state arrived within {_STARTING:g} s"
-            )
+            return usage.shares, pace
+        arrivals.check(watch.recorded, now)
         if moving or len(watch.plans) != plans or not np.isfinite(patience):
             plans, patience = len(watch.plans), now + _IDLE
         if now > patience:
             if not watch.plans:
                 raise SysidError(f"the planner certified no motion within {_IDLE:g} s: {watch.planner}")
-            return usage, pace
+            return usage.shares, pace
 
 
 def _save(nodes: Nodes, screen: Screen, watch: Watch, path: Path) -> None:
@@ -171,7 +153,7 @@ def _save(nodes: Nodes, screen: Screen, watch: Watch, path: Path) -> None:
         nodes.end("robot")  # a robot that holds itself waits for nobody
     deadline, last = time.monotonic() + _DRAINED, -1
     while time.monotonic() < deadline:
-        for line in nodes.read(2.0 * _TICK):
+        for line in nodes.read(2.0 * TICK):
             watch.take(line)
         screen.show(watch, "the motion is over; the identifier catches up")
         if watch.complete and watch.recorded == last:
@@ -180,7 +162,7 @@ def _save(nodes: Nodes, screen: Screen, watch: Watch, path: Path) -> None:
     answers: dict[str, Any] = {}
     nodes.tell(f"save {path}")
     while not {"saved", "failed"} & set(answers):
-        for line in nodes.read(_TICK):
+        for line in nodes.read(TICK):
             watch.take(line)
             answers |= line
     if "failed" in answers:
@@ -188,7 +170,3 @@ def _save(nodes: Nodes, screen: Screen, watch: Watch, path: Path) -> None:
     nodes.tell("stop")
     nodes.wait_for_recorder()
     screen.close(watch)
-
-
-def _processor_time(nodes: Nodes) -> dict[str, float]:
-    return nodes.processor_time() | {"terminal": time.process_time()}

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import yaml
 
 from sysid_nodes.data.config import read_parameters
-from sysid_nodes.data.packaged import packaged_file
-from sysid_nodes.exceptions import InputError
+from sysid_nodes.data.packaged import required_file
 from sysid_nodes.robots import load_robot
 from sysid_nodes.simulation.arm import random_dumbbell
 from sysid_nodes.simulation.arm.config import START
@@ -44,7 +41,7 @@ def parameters(seed: int, carried: Payload, identify: float) -> dict[str, Any]:
     """
     robot = load_robot(ROBOT)
     _, inertia = carried.spatial_inertia(robot)
-    return read_parameters(packaged(CONFIG)) | {
+    return read_parameters(required_file(CONFIG)) | {
         "certified_planner.excite_time": float(identify),
         "certified_planner.goals": [*START, *GOAL],
         "certified_planner.seed": seed % 2**31,
@@ -68,30 +65,3 @@ def parameter_file(values: Mapping[str, Any]) -> str:
             place[leaf] = list(value) if isinstance(value, (tuple, list)) else value
     text = yaml.safe_dump({"/**": {"ros__parameters": tree}}, sort_keys=False, default_flow_style=None, width=110)
     return f"# Written by 'sysid demo': the packaged configuration of the simulated robot with the demo's own.\n{text}"
-
-
-def packaged(name: str) -> Path:
-    """A file that comes with this package: installed, or in the source tree.
-
-    Raises:
-        InputError: it is in neither.
-    """
-    found = packaged_file(name)
-    if found is None:
-        raise InputError(f"{name} of this package is not installed")
-    return found
-
-
-def rviz_files(work: Path) -> tuple[Path, Path]:
-    """The packaged view, and a parameter file with the robot's description.
-
-    Raises:
-        InputError: RViz or the view is not installed.
-    """
-    if not (shutil.which("rviz2") and shutil.which("ros2")):
-        raise InputError("--rviz needs rviz2 and ros2 on the PATH; source a ROS 2 installation that has them")
-    view = packaged(VIEW)
-    description = work / "description.yaml"
-    text = {"robot_description": load_robot(ROBOT).urdf}
-    description.write_text(yaml.safe_dump({"/**": {"ros__parameters": text}}), encoding="utf-8")
-    return view, description

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from sysid_nodes.cli.demo.live_watch import LiveWatch
 from sysid_nodes.data import PARAMETER_NAMES
 from sysid_nodes.data.bounds import Bounds
 from sysid_nodes.reports.certified.result import CARRY, IDENTIFY
@@ -22,7 +23,7 @@ _CONTROLLER, _IDENTIFIER = "robust_controller: control", "interval_identifier: i
 _STARTS = 1e-3  # by which the planner's and our idea of a start may differ [s]
 
 
-class Watch:
+class Watch(LiveWatch):
     """The latest of everything the recorder tells.
 
     Args:
@@ -37,7 +38,6 @@ class Watch:
         updates: messages with bounds.
         missed: parameters whose truth was outside a published interval at any time.
         contradicted: sentence of an INCONSISTENT status, or empty.
-        recorded: joint states in the bag.
         solve_times: of every step of the identifier that brought news [s].
         plans: fields of every trajectory published, in order.
         mode, reason: of the controller.
@@ -48,8 +48,9 @@ class Watch:
 
     def __init__(self, prior: Bounds, truth: Array, *, identify: float, tick: float) -> None:
         self.prior, self.truth, self.identify, self._tick = prior, truth, identify, tick
+        super().__init__()
         self.bounds, self.status = prior, Status.WAITING
-        self.updates = self.recorded = 0
+        self.updates = 0
         self.missed: set[str] = set()
         self.contradicted = ""
         self.solve_times: list[float] = []
@@ -62,7 +63,6 @@ class Watch:
         self._torque_now = 1.0
         self._refused_id = ""
         self._trajectory = ""
-        self._heard: Mapping[str, Mapping[str, str]] = {}
 
     def take(self, line: Mapping[str, Any]) -> None:
         """Takes one line of the recorder's."""
@@ -74,9 +74,7 @@ class Watch:
             self._take_status(line["status"])
         if "stop" in line:
             self.robot_stop = line["stop"]["text"] if line["stop"]["reason"] else ""
-        if "diagnostics" in line:
-            self.recorded, self._heard = line["count"], line["diagnostics"]
-        self.recorded = line.get("recorded", self.recorded)
+        super().take(line)
 
     def _take_bounds(self, message: Mapping[str, Any]) -> None:
         self.status = Status(message["status"])
@@ -209,12 +207,6 @@ class Watch:
     def complete(self) -> bool:
         """Identifier and bag have the same joint states."""
         return self.received == self.recorded and self.waiting == 0
-
-    def _text(self, component: str, key: str) -> str:
-        return self._heard.get(component, {}).get(key, "")
-
-    def _number(self, component: str, key: str) -> float:
-        return float(self._heard.get(component, {}).get(key, 0.0))
 
 
 def _start(plan: Mapping[str, Any]) -> float:

@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-import shutil
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-import yaml
 
-from sysid_nodes.cli.certified.demo_config import packaged
-from sysid_nodes.exceptions import InputError
-from sysid_nodes.robots import Robot
+from sysid_nodes.data.packaged import required_file
 
 VIEW = "rviz/unitree_contacts.rviz"
 
@@ -54,21 +50,7 @@ def estimator_file(robot: str) -> Path:
     Raises:
         InputError: it is not installed.
     """
-    return packaged(f"config/{robot}.yaml")
-
-
-def rviz_files(work: Path, robot: Robot) -> tuple[Path, Path]:
-    """The packaged view, and a parameter file with the robot's description.
-
-    Raises:
-        InputError: RViz or the view is not installed.
-    """
-    if not (shutil.which("rviz2") and shutil.which("ros2")):
-        raise InputError("--rviz needs rviz2 and ros2 on the PATH; source a ROS 2 installation that has them")
-    description = work / "description.yaml"
-    tree = {"/**": {"ros__parameters": {"robot_description": robot.urdf}}}
-    description.write_text(yaml.safe_dump(tree), encoding="utf-8")
-    return packaged(VIEW), description
+    return required_file(f"config/{robot}.yaml")
 
 
 def robot_parameters(robot: str, carried: Load, seed: int, duration: float, truth: tuple[Path, Path]) -> dict[str, Any]:

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from sysid_nodes.cli.demo.live_watch import LiveWatch
 from sysid_nodes.reports.prime.truth import ON_GROUND
 from sysid_nodes.results.motion_status import MotionStatus
 
@@ -22,7 +23,7 @@ _APART = 0.021  # of two stamps that are compared [s]
 _KEPT = 500  # true forces
 
 
-class PrimeWatch:
+class PrimeWatch(LiveWatch):
     """The latest of everything the recorder tells.
 
     Args:
@@ -37,19 +38,18 @@ class PrimeWatch:
         sigma: their standard deviations.
         com, com_sigma: centre of mass [m].
         normal, true_normal: (feet,) newest normal forces of about one time [N]; NaN before there are any.
-        recorded: messages of the robot's streams in the bag.
         lags: every lag that was reported [s].
         paces: steps between solves and stages of the window that were reported.
     """
 
     def __init__(self, theta: Array, index: npt.NDArray[np.int64], link: str) -> None:
+        super().__init__()
         self.theta, self.link = theta, link
         self._index = index
         self.status = MotionStatus.STARTING
         self.found: Array | None = None
         self.sigma = self.com = self.com_sigma = np.full(3, np.nan)
         self.normal = self.true_normal = np.full(int(index.max()) + 1, np.nan)
-        self.recorded = 0
         self.lags: list[float] = []
         self.paces: set[tuple[int, int]] = set()
         self.time = 0.0
@@ -57,7 +57,6 @@ class PrimeWatch:
         self._truth: deque[tuple[float, Array]] = deque(maxlen=_KEPT)
         self._both = self._either = 0
         self._squares = np.zeros(2)
-        self._heard: Mapping[str, Mapping[str, str]] = {}
         self._ended = False
 
     def take(self, line: Mapping[str, Any]) -> None:
@@ -68,13 +67,11 @@ class PrimeWatch:
             self._take_forces(line["forces"])
         if "inertia" in line and not self.finished:
             self._take_inertia(line["inertia"])
-        if "diagnostics" in line:
-            self.recorded, self._heard = line["count"], line["diagnostics"]
-            if not self.finished and self._text(ESTIMATOR, "solves") not in ("", "0"):
-                self.lags.append(self._number(ESTIMATOR, "longest lag [s]"))
-                pace = self._number(ESTIMATOR, "steps between solves"), self._number(ESTIMATOR, "window [stages]")
-                self.paces.add((int(pace[0]), int(pace[1])))
-        self.recorded = line.get("recorded", self.recorded)
+        super().take(line)
+        if "diagnostics" in line and not self.finished and self._text(ESTIMATOR, "solves") not in ("", "0"):
+            self.lags.append(self._number(ESTIMATOR, "longest lag [s]"))
+            pace = self._number(ESTIMATOR, "steps between solves"), self._number(ESTIMATOR, "window [stages]")
+            self.paces.add((int(pace[0]), int(pace[1])))
 
     def _take_forces(self, message: Mapping[str, Any]) -> None:
         self.status = MotionStatus(message["status"])
@@ -184,9 +181,3 @@ class PrimeWatch:
     def _counts(self, component: str, prefix: str) -> dict[str, int]:
         values = self._heard.get(component, {})
         return {key[len(prefix) :]: int(text) for key, text in values.items() if key.startswith(prefix)}
-
-    def _text(self, component: str, key: str) -> str:
-        return self._heard.get(component, {}).get(key, "")
-
-    def _number(self, component: str, key: str) -> float:
-        return float(self._heard.get(component, {}).get(key, 0.0))

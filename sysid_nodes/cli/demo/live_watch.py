@@ -1,0 +1,32 @@
+"""What a recorder tells every demo: how many readings are in the bag, and the newest diagnostics."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+
+class LiveWatch:
+    """The latest of everything that the recorder tells; each demo adds its own.
+
+    Attributes:
+        recorded: readings of the robot in the bag.
+    """
+
+    def __init__(self) -> None:
+        self.recorded = 0
+        self._heard: Mapping[str, Mapping[str, str]] = {}
+
+    def take(self, line: Mapping[str, Any]) -> None:
+        """Takes one line of the recorder's."""
+        if "diagnostics" in line:
+            self.recorded, self._heard = line["count"], line["diagnostics"]
+        self.recorded = line.get("recorded", self.recorded)
+
+    def _text(self, component: str, key: str) -> str:
+        """A component's newest value; empty before there is one."""
+        return self._heard.get(component, {}).get(key, "")
+
+    def _number(self, component: str, key: str) -> float:
+        """The same as a number; zero before there is one."""
+        return float(self._heard.get(component, {}).get(key, 0.0))
