@@ -16,17 +16,11 @@ UNREACHED = {
     "sysid_nodes.solvers.trajectory_least_squares.equalities": "for the Bayesian system to come",
     "sysid_nodes.solvers.trajectory_least_squares.smoother": "for the Bayesian system to come",
     "sysid_nodes.models.passivity": "the recursion as derived; law, certificate and soundness are held against it",
-    "sysid_nodes.simulation.certified.loop": "the closed loop in one process, for tests and benchmarks",
-    "sysid_nodes.simulation.certified.loop_log": "of that loop",
-    "sysid_nodes.simulation.certified.plan_sources": "of that loop",
-    "sysid_nodes.simulation.arm.gravity_pid": "a controller that benchmarks compare with",
 }
 """Modules that no entry point reaches, and why they stay."""
 
 UNUSED = {
     "momentum_regressors": "the paper's equations 11 and 12; what works on windows is held against them",
-    "design_gen3": "how the numbers of the exciting motion were made",
-    "stop_travel_bound": "what the simulated protective stop is held to",
 }
 """Public functions and classes that only tests use, and why they stay."""
 
@@ -91,9 +85,16 @@ def entry_points() -> set[str]:
     commands = {f"sysid_nodes.cli.{main._PLACES.get(name, name)}" for name in main.COMMANDS}
     demos = {f"sysid_nodes.cli.{system}.demo" for system in demo._SYSTEMS.values()}
     nodes = {name for name in FILES if name.startswith("sysid_nodes.ros.nodes.")}
+    robots = {name for name, file in FILES.items() if file.parent.parent == ROOT / "sysid_nodes" / "robots"}
     launched = set().union(*(neighbours(file) for file in (ROOT / "launch").glob("*.py")))
     return (
-        scripts | commands | demos | nodes | launched | {"sysid_nodes.cli.__main__", "sysid_nodes.cli.reference_pages"}
+        scripts
+        | commands
+        | demos
+        | nodes
+        | robots
+        | launched
+        | {"sysid_nodes.cli.__main__", "sysid_nodes.cli.reference_pages"}
     )
 
 

@@ -1,4 +1,4 @@
-"""What the command line asks of a system."""
+"""A system as the command line sees it."""
 
 from __future__ import annotations
 

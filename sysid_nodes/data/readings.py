@@ -1,4 +1,4 @@
-"""What a message of a sensor holds, and the topics that such messages come on."""
+"""Readings of one sensor message, and the topics that such messages come on."""
 
 from __future__ import annotations
 

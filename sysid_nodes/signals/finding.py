@@ -1,4 +1,4 @@
-"""What is wrong with data, in one line."""
+"""A fault or doubt about data, in one line."""
 
 from __future__ import annotations
 

@@ -25,7 +25,7 @@ _FEWEST = 5
 
 
 class StreamFault(str, Enum):
-    """What can be wrong with a stream; serves as the `kind` of a Finding."""
+    """Faults of a stream; serves as the `kind` of a Finding."""
 
     OFF = "off"
     STUCK = "stuck"

@@ -124,7 +124,7 @@ def measure(
 
 
 def _set_points(robot: Robot, bag: Path, topic: str) -> tuple[SetPoints, bool]:
-    """What was desired, and whether all commands had stamps."""
+    """The desired motion, and whether all commands had stamps."""
     desired, stamped, order = SetPoints(robot.n), True, JointOrder(robot.joint_names)
     for k, raw in enumerate(track(read_set_points(bag, topic), f"read {topic}")):
         columns = order.columns(raw.names)

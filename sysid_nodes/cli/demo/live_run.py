@@ -1,4 +1,4 @@
-"""What every live demo needs around its own nodes: a seed, a folder, the hidden truth, patience, processor shares."""
+"""Shared by all live demos: seed, folder, hidden truth, time-outs, processor shares."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def output_and_work(out: Path) -> Iterator[tuple[Path, Path]]:
 
 
 def hidden_truth(nodes: Nodes, file: Path) -> Mapping[str, Any]:
-    """What the simulated robot hides, once it has written it to a file.
+    """The simulated robot's hidden truth, once it has been written to a file.
 
     Raises:
         SysidError: it does not within STARTING.

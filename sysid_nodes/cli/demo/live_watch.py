@@ -1,4 +1,4 @@
-"""What a recorder tells every demo: how many readings are in the bag, and the newest diagnostics."""
+"""News from a demo's recorder: how many readings are in the bag, and the newest diagnostics."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What RViz needs to show a demo's robot."""
+"""Files that RViz needs to show a demo's robot."""
 
 from __future__ import annotations
 

@@ -130,5 +130,5 @@ def to_controller_status(
 
 
 def to_seen(message: ControllerStatus) -> Seen:
-    """What a controller's status tells a planner."""
+    """A controller's status, as a planner sees it."""
     return Seen(Mode(message.mode), message.trajectory_id, message.refused_id, message.refused_text)

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
+from diagnostic_msgs.msg import DiagnosticStatus
+
 from sysid_nodes.results.stop_reason import StopReason
-from sysid_nodes.ros.diagnostics import ERROR, OK, WARN
+from sysid_nodes.ros.diagnostics import ERROR, OK, WARN, diagnostic_status
 from sysid_nodes.sessions.certified.planning import Planning
 
 
 def planner_values(planning: Planning, rate: float) -> dict[str, str]:
-    """What is told of a planning; the phase by its name, for programs.
+    """Diagnostic values of a planning; the phase by its name, for programs.
 
     Args:
         planning: the planning.
@@ -31,15 +35,32 @@ def planner_values(planning: Planning, rate: float) -> dict[str, str]:
     }
 
 
-def judge_planner(planning: Planning, *, deaf: str, refused: StopReason, broken: str) -> tuple[bytes, str]:
-    """Level and one sentence: the worst thing first.
+def planner_status(
+    name: str,
+    planning: Planning,
+    *,
+    deaf: str,
+    refused: StopReason,
+    broken: str,
+    values: Mapping[str, str],
+    robot: str,
+) -> DiagnosticStatus:
+    """The planner's status: the worst thing first.
 
     Args:
+        name: of the status.
         planning: the planning.
         deaf: who has not been heard of yet; empty where all have.
         refused: why nothing is sent to a position controller any more.
         broken: how the last step broke off; empty where it did not.
+        values: details, see `planner_values`.
+        robot: its name.
     """
+    level, message = _judge(planning, deaf, refused, broken)
+    return diagnostic_status(name, level, message, values, hardware=robot)
+
+
+def _judge(planning: Planning, deaf: str, refused: StopReason, broken: str) -> tuple[bytes, str]:
     if deaf:
         return WARN, deaf
     if refused:

@@ -114,7 +114,7 @@ class LiveInterval:
 
     @property
     def findings(self) -> Sequence[str]:
-        """What was last found wrong with the data, one line each."""
+        """Faults and doubts last found in the data, one line each."""
         return self._session.judgement.lines
 
     @property

@@ -33,12 +33,12 @@ from sysid_nodes.results.stop_reason import StopReason
 from sysid_nodes.robots.robot import Array
 from sysid_nodes.ros import qos
 from sysid_nodes.ros.certified.controller_conversions import nanoseconds, to_seen
-from sysid_nodes.ros.certified.planner_report import judge_planner, planner_values
+from sysid_nodes.ros.certified.planner_report import planner_status, planner_values
 from sysid_nodes.ros.certified.position_output import PositionOutput, position_setup
 from sysid_nodes.ros.certified.scene_markers import margin_lines, obstacle_markers, plan_markers
 from sysid_nodes.ros.certified.scene_messages import to_scene
 from sysid_nodes.ros.certified.trajectory_messages import to_trajectory
-from sysid_nodes.ros.diagnostics import diagnostic_array, diagnostic_status
+from sysid_nodes.ros.diagnostics import diagnostic_array
 from sysid_nodes.ros.parameters import NodeParameters
 from sysid_nodes.ros.spinning import run_node, spin, until_shutdown
 from sysid_nodes.sessions.certified.config import CertifiedPlannerConfig, set_up
@@ -213,18 +213,18 @@ class CertifiedPlannerNode(Node):
 
     def _diagnose(self) -> None:
         planning, positions = self._planning, self._positions
-        values = planner_values(planning, self._replanner.pace.rate) | {"robot's own stop": self._own_stop}
-        if positions is not None:
-            values |= positions.values()
         missing = "no status of a controller" if positions is None else "no joint states"
-        level, message = judge_planner(
+        status = planner_status(
+            f"{self.get_name()}: planning",
             planning,
             deaf=missing if self._replanner.seen is None else "",
             refused=StopReason.NONE if positions is None else positions.reason,
             broken=self._broken,
+            values=planner_values(planning, self._replanner.pace.rate)
+            | {"robot's own stop": self._own_stop}
+            | ({} if positions is None else positions.values()),
+            robot=self._setup.robot.name,
         )
-        name, robot = f"{self.get_name()}: planning", self._setup.robot.name
-        status = diagnostic_status(name, level, message, values, hardware=robot)
         with until_shutdown():
             self._diagnostics.publish(diagnostic_array(status, self.get_clock().now()))
 

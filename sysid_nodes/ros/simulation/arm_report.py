@@ -1,4 +1,4 @@
-"""What a simulated arm says of itself on /diagnostics: the truth that no controller may see, for people and demos."""
+"""Diagnostics of a simulated arm: the truth that no controller may see, for people and demos."""
 
 from __future__ import annotations
 

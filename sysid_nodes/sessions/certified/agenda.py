@@ -23,7 +23,7 @@ _SAME_TIME = 1e-3
 
 
 class Agenda:
-    """What is to be done and how far that has come.
+    """The planner's tasks, and how far they have come.
 
     Args:
         planner: makes objectives.
@@ -67,7 +67,7 @@ class Agenda:
     def objective(
         self, start: Start, scene: Scene, takes_over: int, previous: Planned | None, previous_time: float
     ) -> Excite | Reach | None:
-        """What a plan is for; None where nothing is left to do.
+        """The objective of the next plan; None where nothing is left to do.
 
         Args:
             start: where it begins.
@@ -111,7 +111,7 @@ class Agenda:
         return self._longest == 0.0 or spent < self._longest - _SAME_TIME
 
     def _expected(self, previous: Planned | None, until: float) -> Excite:
-        """What will have been learned when the trajectory in execution is left."""
+        """The information that will have been collected when the trajectory in execution is left."""
         if previous is None or previous.phase is not Phase.EXCITE or previous.record.id in self._learned:
             return self._excite
         return self._excite.executed(previous.plan, min(until, previous.plan.duration), previous.box)

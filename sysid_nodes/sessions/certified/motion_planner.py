@@ -1,4 +1,4 @@
-"""What a planning needs of a planner: models, objectives, certified motions."""
+"""The planner that a planning drives: models, objectives, certified motions."""
 
 from __future__ import annotations
 

@@ -186,7 +186,7 @@ class Planning:
         return Start.at_rest(posture, self._planner.certifier.at_rest(box))
 
     def _objective(self, start: Start, scene: Scene, takeover: Takeover) -> Excite | Reach | None:
-        """What the next plan is for; None where nothing is left to do."""
+        """The objective of the next plan; None where nothing is left to do."""
         found = self.agenda.objective(start, scene, takeover.stamp, self._active, takeover.time)
         self.message = self.agenda.left_out or self.message
         return found

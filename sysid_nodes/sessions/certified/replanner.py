@@ -47,7 +47,7 @@ class Replanner:
         return self.pace.now(self._clock())
 
     def due(self) -> Seen | None:
-        """What the controller told last where a step may begin now; else None."""
+        """The controller's last status where a step may begin now; else None."""
         return self.seen if self._clock() >= self._not_before else None
 
     def step(self, seen: Seen, posture: Array | None) -> Planned | None:

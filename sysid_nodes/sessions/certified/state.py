@@ -41,7 +41,7 @@ class Seen(NamedTuple):
 
     @classmethod
     def of(cls, output: ControllerOutput) -> Seen:
-        """What a controller in the same process tells: no more than ControllerStatus says of its last answer."""
+        """The state of a controller in the same process: no more than ControllerStatus says of its last answer."""
         return cls(output.mode, output.trajectory_id, output.refused_id, output.refused_text)
 
 

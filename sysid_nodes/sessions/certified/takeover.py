@@ -38,7 +38,7 @@ class Takeover:
 
     @property
     def rest(self) -> float:
-        """What is left of the trajectory in execution, to be gone on with if it is free of new obstacles [s]."""
+        """Remaining time of the trajectory in execution, which goes on if it is free of new obstacles [s]."""
         return self.previous.plan.duration - self.time if self.urgent and self.previous is not None else 0.0
 
     def met(self, finished: int, lead: float) -> Takeover | None:

@@ -55,7 +55,7 @@ class JointFaultConfig:
 
 @dataclass(frozen=True)
 class ArmSimulationConfig:
-    """What is simulated and how time passes."""
+    """The simulated robot, its load, and how time passes."""
 
     seed: int = option(0, "of all randomness", minimum=0)
     pounds: float = option(6.0, "dumbbell in the hand; 0: none", unit="lb", minimum=0.0, maximum=20.0)
@@ -106,7 +106,7 @@ class SimulatedArmConfig:
 
 
 def build_payload(robot: Robot, config: ArmSimulationConfig) -> Payload | None:
-    """What the robot carries.
+    """The robot's load.
 
     Raises:
         ConfigError: the numbers are not as many as they should be.
@@ -141,7 +141,7 @@ def build_arm(robot: Robot, config: ArmSimulationConfig, rng: np.random.Generato
 
 
 def build_driver(robot: Robot, config: ArmSimulationConfig, arm: SimulatedArm) -> PositionInterface | Playback | None:
-    """What drives an arm of `build_arm` where no torques are commanded from outside; None where they are."""
+    """The drive of an arm of `build_arm` where no torques are commanded from outside; None where they are."""
     if config.interface == "position":
         return PositionInterface(robot, config.vendor, arm)
     return Playback(robot, gen3_excitation(), arm) if config.interface == "playback" else None

@@ -143,7 +143,7 @@ class SimulatedArm:
         return replace(self._stop, travel=self._travel.copy(), at_rest=bool((np.abs(self.qd) < _REST).all()))
 
     def reading(self) -> RawJointState:
-        """What the sensors say now."""
+        """The sensors' present reading."""
         config = self._config
         return read_joints(
             self._robot,

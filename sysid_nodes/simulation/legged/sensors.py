@@ -1,4 +1,4 @@
-"""What the simulated legged robots publish: joints, IMU, motion capture and velocity of the base.
+"""Sensors of the simulated legged robots: joints, IMU, motion capture and velocity of the base.
 
 Each stream has its own rate and its own errors. Noise is Gaussian and white; constant errors (biases) are drawn once a
 run. Default rates are those of the public drivers (Unitree's LowState 500 Hz, motion capture 100 Hz); default errors

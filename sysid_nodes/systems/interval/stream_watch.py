@@ -35,7 +35,7 @@ _CONSISTENT = (Status.PROVEN, Status.NOT_EXCITED)
 
 @dataclass(frozen=True)
 class Judgement:
-    """What is wrong with a stream.
+    """Faults and doubts of a stream.
 
     Attributes:
         faults: nothing can be concluded from data like this.
