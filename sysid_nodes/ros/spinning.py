@@ -103,15 +103,18 @@ def run_node(
     node: AnyNode | None = None
     try:
         start(args)
-        with until_shutdown():
-            node = make()
-            serve(node)
+        try:
+            with until_shutdown():
+                node = make()
+                serve(node)
+        finally:
+            if node is not None:
+                release(node)
         return 2 if node is not None and failed(node) else 0
     except SysidError as error:
         sys.stderr.write(f"{name}: {error}\n")
         return 2
     finally:
         if node is not None:
-            release(node)
             node.destroy_node()
         rclpy.try_shutdown()

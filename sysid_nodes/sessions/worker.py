@@ -18,6 +18,8 @@ from sysid_nodes.exceptions import SysidError
 Item = TypeVar("Item")
 T = TypeVar("T")
 
+_ENDING = 60.0  # longest wait for the step in progress [s]
+
 
 class Worker(Generic[Item]):
     """Calls step on every item put, in order, on a thread of its own.
@@ -89,10 +91,16 @@ class Worker(Generic[Item]):
             raise SysidError(f"the identifier has been busy for {timeout:g} s") from None
 
     def stop(self) -> None:
-        """Ends the thread after the step in progress; items that wait are left."""
+        """Ends the thread after the step in progress; items that wait are left.
+
+        Raises:
+            SysidError: the step does not end.
+        """
         self._stopping = True
         self._wake.set()
-        self._thread.join()
+        self._thread.join(_ENDING)
+        if self._thread.is_alive():
+            raise SysidError(f"a step has not ended within {_ENDING:g} s of the stop")
 
     def _run(self) -> None:
         while not self._stopping:

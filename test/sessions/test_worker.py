@@ -5,9 +5,8 @@ from collections.abc import Iterator
 
 import pytest
 
-pytest.importorskip("rclpy", reason="rclpy is not installed")
-
 from sysid_nodes.exceptions import SysidError
+from sysid_nodes.sessions import worker as module
 from sysid_nodes.sessions.worker import Worker
 
 LONG = 30.0  # [s]; never waited for unless the worker is broken
@@ -20,12 +19,15 @@ class Gate:
         self.seen: list[object] = []
         self.reached = threading.Event()
         self.opened = threading.Event()
+        self.last = threading.Event()
 
     def __call__(self, item: object) -> None:
         if item == "stop":
             self.reached.set()
             assert self.opened.wait(LONG)
         self.seen.append(item)
+        if item == "last":
+            self.last.set()
 
 
 @pytest.fixture
@@ -48,9 +50,7 @@ def test_items_come_in_order(worker: Worker[object], gate: Gate) -> None:
         worker.put(item)
     worker.put("last")
     gate.opened.set()
-    done = threading.Event()
-    while len(gate.seen) < 6:
-        assert not done.wait(0.01)
+    assert gate.last.wait(LONG)
     assert gate.seen == ["stop", 0, 1, 2, 3, "last"]
 
 
@@ -90,3 +90,12 @@ def test_stop_leaves_what_waits(worker: Worker[object], gate: Gate) -> None:
     threading.Timer(0.05, gate.opened.set).start()
     worker.stop()
     assert gate.seen == ["stop"]
+
+
+def test_a_step_that_does_not_end_is_not_waited_for_for_ever(
+    worker: Worker[object], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "_ENDING", 0.01)
+    with pytest.raises(SysidError, match=r"not ended within 0\.01 s"):
+        worker.stop()
+    monkeypatch.undo()

@@ -35,6 +35,7 @@ from sysid_nodes.systems.certified.control.output import Mode
 _WRONG, _CONTRADICTION, _NOT_THERE = 1, 3, 4
 _IDLE = 45.0  # longest rest without a new plan before the goal is given up [s]
 _DRAINED = 30.0  # longest wait for what is still under way when the motion is over [s]
+_SAVING = 90.0  # longest wait for the recorder, which itself waits for the identifier to save [s]
 _PERIOD = 1e-3  # of the joint states [s]
 _SAVED = "live.json"
 _LISTENERS = 4  # of the joint states: controller, planner, identifier, recorder
@@ -161,10 +162,13 @@ def _save(nodes: Nodes, screen: Screen, watch: Watch, path: Path) -> None:
         last = watch.recorded
     answers: dict[str, Any] = {}
     nodes.tell(f"save {path}")
+    deadline = time.monotonic() + _SAVING
     while not {"saved", "failed"} & set(answers):
         for line in nodes.read(TICK):
             watch.take(line)
             answers |= line
+        if time.monotonic() > deadline:
+            raise SysidError(f"the recorder has not told within {_SAVING:g} s whether the result was saved")
     if "failed" in answers:
         raise SysidError(f"the identifier could not save its result: {answers['failed']}")
     nodes.tell("stop")

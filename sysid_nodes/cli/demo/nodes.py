@@ -21,14 +21,13 @@ from typing import Any
 from sysid_nodes.exceptions import InputError, SysidError
 
 _PORT_BASE, _PORTS_A_DOMAIN, _FIRST_UNICAST = 7400, 250, 10  # of DDS discovery, by the standard
-_SHARED, _SHARED_PORT = Path("/dev/shm"), "fastrtps_port"  # where Fast DDS keeps them on Linux
 _PARTICIPANTS = 8  # a domain is in use if one of its first participants' ports is
 _DOMAINS = range(1, 102)  # their ports lie below Linux's ephemeral range
 _ELSEWHERE = (  # each of these could lead discovery off this machine
     "ROS_STATIC_PEERS", "ROS_DISCOVERY_SERVER", "ROS_SUPER_CLIENT", "ROS_LOCALHOST_ONLY",
     "FASTRTPS_DEFAULT_PROFILES_FILE", "FASTDDS_DEFAULT_PROFILES_FILE", "CYCLONEDDS_URI",
 )  # fmt: skip
-_PATIENCE = 10.0  # for a process to end by itself [s]
+_PATIENCE = 10.0  # for a process to end by itself, or when it is killed [s]
 _SET_PARENT_DEATH_SIGNAL = 1  # of prctl(2)
 _RECORDER = "recorder"
 _CHUNK = 65536
@@ -42,9 +41,14 @@ def require_ros() -> None:
 
 
 def environment(domain: int) -> dict[str, str]:
-    """Variables for processes that talk to one another on this machine and to nobody else."""
+    """Variables for processes that talk to one another on this machine and to nobody else.
+
+    Not through shared memory: what a killed process leaves there outlives it, and Fast DDS, opening it again, loses
+    messages or crashes (Fast-DDS issue 6501; 2.14 does).
+    """
     variables = {name: value for name, value in os.environ.items() if name not in _ELSEWHERE}
     variables |= {"ROS_DOMAIN_ID": str(domain), "ROS_AUTOMATIC_DISCOVERY_RANGE": "LOCALHOST", "PYTHONUNBUFFERED": "1"}
+    variables["FASTDDS_BUILTIN_TRANSPORTS"] = "UDPv4"
     if variables.get("ROS_DISTRO") == "humble":
         variables["ROS_LOCALHOST_ONLY"] = "1"  # which newer releases replaced by the range
     prefixes = [variables.get("AMENT_PREFIX_PATH"), sys.prefix]
@@ -59,15 +63,7 @@ def free_domain() -> int:
     return next(filter(_is_free, others), others[0])
 
 
-def _littered() -> set[int]:
-    """Domains with ports in shared memory that killed participants left: what is sent there may get lost."""
-    ports = (path.name[len(_SHARED_PORT) :].partition("_")[0] for path in _SHARED.glob(f"{_SHARED_PORT}*"))
-    return {(int(port) - _PORT_BASE) // _PORTS_A_DOMAIN for port in ports if port.isdigit()}
-
-
 def _is_free(domain: int) -> bool:
-    if domain in _littered():
-        return False
     first = _PORT_BASE + _PORTS_A_DOMAIN * domain + _FIRST_UNICAST
     for port in range(first, first + 2 * _PARTICIPANTS):
         with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
@@ -82,6 +78,12 @@ def _end_with_parent() -> None:
     """In a child: has Linux interrupt it when its parent is gone, however that ended."""
     with contextlib.suppress(OSError, AttributeError):
         ctypes.CDLL(None).prctl(_SET_PARENT_DEATH_SIGNAL, signal.SIGINT)
+
+
+def _kill(process: subprocess.Popen[bytes]) -> None:
+    process.kill()
+    with contextlib.suppress(subprocess.TimeoutExpired):  # not even that ends one that a driver holds in the kernel
+        process.wait(_PATIENCE)
 
 
 class Nodes:
@@ -114,8 +116,7 @@ class Nodes:
             pass
         finally:
             for process in self._processes.values():
-                process.kill()
-                process.wait()
+                _kill(process)
 
     def node(self, name: str, module: str, config: Path | None = None, **parameters: Any) -> None:
         """Starts a node of this package.
@@ -138,8 +139,7 @@ class Nodes:
         try:
             process.wait(_PATIENCE)
         except subprocess.TimeoutExpired:
-            process.kill()
-            process.wait()
+            _kill(process)
 
     def recorder(self, bag: Path, module: str = "sysid_nodes.ros.certified.recorder") -> None:
         """Starts a recorder, whose lines `read` returns."""

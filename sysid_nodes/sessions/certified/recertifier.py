@@ -29,6 +29,9 @@ _WAITING = 4
 _REMEMBERED = 32
 """Proofs kept for what may continue them."""
 
+_ENDING = 5.0
+"""Longest wait for the process to end when it is asked to [s]; then it is killed."""
+
 
 class Answer(NamedTuple):
     """A trajectory and the proof of it; None where it could not be proven."""
@@ -130,7 +133,9 @@ class Recertifier:
         """Ends the process."""
         self._pipe.close()
         self._process.terminate()
-        self._process.join()
+        self._process.join(_ENDING)
+        self._process.kill()
+        self._process.join(_ENDING)
 
     def _ask(self) -> None:
         if self._asked is None and self._waiting:

@@ -36,8 +36,13 @@ pytestmark = pytest.mark.ros
 POSITION, VELOCITY, FASTEST = 0.03, 0.1, 0.6
 """The interface is 30 ms late, 18 mrad at this speed; load and acceleration add some mrad."""
 
+SPEED = 0.25
+"""The robot's seconds in one of the machine's: a robot with a position interface waits for nobody, and a busy machine
+plans four times slower."""
+
 ROBOT = {
     "simulated_arm.interface": "position",
+    "simulated_arm.speed": SPEED,
     "simulated_arm.pounds": 2.0,
     "simulated_arm.vendor.bandwidth": 60.0,
 }
@@ -75,7 +80,7 @@ class Streamed:
         listen(DiagnosticArray, "/diagnostics", self._diagnose, 10)
 
     def until(self, condition: Callable[[], Any]) -> None:
-        spin_until(self._executor, condition, lambda: f"{self.stop}, {len(self.sent)} sent")
+        spin_until(self._executor, condition, lambda: f"{len(self.sent)} sent, {self.stop}, {self.diagnostics}")
 
     def value(self, key: str) -> str:
         status = self.diagnostics.get("certified_planner: planning")
