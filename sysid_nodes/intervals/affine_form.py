@@ -128,12 +128,12 @@ class Affine:
     def radius(self) -> Array:
         """(...) upper bounds of |value - centre|."""
         with np.errstate(over="ignore"):
-            return _known(grow(self.spread + self.remainder, self.symbols + 2))
+            return _undefined_to_infinite(grow(self.spread + self.remainder, self.symbols + 2))
 
     def magnitude(self) -> Array:
         """(...) upper bounds of |value|."""
         with np.errstate(over="ignore"):
-            return _known(grow(np.abs(self.centre) + self.spread + self.remainder, self.symbols + 4))
+            return _undefined_to_infinite(grow(np.abs(self.centre) + self.spread + self.remainder, self.symbols + 4))
 
     def interval(self) -> Interval:
         """(...) ranges."""
@@ -314,6 +314,6 @@ def _along(x: Affine, line: trigonometry.Line) -> Affine:
         return form(line.value, line.slope * x.terms, grow(own + line.error, 4), scale)
 
 
-def _known(bound: Array) -> Array:
+def _undefined_to_infinite(bound: Array) -> Array:
     """An undefined bound is an infinite one."""
     return np.where(np.isnan(bound), np.inf, bound)

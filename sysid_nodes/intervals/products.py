@@ -35,7 +35,7 @@ class Product:
     roundings: Callable[[tuple[int, ...]], int]
 
 
-def _crossed(combine: np.ufunc, x: Array, y: Array) -> Array:
+def _combine_crosswise(combine: np.ufunc, x: Array, y: Array) -> Array:
     out = np.empty(np.broadcast_shapes(x.shape, y.shape))
     for i, j, k in ((0, 1, 2), (1, 2, 0), (2, 0, 1)):
         combine(x[..., j] * y[..., k], x[..., k] * y[..., j], out=out[..., i])
@@ -43,11 +43,11 @@ def _crossed(combine: np.ufunc, x: Array, y: Array) -> Array:
 
 
 def _cross(x: Array, y: Array) -> Array:
-    return _crossed(np.subtract, x, y)
+    return _combine_crosswise(np.subtract, x, y)
 
 
 def _cross_sizes(x: Array, y: Array) -> Array:
-    return _crossed(np.add, x, y)
+    return _combine_crosswise(np.add, x, y)
 
 
 TIMES = Product("*", np.multiply, np.multiply, axes=0, roundings=lambda _: 1)

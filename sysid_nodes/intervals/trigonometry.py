@@ -105,12 +105,12 @@ def linear_waves(centre: Array, radius: Array) -> tuple[Line, Line]:
     with np.errstate(invalid="ignore", over="ignore"):
         lower, upper = np.nextafter(centre - radius, -np.inf), np.nextafter(centre + radius, np.inf)
     return (
-        _narrower(sine, sine_range(lower, upper), radius),
-        _narrower(cosine, cosine_range(lower, upper), radius),
+        _pick_narrower(sine, sine_range(lower, upper), radius),
+        _pick_narrower(cosine, cosine_range(lower, upper), radius),
     )
 
 
-def _narrower(line: Line, ends: tuple[Array, Array], radius: Array) -> Line:
+def _pick_narrower(line: Line, ends: tuple[Array, Array], radius: Array) -> Line:
     """The line where it is valid and not much wider than the range, else a level line through the range's middle."""
     middle, half = 0.5 * (ends[0] + ends[1]), 0.5 * (ends[1] - ends[0]) + 2.0 * EPS
     with np.errstate(invalid="ignore", over="ignore"):

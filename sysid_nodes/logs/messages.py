@@ -75,11 +75,11 @@ def own_definitions(name: str) -> dict[str, str]:
         if full not in found:
             found[full] = own_definition(full.split("/")[-1])
             _, parts = get_types_from_msg(found[full], full)[full]
-            wanted += [part for _, kind in parts if (part := _named(kind)).startswith(f"{OWN_PACKAGE}/")]
+            wanted += [part for _, kind in parts if (part := _message_name(kind)).startswith(f"{OWN_PACKAGE}/")]
     return found
 
 
-def _named(kind: tuple[Any, Any]) -> str:
+def _message_name(kind: tuple[Any, Any]) -> str:
     """Full name of the message that a field, or an element of it, is; empty for anything else."""
     node, detail = kind
     if node in (Nodetype.ARRAY, Nodetype.SEQUENCE):

@@ -65,9 +65,9 @@ def export_body(
 def _export_urdf(
     data: bytes, root: Element, name: str, theta: Array, moving: Collection[str] | None, added: bool
 ) -> bytes:
-    links = _named(root.all("link"))
+    links = _by_name(root.children_named("link"))
     link = _pick(links, name, "link")
-    fixed = [joint for joint in root.all("joint") if not _moves(joint, moving)]
+    fixed = [joint for joint in root.children_named("joint") if not _moves(joint, moving)]
     placements = _rigid_placements(name, [(_end(j, "parent"), _end(j, "child"), j) for j in fixed], _urdf_pose)
     # the body's frame is that of its topmost link
     below = {_end(joint, "child") for joint in fixed}
@@ -78,7 +78,7 @@ def _export_urdf(
         if other != name and other in links
     ]
     placement = placements[top].inverse()
-    own = _sum(theta, placement, _urdf_inertia(link)) if added else _rest(theta, placement, others, name)
+    own = _sum(theta, placement, _urdf_inertia(link)) if added else _remaining_inertia(theta, placement, others, name)
     lines = (
         f'<origin xyz="{_numbers(own.lever)}" rpy="0 0 0"/>',
         f'<mass value="{own.mass!r}"/>',
@@ -127,7 +127,7 @@ def _export_mjcf(data: bytes, root: Element, name: str, theta: Array, added: boo
     others = [
         (other, to_joint * pose, _mjcf_inertia(bodies[other])) for other, pose in placements.items() if other != name
     ]
-    own = _sum(theta, to_joint, _mjcf_inertia(body)) if added else _rest(theta, to_joint, others, name)
+    own = _sum(theta, to_joint, _mjcf_inertia(body)) if added else _remaining_inertia(theta, to_joint, others, name)
     order = ((0, 0), (1, 1), (2, 2), (0, 1), (0, 2), (1, 2))
     full = " ".join(repr(float(own.inertia[r, c])) for r, c in order)
     attributes = f'pos="{_numbers(own.lever)}" mass="{own.mass!r}" fullinertia="{full}"'
@@ -140,7 +140,7 @@ def _sum(theta: Array, placement: pinocchio.SE3, own: pinocchio.Inertia | None) 
     return payload if own is None else own + payload
 
 
-def _rest(
+def _remaining_inertia(
     theta: Array,
     placement: pinocchio.SE3,
     others: list[tuple[str, pinocchio.SE3, pinocchio.Inertia | None]],
@@ -192,7 +192,7 @@ def _rigid_placements(
     return placements
 
 
-def _named(elements: list[Element]) -> dict[str, Element]:
+def _by_name(elements: list[Element]) -> dict[str, Element]:
     return {element.attributes["name"]: element for element in elements if "name" in element.attributes}
 
 
@@ -206,24 +206,24 @@ def _pick(elements: dict[str, Element], name: str, kind: str) -> Element:
 def _moves(joint: Element, moving: Collection[str] | None) -> bool:
     if moving is not None:
         return joint.attributes.get("name") in moving
-    return joint.attributes.get("type") != "fixed" and joint.first("mimic") is None
+    return joint.attributes.get("type") != "fixed" and joint.first_child("mimic") is None
 
 
 def _end(joint: Element, which: str) -> str:
-    element = joint.first(which)
+    element = joint.first_child(which)
     return element.attributes.get("link", "") if element else ""
 
 
 def _urdf_pose(element: Element) -> pinocchio.SE3:
-    origin = element.first("origin")
+    origin = element.first_child("origin")
     attributes = origin.attributes if origin else {}
     rotation = pinocchio.rpy.rpyToMatrix(_vector(attributes.get("rpy", "0 0 0"), 3))
     return pinocchio.SE3(rotation, _vector(attributes.get("xyz", "0 0 0"), 3))
 
 
 def _urdf_inertia(link: Element) -> pinocchio.Inertia | None:
-    inertial = link.first("inertial")
-    mass, inertia = (inertial.first("mass"), inertial.first("inertia")) if inertial else (None, None)
+    inertial = link.first_child("inertial")
+    mass, inertia = (inertial.first_child("mass"), inertial.first_child("inertia")) if inertial else (None, None)
     if inertial is None or mass is None or inertia is None:
         return None
     tensor = np.zeros((3, 3))
@@ -247,9 +247,9 @@ def _mjcf_pose(element: Element) -> pinocchio.SE3:
 
 
 def _mjcf_inertia(body: Element) -> pinocchio.Inertia | None:
-    inertial = body.first("inertial")
+    inertial = body.first_child("inertial")
     if inertial is None:
-        if body.first("geom") is None:
+        if body.first_child("geom") is None:
             return None
         name = body.attributes.get("name", "")
         raise RobotError(f"body '{name}' takes its inertia from geoms; give it an <inertial>")

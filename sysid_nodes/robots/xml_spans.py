@@ -31,13 +31,13 @@ class Element:
     parent: Element | None = None
     children: list[Element] = field(default_factory=list)
 
-    def all(self, tag: str) -> list[Element]:
+    def children_named(self, tag: str) -> list[Element]:
         """Direct children with a tag."""
         return [child for child in self.children if child.tag == tag]
 
-    def first(self, tag: str) -> Element | None:
+    def first_child(self, tag: str) -> Element | None:
         """First direct child with a tag."""
-        return next(iter(self.all(tag)), None)
+        return next(iter(self.children_named(tag)), None)
 
     def walk(self) -> Iterator[Element]:
         """This element and all below it, in the file's order."""
@@ -94,7 +94,7 @@ def replace_child(data: bytes, parent: Element, tag: str, attributes: str, lines
         lines: one empty element each, to stand in the child; none makes the child an empty element itself.
     """
     newline = "\r\n" if b"\r\n" in data else "\n"
-    old = parent.first(tag)
+    old = parent.first_child(tag)
     base = _indent(data, parent.start)
     sibling = _indent(data, parent.children[0].start) if parent.children else ""
     inner = _indent(data, old.start) if old else (sibling if len(sibling) > len(base) else base + "  ")

@@ -135,14 +135,16 @@ def _evidence(
     centred = wanted[known] - wanted[known].mean(axis=0)
     energy = float(np.sum(centred**2))
     lags = range(-2 * reach, 2 * reach + 1)
-    left = np.array([energy - _explained(centred, integral, difference, 2 * known - lag - early) for lag in lags])
+    left = np.array(
+        [energy - _explained_energy(centred, integral, difference, 2 * known - lag - early) for lag in lags]
+    )
     least = float(left.min())
     if not least > 0.0:
         return None
     return Evidence(left * (centred.size / least), float(np.sqrt(max(1.0 - least / energy, 0.0))))
 
 
-def _explained(wanted: Array, integral: Array, difference: tuple[tuple[int, float], ...], at: Indices) -> float:
+def _explained_energy(wanted: Array, integral: Array, difference: tuple[tuple[int, float], ...], at: Indices) -> float:
     seen = sum((factor * integral[at + ahead] for ahead, factor in difference), np.zeros((len(at), 3)))
     seen -= seen.mean(axis=0)
     cross, gram = seen.T @ wanted, seen.T @ seen

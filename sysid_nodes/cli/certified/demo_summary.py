@@ -56,7 +56,7 @@ def evaluate(
     session = IntervalSession(model.robot, load_yaml(IntervalIdentifierConfig, folder / "config.yaml"))
     for message in read_joint_states(bag):
         session.process(message)
-    run = session.run(source)
+    run = session.snapshot(source)
     live, document = read_result(live_file), build_document(run)
     agree = same(live, document)
     if not agree:

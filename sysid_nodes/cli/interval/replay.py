@@ -36,7 +36,7 @@ def run(args: argparse.Namespace) -> int:
     with OutputFolder(args.out) as folder:
         _identify(session, track(log, f"replay {args.bag.absolute().name}"), folder / BOUNDS_NAME)
         _judge(session, str(args.bag))
-        document = write_run(folder, session.run(str(args.bag)))
+        document = write_run(folder, session.snapshot(str(args.bag)))
     result = session.result
     if result.status is Status.INCONSISTENT:
         reason = result.contradiction.sentence() if result.contradiction else result.status.message
@@ -70,7 +70,7 @@ def _judge(session: IntervalSession, source: str) -> None:
     if judgement.faults:
         raise LogError(judgement.faults[0].message, source=source)
     if session.result.status is Status.WAITING:
-        rejected = sorted(session.run(source).result.samples_rejected.items(), key=lambda item: -item[1])
+        rejected = sorted(session.snapshot(source).result.samples_rejected.items(), key=lambda item: -item[1])
         why = ", ".join(f"{reason} {count}" for reason, count in rejected)
         line = f"no window of data could be used out of {session.received} messages"
         raise ExcitationError(f"{line} (rejected: {why})" if why else line, source=source)

@@ -51,9 +51,9 @@ def contact_marker_fields(update: PrimeUpdate, normal: Array) -> Fields:
         point, force, touches = found.position[k, index], found.force[k, index], bool(found.on_ground[k, index])
         known = touches and bool(np.isfinite(force).all())
         markers.append(_state(update.t, index, point, colour if touches else _AIR))
-        markers.append(_arrow(update.t, index, point, force, colour) if known else _none(update.t, "force", index))
+        markers.append(_arrow(update.t, index, point, force, colour) if known else _deletion(update.t, "force", index))
         cone = cone_triangles(point, normal, update.friction)
-        markers.append(_cone(update.t, index, cone, colour) if known else _none(update.t, "friction_cone", index))
+        markers.append(_cone(update.t, index, cone, colour) if known else _deletion(update.t, "friction_cone", index))
     markers.append(_text(update))
     return {"markers": markers}
 
@@ -84,16 +84,16 @@ def _marker(t: float, namespace: str, index: int, kind: int, colour: Colour, alp
     }
 
 
-def _none(t: float, namespace: str, index: int) -> Fields:
+def _deletion(t: float, namespace: str, index: int) -> Fields:
     return {"header": header(t, WORLD), "ns": namespace, "id": index, "action": DELETE}
 
 
-def _at(point: Array) -> Fields:
+def _pose(point: Array) -> Fields:
     return {"position": vector(point), "orientation": {"x": 0.0, "y": 0.0, "z": 0.0, "w": 1.0}}
 
 
 def _state(t: float, index: int, point: Array, colour: Colour) -> Fields:
-    return _marker(t, "contact", index, SPHERE, colour, 0.9, pose=_at(point), scale=vector(np.full(3, _BALL)))
+    return _marker(t, "contact", index, SPHERE, colour, 0.9, pose=_pose(point), scale=vector(np.full(3, _BALL)))
 
 
 def _arrow(t: float, index: int, point: Array, force: Array, colour: Colour) -> Fields:
@@ -113,4 +113,4 @@ def _text(update: PrimeUpdate) -> Fields:
     lines = [update.judgement.status.name, *bodies]
     white = (1.0, 1.0, 1.0)
     scale = vector(np.full(3, _LETTERS))
-    return _marker(update.t, "status", 0, TEXT, white, 1.0, pose=_at(place), scale=scale, text="\n".join(lines))
+    return _marker(update.t, "status", 0, TEXT, white, 1.0, pose=_pose(place), scale=scale, text="\n".join(lines))

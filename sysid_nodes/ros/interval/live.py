@@ -110,7 +110,7 @@ class LiveInterval:
         Raises:
             SysidError: the identifier is too busy to answer.
         """
-        return self._worker.call(lambda: self._session.run(self._monitor.topic), _PATIENCE)
+        return self._worker.call(lambda: self._session.snapshot(self._monitor.topic), _PATIENCE)
 
     @property
     def findings(self) -> Sequence[str]:

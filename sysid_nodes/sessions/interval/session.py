@@ -100,8 +100,8 @@ class IntervalSession:
         """
         self._pipeline.reconfigure(config)
 
-    def run(self, source: str) -> IntervalRun:
-        """All that was found, as if the stream ended here, though it may go on.
+    def snapshot(self, source: str) -> IntervalRun:
+        """The run so far, as if the stream ended here, though it may go on.
 
         Args:
             source: where the data came from, in words.

@@ -92,11 +92,11 @@ class FaultInjector:
         if kind == "stuck":
             return replace(reading, **_values(self._healthy.setdefault(reading.stream, reading)))
         if kind == "garbage":
-            return _changed(reading, lambda _, value: 1e3 * self._rng.standard_normal(value.shape))
+            return _change_values(reading, lambda _, value: 1e3 * self._rng.standard_normal(value.shape))
         if kind == "nan":
-            return _changed(reading, lambda _, value: np.where(np.arange(value.size) == 0, np.nan, value))
+            return _change_values(reading, lambda _, value: np.where(np.arange(value.size) == 0, np.nan, value))
         if kind == "plausible":
-            return _changed(reading, _plausible)
+            return _change_values(reading, _add_offset)
         if kind == "delayed":
             return replace(reading, arrival=reading.arrival + _LATE)
         if kind == "late":
@@ -116,12 +116,12 @@ def _values(reading: Reading) -> dict[str, Any]:
     return {name: value for name, value in found.items() if isinstance(value, np.ndarray)}
 
 
-def _changed(reading: Reading, change: Callable[[str, Array], Array]) -> Reading:
+def _change_values(reading: Reading, change: Callable[[str, Array], Array]) -> Reading:
     changed: dict[str, Any] = {name: change(name, value) for name, value in _values(reading).items()}
     return replace(reading, **changed)
 
 
-def _plausible(name: str, value: Array) -> Array:
+def _add_offset(name: str, value: Array) -> Array:
     if name == "orientation":
         turned = pinocchio.Quaternion(value).toRotationMatrix() @ pinocchio.exp3(np.array([_OFFSETS[name], 0.0, 0.0]))
         return np.array(pinocchio.Quaternion(turned).coeffs())

@@ -43,11 +43,11 @@ def sandwich(
         return None
     epsilon = _EPSILON / largest
 
-    def changed(sign: float) -> Posterior | None:
+    def reweighted_posterior(sign: float) -> Posterior | None:
         pairs = zip(groups, variances, strict=True)
         return posterior(assemble([_scale_rows(reweight(b), 1.0 + sign * epsilon * v) for b, v in pairs], layout))
 
-    more, less = changed(-1.0), changed(1.0)
+    more, less = reweighted_posterior(-1.0), reweighted_posterior(1.0)
     if more is None or less is None:
         return None
 

@@ -37,15 +37,15 @@ def estimate(system: CalibrationSystem) -> Array:
         return first
     careful = first
     # Neither independent nor centred errors: each may be as large as the largest, and neighbours share theirs.
-    error = excess(system, first).max(axis=0) * np.sqrt(correlation_time(_trusted(system, first)))
+    error = excess(system, first).max(axis=0) * np.sqrt(correlation_time(_damp_uncertain(system, first)))
     for _ in range(_FITS):
         careful = system.fit(1.0 / np.hypot(np.maximum(error, _SMALLEST), _radius_sigma(system, careful)), careful)
     start = np.where(gains, careful, first)
     return _fit(system, seen, start, _FITS, gains)
 
 
-def _trusted(system: CalibrationSystem, xi: Array) -> Array:
-    """(windows, n) residuals, less the more of them their own radius may explain [N m]."""
+def _damp_uncertain(system: CalibrationSystem, xi: Array) -> Array:
+    """(windows, n) residuals, scaled down where their own radius may explain them [N m]."""
     residual = system.residual(xi)
     spread = np.maximum(np.median(np.abs(residual), axis=0), _SMALLEST)
     return np.asarray(residual / np.hypot(1.0, _radius_sigma(system, xi) / spread))

@@ -24,7 +24,7 @@ Array = npt.NDArray[np.float64]
 Flags = npt.NDArray[np.bool_]
 
 PLACES = ("mocap_pose",)
-"""Sensors that see where the base is."""
+"""Sensors that measure the place of the base."""
 
 
 def stages_with_place(samples: Mapping[str, Samples], stages: int) -> Flags:
@@ -38,17 +38,17 @@ def stages_with_place(samples: Mapping[str, Samples], stages: int) -> Flags:
 
 
 def ground_distances(model: Model, q: Array) -> Array:
-    """(N - 1,) way along the ground between successive configurations (N, nq) [m]."""
+    """(N - 1,) distances along the ground between successive configurations (N, nq) [m]."""
     return np.asarray(np.linalg.norm(np.diff(q[:, :3], axis=0) @ model.law.plane.axes[1:].T, axis=1))
 
 
 def distance_since_seen(way: Array, seen: Flags, before: float = np.inf) -> Array:
-    """(N,) way since the last stage that was seen [m].
+    """(N,) distance since the last stage with a reading of place [m].
 
     Args:
-        way: (N - 1,) between stages.
-        seen: (N,).
-        before: that of the first stage if it was not seen.
+        way: (N - 1,) distances between stages [m].
+        seen: (N,) whether a stage has a reading of place.
+        before: distance of the first stage if it has none [m].
     """
     total = np.concatenate([[0.0], np.cumsum(way)])
     last = np.maximum.accumulate(np.where(seen, np.arange(len(seen)), -1))

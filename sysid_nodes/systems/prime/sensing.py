@@ -128,7 +128,7 @@ def torque_rows(
     for sensor in sensors:
         if sensor.name == TORQUE and TORQUE in samples:
             kept = _samples_between(samples[TORQUE], 1, stages - 2)
-            rest = _rest(robot, len(kept))
+            rest = _states_at_rest(robot, len(kept))
             found = sensor.linearise(kept, rest, np.zeros(0))
             if len(kept):
                 scale[:] = 1.0 / robot.limits.torque
@@ -163,11 +163,11 @@ def _needs_velocity(robot: Robot, sensor: Sensor) -> bool:
     reading[:, -1] = 1.0  # a unit quaternion, if it is one
     probe = Samples(np.zeros(1, dtype=np.int64), reading, np.ones(1))
     mean = np.concatenate([np.zeros(0), *(entry.mean for entry in sensor.parameters)])
-    found = sensor.linearise(probe, _rest(robot, 1), mean)
+    found = sensor.linearise(probe, _states_at_rest(robot, 1), mean)
     return found.v is not None or found.a is not None
 
 
-def _rest(robot: Robot, count: int) -> States:
+def _states_at_rest(robot: Robot, count: int) -> States:
     q = np.zeros((count, robot.model.nq))
     q[:, 6] = 1.0
     rest = np.zeros((count, robot.model.nv))

@@ -45,9 +45,9 @@ def test_a_run_is_the_pipelines_and_may_be_asked_for_at_any_time(gen3: Problem, 
             told.append(news)
             assert expected is not None
         if k == 120:
-            early = session.run("early")
+            early = session.snapshot("early")
     assert early.result.samples_rejected == {"incomplete window": 20}
-    run, final = session.run("here"), pipeline.finish()
+    run, final = session.snapshot("here"), pipeline.finish()
     assert [step.window for step in run.history] == [step.window for step in told] == [0, 1, 2, 3]
     np.testing.assert_array_equal(run.result.lower, final.lower)
     np.testing.assert_array_equal(run.result.upper, final.upper)
@@ -69,7 +69,7 @@ def test_a_reset_forgets_data_counts_and_findings(gen3: Problem, stream: list[Ra
     assert session.judge().faults
     assert session.reset().status is Status.WAITING
     assert (session.received, session.rejected, session.judgement) == (0, {}, Judgement())
-    assert session.run("").torques is None
+    assert session.snapshot("").torques is None
     assert session.judge() == Judgement()
 
 
@@ -89,7 +89,7 @@ def test_a_doubt_goes_with_the_result(gen3: Problem, stream: list[RawJointState]
     session = IntervalSession(gen3.robot, loose)
     for message in stream:
         session.process(message._replace(effort=message.effort * np.array([1.0, -1.0, 1.0, 1.0, 1.0, 1.0, 1.0])))
-    document = build_document(session.run("here"))
+    document = build_document(session.snapshot("here"))
     assert document["status"] != "INCONSISTENT"
     line = "effort of 'joint_2' has the opposite sign of the torque gravity needs"
     assert document["findings"] == [line]
@@ -102,7 +102,7 @@ def test_after_a_change_the_torques_are_those_of_the_last_estimate(gen3: Problem
         # within the stated bound on the torque's rate: 100 N m/s
         session.process(message._replace(effort=message.effort + max(0.0, 0.2 * (k - 100))))
     assert session.result.status is Status.INCONSISTENT
-    torques = session.run("").torques
+    torques = session.snapshot("").torques
     assert torques is not None
     before, after = np.abs(torques.residual[0]), np.abs(torques.residual[-1])
     assert (before < torques.radius[0]).all()
@@ -115,10 +115,10 @@ def test_files_of_a_run_replace_those_of_an_earlier_one(
     session = IntervalSession(gen3.robot, CONFIG)
     for message in stream:
         session.process(message)
-    write_run(tmp_path, session.run("one"))
+    write_run(tmp_path, session.snapshot("one"))
     assert {file.name for file in tmp_path.iterdir()} == {"result.json", "report.html", "series.npz"}
     session.reset()
-    written = write_run(tmp_path, session.run("two"))
+    written = write_run(tmp_path, session.snapshot("two"))
     assert {file.name for file in tmp_path.iterdir()} == {"result.json", "report.html"}
     assert read_result(tmp_path) == written
     assert written["status"] == "WAITING"
