@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import os
 import platform
+import time
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
 from benchmarks import revision
 from sysid_nodes import kernel
+
+_BEGUN = time.monotonic()
 
 PACKAGES = ("numpy", "scipy", "highspy", "clarabel", "pin")
 
@@ -23,8 +26,15 @@ def facts() -> list[tuple[str, str]]:
         ("packages", ", ".join(f"{name} {_version(name)}" for name in PACKAGES)),
         ("kernel", kernel.implementation()),
         ("threads of linear algebra", "1"),
+        ("took", _took()),
         ("revision", f"{revision.here()}{'' if revision.current() == revision.here() else ', changed while this ran'}"),
     ]
+
+
+def _took() -> str:
+    """Wall time since the benchmark was loaded, CPU time with that of the processes it has waited for."""
+    minutes, used = (time.monotonic() - _BEGUN) / 60.0, sum(os.times()[:4]) / 60.0
+    return f"{minutes:.1f} min, {used:.1f} min of CPU"
 
 
 def _cpu() -> str:

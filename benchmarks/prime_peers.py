@@ -1,6 +1,6 @@
 """PRIME and its peers on the same simulated logs: forces, inertia, pose, contacts and time, in one table.
 
-    ours      inverse dynamics, trajectory least squares (sysid_nodes/estimators/prime)
+    ours      inverse dynamics, trajectory least squares (sysid_nodes/systems/prime)
     fddp      the paper's forward dynamics, Crocoddyl's FDDP, weights from the noise that ours is told
     table_v   the same with the paper's Table V weights
     flags     the paper's baseline: contact flags from kinematics, rigid contacts

@@ -5,6 +5,9 @@ from __future__ import annotations
 import importlib.util
 import re
 import shlex
+import shutil
+import sys
+import textwrap
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -13,6 +16,7 @@ from types import ModuleType
 import pytest
 from shared.recorded import record
 
+from sysid_nodes import robots
 from sysid_nodes.cli.main import COMMANDS, main
 from sysid_nodes.data import JointSamples
 from sysid_nodes.data.config import load_yaml
@@ -85,7 +89,7 @@ def test_files_named_in_code_exist(page: Path) -> None:
         r"`((?:sysid_nodes|config|docs|examples|test|cmake|requirements|rviz|launch)/[\w./-]+)`",
         page.read_text(encoding="utf-8"),
     )
-    made_up = ("my_arm", "my_sensor")
+    made_up = ("my_arm", "my_sensor", "NAME", "NODE")
     missing = [name for name in names if not (ROOT / name).exists() and not any(word in name for word in made_up)]
     assert not missing
 
@@ -134,6 +138,27 @@ def test_python_in_the_readme_runs(capsys: pytest.CaptureFixture[str]) -> None:
     for snippet in snippets:
         exec(compile(snippet, "README.md", "exec"), {})
     assert "no complete window" in capsys.readouterr().out
+
+
+def test_the_recipe_for_a_robot_makes_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its block in a folder, with a URDF that has its joints, is found by its name."""
+    (text,) = [block for block in indented(ROOT / "CONTRIBUTING.md", "python") if "DESCRIPTION" in block]
+    folder = tmp_path / "my_arm"
+    folder.mkdir()
+    (folder / "__init__.py").write_text(text, encoding="utf-8")
+    shutil.copy(OWN_ARM / "own_arm.urdf", folder / "my_arm.urdf")
+    monkeypatch.setattr(robots, "__path__", [*robots.__path__, str(tmp_path)])
+    monkeypatch.setattr(robots, "_DESCRIPTIONS", robots._found())
+    del sys.modules["sysid_nodes.robots.my_arm"]
+    robot = load_robot("my_arm")
+    assert robot.joint_names == ("yaw", "shoulder", "elbow", "wrist")
+    assert robot.body == "hand"
+    assert robot.motor.armature[0] == 0.4
+
+
+def indented(page: Path, language: str) -> list[str]:
+    """Fenced code within a list, without the list's indentation."""
+    return [textwrap.dedent(text) for text in blocks(page, language)]
 
 
 @pytest.mark.ros
