@@ -88,3 +88,9 @@ def shared_data() -> Path:
     if not folder.is_dir():
         pytest.skip("no recorded logs in ../shared/data")
     return folder
+
+
+@pytest.fixture
+def blank_figures(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Leaves the figures of reports empty, nine tenths of what a report costs: for tests that do not look at them."""
+    monkeypatch.setattr("matplotlib.figure.Figure.draw", lambda *_: None)

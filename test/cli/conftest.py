@@ -10,6 +10,11 @@ from shared.payload_problem import Problem
 from shared.recorded import problem, record
 
 
+@pytest.fixture(autouse=True)
+def _blank(blank_figures: None) -> None:
+    """What commands do and say; figures are looked at in test/reports."""
+
+
 @pytest.fixture(scope="session")
 def gen3() -> Problem:
     return problem()

@@ -253,6 +253,7 @@ def test_the_page_tells_all(page: str) -> None:
     assert not re.search(r"\bnan\b", re.sub(r"base64,[^\"]*", "", page).lower())
 
 
+@pytest.mark.usefixtures("blank_figures")
 def test_a_page_of_a_run_without_motion_says_so(
     document: dict[str, Any], model: CertifiedModel, history: CertifiedHistory
 ) -> None:
@@ -275,6 +276,7 @@ def test_the_page_can_be_made_again_from_result_and_bag(
     assert (tmp_path / "report.html").read_text(encoding="utf-8") == page
 
 
+@pytest.mark.usefixtures("blank_figures")
 def test_without_its_bag_a_result_still_has_the_page_of_the_identification(
     document: dict[str, Any], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -96,6 +96,7 @@ def test_numbers_and_words_of_the_result_are_there(proven: tuple[str, Page]) -> 
     assert f"{found.torques.rms()[1]:#.3g}" in text
 
 
+@pytest.mark.usefixtures("blank_figures")
 def test_a_miss_is_marked() -> None:
     truth = run().truth.copy()
     truth[4] = 0.5
@@ -134,6 +135,7 @@ def test_text_from_outside_is_escaped() -> None:
     assert "<b>arm" not in text
 
 
+@pytest.mark.usefixtures("blank_figures")
 def test_times_since_an_epoch_are_shortened() -> None:
     late = tuple(replace(step, t=step.t + 1.7e9) for step in run().history)
     text, _ = page(history=late, torques=None)
@@ -194,6 +196,7 @@ def test_what_hardly_costs_anything_is_left_out() -> None:
     assert "rounding" not in section
 
 
+@pytest.mark.usefixtures("blank_figures")
 def test_a_joint_without_predictions_has_dashes() -> None:
     made = torques()
     made.predicted[:, 0] = np.nan

@@ -140,6 +140,7 @@ def test_reset_goes_back_to_the_prior_and_learns_again(bench: Any, motion: Joint
     assert latest(bench, lambda m: m.window >= 0).samples_used > 0
 
 
+@pytest.mark.usefixtures("blank_figures")
 @pytest.mark.parametrize("method", ["set_membership", "sensitivity"])
 def test_save_writes_what_a_replay_of_the_same_messages_writes(
     bench: Any, motion: JointSamples, tmp_path: Path, method: str
@@ -165,6 +166,7 @@ def test_save_writes_what_a_replay_of_the_same_messages_writes(
             np.testing.assert_array_equal(a[name], b[name])
 
 
+@pytest.mark.usefixtures("blank_figures")
 def test_a_save_in_the_middle_changes_nothing_that_follows(bench: Any, motion: JointSamples, tmp_path: Path) -> None:
     _, feed = start(bench)
     stream = messages(motion)

@@ -109,6 +109,7 @@ def test_after_a_change_the_torques_are_those_of_the_last_estimate(gen3: Problem
     assert (after > torques.radius[-1]).any()
 
 
+@pytest.mark.usefixtures("blank_figures")
 def test_files_of_a_run_replace_those_of_an_earlier_one(
     gen3: Problem, stream: list[RawJointState], tmp_path: Path
 ) -> None:
