@@ -32,6 +32,7 @@ def config_digest(
         robot.limits,
         robot.motor,
         robot.encoder_step,
+        "nothing listed" if robot.may_overlap is None else robot.may_overlap,
         list(shapes),
         known,
         control,

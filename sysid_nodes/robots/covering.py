@@ -17,8 +17,9 @@ def covering_shapes(robot: Robot, load: PayloadVolumeConfig) -> tuple[Primitive,
     """
     if robot.floating_base:
         raise RobotError(f"the base of robot '{robot.name}' floats; certified motion needs a fixed one")
-    gen3 = robot.name == "kinova_gen3" and robot.variant != "urdf"
-    shapes = cover(robot.variant) if gen3 else robot.geometry
-    if not shapes:
+    if not robot.geometry:
         raise RobotError(f"robot '{robot.name}' has no shapes that cover it; a contact could not be excluded")
-    return (*shapes, *payload_volume(load)) if gen3 else shapes
+    if robot.name != "kinova_gen3":
+        return robot.geometry
+    # A URDF of one's own has shapes only where its joints are those of the Gen3, and may carry the gripper.
+    return (*cover("gripper" if robot.variant == "urdf" else robot.variant), *payload_volume(load))
