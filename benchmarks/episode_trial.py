@@ -92,7 +92,14 @@ def run_trial(seed: int, trial: int) -> dict[str, Any]:
     bounds, theta = _body(world, rng)
     start, scene = _surroundings(world, robot, shapes, control, bounds, rng)
     config = LoopConfig(
-        control, CertifierConfig(), ControllerConfig(), _identifier(bounds), TAKEOVER, LATENCY, LEAD, world.plans
+        control,
+        CertifierConfig(),
+        ControllerConfig(clock_error=0.0),
+        _identifier(bounds),
+        TAKEOVER,
+        LATENCY,
+        LEAD,
+        world.plans,
     )
     arm = TorqueArm(
         robot,

@@ -89,7 +89,15 @@ def stop_request(reason: StopReason, stamp: Time | None = None) -> StopRequest:
 
 
 def to_controller_status(
-    output: ControllerOutput, names: tuple[str, ...], torque: Array, limit: Array, *, period: float, age: float
+    output: ControllerOutput,
+    names: tuple[str, ...],
+    torque: Array,
+    limit: Array,
+    *,
+    period: float,
+    age: float,
+    age_watched: bool,
+    start_rate: float,
 ) -> ControllerStatus:
     """What a controller's last answer says of it.
 
@@ -100,6 +108,8 @@ def to_controller_status(
         limit: (n,) torque limits [N m].
         period: longest time between two commands since the last status [s].
         age: largest age of a joint state when its command was sent since then [s].
+        age_watched: whether that counts from when the joint state was true.
+        start_rate: as of the controller.
     """
     refused = output.refused_reason
     message = ControllerStatus(
@@ -113,6 +123,8 @@ def to_controller_status(
         refused_text=refused.message if refused is not StopReason.NONE else "",
         period=period,
         age=age,
+        age_watched=age_watched,
+        start_rate=start_rate,
     )
     if np.isfinite(output.stamp) and output.stamp >= 0.0:
         message.header.stamp = to_time(round(output.stamp * _BILLION))

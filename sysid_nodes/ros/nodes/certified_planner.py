@@ -172,7 +172,9 @@ class CertifiedPlannerNode(Node):
 
     def _controller(self, message: ControllerStatus) -> None:
         self._pace.heard(nanoseconds(message.header.stamp), time.perf_counter())
-        self._seen = Seen(Mode(message.mode), message.trajectory_id, message.refused_id, message.refused_text)
+        self._seen = Seen(
+            Mode(message.mode), message.trajectory_id, message.refused_id, message.refused_text, message.start_rate
+        )
 
     def _executed(self, seen: Seen, stamp: int) -> None:
         """What a position controller does."""

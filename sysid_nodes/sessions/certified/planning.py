@@ -72,6 +72,7 @@ class Planning:
         self._planned: dict[str, Planned] = {}
         self._active: Planned | None = None
         self._waiting: Planned | None = None
+        self._start_rate = 0.0
         self._learned: set[str] = set()
         self.timing = Timing(node, config.planner.replan)
         self.made = self.failed = self.dropped = 0
@@ -91,11 +92,15 @@ class Planning:
             posture: (n,) measured at rest; None where the robot moves.
         """
         self._follow(seen)
+        self._start_rate = seen.start_rate
         known = self.known
         if known.scene is None or not known.consistent or seen.mode is Mode.STOPPED or self._pending(seen, now()):
             return None
         resting = self.needs_posture(seen)
         if (resting and posture is None) or (not resting and self._active is None):
+            return None
+        if resting and not np.isfinite(seen.start_rate):
+            self.message = "what holds the robot has lost its proof: stop and reset the controller"
             return None
         return self._plan(known, known.scene, now, posture if resting else None)
 
@@ -159,12 +164,11 @@ class Planning:
             previous_time, moving = found, found < active.plan.duration
             urgent = changed and moving
             if moving:
-                spare = _SENDING if urgent else node.margin
-                deadline = begun + (previous_time - elapsed - spare) / self.timing.rate
+                deadline = begun + (previous_time - elapsed - node.margin) / self.timing.rate
         box = self.planner.box(known.bounds)
         if active is None:
             assert posture is not None
-            start = Start.at_rest(posture, self.planner.certifier.at_rest(box))
+            start = Start.at_rest(posture, self.planner.certifier.at_rest(box, self._start_rate))
             takes_over = began
         else:
             start = Start.following(active.plan, active.certificate, previous_time)
@@ -198,7 +202,8 @@ class Planning:
             replan, last = active.replan - previous_time, active.record.last
         record = record_trajectory(
             result.plan, result.certificate, start_ns=takes_over, joint_names=self._setup.robot.joint_names,
-            bounds=known.bounds, bounds_window=known.window, body=self._setup.body, target=self._config.target,
+            bounds=known.bounds, bounds_window=known.window, nominal=box.theta[self.planner.body_index],
+            start_rate=start.entry.speed, body=self._setup.body, target=self._config.target,
             config_id=self._setup.config_id, scene_id=scene.id, frame_id=self._setup.frame,
             previous=None if active is None else active.record, previous_time=previous_time,
             last=last,

@@ -32,12 +32,14 @@ class Seen(NamedTuple):
         trajectory_id: what it executes; empty: nothing.
         refused_id: what it refused last.
         refused: why, in words.
+        start_rate: bound on |dr/dt| that a start from rest has to count on; RobustController.start_rate.
     """
 
     mode: Mode
     trajectory_id: str = ""
     refused_id: str = ""
     refused: str = ""
+    start_rate: float = 0.0
 
 
 @dataclass(frozen=True)

@@ -199,7 +199,8 @@ class CertifiedLoop:
             record, self._under_way = self._under_way[1], None
             self._made += 1
             record = self.tamper(record) if self.tamper is not None else record
-            refused = self.controller.offer(record)
+            known = self._planned.get(record.id)
+            refused = self.controller.offer(record, None if known is None else known.certificate)
             if refused:
                 self.refusals.append((record.id, refused))
         if not self.planner_alive or self._under_way is not None or self._made >= self.config.plans:
@@ -224,7 +225,7 @@ class CertifiedLoop:
         previous_time, urgent = 0.0, False
         soonest = now + config.latency + config.lead
         if active is None:
-            start = Start.at_rest(reading.position, self._certifier.at_rest(box))
+            start = Start.at_rest(reading.position, self._certifier.at_rest(box, self.controller.start_rate))
         else:
             former = self._planned[active.id]
             urgent = active.scene_id != self.scene.id
@@ -242,6 +243,8 @@ class CertifiedLoop:
             joint_names=self.robot.joint_names,
             bounds=self.bounds,
             bounds_window=self.window,
+            nominal=box.theta[self.robot.body_index(self._body)],
+            start_rate=start.entry.speed,
             body=self._body,
             target=config.identifier.target,
             config_id=self.config_id,

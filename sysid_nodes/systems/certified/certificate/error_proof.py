@@ -9,7 +9,7 @@ import numpy as np
 from sysid_nodes.kernel.tree import Tree
 from sysid_nodes.models.bezier import Bezier
 from sysid_nodes.models.model_box import ModelBox
-from sysid_nodes.models.robust_control import Gains
+from sysid_nodes.models.robust_control import Gains, RobustControlConfig
 from sysid_nodes.results.certificate import Entry
 from sysid_nodes.robots.robot import Array
 from sysid_nodes.systems.certified.certificate.closed_loop import Assumed, ClosedLoop, Rates, rates
@@ -23,6 +23,12 @@ _COARSE = 4
 
 _HOPELESS = 2.0
 """A tracking error of this level [J] is given up on."""
+
+_ABSURD = 1e9
+"""Errors that nobody can mean, and that numbers cannot be trusted with."""
+
+_SLACK = 1.0 + 1e-7
+"""By which errors are widened before they are to prove themselves: more than machines round differently."""
 
 
 @dataclass(frozen=True)
@@ -50,7 +56,7 @@ class ErrorProof:
     passes: int
 
 
-def closed_loop(box: ModelBox, gains: Gains, sign_width: float, period: float, delay: float) -> ClosedLoop:
+def closed_loop(box: ModelBox, gains: Gains, control: RobustControlConfig) -> ClosedLoop:
     """The loop of a law around a model of the box, its robust input not yet limited."""
     motor, radius = box.motor, box.motor_radius
     return ClosedLoop(
@@ -63,9 +69,9 @@ def closed_loop(box: ModelBox, gains: Gains, sign_width: float, period: float, d
         armature_lower=box.armature_lower,
         armature_upper=box.armature_upper,
         reference_noise=gains.position_gain * gains.position_error + gains.velocity_error,
-        sign_width=sign_width,
-        period=period,
-        delay=delay,
+        sign_width=control.sign_width,
+        period=control.longest_period,
+        delay=control.delay,
     )
 
 
@@ -129,6 +135,34 @@ def prove_errors(problem: ErrorProblem, edges: Array, passes: int) -> ErrorProof
             return done
         assumed = _widened(follows)
     return passes
+
+
+def check_errors(problem: ErrorProblem, edges: Array, claimed: Assumed) -> ErrorProof | int:
+    """The proof of errors that somebody claims, or 1 (pass) where they do not prove themselves.
+
+    Whoever found them by `prove_errors` has them from wider ones, and what follows from less is less: they lie inside
+    themselves but for rounding, which may differ between machines.
+
+    Args:
+        problem: of which motion and models.
+        edges: of the time intervals, from 0 to the plan's end [s].
+        claimed: errors; anything.
+    """
+    count, n = len(edges), problem.plan.n
+    shapes = ((count,), (count,), (count, n))
+    if any(x.shape != shape for x, shape in zip(claimed, shapes, strict=True)):
+        return 1
+    if not all(((x >= 0.0) & (x < _ABSURD)).all() for x in claimed) or not claimed.level.max() < _HOPELESS:
+        return 1
+    assumed = Assumed(*(_SLACK * x for x in claimed))
+    desired, jerk = desired_motion(problem.plan, edges), jerk_bound(problem.plan, edges)
+    outcome = problem.follow(desired, jerk, assumed)
+    if outcome is None:
+        return 1
+    follows, found, loop, rate = outcome
+    if not all((after < before).all() for after, before in zip(follows, assumed, strict=True)):
+        return 1
+    return ErrorProof(desired, jerk, assumed, follows, found, loop, rate, 1)
 
 
 def _guess(problem: ErrorProblem, edges: Array) -> Assumed:

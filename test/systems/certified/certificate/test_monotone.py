@@ -145,13 +145,13 @@ def follow(name: str, value: float, plan: Bezier) -> np.ndarray:
     bounds, law_config = models(name, value), control(name, value)
     law = gains(robot(), law_config)
     rest = {"start_speed": 0.003, "start_distance": 0.0005} | ({name: value} if name.startswith("start") else {})
-    age, jerk = law_config.period + law_config.delay, jerk_bound(plan, EDGES)
+    age, jerk = law_config.age, jerk_bound(plan, EDGES)
     problem = ErrorProblem(
         tree=TREE,
         plan=plan,
         box=bounds,
         gains=law,
-        loop=closed_loop(bounds, law, law_config.sign_width, law_config.period, law_config.delay),
+        loop=closed_loop(bounds, law, law_config),
         start=handed_over(TREE, bounds, at_rest(TREE, bounds, law, **rest), jerk[0], 4.0, age),
         torque_limit=robot().limits.torque - (value if name == "torque_margin" else 0.0),
     )
