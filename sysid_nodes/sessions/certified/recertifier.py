@@ -28,6 +28,7 @@ from sysid_nodes.sessions.certified.config import CertifiedConfig, set_up
 from sysid_nodes.solvers.threads import use_one_blas_thread
 from sysid_nodes.systems.certified.certificate.certifier import Certifier
 from sysid_nodes.systems.certified.certificate.closed_loop import Assumed
+from sysid_nodes.systems.certified.certificate.error_proof import Claim
 
 _WAITING = 4
 """Trajectories that may wait for a proof; a planner sends one at a time."""
@@ -43,10 +44,10 @@ class Answer(NamedTuple):
     proof: Certificate | None
 
 
-def claims(record: TrajectoryRecord) -> Assumed:
-    """The errors that a trajectory claims, as they are to be proven."""
+def claim_of(record: TrajectoryRecord) -> Claim:
+    """What a trajectory claims, as it is to be proven."""
     acceleration = record.error_acceleration.reshape(-1, len(record.joint_names))
-    return Assumed(record.error_energy, record.error_norm, acceleration)
+    return Claim(Assumed(record.error_energy, record.error_norm, acceleration), record.robust_limit)
 
 
 class Prover:
@@ -87,7 +88,7 @@ class Prover:
             else:
                 entry = self._certifier.at_rest(box, record.start_rate)
             plan = Bezier(record.q0, record.qd0, record.qdd0, record.k, record.duration)
-            found = self._certifier.certify(plan, box, entry, scene, claims(record))
+            found = self._certifier.certify(plan, box, entry, scene, claim_of(record))
         except (SysidError, np.linalg.LinAlgError):
             return None
         if not found.certified:

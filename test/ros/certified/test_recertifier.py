@@ -76,7 +76,9 @@ def test_an_honest_planner_s_proofs_are_found_again(planned: Planned, prover: Pr
         assert found is not None
         assert agrees(record, found)
         assert found.envelope is not None
-        np.testing.assert_allclose(record.error_energy, found.envelope.level, rtol=0.1)
+        # What is assumed once more follows more narrowly.
+        assert (found.envelope.level <= record.error_energy).all()
+        assert (found.envelope.level >= 0.7 * record.error_energy).all()
 
 
 def test_forgeries_are_not_proven(planned: Planned, prover: Prover) -> None:
@@ -121,6 +123,8 @@ ABSURD = {
     "accelerations": {"error_acceleration": np.full(65 * 7, 1e300), "error_rate": np.full(65, 1e300)},
     "no errors": {"error_energy": np.zeros(65), "error_norm": np.zeros(65)},
     "rates": {"error_rate": np.zeros(65)},
+    "clip": {"robust_limit": np.full(7, 60.0)},
+    "no clip": {"robust_limit": np.zeros(7)},
     "edges": {"edges": np.linspace(0.0, 2.0, 65)},
     "nominal": {"nominal": np.array([5.2, 0.0, 0.0, -0.5, 0.15, 0.0, 0.15, 0.0, 0.0, 0.1])},
     "start": {"start_rate": 1e300},

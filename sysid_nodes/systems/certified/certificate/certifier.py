@@ -23,9 +23,9 @@ from sysid_nodes.models.model_box import ModelBox
 from sysid_nodes.models.robust_control import Gains, RobustControlConfig, gains
 from sysid_nodes.results.certificate import Certificate, Entry, Envelope, Margins, Verdict
 from sysid_nodes.robots.robot import Array, Primitive, Robot
-from sysid_nodes.systems.certified.certificate.closed_loop import Assumed
 from sysid_nodes.systems.certified.certificate.config import CertifierConfig, TrackingConfig
 from sysid_nodes.systems.certified.certificate.error_proof import (
+    Claim,
     ErrorProblem,
     ErrorProof,
     check_errors,
@@ -102,7 +102,7 @@ class Certifier:
         return at_rest(self._tree, box, self._gains, self._config.start_speed, self._config.start_distance, rate)
 
     def certify(
-        self, plan: Bezier, box: ModelBox, entry: Entry, scene: Scene, claimed: Assumed | None = None
+        self, plan: Bezier, box: ModelBox, entry: Entry, scene: Scene, claim: Claim | None = None
     ) -> Certificate:
         """The verdict on a trajectory that starts with the errors of ``entry``.
 
@@ -111,7 +111,7 @@ class Certifier:
             box: the models.
             entry: errors where it starts.
             scene: what stands around.
-            claimed: errors that somebody says he has proven: checking them takes one pass where finding any takes
+            claim: errors that somebody says he has proven: checking them takes one pass where finding any takes
                 several. Errors that do not prove themselves refuse.
 
         Raises:
@@ -122,10 +122,10 @@ class Certifier:
         quick = self._quick_refusal(plan)
         if quick is not None:
             return quick
-        if claimed is None:
+        if claim is None:
             proof = self.prove(plan, box, entry)
         else:
-            proof = check_errors(self._problem(plan, box, entry), self._edges(plan.duration), claimed)
+            proof = check_errors(self._problem(plan, box, entry), self._edges(plan.duration), claim)
         if not isinstance(proof, ErrorProof):
             return self._refusal(Verdict.TRACKING, "errors grow without bound under the model's uncertainty", proof)
         judged, tube = self._judge.judge(proof, scene), proof.proven.tube(proof.loop)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import numpy as np
 
@@ -87,6 +88,7 @@ class ErrorProblem:
         loop: the closed loop without clip.
         start: errors while no torque of this trajectory acts yet.
         torque_limit: (n,) of the motors, less what is kept free [N m].
+        clip: (n,) of the robust input [N m]; None takes all that the motors leave.
     """
 
     tree: Tree
@@ -96,16 +98,19 @@ class ErrorProblem:
     loop: ClosedLoop
     start: Entry
     torque_limit: Array
+    clip: Array | None = None
 
     def follow(
         self, desired: Desired, jerk: Array, assumed: Assumed
     ) -> tuple[Assumed, Demand, ClosedLoop, Rates] | None:
         """Errors that follow from an assumption, and by what; None where the motors have nothing left for them.
 
-        The clip of the robust input is what the fed-forward torque leaves of the motors.
+        The clip of the robust input is at most what the fed-forward torque leaves of the motors.
         """
         found = demand(self.tree, desired, jerk, self.box, self.gains, self.loop, assumed)
         limit = (self.torque_limit - found.nominal_torque.max(axis=0)) * (1.0 - 1e-8)
+        if self.clip is not None:
+            limit = np.where(self.clip <= limit, self.clip, -np.inf)
         if not (limit > 0.0).all():
             return None
         loop = replace(self.loop, limit=limit)
@@ -137,7 +142,14 @@ def prove_errors(problem: ErrorProblem, edges: Array, passes: int) -> ErrorProof
     return passes
 
 
-def check_errors(problem: ErrorProblem, edges: Array, claimed: Assumed) -> ErrorProof | int:
+class Claim(NamedTuple):
+    """Errors that somebody says he has proven, of a law with this clip (n,) of its robust input [N m]."""
+
+    errors: Assumed
+    robust_limit: Array
+
+
+def check_errors(problem: ErrorProblem, edges: Array, claim: Claim) -> ErrorProof | int:
     """The proof of errors that somebody claims, or 1 (pass) where they do not prove themselves.
 
     Whoever found them by `prove_errors` has them from wider ones, and what follows from less is less: they lie inside
@@ -146,15 +158,15 @@ def check_errors(problem: ErrorProblem, edges: Array, claimed: Assumed) -> Error
     Args:
         problem: of which motion and models.
         edges: of the time intervals, from 0 to the plan's end [s].
-        claimed: errors; anything.
+        claim: anything.
     """
     count, n = len(edges), problem.plan.n
     shapes = ((count,), (count,), (count, n))
-    if any(x.shape != shape for x, shape in zip(claimed, shapes, strict=True)):
+    if any(x.shape != shape for x, shape in zip(claim.errors, shapes, strict=True)):
         return 1
-    if not all(((x >= 0.0) & (x < _ABSURD)).all() for x in claimed) or not claimed.level.max() < _HOPELESS:
+    if not all(((x >= 0.0) & (x < _ABSURD)).all() for x in claim.errors) or not claim.errors.level.max() < _HOPELESS:
         return 1
-    assumed = Assumed(*(_SLACK * x for x in claimed))
+    assumed, problem = Assumed(*(_SLACK * x for x in claim.errors)), replace(problem, clip=claim.robust_limit)
     desired, jerk = desired_motion(problem.plan, edges), jerk_bound(problem.plan, edges)
     outcome = problem.follow(desired, jerk, assumed)
     if outcome is None:

@@ -73,6 +73,8 @@ def agrees(record: TrajectoryRecord, own: Certificate) -> bool:
     found, margins = own.envelope, own.margins
     if not own.certified or found is None or not np.array_equal(record.edges, found.edges[:-1]):
         return False
+    if not np.array_equal(record.robust_limit, own.robust_limit):
+        return False
     at_most = (  # of each pair the first is no larger than the second
         (found.level, record.error_energy),
         (found.position, record.error_norm),
@@ -93,7 +95,6 @@ def as_proven(record: TrajectoryRecord, own: Certificate) -> TrajectoryRecord:
     found = own.envelope
     return replace(
         record,
-        robust_limit=own.robust_limit,
         error_energy=found.level,
         error_norm=found.position,
         error_rate=found.speed,

@@ -549,7 +549,7 @@ def test_by_default_nothing_goes_without_a_proof_of_its_own() -> None:
     assert not ride.controller.offer(record, own)
 
 
-@pytest.mark.parametrize("claim", [{"energy": 0.049}, {"norm": 0.049}, {"margin": 1.01}], ids=str)
+@pytest.mark.parametrize("claim", [{"energy": 0.049}, {"norm": 0.049}, {"limit": 21.0}, {"margin": 1.01}], ids=str)
 def test_what_claims_more_than_the_own_proof_is_refused(claim: dict[str, float]) -> None:
     ride = Ride(ControllerConfig(recertify=True))
     ride.tick(10)
@@ -558,10 +558,10 @@ def test_what_claims_more_than_the_own_proof_is_refused(claim: dict[str, float])
 
 
 def test_the_own_proof_s_numbers_are_executed() -> None:
-    """A machine that rounds otherwise made the other ones."""
+    """What the planner proved is wider than what follows from it."""
     ride = Ride(ControllerConfig(recertify=True))
     ride.tick(10)
-    sent, own = make_record(START + 0.5, proof=certificate(limit=1e3, energy=0.06, margin=0.9)), certificate()
+    sent, own = make_record(START + 0.5, proof=certificate(energy=0.06, margin=0.9)), certificate()
     assert not ride.controller.offer(sent, own)
     pending = ride.controller.pending
     assert pending is not None
