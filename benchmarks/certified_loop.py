@@ -59,7 +59,7 @@ class LoopConfig:
 
     planner: CertifiedPlannerConfig
     identifier: IntervalIdentifierConfig
-    controller: ControllerConfig = field(default_factory=ControllerConfig)
+    controller: ControllerConfig = field(default_factory=lambda: ControllerConfig(clock_error=0.0))
     latency: float = 0.6
     escape_latency: float = 0.15
     identify: bool = True
@@ -226,7 +226,10 @@ class CertifiedLoop:
         """Tells robot and planner what the controller has answered."""
         if output.stop is not None:
             self.arm.protective_stop(output.stop.name)
-        self._replanner.told(Seen.of(output), round(output.stamp * _BILLION) if np.isfinite(output.stamp) else 0)
+        self._replanner.told(
+            Seen.of(output, self.controller.start_rate),
+            round(output.stamp * _BILLION) if np.isfinite(output.stamp) else 0,
+        )
 
     def _take_bounds(self, result: IdentificationResult) -> None:
         self.log.add_bounds(result)
@@ -241,7 +244,7 @@ class CertifiedLoop:
         if self._under_way is not None and self.arm.now >= self._under_way[0] - _SAME_TIME:
             planned, self._under_way = self._under_way[1], None
             if planned is not None:
-                self._send(planned.record)
+                self._send(planned)
         if self._under_way is None and self._heard is not None and self.time >= self._next_look - _SAME_TIME:
             self._next_look = self.time + LOOK_PERIOD
             self._look(self._heard)
@@ -257,8 +260,9 @@ class CertifiedLoop:
         planned = self._replanner.step(seen, posture)
         self._under_way = self._clock.time, planned
 
-    def _send(self, record: TrajectoryRecord) -> None:
-        record = self.tamper(record) if self.tamper is not None else record
+    def _send(self, planned: Planned) -> None:
+        """Sends a trajectory; the controller's own proof of what was planned is the planner's."""
+        record = self.tamper(planned.record) if self.tamper is not None else planned.record
         self.log.plans.append(record)
-        if refused := self.controller.offer(record):
+        if refused := self.controller.offer(record, planned.certificate if record.id == planned.record.id else None):
             self.refusals.append((record.id, refused))

@@ -80,9 +80,7 @@ def run_plan(seed: int, index: int, samples: int) -> dict[str, Any]:
     else:
         return {"plan": index, "samples": 0, "share": share, "refused": refused}
     control = fixed["control"]
-    drawn = draw_samples(
-        rng, plan, found.envelope, proof.proven.acceleration, fixed["gains"], control.period + control.delay, samples
-    )
+    drawn = draw_samples(rng, plan, found.envelope, proof.proven.acceleration, fixed["gains"], control.age, samples)
     used, gap = _dynamics(rng, box, drawn, found, proof)
     q = drawn.now[0] - drawn.e
     gap |= _distances(q, scene, found)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from sysid_nodes import __version__
 from sysid_nodes.data.digest import digest
 from sysid_nodes.models.known_robot import KnownRobotConfig
 from sysid_nodes.models.robust_control import RobustControlConfig
@@ -16,6 +17,8 @@ def config_digest(
 ) -> str:
     """Digest of all that a certificate rests on but bounds, obstacles and trajectory: its config_id.
 
+    The version of the software is among it: what another version proves may mean something else.
+
     Args:
         robot: kinematics, limits, motors and sensors.
         shapes: that cover robot and load.
@@ -24,6 +27,7 @@ def config_digest(
         certifier: the certifier's configuration, a dataclass.
     """
     return digest(
+        __version__,
         robot.name,
         robot.urdf,
         robot.joint_names,
@@ -32,6 +36,7 @@ def config_digest(
         robot.limits,
         robot.motor,
         robot.encoder_step,
+        "nothing listed" if robot.may_overlap is None else robot.may_overlap,
         list(shapes),
         known,
         control,

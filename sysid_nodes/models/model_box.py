@@ -50,7 +50,14 @@ class ModelBox:
         return all(bool((np.abs(value - centre) <= radius).all()) for value, centre, radius in pairs)
 
 
-def model_box(robot: Robot, known: KnownRobotConfig, bounds: Bounds, body: int, target: str = "body") -> ModelBox:
+def model_box(
+    robot: Robot,
+    known: KnownRobotConfig,
+    bounds: Bounds,
+    body: int,
+    target: str = "body",
+    nominal: Array | None = None,
+) -> ModelBox:
     """The box that a known robot and the bounds on one body span.
 
     Args:
@@ -59,10 +66,13 @@ def model_box(robot: Robot, known: KnownRobotConfig, bounds: Bounds, body: int, 
         bounds: ten intervals of the identified body, as an identifier publishes them.
         body: index of that body, as of Robot.body_index.
         target: whether the bounds are of the ``body`` with all it carries or of the ``payload`` added to it.
+        nominal: (10,) a physical body within the bounds, with all it carries, to stand in the box's middle; None takes
+            the one nearest to theirs, which machines solve for and need not agree on to the last bit.
 
     Raises:
         ConfigError: the bounds are not ten finite intervals, the target is unknown, no physical body lies in them, the
-            robot's own bodies are not physical, or a joint's armature or viscous friction may be zero or less.
+            nominal one is not physical or not within them, the robot's own bodies are not physical, or a joint's
+            armature or viscous friction may be zero or less.
     """
     if bounds.lower.shape != (len(PARAMETER_NAMES),) or not np.isfinite([bounds.lower, bounds.upper]).all():
         raise ConfigError(f"the bounds of a body are {len(PARAMETER_NAMES)} finite intervals")
@@ -75,7 +85,15 @@ def model_box(robot: Robot, known: KnownRobotConfig, bounds: Bounds, body: int, 
         theta[body], theta_radius[body] = 0.0, 0.0
     margin = theta_radius[body] + 1e-15  # the middle of an interval is rounded
     whole = Bounds(theta[body] + bounds.lower - margin, theta[body] + bounds.upper + margin)
-    theta[body], theta_radius[body] = _physical_middle(_physical(whole))
+    physical = _physical(whole)
+    theta[body] = _physical_middle(physical) if nominal is None else nominal
+    if not ((physical.lower <= theta[body]) & (theta[body] <= physical.upper)).all():
+        raise ConfigError("the nominal body is not within the bounds")
+    if np.linalg.eigvalsh(np.tensordot(theta[body], PSEUDO_INERTIA_BASIS, axes=1))[0] < 0.0:
+        raise ConfigError(
+            "no physical body lies within the bounds" if nominal is None else "the nominal body is not physical"
+        )
+    theta_radius[body] = np.nextafter(np.maximum(physical.upper - theta[body], theta[body] - physical.lower), np.inf)
     for joint, row in zip(robot.joint_names, theta, strict=True):
         if np.linalg.eigvalsh(_spatial_inertia(row))[0] < -1e-12 * np.abs(row).max():
             raise ConfigError(
@@ -125,12 +143,8 @@ def _spatial_inertia(theta: Array) -> Array:
     return np.block([[mass * np.eye(3), moment.T], [moment, turning]])
 
 
-def _physical_middle(bounds: Bounds) -> tuple[Array, Array]:
-    """The physical body nearest to the middle of its bounds, and its largest distance (10,) to their ends.
-
-    Raises:
-        ConfigError: there is no such body.
-    """
+def _physical_middle(bounds: Bounds) -> Array:
+    """(10,) the physical body nearest to the middle of its bounds; the middle where none was found."""
     scale = np.maximum(bounds.half_width, 1e-9)
     basis = np.concatenate([PSEUDO_INERTIA_BASIS * scale[:, None, None], np.zeros((1, 4, 4))])
     basis[-1] = np.tensordot(bounds.centre, PSEUDO_INERTIA_BASIS, axes=1)
@@ -139,7 +153,4 @@ def _physical_middle(bounds: Bounds) -> tuple[Array, Array]:
     x = constrained_quadratic(
         np.diag(np.append(np.ones(10), 0.0)), np.zeros(11), np.append(-ends[:10], 1.0), ends, [(basis, least)]
     )
-    theta = bounds.centre if x is None else np.clip(bounds.centre + scale * x[:10], bounds.lower, bounds.upper)
-    if np.linalg.eigvalsh(np.tensordot(theta, PSEUDO_INERTIA_BASIS, axes=1))[0] < 0.0:
-        raise ConfigError("no physical body lies within the bounds")
-    return theta, np.nextafter(np.maximum(bounds.upper - theta, theta - bounds.lower), np.inf)
+    return bounds.centre if x is None else np.clip(bounds.centre + scale * x[:10], bounds.lower, bounds.upper)

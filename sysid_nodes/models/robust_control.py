@@ -24,6 +24,9 @@ from sysid_nodes.exceptions import ConfigError
 from sysid_nodes.models.known_robot import Numbers, per_joint
 from sysid_nodes.robots.robot import Array, MotorConstants, Robot
 
+STAMP_ROUNDING = 1e-6
+"""By how much more than ``period`` the stamps of two joint states may differ, doubles being rounded to 0.24 us [s]."""
+
 
 @dataclass(frozen=True)
 class RobustControlConfig:
@@ -61,6 +64,16 @@ class RobustControlConfig:
         unit="N m",
         minimum=0.0,
     )
+
+    @property
+    def longest_period(self) -> float:
+        """Time between two commands that proofs count with and no watch exceeds [s]."""
+        return self.period + STAMP_ROUNDING
+
+    @property
+    def age(self) -> float:
+        """h: largest age of the joint state behind the torque in force [s]."""
+        return self.longest_period + self.delay
 
 
 class Gains(NamedTuple):

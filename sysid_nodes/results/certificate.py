@@ -94,6 +94,7 @@ class Envelope:
         level: (T,) bound on V [J].
         position: (T,) bound on sqrt(sum I_a,j e_j^2) [kg^0.5 rad].
         position_error, reference_error: (T, n) the same by joint: bounds on |e| [rad] and |r| [rad/s].
+        acceleration: (T, n) bound on each |dr/dt| [rad/s2].
         speed: (T,) bound on |dr/dt| in the norm of M.
         jerk: (T, n) bound on the desired jerk [rad/s3].
     """
@@ -103,6 +104,7 @@ class Envelope:
     position: Array
     position_error: Array
     reference_error: Array
+    acceleration: Array
     speed: Array
     jerk: Array
 

@@ -64,6 +64,8 @@ class TrajectoryRecord:
     bounds_window: int
     lower: Array
     upper: Array
+    nominal: Array
+    start_rate: float
     verdict: int
     binding: str
     robust_limit: Array
@@ -75,6 +77,8 @@ class TrajectoryRecord:
     edges: Array
     error_energy: Array
     error_norm: Array
+    error_rate: Array
+    error_acceleration: Array
 
     def __post_init__(self) -> None:
         for name in _ARRAYS:
@@ -115,8 +119,8 @@ class TrajectoryRecord:
 
 
 _ARRAYS = (
-    "q0", "qd0", "qdd0", "k", "lower", "upper", "robust_limit", "torque_margin", "position_margin", "velocity_margin",
-    "edges", "error_energy", "error_norm",
+    "q0", "qd0", "qdd0", "k", "lower", "upper", "nominal", "robust_limit", "torque_margin", "position_margin",
+    "velocity_margin", "edges", "error_energy", "error_norm", "error_rate", "error_acceleration",
 )  # fmt: skip
 
 
@@ -133,6 +137,8 @@ def record_trajectory(
     joint_names: tuple[str, ...],
     bounds: Bounds,
     bounds_window: int,
+    nominal: Array,
+    start_rate: float,
     body: str,
     target: str,
     config_id: str,
@@ -149,6 +155,9 @@ def record_trajectory(
         certificate: the certifier's answer for just that motion, these bounds and this scene.
         start_ns: stamp of its start, for one from rest; ignored where there is a previous one.
         bounds, bounds_window: bounds behind the model box, and their data window (-1: the prior).
+        nominal: (10,) the middle of the box for the body with all it carries.
+        start_rate: bound on |dr/dt| that a proof from rest counted with, Entry.speed; ignored where there is a previous
+            one.
         body, target: subject of the bounds.
         config_id, scene_id: models.config_digest and Scene.id.
         previous, previous_time: the trajectory it takes over from, and the time into it [s].
@@ -177,6 +186,8 @@ def record_trajectory(
         bounds_window=bounds_window,
         lower=bounds.lower,
         upper=bounds.upper,
+        nominal=nominal,
+        start_rate=float(start_rate) if previous is None else 0.0,
         verdict=int(Verdict(certificate.verdict)),
         binding=certificate.binding,
         robust_limit=certificate.robust_limit,
@@ -188,6 +199,8 @@ def record_trajectory(
         edges=none if envelope is None else envelope.edges[:-1],
         error_energy=none if envelope is None else envelope.level,
         error_norm=none if envelope is None else envelope.position,
+        error_rate=none if envelope is None else envelope.speed,
+        error_acceleration=none if envelope is None else np.ravel(envelope.acceleration),
     ).seal()
 
 

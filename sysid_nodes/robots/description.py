@@ -48,6 +48,7 @@ class RobotDescription:
         floating_base: whether the base moves freely.
         joints: what the URDF does not say.
         geometry: gives the collision primitives of a variant.
+        may_overlap: as in Robot.
         contacts: points that may touch the ground.
         motor_order, imu: as in Robot.
     """
@@ -60,6 +61,7 @@ class RobotDescription:
     floating_base: bool = False
     joints: Joints = field(default_factory=lambda: Joints(()))
     geometry: Callable[[str], tuple[Primitive, ...]] = lambda _variant: ()
+    may_overlap: tuple[tuple[str, str], ...] | None = None
     contacts: tuple[ContactSpec, ...] = ()
     motor_order: tuple[str, ...] = ()
     imu: str = ""
@@ -86,6 +88,7 @@ def build_registered(description: RobotDescription, variant: str = "") -> Robot:
         joints=description.joints,
         geometry=description.geometry(variant),
     )
+    robot = replace(robot, may_overlap=description.may_overlap)
     return replace(with_contacts(robot, description.contacts), motor_order=description.motor_order, imu=description.imu)
 
 
@@ -123,7 +126,7 @@ def build_on_urdf(description: RobotDescription, text: str, *, source: str = "")
     robot = replace(with_contacts(robot, known), motor_order=description.motor_order, imu=imu)
     geometry = description.geometry(variant)
     if geometry and _same_joint_frames(robot, build_registered(description, variant)):
-        return replace(robot, geometry=geometry)
+        return replace(robot, geometry=geometry, may_overlap=description.may_overlap)
     return robot
 
 

@@ -57,6 +57,7 @@ class Primitive:
         position: (3,) centre in the joint frame [m].
         rotation: (3, 3) of the shape's axes into the joint frame; a capsule lies along its z axis.
         size: sphere (radius,), capsule (radius, half length), box (three half extents) [m].
+        load: whether it is room for what the robot carries, and no part of the robot itself.
     """
 
     frame: str
@@ -64,6 +65,7 @@ class Primitive:
     position: Array
     rotation: Array
     size: Array
+    load: bool = False
 
 
 @dataclass(frozen=True)
@@ -101,6 +103,8 @@ class Robot:
         encoder_step: (n,) resolution of the measured position [rad or m], 0 where unknown.
         body: link that is identified unless another is asked for.
         geometry: shapes that cover the robot; empty where unknown.
+        may_overlap: pairs of joints (``universe``: the base) whose bodies meet by design, so that their shapes are
+            not kept apart; None where nobody has listed them.
         floating_base: whether the base moves freely.
         contacts: points that may touch the ground; empty where none is known.
         motor_order: joint names in the order of the vendor's own messages; empty where those carry names.
@@ -122,6 +126,7 @@ class Robot:
     contacts: tuple[ContactPoint, ...] = ()
     motor_order: tuple[str, ...] = ()
     imu: str = ""
+    may_overlap: tuple[tuple[str, str], ...] | None = None
 
     @property
     def n(self) -> int:

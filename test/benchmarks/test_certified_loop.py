@@ -279,11 +279,13 @@ def test_nor_are_they_left_where_the_robot_moves_as_fast_as_rest_allows_besides(
     assert certificate.certified, certificate.binding
     record = record_trajectory(
         plan, certificate, start_ns=round(1e9 * arm.now), joint_names=robot.joint_names, bounds=bounds,
-        bounds_window=-1, body=robot.body, target="body", config_id="any", scene_id=Scene().id,
+        bounds_window=-1, nominal=box.theta[body], start_rate=certifier.at_rest(box).speed, body=robot.body,
+        target="body", config_id="any", scene_id=Scene().id,
     )  # fmt: skip
     controller = RobustController(
-        robot, KnownRobotConfig(), CONTROL, ControllerConfig(settle=0.0), prior=bounds, config_id="any",
-        scene_id=Scene().id, rest_speed=CERTIFIER.start_speed, rest_distance=CERTIFIER.start_distance,
+        robot, KnownRobotConfig(), CONTROL, ControllerConfig(settle=0.0, clock_error=0.0, recertify=False),
+        prior=bounds, config_id="any", scene_id=Scene().id, rest_speed=CERTIFIER.start_speed,
+        rest_distance=CERTIFIER.start_distance,
     )  # fmt: skip
     assert not controller.offer(record)
     setup = set_up(_config().planner)._replace(shapes=())

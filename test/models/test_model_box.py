@@ -134,6 +134,40 @@ def test_misuse(arguments, words):
         model_box(**given)
 
 
+@pytest.mark.parametrize("target", ["body", "payload"])
+def test_a_nominal_body_of_ones_own_stands_in_the_middle(target):
+    """The box is of the same bodies, wherever within it the law's own stands."""
+    bounds = narrow()
+    usual = model_box(ROBOT, KNOWN, bounds, BODY, target)
+    moved = usual.theta[BODY] + 0.5 * usual.theta_radius[BODY] * np.array([1, -1, 1, -1, 1, 0, 1, 0, 0, 1])
+    box = model_box(ROBOT, KNOWN, bounds, BODY, target, moved)
+    np.testing.assert_array_equal(box.theta[BODY], moved)
+    own = 0.0 if target == "body" else known_box(ROBOT, KNOWN)[0][10 * BODY : 10 * BODY + 10]
+    for end in (bounds.lower, bounds.upper):
+        assert (np.abs(own + end - box.theta[BODY]) <= box.theta_radius[BODY] + 1e-14).all()
+    again = model_box(ROBOT, KNOWN, bounds, BODY, target, usual.theta[BODY])
+    np.testing.assert_array_equal(again.theta_radius, usual.theta_radius)
+
+
+@pytest.mark.parametrize(
+    ("entry", "value", "words"),
+    [
+        (0, 3.0011, "not within"),
+        (0, 2.9989, "not within"),
+        (9, np.nan, "not within"),
+        (4, 0.0995, "not physical"),
+    ],
+)
+def test_a_nominal_body_that_is_none_is_refused(entry, value, words):
+    bounds = narrow(p1=(-0.2, 0.2), p4=(0.0, 0.2))
+    nominal = np.array([3.0, 0.0, 0.0, -0.4, 0.1, 0.0, 0.1, 0.0, 0.0, 0.02])
+    if words == "not physical":
+        nominal[1] = 0.2  # the centre of mass is further off than the moment about z allows
+    nominal[entry] = value
+    with pytest.raises(ConfigError, match=f"the nominal body is {words}"):
+        model_box(ROBOT, KNOWN, bounds, BODY, "body", nominal)
+
+
 @pytest.mark.parametrize("name", ["ur10", "panda"])
 def test_robots_without_known_armature_are_refused(name):
     robot = load_robot(name)

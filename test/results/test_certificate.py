@@ -14,6 +14,7 @@ ENVELOPE = Envelope(
     position=np.array([0.3, 0.1, 0.2]),
     position_error=np.zeros((3, 2)),
     reference_error=np.zeros((3, 2)),
+    acceleration=np.zeros((3, 2)),
     speed=np.array([5.0, 9.0, 7.0]),
     jerk=np.array([[1.0, 4.0], [2.0, 1.0], [0.0, 0.0]]),
 )

@@ -80,8 +80,8 @@ def test_a_refusal_is_recorded_without_an_envelope() -> None:
     margins = Margins(nothing, nothing, nothing, -np.inf, -np.inf)
     refused = Certificate(Verdict.TRACKING, margins, "errors", np.zeros(7), np.zeros(7), None, 4)
     record = record_trajectory(
-        RECORD, refused, start_ns=5, joint_names=RECORD.joint_names, bounds=PRIOR, bounds_window=3, body="b",
-        target="body", config_id="c", scene_id="s",
+        RECORD, refused, start_ns=5, joint_names=RECORD.joint_names, bounds=PRIOR, bounds_window=3,
+        nominal=RECORD.nominal, start_rate=0.0, body="b", target="body", config_id="c", scene_id="s",
     )  # fmt: skip
     assert record.verdict == Verdict.TRACKING
     assert record.edges.size == record.error_energy.size == record.error_norm.size == 0

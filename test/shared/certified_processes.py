@@ -198,7 +198,9 @@ class Loop:
         assert certificate.certified, certificate.binding
         return record_trajectory(
             plan, certificate, start_ns=0, joint_names=setup.robot.joint_names, bounds=config.prior.bounds,
-            bounds_window=-1, body=setup.body, target=config.target, config_id=setup.config_id, scene_id=scene.id,
+            bounds_window=-1, nominal=box.theta[setup.robot.body_index(setup.body)],
+            start_rate=certifier.at_rest(box).speed, body=setup.body, target=config.target, config_id=setup.config_id,
+            scene_id=scene.id,
         )  # fmt: skip
 
     def starting_soon(self, record: TrajectoryRecord) -> TrajectoryRecord:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import cache
 
 import numpy as np
 
@@ -11,6 +12,7 @@ from sysid_nodes.data.bounds import Bounds
 from sysid_nodes.data.joint_state import RawJointState
 from sysid_nodes.models.bezier import Bezier, State
 from sysid_nodes.models.known_robot import KnownRobotConfig, PriorConfig
+from sysid_nodes.models.model_box import model_box
 from sysid_nodes.models.robust_control import RobustControlConfig
 from sysid_nodes.results.certificate import Certificate, Envelope, Margins, Verdict
 from sysid_nodes.results.trajectory_record import TrajectoryRecord, record_trajectory
@@ -45,10 +47,21 @@ def certificate(
     each = np.ones((count, N))
     envelope = Envelope(
         np.append(np.linspace(0.0, duration, count), np.inf), np.full(count, energy), np.full(count, norm), each, each,
-        np.ones(count), each,
+        each, np.ones(count), each,
     )  # fmt: skip
     margins = Margins(np.full(N, margin), np.full(N, margin), np.full(N, margin), margin, margin)
     return Certificate(Verdict.CERTIFIED, margins, "nothing", np.full(N, limit), np.full(N, 30.0), envelope, 3)
+
+
+@cache
+def _nominal(lower: tuple[float, ...], upper: tuple[float, ...]) -> np.ndarray:
+    bounds, body = Bounds(np.array(lower), np.array(upper)), ROBOT.body_index()
+    return model_box(ROBOT, KnownRobotConfig(), bounds, body).theta[body]
+
+
+def nominal_of(bounds: Bounds) -> np.ndarray:
+    """What an honest planner takes for the middle."""
+    return _nominal(tuple(bounds.lower), tuple(bounds.upper))
 
 
 def make_record(
@@ -73,6 +86,8 @@ def make_record(
         joint_names=ROBOT.joint_names,
         bounds=bounds,
         bounds_window=-1,
+        nominal=nominal_of(bounds),
+        start_rate=0.0,
         body=ROBOT.body,
         target="body",
         config_id=CONFIG,
@@ -97,6 +112,7 @@ class Ride:
 
     def __init__(self, config: ControllerConfig | None = None, **options: object) -> None:
         control = options.pop("control", CONTROL)
+        clock_error: float = options.pop("clock_error", 0.0)  # type: ignore[assignment]
         robot = options.pop("robot", ROBOT)
         arguments: dict[str, object] = {
             "prior": PRIOR,
@@ -110,7 +126,7 @@ class Ride:
             robot,
             KnownRobotConfig(),
             control,
-            config or ControllerConfig(),
+            replace(config or ControllerConfig(recertify=False), clock_error=clock_error),
             **arguments,  # type: ignore[arg-type]
         )
         self.count = 0

@@ -9,6 +9,7 @@ import numpy as np
 from markupsafe import Markup
 
 from sysid_nodes.data import PARAMETER_NAMES
+from sysid_nodes.models.self_collision import self_collision_words
 from sysid_nodes.reports import wording
 from sysid_nodes.reports.atomic_file import write_atomically
 from sysid_nodes.reports.certified import plots as loop_plots
@@ -51,6 +52,7 @@ def render_certified_report(document: wording.Document, loop: CertifiedRun, torq
         limits=_limits(loop),
         tracking=_tracking(loop),
         margin_rows=_margin_rows(loop),
+        self_collision=self_collision_words(loop.model.robot, loop.model.shapes),
         margin_figures=_margin_figures(loop),
         widths=Markup(_widths(document, loop)),
         plan_rows=_plan_rows(document, loop),

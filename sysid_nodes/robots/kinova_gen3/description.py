@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import xml.etree.ElementTree as ET
 
 import numpy as np
@@ -78,4 +79,6 @@ DESCRIPTION = RobotDescription(
         wraps=np.full(len(gen3.JOINTS), True),
     ),
     geometry=cover,
+    # Bodies that one joint holds together: their housings meet there at every angle.
+    may_overlap=tuple(itertools.pairwise(("universe", *gen3.JOINTS))),
 )

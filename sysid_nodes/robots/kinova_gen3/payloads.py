@@ -77,12 +77,14 @@ def dumbbell_volume(pounds: float, *, shape: str, grasp_error: float) -> Primiti
     position = np.array(END_EFFECTOR_XYZ) - [0.0, 0.0, GRASP_OFFSET]
     if shape == "box":
         size = np.array([half_width, half_length, half_width])
-        return Primitive(JOINTS[-1], "box", position, np.eye(3), size)
+        return Primitive(JOINTS[-1], "box", position, np.eye(3), size, load=True)
     if shape == "capsule":
         # A radius a tenth larger than the bar's leaves the caps to hold its flat ends: at the end plane of the bar the
         # cap is as wide as the bar where it stands out by sqrt(1.1^2 - 1) radii.
         half_bar, bar, shift = scale * _HALF_LENGTH, scale * _HALF_WIDTH, np.sqrt(3.0) * grasp_error
         radius = 1.1 * bar
         half_straight = half_bar - np.sqrt(radius**2 - bar**2)
-        return Primitive(JOINTS[-1], "capsule", position, _ALONG_Y, np.array([radius + shift, half_straight]))
+        return Primitive(
+            JOINTS[-1], "capsule", position, _ALONG_Y, np.array([radius + shift, half_straight]), load=True
+        )
     raise ConfigError(f"a dumbbell's room is a box or a capsule, got '{shape}'")

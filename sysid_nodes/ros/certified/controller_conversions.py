@@ -90,7 +90,15 @@ def stop_request(reason: StopReason, stamp: Time | None = None) -> StopRequest:
 
 
 def to_controller_status(
-    output: ControllerOutput, names: tuple[str, ...], torque: Array, limit: Array, *, period: float, age: float
+    output: ControllerOutput,
+    names: tuple[str, ...],
+    torque: Array,
+    limit: Array,
+    *,
+    period: float,
+    age: float,
+    age_watched: bool,
+    start_rate: float,
 ) -> ControllerStatus:
     """A controller's status message, from its last answer.
 
@@ -101,6 +109,8 @@ def to_controller_status(
         limit: (n,) torque limits [N m].
         period: longest time between two commands since the last status [s].
         age: largest age of a joint state when its command was sent since then [s].
+        age_watched: whether that counts from when the joint state was true.
+        start_rate: as of the controller.
     """
     message = ControllerStatus(
         mode=int(output.mode),
@@ -113,6 +123,8 @@ def to_controller_status(
         refused_text=output.refused_text,
         period=period,
         age=age,
+        age_watched=age_watched,
+        start_rate=start_rate,
     )
     if np.isfinite(output.stamp) and output.stamp >= 0.0:
         message.header.stamp = to_time(round(output.stamp * _BILLION))
@@ -131,4 +143,4 @@ def to_controller_status(
 
 def to_seen(message: ControllerStatus) -> Seen:
     """A controller's status, as a planner sees it."""
-    return Seen(Mode(message.mode), message.trajectory_id, message.refused_id, message.refused_text)
+    return Seen(Mode(message.mode), message.trajectory_id, message.refused_id, message.refused_text, message.start_rate)

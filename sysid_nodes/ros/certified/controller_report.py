@@ -17,10 +17,12 @@ class ControllerReport:
     Args:
         name: of the node.
         topic: of the joint states.
+        age_watched: whether ages count from when joint states were true.
     """
 
-    def __init__(self, name: str, topic: str) -> None:
+    def __init__(self, name: str, topic: str, *, age_watched: bool) -> None:
         self._name, self._topic = name, topic
+        self._ages = "watched" if age_watched else "not watched: that commands act within control.delay is assumed"
         self._last_command = 0.0
         self._period = self._age = self._longest = 0.0
         self._steps = self._commands = 0
@@ -58,6 +60,7 @@ class ControllerReport:
             "refused reason": output.refused_reason.name,
             "joint states": str(self._steps),
             "commands": str(self._commands),
+            "ages of joint states": self._ages,
             "longest computation [s]": f"{self._longest:.6f}",
             "share of the proven errors": f"{self._usage:.4f}",
             "largest share so far": f"{self._worst:.4f}",

@@ -29,6 +29,7 @@ from visualization_msgs.msg import MarkerArray
 from sysid_nodes.data.bounds import Bounds
 from sysid_nodes.data.joint_order import JointOrder
 from sysid_nodes.exceptions import ConfigError, SysidError
+from sysid_nodes.models.self_collision import self_collision_words
 from sysid_nodes.results.stop_reason import StopReason
 from sysid_nodes.robots.robot import Array
 from sysid_nodes.ros import qos
@@ -99,6 +100,7 @@ class CertifiedPlannerNode(Node):
         self._obstacles.publish(obstacle_markers(self._setup.scene, self._setup.frame))
         self.get_logger().info(f"{self._setup.robot.name}: configuration {self._setup.config_id}")
         self.get_logger().info(self._own_stop)
+        self.get_logger().info(self_collision_words(self._setup.robot, self._setup.shapes))
 
     def release(self) -> None:
         """Ends the planner's thread, after the step in progress."""

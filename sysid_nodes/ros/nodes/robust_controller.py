@@ -47,7 +47,7 @@ from sysid_nodes.ros.conversions import to_joint_state
 from sysid_nodes.ros.diagnostics import diagnostic_array
 from sysid_nodes.ros.parameters import NodeParameters
 from sysid_nodes.ros.spinning import run_node, spin, until_shutdown
-from sysid_nodes.sessions.certified.config import RobustControllerConfig, set_up
+from sysid_nodes.sessions.certified.config import RobustControllerConfig, check_ages, set_up
 from sysid_nodes.sessions.certified.controller import build_controller
 from sysid_nodes.sessions.certified.recertifier import Recertifier
 from sysid_nodes.systems.certified.control.output import ControllerOutput, Mode
@@ -72,6 +72,7 @@ class RobustControllerNode(Node):
         settings = NodeParameters(self, (RobustControllerConfig,), running=lambda: True)
         config = settings.build(RobustControllerConfig)
         self._setup = setup = set_up(config)
+        check_ages(config)
         self._surroundings: Scene | None = setup.scene
         self._controller = build_controller(setup, config, config.controller)
         self._prover = Recertifier(config) if config.controller.recertify else None
@@ -81,7 +82,8 @@ class RobustControllerNode(Node):
         self._output = ControllerOutput(Mode.IDLE, StopReason.NONE, np.nan)
         self._told: tuple[Any, ...] = ()
         self._robot_stop = StopReason.NONE
-        self._report = ControllerReport(self.get_name(), self.resolve_topic_name("joint_states"))
+        topic = self.resolve_topic_name("joint_states")
+        self._report = ControllerReport(self.get_name(), topic, age_watched=self._same_clock)
         self._commands = self.create_publisher(TorqueCommand, "torque_command", _ANSWERS)
         # Time of an arm in lockstep would else run ahead of a controller that is about to start (torque_interface.py).
         self._idle = None if self._same_clock else self.create_publisher(Header, "no_command", _ANSWERS)
@@ -227,7 +229,7 @@ class RobustControllerNode(Node):
         period, age = self._report.take_period()
         message = to_controller_status(
             self._output, self._setup.robot.joint_names, self._torque, self._setup.robot.limits.torque,
-            period=period, age=age,
+            period=period, age=age, age_watched=self._same_clock, start_rate=self._controller.start_rate,
         )  # fmt: skip
         with until_shutdown():
             self._status.publish(message)

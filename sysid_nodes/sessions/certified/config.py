@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 from sysid_nodes.data.config import option, section
 from sysid_nodes.data.scene import Scene, scene_of
+from sysid_nodes.exceptions import ConfigError
 from sysid_nodes.models.config_digest import config_digest
 from sysid_nodes.models.known_robot import Numbers
 from sysid_nodes.robots import Primitive, Robot, load_robot
@@ -64,7 +65,7 @@ class PlannerNodeConfig:
     )
     seed: int = option(0, "of the search's random draws", minimum=0)
     lead: float = option(
-        0.15,
+        0.3,
         "from the publication of a trajectory that starts at rest to its start",
         unit="s",
         minimum=0.01,
@@ -79,16 +80,17 @@ class PlannerNodeConfig:
         maximum=10.0,
     )
     margin: float = option(
-        0.1,
+        0.25,
         "from the end of planning to the takeover, on the robot's clock; the controller's own proof has to fit into it "
-        "with controller.recertify",
+        "(controller.recertify)",
         unit="s",
         minimum=0.0,
         maximum=5.0,
     )
     escape_time: float = option(
-        0.35,
-        "from a change of obstacles to the takeover by a stop certified among them, less than controller.scene_grace",
+        0.6,
+        "from a change of obstacles to the takeover by a stop certified among them, less than controller.scene_grace; "
+        "the margin is part of it",
         unit="s",
         minimum=0.05,
         maximum=10.0,
@@ -130,6 +132,20 @@ class Setup(NamedTuple):
     config_id: str
     body: str
     frame: str
+
+
+def check_ages(config: RobustControllerConfig) -> None:
+    """Refuses a configuration under which every joint state would come too late.
+
+    Raises:
+        ConfigError: ages are watched, and clocks and transport leave nothing of the delay.
+    """
+    gone = config.controller.clock_error + config.controller.transport
+    if config.robust_controller.same_clock and config.control.delay <= gone:
+        raise ConfigError(
+            f"'control.delay' is {config.control.delay:g} s, of which the clocks' error and the way of a command take "
+            f"{gone:g} s: no joint state could be in time (robust_controller.same_clock)"
+        )
 
 
 def set_up(config: CertifiedConfig) -> Setup:

@@ -10,6 +10,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
+import numpy as np
+
 from sysid_nodes.data.bounds import Bounds
 from sysid_nodes.data.scene import Scene
 from sysid_nodes.models.model_box import ModelBox
@@ -62,6 +64,7 @@ class Planning:
         self._planned: dict[str, Planned] = {}
         self._active: Planned | None = None
         self._waiting: Planned | None = None
+        self._start_rate = 0.0
         self.timing = Timing(config.certified_planner, config.planner.replan)
         self.made = self.failed = self.dropped = 0
         self.message, self.last = "", None  # type: tuple[str, Planned | None]
@@ -96,11 +99,15 @@ class Planning:
             posture: (n,) measured at rest; None where the robot moves.
         """
         self._follow(seen)
+        self._start_rate = seen.start_rate
         known = self.known
         if known.scene is None or not known.consistent or seen.mode is Mode.STOPPED or self._pending(seen, now()):
             return None
         resting = self.needs_posture(seen)
         if (resting and posture is None) or (not resting and self._active is None):
+            return None
+        if resting and not np.isfinite(seen.start_rate):
+            self.message = "what holds the robot has lost its proof: stop and reset the controller"
             return None
         return self._plan(known, known.scene, now, posture if resting else None)
 
@@ -169,7 +176,7 @@ class Planning:
             self.timing.late()
             self.message = f"a plan was finished {1e-9 * (finished - takeover.stamp):+.2f} s after its takeover"
             return None
-        return self._note(self._describe(result, box, met, known, scene))
+        return self._note(self._describe(result, start, box, met, known, scene))
 
     def _takeover(self, scene: Scene, clock: float, now: int, *, resting: bool) -> Takeover | None:
         """Where the next trajectory starts; None where it is too early to plan that."""
@@ -183,7 +190,7 @@ class Planning:
         if previous is not None:
             return Start.following(previous.plan, previous.certificate, takeover.time)
         assert posture is not None
-        return Start.at_rest(posture, self._planner.certifier.at_rest(box))
+        return Start.at_rest(posture, self._planner.certifier.at_rest(box, self._start_rate))
 
     def _objective(self, start: Start, scene: Scene, takeover: Takeover) -> Excite | Reach | None:
         """The objective of the next plan; None where nothing is left to do."""
@@ -203,7 +210,9 @@ class Planning:
             return self._planner.plan_escape(start, box, scene, takeover.deadline, rest=takeover.rest)
         return self._planner.plan(start, box, scene, objective, takeover.deadline)
 
-    def _describe(self, result: PlanResult, box: ModelBox, takeover: Takeover, known: Known, scene: Scene) -> Planned:
+    def _describe(
+        self, result: PlanResult, start: Start, box: ModelBox, takeover: Takeover, known: Known, scene: Scene
+    ) -> Planned:
         """A certified plan with all that the controller has to know of it."""
         previous, setup = takeover.previous, self._setup
         plan, certificate = result.plan, result.certificate
@@ -215,7 +224,9 @@ class Planning:
             last = not takeover.urgent and self.agenda.ends_with(plan, takeover.stamp)
         record = record_trajectory(
             plan, certificate, start_ns=takeover.stamp, joint_names=setup.robot.joint_names,
-            bounds=known.bounds, bounds_window=known.window, body=setup.body, target=self._config.target,
+            bounds=known.bounds, bounds_window=known.window,
+            nominal=box.theta[setup.robot.body_index(setup.body)], start_rate=start.entry.speed,
+            body=setup.body, target=self._config.target,
             config_id=setup.config_id, scene_id=scene.id, frame_id=setup.frame,
             previous=None if previous is None else previous.record, previous_time=takeover.time, last=last,
         )  # fmt: skip

@@ -1,7 +1,10 @@
 """The controller's own proofs of the trajectories it is sent, made in a process beside it.
 
-Nothing that a message claims is used: errors at the start are those of the own proof of the trajectory before, or those
-of rest. A thread would take the interpreter from the control loop for milliseconds at a time; a process does not.
+Nothing that a message claims is believed: the errors it claims are proven by assuming them once, errors at the start
+are those of the own proof of the trajectory before, or those of rest, and the nominal model is any body within the
+bounds that stands in the middle of a box of the own.
+
+A thread would take the interpreter from the control loop for milliseconds at a time; a process does not.
 """
 
 from __future__ import annotations
@@ -11,6 +14,8 @@ import signal
 from collections import deque
 from multiprocessing.connection import Connection
 from typing import NamedTuple
+
+import numpy as np
 
 from sysid_nodes.data.bounds import Bounds
 from sysid_nodes.data.scene import Scene
@@ -22,6 +27,8 @@ from sysid_nodes.results.trajectory_record import TrajectoryRecord
 from sysid_nodes.sessions.certified.config import CertifiedConfig, set_up
 from sysid_nodes.solvers.threads import use_one_blas_thread
 from sysid_nodes.systems.certified.certificate.certifier import Certifier
+from sysid_nodes.systems.certified.certificate.closed_loop import Assumed
+from sysid_nodes.systems.certified.certificate.error_proof import Claim
 
 _WAITING = 4
 """Trajectories that may wait for a proof; a planner sends one at a time."""
@@ -38,6 +45,12 @@ class Answer(NamedTuple):
 
     record: TrajectoryRecord
     proof: Certificate | None
+
+
+def claim_of(record: TrajectoryRecord) -> Claim:
+    """What a trajectory claims, as it is to be proven."""
+    acceleration = record.error_acceleration.reshape(-1, len(record.joint_names))
+    return Claim(Assumed(record.error_energy, record.error_norm, acceleration), record.robust_limit)
 
 
 class Prover:
@@ -69,17 +82,17 @@ class Prover:
             return None
         try:
             bounds = Bounds(record.lower, record.upper)
-            box = model_box(self._robot, config.known_robot, bounds, self._body, config.target)
+            box = model_box(self._robot, config.known_robot, bounds, self._body, config.target, record.nominal)
             if record.previous_id:
                 former = self._proven.get(record.previous_id)
                 if former is None or former.envelope is None:
                     return None
                 entry = former.envelope.entry(record.previous_time)
             else:
-                entry = self._certifier.at_rest(box)
+                entry = self._certifier.at_rest(box, record.start_rate)
             plan = Bezier(record.q0, record.qd0, record.qdd0, record.k, record.duration)
-            found = self._certifier.certify(plan, box, entry, scene)
-        except SysidError:
+            found = self._certifier.certify(plan, box, entry, scene, claim_of(record))
+        except (SysidError, np.linalg.LinAlgError):
             return None
         if not found.certified:
             return None

@@ -32,17 +32,19 @@ class Seen(NamedTuple):
         trajectory_id: what it executes; empty: nothing.
         refused_id: what it refused last.
         refused: why, in words.
+        start_rate: bound on |dr/dt| that a start from rest has to count on; RobustController.start_rate.
     """
 
     mode: Mode
     trajectory_id: str = ""
     refused_id: str = ""
     refused: str = ""
+    start_rate: float = 0.0
 
     @classmethod
-    def of(cls, output: ControllerOutput) -> Seen:
+    def of(cls, output: ControllerOutput, start_rate: float) -> Seen:
         """The state of a controller in the same process: no more than ControllerStatus says of its last answer."""
-        return cls(output.mode, output.trajectory_id, output.refused_id, output.refused_text)
+        return cls(output.mode, output.trajectory_id, output.refused_id, output.refused_text, start_rate)
 
 
 @dataclass(frozen=True)

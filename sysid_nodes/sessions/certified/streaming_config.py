@@ -20,7 +20,7 @@ class StreamingConfig:
         0.5, "without joint states for so long, nothing further is sent", unit="s", minimum=0.01, maximum=60.0
     )
     scene_grace: float = option(
-        0.5,
+        0.75,
         "longest time to go on with a trajectory that is not certified among the present obstacles before a stop is "
         "asked for",
         unit="s",

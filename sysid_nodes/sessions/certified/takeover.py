@@ -72,12 +72,11 @@ def takeover_from(
     if time is None:
         return None
     moving = time < previous.plan.duration
-    spare = _SENDING if changed else config.margin
     return Takeover(
         takeover_ns(previous.record, time),
         previous,
         time,
-        clock + (time - elapsed - spare) / timing.rate if moving else np.inf,
+        clock + (time - elapsed - config.margin) / timing.rate if moving else np.inf,
         moving,
         changed and moving,
     )

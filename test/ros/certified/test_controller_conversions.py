@@ -22,6 +22,8 @@ def test_what_a_planner_sees_of_a_controller(mode: Mode, refused: StopReason) ->
     output = ControllerOutput(
         mode, StopReason.NONE, 2.5, trajectory_id="one", refused_id="two" if refused else "", refused_reason=refused
     )
-    status = to_controller_status(output, ("joint",), np.zeros(0), np.ones(1), period=0.0, age=0.0)
-    assert to_seen(status) == Seen.of(output)
+    status = to_controller_status(
+        output, ("joint",), np.zeros(0), np.ones(1), period=0.0, age=0.0, age_watched=True, start_rate=0.25
+    )
+    assert to_seen(status) == Seen.of(output, 0.25)
     assert bool(status.refused_text) == bool(refused)

@@ -39,6 +39,8 @@ class Planned:
         box = model_box(robot, CONFIG.known_robot, bounds, robot.body_index(self.setup.body), CONFIG.target)
         still = np.zeros(robot.n)
         plan = Bezier(START, still, still, np.full(robot.n, 0.15), 3.0)
+        self.nominal = box.theta[robot.body_index(self.setup.body)]
+        self.rate = certifier.at_rest(box).speed
         first = certifier.certify(plan, box, certifier.at_rest(box), Scene())
         onward = Bezier(*plan.split(1.5), np.full(robot.n, 0.1), 3.0)
         assert first.envelope is not None
@@ -51,7 +53,8 @@ class Planned:
         setup = self.setup
         return record_trajectory(
             plan, certificate, start_ns=10**9, joint_names=setup.robot.joint_names, bounds=CONFIG.prior.bounds,
-            bounds_window=-1, body=setup.body, target=CONFIG.target, config_id=setup.config_id, scene_id=Scene().id,
+            bounds_window=-1, nominal=self.nominal, start_rate=self.rate, body=setup.body,
+            target=CONFIG.target, config_id=setup.config_id, scene_id=Scene().id,
             previous=previous, previous_time=1.5,
         )  # fmt: skip
 
@@ -73,7 +76,9 @@ def test_an_honest_planner_s_proofs_are_found_again(planned: Planned, prover: Pr
         assert found is not None
         assert agrees(record, found)
         assert found.envelope is not None
-        np.testing.assert_array_equal(record.error_energy, found.envelope.level)
+        # What is assumed once more follows more narrowly.
+        assert (found.envelope.level <= record.error_energy).all()
+        assert (found.envelope.level >= 0.7 * record.error_energy).all()
 
 
 def test_forgeries_are_not_proven(planned: Planned, prover: Prover) -> None:
@@ -90,9 +95,60 @@ def test_forgeries_are_not_proven(planned: Planned, prover: Prover) -> None:
     assert prover.prove(replace(first, scene_id=elsewhere.id).seal(), elsewhere) is None
 
 
+@pytest.mark.parametrize("share", [0.0, 5.3e-7, 0.5])
+def test_the_nominal_model_is_the_trajectory_s_own(planned: Planned, prover: Prover, share: float) -> None:
+    """Whatever body another machine's solver has put in the middle: the proof is of that one."""
+    setup, bounds = planned.setup, CONFIG.prior.bounds
+    robot, body = setup.robot, setup.robot.body_index(setup.body)
+    other = planned.nominal + share * np.array([1.0, 0, 0, -0.1, 0.05, 0, 0.05, 0, 0, 0.05])
+    box = model_box(robot, CONFIG.known_robot, bounds, body, CONFIG.target, other)
+    certifier, still = Certifier(robot, setup.shapes, CONFIG.control, CONFIG.certifier), np.zeros(robot.n)
+    plan = Bezier(START, still, still, np.full(robot.n, 0.02), 3.0)
+    found = certifier.certify(plan, box, certifier.at_rest(box), Scene())
+    record = record_trajectory(
+        plan, found, start_ns=10**9, joint_names=robot.joint_names, bounds=bounds, bounds_window=-1, nominal=other,
+        start_rate=planned.rate, body=setup.body, target=CONFIG.target, config_id=setup.config_id, scene_id=Scene().id,
+    )  # fmt: skip
+    own = prover.prove(record, Scene())
+    assert own is not None and agrees(record, own)
+    # The same claims for another body in the middle are none of them.
+    lie = replace(record, nominal=planned.nominal + 0.3 * np.eye(10)[0]).seal()
+    found_too = prover.prove(lie, Scene())
+    assert share == 0.5 or found_too is None or not agrees(lie, found_too)
+
+
+ABSURD = {
+    "margins": {"torque_margin": np.full(7, 30.0), "obstacle_margin": 1.0, "self_margin": 1.0},
+    "envelopes": {"error_energy": np.full(65, 1e300), "error_norm": np.full(65, 1e300)},
+    "accelerations": {"error_acceleration": np.full(65 * 7, 1e300), "error_rate": np.full(65, 1e300)},
+    "no errors": {"error_energy": np.zeros(65), "error_norm": np.zeros(65)},
+    "rates": {"error_rate": np.zeros(65)},
+    "clip": {"robust_limit": np.full(7, 60.0)},
+    "no clip": {"robust_limit": np.zeros(7)},
+    "edges": {"edges": np.linspace(0.0, 2.0, 65)},
+    "nominal": {"nominal": np.array([5.2, 0.0, 0.0, -0.5, 0.15, 0.0, 0.15, 0.0, 0.0, 0.1])},
+    "start": {"start_rate": 1e300},
+}
+
+
+@pytest.mark.parametrize("kind", ABSURD)
+def test_claims_that_nobody_has_proven_are_refused(planned: Planned, prover: Prover, kind: str) -> None:
+    forged = replace(planned.first, **ABSURD[kind]).seal()  # type: ignore[arg-type]
+    with np.errstate(all="ignore"):
+        found = prover.prove(forged, Scene())
+    assert found is None or not agrees(forged, found)
+
+
+def test_checking_claims_is_one_pass_and_no_looser(planned: Planned, prover: Prover) -> None:
+    found = prover.prove(planned.first, Scene())
+    assert found is not None and found.envelope is not None and found.iterations == 1
+    assert (found.envelope.level <= planned.first.error_energy).all()
+    assert (found.margins.torque >= planned.first.torque_margin - 1e-9).all()
+
+
 @pytest.fixture(scope="module")
 def loop() -> Iterator[Loop]:
-    made = Loop(controller={"controller.recertify": True})
+    made = Loop()  # to prove for itself is the controller's default
     made.lead = 1.5  # the robot's time is the machine's until it moves, and the proof has to fit in
     yield made
     made.close()
@@ -107,5 +163,11 @@ def test_a_controller_that_proves_for_itself_executes_nothing_else(loop: Loop) -
     loop.publish(forged)
     loop.until(lambda: loop.status[-1].refused_id == forged.id)
     assert loop.status[-1].refused_reason == StopReason.TRAJECTORY_NOT_CERTIFIED
+    for kind in ("margins", "envelopes", "no errors"):
+        forged = replace(loop.starting_soon(plan), **ABSURD[kind]).seal()  # type: ignore[arg-type]
+        loop.publish(forged)
+        loop.until(lambda forged=forged: loop.status[-1].refused_id == forged.id)
+        assert loop.status[-1].refused_reason == StopReason.TRAJECTORY_NOT_CERTIFIED
+    assert not loop.status[-1].age_watched  # a robot in lockstep: nobody could tell
     loop.go(plan)
     assert loop.mode(TRACKING, STOPPED).mode == TRACKING

@@ -47,7 +47,14 @@ def record(rng: np.random.Generator) -> TrajectoryRecord:
     edges = np.append(np.linspace(0.0, 3.0, count), np.inf)
     level = rng.uniform(0, 1e-3, count)
     envelope = Envelope(
-        edges, level, level / 3.0, np.zeros((count, n)), np.zeros((count, n)), level, np.zeros((count, n))
+        edges,
+        level,
+        level / 3.0,
+        np.zeros((count, n)),
+        np.zeros((count, n)),
+        rng.uniform(0, 9, (count, n)),
+        level,
+        np.zeros((count, n)),
     )
     certificate = Certificate(
         Verdict.CERTIFIED, margins, "torque of joint_2", rng.uniform(0, 9, n), rng.uniform(0, 90, n), envelope, 4
@@ -55,7 +62,8 @@ def record(rng: np.random.Generator) -> TrajectoryRecord:
     plan = Bezier(rng.normal(size=n), rng.normal(size=n), rng.normal(size=n), rng.normal(size=n), 3.0)
     return record_trajectory(
         plan, certificate, start_ns=1_763_635_650_123_456_789, joint_names=load_robot("kinova_gen3").joint_names,
-        bounds=Bounds(rng.normal(size=10) - 10.0, rng.normal(size=10) + 10.0), bounds_window=-1, body="bracelet_link",
+        bounds=Bounds(rng.normal(size=10) - 10.0, rng.normal(size=10) + 10.0), bounds_window=-1,
+        nominal=rng.normal(size=10), start_rate=1.0 / 3.0, body="bracelet_link",
         target="body", config_id="1" * 16, scene_id=SCENE.id, frame_id=FRAME,
     )  # fmt: skip
 

@@ -31,7 +31,8 @@ class Bench:
     """A planning whose plans are certified by decree, on a clock of its own."""
 
     def __init__(self, **values: Any) -> None:
-        values = {"certified_planner__budget": 0.5, **values}
+        times = {"budget": 0.5, "margin": 0.1, "lead": 0.15, "escape_time": 0.35}
+        values = {f"certified_planner__{name}": value for name, value in times.items()} | values
         config = from_flat(CertifiedPlannerConfig, {name.replace("__", "."): v for name, v in values.items()})
         self.time = 100.0
         setup, clock = set_up(config), lambda: self.time
@@ -73,7 +74,7 @@ class Bench:
         k = objective.goal - start.state.q if isinstance(objective, Reach) else np.full(n, 0.1)
         plan, none = Bezier(*start.state, k, 3.0), np.zeros((1, n))
         one = np.full(1, 1e-6)
-        envelope = Envelope(np.array([0.0, np.inf]), one, one, none, none, one, none)
+        envelope = Envelope(np.array([0.0, np.inf]), one, one, none, none, none, one, none)
         margins = Margins(np.ones(n), np.ones(n), np.ones(n), 0.1, 0.1)
         certificate = Certificate(Verdict.CERTIFIED, margins, "nothing", np.ones(n), np.ones(n), envelope, 1)
         return PlanResult(PlanStatus.CERTIFIED, plan, certificate, 0.0, 1, 1, {}, "nothing", 0.5, 0.4)
@@ -173,7 +174,9 @@ def test_a_planner_that_starts_again_waits_for_rest_and_begins_there() -> None:
     stranger = Seen(Mode.TRACKING, "0" * 16)
     assert not bench.planning.needs_posture(stranger)
     assert bench.planning.step(stranger, bench.now, None) is None
-    resting = Seen(Mode.HOLDING, "0" * 16)
+    assert bench.planning.step(Seen(Mode.HOLDING, "0" * 16, start_rate=np.inf), bench.now, START) is None
+    assert "lost its proof" in bench.planning.message
+    resting = Seen(Mode.HOLDING, "0" * 16, start_rate=0.25)
     assert bench.planning.needs_posture(resting)
     planned = bench.planning.step(resting, bench.now, START)
     assert planned is not None

@@ -24,7 +24,14 @@ from sysid_nodes.models.robust_control import Gains, RobustControlConfig, gains
 from sysid_nodes.results.certificate import Certificate, Entry, Envelope, Margins, Verdict
 from sysid_nodes.robots.robot import Array, Primitive, Robot
 from sysid_nodes.systems.certified.certificate.config import CertifierConfig, TrackingConfig
-from sysid_nodes.systems.certified.certificate.error_proof import ErrorProblem, ErrorProof, closed_loop, prove_errors
+from sysid_nodes.systems.certified.certificate.error_proof import (
+    Claim,
+    ErrorProblem,
+    ErrorProof,
+    check_errors,
+    closed_loop,
+    prove_errors,
+)
 from sysid_nodes.systems.certified.certificate.handover import at_rest, handed_over
 from sysid_nodes.systems.certified.certificate.judgement import Judge
 from sysid_nodes.systems.certified.certificate.motion import desired_motion, jerk_bound
@@ -80,17 +87,32 @@ class Certifier:
         """Number of joints n."""
         return self._robot.n
 
-    def at_rest(self, box: ModelBox) -> Entry:
+    def at_rest(self, box: ModelBox, rate: float = 0.0) -> Entry:
         """Errors of a robot that rests, for a trajectory that starts where the robot was measured.
+
+        Args:
+            box: its models.
+            rate: bound on |dr/dt| in the norm of M by the certificate of the trajectory that holds it; 0 where it
+                holds itself.
 
         Raises:
             ConfigError: the box is not for this robot.
         """
         self._check(box)
-        return at_rest(self._tree, box, self._gains, self._config.start_speed, self._config.start_distance)
+        return at_rest(self._tree, box, self._gains, self._config.start_speed, self._config.start_distance, rate)
 
-    def certify(self, plan: Bezier, box: ModelBox, entry: Entry, scene: Scene) -> Certificate:
+    def certify(
+        self, plan: Bezier, box: ModelBox, entry: Entry, scene: Scene, claim: Claim | None = None
+    ) -> Certificate:
         """The verdict on a trajectory that starts with the errors of ``entry``.
+
+        Args:
+            plan: the trajectory.
+            box: the models.
+            entry: errors where it starts.
+            scene: what stands around.
+            claim: errors that somebody says he has proven: checking them takes one pass where finding any takes
+                several. Errors that do not prove themselves refuse.
 
         Raises:
             ConfigError: the trajectory or the box is not for this robot, or the trajectory is shorter than a torque
@@ -100,7 +122,10 @@ class Certifier:
         quick = self._quick_refusal(plan)
         if quick is not None:
             return quick
-        proof = self.prove(plan, box, entry)
+        if claim is None:
+            proof = self.prove(plan, box, entry)
+        else:
+            proof = check_errors(self._problem(plan, box, entry), self._edges(plan.duration), claim)
         if not isinstance(proof, ErrorProof):
             return self._refusal(Verdict.TRACKING, "errors grow without bound under the model's uncertainty", proof)
         judged, tube = self._judge.judge(proof, scene), proof.proven.tube(proof.loop)
@@ -110,6 +135,7 @@ class Certifier:
             position=proof.proven.position,
             position_error=tube.position,
             reference_error=tube.reference,
+            acceleration=proof.proven.acceleration,
             speed=proof.rates.speed,
             jerk=proof.jerk,
         )
@@ -159,19 +185,20 @@ class Certifier:
             ConfigError: as for `certify`.
         """
         self._check(box, plan)
+        return prove_errors(self._problem(plan, box, entry), self._edges(plan.duration), self._config.iterations)
+
+    def _problem(self, plan: Bezier, box: ModelBox, entry: Entry) -> ErrorProblem:
         control = self._control
-        age = control.period + control.delay
         jerk = jerk_bound(plan, self._edges(plan.duration))[0]
-        problem = ErrorProblem(
+        return ErrorProblem(
             tree=self._tree,
             plan=plan,
             box=box,
             gains=self._gains,
-            loop=closed_loop(box, self._gains, control.sign_width, control.period, control.delay),
-            start=handed_over(self._tree, box, entry, jerk, control.position_gain, age),
+            loop=closed_loop(box, self._gains, control),
+            start=handed_over(self._tree, box, entry, jerk, control.position_gain, control.age),
             torque_limit=self._robot.limits.torque - self._config.torque_margin,
         )
-        return prove_errors(problem, self._edges(plan.duration), self._config.iterations)
 
     def _check(self, box: ModelBox, plan: Bezier | None = None) -> None:
         if plan is not None and plan.n != self.joints:
@@ -181,7 +208,7 @@ class Certifier:
 
     def _edges(self, duration: float) -> Array:
         """Edges of intervals that are at least as long as a torque may act."""
-        age = self._control.period + self._control.delay
+        age = self._control.age
         count = min(self._config.intervals, int(duration / (1.001 * age)))
         if count < 1:
             raise ConfigError(f"a trajectory of {duration:g} s is shorter than a torque may act, {age:g} s")

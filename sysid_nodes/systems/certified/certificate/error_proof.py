@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import numpy as np
 
 from sysid_nodes.kernel.tree import Tree
 from sysid_nodes.models.bezier import Bezier
 from sysid_nodes.models.model_box import ModelBox
-from sysid_nodes.models.robust_control import Gains
+from sysid_nodes.models.robust_control import Gains, RobustControlConfig
 from sysid_nodes.results.certificate import Entry
 from sysid_nodes.robots.robot import Array
 from sysid_nodes.systems.certified.certificate.closed_loop import Assumed, ClosedLoop, Rates, rates
@@ -23,6 +24,12 @@ _COARSE = 4
 
 _HOPELESS = 2.0
 """A tracking error of this level [J] is given up on."""
+
+_ABSURD = 1e9
+"""Errors that nobody can mean, and that numbers cannot be trusted with."""
+
+_SLACK = 1.0 + 1e-7
+"""By which errors are widened before they are to prove themselves: more than machines round differently."""
 
 
 @dataclass(frozen=True)
@@ -50,7 +57,7 @@ class ErrorProof:
     passes: int
 
 
-def closed_loop(box: ModelBox, gains: Gains, sign_width: float, period: float, delay: float) -> ClosedLoop:
+def closed_loop(box: ModelBox, gains: Gains, control: RobustControlConfig) -> ClosedLoop:
     """The loop of a law around a model of the box, its robust input not yet limited."""
     motor, radius = box.motor, box.motor_radius
     return ClosedLoop(
@@ -63,9 +70,9 @@ def closed_loop(box: ModelBox, gains: Gains, sign_width: float, period: float, d
         armature_lower=box.armature_lower,
         armature_upper=box.armature_upper,
         reference_noise=gains.position_gain * gains.position_error + gains.velocity_error,
-        sign_width=sign_width,
-        period=period,
-        delay=delay,
+        sign_width=control.sign_width,
+        period=control.longest_period,
+        delay=control.delay,
     )
 
 
@@ -81,6 +88,7 @@ class ErrorProblem:
         loop: the closed loop without clip.
         start: errors while no torque of this trajectory acts yet.
         torque_limit: (n,) of the motors, less what is kept free [N m].
+        clip: (n,) of the robust input [N m]; None takes all that the motors leave.
     """
 
     tree: Tree
@@ -90,16 +98,19 @@ class ErrorProblem:
     loop: ClosedLoop
     start: Entry
     torque_limit: Array
+    clip: Array | None = None
 
     def follow(
         self, desired: Desired, jerk: Array, assumed: Assumed
     ) -> tuple[Assumed, Demand, ClosedLoop, Rates] | None:
         """Errors that follow from an assumption, and by what; None where the motors have nothing left for them.
 
-        The clip of the robust input is what the fed-forward torque leaves of the motors.
+        The clip of the robust input is at most what the fed-forward torque leaves of the motors.
         """
         found = demand(self.tree, desired, jerk, self.box, self.gains, self.loop, assumed)
         limit = (self.torque_limit - found.nominal_torque.max(axis=0)) * (1.0 - 1e-8)
+        if self.clip is not None:
+            limit = np.where(self.clip <= limit, self.clip, -np.inf)
         if not (limit > 0.0).all():
             return None
         loop = replace(self.loop, limit=limit)
@@ -129,6 +140,41 @@ def prove_errors(problem: ErrorProblem, edges: Array, passes: int) -> ErrorProof
             return done
         assumed = _widened(follows)
     return passes
+
+
+class Claim(NamedTuple):
+    """Errors that somebody says he has proven, of a law with this clip (n,) of its robust input [N m]."""
+
+    errors: Assumed
+    robust_limit: Array
+
+
+def check_errors(problem: ErrorProblem, edges: Array, claim: Claim) -> ErrorProof | int:
+    """The proof of errors that somebody claims, or 1 (pass) where they do not prove themselves.
+
+    Whoever found them by `prove_errors` has them from wider ones, and what follows from less is less: they lie inside
+    themselves but for rounding, which may differ between machines.
+
+    Args:
+        problem: of which motion and models.
+        edges: of the time intervals, from 0 to the plan's end [s].
+        claim: anything.
+    """
+    count, n = len(edges), problem.plan.n
+    shapes = ((count,), (count,), (count, n))
+    if any(x.shape != shape for x, shape in zip(claim.errors, shapes, strict=True)):
+        return 1
+    if not all(((x >= 0.0) & (x < _ABSURD)).all() for x in claim.errors) or not claim.errors.level.max() < _HOPELESS:
+        return 1
+    assumed, problem = Assumed(*(_SLACK * x for x in claim.errors)), replace(problem, clip=claim.robust_limit)
+    desired, jerk = desired_motion(problem.plan, edges), jerk_bound(problem.plan, edges)
+    outcome = problem.follow(desired, jerk, assumed)
+    if outcome is None:
+        return 1
+    follows, found, loop, rate = outcome
+    if not all((after < before).all() for after, before in zip(follows, assumed, strict=True)):
+        return 1
+    return ErrorProof(desired, jerk, assumed, follows, found, loop, rate, 1)
 
 
 def _guess(problem: ErrorProblem, edges: Array) -> Assumed:

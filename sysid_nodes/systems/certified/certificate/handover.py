@@ -15,11 +15,14 @@ from sysid_nodes.systems.certified.certificate.closed_loop import INFLATE
 from sysid_nodes.systems.certified.certificate.shift import norms_of
 
 
-def at_rest(tree: Tree, box: ModelBox, gains: Gains, start_speed: float, start_distance: float) -> Entry:
-    """Errors of a robot that rests: its joints are no faster than ``start_speed`` and do not accelerate.
+def at_rest(
+    tree: Tree, box: ModelBox, gains: Gains, start_speed: float, start_distance: float, rate: float = 0.0
+) -> Entry:
+    """Errors of a robot that rests: its joints are no faster than ``start_speed``.
 
     When the trajectory starts the robot is measured no further from there than ``start_distance`` and the error of a
-    measurement.
+    measurement. A robot that holds itself does not accelerate. One that a trajectory holds at its end still does, as
+    the controller answers to errors: dr/dt is then what it was, since both desired motions rest.
 
     Args:
         tree: the robot.
@@ -27,6 +30,7 @@ def at_rest(tree: Tree, box: ModelBox, gains: Gains, start_speed: float, start_d
         gains: the law's numbers.
         start_speed: [rad/s].
         start_distance: [rad].
+        rate: bound on |dr/dt| in the norm of M while torques of the trajectory that holds it act; 0 without one.
     """
     error = 2.0 * gains.position_error + start_distance
     heavy = _still_inertia(tree, box)
@@ -34,7 +38,7 @@ def at_rest(tree: Tree, box: ModelBox, gains: Gains, start_speed: float, start_d
     return Entry(
         level=float(0.5 * (heavy * (gains.position_gain * error + creep) ** 2).sum()) * INFLATE,
         position=float(np.sqrt((box.armature_upper * error**2).sum())) * INFLATE,
-        speed=float(gains.position_gain * np.sqrt((heavy * creep**2).sum())) * INFLATE,
+        speed=max(float(gains.position_gain * np.sqrt((heavy * creep**2).sum())) * INFLATE, rate),
         jerk=np.zeros(len(error)),
     )
 

@@ -130,6 +130,7 @@ def led_envelope(desired: Desired, errors: KnownErrors, jerk: Array) -> Envelope
         position=nothing,
         position_error=np.broadcast_to(errors.position, shape),
         reference_error=np.broadcast_to(errors.velocity, shape),
+        acceleration=np.full(shape, np.inf),
         speed=nothing,
         jerk=jerk,
     )

@@ -69,28 +69,37 @@ def continues(record: TrajectoryRecord, former: TrajectoryRecord, state: tuple[A
 
 
 def agrees(record: TrajectoryRecord, own: Certificate) -> bool:
-    """Whether a trajectory claims what the controller has proven of it itself."""
+    """Whether a trajectory claims no more than the controller has proven of it itself."""
     found, margins = own.envelope, own.margins
     if not own.certified or found is None or not np.array_equal(record.edges, found.edges[:-1]):
         return False
-    pairs = (
-        (record.robust_limit, own.robust_limit),
-        (record.error_energy, found.level),
-        (record.error_norm, found.position),
+    if not np.array_equal(record.robust_limit, own.robust_limit):
+        return False
+    at_most = (  # of each pair the first is no larger than the second
+        (found.level, record.error_energy),
+        (found.position, record.error_norm),
+        (found.speed, record.error_rate),
+        (np.ravel(found.acceleration), record.error_acceleration),
         (record.torque_margin, margins.torque),
         (record.position_margin, margins.position),
         (record.velocity_margin, margins.velocity),
         (record.obstacle_margin, margins.obstacle),
         (record.self_margin, margins.self_distance),
     )
-    return all(np.allclose(claimed, proven, rtol=_SAME_CLAIM, atol=1e-9) for claimed, proven in pairs)
+    return all(bool((np.asarray(less) <= more + _SAME_CLAIM * np.abs(more) + 1e-9).all()) for less, more in at_most)
 
 
 def as_proven(record: TrajectoryRecord, own: Certificate) -> TrajectoryRecord:
     """The trajectory with the numbers of the controller's own proof, under the id it came with."""
     assert own.envelope is not None
-    level, position = own.envelope.level, own.envelope.position
-    return replace(record, robust_limit=own.robust_limit, error_energy=level, error_norm=position)
+    found = own.envelope
+    return replace(
+        record,
+        error_energy=found.level,
+        error_norm=found.position,
+        error_rate=found.speed,
+        error_acceleration=np.ravel(found.acceleration),
+    )
 
 
 def _usable(record: TrajectoryRecord, n: int) -> bool:
@@ -99,8 +108,10 @@ def _usable(record: TrajectoryRecord, n: int) -> bool:
     margins = (record.torque_margin, record.position_margin, record.velocity_margin)
     if any(x.shape != (n,) for x in (*joints, *margins)) or not all(np.isfinite(x).all() for x in joints):
         return False
-    ten = (len(PARAMETER_NAMES),)
-    if record.lower.shape != ten or record.upper.shape != ten or not np.isfinite([record.lower, record.upper]).all():
+    ten = (record.lower, record.upper, record.nominal)
+    if any(x.shape != (len(PARAMETER_NAMES),) or not np.isfinite(x).all() for x in ten):
+        return False
+    if not (np.isfinite(record.start_rate) and record.start_rate >= 0.0):
         return False
     if (record.lower > record.upper).any() or not (np.isfinite(record.duration) and record.duration > 0.0):
         return False
@@ -108,9 +119,12 @@ def _usable(record: TrajectoryRecord, n: int) -> bool:
 
 
 def _has_envelope(record: TrajectoryRecord) -> bool:
-    edges, level, norm = record.edges, record.error_energy, record.error_norm
-    if edges.ndim != 1 or edges.size == 0 or not (level.shape == norm.shape == edges.shape):
+    edges, errors = record.edges, [record.error_energy, record.error_norm, record.error_rate]
+    if edges.ndim != 1 or edges.size == 0 or any(x.shape != edges.shape for x in errors):
         return False
-    if not all(np.isfinite(x).all() for x in (edges, level, norm)) or (record.robust_limit < 0.0).any():
+    errors.append(record.error_acceleration)
+    if record.error_acceleration.shape != (edges.size * len(record.joint_names),):
         return False
-    return bool(edges[0] == 0.0 and (np.diff(edges) > 0.0).all() and (level >= 0.0).all() and (norm >= 0.0).all())
+    if not all(np.isfinite(x).all() for x in (edges, *errors)) or (record.robust_limit < 0.0).any():
+        return False
+    return bool(edges[0] == 0.0 and (np.diff(edges) > 0.0).all() and all((x >= 0.0).all() for x in errors))

@@ -21,10 +21,19 @@ class ControllerConfig:
     )
     clock_error: float = option(
         0.0005,
-        "largest difference between the stamps' clock and the controller's, where ages are known",
+        "largest difference between the stamps' clock and the controller's, where ages are known; it comes off "
+        "control.delay",
         unit="s",
         minimum=0.0,
         maximum=0.1,
+    )
+    transport: float = option(
+        0.0,
+        "longest time from sending a command until its torque acts, which nobody here sees: the part of control.delay "
+        "that is left for it, where ages are known",
+        unit="s",
+        minimum=0.0,
+        maximum=0.02,
     )
     acceleration: float = option(
         30.0, "largest joint acceleration that motors and loads can cause", unit="rad/s2", minimum=0.1
@@ -49,7 +58,7 @@ class ControllerConfig:
         0.1, "time joint states must have been faultless before a motion starts", unit="s", minimum=0.0, maximum=10.0
     )
     scene_grace: float = option(
-        0.5,
+        0.75,
         "time after a change of obstacles within which a trajectory certified among them must take over",
         unit="s",
         minimum=0.0,
@@ -62,7 +71,7 @@ class ControllerConfig:
         minimum=0.0,
     )
     recertify: bool = option(
-        False,
-        "prove every trajectory again, in a process beside the controller's, instead of trusting the planner's "
-        "certificate; give certified_planner.lead and margin that much more time",
+        True,
+        "prove every trajectory again, in a process beside the controller's; false trusts whatever carries a digest, "
+        "and saves certified_planner.lead and margin the time of a proof",
     )

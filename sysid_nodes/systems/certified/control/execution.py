@@ -42,13 +42,14 @@ class Execution:
         context: of the controller.
 
     Raises:
-        SysidError: no model fits the record's bounds.
+        SysidError: no model fits the record's bounds, or its nominal one is none of them.
     """
 
     def __init__(self, record: TrajectoryRecord, context: Context) -> None:
         self.record = record
         self.plan = Bezier(record.q0, record.qd0, record.qdd0, record.k, record.duration)
-        box = model_box(context.robot, context.known, Bounds(record.lower, record.upper), context.body, context.target)
+        bounds = Bounds(record.lower, record.upper)
+        box = model_box(context.robot, context.known, bounds, context.body, context.target, record.nominal)
         self._law = RobustLaw(context.robot, box.theta, box.motor, context.control)
         found = gains(context.robot, context.control)
         self._gain = found.position_gain

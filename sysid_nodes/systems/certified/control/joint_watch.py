@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 
 from sysid_nodes.data.joint_state import RawJointState
-from sysid_nodes.models.robust_control import RobustControlConfig, gains
+from sysid_nodes.models.robust_control import STAMP_ROUNDING, RobustControlConfig, gains
 from sysid_nodes.results.stop_reason import StopReason
 from sysid_nodes.robots.robot import Array, Robot
 from sysid_nodes.signals.rejection import (
@@ -35,9 +35,6 @@ _REJECTED = {
     ABSURD_STAMP: StopReason.JOINT_STATES_IMPLAUSIBLE,
     POSITION_JUMP: StopReason.JOINT_STATES_IMPLAUSIBLE,
 }
-_STAMP_ROUNDING = 1e-6
-"""Stamps since 1970 are doubles rounded to 0.24 us [s]."""
-
 _REMEMBERED = 30
 _SLOW = 0.8
 """Share of long gaps among the last ones above which a stream is slow, not intermittent."""
@@ -74,7 +71,7 @@ class JointWatch:
         self._names = robot.joint_names
         self._wraps = robot.wraps
         self._control, self._config = control, config
-        self._position_slack = 2.0 * found.position_error + _STAMP_ROUNDING * robot.limits.velocity.clip(max=100.0)
+        self._position_slack = 2.0 * found.position_error + STAMP_ROUNDING * robot.limits.velocity.clip(max=100.0)
         self._velocity_error = found.velocity_error
         self.reset()
 
@@ -171,7 +168,7 @@ class JointWatch:
         if long:
             self._anchor(new.t)
             return skipped or self.rhythm()
-        if age is not None and age > control.delay + config.clock_error:
+        if age is not None and not timely(age, control, config):
             return StopReason.JOINT_STATES_DELAYED
         if age is not None and age < -config.clock_error:
             return StopReason.JOINT_STATES_IMPLAUSIBLE
@@ -208,6 +205,17 @@ class JointWatch:
         self._fault, self._fault_at = fault, t
 
 
+def timely(age: float, control: RobustControlConfig, config: ControllerConfig) -> bool:
+    """Whether a torque that goes out now acts within the delay that proofs count with, whatever the clocks' error.
+
+    Args:
+        age: time since the joint state was true, as clocks tell [s].
+        control: delay.
+        config: of the clocks, and of the way that is left.
+    """
+    return age + config.clock_error + config.transport <= control.delay
+
+
 def _rounding(t: float) -> float:
-    """How much the difference of two stamps may be off because they are doubles [s]."""
-    return float(2.0 * np.spacing(abs(t)) + 1e-9)
+    """How much the difference of two stamps may be off because they are doubles, less than proofs allow for [s]."""
+    return min(float(2.0 * np.spacing(abs(t)) + 1e-9), 0.5 * STAMP_ROUNDING)

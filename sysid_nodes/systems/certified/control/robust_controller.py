@@ -17,7 +17,7 @@ import numpy as np
 from sysid_nodes.data.bounds import Bounds
 from sysid_nodes.data.joint_state import RawJointState
 from sysid_nodes.models.known_robot import KnownRobotConfig
-from sysid_nodes.models.robust_control import RobustControlConfig, gains
+from sysid_nodes.models.robust_control import STAMP_ROUNDING, RobustControlConfig, gains
 from sysid_nodes.results.certificate import Certificate
 from sysid_nodes.results.identification import Status
 from sysid_nodes.results.stop_reason import StopReason
@@ -28,14 +28,13 @@ from sysid_nodes.systems.certified.control.acceptance import Identity, agrees, a
 from sysid_nodes.systems.certified.control.config import ControllerConfig
 from sysid_nodes.systems.certified.control.execution import Candidate, Context, Execution, candidate
 from sysid_nodes.systems.certified.control.in_force import InForce
-from sysid_nodes.systems.certified.control.joint_watch import JointWatch, Seen
+from sysid_nodes.systems.certified.control.joint_watch import JointWatch, Seen, timely
 from sysid_nodes.systems.certified.control.output import ControllerOutput, Mode, Tracking
 
 _ROUNDING = 1e-12
 """Of whole turns in a position [rad]."""
 
-_SAME_TIME = 1e-6
-"""Rounding of stamps since 1970 [s]."""
+_SAME_TIME = 0.5 * STAMP_ROUNDING
 
 
 class RobustController:
@@ -109,6 +108,16 @@ class RobustController:
     def pending(self) -> TrajectoryRecord | None:
         """The trajectory that is accepted and has not started yet."""
         return None if self._waiting is None else self._waiting.record
+
+    @property
+    def start_rate(self) -> float:
+        """Bound on |dr/dt| in the norm of M that a start from rest has to count on.
+
+        0 where the robot holds itself; infinite where what holds it has lost its proof.
+        """
+        if self._active is None or self.mode is Mode.IDLE:
+            return 0.0
+        return np.inf if self._void else float(self._active.record.error_rate[-1])
 
     def consider(self, record: TrajectoryRecord) -> StopReason:
         """NONE where only a proof of one's own could still speak against a trajectory; otherwise it is refused."""
@@ -226,7 +235,7 @@ class RobustController:
         Args:
             latency: from the moment its joint state was true [s].
         """
-        if not self.mode.commands or latency <= self._context.control.delay + self._config.clock_error:
+        if not self.mode.commands or timely(latency, self._context.control, self._config):
             return None
         return self.stop(StopReason.COMMAND_LATE)
 
@@ -354,8 +363,12 @@ class RobustController:
         if record.start <= self._watch.last.t:
             return StopReason.TRAJECTORY_LATE
         if not record.previous_id:
-            resting = self.mode in (Mode.IDLE, Mode.HOLDING) and not (record.qd0.any() or record.qdd0.any())
-            return StopReason.NONE if resting else StopReason.TRAJECTORY_NOT_CONTINUOUS
+            if self.mode not in (Mode.IDLE, Mode.HOLDING) or record.qd0.any() or record.qdd0.any():
+                return StopReason.TRAJECTORY_NOT_CONTINUOUS
+            if self.mode is Mode.HOLDING and self._void:
+                return self._void  # nothing is known of what still holds the robot
+            counted = record.start_rate >= self.start_rate
+            return StopReason.NONE if counted else StopReason.TRAJECTORY_NOT_CONTINUOUS
         if self._active is None:
             return StopReason.TRAJECTORY_NOT_CONTINUOUS
         if self._void:

@@ -16,12 +16,12 @@ from sysid_nodes.systems.certified.certificate.motion import desired_motion, jer
 CHAIN = Chain.from_robot(robot())
 CONTROL = RobustControlConfig(delay=0.001)
 EDGES = np.linspace(0.0, 3.0, 17)
-AGE = CONTROL.period + CONTROL.delay
+AGE = CONTROL.age
 
 
 def setup(bounds, wanted):
     law = gains(robot(), CONTROL)
-    loop = closed_loop(bounds, law, CONTROL.sign_width, CONTROL.period, CONTROL.delay)
+    loop = closed_loop(bounds, law, CONTROL)
     assumed = Assumed(np.full(17, 0.01), np.full(17, 0.03), np.full((17, 7), 5.0))
     desired, jerk = desired_motion(wanted, EDGES), jerk_bound(wanted, EDGES)
     return law, loop, assumed, demand(CHAIN.tree, desired, jerk, bounds, law, loop, assumed)

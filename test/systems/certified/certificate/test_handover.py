@@ -45,6 +45,20 @@ def test_rest_covers_what_was_measured_wrong():
         assert np.sqrt((motor.armature * e**2).sum()) <= entry.position
 
 
+@pytest.mark.parametrize("rate", [0.0, 1e-3, 0.7])
+def test_what_still_holds_a_resting_robot_may_move_it(rate):
+    """A controller answers to errors: until the new torque acts, dr/dt is what its certificate says."""
+    bounds, age = box(0.1), 0.002
+    free = at_rest(TREE, bounds, LAW, 0.003, 0.0005)
+    held = at_rest(TREE, bounds, LAW, 0.003, 0.0005, rate)
+    assert held.speed == max(free.speed, rate)
+    assert (held.level, held.position) == (free.level, free.position)
+    later = handed_over(TREE, bounds, held, np.zeros(7), LAW.position_gain, age)
+    # sqrt(2 V) grows by the rate over an age, e by what r is then.
+    assert np.sqrt(2.0 * later.level) >= np.sqrt(2.0 * free.level) + age * rate
+    assert later.position >= free.position + age * np.sqrt(2.0 * later.level)
+
+
 def test_the_new_motion_parts_from_the_old_one_no_faster_than_the_jerks_allow():
     bounds, age, gain = box(0.1), 0.02, LAW.position_gain
     old = plan(0.8, moving=0.3)

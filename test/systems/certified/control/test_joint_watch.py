@@ -16,6 +16,7 @@ from sysid_nodes.models.robust_control import RobustControlConfig
 from sysid_nodes.results.stop_reason import StopReason
 from sysid_nodes.simulation.arm.joint_faults import FaultyJoints, JointFault
 from sysid_nodes.systems.certified.control.config import ControllerConfig
+from sysid_nodes.systems.certified.control.joint_watch import JointWatch
 from sysid_nodes.systems.certified.control.output import Mode
 
 LOST, FROZEN, INVALID, IMPLAUSIBLE, SLOW, DELAYED, INTERMITTENT = (
@@ -99,12 +100,43 @@ def test_time_from_the_first_bad_reading_to_the_stop(kind: str, size: float, wit
 
 
 def test_ages_are_held_to_the_delay_that_the_certificate_counts_on() -> None:
-    for delay, age, good in ((0.002, 0.0024, True), (0.002, 0.0026, False), (0.0, 0.0004, True), (0.0, -0.001, False)):
-        ride = Ride(control=RobustControlConfig(delay=delay))
+    """What a clock says, the most it can be wrong by and the way of a command together, and no later."""
+    for delay, error, transport, age, good in (
+        (0.002, 0.0, 0.0, 0.00199, True),
+        (0.002, 0.0, 0.0, 0.00201, False),
+        (0.002, 0.0005, 0.0, 0.00149, True),
+        (0.002, 0.0005, 0.0, 0.00151, False),
+        (0.002, 0.0005, 0.0007, 0.00079, True),
+        (0.002, 0.0005, 0.0007, 0.00081, False),
+        (0.0, 0.0, 0.0, 0.0, True),
+        (0.0, 0.0, 0.0, 1e-6, False),
+        (0.002, 0.0005, 0.0, -0.001, False),
+    ):
+        config = ControllerConfig(recertify=False, transport=transport)
+        ride = Ride(config, control=RobustControlConfig(delay=delay), clock_error=error)
         ride.riding(0.1)
         ride.count += 1
         output = ride.controller.step(ride.reading(), ride.now, age)
         assert (output.stop is None) == good, age
+
+
+@pytest.mark.parametrize("start", [0.0, 100.0, 1.764e9, 2.1e9])
+def test_no_gap_is_let_pass_that_proofs_do_not_count_with(start: float) -> None:
+    """To the last bit, and what the rounding of both stamps may hide."""
+    control = RobustControlConfig(period=0.001)
+    watch = JointWatch(ROBOT, control, ControllerConfig())
+    passed = []
+    for gap in (0.001, 0.001 + 4e-7, 0.001 + 8e-7, 0.001 + 2e-6):
+        watch.reset()
+        for k, stamp in enumerate((start, start + 0.0005, start + 0.0005 + gap)):
+            reading = RawJointState(stamp, ROBOT.joint_names, np.full(7, 1e-6 * k), np.zeros(7), np.zeros(7))
+            seen = watch.push(reading, stamp, None)
+        if not seen.fault:
+            passed.append(gap)
+    assert passed and passed[0] == 0.001
+    hidden = 2.0 * np.spacing(start + 1.0)
+    assert max(passed) + hidden <= control.longest_period
+    assert control.age == control.longest_period + control.delay
 
 
 def test_unknown_ages_are_not_judged() -> None:
@@ -145,7 +177,7 @@ def test_gaps_are_held_to_the_period_with_stamps_since_1970() -> None:
 @pytest.mark.parametrize("frozen_after", [0.2, 0.0])
 def test_readings_that_repeat_at_rest(frozen_after: float) -> None:
     """A robot may report the very same numbers at rest; whether that counts is configured."""
-    ride = Ride(ControllerConfig(frozen_after=frozen_after))
+    ride = Ride(ControllerConfig(frozen_after=frozen_after, recertify=False))
     ride.riding(1.1)
     assert ride.controller.mode is Mode.HOLDING
     last = ride.reading()

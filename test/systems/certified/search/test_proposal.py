@@ -195,7 +195,7 @@ def test_search_keeps_budgets_and_lowers_the_cost(nearness: Nearness) -> None:
 def certificate(verdict: Verdict, *, proven: bool = True, obstacle: float = 0.02) -> Certificate:
     ones, two = np.ones(7), np.ones((2, 7))
     envelope = Envelope(
-        np.array([0.0, 3.0, np.inf]), np.ones(2), np.ones(2), 0.01 * two, 0.05 * two, np.ones(2), np.ones((2, 7))
+        np.array([0.0, 3.0, np.inf]), np.ones(2), np.ones(2), 0.01 * two, 0.05 * two, two, np.ones(2), two
     )
     margins = Margins(ones, ones, ones, obstacle, 0.25)
     return Certificate(verdict, margins, "", ones, ones, envelope if proven else None, 3)
