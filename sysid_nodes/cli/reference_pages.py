@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from sysid_nodes.data.config import Option, options, range_text
+from sysid_nodes.sessions.actuators.config import ActuatorSessionConfig
 from sysid_nodes.sessions.certified.config import CertifiedPlannerConfig, RobustControllerConfig
 from sysid_nodes.sessions.interval.node_config import IntervalNodeConfig
 from sysid_nodes.sessions.prime.config import PrimeSessionConfig
@@ -23,6 +24,7 @@ from sysid_nodes.systems.interval.config import IntervalIdentifierConfig
 SYSTEMS: dict[str, tuple[type[Any], ...]] = {
     "interval": (IntervalIdentifierConfig, IntervalNodeConfig),
     "certified": (CertifiedPlannerConfig, RobustControllerConfig, SimulatedRobotConfig),
+    "actuators": (ActuatorSessionConfig,),
     "prime": (PrimeSessionConfig, PrimeNodeConfig, SimulatedLeggedRobotConfig, LeggedSimulationConfig),
 }
 """Configurations of each system's nodes."""
@@ -37,6 +39,7 @@ def pages() -> dict[str, str]:
         "interval/parameters.md": interval_page(),
         "certified/parameters.md": certified_page(),
         "prime/parameters.md": prime_page(),
+        "actuators/parameters.md": actuators_page(),
     }
 
 
@@ -97,6 +100,18 @@ def prime_page() -> str:
         "Read by the node `simulated_legged_robot`.",
         "",
         *_table([*options(SimulatedLeggedRobotConfig), *options(LeggedSimulationConfig)]),
+    )
+
+
+def actuators_page() -> str:
+    """Markdown of docs/actuators/parameters.md."""
+    return _page(
+        "Parameters of actuator identification",
+        "Read by `sysid replay` of logs with commands, from a ROS parameter file (`/**: ros__parameters:`) or `--set`.",
+        "An unknown key, a wrong type or a value out of range is an error. Where a list of numbers is asked for, one",
+        "number stands for every joint.",
+        "",
+        *_table(options(ActuatorSessionConfig)),
     )
 
 

@@ -12,6 +12,8 @@ import sys
 from pathlib import Path
 
 from sysid_nodes.exceptions import InputError
+from sysid_nodes.reports.actuators.run import report_actuators
+from sysid_nodes.reports.actuators.schema import PIPELINE as ACTUATORS
 from sysid_nodes.reports.certified.report import write_certified_report
 from sysid_nodes.reports.certified.result import recorded_loop
 from sysid_nodes.reports.certified.schema import validate_loop
@@ -36,6 +38,10 @@ def run(args: argparse.Namespace) -> int:
     page = args.out or folder / REPORT_NAME
     if document["pipeline"] == PRIME:
         report_motion(page, document, series, source=str(args.result))
+        sys.stdout.write(f"{page}\n")
+        return 0
+    if document["pipeline"] == ACTUATORS:
+        report_actuators(page, document, series)
         sys.stdout.write(f"{page}\n")
         return 0
     if document["pipeline"] != "interval":

@@ -53,7 +53,7 @@ _INFINITE = float("inf")
 PARAMETERS = (
     ActuatorParameter("armature", "kg m²", 0.01, 0.0, 0.0, 50.0, "inertia of motor and gear about the joint"),
     ActuatorParameter("delay", "s", 0.004, 0.0, 0.0, 0.1, "from a command to its torque"),
-    ActuatorParameter("gain", "1", 1.0, 1.0, 0.2, 5.0, "torque of the drive over that of its stated PD law"),
+    ActuatorParameter("gain", "1", 1.0, 1.0, 2e-3, 500.0, "torque of the drive over that of its stated PD law"),
     ActuatorParameter("encoder_bias", "rad", 0.0, 0.0, -0.5, 0.5, "position the drive sees, less the one it reports"),
     ActuatorParameter("torque_limit", "N m", 30.0, _INFINITE, 0.01, 1e4, "largest torque of the drive"),
     ActuatorParameter("no_load_speed", "rad/s", 30.0, _INFINITE, 0.1, 1e3, "speed at which no torque is left"),

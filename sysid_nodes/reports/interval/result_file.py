@@ -13,6 +13,8 @@ import numpy as np
 from sysid_nodes.data import PARAMETER_NAMES, PARAMETER_UNITS
 from sysid_nodes.data.inertia import is_consistent, parameters_to_com
 from sysid_nodes.exceptions import InputError
+from sysid_nodes.reports.actuators.schema import PIPELINE as ACTUATORS
+from sysid_nodes.reports.actuators.schema import validate_actuators
 from sysid_nodes.reports.atomic_file import write_atomically
 from sysid_nodes.reports.prime.schema import PIPELINE as PRIME
 from sysid_nodes.reports.prime.schema import validate_motion
@@ -114,6 +116,8 @@ def read_result(path: Path) -> dict[str, Any]:
         raise InputError(f"not valid JSON: {error}", source=str(path)) from None
     if isinstance(document, dict) and document.get("pipeline") == PRIME:
         return validate_motion(document, source=str(path))
+    if isinstance(document, dict) and document.get("pipeline") == ACTUATORS:
+        return validate_actuators(document, source=str(path))
     return validate(document, source=str(path))
 
 

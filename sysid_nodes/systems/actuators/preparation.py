@@ -147,7 +147,9 @@ def _gains(logged: Array | None, chosen: tuple[float, ...], columns: list[int], 
 
 def _even(t: Array, q: Array, gap: float) -> tuple[Array, Array, npt.NDArray[np.bool_], tuple[int, ...]]:
     """Samples on a grid of the median spacing; straight lines between stamps, nothing measured within gaps."""
-    dt = float(np.median(np.diff(t)))
+    dt, mean = float(np.median(np.diff(t))), float(t[-1] - t[0]) / (len(t) - 1)
+    if abs(mean - dt) < 1e-3 * dt:
+        dt = mean  # stamps that are rounded, as to single precision, must not add up
     grid = t[0] + dt * np.arange(int((t[-1] - t[0]) / dt + 1e-6) + 1)
     if len(grid) == len(t) and np.abs(grid - t).max() < 0.02 * dt:
         return grid, q, np.ones(len(t), dtype=np.bool_), ()

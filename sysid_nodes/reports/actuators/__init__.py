@@ -1,0 +1,1 @@
+"""What an actuator identification leaves behind: result.json, series.npz and report.html."""

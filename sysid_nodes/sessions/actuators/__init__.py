@@ -1,0 +1,1 @@
+"""What live node and replay of actuator identification share."""
