@@ -39,25 +39,30 @@ class HeldCommand:
 
     def at(self, times: Array) -> Array:
         """Values (N,) at times (N,) [s]."""
-        if self.linear:
-            return np.interp(times, self.t, self.values)
-        index = np.clip(np.searchsorted(self.t, times, side="right") - 1, 0, len(self.t) - 1)
-        return np.asarray(self.values[index])
+        return self._value(times, self._index(times))
 
-    def means(self, begin: Array, length: float, delay: float) -> tuple[Array, Array]:
-        """Means (N,) over [begin, begin + length] `delay` seconds earlier, and their slopes by the delay."""
-        first, last = begin - delay, begin - delay + length
-        mean = (self._integral(last) - self._integral(first)) / length
-        return mean, (self.at(first) - self.at(last)) / length
+    def means(self, edges: Array, delay: float) -> tuple[Array, Array]:
+        """Means (N,) between the edges (N + 1,) [s] of the signal `delay` seconds earlier, and their slopes by it."""
+        times = edges - delay
+        index = self._index(times)
+        length = np.diff(edges)
+        mean = np.diff(self._integral(times, index)) / length
+        return mean, -np.diff(self._value(times, index)) / length
 
-    def _integral(self, times: Array) -> Array:
+    def _index(self, times: Array) -> npt.NDArray[np.intp]:
+        return np.clip(np.searchsorted(self.t, times, side="right") - 1, 0, len(self.t) - 1)
+
+    def _value(self, times: Array, index: npt.NDArray[np.intp]) -> Array:
+        return np.interp(times, self.t, self.values) if self.linear else np.asarray(self.values[index])
+
+    def _integral(self, times: Array, index: npt.NDArray[np.intp]) -> Array:
         """From the first time on, negative before it."""
         between = np.diff(self.t)
         heights = 0.5 * (self.values[1:] + self.values[:-1]) if self.linear else self.values[:-1]
         knots = np.concatenate([[0.0], np.cumsum(between * heights)])
-        index = np.clip(np.searchsorted(self.t, times, side="right") - 1, 0, len(self.t) - 1)
         since = times - self.t[index]
-        grows = np.zeros(len(self.t))
-        if self.linear:
-            grows[:-1] = np.diff(self.values) / between
-        return np.asarray(knots[index] + since * (self.values[index] + 0.5 * np.maximum(since, 0.0) * grows[index]))
+        whole = knots[index] + since * self.values[index]
+        if not self.linear:
+            return np.asarray(whole)
+        grows = np.append(np.diff(self.values) / between, 0.0)
+        return np.asarray(whole + 0.5 * np.maximum(since, 0.0) * since * grows[index])

@@ -16,7 +16,7 @@ VALUES = np.array([1.0, -2.0, 0.5, 3.0])
 @given(begin=st.floats(-0.02, 0.05), delay=st.floats(0.0, 0.02), length=st.floats(1e-3, 0.02))
 def test_a_mean_is_the_integral_of_the_values(linear: bool, begin: float, delay: float, length: float) -> None:
     command = HeldCommand(TIMES, VALUES, linear)
-    mean, _ = command.means(np.array([begin]), length, delay)
+    mean, _ = command.means(np.array([begin, begin + length]), delay)
     fine = begin - delay + length * (np.arange(20000) + 0.5) / 20000
     np.testing.assert_allclose(mean[0], command.at(fine).mean(), atol=2e-3)
 
@@ -28,17 +28,17 @@ def test_the_slope_by_the_delay_is_that_of_finite_differences(linear: bool, begi
     edges = np.concatenate([begin - delay - TIMES, begin - delay + 5e-3 - TIMES])
     if np.abs(edges).min() < 1e-6:
         return  # a corner, where both sides differ
-    at = np.array([begin])
-    _, slope = command.means(at, 5e-3, delay)
+    at = np.array([begin, begin + 5e-3])
+    _, slope = command.means(at, delay)
     e = 1e-8
-    difference = (command.means(at, 5e-3, delay + e)[0] - command.means(at, 5e-3, delay - e)[0]) / (2.0 * e)
+    difference = (command.means(at, delay + e)[0] - command.means(at, delay - e)[0]) / (2.0 * e)
     np.testing.assert_allclose(slope, difference, atol=1e-4)
 
 
 def test_the_first_value_holds_before_and_the_last_one_after() -> None:
     command = HeldCommand(TIMES, VALUES)
     np.testing.assert_array_equal(command.at(np.array([-1.0, 0.0, 0.02, 0.03, 9.0])), [1.0, 1.0, -2.0, 3.0, 3.0])
-    np.testing.assert_allclose(command.means(np.array([-5.0, 7.0]), 1.0, 0.0)[0], [1.0, 3.0])
+    np.testing.assert_allclose(command.means(np.array([-5.0, -4.0, 7.0, 8.0]), 0.0)[0][[0, 2]], [1.0, 3.0])
 
 
 @pytest.mark.parametrize(

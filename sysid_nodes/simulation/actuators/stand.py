@@ -126,7 +126,10 @@ def run_on_stand(
     data = mujoco.MjData(model)
     begins = np.arange(command_t[0], command_t[-1] + 1e-9, _STEP)
     told = [HeldCommand(command_t, column) for column in command.T]
-    means = [held.means(begins, _STEP, float(delay))[0] for held, delay in zip(told, drives.delay, strict=True)]
+    means = [
+        held.means(np.append(begins, begins[-1] + _STEP), float(delay))[0]
+        for held, delay in zip(told, drives.delay, strict=True)
+    ]
     wanted = np.stack(means, axis=1) - drives.encoder_bias
     every = round(1.0 / (rate * _STEP))
     data.qpos[:] = command[0]

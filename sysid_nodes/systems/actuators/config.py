@@ -85,6 +85,16 @@ class ShootingOptions:
 
 
 @dataclass(frozen=True)
+class DoubtConfig:
+    """What may be wrong besides the residuals; counted in every sigma."""
+
+    body_error: float = option(
+        0.005, "standard deviation of the robot's inertias and weights, relative", unit="1", minimum=0.0
+    )
+    friction_at_rest: bool = option(True, "whether joints may have friction at rest that the law lacks")
+
+
+@dataclass(frozen=True)
 class VerdictConfig:
     """When a parameter counts as identified."""
 
@@ -113,6 +123,7 @@ class ActuatorConfig:
     law: LawConfig = section(LawConfig, "what is known of the drives")
     motion: MotionConfig = section(MotionConfig, "from samples to the rigid body's load")
     shooting: ShootingOptions = section(ShootingOptions, "the fit")
+    doubt: DoubtConfig = section(DoubtConfig, "what may be wrong besides the residuals")
     verdict: VerdictConfig = section(VerdictConfig, "when a parameter counts as identified")
 
     def __post_init__(self) -> None:

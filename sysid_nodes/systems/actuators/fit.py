@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
@@ -14,6 +14,7 @@ from sysid_nodes.solvers.shooting import Covariance, ShootingConfig, ShootingRes
 from sysid_nodes.solvers.shooting.normal_equations import Equations, assemble
 from sysid_nodes.solvers.shooting.problem import Gaussian, segments
 from sysid_nodes.systems.actuators.config import ActuatorConfig
+from sysid_nodes.systems.actuators.doubts import doubt_covariance
 from sysid_nodes.systems.actuators.joint_problem import JointProblem
 from sysid_nodes.systems.actuators.preparation import JointMotion
 
@@ -24,11 +25,12 @@ _FEW = 3  # blocks: below, a log is cut into as many as it takes
 
 @dataclass(frozen=True)
 class JointFit:
-    """A joint's problem, its solution and the solution's covariance."""
+    """A joint's problem, its solution and the solution's covariance; `doubt` (K, K) is the part of it from `doubts`."""
 
     problem: JointProblem
     solution: ShootingResult
     covariance: Covariance
+    doubt: Array
     before: MotionVerdict
     verdict: MotionVerdict
 
@@ -80,7 +82,9 @@ def fit_joint(
     solution = shoot(problem, guess, lower, upper, options, progress=progress)
     block = min(max(round(config.shooting.block / dt), 2), problem.samples // _FEW)
     covariance = block_jackknife(solution.equations, solution.free, block)
-    return JointFit(problem, solution, covariance, before, _verdict(names, solution.equations))
+    doubt = doubt_covariance(problem, solution)
+    covariance = replace(covariance, matrix=covariance.matrix + doubt)
+    return JointFit(problem, solution, covariance, doubt, before, _verdict(names, solution.equations))
 
 
 def motion_verdict(problem: JointProblem, parameters: Array, horizon: int) -> MotionVerdict:

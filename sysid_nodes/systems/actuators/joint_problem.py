@@ -102,10 +102,10 @@ class JointProblem:
         """(N, 11) what the kernel needs at every step."""
         motion, delay = self.motion, float(law[INDEX["delay"]])
         rows = np.zeros((len(motion.load), SIGNALS + len(LEVELS)))
-        begins = motion.begins
-        rows[:, COMMAND], rows[:, COMMAND_SLOPE] = motion.command.means(begins, motion.step, delay)
+        edges = motion.edges
+        rows[:, COMMAND], rows[:, COMMAND_SLOPE] = motion.command.means(edges, delay)
         if motion.command_rate is not None:
-            rows[:, COMMAND_RATE], rows[:, RATE_SLOPE] = motion.command_rate.means(begins, motion.step, delay)
+            rows[:, COMMAND_RATE], rows[:, RATE_SLOPE] = motion.command_rate.means(edges, delay)
         rows[:, STIFFNESS], rows[:, DAMPING] = motion.stiffness, motion.damping
         rows[:, INERTIA], rows[:, LOAD] = motion.inertia, motion.load
         rows[:, SIGNALS:] = motion.levels

@@ -94,6 +94,8 @@ def _reason(fit: JointFit, parameter: ActuatorParameter, k: int, half: float, va
     size = f"known to ± {half:.2g} {parameter.unit} only"
     if abs(value) > half:
         size = f"known to ± {100.0 * half / abs(value):.0f} % only"
+    if fit.doubt[k, k] > 0.5 * fit.covariance.matrix[k, k] > 0.0:
+        return f"{size}: friction at rest that the law lacks, or other bodies than described, may be in it"
     partner, correlation = fit.verdict.partner(parameter.name)
     if abs(correlation) > 0.8:
         return f"{size}: this motion trades it with {partner} (correlation {correlation:+.2f})"

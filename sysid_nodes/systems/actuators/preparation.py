@@ -70,9 +70,9 @@ class JointMotion:
     middle: float
 
     @property
-    def begins(self) -> Array:
-        """(N,) times at which steps begin [s]."""
-        return np.asarray(self.t[0] + self.step * np.arange(len(self.load)))
+    def edges(self) -> Array:
+        """(N + 1,) times between which the steps are [s]."""
+        return np.asarray(self.t[0] + self.step * np.arange(len(self.load) + 1))
 
 
 def prepare(log: ActuatorLog, robot: Robot, config: ActuatorConfig) -> tuple[JointMotion, ...]:

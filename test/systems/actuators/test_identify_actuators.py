@@ -53,7 +53,7 @@ def test_what_a_slow_motion_cannot_tell_is_no_value_and_a_telling_motion_is_name
         assert armature.estimate is None
         assert "known to" in armature.reason
         assert armature.lower < drives.armature[j] < armature.upper
-        assert joint.parameter("coulomb").identifiable
+        assert joint.parameter("encoder_bias").identifiable
     assert any(joint.parameter("armature").advice for joint in result.joints)
 
 
