@@ -19,7 +19,7 @@ using Rows = nb::ndarray<nb::numpy, double, nb::ndim<2>>;
 
 namespace {
 
-constexpr double kTheta = 0.55, kTolerance = 1e-9;
+constexpr double kTheta = 0.51, kTolerance = 1e-9;
 constexpr int kMost = 50;
 
 enum Law { kArmature, kDelay, kGain, kBias, kLimit, kNoLoad, kViscous, kStribeck, kStribeckSpeed, kLaw };
