@@ -20,6 +20,7 @@ COMMANDS = {
     "demo": "watch a simulated robot weigh its payload, live",
     "replay": "identify the payload in a recorded log",
     "calibrate": "identify the bare robot, for later replays",
+    "convert": "make a bag of a table of commands and encoders",
     "tracking": "measure a position controller's tracking errors",
     "report": "make report.html again from a result",
     "export": "write the identified body into a URDF or MJCF",
@@ -30,7 +31,12 @@ A module has ``add_arguments(parser)`` and ``run(args) -> int``; its docstring i
 examples.
 """
 
-_PLACES = {"calibrate": "interval.calibrate", "export": "interval.export", "tracking": "certified.tracking"}
+_PLACES = {
+    "calibrate": "interval.calibrate",
+    "convert": "actuators.convert",
+    "export": "interval.export",
+    "tracking": "certified.tracking",
+}
 """Modules of commands that belong to one system."""
 
 _EPILOG = """\

@@ -106,7 +106,7 @@ def mostly_overlapping(robot: Robot, pairs: SelfCollisionPairs) -> Indices:
 
 
 def self_collision_words(robot: Robot, shapes: Sequence[Primitive]) -> str:
-    """What certificates say of the robot's parts among each other, in one line: which are assumed not to collide."""
+    """One line on the robot's parts among each other: which pairs certificates assume not to collide."""
     pairs = self_collision_pairs(robot, shapes)
 
     def named(indices: Iterable[tuple[int, int]]) -> str:

@@ -48,7 +48,7 @@ class Answer(NamedTuple):
 
 
 def claim_of(record: TrajectoryRecord) -> Claim:
-    """What a trajectory claims, as it is to be proven."""
+    """A trajectory's claim, as it is to be proven."""
     acceleration = record.error_acceleration.reshape(-1, len(record.joint_names))
     return Claim(Assumed(record.error_energy, record.error_norm, acceleration), record.robust_limit)
 

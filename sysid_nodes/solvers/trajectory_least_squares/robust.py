@@ -15,6 +15,20 @@ from sysid_nodes.solvers.trajectory_least_squares.problem import Array, Blocks, 
 
 
 @dataclass(frozen=True)
+class Huber:
+    """Quadratic up to |r| = threshold, linear beyond: bounds an outlier's pull."""
+
+    threshold: float = 1.345
+
+    def __call__(self, squared: Array) -> tuple[Array, Array]:
+        """rho and rho' at the (B,) squared norms."""
+        norm = np.sqrt(np.maximum(squared, self.threshold**2))
+        inside = squared <= self.threshold**2
+        value = np.where(inside, squared, 2.0 * self.threshold * norm - self.threshold**2)
+        return value, self.threshold / norm
+
+
+@dataclass(frozen=True)
 class Cauchy:
     """Logarithmic beyond |r| = scale: an outlier's pull vanishes with its size; not convex."""
 

@@ -1,0 +1,1 @@
+"""Actuator identification on the command line."""

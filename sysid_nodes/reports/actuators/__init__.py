@@ -1,0 +1,1 @@
+"""Files of an actuator identification: result.json, series.npz and report.html."""

@@ -1,0 +1,1 @@
+"""Identifying actuators from commands and joint states."""
