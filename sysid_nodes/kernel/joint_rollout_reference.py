@@ -19,7 +19,7 @@ from sysid_nodes.kernel.joint_law import ARMATURE, INERTIA, LOAD, LawValue, join
 Array = npt.NDArray[np.float64]
 
 THETA = 0.51
-"""Above 1/2, so that the velocity of a joint coming to rest rings down within a hundred steps; its position rests."""
+"""Above 1/2, so that the velocity of a joint that comes to rest rings down within a hundred steps; it stays."""
 
 TOLERANCE = 1e-9
 """Of the last Newton step [rad/s]; what is left then is its square over the smoothing speed."""
