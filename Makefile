@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # Everything this project does from a fresh clone. `make` alone prints the targets.
 
 PYTHON ?= python3.11

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Actuators of real Go2 robots: identified on one log, judged by a single rollout along every other whole log.
 
 The logs are chirps of a robot that hangs in the air (../shared/data/go2_actuator_chirps); nothing but its commands

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Actuator identification against a known truth: errors, and how often 95 % intervals hold it.
 
 A Go2 leg on a stand in MuJoCo, coupled, chirped to 2 Hz for 23.5 s, delayed commands, 0.8 mrad of encoder noise; drives

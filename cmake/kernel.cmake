@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # The optional C++ kernels sysid_nodes/kernel/_*. Whatever they need and does not
 # exist ends in one status line; NumPy then does the same work, slower.
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Nothing is kept that nothing uses: modules, functions, options; and what is in ros/ uses ROS."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The command ``sysid``: finds the sub-command, runs it and turns errors into one line and an exit status."""
 
 from __future__ import annotations

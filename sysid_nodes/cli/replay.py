@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Identifies the payload, or a legged robot's motion, in a recorded log: the same steps and numbers as the live node.
 
 Reads a rosbag2 recording (MCAP or sqlite3) and writes into the folder given by --out

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """All systems. A new one is an import and a word here: replays, reports and reference pages follow."""
 
 from __future__ import annotations

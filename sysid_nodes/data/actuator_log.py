@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Commands of a position-controlled robot, and what its encoders then read."""
 
 from __future__ import annotations

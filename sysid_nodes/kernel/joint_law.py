@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Torque law of one actuated joint and its derivatives, in NumPy; joint_rollout.cpp has the same formulas.
 
 A drive holds the joint at the command u by a PD law and is limited by its torque and by its speed; friction acts

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Rollout of one joint with forward sensitivities; kernel/joint_rollout_reference.py derives and does the same in NumPy,
 // kernel/joint_law.py has the law and the order of its parameters.
 #include <nanobind/nanobind.h>

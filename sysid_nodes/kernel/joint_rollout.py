@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Rollout of one joint with forward sensitivities: compiled where it was built, else in NumPy, the same numbers."""
 
 from __future__ import annotations

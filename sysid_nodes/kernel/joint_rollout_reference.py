@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Rollout of one joint with forward sensitivities, in NumPy; all segments at once. joint_rollout.cpp does the same.
 
 The joint obeys (M + I_a) dw/dt = tau(q, w) - load. A step of length h solves for the velocity w at t + theta h,

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Reads commands and encoders from tables: .npz with arrays, .csv with a column a joint.
 
 NumPy archives need times (`time` or `t`), positions (`dof_pos` or `q`, (N, n)) and commands (`des_dof_pos` or

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The structured actuator: names, units and bounds of its parameters, and the levels of its dry friction.
 
 The law itself is `kernel.joint_law`: a PD drive on a delayed command, limited in torque and speed, with armature,

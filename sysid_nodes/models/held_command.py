@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A sampled command as a drive holds it: delayed by any time, averaged over steps, with its slope by the delay."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The rigid body's load on each joint along a measured motion, so that n joints become n problems of one.
 
     tau_j = M_jj(q) qdd_j + load_j,    load_j = sum_{k != j} M_jk(q) qdd_k + (C(q, qd) qd + g(q))_j

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Which pairs of a robot's shapes have to be kept apart, and where shapes are for given joint positions."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The demo's command line, its bookkeeping and its screen; no process is started here."""
 
 from __future__ import annotations

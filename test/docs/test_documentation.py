@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The documentation keeps its word: links lead somewhere, commands exist, snippets run, errors read as printed."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The joint's law and its rollout: derivatives by finite differences, both kernels alike, and what physics demands."""
 
 from __future__ import annotations

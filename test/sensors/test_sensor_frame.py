@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A sensor that is mounted askew on the floating base: the short way to its motion against pinocchio's."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A Go2 leg on a stand with drives that hide what they are, chirped; for tests of actuator identification."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A driven oscillator as a problem of multiple shooting."""
 
 from __future__ import annotations

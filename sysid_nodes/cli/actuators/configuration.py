@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Whether the arguments ask for actuators, and their configuration."""
 
 from __future__ import annotations

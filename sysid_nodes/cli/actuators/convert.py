@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Makes a rosbag2 of a table of commands and encoders, and a parameter file beside it, for 'sysid replay'.
 
 A NumPy archive needs the arrays time, dof_pos and des_dof_pos (or t, q, command) and may have kp, kd, joint_names; the

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """sysid replay of commands and encoders: the actuators."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Figures of an actuator identification; see drawing.plots for their common look."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A finished identification and its files."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Configuration of an actuator identification from messages."""
 
 from __future__ import annotations

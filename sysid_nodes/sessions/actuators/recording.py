@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """From recorded messages to an actuator log."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The controller's own proofs of the trajectories it is sent, made in a process beside it.
 
 Nothing that a message claims is believed: the errors it claims are proven by assuming them once, errors at the start

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A chirp as position commands: what the shared Go2 logs were recorded with."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A robot with a fixed base in MuJoCo, coupled, each joint driven by an actuator with parameters of its own.
 
 Everything is MuJoCo's: armature, damping, dry friction as its softened constraint (`frictionloss`), the PD law as a

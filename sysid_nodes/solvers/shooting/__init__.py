@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Multiple shooting: parameters and start states of segments that make rollouts of a model fit measurements."""
 
 from sysid_nodes.solvers.shooting.covariance import Covariance, block_jackknife

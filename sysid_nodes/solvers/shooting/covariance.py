@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Covariance of parameters whose residuals are correlated in time: the block jackknife of the linearised problem.
 
 Blocks of consecutive samples are taken as independent of one another, whatever happens inside them. Leaving block b

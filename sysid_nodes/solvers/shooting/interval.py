@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Intervals of parameters that bounds cut."""
 
 from __future__ import annotations

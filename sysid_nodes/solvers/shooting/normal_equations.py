@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Normal equations of multiple shooting, the start states eliminated segment by segment."""
 
 from __future__ import annotations

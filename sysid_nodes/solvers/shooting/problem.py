@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A problem of multiple shooting: K parameters, and a state of d at the start of every segment.
 
 Samples of one measured motion are numbered 0..S-1; a segment runs from its first sample to that before the next

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """One value from several runs: what scatters between them (temperature, wear) counts as much as what each says."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Levenberg-Marquardt on parameters within bounds and start states of segments, over longer and longer horizons.
 
 Short segments follow the measurement whatever the parameters are, so their cost has no false minima to speak of; long

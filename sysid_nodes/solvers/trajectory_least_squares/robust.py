@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Robust losses of a block's squared norm, and blocks reweighted by them (iteratively reweighted least squares).
 
 With s = |r|^2, a block costs rho(s) / 2. Its Gauss-Newton model scales residual and Jacobian by sqrt(rho'(s)), which

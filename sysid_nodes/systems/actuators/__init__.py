@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Actuators of a robot from what its drives were told and what its encoders then read."""
 
 from sysid_nodes.systems.actuators.config import ActuatorConfig

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Which motion would tell a parameter: a few usual ones, rolled out with the fitted law.
 
 What a candidate would leave unknown under white noise is scaled by how much more than white noise leaves unknown in

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Covariance of what the law and the robot's description may have wrong: linearised, one column each.
 
 Friction at rest. Were the law to have it, its least-squares value s would move the parameters by -H^-1 J'x s, x the

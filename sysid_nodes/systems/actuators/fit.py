@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """One joint's fit: multiple shooting, and what the motion tells of each parameter."""
 
 from __future__ import annotations

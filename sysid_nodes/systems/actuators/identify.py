@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """From a log to the actuators of a robot."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """One joint as a problem of multiple shooting: the state is (position, velocity), what is measured is the position."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """From a fit to what may be claimed of each parameter.
 
 A parameter counts as identified where its 95 % interval is narrow, relative to its value or to what it acts beside.

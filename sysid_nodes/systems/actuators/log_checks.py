@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Faults of a log, before anything is fitted to it; each fault names the joint."""
 
 from __future__ import annotations

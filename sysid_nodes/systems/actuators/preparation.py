@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """From a log to one problem a joint: an even grid, the filtered motion, and what the rigid body asks for."""
 
 from __future__ import annotations

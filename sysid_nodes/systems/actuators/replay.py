@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Single-shot replay: from the first sample to the last by the commands alone."""
 
 from __future__ import annotations

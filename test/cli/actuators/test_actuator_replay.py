@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """sysid convert and sysid replay of commands and encoders, from a table to result.json."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Slopes of the quadrature's integrand: where everything adds up they are derivatives, to the last factor."""
 
 from __future__ import annotations

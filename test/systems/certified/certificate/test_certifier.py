@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Certificates: nothing that can happen exceeds their margins, and what is not proven is refused with a reason."""
 
 from __future__ import annotations

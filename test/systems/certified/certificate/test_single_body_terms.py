@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """One body, one joint or two, one term at a time: what the model box and the passing of time can do, and no less.
 
 For a single turning joint the norms of the proof are magnitudes, so that each bound is reached where its term is alone.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The controller's states: what it executes, when it takes over, what makes it brake, and what makes it stop."""
 
 from __future__ import annotations
