@@ -262,8 +262,8 @@ class CertifiedLoop:
         self._under_way = self._clock.time, planned
 
     def _send(self, planned: Planned) -> None:
-        """Sends a trajectory; the controller's own proof of what was planned is the planner's."""
+        """Sends a trajectory; in one process the planner's proof is the controller's own."""
         record = self.tamper(planned.record) if self.tamper is not None else planned.record
         self.log.plans.append(record)
-        if refused := self.controller.offer(record, planned.certificate if record.id == planned.record.id else None):
+        if refused := self.controller.offer(record, planned.certificate):
             self.refusals.append((record.id, refused))
