@@ -236,7 +236,7 @@ def test_the_robot_s_own_stop_stays_in_the_room_that_the_certificate_keeps_for_i
 
 def test_what_a_held_torque_does_before_its_loss_is_noticed_is_part_of_the_stop_s_way(robot: Robot) -> None:
     """Joint states cease as the motion gathers speed; for controller.silence nobody brakes."""
-    fault = JointFault("off", 10.9)
+    fault = JointFault("off", 11.05)
     loop = _quick(robot, ranges=(1.0,), seed=4, arm=replace(ARM, command_timeout=0.5), fault=fault)
     log = loop.run(4.0)
     assert log.stopped is StopReason.JOINT_STATES_LOST and loop.arm.stop is not None and loop.arm.stop.at_rest
