@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Builds the Python package; the version comes from package.xml, everything else from pyproject.toml."""
 
 import xml.etree.ElementTree as ElementTree

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """How old is each dated report? Commits since its revision that changed the package, or the benchmark's own files."""
 
 from __future__ import annotations

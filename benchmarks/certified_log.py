@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Events of a closed-loop episode, compared with the certificates.
 
 Truth comes from the simulated arm: its state, its parameters, distances by MuJoCo's geometry (ContactWatch). Nothing of

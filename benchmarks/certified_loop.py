@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The whole loop of the paper's Algorithm 2 in simulated time: plan, execute, identify, tighten, plan again.
 
 Replanning, controller, identifier and robot are the very classes that the nodes run; here they meet in lockstep, tick

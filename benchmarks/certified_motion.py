@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The planner's loop without a controller: the desired motion itself is what the identifier sees.
 
 A Gen3 with a dumbbell in its gripper among the authors' obstacles, from their start configuration and with Table I as

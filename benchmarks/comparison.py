@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The paper's comparison (Tables III and V) in simulation: who carries five dumbbells over an obstacle to a platform?
 
 One motion an experiment, computed for the heaviest dumbbell, is executed with the controller and the model of each

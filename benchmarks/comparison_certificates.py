@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Which motions of the comparison a method's bounds certify, and how fast they may be."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The methods of the comparison: what each knows of the payload, and from which motion."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What the comparison found, as tables beside the paper's."""
 
 from __future__ import annotations

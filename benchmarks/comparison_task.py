@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The motions that every method of the comparison has to execute: one an experiment, computed without any of them.
 
 As in the paper (section VI-D), two degree-5 Bezier curves that pass on position, velocity and acceleration, of least

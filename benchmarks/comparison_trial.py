@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """One motion of the comparison, executed in simulation by a method's controller."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Is the truth inside every published interval? A thousand worlds in which every stated assumption is true.
 
 Gen3 with random payloads (also ones on the edge of what is physical), torque errors at their bound both random and

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """One trial of the containment benchmark: a world drawn from a seed, every assumption true and many at their edge."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Measurement errors at their bound: random ones, and ones chosen to do harm.
 
 A pattern gives signs s (N, n) in [-1, 1]; the reading then misses the true torque by exactly s times its bound.

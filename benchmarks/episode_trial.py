@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """One closed-loop episode of the benchmark: what happens in a world drawn from a seed, and what should not have."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The worlds of closed-loop episodes: robot, body, surroundings, every assumption true and many at their edge."""
 
 from __future__ import annotations

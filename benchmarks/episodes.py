@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Does the certified loop keep its word? Hundreds of closed-loop episodes of a simulated Gen3.
 
 True bodies at the edge of what bounds and physics allow, links, friction and armature at the corners of their boxes,

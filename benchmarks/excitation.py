@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What does the planner's motion tell about the payload, against random certified motion and the paper's?
 
 Five dumbbells (4 to 8 lb) for 7.5 s each: condition number of the momentum regressor (the paper's Table V) and the

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """How the Gen3's exciting motion of `simulation/arm/gen3.py` was designed: well conditioned, clear of arm and floor.
 
 ``python -m benchmarks.gen3_design`` designs it again and prints its numbers; takes minutes.

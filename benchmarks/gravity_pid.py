@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Gravity compensation with PID feedback: the baseline of the paper's Table II."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Motions like those of the paper's experiment: small Bezier pieces, replanned while they are being followed.
 
 Section VI-D and the authors' settings (docs of the Gen3's numbers): each piece lasts 3 s, ends at rest, displaced by k

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Does an estimate lie within its own one and three sigma of the truth as often as it should?
 
 Every seed is a run of its own: another load (mass, place), other noise, biases and dropouts. Logs are short: 4 s of the

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What counts as close to nominal coverage, and what is known of what is not: text of the coverage reports."""
 
 from __future__ import annotations

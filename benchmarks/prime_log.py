@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Logs of simulated legged robots for the PRIME benchmarks: one run's readings, aligned as each method wants them.
 
 The helpers of test/shared/legged_log.py do the rest; this is where these benchmarks reach into test/.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Our own estimator, as one of the methods of the PRIME benchmarks."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """PRIME and its peers on the same simulated logs: forces, inertia, pose, contacts and time, in one table.
 
     ours      inverse dynamics, trajectory least squares (sysid_nodes/systems/prime)

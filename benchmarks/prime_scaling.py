@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Full-information estimation of the Go2: does its cost grow linearly with the log, and how does FDDP compare?
 
 A trotting Go2 with 3 kg, 250 to 4000 steps at 100 Hz; then 1000 steps of the 10 s programme, ours beside the paper's

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """How far an estimate is from the truth: the figures that the PRIME benchmarks compare."""
 
 from __future__ import annotations

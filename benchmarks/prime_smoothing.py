@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Convergence and accuracy against the smoothing of the contacts, as the paper's Figs. 11 and 12.
 
 The same log is estimated at one smoothing after another, each from raw readings and without continuation: iterations,

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Chance as a planner, the least clever there is: what it makes is certified all the same."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What the identifier makes of real robots: a UR10e with a known load, a Panda whose torque is to be predicted.
 
 UR10e: calibrated on the unloaded run, then the interval of the added mass on the loaded run, with the drives' gains

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A dated Markdown report."""
 
 from __future__ import annotations

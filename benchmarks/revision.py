@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The revision that a report speaks of."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Does anything that can happen leave its certified range? A million attacks on random certified motions.
 
 Random plans of a loaded Gen3, from rest or in motion, among random boxes; half of them with the bounds of Table I of

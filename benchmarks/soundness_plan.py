@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """One plan of the soundness benchmark: certified, then attacked with models, errors, times and measurements."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """From 30 000 samples (7.5 s at 4 kHz) in arrays to certified bounds: how long, and where the time goes.
 
 The authors' C++ takes 0.5 to 1.0 s for the regressor plus 0.05 to 0.1 s for the solve on a machine like the one this

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What an identifier that runs beside the robot costs: an hour of joint states at 1 kHz, message by message.
 
 CPU time of this process while messages are pushed, a window at a time; making the messages is not counted. Flat means:

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """How much narrower are set_membership's intervals than the paper's, on the same data and assumptions?
 
 The paper's experiment (section VI): a Gen3 that moves a dumbbell for 7.5 s, 4 kHz, torque readings within 2.5 %, links

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Tables and figure of the tightness benchmark."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Arms whose exact parameters and torques are known, and the honest bounds that go with them.
 
 The truth comes from test/shared/payload_problem.py; this is the one place where the benchmarks reach into test/.

@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
 # Builds the messages and the kernel, and installs them into the virtual environment that holds the ROS 2 wheels.
 # usage: build_into.sh PREFIX BUILD_FOLDER KERNEL, from the project's root; both folders absolute, KERNEL is ON or OFF
 #

@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
 # Says in one line what this machine lacks for `make setup`, and exits with 1.
 python=$1
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # One executable for each module of sysid_nodes/ros/nodes, in lib/online_sysid where `ros2 run` and launch look, and
 # the `sysid` command in bin. pip makes `sysid` itself for an editable install.
 

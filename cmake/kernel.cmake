@@ -1,4 +1,5 @@
-# The optional C++ kernels sysid_nodes/kernel/_regressors, _stages and _normal_equations. Whatever they need and does not
+# SPDX-License-Identifier: Apache-2.0
+# The optional C++ kernels sysid_nodes/kernel/_*. Whatever they need and does not
 # exist ends in one status line; NumPy then does the same work, slower.
 
 # Sets out_var to what the build's Python prints for code, or to nothing.
@@ -61,7 +62,7 @@ function(sysid_add_kernel)
     ament_get_python_install_dir(python_dir)
     set(destination "${python_dir}/sysid_nodes/kernel")
   endif()
-  foreach(name regressors stages normal_equations)
+  foreach(name regressors stages normal_equations joint_rollout)
     # NOMINSIZE: nanobind would otherwise compile the numerics for size, many times slower.
     nanobind_add_module(_${name} NOMINSIZE NB_STATIC "${CMAKE_CURRENT_SOURCE_DIR}/sysid_nodes/kernel/${name}.cpp")
     target_link_libraries(_${name} PRIVATE sysid_pinocchio)

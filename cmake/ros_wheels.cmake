@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # For the ROS 2 wheels from PyPI only, given as CMAKE_PROJECT_INCLUDE; a ROS install does not need it.
 #
 # The wheels' *__rosidl_generator_py targets list include folders of the machine that built them, and CMake stops at a

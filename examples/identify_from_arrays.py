@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """From arrays to proven bounds, without ROS and without files: a Kinova Gen3 that holds 2.5 kg.
 
 python examples/identify_from_arrays.py

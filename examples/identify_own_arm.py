@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A robot from its URDF, a recording and a parameter file: what `sysid calibrate` and `sysid replay` do, in Python.
 
 python examples/own_arm/record_logs.py --out bags

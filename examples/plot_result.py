@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Plots the history of one parameter from a result.json; needs nothing of this package but the file.
 
 python examples/plot_result.py demo_output/result.json --parameter m --out mass.png

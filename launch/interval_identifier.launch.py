@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The interval identifier by itself, on whatever publishes joint_states."""
 
 from pathlib import Path

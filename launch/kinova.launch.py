@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A Kinova Gen3: the identifier on the driver's joint states and, with rviz:=true, a view of the arm.
 
 Start the vendor's driver beside it, or let simulated:=true start a simulated arm that takes torques. With

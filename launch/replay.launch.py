@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Plays a bag at the pace it was recorded, by its own clock, into the identifier.
 
 `sysid replay` gives the same numbers without waiting; this is for looking at them in RViz or a plot while they come.

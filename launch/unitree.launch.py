@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A Unitree Go2 or G1: the estimator of motion, contact forces and inertia and, with rviz:=true, a view of them.
 
 Start the robot's drivers and motion capture beside it, or let simulated:=true start a simulated robot.

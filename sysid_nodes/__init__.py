@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Online system identification for ROS 2 robots."""
 
 from importlib import metadata

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """One tree of errors; each says in one line what is wrong and carries the data a caller may act on.
 
 A numerical failure is a status in a result; an exception is a mistake of the caller or of the input.

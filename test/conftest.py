@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What every test may rely on: a ROS graph of its own, repeatable Hypothesis, the folder of recorded logs."""
 
 from __future__ import annotations

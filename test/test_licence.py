@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The licence: one everywhere, named in every source file; the notice names every source of numbers."""
 
 from __future__ import annotations

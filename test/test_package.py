@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The package as a user gets it: metadata that agree, interfaces, executables, installed files."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What a run of the tests promises: it ends, a crash leaves a stack, and what is asked for is not skipped."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The baseline of the paper's supplement E: contact flags from kinematics, rigid contact while a flag is up.
 
 A foot whose height in the measured kinematics is below a threshold is in contact; nothing later changes that. The

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """One step of the paper's smoothed contact dynamics (eq. 17), by Newton's method.
 
 With z = (V_n / mu, V_t), V = (gap / dt + v_n, v_t), and impulses l = (mu lambda_n, lambda_t), the stationarity of (17)

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What every method of the comparison returns."""
 
 from __future__ import annotations

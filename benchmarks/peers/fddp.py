@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The paper's method: parameter full-information estimation in forward dynamics, solved with Crocoddyl's FDDP.
 
 The control of a step is the disturbance of the generalised forces. Crocoddyl holds the first state fixed; the free

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Measurement costs of the paper (Table V) on a state vector, with the noise of a log or the paper's coefficients.
 
 Half the sum of squares of base position, base velocity (differenced motion capture), base orientation, angular velocity

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A generalised-momentum observer with one contact force, or wrench, a leg: the classic without any optimisation.
 
     r = K (p - p_0 - integral of (B tau + C' v - g + r) dt),   p = M v

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The paper's forward dynamics: one step of eq. (17) with disturbance, and its derivatives by eq. (34).
 
 A state is a plain vector x = (p, phi, joints; v; theta): base position, rotation vector of its orientation, joint

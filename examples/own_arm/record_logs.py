@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Stands in for your robot: records one run without and one with a payload, as rosbag2 (MCAP).
 
     python examples/own_arm/record_logs.py --out bags

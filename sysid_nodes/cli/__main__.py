@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """``python -m sysid_nodes.cli`` is ``sysid``."""
 
 import sys

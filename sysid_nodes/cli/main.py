@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The command ``sysid``: finds the sub-command, runs it and turns errors into one line and an exit status."""
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ COMMANDS = {
     "demo": "watch a simulated robot weigh its payload, live",
     "replay": "identify the payload in a recorded log",
     "calibrate": "identify the bare robot, for later replays",
+    "convert": "make a bag of a table of commands and encoders",
     "tracking": "measure a position controller's tracking errors",
     "report": "make report.html again from a result",
     "export": "write the identified body into a URDF or MJCF",
@@ -30,7 +32,12 @@ A module has ``add_arguments(parser)`` and ``run(args) -> int``; its docstring i
 examples.
 """
 
-_PLACES = {"calibrate": "interval.calibrate", "export": "interval.export", "tracking": "certified.tracking"}
+_PLACES = {
+    "calibrate": "interval.calibrate",
+    "convert": "actuators.convert",
+    "export": "interval.export",
+    "tracking": "certified.tracking",
+}
 """Modules of commands that belong to one system."""
 
 _EPILOG = """\

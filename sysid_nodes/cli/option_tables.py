@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Tables of options for the reference pages."""
 
 from __future__ import annotations

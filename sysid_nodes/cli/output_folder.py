@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A folder of results that appears complete or not at all, and never buries a stranger's files."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Progress of long work on stderr: a bar on a terminal, a line now and then elsewhere."""
 
 from __future__ import annotations

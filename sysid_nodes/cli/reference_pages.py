@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The reference pages of all parameters, from the configuration dataclasses.
 
 ``python -m sysid_nodes.cli.reference_pages`` writes them into docs/; a test compares.

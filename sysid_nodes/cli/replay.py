@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Identifies the payload, or a legged robot's motion, in a recorded log: the same steps and numbers as the live node.
 
 Reads a rosbag2 recording (MCAP or sqlite3) and writes into the folder given by --out
@@ -7,11 +8,14 @@ Reads a rosbag2 recording (MCAP or sqlite3) and writes into the folder given by 
   series.npz    the torques in that page
 For a legged robot (go2, g1, or a configuration of prime_estimator) the topics are joint states, IMU and motion capture,
 and result.mcap has contact forces, markers, odometry, smoothed joint states and the torso's inertia.
+With --commands, or a configuration that has actuators, the actuators are identified from commands and encoders; then
+there is no result.mcap, and series.npz has the motion.
 
 examples:
   sysid replay bags/loaded --config config/kinova_gen3.yaml --out results/loaded
   sysid replay log.mcap --urdf my_arm.urdf --set noise.torque_relative=0.05 --out results/mine
   sysid replay bags/loaded --calibration calibration.json --method sensitivity --out results/compare
+  sysid replay bags/chirp --config bags/chirp.yaml --out results/chirp
   sysid replay bags/walk --config config/go2.yaml --mode batch --out results/walk
 
 exit status 3: the data contradict the stated assumptions; the files say so and claim no bounds

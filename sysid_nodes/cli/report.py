@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Makes report.html again from result.json and the series.npz beside it; of a demo of an arm, from its bag too.
 
 examples:

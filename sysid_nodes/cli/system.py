@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A system as the command line sees it."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Frozen, validated data: samples, bounds, configuration."""
 
 from sysid_nodes.data.bounds import PARAMETER_NAMES, PARAMETER_UNITS, Bounds

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """An interval for each of the ten inertial parameters of a body."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Configuration dataclasses as the only home of a default.
 
 Nested frozen dataclasses map to ROS parameters by dotted names (``noise.torque_relative``), to YAML as

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A digest of values on which two processes have to agree bit by bit."""
 
 from __future__ import annotations

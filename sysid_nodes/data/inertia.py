@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Inertial parameters of one body: ten-vector, pseudo-inertia, log-Cholesky, and changes of frame.
 
 The ten-vector is pinocchio's, theta = [m, mcx, mcy, mcz, Ixx, Ixy, Iyy, Ixz, Iyz, Izz] about the frame's origin, SI

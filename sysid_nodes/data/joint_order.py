@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Messages name their joints in any order; this finds the joints wanted."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Joint measurements of one robot, in the robot's own joint order."""
 
 from __future__ import annotations

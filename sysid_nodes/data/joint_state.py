@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A joint state as it comes from a topic or a log, before anything is checked."""
 
 from __future__ import annotations

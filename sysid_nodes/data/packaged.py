@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Files that come with this package: configurations, scenes, views, message definitions."""
 
 from __future__ import annotations

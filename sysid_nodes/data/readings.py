@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Readings of one sensor message, and the topics that such messages come on."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Obstacles around a robot, their YAML file, and the checks that reject an unusable one.
 
 A scene file holds one list; everything is in the robot's base frame, metres and radians:

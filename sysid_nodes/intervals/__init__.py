@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Interval and affine arithmetic with outward rounding, vectorised over time intervals."""
 
 from sysid_nodes.intervals.affine import Affine, concatenate, cross, matvec, stack, where

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Affine arithmetic: the forms and the functions that join them."""
 
 from __future__ import annotations

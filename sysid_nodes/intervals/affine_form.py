@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Affine forms: values whose errors are linear in shared symbols, plus a remainder of their own."""
 
 from __future__ import annotations

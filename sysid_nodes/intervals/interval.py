@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Arrays of closed intervals with outward rounding."""
 
 from __future__ import annotations

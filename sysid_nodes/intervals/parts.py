@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The parts of an affine form, as its operations compute them."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Products of affine forms: elementwise, of matrices and of 3-vectors, all by one rule for bilinear maps."""
 
 from __future__ import annotations

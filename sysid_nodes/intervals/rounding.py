@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Outward rounding: the one place where the errors of binary64 arithmetic are bounded.
 
 Assumptions: IEEE 754 binary64 with gradual underflow, rounded to nearest, in NumPy and BLAS. Then a sum, product,

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Polynomials in time and their derivatives over time intervals: linear in time plus a remainder."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Sine and cosine over ranges: enclosures, and linear approximations with a proven error."""
 
 from __future__ import annotations

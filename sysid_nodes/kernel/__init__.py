@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The one hot loop of the suite: compiled on pinocchio where it was built, in NumPy everywhere else.
 
 `SYSID_KERNEL=reference` forces NumPy, `SYSID_KERNEL=compiled` refuses to run without the compiled module; unset, the

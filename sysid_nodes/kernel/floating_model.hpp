@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A floating-base robot with contact spheres on pinocchio: what the classes of stages.cpp are made of.
 #pragma once
 

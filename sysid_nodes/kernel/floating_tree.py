@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The plain arrays of a floating-base tree with contact spheres, the common input of both stage kernels."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // J'J and J'r of residual blocks, added to a banded matrix with an arrow, and local variables eliminated from it.
 //
 // The same as solvers/trajectory_least_squares does with NumPy, which says what the arrays are. Here a block's product

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Regressors of a tree of rigid bodies in NumPy: the readable twin of the compiled kernel.
 
 Spatial motion vectors are (linear, angular), taken at the base origin in base axes unless a name says otherwise.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Window integrals of the momentum regressors; kernel/reference.py derives and does the same in NumPy.
 #include <pinocchio/algorithm/jacobian.hpp>
 

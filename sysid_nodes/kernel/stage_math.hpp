@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Rotations and the smoothed cone pair, for one stage at a time: models/rotations.py and models/contact.py in C++.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Rigid-body terms of a floating-base robot for many stages; kernel/stages_reference.py does the same in Python.
 #include "floating_model.hpp"
 #include "window_kernel.hpp"

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Rigid-body terms of many stages of a floating-base robot: compiled where it was built, else by Python's pinocchio."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Rigid-body terms of a floating-base robot, stage by stage in Python: the readable twin of stages.cpp."""
 
 from __future__ import annotations

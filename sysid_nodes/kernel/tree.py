@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The plain arrays of a kinematic tree, the common input of the compiled kernel and of its NumPy reference."""
 
 from __future__ import annotations

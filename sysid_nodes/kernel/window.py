@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Dynamics and contact rows of a window of stages: compiled where it was built, else the estimator's own NumPy."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Dynamics and contact rows of a window of stages at once, and its contact variables at their best.
 //
 // The same as estimators/prime's DynamicsRows, ContactLaw and settle, which say what the terms mean; here a stage is

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The terms of WindowKernel, stage by stage. Included by window_kernel.hpp.
 #pragma once
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Recorded logs: reading and writing rosbag2."""
 
 from sysid_nodes.logs.reader import TopicLog, read_joint_states, read_messages, read_topics

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Reads the commands of a position controller: JointTrajectory or JointState messages of a recording."""
 
 from __future__ import annotations

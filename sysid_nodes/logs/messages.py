@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Message types outside ROS: decode recorded messages, build and encode new ones."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Reads one topic of a rosbag2 recording (MCAP or sqlite3); an unusable log gives one clear line."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Reads the sensors of a recording: several topics in the order in which they were recorded."""
 
 from __future__ import annotations

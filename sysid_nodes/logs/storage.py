@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Access to the raw bytes of a rosbag2 recording: `rosbag2_py` where a ROS install has it, `rosbags` otherwise.
 
 Both hand out the same serialised messages in the order of their log times, and `sysid_nodes.logs.messages` decodes

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Writes rosbag2 recordings that ROS and Foxglove open; nothing is left half-written."""
 
 from __future__ import annotations

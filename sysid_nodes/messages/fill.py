@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Messages from the nested plain values that logs are written from: a live topic and a log then hold the same."""
 
 from __future__ import annotations

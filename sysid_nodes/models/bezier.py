@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Degree-5 Bezier motions that end at rest (ARMOUR, Michaux et al. 2023; section V-A of the paper).
 
 With s = t / t_f a joint follows sum_i P_i binom(5, i) s^i (1 - s)^(5 - i). The first three control points are fixed by

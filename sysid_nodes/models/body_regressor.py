@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """One body's columns of the standard regressor, and how a function of them changes with the motion.
 
 In coordinates of the body, with J_l the motion vector of joint l (root first), V_l and A_l the velocity and the

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A robot's kinematic tree as frozen arrays, taken from a pinocchio model."""
 
 from __future__ import annotations

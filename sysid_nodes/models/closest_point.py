@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The point of a zonotope that is closest to the origin, for many zonotopes at once, in floating point.
 
 Two bodies {c_a + sum e_i g_i} and {c_b + sum e_j h_j} are as far apart as the zonotope of centre c_a - c_b and

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The digest by which planner and controller check that they use the same robot, law, uncertainties and shapes."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Smoothed contact of points and spheres with a plane: friction cone and its dual, tied by one free vector a contact.
 
 Vectors of a contact are (normal, tangent 1, tangent 2), shape (..., 3). With mu the friction coefficient, the paper's

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Gap and sliding velocity of contact spheres over a plane along a discrete trajectory, with derivatives.
 
 A sphere touches at its lowest point (towards the plane), not at its centre. The gap is that point's distance from the

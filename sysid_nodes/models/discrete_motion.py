@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Velocities and accelerations of a floating-base robot from its configurations at equal steps, with derivatives.
 
 A configuration q (nq,) is pinocchio's: base position in the world, quaternion x, y, z, w, joint positions. A tangent

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A floating-base robot that touches the ground with spheres: contact kinematics and inverse dynamics."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Motor and joint friction: tau_f = F_c sign(qd) + F_v qd + I_a qdd + beta for every joint on its own (eqs. 4 and 6).
 
 At qd = 0 the model gives no Coulomb torque; what friction really does there is anywhere in [-F_c, F_c], which is the

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Knowledge of a robot before any data: nominal parameters, their uncertainty, and the prior of the body.
 
 Identifier, certified planner and robust controller read the same, so that none of them trusts a model that another

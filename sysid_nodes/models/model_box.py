@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """All the models a controller has to be safe for: a box around the nominal one it feeds forward."""
 
 from __future__ import annotations

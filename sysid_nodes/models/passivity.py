@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Passivity-based dynamics M(q) qdd_a + C(q, qd) qd_a + g(q): what a robust controller feeds forward.
 
 C is the Coriolis matrix of the Christoffel symbols, the one of pinocchio's computeCoriolisMatrix: C(q, qd) qd is the

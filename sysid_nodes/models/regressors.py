@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Rigid-body regressors of a fixed-base tree: rows that multiply the stacked inertial parameters of its n bodies.
 
 theta is (10 n,), ten per body in the joint order, each [m, mcx, mcy, mcz, Ixx, Ixy, Iyy, Ixz, Iyz, Izz] about the

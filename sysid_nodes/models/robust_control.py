@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The robust tracking law that planner and controller share: one certifies what the other executes.
 
 With tracking errors e = q_d - q and r = de/dt + K_r e, reference velocity qd_a = qd_d + K_r e and acceleration

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Rotations of three-space for stacks (..., 3): exponential, logarithm and the derivative of the logarithm."""
 
 from __future__ import annotations

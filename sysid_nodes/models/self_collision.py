@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Which pairs of a robot's shapes have to be kept apart, and where shapes are for given joint positions."""
 
 from __future__ import annotations
@@ -106,7 +107,7 @@ def mostly_overlapping(robot: Robot, pairs: SelfCollisionPairs) -> Indices:
 
 
 def self_collision_words(robot: Robot, shapes: Sequence[Primitive]) -> str:
-    """What certificates say of the robot's parts among each other, in one line: which are assumed not to collide."""
+    """One line on the robot's parts among each other: which pairs certificates assume not to collide."""
     pairs = self_collision_pairs(robot, shapes)
 
     def named(indices: Iterable[tuple[int, int]]) -> str:

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Convex bodies as inflated zonotopes {c + sum e_i g_i + b: |e_i| <= 1, |b| <= radius}.
 
 Boxes, spheres, capsules and zonotopes are all of this kind, and so is the difference of two of them: one rule gives the

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Atomic writing of files: a reader sees the old file or the new one, never a part of it."""
 
 from __future__ import annotations

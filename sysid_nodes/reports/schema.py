@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Schema 1 of result.json: every field, once. Validation, tests and docs/interval/result.md follow this table."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Numbers and findings in words for people: outward rounded intervals, units, the verdict."""
 
 from __future__ import annotations

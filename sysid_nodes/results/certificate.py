@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A certifier's answer about a trajectory."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Result of an identifier after a window of data."""
 
 from __future__ import annotations

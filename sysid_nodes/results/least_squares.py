@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Result of a trajectory least-squares solve."""
 
 from __future__ import annotations

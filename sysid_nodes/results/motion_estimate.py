@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Result of a motion estimator: trajectory, contact forces and inertial parameters with their uncertainty."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Quality of a running motion estimate, streams and machine considered."""
 
 from __future__ import annotations

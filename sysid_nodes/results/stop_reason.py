@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Why a controller brakes, stops or refuses a trajectory: one name for each reason, as robot vendors have them."""
 
 from __future__ import annotations

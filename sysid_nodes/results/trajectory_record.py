@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A certified trajectory as it travels from planner to controller: CertifiedTrajectory.msg in plain values."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Robots by name, or from a URDF.
 
 A robot that has a name is a folder beside this file whose ``__init__.py`` has a RobotDescription called DESCRIPTION.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """All shapes that a certificate keeps apart from obstacles: the robot's and its load's."""
 
 from __future__ import annotations

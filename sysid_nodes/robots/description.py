@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """From a description (URDF text and what a URDF does not say) to a Robot."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """URDFs that come with the package example-robot-data; no mesh is needed."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Writes an identified body back into the user's URDF or MJCF; every byte outside its <inertial> stays as it was.
 
 What is identified is all that moves with a joint: a link with everything fixed to it. The file keeps the inertia of

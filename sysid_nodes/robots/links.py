@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Names of links: of the base, and of what a joint moves."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Description of a robot: its rigid-body model, joints, limits, motors and shape."""
 
 from __future__ import annotations

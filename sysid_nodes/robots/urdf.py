@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Checks a URDF before pinocchio reads it: structure, inertia, joint types and limits.
 
 Pinocchio and its parser accept bodies that cannot exist and report faults on stderr; here each is one RobotError that

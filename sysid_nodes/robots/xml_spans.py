@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Where the elements of an XML file lie in its bytes, so that one can be replaced and every other byte kept."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Between ROS messages and the suite's own data. Nothing is judged here; that is the pipeline's business."""
 
 from __future__ import annotations

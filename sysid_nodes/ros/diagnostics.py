@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Statuses for /diagnostics."""
 
 from __future__ import annotations

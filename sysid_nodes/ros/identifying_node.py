@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The lifecycle of a node that listens, identifies on a thread of its own, and tells what it found.
 
 A new estimator's node derives from it and says what it listens to, what it publishes and how it saves.

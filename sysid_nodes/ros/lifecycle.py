@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Functions that lifecycle nodes share."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """ROS parameters of a node from configuration dataclasses, and back."""
 
 from __future__ import annotations

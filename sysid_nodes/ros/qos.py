@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Quality of service of the topics."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Runs one node until it is told to stop."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Measurement models of floating-base robots, one a file; see ``sensor`` for what they have in common."""
 
 from sysid_nodes.sensors.sensor import Linearisation, Sensor, States, StaticParameter

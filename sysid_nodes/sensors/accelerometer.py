@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Accelerometer: specific force at the link that carries it, in the sensor's axes, with a constant bias."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Linear velocity of a link, as odometry or a vendor's own estimator publishes it."""
 
 from __future__ import annotations

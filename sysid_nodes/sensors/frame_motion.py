@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Pose, velocity and acceleration of a frame that carries a sensor, with their Jacobians, for a stack of states.
 
 A frame fixed to a floating base moves with it through a constant matrix and costs a few array operations; for a frame

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Orientation from an IMU's filter: roll and pitch hang on gravity, the heading drifts and has its own zero."""
 
 from __future__ import annotations

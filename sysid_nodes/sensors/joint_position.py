@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Joint encoders: the joint positions, unwrapped."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Joint torques as the motor drivers estimate them from current."""
 
 from __future__ import annotations

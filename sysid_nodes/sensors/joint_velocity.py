@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Joint velocities as the motor drivers give them."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Readings out of standard messages, ROS's own or decoded from a recording; nothing is judged here."""
 
 from __future__ import annotations

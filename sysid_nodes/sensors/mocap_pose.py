@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Motion capture: the pose of a cluster of markers on a link, its axes not exactly aligned with the link's."""
 
 from __future__ import annotations

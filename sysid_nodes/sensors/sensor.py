@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The parts of every measurement model, as an estimator sees them.
 
 A sensor predicts its readings from states and static parameters. Residuals are prediction less measurement, divided by

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """All sensors of a robot: their configuration, the list an estimator loops over, and the topics they come on.
 
 A new sensor is one file, and here a section, a line in ``_BUILDERS`` and, unless a topic has it already, one in

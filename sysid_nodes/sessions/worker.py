@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A bounded queue and the one thread that empties it.
 
 The subscription's callback only appends, so that the middleware's queue never overflows while a window is solved;

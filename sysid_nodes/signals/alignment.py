@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Several streams, each with its own stamps and rate, on one estimator's grid.
 
 Steps are closed in order, at a moment that follows from the readings pushed so far and from nothing else: the same

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """One stream on its way to the grid: readings in the order of their stamps, bad ones counted, old ones forgotten."""
 
 from __future__ import annotations

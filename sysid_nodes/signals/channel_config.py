@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Assumptions about one stream of measurements, whatever it measures."""
 
 from __future__ import annotations

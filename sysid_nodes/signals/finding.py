@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A fault or doubt about data, in one line."""
 
 from __future__ import annotations

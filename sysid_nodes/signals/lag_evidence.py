@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Evidence for a lag between the stamps of an inertial sensor and a stream of poses, both of one body.
 
 Over a fifth of a second a body turns by the gyroscope's integral, and its place bends (second difference) by the second

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Watches for a constant lag between an inertial sensor and a stream of poses: both see how the same body moves.
 
 A stream whose stamps are late by a constant is plausible in every reading, and at a steady walk it only looks like

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Adapts an estimator's work to the machine: a slow one does less for each step instead of falling behind.
 
 All times are passed in, so that the same times give the same decisions.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Checks measurements against their assumptions, and names each contradiction in one line.
 
 Only contradictions are reported; the absence of findings does not prove an assumption.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Why a reading is not taken: one vocabulary for all streams, as counted in results, diagnostics and logs."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Readings on an estimator's grid, sparse in time."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The motion that a stream of set-points asks for, as a joint trajectory controller joins them."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A stream of joint state messages, made safe: mapped by name, unwrapped, every rejected message counted."""
 
 from __future__ import annotations

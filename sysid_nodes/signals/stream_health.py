@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Finds the faults of a stream of readings, from its stamps, its values and the rejected readings.
 
 A reading that is plausible by itself and yet wrong is not seen here; that takes a model.

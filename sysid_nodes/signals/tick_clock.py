@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Time from a robot's millisecond counter, as Unitree's LowState has instead of a stamp.
 
 The counter is exact and monotonic but has its own zero; arrival times have the right zero but jitter. A message cannot

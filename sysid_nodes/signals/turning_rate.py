@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """How fast a body turns, from its orientations."""
 
 from __future__ import annotations

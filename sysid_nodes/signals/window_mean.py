@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Weighted means of an irregularly sampled signal, exact for one that is linear between its samples, or for samples
 that are themselves means since the sample before.
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Cuts a stream of joint samples into windows for integrals over time.
 
 Consecutive windows share their edge sample, so that their integrals add up to the integral over both. A window

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Bodies for a simulated arm to carry."""
 
 from __future__ import annotations

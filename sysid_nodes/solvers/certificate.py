@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Bounds that hold in exact arithmetic, from approximate dual multipliers.
 
 For any multipliers y, every x with ``row_lower <= A x <= row_upper`` and ``lower <= x <= upper`` obeys (weak duality)

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A linear program over a box, with changing rows and objectives; HiGHS starts warm."""
 
 from __future__ import annotations

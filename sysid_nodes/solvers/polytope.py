@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A polytope in a box whose leading coordinates are bounded ever tighter, each bound with its own proof.
 
 Rows may be added and dropped at any time: the set only has to contain the truth, so dropping a row is always sound,

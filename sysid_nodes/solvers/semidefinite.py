@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Convex quadratic over a box with one linear matrix inequality, by Clarabel."""
 
 from __future__ import annotations

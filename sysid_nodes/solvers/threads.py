@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """BLAS threads. The matrices here are small: on a busy machine a second thread makes them ten times slower."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Benchmarks are tried on whatever code is here, committed or not."""
 
 from __future__ import annotations

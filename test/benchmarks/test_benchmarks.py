@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Each benchmark runs from end to end at a tiny size and writes its report; the figures are not looked at here."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The closed loop in simulated time: certificates hold on a true robot, and faults end in rest under their own name.
 
 Episodes are short and few here; benchmarks/episodes.py runs hundreds.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The comparison's motions, methods and judgements; the whole of it only when slow tests are asked for."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The episodes benchmark runs from end to end at a tiny size, goes on where it ended, and counts a broken promise."""
 
 from __future__ import annotations

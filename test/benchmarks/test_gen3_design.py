@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The design of the Gen3's exciting motion: what it asks for, and that it gets better and repeats itself."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The baseline controller: its formula, and what it does to an arm with and without the payload's model."""
 
 from __future__ import annotations

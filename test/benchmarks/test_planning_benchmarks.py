@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The planner's benchmarks run from end to end at a tiny size; the figures are not looked at here."""
 
 from __future__ import annotations

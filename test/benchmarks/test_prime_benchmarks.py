@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The PRIME benchmarks run from end to end at a tiny size; what their peers compute is checked where it can be."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What a report says of where it comes from, and that none is made of code which nobody could get again."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The soundness benchmark runs at a tiny size, continues where it ended, and sees what is outside."""
 
 import json

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Recordings that several commands read."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The demo's command line, its bookkeeping and its screen; no process is started here."""
 
 from __future__ import annotations
@@ -218,9 +219,8 @@ def test_the_goal_cannot_be_certified_with_the_prior_and_can_be_when_the_load_is
     assert goal_check(model, goal, known, scene)["certified"]
 
 
-def test_a_domain_in_use_and_the_users_own_are_avoided(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_a_domain_in_use_and_the_users_own_are_avoided(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(nodes, "_DOMAINS", range(80, 83))
-    monkeypatch.setattr(nodes, "_SHARED", tmp_path)  # whatever others have left there
     monkeypatch.setenv("ROS_DOMAIN_ID", "80")
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as taken:
         taken.bind(("", 7400 + 250 * 81 + 12))

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What all live demos share: patience, the hidden truth, processor shares; no process is started here."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The command itself: help, exit statuses, one line an error, nothing imported in vain."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Progress passes every item on and tells people where it is."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """sysid report: the page again, from the files alone."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Dotted names, types, ranges and files, on a small configuration of every kind of option."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The digest: equal for equal values, different for values that merely look alike."""
 
 from __future__ import annotations

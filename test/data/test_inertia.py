@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Inertial parameters against pinocchio, point masses and finite differences."""
 
 import numpy as np

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Joints are found by name, whatever their order and company."""
 
 from __future__ import annotations

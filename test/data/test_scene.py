@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Scene files: what they may say, what is refused and how, and the scenes of this package."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The page on certified motion names every reason, with the sentence that the nodes say."""
 
 from __future__ import annotations

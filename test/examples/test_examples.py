@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Every example runs, and what it shows is true."""
 
 from __future__ import annotations

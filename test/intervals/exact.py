@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Exact reference arithmetic: rational numbers for sums and products, 60 digits for sines and cosines."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Every operation on affine forms holds the exact result at any values of the symbols and remainders."""
 
 from fractions import Fraction

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Indexing, joining and reshaping move every part of a form alike, as NumPy moves the values."""
 
 import numpy as np

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Sines and cosines of affine forms, alone and in the kinematics of an arm, hold what 60 digits say."""
 
 from decimal import Decimal

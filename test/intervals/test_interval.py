@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Every operation on intervals holds the exact result at any of their points."""
 
 from fractions import Fraction

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Polynomials over time intervals hold the exact value, velocity and acceleration at any time."""
 
 from fractions import Fraction

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The compiled kernel against its NumPy reference, and the door both stand behind."""
 
 import numpy as np

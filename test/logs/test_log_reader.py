@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Reading rosbag2: both storages, both backends, every kind of unusable log in one line; real logs where present."""
 
 import importlib.machinery

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Writing rosbag2: own and standard types, latched topics, and never a half-written or destroyed file."""
 
 import numpy as np

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Degree-5 Bezier motions: end conditions, derivatives by differences, the stop of least jerk."""
 
 import numpy as np

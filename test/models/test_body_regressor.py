@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """One body's regressor and its derivatives, against the standard regressor and central differences."""
 
 import numpy as np

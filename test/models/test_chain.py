@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What Chain reads from a pinocchio model, and what it refuses."""
 
 from types import SimpleNamespace

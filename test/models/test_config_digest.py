@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Planner and controller must not agree by accident."""
 
 from __future__ import annotations

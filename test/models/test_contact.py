@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Contact cones: membership, the smoothed relation, derivatives, and the paper's log-barrier form."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Discrete velocities and accelerations: known motions, and derivatives against finite differences."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Inverse dynamics and contacts of floating-base robots along a trajectory, with both kernels."""
 
 from __future__ import annotations

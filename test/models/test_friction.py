@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Friction against its formula and finite differences."""
 
 import numpy as np

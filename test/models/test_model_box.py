@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The box of models: it holds every physical body within the bounds, its middle is physical, and misuse is refused."""
 
 from dataclasses import replace

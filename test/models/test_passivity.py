@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Passivity-based dynamics against pinocchio's mass matrix, Coriolis matrix and gravity."""
 
 import numpy as np

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Regressors against pinocchio, energies, finite differences and each other."""
 
 from pathlib import Path

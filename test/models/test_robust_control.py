@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The robust law against its formula, from the recursion of models/passivity.py."""
 
 import numpy as np

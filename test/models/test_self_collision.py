@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Which of a robot's shapes are compared with each other."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Distances of bodies against coal's, and proven bounds against exact arithmetic."""
 
 from __future__ import annotations

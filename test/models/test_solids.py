@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Bodies as inflated zonotopes: sampled points of a shape lie inside, and its farthest points are reached."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A file is the old one or the new one."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Words and printed numbers claim no more than the result."""
 
 from __future__ import annotations

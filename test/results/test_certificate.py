@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What certificates say: verdicts, the worst margin, and what a following trajectory may count on."""
 
 from dataclasses import replace

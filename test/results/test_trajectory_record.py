@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A trajectory's record: what its id covers, and what it says of bounds and times."""
 
 from __future__ import annotations

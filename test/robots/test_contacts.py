@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Contact points from a configuration, for robots that bring none."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Export: the loaded file has the identified body, and no byte outside its <inertial> has changed."""
 
 import re

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The Gen3 against the published tables, which are typed in here once more, and against pinocchio and MuJoCo."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The room for a dumbbell in the Gen3's hand, and boxes that cover the arm."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Robots by name and from URDFs, good and bad."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The G1 against its URDF and the published motor data."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The Go2 against its URDF, against MuJoCo's reading of it, and against the published numbers typed in once more."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A ROS graph for tests: the node under test and a tester beside it, spun by the test itself, no thread."""
 
 from __future__ import annotations

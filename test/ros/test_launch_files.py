@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Launch files: read as source everywhere, built and run where launch_ros is importable."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Of which link and in which axes a velocity is taken to be, against a simulated robot's true way."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Every sensor's Jacobians against central differences, perturbed as pinocchio.integrate does."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What the sensors read: against MuJoCo's own sensors, at rest, and recovered from noisy readings."""
 
 from __future__ import annotations

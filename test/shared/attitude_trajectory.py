@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Attitude from a biased gyroscope and two known directions: stages on SO(3), the bias a parameter."""
 
 from __future__ import annotations

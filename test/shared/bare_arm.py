@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A UR10 without payload whose drives and links differ from their description: what calibration has to find."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A loaded Gen3 as the certifier sees it, and adversaries: models of its box, errors of its ellipsoids."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A recording of two certified trajectories, followed by a robot that errs as asked, without a simulation."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Simulated robot and robust controller as processes of their own, and a tester that stands in for everything else."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A controller fed with the joint states of a robot that follows every trajectory perfectly, sensors apart."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Processes that tests start: none outlives the tests, and nobody waits for one for ever."""
 
 from __future__ import annotations

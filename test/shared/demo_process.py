@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Demos as processes, for the tests of each."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The Gen3 with a dumbbell's room in its gripper among the authors' obstacles, at their start configuration."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A result of the interval identifier, every field of it another number."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A driver in its own process: publishes the motion of kinova_motion as JointState, then waits for its end.
 
 Usage: joint_state_driver.py COUNT RATE

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Joint measurements of a simulated Gen3 that carries a known payload: what the node's tests feed it."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Recordings of a simulated legged robot, with the truth in files beside them as the simulator's node writes it."""
 
 from __future__ import annotations

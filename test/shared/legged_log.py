@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A simulated legged robot's log on an estimator's grid, with the truth averaged as the estimator's forces are."""
 
 from __future__ import annotations

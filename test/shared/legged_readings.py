@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Readings of a simulated Go2, recorded once and spoilt as a test wants; and an estimator that costs nothing."""
 
 from __future__ import annotations

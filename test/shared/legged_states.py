@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Random states of a floating-base robot and readings of its sensors that are some way off the prediction."""
 
 from __future__ import annotations

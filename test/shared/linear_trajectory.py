@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Random linear trajectory problems, and the same problems as one dense matrix."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """PRIME's log-barrier of a contact, straight from the paper."""
 
 from __future__ import annotations

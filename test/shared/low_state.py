@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Stand-ins for Unitree's LowState messages, whose packages come with the vendor's SDK only."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Random short trajectories of floating-base robots, for checks of derivatives."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Measurements of a payload problem with every error at its bound, and the configuration that states those bounds."""
 
 from __future__ import annotations

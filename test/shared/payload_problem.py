@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A payload on an arm with exact dynamics: the truth that identification tests and benchmarks recover.
 
 The motion is a sum of sines, known in closed form, so that torques of any parameters are exact at any instant; the

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A damped pendulum with unknown stiffness and damping: soft or hard dynamics, hard or soft outliers."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Recordings made of samples, for tests of commands that read logs."""
 
 from __future__ import annotations

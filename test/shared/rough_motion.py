@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The worst motions the assumptions allow: acceleration that jumps between its bounds at any instant.
 
 Position and velocity are piecewise polynomials, so that they are exact at any stamp, and integrals over a window are

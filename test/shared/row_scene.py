@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Exact momentum balances of rough motions, on robots of every kind, against which rows and radii are tested."""
 
 from __future__ import annotations

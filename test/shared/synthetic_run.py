@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A made-up run with the shape of a real one, for tests of files and reports."""
 
 from __future__ import annotations

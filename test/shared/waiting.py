@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Waiting for events in a ROS graph that the test itself spins."""
 
 from __future__ import annotations

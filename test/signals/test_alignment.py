@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Streams on a grid: the same numbers live and from a log, and readings of every quality."""
 
 from __future__ import annotations

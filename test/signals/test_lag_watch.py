@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A stream that is stamped late is found by what another saw earlier of the same motion."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A simulated machine of a given speed: the pace settles where the machine keeps up, and says what it gave up."""
 
 from __future__ import annotations

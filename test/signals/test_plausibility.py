@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Plausibility: clean data give no finding, each planted fault is found and named."""
 
 import re

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Set-points that replace one another: the motion they ask for is that of the last message for each time."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """JointStream: every accepted sample is right, every other message is counted with its reason."""
 
 import math

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Every stream that can fail, in every way it can fail, gets the finding of that name and no other."""
 
 from __future__ import annotations

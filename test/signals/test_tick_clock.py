@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Times from a millisecond counter: wrap, reset, jitter, drift."""
 
 from __future__ import annotations

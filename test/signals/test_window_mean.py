@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Means over a window against fine numerical integration of the signal interpolated linearly."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Windows: the stream and the array version agree, edges are shared, every sample is accounted for."""
 
 import numpy as np

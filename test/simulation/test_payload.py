@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Payloads against the published dumbbell, and against bodies that cannot be."""
 
 from __future__ import annotations

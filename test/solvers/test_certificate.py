@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Bounds are compared with the dual objective in rational arithmetic, where nothing rounds."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The compiled normal equations against NumPy's."""
 
 from __future__ import annotations

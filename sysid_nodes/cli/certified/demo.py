@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The Gen3's demo: identify a load in certified motion, then carry it over an obstacle."""
 
 from __future__ import annotations

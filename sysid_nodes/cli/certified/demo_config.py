@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Configuration of the processes of the Gen3's demo."""
 
 from __future__ import annotations

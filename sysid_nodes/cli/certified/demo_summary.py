@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The end of a demo: the bag identified again, compared with what was found live, and put into words."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The messages the demo has heard so far, and their meaning. The truth is known here and nowhere in the nodes."""
 
 from __future__ import annotations

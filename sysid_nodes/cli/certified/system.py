@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Certified motion as the command line knows it: it runs live alone, so that there is nothing to replay."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Measures how far a position controller strays from what it is told, for the certified planner's position output.
 
 Reads desired positions and joint states of a recording, compares them where both are known, and prints the worst of

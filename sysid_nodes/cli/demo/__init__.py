@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A simulated robot is given a load that nobody has told it about, weighs it in safe motion, and carries it to a goal.
 
 A MuJoCo Kinova Gen3 holds a dumbbell among obstacles, in a process of its own. Over DDS, on a ROS domain of their own

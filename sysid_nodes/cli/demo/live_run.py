@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Shared by all live demos: seed, folder, hidden truth, time-outs, processor shares."""
 
 from __future__ import annotations

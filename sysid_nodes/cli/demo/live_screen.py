@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A run on the terminal: redrawn in place on a real one, a line now and then elsewhere."""
 
 from __future__ import annotations

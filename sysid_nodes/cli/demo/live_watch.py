@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """News from a demo's recorder: how many readings are in the bag, and the newest diagnostics."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The demo's processes: started on a ROS domain of their own, listened to through a pipe, ended whatever happens."""
 
 from __future__ import annotations

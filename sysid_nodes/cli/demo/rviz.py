@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Files that RViz needs to show a demo's robot."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Identifies the bare robot from unloaded runs, and the drives' gains from a run with a payload of known mass.
 
 Writes a calibration for 'sysid replay --calibration': inertia, friction, armature and offsets of the robot,

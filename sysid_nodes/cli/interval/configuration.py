@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The identifier's configuration from a file, the robot's packaged defaults and the command line, in this order."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Writes the identified body into a URDF or MJCF; everything else of the file stays as it is, byte for byte.
 
 A payload (target payload) is added to what the file says of its link; a body replaces it.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """sysid replay of an arm's log: the ten intervals by the live node's own session."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The interval identifier as the command line knows it."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Which pipeline the arguments ask for, and the configuration of motion estimation."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The demo of a legged robot: it moves with a load that nobody has told the estimator about."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A legged robot's run on the terminal."""
 
 from __future__ import annotations

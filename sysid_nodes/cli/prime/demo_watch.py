@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The messages a legged robot's demo has heard so far. The truth is known here and nowhere in the estimator."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """sysid replay of a legged robot's log: motion, contact forces and inertia by the live node's own session."""
 
 from __future__ import annotations

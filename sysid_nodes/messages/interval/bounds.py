@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Fields of online_sysid/msg/ParameterBounds from a result, as plain values: for logs written without ROS."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Markers of contacts for RViz and Foxglove: forces, states and friction cones, coloured by trust."""
 
 from __future__ import annotations

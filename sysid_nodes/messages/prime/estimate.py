@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Fields of what a motion estimate is published as, as plain values: for logs written without ROS, and for nodes."""
 
 from __future__ import annotations

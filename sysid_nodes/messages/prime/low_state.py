@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Unitree's LowState: motors in the vendor's order, a millisecond counter instead of a stamp.
 
 Its packages (unitree_go for Go2, B2 and H1; unitree_hg for G1 and H1-2) come with the vendor's SDK only, so that they

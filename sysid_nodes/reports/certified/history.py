@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The certified loop as a recording shows it: motion, commands, plans with their certificates, and every stop."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """report.html of a run of the certified loop: the page of the identification, with what was executed and certified."""
 
 from __future__ import annotations

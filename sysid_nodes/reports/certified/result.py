@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The `loop` object of result.json: what became of plans, limits and goal in a run of the certified loop."""
 
 from __future__ import annotations

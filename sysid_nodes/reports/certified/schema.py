@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The `loop` object that result.json has after a run of the certified loop: every field, once.
 
 It is an addition to schema 1 that readers may ignore. Tests and docs/certified/result.md follow this table.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Triangles of simple bodies, to be drawn: boxes, balls, rods, hulls, and a dumbbell."""
 
 from __future__ import annotations

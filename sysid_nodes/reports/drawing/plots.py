@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The report's figures as inline SVG: no script, no external font, text stays text."""
 
 from __future__ import annotations

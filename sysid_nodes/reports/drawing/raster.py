@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Draws triangles with a depth buffer, with light from one side and shadows."""
 
 from __future__ import annotations

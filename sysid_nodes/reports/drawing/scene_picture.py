@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A picture of a robot among obstacles at several times, with the way of what it carries.
 
 Bodies are drawn with a depth buffer and put into the page as an image; lines and letters over them stay vectors. The

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The files of a run: what programs, people and a later report need."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """result.json: what a run found, for programs. Strict JSON, written whole or not at all, checked when read."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """series.npz: the torques a report plots, beside result.json so that the report can be made again."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """result.mcap of a motion: what the live node would have published, stage by stage; RViz and Foxglove open it."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A live node's output, compared with a replay of its input."""
 
 from __future__ import annotations

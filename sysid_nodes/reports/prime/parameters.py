@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Identified bodies on the page of a motion."""
 
 from __future__ import annotations

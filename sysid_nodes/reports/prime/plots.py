@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Figures of an estimated motion; see plots for their common look. Times count from the start of the figure."""
 
 from __future__ import annotations

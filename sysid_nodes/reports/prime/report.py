@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """report.html of an estimated motion: one self-contained page made from result.json and series.npz."""
 
 from __future__ import annotations

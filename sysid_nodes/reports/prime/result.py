@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """result.json of a motion estimation."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The files of a replayed motion: result.json, series.npz and report.html."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """result.json of the pipeline `prime`, an addition to schema 1: every field, once.
 
 Tests and docs/prime/result.md follow this table.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Everything of a motion estimate that a report draws: its stages one after the other, and its parameters over time."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The known truth of a simulated motion, and how far an estimate is from it."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Numbers of the Kinova Gen3 (7 joints) and its Robotiq 2F-85 gripper, from the public files named beside them.
 
 The arm's frames, inertias and ratings are the maker's: KORTEX (Kinovarobotics/ros2_kortex, BSD-3-Clause,

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The Kinova Gen3 as a registered robot: URDF text written from the constants."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Boxes that cover the Gen3, one a body, in its joint frames.
 
 They are ours: bounding boxes of every vertex of the makers' meshes, rounded outwards to 0.01 mm. Arm: ros2_kortex

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The room that a dumbbell takes in the Gen3's hand.
 
 Of the authors' dumbbells only the weights and the inertia of the six-pound one are published. A uniform bar with its

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Numbers of the Unitree G1 (29 joints, revision 1.0) that its URDF lacks, from the public files named beside them.
 
 Sources: ERD (example-robot-data, g1_description/urdf/g1_29dof_rev_1_0.urdf), SDK (unitreerobotics/unitree_sdk2:

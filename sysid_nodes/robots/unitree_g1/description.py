@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The G1 as a registered robot: example-robot-data's URDF with motors, soles and IMU."""
 
 from __future__ import annotations

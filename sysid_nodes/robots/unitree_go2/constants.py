@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Numbers of the Unitree Go2 that its URDF lacks, from the public files named beside them.
 
 Sources: ERD (example-robot-data, go2_description/urdf/go2.urdf), ROS (unitreerobotics/unitree_ros,

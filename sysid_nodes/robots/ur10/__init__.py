@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Universal Robots UR10, as example-robot-data describes it."""
 
 from sysid_nodes.robots.description import RobotDescription

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Unitree Z1, its gripper held, as example-robot-data describes it."""
 
 from sysid_nodes.robots.description import RobotDescription

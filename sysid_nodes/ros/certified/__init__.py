@@ -1,1 +1,2 @@
+# SPDX-License-Identifier: Apache-2.0
 """Conversions and reports of certified planner and robust controller."""

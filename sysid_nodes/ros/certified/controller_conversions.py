@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Messages of the control loop. What is made a thousand times a second reuses its message."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """How the robust controller is doing, for its status and for /diagnostics."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """How the certified planner is doing, for /diagnostics."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The certified planner's way out to a position controller: topics around a PositionStream.
 
 Topics, out: the JointTrajectory topic of the configuration and ``stop_request`` (online_sysid/StopRequest: the robot

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Certified trajectories for a position controller: as JointTrajectory messages, and what becomes of them.
 
 A message holds the whole trajectory, braking and rest included: whoever stops sending leaves the robot on a certified

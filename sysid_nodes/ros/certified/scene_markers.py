@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Obstacles, plans and proofs to look at in RViz, in the robot's base frame."""
 
 from __future__ import annotations

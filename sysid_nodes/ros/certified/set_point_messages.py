@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Set-points out of JointTrajectory messages."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Certified trajectories as messages. Nothing is judged here: that a digest matches is for the controller to find."""
 
 from __future__ import annotations

@@ -1,1 +1,2 @@
+# SPDX-License-Identifier: Apache-2.0
 """Conversions and live session of the interval identifier."""

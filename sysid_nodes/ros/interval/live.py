@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A session fed from a subscription: the executor's thread puts messages, the worker's thread identifies."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A body's estimate in RViz: where its mass can be, how it is probably spread, how much it weighs."""
 
 from __future__ import annotations

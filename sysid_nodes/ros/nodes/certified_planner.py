@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Plans trajectories that are proven safe for every model in the bounds, one while the other is executed.
 
 Topics, in: ``robust_controller/status`` (online_sysid/ControllerStatus, latched),

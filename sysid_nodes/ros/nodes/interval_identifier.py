@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Lifecycle node that identifies the inertial parameters of a body from joint states.
 
 Topics: in ``joint_states`` (sensor_msgs/JointState), and ``robot_description`` (std_msgs/String) when robot is

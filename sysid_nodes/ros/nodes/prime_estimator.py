@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Lifecycle node that estimates motion, contact forces and torso inertia of a legged robot (PRIME).
 
 Topics, in, SensorData QoS, sensor stamps, any rates, joints by name: ``joint_states`` (sensor_msgs/JointState),

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Executes certified trajectories on a torque-controlled robot, and nothing else.
 
 Topics, in: ``joint_states`` (sensor_msgs/JointState), ``certified_trajectory`` (online_sysid/CertifiedTrajectory),

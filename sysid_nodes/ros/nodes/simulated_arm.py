@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A simulated arm in a process of its own, with the firmware that guards it.
 
 Topics, out: ``joint_states`` (sensor_msgs/JointState, once a tick, stamped by the arm's own clock; effort is the torque

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A simulated Unitree Go2 or G1 with an unknown load: stands in for the robot, its drivers and motion capture.
 
 Topics, out, SensorData QoS, stamped by the sensors' own clock, which starts at the node's clock and never jumps:

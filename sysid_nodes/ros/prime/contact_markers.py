@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Contacts to look at in RViz."""
 
 from __future__ import annotations

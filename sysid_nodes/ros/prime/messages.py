@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Messages in which a motion estimate is published."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The topics of a motion estimate."""
 
 from __future__ import annotations

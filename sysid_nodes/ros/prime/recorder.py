@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Records every topic of a legged robot's demo into a bag, and tells a parent process how things stand.
 
     python -m sysid_nodes.ros.prime.recorder BAG

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Diagnostics of a simulated arm: the truth that no controller may see, for people and demos."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Readings of a simulated legged robot as the messages its drivers would publish."""
 
 from __future__ import annotations

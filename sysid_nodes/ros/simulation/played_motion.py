@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A simulated robot that moves on its own and publishes what its sensors read, in real time as far as that goes."""
 
 from __future__ import annotations

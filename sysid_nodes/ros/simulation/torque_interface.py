@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A simulated arm's torque interface: commands from a controller in a process of its own, and lockstep with it.
 
 Topics, in: ``torque_command`` (online_sysid/TorqueCommand) and, in lockstep, ``no_command`` (std_msgs/Header).

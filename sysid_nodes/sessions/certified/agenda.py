@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The purpose of plans: to identify for as long as is asked for or as it teaches anything, then to reach goals."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Settings on which certified planner and robust controller have to agree, and the objects built from them."""
 
 from __future__ import annotations

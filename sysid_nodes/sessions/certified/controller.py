@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The controller of a configuration put together, for its node and for closed loops in simulated time."""
 
 from __future__ import annotations

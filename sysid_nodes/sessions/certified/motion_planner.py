@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The planner that a planning drives: models, objectives, certified motions."""
 
 from __future__ import annotations

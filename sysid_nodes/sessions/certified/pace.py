@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """How fast the robot's time runs beside the machine's: a robot in lockstep waits for whoever computes."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Which trajectory is wanted next, and what has become of the last: the planner's memory between its steps.
 
 Everything here runs on one thread and takes as long as planning takes. Times are the joint states' stamps in

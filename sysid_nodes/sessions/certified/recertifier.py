@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The controller's own proofs of the trajectories it is sent, made in a process beside it.
 
 Nothing that a message claims is believed: the errors it claims are proven by assuming them once, errors at the start
@@ -48,7 +49,7 @@ class Answer(NamedTuple):
 
 
 def claim_of(record: TrajectoryRecord) -> Claim:
-    """What a trajectory claims, as it is to be proven."""
+    """A trajectory's claim, as it is to be proven."""
     acceleration = record.error_acceleration.reshape(-1, len(record.joint_names))
     return Claim(Assumed(record.error_energy, record.error_norm, acceleration), record.robust_limit)
 

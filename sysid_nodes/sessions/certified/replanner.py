@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """When steps of a planning begin, and on which clocks: what a planner's node is without its topics."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Settings needed to read a recorded run of the certified loop: robot, shapes, uncertainty, law."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """How certified trajectories reach a position controller."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Where the next trajectory takes over from the one in execution, and until when it has to be there."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The identifier's log for its operator: one line for an event, none for a window without one."""
 
 from __future__ import annotations

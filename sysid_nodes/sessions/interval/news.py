@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The subject of an identification, when there is news of it, and the news in words."""
 
 from __future__ import annotations

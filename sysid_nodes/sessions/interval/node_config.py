@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Options that the identifier's node has beside its algorithm's configuration."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Data of a finished identification for its result file and its report."""
 
 from __future__ import annotations

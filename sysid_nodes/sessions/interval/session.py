@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Identification of one body, from messages to a run that can be reported; live node and replay both run it."""
 
 from __future__ import annotations

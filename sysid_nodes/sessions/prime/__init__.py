@@ -1,1 +1,2 @@
+# SPDX-License-Identifier: Apache-2.0
 """Estimating motion, contact forces and inertia from streams of readings."""

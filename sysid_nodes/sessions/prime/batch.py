@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Full-information estimation from messages: the same readings as live, the whole log at once."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Configuration of motion estimation from streams: live node and replay read the same."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The estimator as a motion session uses it."""
 
 from __future__ import annotations

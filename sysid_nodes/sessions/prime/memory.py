@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Keeps faulty readings out of the constants: after a doubt, the estimate from before it is taken up again."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Options that PRIME's node has beside the estimator's configuration."""
 
 from __future__ import annotations

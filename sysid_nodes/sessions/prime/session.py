@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Motion estimation from messages to published updates; live node and replay both run it."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Trust in a motion estimate: streams, residuals and the machine together."""
 
 from __future__ import annotations

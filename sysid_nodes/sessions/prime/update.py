@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Output of a motion session after a solve."""
 
 from __future__ import annotations

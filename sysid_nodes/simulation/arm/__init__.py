@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Simulated arms that stand in for hardware."""
 
 from sysid_nodes.simulation.arm.excitation import FourierTrajectory, JointReference

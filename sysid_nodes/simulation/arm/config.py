@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Settings of the simulated arm as a node or a demo runs it, and the arm they ask for."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """True distances of a robot to obstacles and to itself, by MuJoCo's kinematics and geometry engine.
 
 It shares no code with what certifies motions, so that "no contact" is a finding and not an echo. Distances are good to

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Torque control of a simulated arm that does not know what it carries."""
 
 from __future__ import annotations

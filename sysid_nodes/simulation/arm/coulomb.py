@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Coulomb friction as the set-valued law it is: F_c sign(qd) in motion, anything in [-F_c, F_c] at rest.
 
 At an instant, which joints at rest stick and which break away is a complementarity problem in the accelerations a:

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Exciting motions: finite Fourier series that start and end at rest.
 
 The class is that of Swevers et al. (1997): a truncated Fourier series a joint, smooth to every order and periodic. Two

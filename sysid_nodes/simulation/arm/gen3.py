@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The Gen3's exciting motion, designed once (benchmarks/gen3_design.py) and kept as numbers."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Faults of a joint state stream, put in between robot and controller."""
 
 from __future__ import annotations

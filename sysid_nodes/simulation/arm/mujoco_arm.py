@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The rigid-body arm in MuJoCo, without Coulomb friction.
 
 Viscous friction and armature are MuJoCo's own, so its Runge-Kutta integrator evaluates them at every stage. Coulomb

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The arm moved on by torques, with set-valued Coulomb friction: a joint at rest sticks until it is broken away.
 
 What is simulated is M(q) qdd + C qd + g + f + F_v qd + I_a qdd + beta = torque. A friction f whose sign is renewed

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The simulated arm moves by itself: an exciting motion, where no controller commands it."""
 
 from __future__ import annotations

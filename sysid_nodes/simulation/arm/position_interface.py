@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A simulated arm behind a position interface: what a stock driver takes, on the arm's own clock."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The stop that a simulated robot's own firmware makes: it needs no outer controller and listens to none."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Sensor readings that a simulated arm publishes of its true state."""
 
 from __future__ import annotations

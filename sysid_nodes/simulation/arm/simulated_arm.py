@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A simulated arm that outer controllers drive by torque, with the firmware that guards such an interface."""
 
 from __future__ import annotations

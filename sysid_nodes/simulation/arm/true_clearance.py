@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """How close a simulated robot really comes to obstacles, to itself and to its torque limits, over a run."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The true robot behind a simulated arm: off its nominal description, or placed where a test wants it."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A vendor's position interface, as a stock ros2_kortex driver has it: set-points in, joints follow with a lag.
 
 What such a controller does inside is not known to its user, who sees set-points and joint states only. This one delays,

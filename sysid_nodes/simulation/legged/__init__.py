@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Simulated legged robots that stand in for hardware: Unitree Go2 and G1 in MuJoCo under scripted controllers."""
 
 from sysid_nodes.simulation.legged.faults import FAULTS, STREAMS, Fault

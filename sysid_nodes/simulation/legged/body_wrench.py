@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The force and moment that bring a body to its reference: PD with feed-forward and a slow integral."""
 
 from __future__ import annotations

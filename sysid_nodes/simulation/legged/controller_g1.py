@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A scripted controller for the simulated G1: quasi-static dancing by whole-body inverse dynamics.
 
 It knows the nominal robot, not the payload, and reads the true state. Tasks: centre of mass, pelvis orientation, both

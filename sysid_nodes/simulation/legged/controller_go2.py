@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A scripted controller for the simulated Go2: body wrench by force distribution over the feet, swing feet by PD.
 
 It knows the nominal robot, not the payload, and reads the true state, as it is the robot's own. Body errors give a

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Faults of a sensor stream, to test an estimator with them.
 
 ``off``: nothing comes. ``stuck``: the last values before the fault, with new stamps. ``garbage``: values far out of

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Ground forces that give a wanted wrench: least squares over the friction pyramids of the feet on the ground."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The stages of the Go2's hop: crouch, push, flight, landing."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A robot's present state as a controller needs it, from its nominal model."""
 
 from __future__ import annotations

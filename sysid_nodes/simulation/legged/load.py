@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Load of the simulated robot's torso, and the displacement of its mass: an estimator is to find both."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The MuJoCo model of a legged robot, built from its pinocchio model so that both have the same bodies and joints.
 
 MuJoCo's semi-implicit Euler integrator is used, damping explicit: a step is exactly the discrete dynamics

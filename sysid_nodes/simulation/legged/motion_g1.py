@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Commands of the simulated G1: a dance of body sways, squats, twists, steps and rocking feet.
 
 A programme is a list of moves one after the other; each begins and ends standing on both feet. References are smooth

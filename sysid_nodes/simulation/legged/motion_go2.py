@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Commands of the simulated Go2: a list of phases in time."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Options that the simulated legged robot's node has beside the simulation's configuration."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The simulated body and the ground: state, and one tick after another."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Controller, motion and initial configuration of a simulated robot."""
 
 from __future__ import annotations

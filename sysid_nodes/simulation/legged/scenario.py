@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Configuration of a run of a simulated legged robot: the robot, its load, the ground and its task."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Sensors of the simulated legged robots: joints, IMU, motion capture and velocity of the base.
 
 Each stream has its own rate and its own errors. Noise is Gaussian and white; constant errors (biases) are drawn once a

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Shapes with which a falling robot lies on the ground, coarse: they touch nothing while it is on its feet."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A simulated legged robot that stands in for hardware, seen through its sensors only."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """MuJoCo's state in pinocchio's conventions.
 
 MuJoCo: base quaternion w, x, y, z; base velocity = linear in the world, angular in the body. Pinocchio: quaternion

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """When each sensor reads, how its readings are stamped and when they arrive."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The Go2's trot: which feet are on the ground, and where the others go."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Truth that an estimator is to find, and must not see: state, contact forces and the body's inertial parameters.
 
 A tick k lasts from t_k to t_{k+1}. Forces and torques of the tick are means over it (impulse divided by duration):

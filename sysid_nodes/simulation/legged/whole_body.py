@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Whole-body control by inverse dynamics: accelerations from weighted tasks, then ground forces, then torques.
 
 1. The acceleration that serves all tasks best in the weighted least-squares sense.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Least squares over trajectories with shared parameters and local variables, in time and memory linear in length.
 
 A `Problem` gives `Blocks` of whitened residuals on windows of consecutive stages; `solve` minimises it,

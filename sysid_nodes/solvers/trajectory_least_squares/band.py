@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A banded symmetric matrix by stage block columns that is LAPACK's band storage at the same time."""
 
 from __future__ import annotations

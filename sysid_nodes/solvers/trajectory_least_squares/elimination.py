@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """One group of unknowns eliminated from least-squares rows and equality rows by orthogonal transformations.
 
 Rows are [A_x, A_s, r]: unknowns x to eliminate, unknowns s that stay, and the residual at the linearisation point.

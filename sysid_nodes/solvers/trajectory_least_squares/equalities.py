@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Hard equalities by the method of multipliers (Hestenes, Powell) on the same banded structure.
 
     min f(x) + y'c(x) + sum_i rho_i c_i(x)^2 / 2,   then   y += rho c,

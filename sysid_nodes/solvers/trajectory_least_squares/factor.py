@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Damped normal equations solved in O(T): local variables by dense Schur complements, stages by a band Cholesky
 factor, parameters by the Schur complement of the arrow."""
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A Gaussian prior on a few consecutive stages and the parameters, in square-root information form."""
 
 from __future__ import annotations

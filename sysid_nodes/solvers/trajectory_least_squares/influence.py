@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Influence of every residual on the estimate: its leverage, and how the parameters move with it.
 
 With the rows J of all blocks and H = J' J, the fit leaves r = (1 - P) e of the noise e, P = J H^-1 J' (Belsley, Kuh and

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Levenberg-Marquardt on trajectory problems, with damping relative to the Hessian's diagonal.
 
 Marquardt's scaling makes the iterates independent of the coordinates' units. The damping follows the ratio of actual

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Arrival cost: the information of a window's oldest stages about the rest, as a prior."""
 
 from __future__ import annotations

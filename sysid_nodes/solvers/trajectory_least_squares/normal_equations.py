@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Normal equations of a linearised trajectory problem, assembled straight into LAPACK's band, in O(T).
 
 A group of blocks is added with one product of its columns by themselves and one addition a stage of its window.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Gauss-Newton covariances of an estimate: the blocks of the inverse Hessian that matter, in O(T).
 
 Backward from the last stage, the inverse is known on the window of stages that the next block column couples to

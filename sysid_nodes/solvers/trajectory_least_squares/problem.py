@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A trajectory least-squares problem: stages in a row, shared parameters, local variables, residual blocks.
 
     min over x_0..x_T, theta, w_0..w_T of   sum_b rho_b(|r_b(x_first..x_first+width-1, theta, w_local)|^2) / 2

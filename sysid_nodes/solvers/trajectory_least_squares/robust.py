@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Robust losses of a block's squared norm, and blocks reweighted by them (iteratively reweighted least squares).
 
 With s = |r|^2, a block costs rho(s) / 2. Its Gauss-Newton model scales residual and Jacobian by sqrt(rho'(s)), which
@@ -12,6 +13,20 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from sysid_nodes.solvers.trajectory_least_squares.problem import Array, Blocks, Loss
+
+
+@dataclass(frozen=True)
+class Huber:
+    """Quadratic up to |r| = threshold, linear beyond: bounds an outlier's pull."""
+
+    threshold: float = 1.345
+
+    def __call__(self, squared: Array) -> tuple[Array, Array]:
+        """rho and rho' at the (B,) squared norms."""
+        norm = np.sqrt(np.maximum(squared, self.threshold**2))
+        inside = squared <= self.threshold**2
+        value = np.where(inside, squared, 2.0 * self.threshold * norm - self.threshold**2)
+        return value, self.threshold / norm
 
 
 @dataclass(frozen=True)

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Covariances of an estimate whose noise differs from its weights: H^-1 S H^-1 with S = J' R J.
 
 The estimate minimises sum |r|^2 whatever the noise is; its error has this covariance if the noise's is R (Huber 1967;

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Covariances by square roots, with hard equalities: slower than `posterior`, exact where that is not.
 
 The sweep gives each unknown as gain times the later ones plus independent noise; backward, covariances follow as sums

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Stages eliminated one after the other, first to last: a square-root information filter with hard equalities.
 
 Local variables go before the first stage that they couple to. Time is linear in the stages eliminated. It is the

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A time limit against the caller's clock."""
 
 from __future__ import annotations

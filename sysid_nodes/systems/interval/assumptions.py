@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The assumptions of the guarantee in words, with the numbers in force."""
 
 from __future__ import annotations

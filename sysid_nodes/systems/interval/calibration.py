@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Calibration of a bare robot: its parameters with their uncertainty, from runs without payload or with a known one.
 
 Three steps, all on the momentum rows of the identifier:

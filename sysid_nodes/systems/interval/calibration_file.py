@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """calibration.json: parameters of the bare robot from unloaded runs, with their uncertainty."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Estimates of a calibration's unknowns and of the torque error that is left, both from the same residuals."""
 
 from __future__ import annotations

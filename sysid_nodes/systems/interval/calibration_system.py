@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """All runs of a calibration as one linear system, and its physically consistent least squares."""
 
 from __future__ import annotations

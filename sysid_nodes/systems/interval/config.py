@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Configuration of the interval identifier: the only place its defaults live."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Explains an empty set: the assumption whose smallest relaxation makes the data possible again is the one to doubt."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Honest error radius of a window's momentum balance.
 
 With exact signals each window [t0, t1] obeys, joint by joint, the momentum balance of Theorem 5 of the paper,

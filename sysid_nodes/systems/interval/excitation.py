@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Excitation: how well the motion so far distinguishes the body's ten parameters."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Set-membership identification: every published bound is a theorem about the stated assumptions.
 
 The set of parameters not yet refuted is a polytope in xi (see `Unknowns`): one two-sided row per window and joint with

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The question that every identification method answers: which values of the ten parameters are still possible?
 
 To add a method, write a class that satisfies `Method`, and name it in `config.METHODS` and in `methods.BUILDERS`; its

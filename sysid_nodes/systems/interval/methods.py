@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The identification methods by name."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """One row of the momentum balance per window and joint, linear in all parameters, with its error radius."""
 
 from __future__ import annotations

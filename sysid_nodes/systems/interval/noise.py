@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Bounds on the measurement errors, one number a joint: what every error radius starts from."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Physically consistent least squares inside the proven bounds."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The interval identifier from messages to results; live node, replay, demo and benchmarks all run this.
 
     joint states -> stream -> windows -> momentum rows -> method -> result

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Joint positions within a window, known better than one reading: encoder and velocity confirm each other.
 
 Within a window q(t) = b + int qd dt. The integral of the velocity readings is good to some micro-radians, so each

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Measured and predicted torque as means over windows, for which no velocity has to be differentiated."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Levers of joints on bodies: norm bounds of a chain's kinematics, in every configuration and within a window."""
 
 from __future__ import annotations

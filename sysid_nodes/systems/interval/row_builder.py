@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Turns windows of samples into momentum rows with honest error radii.
 
 Corollary 10 of the paper with two changes: the integral is a trapezoid over the actual stamps, and everything that

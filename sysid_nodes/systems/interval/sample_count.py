@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Counts every sample once: used in a window, or rejected for the first reason found."""
 
 from __future__ import annotations

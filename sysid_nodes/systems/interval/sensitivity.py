@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Algorithm 1 of the paper: log-Cholesky least squares with a first-order interval from Theorem 13.
 
 As faithful as the paper is, and no more: the derivative (42)-(45) is evaluated at the nominal measurement, exact

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Method `set_membership`: proven bounds, and once no parameters are possible any more, the reason."""
 
 from __future__ import annotations

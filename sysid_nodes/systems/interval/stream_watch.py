@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Explains in one line why data are unusable, where the data are at fault and not the assumptions."""
 
 from __future__ import annotations

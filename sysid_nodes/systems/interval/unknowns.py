@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The unknowns of payload identification and the box they are assumed to lie in.
 
 Every window of data gives rows ``A p = 0 +- r`` in the physical parameters of the whole robot,

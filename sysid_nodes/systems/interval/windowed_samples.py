@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Samples cut into windows, with sums and maxima over each window."""
 
 from __future__ import annotations

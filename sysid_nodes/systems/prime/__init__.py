@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """PRIME: motion, contact forces and inertial parameters of legged robots from joints, IMU, torques and mocap."""
 
 from sysid_nodes.systems.prime.arrival import Knowledge

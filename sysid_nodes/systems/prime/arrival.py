@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Arrival cost: knowledge from before a window about its first stages and the parameters.
 
 Stages that leave are marginalised at their last linearisation while the parameters stay: the prior that remains carries

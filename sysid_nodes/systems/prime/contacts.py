@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Contact residuals: the motion against the velocity side of the smoothed cone pair; the impulse side is the force.
 
 Each contact and stage has a free w in R^3. Its force is p(-w) scaled, its velocity should be p(w) (models/contact.py):

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Uncertainty of a robot's place after a distance walked without a reading of it.
 
 Without motion capture nothing sees where on the ground the base is. Standing feet carry its place on, and their

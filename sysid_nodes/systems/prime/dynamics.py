@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Dynamics residuals in inverse-dynamics form: the forces on base and motors that the model does not explain.
 
     delta = M a + h + joint friction - sum J' f   (N, N m)

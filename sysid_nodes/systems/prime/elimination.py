@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Contact variables at their best for a given motion, stage by stage.
 
 The pair p(w), p(-w) is the only strong nonlinearity of the problem: a linear step in w can turn a foot's force off that

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """From a solved problem to the published result: values, covariances and status."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Full-information estimation: a whole log at once (PFIE of the paper)."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Configuration of the moving horizon: the only home of its defaults."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A first trajectory from raw readings: no filter, only interpolation, and leg odometry where there is no mocap."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Dynamics and contact rows of the inner stages, compiled or in NumPy, and their contact variables at their best.
 
 The compiled window kernel makes a window of 30 stages some ten times faster; without it the same numbers come from

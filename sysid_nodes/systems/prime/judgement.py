@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Whether a whole log's residuals agree with the noise that was stated for them."""
 
 from __future__ import annotations

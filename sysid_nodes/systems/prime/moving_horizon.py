@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Moving-horizon estimation: the newest stages, with earlier knowledge as the arrival cost.
 
 Each solve shifts the last one's answer, predicts the new stages and takes a few Gauss-Newton steps (one is enough once

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Covariances for the noise observed in the residuals instead of the stated one.
 
 The stated noise weighs the residuals; their size after the fit shows the true one. Rows of one kind (a component

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Constant unknowns: inertia of the chosen bodies, height of the ground, and the sensors' own parameters."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The estimation problem (PFIE of the paper) in inverse-dynamics form, as trajectory least squares.
 
 Unknown are q_0..q_T, a free variable w of every contact at every inner stage, and constant parameters theta. Minimised

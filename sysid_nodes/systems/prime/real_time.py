@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A few Gauss-Newton steps on a window that was almost solved before: the real-time iteration.
 
 Diehl et al., Real-time optimization and nonlinear model predictive control (2002): problems that follow one another are

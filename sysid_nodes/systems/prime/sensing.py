@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Measurement residuals: each sensor model on the velocity that its readings were averaged over."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The unknowns: configurations, free contact variables and parameters; and the model's quantities at them."""
 
 from __future__ import annotations

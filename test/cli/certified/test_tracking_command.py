@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """`sysid tracking`: finds the errors that a recording was made with, and says clearly what is wrong with one."""
 
 from __future__ import annotations

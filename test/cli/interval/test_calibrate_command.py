@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """sysid calibrate: its arguments and the reading of its logs; the identification has tests of its own."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """From recordings to a weighed payload in the robot's description, by the commands alone: calibrate, replay, export."""
 
 from __future__ import annotations

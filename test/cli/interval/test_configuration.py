@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Configuration of a command: file, packaged defaults, flags, --set."""
 
 from __future__ import annotations

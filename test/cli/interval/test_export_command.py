@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """sysid export: the identified body in the user's file, or one line why not."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """sysid replay: the files, the same numbers as the pipeline, and one line for whatever is wrong with the input."""
 
 from __future__ import annotations

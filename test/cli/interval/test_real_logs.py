@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Real robots: a UR10e that carries a weighed load, a Panda whose torque is predicted.
 
 The logs are other people's and not part of the project; without them these tests skip. Nothing here is tuned to them

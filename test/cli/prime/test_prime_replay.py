@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """sysid replay of a legged robot's log: the live node's numbers, the files, and one line for whatever is wrong."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """ParameterBounds without ROS: every field of the message, the right moment to publish it."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """LowState with stand-in types that have the vendor's fields: order of motors, tick, quaternion, units."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What a recording of the certified loop is read as, how it compares with its certificates, and the page made of it."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Drawn bodies are closed and as large as they are, what is in front hides what is behind, words are escaped."""
 
 from __future__ import annotations

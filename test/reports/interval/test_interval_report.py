@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """report.html: self-contained, complete, and honest about every status."""
 
 from __future__ import annotations

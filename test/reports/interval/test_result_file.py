@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """result.json: what is written is what is documented, and what is read is checked."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """series.npz: torques survive, damage does not pass."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What is kept of a motion, how it is compared with a truth, and the page made of it."""
 
 from __future__ import annotations

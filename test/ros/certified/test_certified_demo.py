@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The demo as a user runs it: robot, controller, planner, identifier and recorder, real DDS, files, signals.
 
 Nothing here depends on the machine's speed: on a slow one the robot's time passes more slowly, and a plan that comes

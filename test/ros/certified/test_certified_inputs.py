@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What the nodes of certified motion refuse, or do not move, from the start."""
 
 from __future__ import annotations

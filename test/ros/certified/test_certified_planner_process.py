@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Planner, controller, identifier and robot together as processes of their own, and one after the other taken away."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A planner hears the same of its controller through messages and, in closed loops in simulated time, without them."""
 
 from __future__ import annotations

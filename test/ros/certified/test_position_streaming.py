@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Trajectories for a position controller: messages that replace one another, and a watch on what becomes of them."""
 
 from __future__ import annotations

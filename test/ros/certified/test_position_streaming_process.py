@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Planner and a robot with a position interface, as processes of their own: certified motion, and what ends it."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The controller's own proofs: the same numbers as the planner's, and a forger who cannot make them."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Every input of the robust controller gone wrong in every way, on real processes: certified motion or a stop follows.
 
 Robot and controller run in lockstep, so that nothing here depends on the machine's speed.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The node over real DDS, in one process with its tester. Numbers are the pipeline's tests' business, not these."""
 
 from __future__ import annotations

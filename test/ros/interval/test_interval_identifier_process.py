@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The executable as users run it: its own process, real DDS, signals."""
 
 from __future__ import annotations

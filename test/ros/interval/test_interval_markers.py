@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What RViz is told: the region holds every centre of mass that the bounds allow, the ellipsoid is the body's."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What RViz is told of contacts: arrows end where force times scale says, cones hold what friction allows."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The demo of a legged robot as a user runs it, in a short form: three processes, real DDS, files, signals.
 
 Nothing here depends on the machine's speed: a slow one skips steps or loses readings, and says so. How good the numbers

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The estimator node in a ROS graph of its own: topics, services, life cycle, faults."""
 
 from __future__ import annotations

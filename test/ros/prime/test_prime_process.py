@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Simulated robot and estimator as users run them: a process each, real DDS, real time, signals."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What the planner remembers between its steps; search and proof, which have tests of their own, are stood in for."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The robot's time as told by stamps that arrive now and then."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """When a planning step begins; the planning, which has tests of its own, is stood in for."""
 
 from __future__ import annotations

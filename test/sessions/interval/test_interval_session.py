@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """One identification without ROS or files: news, findings, and a run that is the pipeline's."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """From readings to what is published, and what it is said to be worth; no ROS, no clock."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Trouble that no stream's transport shows, late clocks, slippery ground, a fall: the estimate is right or says so."""
 
 from __future__ import annotations

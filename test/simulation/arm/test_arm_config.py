@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The simulated robot as the node runs it, without the node: its readings keep what the identifier assumes."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Distances of MuJoCo's geometry engine against coal, with pinocchio's kinematics, and against plain geometry."""
 
 from __future__ import annotations

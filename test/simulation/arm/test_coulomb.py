@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The set-valued friction law: what is found satisfies it, for any mass matrix and force."""
 
 from __future__ import annotations

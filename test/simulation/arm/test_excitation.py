@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Exciting motions: smooth, at rest where periods meet, within limits, clear of the robot."""
 
 from __future__ import annotations

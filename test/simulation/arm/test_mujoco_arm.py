@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The MuJoCo arm against pinocchio's equations of motion."""
 
 from __future__ import annotations

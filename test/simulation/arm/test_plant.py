@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The sticking arm: friction within its law at all times, energy and momentum accounted for, and rest that is rest."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The arm that moves by itself: smoothly from rest, within its limits, and so that an identifier's bounds hold."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The simulated position interface: holds until it is told, goes the short way, and hears nothing in a stop."""
 
 from __future__ import annotations

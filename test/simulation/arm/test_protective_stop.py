@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The firmware's stop: its travel against the bound a certificate takes from it, and that it then holds."""
 
 from __future__ import annotations

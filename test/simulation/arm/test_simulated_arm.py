@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The torque-driven arm: what its commands do and when, what its sensors say, and how its firmware guards it."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The stand-in for a vendor's position interface: it follows, late and not exactly, and holds when nothing comes."""
 
 from __future__ import annotations

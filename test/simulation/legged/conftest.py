@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Whole runs of the simulated legged robots, made once and looked at by many tests."""
 
 from __future__ import annotations

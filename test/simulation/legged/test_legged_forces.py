@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Sharing a wrench among the feet: what the feet can give is found, and no force leaves its pyramid."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The MuJoCo model has the pinocchio model's dynamics, and its state is translated exactly."""
 
 from __future__ import annotations

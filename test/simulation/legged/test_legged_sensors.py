@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Readings: rates, stamps, arrival, order, noise of the stated size, biases, dropouts; faults do what they say."""
 
 from __future__ import annotations

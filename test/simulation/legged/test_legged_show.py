@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The standard programmes on five robots each, with other loads and grounds; and what should bring one down."""
 
 from __future__ import annotations

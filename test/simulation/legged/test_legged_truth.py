@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The recorded forces obey Newton's and Coulomb's laws, and flags, gaps and torques agree with them."""
 
 from __future__ import annotations

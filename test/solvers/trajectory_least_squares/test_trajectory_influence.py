@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Leverages and covariances for another noise, against dense linear algebra."""
 
 from __future__ import annotations

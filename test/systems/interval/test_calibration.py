@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Calibration of simulated arms whose every parameter is known: the truth is inside whatever the bound allows."""
 
 from __future__ import annotations

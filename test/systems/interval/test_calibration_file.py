@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """calibration.json: whole or not at all, and nothing that is not one is taken for one."""
 
 from __future__ import annotations

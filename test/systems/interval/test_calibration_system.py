@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The linear system of a calibration and its fits, piece by piece."""
 
 from __future__ import annotations

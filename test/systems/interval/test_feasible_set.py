@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The guarantee: the truth lies inside every bound ever published, as long as the assumptions hold.
 
 More trials, at the full rate and length, run in benchmarks/.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Encoder readings and velocities together: bounds hold for the worst readings and tighten with motion."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Norm bounds of the kinematics, against configurations at random, motions within a window and finite differences."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Every cause of error alone must be covered by its own radius: a term forgotten in one must not hide behind another.
 
 The truth is integrated exactly along motions whose acceleration jumps between its bounds; see shared/row_scene.py.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Findings about the data themselves, from a thinned part of the stream."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The arrival cost on its own."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Without a reading of its place a robot is where its feet say, and no better known than feet can tell."""
 
 from __future__ import annotations

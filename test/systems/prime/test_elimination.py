@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Contact variables at their best: a known answer, from starts some way off."""
 
 from __future__ import annotations

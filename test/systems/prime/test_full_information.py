@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Whole logs of the simulated Go2: what was true is found, within what the estimate claims."""
 
 from __future__ import annotations

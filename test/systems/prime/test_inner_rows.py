@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The compiled window kernel against the NumPy rows."""
 
 from __future__ import annotations

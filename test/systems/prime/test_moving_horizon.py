@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The moving horizon: what full information finds, from a window and an arrival cost."""
 
 from __future__ import annotations

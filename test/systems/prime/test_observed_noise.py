@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Covariances follow the noise that there is, not the one that was stated."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The estimation problem: every residual's derivatives, and the elimination of contact variables."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Whole logs that are not as they should be: found all the same where that is possible, called doubtful where not."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Forward kinematics and torque coefficients of a serial or branched arm in affine arithmetic.
 
 The recursion is that of models/passivity.py. For a body with inertial parameters (m, c, I) and a joint k whose unit

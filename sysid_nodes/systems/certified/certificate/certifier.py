@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Proves a trajectory safe for every model in the bounds, or refuses it (section V of the paper; ARMOUR).
 
 Proposals may come from anywhere: a trajectory is judged as it is, over its whole length, braking tail and rest

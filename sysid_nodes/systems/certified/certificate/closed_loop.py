@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The closed loop in numbers, what is assumed of its errors, and how fast r can change under that assumption.
 
 What acts between two commands was computed up to h seconds before, so whatever enters a bound from back then is the

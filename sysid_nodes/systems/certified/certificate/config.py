@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Configuration of the certifier: the only place its defaults live."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Largest effect of a model anywhere in its box against the controller, and the controller's command against it.
 
 Everything is bounded over whole time intervals and over all errors assumed.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Finds errors that prove themselves: those that follow from assuming them lie strictly inside."""
 
 from __future__ import annotations

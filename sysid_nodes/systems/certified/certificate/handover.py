@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Errors where a trajectory begins: of a robot at rest, or of one that comes from another trajectory."""
 
 from __future__ import annotations

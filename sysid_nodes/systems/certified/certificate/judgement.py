@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Margins of a motion whose errors are proven: torque, position, velocity, obstacles, the robot itself."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """All states a tracked trajectory can be in, over time intervals: one affine form a joint, one symbol an error source.
 
 Symbol 0 is time within the interval, symbols 1..n the position errors e_j, n+1..2n the reference errors r_j; the errors

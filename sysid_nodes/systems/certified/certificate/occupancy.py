@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Where the robot and its load can be, and how far that is from obstacles and from itself: proven lower bounds.
 
 Each shape is an inflated zonotope whose centre and generators are affine in the position errors. For a unit direction

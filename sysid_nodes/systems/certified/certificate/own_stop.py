@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The way of the robot's own stop, which may begin at any moment and listens to no controller.
 
 What brings a robot to rest without joint states is its maker's. Until it does, the last torque is held and nobody sees

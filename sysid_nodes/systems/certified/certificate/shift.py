@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """How much the fed-forward torque differs between the true state now and the measured one it was computed from.
 
 The controller reads the state with errors and its torque acts for up to h seconds. Both move the arguments of the

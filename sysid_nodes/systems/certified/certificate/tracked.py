@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Motion of a robot behind a position interface, whose controller follows as far off as was measured and no further.
 
 Nothing is known of that controller but the worst that a log has shown: |q_d - q|, |qd_d - qd| and, where somebody knows

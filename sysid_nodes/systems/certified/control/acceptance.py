@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Conditions on a trajectory before a controller considers it, no matter which one is being executed."""
 
 from __future__ import annotations

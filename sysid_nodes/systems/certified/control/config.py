@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Configuration of the robust controller's runtime: the only place its defaults live."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A trajectory made ready for the loop: its motion, the law for its nominal model, and the errors proven for it."""
 
 from __future__ import annotations

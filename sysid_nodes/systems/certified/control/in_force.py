@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Conditions that a certificate must cover for its trajectory to be executed now: bounds, obstacles, permission."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Whether joint states are such as the certificate assumes them: on time, finite, and a motion of this robot.
 
 A reading that contradicts one of these ends the certificate there and then; there is no second chance to wait for. What

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The robust controller's answer to a joint state."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The runtime of the robust law: executes certified trajectories only, and watches that what they assume holds.
 
     joint state -> watch -> take over when due -> law -> errors within what is proven? -> torque

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """How far a position controller of unknown inside strays from what it is told, measured from a log.
 
 A stock driver offers positions only, and its controller is the vendor's secret: no proof covers it. What a certificate

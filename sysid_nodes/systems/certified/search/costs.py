@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Costs that a planner minimises over k, among them the cost of being away from a joint goal."""
 
 from __future__ import annotations

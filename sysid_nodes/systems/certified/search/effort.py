@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Torque that a proposal asks of the motors, and its derivative by the displacement: a guess of the certificate.
 
 The certifier gives the robust input what the fed-forward torque leaves of the motors, and needs it to outweigh what a

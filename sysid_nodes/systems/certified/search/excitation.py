@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """How much a motion tells about a body's ten inertial parameters (section V-B of the paper, eq. 30).
 
 The information of a motion is F = int W_e' W_e dt, W_e the body's columns of the standard regressor; sums over equally

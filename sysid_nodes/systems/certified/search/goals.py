@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Joint goals: the nearest equivalent one, whether it can be stood at, and which waypoint comes next."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A way through the space of the joints around obstacles, as waypoints: bidirectional RRT (RRT-Connect).
 
 J. Kuffner and S. LaValle, "RRT-connect: An efficient approach to single-query path planning", ICRA 2000. Distances are

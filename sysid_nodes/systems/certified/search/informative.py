@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """How much a motion narrows worst-case bounds, errors being what they are in it.
 
 Torque errors that grow with the torque make a fast joint a poor witness: its friction alone is several N m. A joint

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Displacements that keep a trajectory's own position and velocity inside limits: an interval a joint.
 
 A trajectory is affine in k, so at every instant each limit cuts one joint's k to an interval.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Budgets of certificates, learned from the certificates made: they change slowly from one plan to the next."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Room that limits leave to a displacement, linearised: the constraints of a search.
 
 Nothing here is a proof. `Budget` is what a certificate takes beyond what sampling a trajectory shows; it is learned

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """How near a robot comes to obstacles and to itself at sampled postures, and how that changes with the joints.
 
 Plain floating point, for proposals: what is executed is proven by the certifier.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The purpose of a planning step: to learn about the body, or to reach a joint goal."""
 
 from __future__ import annotations

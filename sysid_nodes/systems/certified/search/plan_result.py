@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Inputs and answers of a planner."""
 
 from __future__ import annotations

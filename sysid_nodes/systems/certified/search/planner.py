@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The receding-horizon planner (section V-C of the paper): proposes with an optimiser, executes only what is certified.
 
 Each step starts from the desired state of the running trajectory at t_p, never from the measured one, so that tracking

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Effort and findings of one planning step so far, and why a step from rest found nothing."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Proposals of the search for a robot that is led by positions."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Proposes displacements: a smooth cost, and limits as penalties on their linearisations, renewed a few times.
 
 Proposals promise nothing: the certifier decides.

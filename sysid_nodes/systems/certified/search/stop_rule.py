@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """When a body is identified as well as the motion allows."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Affine kinematics and dynamics against pinocchio and the plain recursion, errors anywhere in their ellipsoids."""
 
 import numpy as np

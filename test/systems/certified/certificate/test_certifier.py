@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Certificates: nothing that can happen exceeds their margins, and what is not proven is refused with a reason."""
 
 from __future__ import annotations
@@ -25,7 +26,9 @@ from sysid_nodes.simulation.arm.contact_watch import ContactWatch
 from sysid_nodes.simulation.arm.simulated_arm import HardwareConfig, SimulatedArm
 from sysid_nodes.simulation.arm.true_robot import TrueRobot
 from sysid_nodes.systems.certified.certificate.certifier import Certifier
+from sysid_nodes.systems.certified.certificate.closed_loop import Assumed
 from sysid_nodes.systems.certified.certificate.config import CertifierConfig
+from sysid_nodes.systems.certified.certificate.error_proof import Claim
 
 EMPTY = Scene(())
 CONTROL = RobustControlConfig()
@@ -196,6 +199,47 @@ def test_refusals_name_their_reason(judge):
         found = certify(judge, wanted, share, scene)
         assert found.verdict is verdict and words in found.binding
         assert not found.certified
+
+
+def test_the_proof_counts_with_what_the_watches_let_pass():
+    """Periods with the rounding of stamps, the delay, and both until the first torque acts."""
+    control = RobustControlConfig(period=0.0015, delay=0.002)
+    made, bounds, wanted = certifier(control, torque_margin=3.0), box(0.1), plan(0.1)
+    before = replace(made.at_rest(bounds), speed=2.0)
+    problem = made._problem(wanted, bounds, before)
+    assert (problem.loop.period, problem.loop.delay) == (control.longest_period, control.delay)
+    assert problem.loop.age == control.age > 0.0035
+    grown = np.sqrt(2.0 * problem.start.level) - np.sqrt(2.0 * before.level)
+    assert grown >= control.age * before.speed
+    np.testing.assert_array_equal(problem.torque_limit, robot().limits.torque - 3.0)
+
+
+def test_claims_are_proven_as_they_are_or_not_at_all(judge):
+    bounds, wanted = box(0.1), plan(0.2)
+    entry = judge.at_rest(bounds)
+    found = judge.certify(wanted, bounds, entry, EMPTY)
+    errors = Assumed(found.envelope.level, found.envelope.position, found.envelope.acceleration)
+    checked = judge.certify(wanted, bounds, entry, EMPTY, Claim(errors, found.robust_limit))
+    assert checked.certified and checked.iterations == 1
+    np.testing.assert_array_equal(checked.robust_limit, found.robust_limit)
+    for kind in ("torque", "velocity", "position"):
+        assert (getattr(checked.margins, kind) >= getattr(found.margins, kind) - 1e-9).all()
+    # The motors leave a little more for errors that are a little less, and no more than that.
+    small = Claim(errors, 0.9 * found.robust_limit)
+    assert judge.certify(wanted, bounds, entry, EMPTY, small).certified
+    for wrong in (
+        Claim(errors, 1.2 * found.robust_limit + 5.0),
+        Claim(errors, 0.0 * found.robust_limit),
+        Claim(errors, np.full(7, np.nan)),
+        Claim(errors._replace(level=0.5 * errors.level), found.robust_limit),
+        Claim(errors._replace(position=0.5 * errors.position), found.robust_limit),
+        Claim(errors._replace(acceleration=0.5 * errors.acceleration), found.robust_limit),
+        Claim(errors._replace(level=np.full_like(errors.level, np.inf)), found.robust_limit),
+        Claim(errors._replace(level=errors.level[:-1]), found.robust_limit),
+        Claim(errors._replace(acceleration=-errors.acceleration), found.robust_limit),
+    ):
+        refused = judge.certify(wanted, bounds, entry, EMPTY, wrong)
+        assert refused.verdict is Verdict.TRACKING and refused.envelope is None
 
 
 def test_torque_limits_are_kept(judge):

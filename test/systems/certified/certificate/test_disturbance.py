@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What the model box can do against the law, against real models, real commands and the matrices of pinocchio."""
 
 import numpy as np

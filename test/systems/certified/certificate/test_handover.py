@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Errors where a trajectory begins: at rest, and taken over from another one."""
 
 import numpy as np

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """More uncertainty never certifies more, and what is certified is free of contact by another library's geometry."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Enclosures of a tracked trajectory: every time, position error and reference error of their sets is inside."""
 
 import numpy as np

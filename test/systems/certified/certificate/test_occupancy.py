@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Proven distances against sampled postures and an engine that shares no code with them."""
 
 import numpy as np

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The way of the robot's own stop: postures it could take, measured by an engine that shares no code with the proof."""
 
 from __future__ import annotations

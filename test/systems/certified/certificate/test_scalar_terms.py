@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """One joint, one term at a time: what is proven is reached, so that no term of the proof can go missing.
 
 For one joint norms are magnitudes, and every inequality of the proof but Young's is an equation. Where a term is alone

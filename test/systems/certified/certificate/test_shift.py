@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Bounds in norms on changes of the torque and on C r, against real differences."""
 
 import numpy as np

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """One body, one joint or two, one term at a time: what the model box and the passing of time can do, and no less.
 
 For a single turning joint the norms of the proof are magnitudes, so that each bound is reached where its term is alone.
@@ -23,7 +24,7 @@ from sysid_nodes.robots import MotorConstants, load_robot
 from sysid_nodes.robots.robot import Primitive
 from sysid_nodes.systems.certified.certificate.bodies import inertia_coefficients, levers, move, place
 from sysid_nodes.systems.certified.certificate.closed_loop import Assumed, ClosedLoop, Tube
-from sysid_nodes.systems.certified.certificate.disturbance import Demand, demand
+from sysid_nodes.systems.certified.certificate.disturbance import Demand, _shifts, demand
 from sysid_nodes.systems.certified.certificate.judgement import Conduct, Judge
 from sysid_nodes.systems.certified.certificate.motion import Desired, deviation, motion
 from sysid_nodes.systems.certified.certificate.occupancy import occupancy, self_distance
@@ -199,22 +200,18 @@ def test_what_is_commanded(name: str) -> None:
 # --- The same torque from another state ------------------------------------------------------------------------------
 
 
-def two_joints(
-    first: str, second: str, *, apart: tuple[float, float, float], **entries: float
-) -> tuple[Chain, np.ndarray]:
-    """Joints about the axes x, y or z, the second's origin ``apart`` from the first's; a body at the end only."""
-    model, kinds = (
-        pinocchio.Model(),
-        {"x": pinocchio.JointModelRX, "y": pinocchio.JointModelRY, "z": pinocchio.JointModelRZ},
-    )
-    one_ = model.addJoint(0, kinds[first](), pinocchio.SE3.Identity(), "one")
-    model.addJoint(one_, kinds[second](), pinocchio.SE3(np.eye(3), np.array(apart)), "two")
+def joints(axes: str, apart: tuple[float, float, float], **entries: float) -> tuple[Chain, np.ndarray]:
+    """Joints about the axes x, y or z, each one's origin ``apart`` from the one before; a body at the end only."""
+    kinds = {"x": pinocchio.JointModelRX, "y": pinocchio.JointModelRY, "z": pinocchio.JointModelRZ}
+    model, last = pinocchio.Model(), 0
+    for k, axis in enumerate(axes):
+        shift = np.array(apart) if k else np.zeros(3)
+        last = model.addJoint(last, kinds[axis](), pinocchio.SE3(np.eye(3), shift), f"j{k}")
     model.gravity.linear = np.zeros(3)
-    chain = Chain.from_robot(replace(load_robot("z1"), model=model, joint_names=("one", "two")))
     names = ("m", "mx", "my", "mz", "Ixx", "Ixy", "Iyy", "Ixz", "Iyz", "Izz")
-    theta = np.zeros((2, 10))
-    theta[1] = [entries.get(name, 0.0) for name in names]
-    return chain, theta
+    theta = np.zeros((len(axes), 10))
+    theta[-1] = [entries.get(name, 0.0) for name in names]
+    return Chain.from_model(model), theta
 
 
 def sizes(chain: Chain, q: np.ndarray, qd: np.ndarray, qd_a: np.ndarray, qdd: np.ndarray) -> Magnitudes:
@@ -244,7 +241,7 @@ MOVED = {  # joints, where the second is, its body; q, qd, qd_a, qdd_a; what cha
 @pytest.mark.parametrize("name", MOVED)
 def test_what_the_passing_of_time_does_to_a_torque(name: str) -> None:
     first, second, apart, entries, state, which, least = MOVED[name]
-    chain, theta = two_joints(first, second, apart=apart, **entries)
+    chain, theta = joints(first + second, apart, **entries)
     q, qd, qd_a, qdd = (np.array(x, dtype=float) for x in state)
     step = np.array([0.0, 1e-4])
     limits = {key: np.zeros((1, 2)) for key in ("q", "qd", "qd_a")} | {which: step[None]}
@@ -259,6 +256,43 @@ def test_what_the_passing_of_time_does_to_a_torque(name: str) -> None:
     assert abs(there - here) >= least * bound
 
 
+def test_what_swings_a_body_that_does_not_turn_itself() -> None:
+    """A wrist that turns back what the shoulder turns: its angular acceleration is the elbow's doing alone."""
+    chain, theta = joints("zxz", (0.0, 0.0, 0.0), Iyz=0.3)
+    q, qd, step = np.zeros(3), np.array([2.0, 0.0, -2.0]), np.array([0.0, 1e-4, 0.0])
+    size = sizes(chain, q, qd, qd, q)
+    assert size.w[0, 2] == pytest.approx(0.0, abs=1e-12)
+    still = np.zeros((1, 3))
+    bound = torque_change(chain.tree, theta, size, Change(still, still, step[None]))[0, 0]
+    here, there = (
+        passive_inverse_dynamics(chain, theta.ravel(), q[None], qd[None], x[None], q[None])[0, 0]
+        for x in (qd, qd + step)
+    )
+    assert abs(there - here) <= bound * (1.0 + 1e-3)
+    assert abs(there - here) >= 0.6 * bound
+
+
+def test_errors_of_a_reading_and_of_its_age_are_told_apart() -> None:
+    """Each cause alone: how far position, velocity, K_r e and K_r de/dt are off."""
+    ten = np.full((2, 1), 10.0)
+    zero = np.zeros((2, 1))
+    calm = Assumed(np.zeros(2), np.zeros(2), zero)
+    moved = calm._replace(acceleration=ten)
+    cases = [
+        (QUIET._replace(position_error=one(0.01)), 0.0, calm, zero, zero, zero, zero, (0.01, 0.0, GAIN * 0.01, 0.0)),
+        (QUIET._replace(velocity_error=one(0.01)), 0.0, calm, zero, zero, zero, zero, (0.0, 0.01, 0.0, GAIN * 0.01)),
+        (QUIET, H, calm, zero, ten, zero, zero, (10.0 * H, 0.0, 0.0, 0.0)),
+        (QUIET, H, calm, zero, zero, ten, zero, (0.0, 10.0 * H, 10.0 * H, 0.0)),
+        (QUIET, H, moved, zero, zero, zero, zero, (0.0, 10.0 * H, 0.0, 0.0)),
+        (QUIET, H, calm, ten, zero, zero, zero, (0.0, 0.0, 0.0, 10.0 * H)),
+        (QUIET, H, calm, zero, zero, zero, ten, (0.0, 0.0, 0.0, GAIN**2 * 10.0 * H)),
+    ]
+    for law, age, assumed, jerk, qd, qdd_a, rate, expected in cases:
+        change, slope = _shifts(jerk, law, loop_of(age=age), assumed, qd, qdd_a, rate)
+        found = [float(np.broadcast_to(x, (2, 1))[1, 0]) for x in (*change, slope)]
+        assert found == pytest.approx(expected, abs=1e-15)
+
+
 @pytest.mark.parametrize(
     ("axes", "apart", "entries", "qd", "r", "least"),
     [
@@ -266,11 +300,12 @@ def test_what_the_passing_of_time_does_to_a_torque(name: str) -> None:
         (("z", "z"), (0.4, 0.0, 0.0), {"my": 0.5}, (2.0, 0.0), (0.0, 1.0), 0.4),
         (("z", "x"), (0.0, 0.0, 0.0), {"Iyz": 0.3}, (2.0, 0.0), (0.0, 1.0), 0.1),
         (("z", "x"), (0.0, 0.0, 0.0), {"Ixy": 0.3}, (0.0, 2.0), (0.0, 1.0), 0.25),
+        (("z", "x"), (0.0, 0.0, 0.0), {"Iyz": 0.3}, (0.0, 2.0), (1.0, 0.0), 0.45),
     ],
     ids=str,
 )
 def test_what_c_r_can_be(axes, apart, entries, qd, r, least) -> None:
-    chain, theta = two_joints(*axes, apart=apart, **entries)
+    chain, theta = joints("".join(axes), apart, **entries)
     q, qd, r = np.zeros(2), np.array(qd), np.array(r)
     found = coriolis(chain.tree, np.abs(theta), sizes(chain, q, qd, qd, 0.0 * q).w, np.abs(r)[None])[0]
     zero = np.zeros((1, 2))
@@ -378,7 +413,8 @@ def test_a_shape_goes_as_near_as_its_joint_s_error_takes_it(long: float) -> None
     tube = Tube(np.full((2, 1), e), np.zeros((2, 1)))
     placed = place(tree, motion(constant(), tube, GAIN).q)
     beam = Solid(np.array([lever - long, 0.0, 0.0]), np.array([[long, 0.0, 0.0]]), 0.01)
-    wall = Solid(np.array([lever, 0.1, 0.0]), np.array([[0.0, 0.0, 0.2]]), 0.02)
+    # One of the wall's own axes is the way to it: the first bound, from such directions, is as good as the last.
+    wall = Solid(np.array([lever, 0.12, 0.0]), np.array([[0.0, 0.02, 0.0], [0.0, 0.0, 0.2]]), 0.02)
     shapes = [occupancy(placed, 0, beam), occupancy(placed, -1, wall)]
     found = self_distance(shapes, np.array([[0, 1]])).min()
     angles = np.linspace(-e, e, 2001)

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Certificates for a position controller: nothing within the measured errors exceeds a margin, and gaps are told."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Bounds on the tracking errors, against closed loops with the worst adversaries that could be thought of."""
 
 from dataclasses import replace

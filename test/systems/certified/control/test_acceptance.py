@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Trajectories that carry too little, or were made for something else, each refused under its own name."""
 
 from __future__ import annotations

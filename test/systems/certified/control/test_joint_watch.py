@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Joint states that are off, stuck, garbage, wrong but plausible, slow, delayed or intermittent end in a named stop.
 
 The robot would follow its trajectory perfectly; all that is wrong is what the controller hears of it.

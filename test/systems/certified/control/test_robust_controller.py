@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The controller's states: what it executes, when it takes over, what makes it brake, and what makes it stop."""
 
 from __future__ import annotations
@@ -422,7 +423,7 @@ def test_without_one_in_time_the_robot_s_own_stop_is_called(late_plan: bool) -> 
     ride.controller.scene("third")  # a second change does not give more time
     if late_plan:
         assert not ride.controller.offer(make_record(previous=first, previous_time=0.9, scene_id="third"))
-    ride.tick(600)
+    ride.tick(900)
     stopped = [output for output in ride.outputs if output.stop is not None]
     assert [output.stop for output in stopped] == [StopReason.SCENE_CHANGED]
     assert stopped[0].stamp - changed == pytest.approx(ControllerConfig().scene_grace, abs=2e-3)
@@ -691,5 +692,5 @@ def test_a_change_of_obstacles_says_that_nothing_is_proven_meanwhile() -> None:
     output = ride.tick()
     assert output.reason is StopReason.SCENE_CHANGED
     assert "nothing is proven" in output.text
-    ride.tick(600)
+    ride.tick(900)
     assert ride.outputs[-1].text == StopReason.SCENE_CHANGED.message

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The measured tracking bound: the worst of a log and nothing less, with the evidence it rests on."""
 
 from __future__ import annotations

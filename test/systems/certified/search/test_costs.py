@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Costs of the planner: values against plain formulas, gradients against central differences."""
 
 import numpy as np

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What is left to the body's parameters after a motion, where one direction is known far better than the rest."""
 
 import numpy as np

@@ -1,0 +1,51 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Whether the arguments ask for actuators, and their configuration."""
+
+from __future__ import annotations
+
+import argparse
+from typing import Any
+
+from sysid_nodes.cli.configuration import setting
+from sysid_nodes.data.config import from_flat, own_parameters, read_parameters
+from sysid_nodes.exceptions import ConfigError
+from sysid_nodes.sessions.actuators.config import ActuatorSessionConfig
+
+_SECTION = "actuators"
+_INTERVAL = ("body", "method", "calibration")
+
+
+def wanted(args: argparse.Namespace) -> bool:
+    """Whether actuators are to be identified: a topic of commands is given, or an option that only they have.
+
+    Raises:
+        ConfigError: the parameter file cannot be read.
+    """
+    if args.commands is not None:
+        return True
+    values = {} if args.config is None else read_parameters(args.config)
+    names = [*values, *(text.partition("=")[0].strip() for text in args.settings)]
+    return any(name.split(".")[0] in (_SECTION, "commands") for name in names)
+
+
+def configuration(args: argparse.Namespace) -> ActuatorSessionConfig:
+    """The configuration that the arguments ask for.
+
+    Raises:
+        ConfigError: a file cannot be read, a key is unknown, a value is wrong, or an argument belongs to another
+            pipeline.
+    """
+    for name in _INTERVAL:
+        if getattr(args, name, None) is not None:
+            raise ConfigError(f"--{name} is for an identification in intervals, not for actuators")
+    chosen: dict[str, Any] = dict(setting(text, ActuatorSessionConfig) for text in args.settings)
+    flags = ("robot", "urdf", "commands")
+    chosen |= {name: getattr(args, name) for name in flags if getattr(args, name) is not None}
+    if args.config is None and args.urdf is not None:
+        chosen.setdefault("robot", "urdf")
+    values: dict[str, Any] = {}
+    if args.config is not None:
+        values = own_parameters(ActuatorSessionConfig, read_parameters(args.config))
+        # By itself first, so that an error is told of the place it is in.
+        from_flat(ActuatorSessionConfig, values, source=str(args.config))
+    return from_flat(ActuatorSessionConfig, values | chosen, source="command line")

@@ -1,0 +1,76 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Makes a rosbag2 of a table of commands and encoders, and a parameter file beside it, for 'sysid replay'.
+
+A NumPy archive needs the arrays time, dof_pos and des_dof_pos (or t, q, command) and may have kp, kd, joint_names; the
+columns of one without names are the robot's joints in order. A .csv has the columns t, q_NAME and command_NAME.
+
+examples:
+  sysid convert chirp.npz --robot go2 --out bags/chirp
+  sysid replay bags/chirp --config bags/chirp.yaml --out results/chirp
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+
+import yaml
+
+from sysid_nodes.data.actuator_log import ActuatorLog
+from sysid_nodes.logs.actuator_table import read_actuator_table
+from sysid_nodes.logs.writer import BagWriter, stamp_fields
+from sysid_nodes.reports.atomic_file import write_atomically
+from sysid_nodes.robots import load_robot
+from sysid_nodes.sessions.actuators.config import ActuatorSessionConfig
+
+STATES = "/joint_states"
+JOINT_STATE = "sensor_msgs/msg/JointState"
+
+_LATER = 1.0
+"""Added to all times [s]: a stamp of zero says that there is none."""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("table", type=Path, metavar="TABLE", help=".npz or .csv file")
+    parser.add_argument("--out", type=Path, required=True, metavar="BAG", help="folder of the bag to write")
+    parser.add_argument("--robot", metavar="NAME", help="robot by name, for the names of the columns")
+    parser.add_argument("--urdf", metavar="FILE", help="its URDF, for a robot that is not registered")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Converts and returns the exit status."""
+    robot = args.robot or ("urdf" if args.urdf else "")
+    names = load_robot(robot, urdf=args.urdf or "").joint_names if robot else ()
+    log = read_actuator_table(args.table, names)
+    topic = ActuatorSessionConfig().commands
+    with BagWriter(args.out) as bag:
+        for name in (STATES, topic):
+            bag.add_topic(name, JOINT_STATE)
+        _write(bag, log, topic)
+    file = args.out.with_name(f"{args.out.name}.yaml")
+    write_atomically(file, parameter_file(log, robot, args.urdf or "", topic))
+    sys.stdout.write(f"{args.out}, {file}\n")
+    return 0
+
+
+def _write(bag: BagWriter, log: ActuatorLog, topic: str) -> None:
+    later = _LATER - min(float(log.t[0]), float(log.command_t[0]), 0.0)
+    rows = [(float(t) + later, STATES, q) for t, q in zip(log.t, log.q, strict=True)]
+    rows += [(float(t) + later, topic, q) for t, q in zip(log.command_t, log.command, strict=True)]
+    for t, name, q in sorted(rows, key=lambda row: row[0]):
+        fields = {"header": {"stamp": stamp_fields(t)}, "name": list(log.names), "position": q.tolist()}
+        bag.write(name, t, fields)
+
+
+def parameter_file(log: ActuatorLog, robot: str, urdf: str, topic: str) -> str:
+    """A ROS parameter file of what the table says beyond its samples."""
+    values: dict[str, object] = {"robot": robot} if robot else {}
+    if urdf:
+        values["urdf"] = urdf
+    values["commands"] = topic
+    gains = {"stiffness": log.stiffness, "damping": log.damping}
+    law = {name: [float(x) for x in gain] for name, gain in gains.items() if gain is not None}
+    if law:
+        values["actuators"] = {"law": law}
+    return yaml.safe_dump({"/**": {"ros__parameters": values}}, sort_keys=False, default_flow_style=None, width=110)

@@ -1,0 +1,73 @@
+# SPDX-License-Identifier: Apache-2.0
+"""sysid replay of commands and encoders: the actuators."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+
+from sysid_nodes.cli.actuators.configuration import configuration
+from sysid_nodes.cli.output_folder import OutputFolder
+from sysid_nodes.cli.progress import track
+from sysid_nodes.exceptions import LogError
+from sysid_nodes.logs.command_reader import read_set_points
+from sysid_nodes.logs.reader import read_joint_states
+from sysid_nodes.reports.actuators.report import headline
+from sysid_nodes.reports.actuators.run import ActuatorRun, write_actuator_run
+from sysid_nodes.reports.interval.report import REPORT_NAME
+from sysid_nodes.results.actuators import ActuatorStatus
+from sysid_nodes.robots import load_robot
+from sysid_nodes.sessions.actuators.recording import recorded_log
+from sysid_nodes.systems.actuators import identify_actuators, replay_log
+
+_CONTRADICTION = 3
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Arguments that only logs with commands have."""
+    group = parser.add_argument_group("actuators")
+    group.add_argument(
+        "--commands", metavar="TOPIC", help="commanded positions, JointTrajectory or JointState: identifies actuators"
+    )
+
+
+def run(args: argparse.Namespace) -> int:
+    """Identifies and returns the exit status."""
+    config = configuration(args)
+    robot = load_robot(config.robot, urdf=config.urdf)
+    bag: Path = args.bag
+    commands = track(read_set_points(bag, config.commands), f"read {config.commands}")
+    states = track(read_joint_states(bag, args.topic), f"read {args.topic}")
+    began = time.monotonic()
+    with OutputFolder(args.out) as folder:
+        try:
+            log = recorded_log(robot, states, commands)
+            result = identify_actuators(log, robot, config.actuators)
+            replayed = replay_log(log, robot, [joint.law for joint in result.joints], config.actuators)
+        except LogError as error:
+            raise error if error.source else LogError(str(error), source=str(bag)) from None
+        document = write_actuator_run(
+            folder,
+            ActuatorRun(
+                result,
+                replayed[0][0].t,
+                np.stack([motion.command.at(motion.t) for motion, _, _ in replayed], axis=1),
+                np.stack([np.where(motion.measured, motion.q, np.nan) for motion, _, _ in replayed], axis=1),
+                np.stack([positions for _, positions, _ in replayed], axis=1),
+                robot.name,
+                str(bag),
+                time.monotonic() - began,
+                config,
+            ),
+        )
+    if result.status is ActuatorStatus.CONTRADICTION:
+        sys.stderr.write(f"sysid: {bag}: {result.findings[0]}; see {args.out / REPORT_NAME}\n")
+        return _CONTRADICTION
+    for finding in result.findings:
+        sys.stderr.write(f"sysid: warning: {bag}: {finding}\n")
+    sys.stdout.write(f"{headline(document)}: {args.out / REPORT_NAME}\n")
+    return 0

@@ -1,0 +1,86 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Rollout of one joint with forward sensitivities: compiled where it was built, else in NumPy, the same numbers."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from sysid_nodes.exceptions import SamplesError
+from sysid_nodes.kernel import implementation, joint_rollout_reference
+from sysid_nodes.kernel.joint_law import LAW, SIGNALS
+
+try:
+    from sysid_nodes.kernel import _joint_rollout
+except ImportError:
+    _joint_rollout = None  # type: ignore[assignment]
+
+Array = npt.NDArray[np.float64]
+
+
+class Rollout(NamedTuple):
+    """States at the samples and the derivatives of the positions.
+
+    Attributes:
+        position, velocity: (S,) [rad, rad/s]; where a segment begins, its own start.
+        slopes: (S, K + 2) derivatives of the position by the active parameters, and by position and velocity at the
+            start of the sample's segment.
+    """
+
+    position: Array
+    velocity: Array
+    slopes: Array
+
+
+def joint_rollout(
+    signals: Array,
+    law: Array,
+    first: npt.NDArray[np.integer],
+    start: Array,
+    active: npt.NDArray[np.integer],
+    *,
+    step: float,
+    stride: int,
+    smoothing: float,
+    hard: bool = False,
+    kernel: str = "",
+) -> Rollout:
+    """Rolls segments of a motion out, each from a state of its own.
+
+    Args:
+        signals: (N, 8 + B) columns of `joint_law` at the times (k + THETA) step; N = (S - 1) stride.
+        law: (9 + B,) parameters of `joint_law`.
+        first: (G,) step at which each segment begins, multiples of the stride, the first 0.
+        start: (G, 2) position and velocity there.
+        active: (K,) parameters by which to differentiate.
+        step: length of a step [s].
+        stride: steps from one sample to the next.
+        smoothing: speed w_0 over which dry friction turns over [rad/s].
+        hard: how torque is limited, see `joint_law`.
+        kernel: "compiled", "reference", or empty for the best there is.
+
+    Raises:
+        SamplesError: shapes do not fit.
+        ConfigError: see `kernel.implementation`.
+    """
+    rows = np.ascontiguousarray(signals, dtype=np.float64)
+    parameters = np.ascontiguousarray(law, dtype=np.float64)
+    begin, chosen = (np.ascontiguousarray(x, dtype=np.int64) for x in (first, active))
+    states = np.ascontiguousarray(start, dtype=np.float64)
+    if rows.ndim != 2 or rows.shape[1] < SIGNALS or parameters.shape != (len(LAW) + rows.shape[1] - SIGNALS,):
+        raise SamplesError(f"signals of shape {rows.shape} do not fit a law of shape {parameters.shape}")
+    if stride < 1 or len(rows) % stride or not step > 0.0 or not smoothing > 0.0:
+        raise SamplesError(f"{len(rows)} steps of {step:g} s are no whole number of samples of {stride} steps each")
+    edges = np.append(begin, len(rows))
+    if not begin.size or begin[0] or (np.diff(edges) <= 0).any() or (begin % stride).any():
+        raise SamplesError("segments must begin at increasing samples, the first at 0")
+    if states.shape != (begin.size, 2):
+        raise SamplesError(f"{begin.size} segments need as many start states, got shape {states.shape}")
+    if chosen.size and (chosen.min() < 0 or chosen.max() >= parameters.size):
+        raise SamplesError(f"active parameters must lie in 0..{parameters.size - 1}")
+    compiled = implementation(kernel) == "compiled" and _joint_rollout is not None
+    run = _joint_rollout.joint_rollout if compiled else joint_rollout_reference.joint_rollout
+    state, slopes = run(rows, parameters, begin, states, chosen, step, stride, smoothing, hard)
+    return Rollout(state[:, 0], state[:, 1], slopes)

@@ -1,0 +1,111 @@
+# SPDX-License-Identifier: Apache-2.0
+"""report.html of identified actuators: one self-contained page made from result.json and series.npz."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from markupsafe import Markup
+
+from sysid_nodes.reports import wording
+from sysid_nodes.reports.actuators.plots import friction_plot, overlay_plot
+from sysid_nodes.reports.atomic_file import write_atomically
+from sysid_nodes.reports.interval.report import template
+from sysid_nodes.results.actuators import ActuatorStatus
+
+Array = npt.NDArray[np.float64]
+Document = Mapping[str, Any]
+
+_TONES = {
+    ActuatorStatus.IDENTIFIED: ("good", "Identified"),
+    ActuatorStatus.PARTIAL: ("wait", "Identified in part"),
+    ActuatorStatus.CONTRADICTION: ("bad", "The law does not explain the motion"),
+}
+
+
+def write_actuator_report(path: Path, document: Document, series: Mapping[str, Array]) -> None:
+    """Renders and writes the page atomically.
+
+    Raises:
+        InputError: the file cannot be written.
+    """
+    write_atomically(path, render_actuator_report(document, series))
+
+
+def render_actuator_report(document: Document, series: Mapping[str, Array]) -> str:
+    """The page as text.
+
+    Args:
+        document: a valid result.
+        series: t (S,), command, measured and replayed (S, n).
+    """
+    status = ActuatorStatus[document["status"]]
+    tone, label = _TONES[status]
+    replay = document["replay"]
+    t = series["t"] - series["t"][0]
+    return template("actuators.html.j2").render(
+        document=document,
+        headline=headline(document),
+        verdict={"tone": tone, "label": label, "sentences": [status.message[:1].upper() + status.message[1:] + "."]},
+        facts=[
+            ("robot", document["robot"]),
+            ("joints", str(len(document["joints"]))),
+            ("data", f"{document['duration']:.1f} s, {document['samples']} samples"),
+            ("replay error, RMSE", f"{1e3 * replay['rmse']:.2f} mrad"),
+            ("replay error, MAE", f"{1e3 * replay['mae']:.2f} mrad"),
+            ("time it took", f"{document['solve_time_s']:.1f} s"),
+        ],
+        joints=[_joint(joint, t, series, k) for k, joint in enumerate(document["joints"])],
+        untold=_untold(document),
+    )
+
+
+def headline(document: Document) -> str:
+    """The finding in a line."""
+    rows = [row for joint in document["joints"] for row in joint["parameters"]]
+    told = sum(row["identifiable"] for row in rows)
+    error = f"one rollout follows the log within {1e3 * document['replay']['rmse']:.2g} mrad (RMSE)"
+    return f"{told} of {len(rows)} parameters of {len(document['joints'])} joints are identified; {error}"
+
+
+def _joint(joint: Mapping[str, Any], t: Array, series: Mapping[str, Array], k: int) -> dict[str, Any]:
+    overlay = overlay_plot(
+        t,
+        series["command"][:, k],
+        series["measured"][:, k],
+        series["replayed"][:, k],
+        label=f"Motion of {joint['name']}",
+    )
+    return {"name": joint["name"], "document": joint, "overlay": Markup(overlay), "friction": _friction(joint)}
+
+
+def _friction(joint: Mapping[str, Any]) -> Markup | None:
+    """The friction curve, where Coulomb's part of it is known."""
+    rows = {row["name"]: row for row in joint["parameters"] if row["identifiable"]}
+    if "coulomb" not in rows:
+        return None
+    parts = {
+        name: (row["lower"], row["estimate"], row["upper"])
+        for name, row in rows.items()
+        if name in ("coulomb", "viscous")
+    }
+    return Markup(friction_plot(parts["coulomb"], parts.get("viscous"), label=f"Friction of {joint['name']}"))
+
+
+def _untold(document: Document) -> list[dict[str, str]]:
+    """Parameters without an estimate, one row for each reason a joint has."""
+    return [
+        {
+            "joint": joint["name"],
+            "parameter": wording.words(row["name"]),
+            "reason": row["reason"],
+            "advice": row["advice"],
+        }
+        for joint in document["joints"]
+        for row in joint["parameters"]
+        if not row["identifiable"]
+    ]

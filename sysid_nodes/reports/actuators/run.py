@@ -1,0 +1,135 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A finished identification and its files."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from sysid_nodes.data.config import to_flat
+from sysid_nodes.exceptions import InputError
+from sysid_nodes.reports.actuators.report import write_actuator_report
+from sysid_nodes.reports.actuators.schema import PIPELINE, validate_actuators
+from sysid_nodes.reports.atomic_file import write_atomically
+from sysid_nodes.reports.interval.report import REPORT_NAME
+from sysid_nodes.reports.interval.result_file import RESULT_NAME, encode
+from sysid_nodes.reports.interval.series_file import SERIES_NAME
+from sysid_nodes.reports.schema import SCHEMA
+from sysid_nodes.results.actuators import ActuatorEstimate, ActuatorResult, JointActuator
+from sysid_nodes.sessions.actuators.config import ActuatorSessionConfig
+from sysid_nodes.sessions.interval.run import software_versions
+
+Array = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class ActuatorRun:
+    """An identification and its source.
+
+    Attributes:
+        result: of the identification.
+        t: (S,) of the samples [s].
+        command, measured, replayed: (S, n) positions [rad]; not a number where nothing was measured.
+        robot: its name.
+        source: of the log.
+        wall_time: that the identification took [s].
+        config: that it was run with.
+        versions: of the software; looked up unless given.
+    """
+
+    result: ActuatorResult
+    t: Array
+    command: Array
+    measured: Array
+    replayed: Array
+    robot: str
+    source: str
+    wall_time: float
+    config: ActuatorSessionConfig
+    versions: Mapping[str, str] = field(default_factory=lambda: software_versions())
+
+
+def actuator_document(run: ActuatorRun) -> dict[str, Any]:
+    """result.json as plain values."""
+    result = run.result
+    return {
+        "schema": SCHEMA,
+        "pipeline": PIPELINE,
+        "robot": run.robot,
+        "source": run.source,
+        "status": result.status.name,
+        "message": result.status.message,
+        "findings": list(result.findings),
+        "joints": [_joint(joint) for joint in result.joints],
+        "replay": {"rmse": result.rmse, "mae": result.mae},
+        "samples": result.samples,
+        "duration": result.duration,
+        "solve_time_s": run.wall_time,
+        "versions": dict(run.versions),
+        "config": to_flat(run.config),
+    }
+
+
+def write_actuator_run(folder: Path, run: ActuatorRun) -> dict[str, Any]:
+    """Writes series.npz, report.html and, last, result.json into an existing folder, and returns the result.
+
+    Raises:
+        InputError: a file cannot be written.
+    """
+    document = validate_actuators(actuator_document(run), source=RESULT_NAME)
+    series = {"t": run.t, "command": run.command, "measured": run.measured, "replayed": run.replayed}
+    np.savez_compressed(folder / SERIES_NAME, allow_pickle=False, **{k: np.float64(v) for k, v in series.items()})
+    write_actuator_report(folder / REPORT_NAME, document, series)
+    write_atomically(folder / RESULT_NAME, encode(document))
+    return document
+
+
+def report_actuators(page: Path, document: Mapping[str, Any], series: Path) -> None:
+    """Renders the page of a stored result again.
+
+    Raises:
+        InputError: the series cannot be read, or the page cannot be written.
+    """
+    try:
+        with np.load(series, allow_pickle=False) as archive:
+            arrays = {name: np.asarray(archive[name]) for name in ("t", "command", "measured", "replayed")}
+    except (OSError, ValueError, KeyError):
+        raise InputError("cannot be read, or is not of this result", source=str(series)) from None
+    write_actuator_report(page, document, arrays)
+
+
+def _joint(joint: JointActuator) -> dict[str, Any]:
+    return {
+        "name": joint.name,
+        "condition_before": _number(joint.before.condition),
+        "condition": _number(joint.verdict.condition),
+        "correlation": [[_number(value) for value in row] for row in joint.verdict.correlation],
+        "parameters": [_parameter(parameter) for parameter in joint.parameters],
+        "replay": {"rmse": joint.replay.rmse, "mae": joint.replay.mae, "worst": joint.replay.worst},
+        "motion": joint.motion,
+        "converged": joint.converged,
+    }
+
+
+def _parameter(parameter: ActuatorEstimate) -> dict[str, Any]:
+    return {
+        "name": parameter.name,
+        "unit": parameter.unit,
+        "identifiable": parameter.identifiable,
+        "estimate": _number(parameter.estimate),
+        "sigma": _number(parameter.sigma),
+        "lower": _number(parameter.lower),
+        "upper": _number(parameter.upper),
+        "reason": parameter.reason,
+        "advice": parameter.advice,
+    }
+
+
+def _number(value: float | None) -> float | None:
+    """JSON knows no infinity."""
+    return float(value) if value is not None and np.isfinite(value) else None

@@ -1,0 +1,80 @@
+# SPDX-License-Identifier: Apache-2.0
+"""result.json of the pipeline `actuators`, an addition to schema 1: every field, once.
+
+Tests and docs/actuators/result.md follow this table.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from sysid_nodes.exceptions import InputError
+from sysid_nodes.reports.schema import KINDS, SCHEMA, Field, check_fields
+from sysid_nodes.results.actuators import ActuatorStatus
+
+PIPELINE = "actuators"
+
+ACTUATOR_FIELDS = (
+    Field("schema", "integer"),
+    Field("pipeline", "string"),
+    Field("robot", "string"),
+    Field("source", "string"),
+    Field("status", "actuator status"),
+    Field("message", "string"),
+    Field("findings", "strings"),
+    Field("joints", "list"),
+    Field("joints[].name", "string"),
+    Field("joints[].condition_before", "number or null"),
+    Field("joints[].condition", "number or null"),
+    Field("joints[].correlation", "list"),
+    Field("joints[].parameters", "list"),
+    Field("joints[].parameters[].name", "string"),
+    Field("joints[].parameters[].unit", "string"),
+    Field("joints[].parameters[].identifiable", "boolean"),
+    Field("joints[].parameters[].estimate", "number or null"),
+    Field("joints[].parameters[].sigma", "number or null"),
+    Field("joints[].parameters[].lower", "number or null"),
+    Field("joints[].parameters[].upper", "number or null"),
+    Field("joints[].parameters[].reason", "string"),
+    Field("joints[].parameters[].advice", "string"),
+    Field("joints[].replay", "object"),
+    Field("joints[].replay.rmse", "number"),
+    Field("joints[].replay.mae", "number"),
+    Field("joints[].replay.worst", "number"),
+    Field("joints[].motion", "number"),
+    Field("joints[].converged", "boolean"),
+    Field("replay", "object"),
+    Field("replay.rmse", "number"),
+    Field("replay.mae", "number"),
+    Field("samples", "integer"),
+    Field("duration", "number"),
+    Field("solve_time_s", "number"),
+    Field("versions", "object"),
+    Field("config", "object"),
+)
+
+ACTUATOR_KINDS: dict[str, Callable[[Any], bool]] = KINDS | {
+    "actuator status": lambda v: isinstance(v, str) and v in ActuatorStatus.__members__,
+}
+
+
+def validate_actuators(document: Any, *, source: str = "") -> dict[str, Any]:
+    """Checks a parsed result.json of this pipeline; unknown fields are allowed.
+
+    Raises:
+        InputError: with the path of the first field that is absent or wrong, or a parameter that is not identifiable
+            and has an estimate.
+    """
+    if not isinstance(document, Mapping) or document.get("pipeline") != PIPELINE:
+        raise InputError(f"not a result of the pipeline '{PIPELINE}'", source=source)
+    if document.get("schema") != SCHEMA:
+        line = f"schema {document.get('schema')!r} is not supported, this version reads {SCHEMA}"
+        raise InputError(line, source=source)
+    check_fields(document, ACTUATOR_FIELDS, ACTUATOR_KINDS, source=source)
+    for joint in document["joints"]:
+        for row in joint["parameters"]:
+            if row["identifiable"] != (row["estimate"] is not None):
+                line = f"{row['name']} of '{joint['name']}' must have an estimate if it is identifiable, and only then"
+                raise InputError(line, source=source)
+    return dict(document)

@@ -1,0 +1,2 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Identifying actuators from commands and joint states."""

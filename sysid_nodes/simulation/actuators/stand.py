@@ -1,0 +1,174 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A robot with a fixed base in MuJoCo, coupled, each joint driven by an actuator with parameters of its own.
+
+Everything is MuJoCo's: armature, damping, dry friction as its softened constraint (`frictionloss`), the PD law as a
+position actuator evaluated within every stage of the Runge-Kutta integrator. What the fit is not told comes on top:
+friction at rest (Stribeck), friction that grows with position or with the load, torque ripple, and bodies that weigh
+more or less than the robot's description says.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import mujoco
+import numpy as np
+import numpy.typing as npt
+import pinocchio
+
+from sysid_nodes.data.actuator_log import ActuatorLog
+from sysid_nodes.exceptions import RobotError
+from sysid_nodes.models.held_command import HeldCommand
+from sysid_nodes.robots import MotorConstants, Robot
+from sysid_nodes.robots.description import build_robot
+from sysid_nodes.simulation.arm.mujoco_arm import arm_spec
+
+Array = npt.NDArray[np.float64]
+
+_STEP = 5e-4
+_DRY = (2.0 * _STEP, 1.0)  # time constant and damping ratio of the constraint that dry friction is
+_RIPPLES = 24.0  # of torque over a turn of the joint
+
+
+@dataclass(frozen=True)
+class Drives:
+    """True parameters of the n drives and joints; (n,) each.
+
+    Attributes:
+        stiffness, damping: gains [N m/rad, N m s/rad].
+        armature, viscous, coulomb: [kg m2, N m s/rad, N m].
+        delay: of each drive [s].
+        encoder_bias: position that the drive sees, less the one it reports [rad].
+        stribeck: friction at rest beyond Coulomb's, gone at some 0.1 rad/s [N m].
+        position_friction: growth of dry friction with position [N m/rad].
+        ripple: amplitude of the torque ripple [N m].
+        mass_error: by which every body is heavier than described [1].
+    """
+
+    stiffness: Array
+    damping: Array
+    armature: Array
+    viscous: Array
+    coulomb: Array
+    delay: Array
+    encoder_bias: Array
+    stribeck: Array
+    position_friction: Array
+    ripple: Array
+    mass_error: float = 0.0
+
+    @classmethod
+    def drawn(cls, n: int, rng: np.random.Generator) -> Drives:
+        """Drives of about the shared Go2 logs' size, none like another."""
+
+        def between(low: float, high: float) -> Array:
+            return rng.uniform(low, high, n)
+
+        return cls(
+            stiffness=np.full(n, 20.0),
+            damping=np.full(n, 1.0),
+            armature=between(0.01, 0.03),
+            viscous=between(0.1, 0.4),
+            coulomb=between(0.15, 0.5),
+            delay=between(0.002, 0.008),
+            encoder_bias=between(-0.01, 0.01),
+            stribeck=np.zeros(n),
+            position_friction=np.zeros(n),
+            ripple=np.zeros(n),
+        )
+
+    def with_unknowns(self, rng: np.random.Generator, *, friction: float = 0.1, ripple: float = 0.05) -> Drives:
+        """The same with friction at rest and torque ripple, relative to Coulomb's, and bodies half a percent off."""
+        n = len(self.coulomb)
+        return replace(
+            self,
+            stribeck=friction * self.coulomb * rng.uniform(0.5, 1.5, n),
+            ripple=ripple * self.coulomb * rng.uniform(0.5, 1.5, n),
+            mass_error=float(rng.uniform(-0.005, 0.005)),
+        )
+
+
+def leg_on_stand(robot: Robot, leg: str) -> Robot:
+    """One leg of a legged robot with its base held, the joints whose names begin with `leg`.
+
+    Raises:
+        RobotError: there is none.
+    """
+    others = tuple(name for name in robot.joint_names if not name.startswith(leg))
+    if len(others) == robot.n:
+        raise RobotError(f"robot '{robot.name}' has no leg '{leg}'")
+    return build_robot(robot.urdf, name=f"{robot.name}_{leg}", locked=others)
+
+
+def run_on_stand(
+    robot: Robot,
+    drives: Drives,
+    command_t: Array,
+    command: Array,
+    *,
+    noise: float,
+    rng: np.random.Generator,
+    rate: float = 200.0,
+) -> ActuatorLog:
+    """Encoder readings while the robot is commanded, from rest at the first command.
+
+    Args:
+        robot: with a fixed base.
+        drives: of its joints.
+        command_t, command: (M,) [s], (M, n) [rad]; each holds until the next.
+        noise: standard deviation of the encoders [rad].
+        rng: of the noise.
+        rate: of the encoders [Hz].
+
+    Raises:
+        RobotError: see `arm_spec`.
+    """
+    model = _model(robot, drives)
+    data = mujoco.MjData(model)
+    begins = np.arange(command_t[0], command_t[-1] + 1e-9, _STEP)
+    told = [HeldCommand(command_t, column) for column in command.T]
+    means = [
+        held.means(np.append(begins, begins[-1] + _STEP), float(delay))[0]
+        for held, delay in zip(told, drives.delay, strict=True)
+    ]
+    wanted = np.stack(means, axis=1) - drives.encoder_bias
+    every = round(1.0 / (rate * _STEP))
+    data.qpos[:] = command[0]
+    middle = 0.5 * (command.min(axis=0) + command.max(axis=0))
+    t, q = [], []
+    for k, now in enumerate(begins):
+        if k % every == 0:
+            t.append(now)
+            q.append(data.qpos.copy())
+        data.ctrl[:] = wanted[k]
+        speed = data.qvel
+        sign = speed / np.sqrt(speed**2 + 1e-6)
+        data.qfrc_applied[:] = (
+            -drives.stribeck * np.exp(-((speed / 0.1) ** 2)) * sign
+            - drives.position_friction * (data.qpos - middle) * sign
+            + drives.ripple * np.sin(_RIPPLES * data.qpos)
+        )
+        mujoco.mj_step(model, data)
+    read = np.array(q) + noise * rng.standard_normal((len(q), robot.n))
+    return ActuatorLog(robot.joint_names, np.array(t), read, command_t, command, None, drives.stiffness, drives.damping)
+
+
+def _model(robot: Robot, drives: Drives) -> mujoco.MjModel:
+    bodies = [
+        pinocchio.Inertia((1.0 + drives.mass_error) * i.mass, i.lever, (1.0 + drives.mass_error) * i.inertia)
+        for i in robot.model.inertias.tolist()[1:]
+    ]
+    zero = np.zeros(robot.n)
+    motor = MotorConstants(coulomb=zero, viscous=drives.viscous, armature=drives.armature, offset=zero)
+    spec = arm_spec(robot, bodies, motor, None)
+    spec.option.timestep = _STEP
+    for name, stiffness, damping, coulomb in zip(
+        robot.joint_names, drives.stiffness, drives.damping, drives.coulomb, strict=True
+    ):
+        joint = spec.joint(name)
+        joint.frictionloss = coulomb
+        # MuJoCo's own values turn friction over within 0.1 rad/s on joints as light as these: viscous, not dry.
+        joint.solref_friction = _DRY
+        drive = spec.add_actuator(name=name, target=name, trntype=mujoco.mjtTrn.mjTRN_JOINT)
+        drive.set_to_position(kp=stiffness, kv=damping)
+    return spec.compile()

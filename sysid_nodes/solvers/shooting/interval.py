@@ -1,0 +1,44 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Intervals of parameters that bounds cut."""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy import stats
+
+
+def interval(
+    mean: float, sigma: float, freedom: float, lower: float, upper: float, *, level: float = 0.95
+) -> tuple[float, float]:
+    """Central interval of Student's distribution about a mean, cut to [lower, upper] and scaled to one again.
+
+    Args:
+        mean: where the unbounded problem has its minimum; may lie outside.
+        sigma: its standard deviation; zero or infinite gives a point or the bounds.
+        freedom: degrees of freedom.
+        lower, upper: bounds; may be infinite.
+        level: probability within the interval.
+
+    Returns:
+        The interval's ends. Where practically all of the distribution lies outside, the nearer bound twice.
+    """
+    if not np.isfinite(sigma):
+        return lower, upper
+    if sigma <= 0.0:
+        point = float(np.clip(mean, lower, upper))
+        return point, point
+    known = stats.t(freedom)
+    a, b = (lower - mean) / sigma, (upper - mean) / sigma
+    mirrored = a > 0.0  # the upper tail is where a distribution function has no digits left
+    if mirrored:
+        a, b = -b, -a
+    below, above = known.cdf(a), known.cdf(b)
+    if not above - below > 1e-300:  # nothing of the distribution that has digits lies between the bounds
+        point = float(np.clip(mean, lower, upper))
+        return point, point
+    tail = 0.5 * (1.0 - level)
+    ends = [float(known.ppf(below + share * (above - below))) for share in (tail, 1.0 - tail)]
+    if mirrored:
+        ends = [-ends[1], -ends[0]]
+    low, high = (float(np.clip(mean + sigma * end, lower, upper)) for end in ends)
+    return low, high

@@ -1,0 +1,161 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Normal equations of multiple shooting, the start states eliminated segment by segment."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import pairwise
+
+import numpy as np
+import numpy.typing as npt
+
+from sysid_nodes.solvers.shooting.problem import Array, Gaussian, IntArray, Rollout
+from sysid_nodes.solvers.trajectory_least_squares.robust import Huber
+
+
+@dataclass(frozen=True)
+class Step:
+    """A step within the bounds and the decrease of the cost that the linear model promises."""
+
+    parameters: Array
+    start: Array
+    decrease: float
+
+
+@dataclass(frozen=True)
+class Equations:
+    """The cost and its quadratic model at a point; G segments with d states each, K parameters.
+
+    Attributes:
+        cost: half the sum of squares after the robust loss, priors included.
+        residual: (S, m) as it came.
+        rows: (S m, K + d + 1) Jacobian by parameters and by the own start, and residual, weighted by the loss.
+        edges: (G + 1,) rows at which segments begin, and their number.
+        hessian, gradient: (K, K), (K,) of the parameters.
+        by_start: (G, K, d) mixed second derivatives.
+        start_hessian, start_gradient: (G, d, d), (G, d).
+        information: (K,) of the parameters' prior.
+    """
+
+    cost: float
+    residual: Array
+    rows: Array
+    edges: IntArray
+    hessian: Array
+    gradient: Array
+    by_start: Array
+    start_hessian: Array
+    start_gradient: Array
+    information: Array
+
+    @property
+    def reduced_gradient(self) -> Array:
+        """(K,) gradient of the cost when every start follows."""
+        return self._reduced(0.0)[1]
+
+    @property
+    def reduced_hessian(self) -> Array:
+        """(K, K) Gauss-Newton Hessian of the same."""
+        return self._reduced(0.0)[0]
+
+    def eliminated(self, damping: float) -> tuple[Array, Array]:
+        """(G, d, d) damped inverse Hessians of the starts and (G, K, d) their products with the mixed ones."""
+        d = self.start_hessian.shape[1]
+        diagonal = np.einsum("gii->gi", self.start_hessian)
+        # The little that is always added keeps a start state that hardly shows from being solved for in rounding.
+        little = 1e-10 * np.maximum(diagonal.max(axis=1, keepdims=True), 1e-200)
+        inverse = np.linalg.inv(self.start_hessian + (damping * diagonal + little)[:, None, :] * np.eye(d))
+        return inverse, self.by_start @ inverse
+
+    def _reduced(self, damping: float) -> tuple[Array, Array]:
+        _, gain = self.eliminated(damping)
+        hessian = self.hessian - np.einsum("gkd,gld->kl", gain, self.by_start)
+        return hessian, self.gradient - np.einsum("gkd,gd->k", gain, self.start_gradient)
+
+    def step(self, damping: float, parameters: Array, lower: Array, upper: Array, free: npt.NDArray[np.bool_]) -> Step:
+        """A damped Gauss-Newton step; what would leave the bounds stops at them and the rest is solved anew."""
+        inverse, gain = self.eliminated(damping)
+        hessian = self.hessian - np.einsum("gkd,gld->kl", gain, self.by_start)
+        gradient = self.gradient - np.einsum("gkd,gd->k", gain, self.start_gradient)
+        diagonal = np.diag(self.hessian)
+        hessian = hessian + np.diag(damping * diagonal)
+        change, open_ = np.zeros(len(parameters)), free.copy()
+        while open_.any():
+            right = -(gradient[open_] + hessian[np.ix_(open_, ~open_)] @ change[~open_])
+            change[open_] = _solve(hessian[np.ix_(open_, open_)], right)
+            goal = parameters + change
+            out = open_ & ((goal < lower) | (goal > upper))
+            if not out.any():
+                break
+            change[out] = np.clip(goal, lower, upper)[out] - parameters[out]
+            open_ &= ~out
+        right = self.start_gradient + np.einsum("gkd,k->gd", self.by_start, change)
+        start = -np.einsum("gde,ge->gd", inverse, right)
+        linear = self.gradient @ change + np.sum(self.start_gradient * start)
+        square = change @ self.hessian @ change + 2.0 * np.einsum("k,gkd,gd->", change, self.by_start, start)
+        square += np.einsum("gd,gde,ge->", start, self.start_hessian, start)
+        return Step(change, start, float(-linear - 0.5 * square))
+
+
+def assemble(
+    rollout: Rollout,
+    first: IntArray,
+    parameters: Array,
+    prior: Gaussian,
+    moved: Array,
+    information: Array,
+    loss: Huber | None,
+) -> Equations:
+    """Normal equations of a rollout.
+
+    Args:
+        rollout: of S samples.
+        first: (G,) first sample of each segment.
+        parameters: (K,).
+        prior: of the parameters.
+        moved: (G, d) start states less their guesses.
+        information: (d,) of these.
+        loss: of each residual.
+    """
+    count, width = rollout.residual.shape
+    k, d = rollout.by_parameters.shape[2], rollout.by_start.shape[2]
+    residual = rollout.residual.reshape(-1)
+    rows = np.concatenate(
+        [rollout.by_parameters.reshape(-1, k), rollout.by_start.reshape(-1, d), residual[:, None]], axis=1
+    )
+    off = parameters - prior.mean
+    with np.errstate(over="ignore", invalid="ignore"):
+        squared = residual**2
+        if loss is not None:
+            squared, weight = loss(squared)
+            rows *= np.sqrt(weight)[:, None]
+        cost = 0.5 * float(squared.sum() + np.sum(prior.information * off**2) + np.sum(information * moved**2))
+    edges = np.append(first, count) * width
+    products = np.zeros((len(first), k + d + 1, k + d + 1))
+    finite = np.isfinite(cost) and bool(np.isfinite(rows).all())
+    if finite:
+        with np.errstate(over="ignore", invalid="ignore"):
+            for g, (begin, end) in enumerate(pairwise(edges)):
+                products[g] = rows[begin:end].T @ rows[begin:end]
+        finite = bool(np.isfinite(products).all())
+    total = products.sum(axis=0)
+    return Equations(
+        cost if finite else float("inf"),
+        rollout.residual,
+        rows,
+        edges,
+        total[:k, :k] + np.diag(prior.information),
+        total[:k, -1] + prior.information * off,
+        products[:, :k, k:-1],
+        products[:, k:-1, k:-1] + np.diag(information),
+        products[:, k:-1, -1] + information * moved,
+        prior.information,
+    )
+
+
+def _solve(matrix: Array, right: Array) -> Array:
+    """Solution by scaled eigenvectors, so that a direction that nothing is known of does not run away."""
+    scale = np.sqrt(np.maximum(np.diag(matrix), 1e-300))
+    values, vectors = np.linalg.eigh(matrix / np.outer(scale, scale))
+    kept = np.maximum(values, 1e-14 * max(values[-1], 1e-300))
+    return np.asarray(vectors @ ((vectors.T @ (right / scale)) / kept) / scale)

@@ -1,0 +1,204 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Levenberg-Marquardt on parameters within bounds and start states of segments, over longer and longer horizons.
+
+Short segments follow the measurement whatever the parameters are, so their cost has no false minima to speak of; long
+ones use all that the motion says. Each horizon starts at the solution of the one before. Start states enter one
+segment each and are eliminated. A parameter at a bound is held there only while the gradient pushes it out, so a
+start at a bound is no trap.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from sysid_nodes.exceptions import SamplesError
+from sysid_nodes.results.least_squares import SolveStatus
+from sysid_nodes.solvers.shooting.normal_equations import Equations, assemble
+from sysid_nodes.solvers.shooting.problem import Array, Gaussian, IntArray, ShootingProblem, segments
+from sysid_nodes.solvers.trajectory_least_squares.robust import Huber
+
+BoolArray = npt.NDArray[np.bool_]
+
+_LARGEST_DAMPING = 1e12
+_NORMAL = 1.4826  # standard deviation of a normal distribution over its median absolute deviation
+
+
+@dataclass(frozen=True)
+class ShootingConfig:
+    """How to solve; lengths are in samples.
+
+    Attributes:
+        horizons: lengths of the segments, one solve after the other.
+        iterations: of each solve at most.
+        tolerance: decrease of the cost below which the last solve ends, relative to the mean cost of a residual: the
+            square of the standard deviations, of white noise, by which parameters still move.
+        passing: the same of the solves before it.
+        robust: residual, in units of their robust spread, from which on it pulls no harder; 0 for never.
+        damping: first.
+    """
+
+    horizons: tuple[int, ...]
+    iterations: int = 60
+    tolerance: float = 1e-3
+    passing: float = 1.0
+    robust: float = 0.0
+    damping: float = 1e-3
+
+
+@dataclass(frozen=True)
+class ShootingResult:
+    """Where the last solve ended.
+
+    Attributes:
+        status: of the last solve.
+        parameters: (K,).
+        first, start: segments and their states (G,), (G, d).
+        residual: (S, m) whitened, not robustified.
+        cost: half the sum of squares (after the robust loss), priors included.
+        iterations: of all solves.
+        lower, upper: (K,) whether the parameter is held at that bound.
+        equations: linearised there, for covariances.
+        loss: robust loss of the last solve.
+    """
+
+    status: SolveStatus
+    parameters: Array
+    first: IntArray
+    start: Array
+    residual: Array
+    cost: float
+    iterations: int
+    lower: BoolArray
+    upper: BoolArray
+    equations: Equations
+    loss: Huber | None
+
+    @property
+    def free(self) -> BoolArray:
+        """(K,) parameters that no bound holds."""
+        return ~(self.lower | self.upper)
+
+
+@dataclass(frozen=True)
+class _Point:
+    parameters: Array
+    start: Array
+    equations: Equations
+
+
+def shoot(
+    problem: ShootingProblem,
+    guess: Array,
+    lower: Array,
+    upper: Array,
+    config: ShootingConfig,
+    *,
+    prior: Gaussian | None = None,
+    progress: Callable[[int, float], None] | None = None,
+) -> ShootingResult:
+    """Fits the problem.
+
+    Args:
+        problem: S samples.
+        guess, lower, upper: (K,) start of the search and bounds; a guess outside is moved onto the bound.
+        config: horizons and tolerances.
+        prior: of the parameters.
+        progress: called after every iteration with the length of the segments and the cost.
+
+    Raises:
+        SamplesError: there is no horizon, or bounds cross.
+    """
+    if not config.horizons or min(config.horizons) < 1:
+        raise SamplesError("multiple shooting needs a horizon of at least one sample")
+    if (lower > upper).any():
+        raise SamplesError(f"the bounds of parameter {int(np.argmax(lower > upper))} cross")
+    prior = prior or Gaussian.nothing(len(guess))
+    parameters, total = np.clip(guess, lower, upper), 0
+    solver = _Solver(problem, lower, upper, prior, config, progress)
+    for length in config.horizons:
+        first = segments(problem.samples, min(length, problem.samples), problem.breaks)
+        tolerance = config.tolerance if length == config.horizons[-1] else config.passing
+        status, point, loss, iterations = solver.solve(parameters, first, length, tolerance)
+        parameters, total = point.parameters, total + iterations
+    below, above = solver.held(point)
+    return ShootingResult(
+        status, parameters, first, point.start, point.equations.residual, point.equations.cost, total, below, above,
+        point.equations, loss,
+    )  # fmt: skip
+
+
+class _Solver:
+    def __init__(
+        self,
+        problem: ShootingProblem,
+        lower: Array,
+        upper: Array,
+        prior: Gaussian,
+        config: ShootingConfig,
+        progress: Callable[[int, float], None] | None,
+    ) -> None:
+        self._problem, self._lower, self._upper = problem, lower, upper
+        self._prior, self._config, self._progress = prior, config, progress
+
+    def held(self, point: _Point) -> tuple[BoolArray, BoolArray]:
+        """Parameters at their lower and upper bounds that the gradient pushes out."""
+        gradient = point.equations.reduced_gradient
+        below = (point.parameters <= self._lower) & (gradient > 0.0)
+        above = (point.parameters >= self._upper) & (gradient < 0.0)
+        return below, above & ~below
+
+    def solve(
+        self, parameters: Array, first: IntArray, length: int, tolerance: float
+    ) -> tuple[SolveStatus, _Point, Huber | None, int]:
+        """At one horizon, `length` samples a segment."""
+        start, information = self._problem.start(first)
+        guess = start.copy()
+
+        def at(parameters: Array, start: Array, loss: Huber | None) -> _Point:
+            rollout = self._problem.rollout(parameters, first, start)
+            equations = assemble(rollout, first, parameters, self._prior, start - guess, information, loss)
+            return _Point(parameters, start, equations)
+
+        point = at(parameters, start, None)
+        if not np.isfinite(point.equations.cost):
+            return SolveStatus.NOT_FINITE, point, None, 0
+        loss = self._loss(point.equations.residual)
+        if loss is not None:
+            point = at(parameters, start, loss)
+        little = tolerance / max(int(np.count_nonzero(point.equations.residual)), 1)
+        damping, status, k = self._config.damping, SolveStatus.MAX_ITERATIONS, 0
+        for k in range(1, self._config.iterations + 1):  # noqa: B007
+            below, above = self.held(point)
+            step = point.equations.step(damping, point.parameters, self._lower, self._upper, ~(below | above))
+            trial = at(point.parameters + step.parameters, point.start + step.start, loss)
+            gained = point.equations.cost - trial.equations.cost
+            if np.isfinite(trial.equations.cost) and gained >= 0.0:
+                ratio = gained / max(float(step.decrease), 1e-300)
+                damping *= max(1.0 / 3.0, 1.0 - (2.0 * ratio - 1.0) ** 3) if ratio > 0.0 else 2.0
+                small = max(gained, step.decrease) <= little * point.equations.cost
+                point = trial
+                if self._progress is not None:
+                    self._progress(length, point.equations.cost)
+                if small:
+                    status = SolveStatus.CONVERGED_COST
+                    break
+            elif step.decrease <= little * point.equations.cost and damping < 1.0:
+                status = SolveStatus.CONVERGED_ROUNDING
+                break
+            else:
+                damping *= 8.0
+                if damping > _LARGEST_DAMPING:
+                    status = SolveStatus.STALLED
+                    break
+        return status, point, loss, k
+
+    def _loss(self, residual: Array) -> Huber | None:
+        """Huber's loss at the spread that residuals have, so that it is the tails and not the misfit it cuts."""
+        measured = np.abs(residual[residual != 0.0])
+        if not self._config.robust or not measured.size:
+            return None
+        return Huber(self._config.robust * _NORMAL * float(np.median(measured)))

@@ -1,0 +1,105 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Which motion would tell a parameter: a few usual ones, rolled out with the fitted law.
+
+What a candidate would leave unknown under white noise is scaled by how much more than white noise leaves unknown in
+the log at hand. Load and inertia are those of the log's mean; amplitudes do not exceed the log's.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import numpy.typing as npt
+
+from sysid_nodes.models.actuator import friction_levels
+from sysid_nodes.models.held_command import HeldCommand
+from sysid_nodes.solvers.shooting.normal_equations import assemble
+from sysid_nodes.solvers.shooting.problem import Gaussian
+from sysid_nodes.systems.actuators.config import ActuatorConfig
+from sysid_nodes.systems.actuators.fit import JointFit
+from sysid_nodes.systems.actuators.preparation import JointMotion
+
+Array = npt.NDArray[np.float64]
+
+_DURATION = 20.0  # [s]
+_NARROW = 2.2  # half-width of a 95 % interval over sigma, with some twenty degrees of freedom
+
+
+def telling_motion(fit: JointFit, config: ActuatorConfig, k: int, size: float) -> str:
+    """The candidate that tells parameter k best, if it tells it well enough; else nothing.
+
+    Args:
+        fit: of the log.
+        config: what is well enough.
+        k: place among the fitted parameters.
+        size: what it acts beside, see `judgement.yardsticks`.
+    """
+    plain = float(fit.covariance.plain[k, k])
+    if not fit.solution.free[k] or not plain > 0.0:
+        return ""
+    noise = fit.covariance.matrix[k, k] / plain
+    best, sigma = "", np.inf
+    for name, motion in _candidates(fit.problem.motion).items():
+        found = float(np.sqrt(noise * _variance(fit, motion, k)))
+        if found < sigma:
+            best, sigma = name, found
+    half, value = _NARROW * sigma, abs(float(fit.solution.parameters[k]))
+    enough = half <= config.verdict.relative * value or half <= config.verdict.share * size
+    return best if enough else ""
+
+
+def _candidates(motion: JointMotion) -> dict[str, JointMotion]:
+    amplitude = 0.5 * float(motion.command.values.max() - motion.command.values.min())
+    dt = motion.step * motion.stride
+    t: Array = dt * np.arange(int(_DURATION / dt) + 1, dtype=np.float64)
+
+    def chirp(last: float, share: float) -> Array:
+        phase = 2.0 * np.pi * (0.1 * t + 0.5 * (last - 0.1) / _DURATION * t**2)
+        return np.asarray(share * amplitude * np.sin(phase))
+
+    phase = np.mod(0.1 * t, 1.0)
+    signals: dict[str, Array] = {
+        "a chirp to 5 Hz at half the amplitude": chirp(5.0, 0.5),
+        "a chirp to 10 Hz at a quarter of the amplitude": chirp(10.0, 0.25),
+        "slow ramps, back and forth in 10 s": np.asarray(amplitude * (4.0 * np.abs(phase - 0.5) - 1.0)),
+        "steps every second": np.asarray(0.5 * amplitude * np.sign(np.sin(np.pi * t + 1e-9))),
+    }
+    return {name: _along(motion, t, signal) for name, signal in signals.items()}
+
+
+def _along(motion: JointMotion, t: Array, signal: Array) -> JointMotion:
+    steps = (len(t) - 1) * motion.stride
+    inertia, load = float(np.mean(motion.inertia)), float(np.mean(motion.load))
+    command: Array = motion.middle + signal
+    at = np.interp(motion.step * (np.arange(steps) + 0.5), t, command)
+    return replace(
+        motion,
+        t=t,
+        q=command,
+        velocity=np.zeros_like(t),
+        acceleration=np.zeros_like(t),
+        measured=np.ones(len(t), dtype=np.bool_),
+        breaks=(),
+        command=HeldCommand(t, command, motion.command.linear),
+        command_rate=None,
+        inertia=np.full(steps, inertia),
+        load=np.full(steps, load),
+        torque=np.full(len(t), load),
+        levels=friction_levels(at, np.full(steps, load), motion.middle),
+    )
+
+
+def _variance(fit: JointFit, motion: JointMotion, k: int) -> float:
+    problem = replace(fit.problem, motion=motion)
+    first = np.zeros(1, dtype=np.int64)
+    start, information = problem.start(first)
+    rollout = problem.rollout(fit.solution.parameters, first, start)
+    count = len(problem.names)
+    equations = assemble(
+        rollout, first, fit.solution.parameters, Gaussian.nothing(count), 0.0 * start, information, None
+    )
+    hessian = equations.reduced_hessian
+    scale = np.sqrt(np.maximum(np.diag(hessian), 1e-300))
+    values, vectors = np.linalg.eigh(hessian / np.outer(scale, scale))
+    return float(np.sum(vectors[k] ** 2 / np.maximum(values, 1e-14)) / scale[k] ** 2)

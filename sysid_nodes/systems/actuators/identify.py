@@ -1,0 +1,106 @@
+# SPDX-License-Identifier: Apache-2.0
+"""From a log to the actuators of a robot."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+
+from sysid_nodes.data.actuator_log import ActuatorLog
+from sysid_nodes.models.actuator import INDEX, PARAMETERS
+from sysid_nodes.results.actuators import ActuatorEstimate, ActuatorResult, ActuatorStatus, JointActuator
+from sysid_nodes.robots import Robot
+from sysid_nodes.systems.actuators.config import ActuatorConfig
+from sysid_nodes.systems.actuators.fit import JointFit, fit_joint, known_law
+from sysid_nodes.systems.actuators.judgement import judge
+from sysid_nodes.systems.actuators.log_checks import check_motions
+from sysid_nodes.systems.actuators.preparation import JointMotion, prepare
+from sysid_nodes.systems.actuators.replay import replay_error, replay_joint
+
+_WORKERS = 2
+_BETTER = 0.5
+"""Replay error with a free gain, relative to that without, from which a gain off its stated value is believed."""
+
+
+def identify_actuators(
+    log: ActuatorLog, robot: Robot, config: ActuatorConfig, *, progress: Callable[[str], None] | None = None
+) -> ActuatorResult:
+    """Identifies every joint.
+
+    Args:
+        log: commands and encoders of all the robot's joints.
+        robot: its rigid bodies; a floating base is taken as held upright.
+        config: what to fit and how.
+        progress: called with each joint's name when it is done.
+
+    Raises:
+        LogError: the log lacks joints or contradicts itself, see `check_motions`.
+        ExcitationError: it is too short or moves too little.
+        ConfigError: the drives' gains are not known.
+    """
+    motions = prepare(log, robot, config)
+    doubts = list(check_motions(motions, config))
+
+    def one(item: tuple[int, JointMotion]) -> tuple[JointActuator, str]:
+        found = _joint(*item, config)
+        if progress is not None:
+            progress(item[1].name)
+        return found
+
+    with ThreadPoolExecutor(_WORKERS) as pool:
+        found = list(pool.map(one, enumerate(motions)))
+    joints = tuple(joint for joint, _ in found)
+    contradictions = [text for _, text in found if text]
+    if contradictions:
+        status = ActuatorStatus.CONTRADICTION
+    elif all(p.identifiable for joint in joints for p in joint.parameters):
+        status = ActuatorStatus.IDENTIFIED
+    else:
+        status = ActuatorStatus.PARTIAL
+    samples = int(motions[0].measured.sum())
+    duration = float(motions[0].t[-1] - motions[0].t[0])
+    return ActuatorResult(status, (*contradictions, *doubts), joints, samples, duration)
+
+
+def _joint(index: int, motion: JointMotion, config: ActuatorConfig) -> tuple[JointActuator, str]:
+    """A joint's result, and what its motion contradicts."""
+    law = known_law(config, index)
+    fit = fit_joint(motion, law, config, config.fitted.names)
+    replay = replay_error(motion, replay_joint(motion, fit.law, config))
+    travel = float(np.std(motion.q))
+    wrong = _contradiction(fit, replay.rmse, travel, config)
+    parameters = judge(fit, config)
+    if wrong:
+        parameters = tuple(_withheld(p, wrong) for p in parameters)
+    return (
+        JointActuator(
+            motion.name, fit.before, fit.verdict, parameters, replay, travel, fit.solution.status.converged, fit.law
+        ),
+        wrong,
+    )
+
+
+def _withheld(parameter: ActuatorEstimate, reason: str) -> ActuatorEstimate:
+    return ActuatorEstimate(parameter.name, parameter.unit, None, None, -np.inf, np.inf, reason)
+
+
+def _contradiction(fit: JointFit, rmse: float, travel: float, config: ActuatorConfig) -> str:
+    """The statement that the motion contradicts: the law, or the drive's stated strength; empty for nothing."""
+    motion, verdict = fit.problem.motion, config.verdict
+    unexplained = rmse > verdict.unexplained * travel
+    if "gain" in fit.problem.names:
+        names, gained = fit.problem.names, fit
+    else:
+        names = tuple(p.name for p in PARAMETERS if p.name in (*fit.problem.names, "gain"))
+        gained = fit_joint(motion, fit.law, config, names)
+    gain = float(gained.law[INDEX["gain"]])
+    error = replay_error(motion, replay_joint(motion, gained.law, config)).rmse
+    off = max(gain, 1.0 / max(gain, 1e-6)) > verdict.gain_factor
+    if off and (error < _BETTER * rmse or gained is fit):
+        return f"the drive of '{motion.name}' is {gain:.3g} times as strong as its stated gains; are their units right?"
+    if unexplained:
+        left = f"{1e3 * rmse:.1f} mrad of the {1e3 * travel:.0f} mrad RMS"
+        return f"the law leaves {left} that '{motion.name}' moved by unexplained"
+    return ""

@@ -1,0 +1,113 @@
+# SPDX-License-Identifier: Apache-2.0
+"""One joint as a problem of multiple shooting: the state is (position, velocity), what is measured is the position."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+import numpy.typing as npt
+
+from sysid_nodes.kernel.joint_law import (
+    COMMAND,
+    COMMAND_RATE,
+    COMMAND_SLOPE,
+    DAMPING,
+    INERTIA,
+    LOAD,
+    RATE_SLOPE,
+    SIGNALS,
+    STIFFNESS,
+)
+from sysid_nodes.kernel.joint_rollout import Rollout as JointRollout
+from sysid_nodes.kernel.joint_rollout import joint_rollout
+from sysid_nodes.models.actuator import INDEX, LEVELS
+from sysid_nodes.solvers.shooting import Rollout
+from sysid_nodes.systems.actuators.config import ActuatorConfig
+from sysid_nodes.systems.actuators.preparation import JointMotion
+
+Array = npt.NDArray[np.float64]
+IntArray = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class JointProblem:
+    """A `ShootingProblem` of K parameters of a joint's law.
+
+    Attributes:
+        motion: what was measured.
+        config: of the law and of the fit.
+        law: (12,) the law's parameters; those fitted are replaced.
+        names: of the K fitted ones.
+    """
+
+    motion: JointMotion
+    config: ActuatorConfig
+    law: Array
+    names: tuple[str, ...]
+
+    @property
+    def samples(self) -> int:
+        """S."""
+        return len(self.motion.t)
+
+    @property
+    def breaks(self) -> tuple[int, ...]:
+        """Samples at which a segment must begin."""
+        return self.motion.breaks
+
+    @property
+    def active(self) -> IntArray:
+        """(K,) places of the fitted parameters in the law."""
+        return np.array([INDEX[name] for name in self.names], dtype=np.int64)
+
+    def start(self, first: IntArray) -> tuple[Array, Array]:
+        """The measured position, of which the residuals know all, and the filtered velocity."""
+        guess = np.stack([self.motion.q[first], self.motion.velocity[first]], axis=1)
+        return guess, np.array([0.0, self.config.shooting.speed_sigma**-2])
+
+    def rollout(self, parameters: Array, first: IntArray, start: Array) -> Rollout:
+        """Residuals [rad] of predicted positions, zero where nothing was measured."""
+        found = self.simulate(parameters, first, start)
+        measured = self.motion.measured
+        residual = np.where(measured, found.position - self.motion.q, 0.0)
+        slopes = np.where(measured[:, None], found.slopes, 0.0)
+        return Rollout(residual[:, None], slopes[:, None, :-2], slopes[:, None, -2:])
+
+    def simulate(self, parameters: Array, first: IntArray, start: Array) -> JointRollout:
+        """States at the samples."""
+        law = self.with_parameters(parameters)
+        return joint_rollout(
+            self.signals(law),
+            law,
+            first * self.motion.stride,
+            start,
+            self.active,
+            step=self.motion.step,
+            stride=self.motion.stride,
+            smoothing=self.config.law.rest_speed,
+            hard=self.config.law.saturation == "hard",
+        )
+
+    def with_parameters(self, parameters: Array) -> Array:
+        """(12,) the law with the fitted parameters put in."""
+        law = self.law.copy()
+        law[self.active] = parameters
+        return law
+
+    def fixed(self, law: Array, *names: str) -> JointProblem:
+        """The same joint with another law and other parameters to fit."""
+        return replace(self, law=law, names=names)
+
+    def signals(self, law: Array) -> Array:
+        """(N, 11) what the kernel needs at every step."""
+        motion, delay = self.motion, float(law[INDEX["delay"]])
+        rows = np.zeros((len(motion.load), SIGNALS + len(LEVELS)))
+        edges = motion.edges
+        rows[:, COMMAND], rows[:, COMMAND_SLOPE] = motion.command.means(edges, delay)
+        if motion.command_rate is not None:
+            rows[:, COMMAND_RATE], rows[:, RATE_SLOPE] = motion.command_rate.means(edges, delay)
+        rows[:, STIFFNESS], rows[:, DAMPING] = motion.stiffness, motion.damping
+        rows[:, INERTIA], rows[:, LOAD] = motion.inertia, motion.load
+        rows[:, SIGNALS:] = motion.levels
+        return rows

@@ -1,0 +1,103 @@
+# SPDX-License-Identifier: Apache-2.0
+"""From a fit to what may be claimed of each parameter.
+
+A parameter counts as identified where its 95 % interval is narrow, relative to its value or to what it acts beside.
+What a bound holds is claimed only where the bound is nature's (no negative friction)
+and the interval beside it is narrow; a drive's gain at the end of its range is no finding.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from sysid_nodes.models.actuator import INDEX, ActuatorParameter
+from sysid_nodes.results.actuators import ActuatorEstimate
+from sysid_nodes.solvers.shooting import interval
+from sysid_nodes.systems.actuators.advice import telling_motion
+from sysid_nodes.systems.actuators.config import ActuatorConfig
+from sysid_nodes.systems.actuators.fit import JointFit, parameters_of
+
+Array = npt.NDArray[np.float64]
+
+
+def judge(fit: JointFit, config: ActuatorConfig) -> tuple[ActuatorEstimate, ...]:
+    """Verdict on each fitted parameter."""
+    sizes = yardsticks(fit)
+    held = fit.solution.lower | fit.solution.upper
+    means, sigmas = _unbounded(fit)
+    found = []
+    for k, parameter in enumerate(parameters_of(fit.problem.names)):
+        value = float(fit.solution.parameters[k])
+        low, high = interval(means[k], sigmas[k], float(fit.covariance.freedom[k]), parameter.lower, parameter.upper)
+        half = 0.5 * (high - low)
+        narrow = half <= config.verdict.relative * abs(value) or half <= config.verdict.share * sizes[k]
+        reason = _reason(fit, parameter, k, half, value, narrow)
+        sigma = None if held[k] else float(sigmas[k])
+        advice = telling_motion(fit, config, k, sizes[k]) if reason else ""
+        found.append(
+            ActuatorEstimate(
+                parameter.name, parameter.unit, None if reason else value, sigma, low, high, reason, advice
+            )
+        )
+    return tuple(found)
+
+
+def yardsticks(fit: JointFit) -> Array:
+    """(K,) what each parameter acts beside: one that is small against it hardly matters, whatever its relative error.
+
+    Armature acts beside the body's inertia, viscous friction beside the drive's damping, dry friction beside the
+    drive's torque (RMS), a delay beside the time in which the drive moves the joint, a bias beside the motion (RMS).
+    None depends on how well this motion shows the parameter.
+    """
+    motion, law = fit.problem.motion, fit.law
+    inertia = float(np.mean(motion.inertia)) + law[INDEX["armature"]]
+    travel = float(np.std(motion.q))
+    drive = motion.stiffness * (motion.command.at(motion.t) - motion.q) - motion.damping * motion.velocity
+    torque = float(np.sqrt(np.mean(drive**2)))
+    sizes = {
+        "armature": inertia,
+        "delay": float(np.sqrt(inertia / max(motion.stiffness, 1e-12))),
+        "gain": 1.0,
+        "encoder_bias": travel,
+        "viscous": motion.damping,
+        "stribeck": torque,
+        "coulomb": torque,
+        "load_friction": 1.0,
+        "position_friction": torque / travel,
+    }
+    return np.array([sizes.get(name, 0.0) for name in fit.problem.names])
+
+
+def _unbounded(fit: JointFit) -> tuple[Array, Array]:
+    """Means and sigmas as if there were no bounds: those held are taken from the linearised problem."""
+    solution, covariance = fit.solution, fit.covariance
+    held = ~solution.free
+    means, sigmas = solution.parameters.copy(), covariance.sigma.copy()
+    if held.any():
+        hessian, gradient = solution.equations.reduced_hessian, solution.equations.reduced_gradient
+        whole = np.linalg.pinv(hessian, rcond=1e-14, hermitian=True)
+        means[held] = (solution.parameters - whole @ gradient)[held]
+        # The free ones' correlated residuals make their sigmas larger than white noise does; the same factor here.
+        plain = np.sqrt(np.diag(covariance.plain)[solution.free])
+        factors = covariance.sigma[solution.free] / np.where(plain > 0.0, plain, 1.0)
+        sigmas[held] = np.sqrt(np.diag(whole))[held] * (factors.max() if factors.size else np.inf)
+    return means, sigmas
+
+
+def _reason(fit: JointFit, parameter: ActuatorParameter, k: int, half: float, value: float, narrow: bool) -> str:
+    if not fit.solution.status.converged:
+        return "the fit did not converge"
+    if fit.solution.upper[k] or (fit.solution.lower[k] and not parameter.naturally_bounded):
+        return f"the fit runs into the end of its range, {value:g}"
+    if narrow:
+        return ""
+    size = f"known to ± {half:.2g} {parameter.unit} only"
+    if abs(value) > half:
+        size = f"known to ± {100.0 * half / abs(value):.0f} % only"
+    if fit.doubt[k, k] > 0.5 * fit.covariance.matrix[k, k] > 0.0:
+        return f"{size}: friction at rest that the law lacks, or other bodies than described, may be in it"
+    partner, correlation = fit.verdict.partner(parameter.name)
+    if abs(correlation) > 0.8:
+        return f"{size}: this motion trades it with {partner} (correlation {correlation:+.2f})"
+    return f"{size}: this motion hardly shows it"

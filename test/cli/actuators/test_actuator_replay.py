@@ -1,0 +1,109 @@
+# SPDX-License-Identifier: Apache-2.0
+"""sysid convert and sysid replay of commands and encoders, from a table to result.json."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from shared.actuator_stand import chirped, leg
+
+from sysid_nodes.cli.main import main
+from sysid_nodes.data.actuator_log import ActuatorLog
+from sysid_nodes.reports.actuators.schema import validate_actuators
+
+
+def table(path: Path, log: ActuatorLog, **more: Any) -> Path:
+    arrays = {"time": log.t, "dof_pos": log.q, "joint_names": np.array(log.names), "kp": log.stiffness}
+    command = np.array([log.command[np.searchsorted(log.command_t, t, side="right") - 1] for t in log.t])
+    np.savez(path, **(arrays | {"kd": log.damping, "des_dof_pos": command} | more))
+    return path
+
+
+@pytest.fixture(scope="module")
+def urdf(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """Of the leg: the rest of the robot does not move."""
+    text = leg().urdf
+    for other in ("FR", "RL", "RR"):
+        for part in ("hip", "thigh", "calf"):
+            held = re.compile(rf'(<joint\s+name="{other}_{part}_joint"\s+type=)"revolute"')
+            text, count = held.subn(r'\1"fixed"', text)
+            assert count == 1
+    path = tmp_path_factory.mktemp("robot") / "leg.urdf"
+    path.write_text(text, encoding="utf-8")
+    return str(path)
+
+
+@pytest.fixture(scope="module")
+def results(tmp_path_factory: pytest.TempPathFactory, urdf: str) -> Path:
+    folder = tmp_path_factory.mktemp("actuators")
+    source = table(folder / "chirp.npz", chirped()[1])
+    assert main(["convert", str(source), "--urdf", urdf, "--out", str(folder / "bag")]) == 0
+    arguments = ["replay", str(folder / "bag"), "--config", str(folder / "bag.yaml"), "--out", str(folder / "out")]
+    assert main(arguments) == 0
+    return folder
+
+
+def test_a_table_becomes_a_bag_and_a_result(results: Path) -> None:
+    document = validate_actuators(json.loads((results / "out" / "result.json").read_text(encoding="utf-8")))
+    drives, log = chirped()
+    assert [joint["name"] for joint in document["joints"]] == list(log.names)
+    for j, joint in enumerate(document["joints"]):
+        rows = {row["name"]: row for row in joint["parameters"]}
+        assert rows["coulomb"]["estimate"] == pytest.approx(drives.coulomb[j], rel=0.1)
+        assert rows["coulomb"]["lower"] < rows["coulomb"]["estimate"] < rows["coulomb"]["upper"]
+        assert joint["replay"]["rmse"] < 1.5e-3
+    assert document["config"]["actuators.law.stiffness"] == [20.0, 20.0, 20.0]
+
+
+def test_the_page_says_what_is_not_told_and_can_be_made_again(results: Path, tmp_path: Path) -> None:
+    page = (results / "out" / "report.html").read_text(encoding="utf-8")
+    assert "What the motion tells" in page
+    assert page.count("<svg") >= 3
+    assert main(["report", str(results / "out"), "--out", str(tmp_path / "again.html")]) == 0
+    assert (tmp_path / "again.html").read_text(encoding="utf-8") == page
+
+
+def test_gains_in_another_unit_end_with_status_three_and_no_value(
+    results: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    arguments = ["replay", str(results / "bag"), "--config", str(results / "bag.yaml"), "--out", str(tmp_path / "out")]
+    assert main([*arguments, "--set", "actuators.law.stiffness=0.35", "--set", "actuators.law.damping=0.0175"]) == 3
+    assert "are their units right?" in capsys.readouterr().err
+    document = json.loads((tmp_path / "out" / "result.json").read_text(encoding="utf-8"))
+    assert document["status"] == "CONTRADICTION"
+    assert not any(row["identifiable"] for joint in document["joints"] for row in joint["parameters"])
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--commands", "/nothing"], "has no topic '/nothing'"),
+        (["--set", "actuators.law.saturation=soft"], "must be one of tanh, hard"),
+        (["--set", "actuators.backlash=1"], "unknown key 'actuators.backlash'"),
+        (["--body", "FL_calf"], "--body is for an identification in intervals"),
+        (["--set", "actuators.law.stiffness=1,2"], "must have 1 or 3 values, got 2"),
+        (["--topic", "/joint_commands", "--commands", "/joint_states"], "ms before its command"),
+    ],
+)
+def test_bad_input_is_one_line_and_leaves_nothing(
+    arguments: list[str], message: str, results: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    base = ["replay", str(results / "bag"), "--config", str(results / "bag.yaml"), "--out", str(tmp_path / "out")]
+    assert main([*base, *arguments]) == 2
+    error = capsys.readouterr().err.strip()
+    assert message in error
+    assert "Traceback" not in error
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_bag_without_gains_asks_for_them(
+    results: Path, urdf: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    base = ["replay", str(results / "bag"), "--urdf", urdf, "--out", str(tmp_path / "out")]
+    assert main([*base, "--commands", "/joint_commands"]) == 2
+    assert "give it with law.stiffness" in capsys.readouterr().err

@@ -1,0 +1,69 @@
+# SPDX-License-Identifier: Apache-2.0
+from __future__ import annotations
+
+import copy
+import re
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from sysid_nodes.exceptions import InputError
+from sysid_nodes.reports.actuators.report import headline
+from sysid_nodes.reports.actuators.run import ActuatorRun, actuator_document
+from sysid_nodes.reports.actuators.schema import ACTUATOR_FIELDS, validate_actuators
+from sysid_nodes.results.actuators import (
+    ActuatorEstimate,
+    ActuatorResult,
+    ActuatorStatus,
+    JointActuator,
+    MotionVerdict,
+    ReplayError,
+)
+from sysid_nodes.sessions.actuators.config import ActuatorSessionConfig
+
+
+def document() -> dict[str, Any]:
+    told = ActuatorEstimate("coulomb", "N m", 0.3, 0.01, 0.28, 0.32)
+    untold = ActuatorEstimate("armature", "kg m²", None, 0.01, 0.0, np.inf, "known to ± 90 % only", "a chirp to 5 Hz")
+    verdict = MotionVerdict(("coulomb", "armature"), 20.0, np.eye(2))
+    replay = ReplayError(2e-3, 1e-3, 9e-3)
+    joint = JointActuator("knee", verdict, verdict, (told, untold), replay, 0.2, True, np.zeros(12))
+    result = ActuatorResult(ActuatorStatus.PARTIAL, (), (joint,), 100, 1.0)
+    nothing = np.zeros((2, 1))
+    return actuator_document(
+        ActuatorRun(result, np.zeros(2), nothing, nothing, nothing, "leg", "bag", 0.1, ActuatorSessionConfig())
+    )
+
+
+def test_a_result_is_of_the_schema_and_infinity_is_null() -> None:
+    found = validate_actuators(document())
+    assert found["joints"][0]["parameters"][1]["upper"] is None
+    assert "1 of 2 parameters of 1 joints are identified" in headline(found)
+
+
+@pytest.mark.parametrize("field", ACTUATOR_FIELDS, ids=lambda field: field.path)
+def test_every_field_is_asked_for(field: Any) -> None:
+    spoilt = copy.deepcopy(document())
+    node: Any = spoilt
+    *way, last = field.path.split(".")
+    for step in way:
+        node = node[step.removesuffix("[]")]
+        node = node[0] if step.endswith("[]") else node
+    del node[last.removesuffix("[]")]
+    with pytest.raises(InputError):
+        validate_actuators(spoilt)
+
+
+def test_what_is_not_identifiable_must_not_have_a_value() -> None:
+    spoilt = document()
+    spoilt["joints"][0]["parameters"][1]["estimate"] = 0.02
+    with pytest.raises(InputError, match="armature of 'knee' must have an estimate if it is identifiable"):
+        validate_actuators(spoilt)
+
+
+def test_the_page_documents_every_field(project_root: Path) -> None:
+    page = (project_root / "docs" / "actuators" / "result.md").read_text(encoding="utf-8")
+    rows = re.findall(r"^\| `([^`]+)` \| ([^|]+) \|", page, re.MULTILINE)
+    assert [(name, kind.strip()) for name, kind in rows] == [(field.path, field.kind) for field in ACTUATOR_FIELDS]
