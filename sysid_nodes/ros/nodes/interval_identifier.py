@@ -20,7 +20,6 @@ from std_msgs.msg import String
 from visualization_msgs.msg import MarkerArray
 
 from sysid_nodes.exceptions import InputError
-from sysid_nodes.reports.interval.files import save_run
 from sysid_nodes.results import IdentificationResult
 from sysid_nodes.robots import load_robot
 from sysid_nodes.ros import qos
@@ -124,6 +123,8 @@ class IntervalIdentifierNode(IdentifyingNode[LiveInterval]):
         self._configured.reconfigure(settings.build(IntervalIdentifierConfig))
 
     def _write(self, live: LiveInterval, path: str) -> tuple[str, str]:
+        from sysid_nodes.reports.interval.files import save_run  # plots: two fifths of the node's start
+
         run = live.run()
         return str(save_run(path, run)), "; ".join([f"{run.result.status.name} written", *live.findings])
 

@@ -13,7 +13,6 @@ from typing import Any
 from diagnostic_msgs.msg import DiagnosticStatus
 
 from sysid_nodes.data.readings import Readings
-from sysid_nodes.reports.prime.result import save_prime
 from sysid_nodes.ros.prime.diagnostics import PrimeHealth, prime_diagnostic
 from sysid_nodes.sessions.prime.session import PrimeSession
 from sysid_nodes.sessions.prime.trust import PrimeJudgement
@@ -106,6 +105,8 @@ class LivePrime:
         Raises:
             SysidError: it cannot be written, or the estimator is too busy to answer.
         """
+        from sysid_nodes.reports.prime.result import save_prime  # plots: two fifths of the node's start
+
         written = self._worker.call(lambda: save_prime(path, self._session), _PATIENCE)
         return written, self._session.judgement.sentence
 

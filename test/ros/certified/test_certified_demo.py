@@ -40,7 +40,7 @@ SEED = 11
 def demo(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, subprocess.Popen[str], str, str]:
     """One run, looked at by several tests."""
     folder = tmp_path_factory.mktemp("demo")
-    process = sysid("demo", "kinova", "--seed", str(SEED), "--out", "out", cwd=folder)
+    process = sysid("demo", "kinova", "--seed", str(SEED), "--identify", "5", "--out", "out", cwd=folder)
     try:
         out, errors = finish(process, LONG)
     finally:
