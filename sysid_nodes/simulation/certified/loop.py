@@ -198,9 +198,9 @@ class CertifiedLoop:
         if self._under_way is not None and self.arm.now >= self._under_way[0]:
             record, self._under_way = self._under_way[1], None
             self._made += 1
+            proof = self._planned[record.id].certificate  # one process: the planner's proof is the controller's own
             record = self.tamper(record) if self.tamper is not None else record
-            known = self._planned.get(record.id)
-            refused = self.controller.offer(record, None if known is None else known.certificate)
+            refused = self.controller.offer(record, proof)
             if refused:
                 self.refusals.append((record.id, refused))
         if not self.planner_alive or self._under_way is not None or self._made >= self.config.plans:

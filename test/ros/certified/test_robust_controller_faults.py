@@ -196,7 +196,7 @@ def forged(record: TrajectoryRecord, **fields: Any) -> TrajectoryRecord:
         (lambda r: forged(r, config_id="0" * 16), StopReason.TRAJECTORY_OTHER_CONFIG),
         (lambda r: forged(r, lower=r.lower + 0.1), StopReason.TRAJECTORY_OTHER_BOUNDS),
         (lambda r: forged(r, scene_id=FAR.id), StopReason.TRAJECTORY_OTHER_SCENE),
-        (lambda r: forged(r, q0=r.q0 + 0.01), StopReason.TRAJECTORY_NOT_CONTINUOUS),
+        (lambda r: forged(r, q0=r.q0 + 0.01), StopReason.TRAJECTORY_NOT_CERTIFIED),  # by the controller's own proof
         (lambda r: forged(r, qd0=r.qd0 + 0.01), StopReason.TRAJECTORY_NOT_CONTINUOUS),
         (lambda r: forged(r, previous_id="0" * 16), StopReason.TRAJECTORY_NOT_CONTINUOUS),
         (lambda r: forged(r, start_ns=r.start_ns - 10**10), StopReason.TRAJECTORY_LATE),

@@ -20,6 +20,7 @@ from sysid_nodes.models.known_robot import KnownRobotConfig, PriorConfig
 from sysid_nodes.models.model_box import model_box
 from sysid_nodes.models.robust_control import RobustControlConfig, gains
 from sysid_nodes.results import Status
+from sysid_nodes.results.certificate import Certificate
 from sysid_nodes.results.stop_reason import StopReason
 from sysid_nodes.results.trajectory_record import TrajectoryRecord, record_trajectory
 from sysid_nodes.robots import Robot, load_robot
@@ -150,9 +151,9 @@ def test_the_controller_gives_the_same_numbers_from_recorded_messages(robot: Rob
         answers.append(step(reading, now, age))
         return answers[-1]
 
-    def record_offer(record: TrajectoryRecord) -> StopReason:
-        calls.append(("offer", (record,)))
-        return offer(record)
+    def record_offer(record: TrajectoryRecord, own: Certificate) -> StopReason:
+        calls.append(("offer", (record, own)))
+        return offer(record, own)
 
     loop.controller.step, loop.controller.offer = record_step, record_offer  # type: ignore[method-assign, assignment]
     loop.run(2.2)
@@ -334,13 +335,13 @@ def test_an_obstacle_out_of_the_way_is_met_by_a_stop_certified_beside_it(
 
 
 def test_an_obstacle_in_the_path_ends_in_the_robot_s_own_stop(robot: Robot, shapes: tuple[Primitive, ...]) -> None:
-    """It appears where the robot is: nothing can be certified, and the grace is over in half a second."""
+    """It appears where the robot is: nothing can be certified before the grace is over."""
     config = _config(_around_truth(robot), plans=2, identify=False, latency=0.2)
     loop = _loop(robot, config, shapes=shapes, events=[Event(1.0, _obstacle((0.0, 0.0, 0.4), 0.2))])
     log = loop.run(3.0)
     assert log.stopped is StopReason.SCENE_CHANGED
     assert loop.arm.stop is not None and loop.arm.stop.at_rest
-    assert loop.arm.stop.stamp - 11.0 == pytest.approx(0.5, abs=0.003)
+    assert loop.arm.stop.stamp - 11.0 == pytest.approx(ControllerConfig().scene_grace, abs=0.003)
 
 
 @pytest.mark.parametrize(("size", "mode"), [(0.02, Mode.TRACKING), (0.05, Mode.BRAKING), (0.3, Mode.IDLE)])
