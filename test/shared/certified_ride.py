@@ -29,7 +29,7 @@ START = 100.0
 PRIOR: Bounds = PriorConfig().bounds
 CONTROL = RobustControlConfig()
 SCENE, CONFIG = "scene", "config"
-DURATION, TAKEOVER = 1.0, 0.5
+DURATION, TAKEOVER, GRACE = 1.0, 0.5, 0.5
 K = np.array([0.1, -0.06, 0.08, 0.1, -0.1, 0.06, 0.13])
 Q0 = np.round(np.array([-1.16, 0.35, -3.68, -1.75, 0.2, -1.09, -0.2]) / ROBOT.encoder_step) * ROBOT.encoder_step
 """On the encoders' grid, so that a reading at rest there is exact; joint 3 is a turn away from where it is measured."""
@@ -127,7 +127,7 @@ class Ride:
             robot,
             KnownRobotConfig(),
             control,
-            replace(config or ControllerConfig(recertify=False), clock_error=clock_error),
+            replace(config or ControllerConfig(recertify=False, scene_grace=GRACE), clock_error=clock_error),
             **arguments,  # type: ignore[arg-type]
         )
         self.count = 0

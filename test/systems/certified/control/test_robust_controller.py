@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from shared.certified_ride import (
     CONTROL,
+    GRACE,
     PRIOR,
     Q0,
     ROBOT,
@@ -426,7 +427,7 @@ def test_without_one_in_time_the_robot_s_own_stop_is_called(late_plan: bool) -> 
     ride.tick(900)
     stopped = [output for output in ride.outputs if output.stop is not None]
     assert [output.stop for output in stopped] == [StopReason.SCENE_CHANGED]
-    assert stopped[0].stamp - changed == pytest.approx(ControllerConfig().scene_grace, abs=2e-3)
+    assert stopped[0].stamp - changed == pytest.approx(GRACE, abs=2e-3)
     assert ride.outputs[-1].mode is Mode.STOPPED
 
 
