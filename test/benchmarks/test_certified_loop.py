@@ -332,7 +332,7 @@ def _obstacle(at: tuple[float, float, float], radius: float) -> Callable[[Certif
 def test_an_obstacle_out_of_the_way_is_met_by_a_stop_certified_beside_it(robot: Robot) -> None:
     config = _config(_around_truth(robot), plans=3, identify=False, latency=0.2)
     loop = _loop(robot, config, touch=True, events=[Event(1.0, _obstacle((0.0, 0.0, 2.0), 0.2))])
-    log = loop.run(1.5)
+    log = loop.run(1.8)
     assert [record.scene_id for record in log.executed] == [Scene().id, loop.scene.id]
     assert log.stopped is StopReason.NONE
     assert StopReason.SCENE_CHANGED in log.reasons

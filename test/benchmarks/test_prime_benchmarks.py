@@ -84,7 +84,7 @@ def test_contact_step_solves_the_papers_barrier(contacts: int) -> None:
     a, b = 0.1 * jacobian @ jacobian.T, jacobian @ rng.normal(size=18)
     found = solve_contacts(a, b, 2.0 / stiffness, np.zeros((contacts, 3)))
     z = (a @ found.impulse.ravel() + b).reshape(contacts, 3)
-    impulse = barrier_impulse(z * [friction, 1.0, 1.0], friction, stiffness)
+    impulse = np.array([barrier_impulse(velocity, friction, stiffness) for velocity in z * [friction, 1.0, 1.0]])
     np.testing.assert_allclose(found.impulse / [friction, 1.0, 1.0], impulse, rtol=1e-6)
 
 
