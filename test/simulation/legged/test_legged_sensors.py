@@ -223,7 +223,7 @@ def test_faults(run, healthy, kind):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (("camera", "off"), "unknown stream 'camera'; there are joints, imu, mocap"),
+        (("camera", "off"), "unknown stream 'camera'; there are joints, imu, mocap, velocity"),
         (("imu", "tired"), f"unknown fault 'tired'; there are {', '.join(FAULTS)}"),
     ],
 )
