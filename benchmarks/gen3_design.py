@@ -119,7 +119,7 @@ def _fit(
 
 
 def clearance(robot: Robot, q: Array, extra: Sequence[Primitive] = ()) -> Array:
-    """Least distance between the arm's spheres and its shapes further down, or the floor.
+    """Least distance between spheres that cover the arm and its shapes further down, or the floor.
 
     Args:
         robot: with geometry.
@@ -130,7 +130,7 @@ def clearance(robot: Robot, q: Array, extra: Sequence[Primitive] = ()) -> Array:
         (N,) [m], negative where shapes overlap; infinite for a robot without geometry.
     """
     shapes = [(int(robot.model.getJointId(shape.frame)), shape) for shape in (*robot.geometry, *extra)]
-    spheres = [(joint, shape) for joint, shape in shapes if shape.kind == "sphere"]
+    spheres = [(joint, sphere) for joint, shape in shapes for sphere in _spheres(shape)]
     data = robot.model.createData()
     least = np.full(len(q), np.inf)
     for k, posture in enumerate(q):
@@ -146,6 +146,20 @@ def clearance(robot: Robot, q: Array, extra: Sequence[Primitive] = ()) -> Array:
         if (free := joints >= JOINTS_APART - 1).any():
             least[k] = min(least[k], float((np.array(centres)[free, 2] - radii[free]).min()))
     return least
+
+
+def _spheres(shape: Primitive) -> list[Primitive]:
+    """A sphere itself, or spheres along a box's longest side that cover it; nothing else is covered."""
+    if shape.kind != "box":
+        return [shape] if shape.kind == "sphere" else []
+    axis = int(np.argmax(shape.size))
+    across = float(np.linalg.norm(np.delete(shape.size, axis)))
+    count = int(np.ceil(shape.size[axis] / across))
+    step = shape.size[axis] / count
+    places = -shape.size[axis] + step * (2.0 * np.arange(count) + 1.0)
+    radius = np.array([np.hypot(across, step)])
+    centres = [shape.position + shape.rotation[:, axis] * place for place in places]
+    return [Primitive(shape.frame, "sphere", centre, np.eye(3), radius) for centre in centres]
 
 
 def _distance(points: Array, placement: pinocchio.SE3, shape: Primitive) -> Array:

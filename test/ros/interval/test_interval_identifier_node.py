@@ -100,7 +100,8 @@ def latest(bench: Any, enough: Callable[[ParameterBounds], bool]) -> ParameterBo
 def test_live_gives_the_same_numbers_as_offline(bench: Any, motion: JointSamples) -> None:
     _, feed = start(bench)
     stream = messages(motion)
-    heard = bench.listen(ParameterBounds, f"{NODE}/parameter_bounds", qos.LATCHED)
+    every = QoSProfile(depth=1000, durability=DurabilityPolicy.TRANSIENT_LOCAL)  # none is overwritten by the next
+    heard = bench.listen(ParameterBounds, f"{NODE}/parameter_bounds", every)
     bench.until(lambda: heard)
     feed(stream)
     pipeline = IntervalPipeline(load_robot("kinova_gen3"), IntervalIdentifierConfig())
