@@ -4,12 +4,13 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import Any
 
 import yaml
 
-from sysid_nodes.data.config import options
+from sysid_nodes.data.config import from_flat, options, own_parameters, read_parameters
 from sysid_nodes.exceptions import ConfigError
 from sysid_nodes.robots import robot_names
 from sysid_nodes.systems.interval.config import METHODS
@@ -32,6 +33,30 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         dest="settings",
         help="any option, e.g. noise.torque_relative=0.05 or window.duration=0.2; may be given several times",
     )
+
+
+def option_names(args: argparse.Namespace) -> list[str]:
+    """Names of the options that the parameter file and --set give.
+
+    Raises:
+        ConfigError: the parameter file cannot be read.
+    """
+    values = {} if args.config is None else read_parameters(args.config)
+    return [*values, *(text.partition("=")[0].strip() for text in args.settings)]
+
+
+def file_values(config: type[Any], path: Path | None, leave_out: Collection[str] = ()) -> Mapping[str, Any]:
+    """A configuration's own options from a parameter file, checked by themselves so that an error names the file.
+
+    Raises:
+        ConfigError: the file cannot be read, a key is unknown or a value is wrong.
+    """
+    if path is None:
+        return {}
+    values = own_parameters(config, read_parameters(path))
+    values = {name: value for name, value in values.items() if name not in leave_out}
+    from_flat(config, values, source=str(path))
+    return values
 
 
 def setting(text: str, config: type[Any]) -> tuple[str, Any]:

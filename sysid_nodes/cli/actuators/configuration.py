@@ -6,8 +6,8 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
-from sysid_nodes.cli.configuration import setting
-from sysid_nodes.data.config import from_flat, own_parameters, read_parameters
+from sysid_nodes.cli.configuration import file_values, option_names, setting
+from sysid_nodes.data.config import from_flat
 from sysid_nodes.exceptions import ConfigError
 from sysid_nodes.sessions.actuators.config import ActuatorSessionConfig
 
@@ -23,9 +23,7 @@ def wanted(args: argparse.Namespace) -> bool:
     """
     if args.commands is not None:
         return True
-    values = {} if args.config is None else read_parameters(args.config)
-    names = [*values, *(text.partition("=")[0].strip() for text in args.settings)]
-    return any(name.split(".")[0] in (_SECTION, "commands") for name in names)
+    return any(name.split(".")[0] in (_SECTION, "commands") for name in option_names(args))
 
 
 def configuration(args: argparse.Namespace) -> ActuatorSessionConfig:
@@ -43,9 +41,5 @@ def configuration(args: argparse.Namespace) -> ActuatorSessionConfig:
     chosen |= {name: getattr(args, name) for name in flags if getattr(args, name) is not None}
     if args.config is None and args.urdf is not None:
         chosen.setdefault("robot", "urdf")
-    values: dict[str, Any] = {}
-    if args.config is not None:
-        values = own_parameters(ActuatorSessionConfig, read_parameters(args.config))
-        # By itself first, so that an error is told of the place it is in.
-        from_flat(ActuatorSessionConfig, values, source=str(args.config))
-    return from_flat(ActuatorSessionConfig, values | chosen, source="command line")
+    values = file_values(ActuatorSessionConfig, args.config)
+    return from_flat(ActuatorSessionConfig, {**values, **chosen}, source="command line")

@@ -4,10 +4,9 @@
 from __future__ import annotations
 
 import argparse
-from typing import Any
 
-from sysid_nodes.cli.configuration import setting
-from sysid_nodes.data.config import from_flat, own_parameters, read_parameters
+from sysid_nodes.cli.configuration import file_values, setting
+from sysid_nodes.data.config import from_flat
 from sysid_nodes.data.packaged import packaged_file
 from sysid_nodes.exceptions import ConfigError
 from sysid_nodes.systems.interval.config import IntervalIdentifierConfig
@@ -28,12 +27,8 @@ def configuration(args: argparse.Namespace) -> IntervalIdentifierConfig:
         chosen.setdefault("robot", "urdf")
     robot = chosen.get("robot", IntervalIdentifierConfig().robot)
     path = args.config or packaged_file(f"config/{robot}.yaml")
-    values: dict[str, Any] = {}
-    if path is not None:
-        values = own_parameters(IntervalIdentifierConfig, read_parameters(path))
-        # By itself first, so that an error is told of the place it is in.
-        from_flat(IntervalIdentifierConfig, values, source=str(path))
-    config = from_flat(IntervalIdentifierConfig, values | chosen, source="command line")
+    values = file_values(IntervalIdentifierConfig, path)
+    config = from_flat(IntervalIdentifierConfig, {**values, **chosen}, source="command line")
     if config.robot == "urdf" and not config.urdf:
         raise ConfigError("this robot is known by its description only; give that with --urdf FILE", source=str(path))
     return config

@@ -7,8 +7,8 @@ import argparse
 import dataclasses
 from typing import Any
 
-from sysid_nodes.cli.configuration import setting
-from sysid_nodes.data.config import from_flat, own_parameters, read_parameters
+from sysid_nodes.cli.configuration import file_values, option_names, setting
+from sysid_nodes.data.config import from_flat, read_parameters
 from sysid_nodes.data.packaged import packaged_file
 from sysid_nodes.exceptions import ConfigError
 from sysid_nodes.robots import robot_names
@@ -32,8 +32,7 @@ def wanted(args: argparse.Namespace) -> bool:
         ConfigError: the parameter file cannot be read.
     """
     values = {} if args.config is None else read_parameters(args.config)
-    names = [*values, *(text.partition("=")[0].strip() for text in args.settings)]
-    if any(name.split(".")[0] in _SECTIONS for name in names):
+    if any(name.split(".")[0] in _SECTIONS for name in option_names(args)):
         return True
     said = [text.partition("=")[2].strip() for text in args.settings if text.partition("=")[0].strip() == "robot"]
     robot = args.robot or (said[-1] if said else values.get("robot", ""))
@@ -53,15 +52,10 @@ def configuration(args: argparse.Namespace) -> PrimeSessionConfig:
     chosen: dict[str, Any] = dict(setting(text, PrimeSessionConfig) for text in args.settings)
     chosen |= {name: getattr(args, name) for name in ("robot", "urdf") if getattr(args, name) is not None}
     path = args.config or packaged_file(f"config/{chosen.get('robot', PrimeSessionConfig().robot)}.yaml")
-    values: dict[str, Any] = {}
-    if path is not None:
-        values = own_parameters(PrimeSessionConfig, read_parameters(path))
-        values = {name: value for name, value in values.items() if name not in NODE_ONLY}
-        # By itself first, so that an error is told of the place it is in.
-        from_flat(PrimeSessionConfig, values, source=str(path))
-    config = from_flat(PrimeSessionConfig, values | chosen, source="command line")
+    values = {**file_values(PrimeSessionConfig, path, NODE_ONLY), **chosen}
+    config = from_flat(PrimeSessionConfig, values, source="command line")
     if asked := _asked_for(args, config.prime.sensors):
-        return from_flat(PrimeSessionConfig, values | chosen | asked, source="command line")
+        return from_flat(PrimeSessionConfig, values | asked, source="command line")
     return config
 
 
