@@ -2,12 +2,14 @@
 """The whole loop of the paper's Algorithm 2 in simulated time: plan, execute, identify, tighten, plan again.
 
 Replanning, controller, identifier and robot are the very classes that the nodes run; here they meet in lockstep, tick
-by tick, so that an episode is a function of its arguments. A plan takes the simulated time that is stated, whatever it
-takes to compute, and hears of nothing that happens meanwhile, as on a thread of its own.
+by tick, so that an episode is a function of its arguments. A plan, and the controller's own proof of it, take the
+simulated time that is stated, whatever they take to compute; a plan hears of nothing that happens meanwhile, as on a
+thread of its own.
 """
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 
@@ -18,6 +20,7 @@ from sysid_nodes.data.bounds import Bounds
 from sysid_nodes.data.joint_state import RawJointState
 from sysid_nodes.data.scene import Scene
 from sysid_nodes.models.model_box import ModelBox
+from sysid_nodes.results.certificate import Certificate
 from sysid_nodes.results.identification import IdentificationResult
 from sysid_nodes.results.stop_reason import StopReason
 from sysid_nodes.results.trajectory_record import TrajectoryRecord
@@ -26,6 +29,7 @@ from sysid_nodes.sessions.certified.config import CertifiedPlannerConfig, Setup
 from sysid_nodes.sessions.certified.controller import build_controller
 from sysid_nodes.sessions.certified.motion_planner import MotionPlanner, build_planner
 from sysid_nodes.sessions.certified.planning import Planning
+from sysid_nodes.sessions.certified.recertifier import Prover
 from sysid_nodes.sessions.certified.replanner import LOOK_PERIOD, Replanner
 from sysid_nodes.sessions.certified.state import Phase, Planned, Seen
 from sysid_nodes.simulation.arm.joint_faults import FaultyJoints, JointFault
@@ -55,6 +59,7 @@ class LoopConfig:
         controller: what is watched.
         latency: that a plan takes [s].
         escape_latency: that a stop among other obstacles takes [s].
+        proof_latency: that the controller's own proof of a trajectory takes [s].
         identify: whether bounds are identified and passed on.
     """
 
@@ -63,6 +68,7 @@ class LoopConfig:
     controller: ControllerConfig = field(default_factory=lambda: ControllerConfig(clock_error=0.0))
     latency: float = 0.6
     escape_latency: float = 0.15
+    proof_latency: float = 0.15
     identify: bool = True
 
 
@@ -139,6 +145,8 @@ class CertifiedLoop:
         self.planning = Planning(planner, setup, free, self._clock)
         self._replanner = Replanner(self.planning, config.planner.certified_planner.retry, self._clock)
         self.controller = build_controller(setup, config.planner, config.controller)
+        self._prover = Prover(setup, config.planner)
+        self._proofs: deque[tuple[float, TrajectoryRecord, Certificate | None]] = deque()
         self.identifier: IntervalPipeline | None = None
         if config.identify:
             self.start_identifier()
@@ -203,6 +211,7 @@ class CertifiedLoop:
         output = self.controller.check(self.arm.now)
         if output is not None:
             self._tell(output)
+        self._take_proofs()
         for message in self._joints.pass_on(reading):
             output, self._heard = self._answer(message), message
         if self.planner_alive:
@@ -262,8 +271,18 @@ class CertifiedLoop:
         self._under_way = self._clock.time, planned
 
     def _send(self, planned: Planned) -> None:
-        """Sends a trajectory; in one process the planner's proof is the controller's own."""
+        """Sends a trajectory; what the controller has nothing against by itself is proven beside it."""
         record = self.tamper(planned.record) if self.tamper is not None else planned.record
         self.log.plans.append(record)
-        if refused := self.controller.offer(record, planned.certificate):
+        if refused := self.controller.consider(record):
             self.refusals.append((record.id, refused))
+        else:
+            ready = self.arm.now + self.config.proof_latency
+            self._proofs.append((ready, record, self._prover.prove(record, self.scene)))
+
+    def _take_proofs(self) -> None:
+        """Offers what the controller's own proof is ready of."""
+        while self._proofs and self.arm.now >= self._proofs[0][0] - _SAME_TIME:
+            _, record, own = self._proofs.popleft()
+            if refused := self.controller.offer(record, own):
+                self.refusals.append((record.id, refused))

@@ -60,6 +60,8 @@ def pytest_configure(config: pytest.Config) -> None:
     captured, and the stack of a crash would go into a file that nobody ever reads.
     """
     for what in os.environ.get("SYSID_REQUIRE", "").split():
+        if what not in _NEEDED:
+            raise pytest.UsageError(f"SYSID_REQUIRE names {what!r}; one of: {' '.join(_NEEDED)}")
         for module, missing in _NEEDED[what]:
             try:
                 importlib.import_module(module)

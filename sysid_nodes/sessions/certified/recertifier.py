@@ -25,7 +25,7 @@ from sysid_nodes.models.bezier import Bezier
 from sysid_nodes.models.model_box import model_box
 from sysid_nodes.results.certificate import Certificate
 from sysid_nodes.results.trajectory_record import TrajectoryRecord
-from sysid_nodes.sessions.certified.config import CertifiedConfig, set_up
+from sysid_nodes.sessions.certified.config import CertifiedConfig, Setup, set_up
 from sysid_nodes.solvers.threads import use_one_blas_thread
 from sysid_nodes.systems.certified.certificate.certifier import Certifier
 from sysid_nodes.systems.certified.certificate.closed_loop import Assumed
@@ -58,14 +58,11 @@ class Prover:
     """Proves trajectories one after the other, each from the own proof of the one before.
 
     Args:
+        setup: of the configuration.
         config: what planner and controller share.
-
-    Raises:
-        SysidError: the configuration does not fit together.
     """
 
-    def __init__(self, config: CertifiedConfig) -> None:
-        setup = set_up(config)
+    def __init__(self, setup: Setup, config: CertifiedConfig) -> None:
         self._robot, self._config = setup.robot, config
         self._body = setup.robot.body_index(setup.body)
         self._certifier = Certifier(setup.robot, setup.shapes, config.control, config.certifier)
@@ -165,7 +162,7 @@ def _serve(pipe: Connection, config: CertifiedConfig) -> None:
     """The process: answers until the other end is closed."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     use_one_blas_thread()
-    prover = Prover(config)
+    prover = Prover(set_up(config), config)
     try:
         while True:
             record, scene = pipe.recv()

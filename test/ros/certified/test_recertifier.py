@@ -67,7 +67,7 @@ def planned() -> Planned:
 
 @pytest.fixture(scope="module")
 def prover() -> Prover:
-    return Prover(CONFIG)
+    return Prover(set_up(CONFIG), CONFIG)
 
 
 def test_an_honest_planner_s_proofs_are_found_again(planned: Planned, prover: Prover) -> None:
