@@ -364,7 +364,7 @@ def test_encoders_that_were_off_from_the_start_are_found_out_by_the_torques_or_n
 
 @pytest.mark.parametrize("late", [False, True], ids=["from the start", "in motion"])
 def test_a_payload_outside_the_bounds_is_found_out(robot: Robot, late: bool) -> None:
-    """A kilogram and a half more than the bounds allow: the identifier says so, at rest already, and nothing moves any more."""
+    """1.5 kg more than the bounds allow: the identifier says so, at rest already, and nothing moves any more."""
     config = _config(_around_truth(robot, 0.1, mass=1.2), plans=2, latency=0.2)
     events = [Event(0.8, CertifiedLoop.start_identifier)] if late else []
     loop = _loop(robot, replace(config, identify=not late), events=events)

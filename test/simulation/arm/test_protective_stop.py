@@ -46,12 +46,13 @@ def _stopped(arm: SimulatedArm, command: np.ndarray) -> StopReport:
     return arm.stop
 
 
-def test_travel_of_200_random_stops_is_within_the_bound(robot: Robot) -> None:
+@pytest.mark.parametrize("count", [30, pytest.param(400, marks=pytest.mark.slow)])
+def test_travel_of_random_stops_is_within_the_bound(robot: Robot, count: int) -> None:
     """From postures, speeds and payloads over their whole ranges, after a command of any size."""
     rng, limits = np.random.default_rng(11), robot.limits
     stops = (StopConfig(), StopConfig(deceleration=(4.0, 2.0, 4.0, 3.0, 4.0, 3.0, 4.0)))
     reach, least = np.minimum(limits.position_upper, np.pi), np.inf
-    for k in range(200):
+    for k in range(count):
         config = replace(FAST, delay=0.0, stop=stops[min(k % 4, 1)])
         qd = limits.velocity * (rng.choice([-1.0, 1.0], 7) if k % 3 == 0 else rng.uniform(-1.0, 1.0, 7))
         arm = SimulatedArm(robot, dumbbell(rng.uniform(0.1, 4.0)), config, rng, rng.uniform(-reach, reach), qd)
