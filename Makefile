@@ -44,7 +44,7 @@ demo: setup  ## simulated Kinova Gen3 weighs and carries a load in certified mot
 test: export SYSID_REQUIRE := ros $(if $(filter ON,$(KERNEL)),kernel)
 test: export OPENBLAS_NUM_THREADS := 1
 test: lint  ## linters, types, import rules and all tests but the slow ones, JOBS=2 at a time
-	$(python) -m pytest -n $(JOBS) --dist loadfile
+	$(python) -m pytest -n $(JOBS) --dist loadfile --no-loadscope-reorder
 
 lint: setup  ## ruff, mypy, import-linter
 	$(python) -m ruff check .

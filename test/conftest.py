@@ -21,10 +21,13 @@ _NEEDED = {
     ),
     "kernel": tuple(
         (f"sysid_nodes.kernel.{name}", "the C++ kernel is not built; make setup builds it")
-        for name in ("_regressors", "_normal_equations", "_stages")
+        for name in ("_regressors", "_normal_equations", "_stages", "_joint_rollout")
     ),
 }
 """What SYSID_REQUIRE may name, and what that means."""
+
+
+_LONG = {"ros", "benchmarks", "test_run.py", "test_connected.py"}
 
 
 def _domain() -> int:
@@ -70,6 +73,11 @@ def pytest_configure(config: pytest.Config) -> None:
     enable = faulthandler.enable
     faulthandler.enable = lambda *_, **__: None
     config.add_cleanup(lambda: setattr(faulthandler, "enable", enable))
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Longest files first, those that start processes and benchmarks: a run on several processes is over sooner."""
+    items.sort(key=lambda item: _LONG.isdisjoint(item.path.parts))
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:
