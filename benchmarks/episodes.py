@@ -134,7 +134,14 @@ def summarise(report: Report, records: list[Record]) -> int:
     report.section("By what the episode drew")
     for factor in ("bounds", "payload", "links", "planner", "plans", "obstacles", "jitter", "reach", "goal", "change"):
         report.table(
-            (factor, "episodes", "failed", "largest norm share", "largest energy share", "median of all k, unsigned [rad]"),
+            (
+                factor,
+                "episodes",
+                "failed",
+                "largest norm share",
+                "largest energy share",
+                "median of all k, unsigned [rad]",
+            ),
             _by_factor(records, factor),
         )
     _plot(report.figure("", "Certified margins against what was seen, and shares of the proven errors"), followed)
