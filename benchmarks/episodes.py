@@ -140,7 +140,7 @@ def summarise(report: Report, records: list[Record]) -> int:
                 "failed",
                 "largest norm share",
                 "largest energy share",
-                "median of all k, unsigned [rad]",
+                "median size of k [rad]",
             ),
             _by_factor(records, factor),
         )
