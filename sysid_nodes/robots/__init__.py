@@ -13,6 +13,7 @@ from pathlib import Path
 from sysid_nodes.exceptions import RobotError
 from sysid_nodes.robots.contacts import ContactsConfig, ContactSpec, with_contacts
 from sysid_nodes.robots.description import RobotDescription, build_on_urdf, build_registered, build_robot
+from sysid_nodes.robots.limb import limb
 from sysid_nodes.robots.robot import ContactPoint, JointLimits, MotorConstants, Primitive, Robot
 
 __all__ = [
@@ -23,6 +24,7 @@ __all__ = [
     "MotorConstants",
     "Primitive",
     "Robot",
+    "limb",
     "load_robot",
     "robot_names",
     "with_contacts",
