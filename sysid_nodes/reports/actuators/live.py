@@ -20,7 +20,11 @@ from sysid_nodes.sessions.actuators.session import ActuatorSession, ActuatorUpda
 
 
 def session_run(
-    session: ActuatorSession, source: str, wall_time: float, live: Mapping[str, Any] | None = None
+    session: ActuatorSession,
+    source: str,
+    wall_time: float,
+    live: Mapping[str, Any] | None = None,
+    truth: Mapping[str, Any] | None = None,
 ) -> ActuatorRun:
     """A session's present state of knowledge as a run.
 
@@ -29,6 +33,7 @@ def session_run(
         source: of the messages.
         wall_time: that it took [s].
         live: comparison with what a live node published, or None.
+        truth: of simulated drives, see `truth.py`, or None.
 
     Raises:
         ExcitationError: nothing is identified yet.
@@ -44,6 +49,7 @@ def session_run(
         "windows": list(state.windows),
         "alarms": [{**asdict(alarm), "message": alarm.sentence} for alarm in state.alarms],
         "live": None if live is None else dict(live),
+        "truth": None if truth is None else dict(truth),
     }
     return ActuatorRun(
         state.result,

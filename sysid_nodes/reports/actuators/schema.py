@@ -62,6 +62,7 @@ ACTUATOR_FIELDS = (
     Field("online.alarms[].since", "number"),
     Field("online.alarms[].message", "string"),
     Field("online.live", "object or null"),
+    Field("online.truth", "object or null"),
     Field("samples", "integer"),
     Field("duration", "number"),
     Field("solve_time_s", "number"),
