@@ -18,6 +18,7 @@ from sysid_nodes.reports.interval.report import REPORT_NAME
 from sysid_nodes.sessions.actuators.config import ActuatorSessionConfig, actuator_robot
 
 _NOT_HELD = 1
+_LATE = 0.1  # behind real time, from which it is worth a line [s]
 _ENOUGH = 0.8  # of the claimed 95 % intervals; of a dozen, two may miss by chance
 
 
@@ -72,7 +73,7 @@ def summary(watch: ActuatorWatch, document: Mapping[str, Any], usage: Mapping[st
     if watch.truth["kind"]:
         lines.append(f"What changed: the {watch.truth['kind']} of '{watch.truth['changed']}'.")
     lines.append(document["online"]["live"]["sentence"])
-    if watch.behind > 0.0:
+    if watch.behind > _LATE:
         lines.append(f"The simulation was {watch.behind:.1f} s behind real time.")
     if usage:
         shares = ", ".join(f"{name} {100.0 * share:.0f} %" for name, share in usage.items())

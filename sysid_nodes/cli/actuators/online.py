@@ -85,7 +85,7 @@ def tell(document: Mapping[str, Any], source: str, report: Path) -> int:
 
 def _updates(session: ActuatorSession, bag: Path, commands: str, states: str) -> Iterator[ActuatorUpdate]:
     """In the order of stamps, which may not be that of the recording: the session does not mind."""
-    given = track(read_set_points(bag, commands), f"read {commands}")
+    given = read_set_points(bag, commands)
     read = track(read_joint_states(bag, states), f"replay {bag.absolute().name}")
     both: list[Iterable[RawSetPoints | RawJointState]] = [given, read]
     for raw in heapq.merge(*both, key=_stamp):
