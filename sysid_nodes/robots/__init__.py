@@ -14,6 +14,7 @@ from sysid_nodes.exceptions import RobotError
 from sysid_nodes.robots.contacts import ContactsConfig, ContactSpec, with_contacts
 from sysid_nodes.robots.description import RobotDescription, build_on_urdf, build_registered, build_robot
 from sysid_nodes.robots.limb import limb
+from sysid_nodes.robots.motor import MotorConfig, with_motor
 from sysid_nodes.robots.robot import ContactPoint, JointLimits, MotorConstants, Primitive, Robot
 
 __all__ = [
@@ -21,6 +22,7 @@ __all__ = [
     "ContactSpec",
     "ContactsConfig",
     "JointLimits",
+    "MotorConfig",
     "MotorConstants",
     "Primitive",
     "Robot",
@@ -28,6 +30,7 @@ __all__ = [
     "load_robot",
     "robot_names",
     "with_contacts",
+    "with_motor",
 ]
 
 

@@ -46,21 +46,19 @@ class SimulatedDrivesNode(PlayedMotion):
             write_atomically(Path(self._config.truth_file), json.dumps(self._run.truth()) + "\n")
         profile = qos.stream("reliable", _DEPTH)
         topics = {False: "joint_states", True: self._config.commands}
-        self._publishers = {
-            is_command: self.create_publisher(JointState, t, profile) for is_command, t in topics.items()
-        }
+        self._outputs = {is_command: self.create_publisher(JointState, t, profile) for is_command, t in topics.items()}
         self._counts = dict.fromkeys(topics, 0)
         self._elapsed = 0.0
 
     def _listened(self) -> bool:
-        return all(p.get_subscription_count() >= self._config.listeners for p in self._publishers.values())
+        return all(p.get_subscription_count() >= self._config.listeners for p in self._outputs.values())
 
     def _title(self) -> str:
         config = self._config
         return f"simulated {self._run.robot.name} on a stand, chirped for {config.chirp.duration:g} s"
 
     def _published(self) -> dict[str, int]:
-        return {str(p.topic_name): self._counts[is_command] for is_command, p in self._publishers.items()}
+        return {str(p.topic_name): self._counts[is_command] for is_command, p in self._outputs.items()}
 
     def _values(self) -> dict[str, str]:
         return {"elapsed [s]": f"{self._elapsed:.3f}"}
@@ -72,7 +70,7 @@ class SimulatedDrivesNode(PlayedMotion):
             yield t
             message.header.stamp = to_stamp(start + t)
             message.position = q.tolist()
-            self._publishers[is_command].publish(message)
+            self._outputs[is_command].publish(message)
             self._counts[is_command] += 1
             self._elapsed = t
 

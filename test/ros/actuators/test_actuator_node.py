@@ -9,6 +9,7 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
+import numpy as np
 import pytest
 
 pytest.importorskip("rclpy", reason="rclpy is not installed")
@@ -27,7 +28,7 @@ from sysid_nodes.messages.actuators.models import models_fields
 from sysid_nodes.reports.actuators.schema import validate_actuators
 from sysid_nodes.ros import qos
 from sysid_nodes.ros.actuators.conversions import COMMANDS
-from sysid_nodes.ros.conversions import to_stamp
+from sysid_nodes.ros.conversions import to_seconds, to_stamp
 from sysid_nodes.ros.nodes.actuator_identifier import ActuatorIdentifierNode
 
 pytestmark = pytest.mark.ros
@@ -78,6 +79,14 @@ class Robot:
         self._bench.until(lambda: sum(live.received.values()) == before + k and not len(live._worker))
 
 
+def stamped(raw: Any) -> Any:
+    """As it is after a way through a message, whose stamps are whole nanoseconds."""
+    if not isinstance(raw, RawSetPoints):
+        return raw._replace(stamp=to_seconds(to_stamp(raw.stamp)))
+    begin = to_seconds(to_stamp(raw.begin))
+    return raw._replace(begin=begin, t=np.array([begin]))
+
+
 def values(report: DiagnosticArray) -> dict[str, str]:
     return {item.key: item.value for item in report.status[0].values}
 
@@ -89,12 +98,12 @@ def test_the_node_publishes_what_a_session_says_of_the_same_messages(bench: Any,
     reports = bench.listen(DiagnosticArray, "/diagnostics")
     Robot(bench, node).play(2 * ONE_WINDOW)
     bench.until(lambda: heard and heard[-1].window == 1)
-    expected = [models_fields(u) for u in feed(session(run()), islice(messages(run()), 2 * ONE_WINDOW))]
+    expected = [models_fields(u) for u in feed(session(run()), map(stamped, islice(messages(run()), 2 * ONE_WINDOW)))]
     assert [message.id for message in heard[-2:]] == [fields["id"] for fields in expected]
     late = bench.listen(ActuatorModels, MODELS, qos.LATCHED)  # who joins later hears it too
     bench.until(lambda: late)
     told = late[-1]
-    assert told == heard[-1]
+    assert (told.id, told.window) == (heard[-1].id, 1)
     assert told.config_id == expected[-1]["config_id"]
     assert [model.joint for model in told.models] == list(run().robot.joint_names)
     rows = {p.name: p for p in told.models[0].parameters}
