@@ -26,7 +26,7 @@ _TIMESTEP = 0.002  # MuJoCo's own [s]
 
 @dataclass(frozen=True)
 class DrivenJoint:
-    """What is known of a joint and its drive; only what is known is there.
+    """Knowledge of a joint and its drive; only what is known is there.
 
     Attributes:
         name: of the joint.

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the actuators' demo has heard so far. The truth is known here and nowhere in the identifier."""
+"""The messages that the actuators' demo has heard so far. The truth is known here and nowhere in the identifier."""
 
 from __future__ import annotations
 

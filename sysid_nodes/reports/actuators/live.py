@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a session knows, as a finished run, and whether a replay of its input says the same."""
+"""A session's knowledge as a finished run, and whether a replay of its input says the same."""
 
 from __future__ import annotations
 

@@ -18,7 +18,7 @@ from sysid_nodes.sessions.actuators.session import ActuatorSession, ActuatorUpda
 from sysid_nodes.sessions.worker import Worker
 
 Take = Callable[[Any], ActuatorUpdate | None]
-"""What the session makes of a message."""
+"""Hands a message to the session."""
 
 _PATIENCE = 30.0
 """Longer than any window takes to solve, and as long as a service's caller may care to wait [s]."""

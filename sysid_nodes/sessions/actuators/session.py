@@ -20,7 +20,7 @@ from sysid_nodes.systems.actuators.online.refinement import ReplayedMotion
 
 @dataclass(frozen=True)
 class ActuatorUpdate:
-    """What is known, to be published.
+    """The present state of knowledge, to be published.
 
     Attributes:
         t: stamp of the newest encoder sample looked at [s]; 0 before there is one.

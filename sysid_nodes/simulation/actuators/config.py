@@ -11,7 +11,7 @@ from sysid_nodes.simulation.actuators.chirp import ChirpConfig
 
 @dataclass(frozen=True)
 class SimulatedDrivesConfig:
-    """What moves, how, and what changes on the way."""
+    """The robot, its motion, and a change on the way."""
 
     robot: str = option("go2", "registered robot")
     joints: str = option("FL_", "how the names of the joints begin that move; the others are held")

@@ -45,7 +45,7 @@ class HiddenRun:
     kind: str
 
     def truth(self) -> dict[str, Any]:
-        """What is hidden, as plain values: true parameters by motion, and the change."""
+        """The hidden part as plain values: true parameters by motion, and the change."""
         return {
             "joints": list(self.robot.joint_names),
             "drives": [

@@ -37,7 +37,7 @@ Array = npt.NDArray[np.float64]
 
 @dataclass(frozen=True)
 class RefinementState:
-    """What is known after a window.
+    """The state of knowledge after a window.
 
     Attributes:
         number: of the newest window looked at; -1 before there is one.
