@@ -171,7 +171,7 @@ class Refinement:
 
     def _shifts(self, motions: tuple[JointMotion, ...]) -> tuple[tuple[str, Shift | None], ...]:
         result, drift = self.state.result, self._online.drift
-        if result is None or result.status is ActuatorStatus.CONTRADICTION or len(self._memory) < drift.learning:
+        if result is None or len(self._memory) < drift.learning:
             return ()
         return tuple(
             (motion.name, self._shift(motion, joint, known.middle))
@@ -197,6 +197,8 @@ class Refinement:
     def _shift(self, motion: JointMotion, joint: JointActuator, middle: float) -> Shift | None:
         if np.ptp(motion.q) < self._config.motion.travel:
             return None  # it rests: nothing about it could be told
+        if not any(p.identifiable for p in joint.parameters):
+            return None  # nothing is claimed of it that could be wrong
         return window_shift(motion, joint, middle, self._config, self._online.drift)
 
     def _information(self, motions: tuple[JointMotion, ...]) -> Array:
