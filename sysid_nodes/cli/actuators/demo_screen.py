@@ -48,9 +48,9 @@ class ActuatorScreen(LiveScreen[ActuatorWatch]):
 def _table(watch: ActuatorWatch) -> Table:
     table = Table(box=None, pad_edge=False, header_style="bold")
     for heading in ("joint", "parameter"):
-        table.add_column(heading)
+        table.add_column(heading, no_wrap=True)
     for heading in ("unit", "estimate", "95 % from", "to", "truth"):
-        table.add_column(heading, justify="right")
+        table.add_column(heading, justify="right", no_wrap=True)
     before = ""
     for row in watch.rows:
         table.add_row(row.joint if row.joint != before else "", row.name.replace("_", " "), *_cells(row))
