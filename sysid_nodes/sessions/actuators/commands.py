@@ -68,8 +68,8 @@ class CommandBuffer:
         None where there are none. Calls must have increasing ends.
         """
         count = bisect_left(self._times, end)
-        if self._joined is not None or any(len(raw.t) > 1 for raw in self._commands[:count]):
-            return self._sampled(begin, end, count)
+        if self._are_joined(count):
+            return self._sampled(begin, end, self._join(count))
         if not count:
             return None
         first = max(bisect_left(self._times, begin, hi=count) - 1, 0)
@@ -83,11 +83,12 @@ class CommandBuffer:
 
     def forget(self, before: float) -> None:
         """Forgets commands that hold no longer at a time [s]."""
-        if self._joined is not None:
-            self._joined.forget(before)
-            return
-        gone = max(bisect_left(self._times, before) - 1, 0)
-        del self._times[:gone], self._commands[:gone]
+        count = bisect_left(self._times, before)
+        if self._are_joined(count):
+            self._join(count).forget(before)
+        else:
+            gone = max(count - 1, 0)
+            del self._times[:gone], self._commands[:gone]
 
     def _insert(self, raw: RawSetPoints) -> None:
         stamp = float(raw.t[0]) if len(raw.t) == 1 else raw.begin
@@ -99,18 +100,25 @@ class CommandBuffer:
         self._times.insert(at, stamp)
         self._commands.insert(at, raw)
 
-    def _sampled(self, begin: float, end: float, count: int) -> Commands | None:
-        self._joined = self._joined or SetPoints(len(self._order.names))
+    def _are_joined(self, count: int) -> bool:
+        """Whether a trajectory of several points is, or was, among the first commands."""
+        return self._joined is not None or any(len(raw.t) > 1 for raw in self._commands[:count])
+
+    def _join(self, count: int) -> SetPoints:
+        """The motion that trajectories ask for, the first ones that wait included."""
+        joined = SetPoints(len(self._order.names)) if self._joined is None else self._joined
+        self._joined = joined
         for raw in self._commands[:count]:
             try:
-                self._joined.take(raw.begin, raw.t, raw.q, raw.qd)
+                joined.take(raw.begin, raw.t, raw.q, raw.qd)
             except SamplesError:
                 self.rejected["points that cannot be joined"] += 1
         del self._times[:count], self._commands[:count]
-        if not len(self._joined):
-            return None
-        grid = np.arange(max(begin, self._joined.begin), end, SAMPLED)
+        return joined
+
+    @staticmethod
+    def _sampled(begin: float, end: float, joined: SetPoints) -> Commands | None:
+        grid = np.arange(max(begin, joined.begin), end, SAMPLED) if len(joined) else np.zeros(0)
         if not len(grid):
             return None
-        q, rate = self._joined.at(grid)
-        return grid, q, rate
+        return grid, *joined.at(grid)

@@ -68,7 +68,14 @@ class WindowCutter:
     def take_command(self, raw: RawSetPoints) -> list[MotionWindow]:
         """Takes a command; the windows that are complete then."""
         self.commands.push(raw)
-        return self._cut()
+        found = self._cut()
+        # Encoders that are silent leave commands without a window to go to.
+        oldest = self.commands.newest - self._config.window - self._config.wait
+        if self._t and self._t[-1] < oldest:
+            self._drop(len(self._t), "a hole")
+        if not self._t:
+            self.commands.forget(oldest - REACH)
+        return found
 
     def interrupt(self, reason: str) -> None:
         """Forgets samples and commands of the window that is under way: messages may have been lost."""

@@ -112,6 +112,32 @@ def test_a_hole_costs_its_window_and_no_more() -> None:
     assert found[0].t == pytest.approx(START + 3.2, abs=0.02)
 
 
+def test_lost_messages_end_the_window_that_is_under_way() -> None:
+    raws = list(messages(run()))
+    heard = session(run())
+    feed(heard, raws[:500])
+    heard.interrupt()
+    found = feed(heard, raws[500:])
+    assert heard.rejected["motion: messages lost"] == 1
+    assert found[0].t == pytest.approx(raws[500].begin + 2.0, abs=0.02)
+
+
+@pytest.mark.parametrize("several", [False, True])
+def test_commands_without_encoders_are_not_kept_for_ever(several: bool) -> None:
+    heard = session(run())
+    names, one = run().robot.joint_names, np.zeros((1, 3))
+    for k in range(3000):
+        stamp = START + 0.01 * k
+        t = stamp + 0.01 * np.arange(1 + several)
+        feed(heard, [RawSetPoints(stamp, True, names, t, np.repeat(one, len(t), axis=0), None)])
+        if k == 10:
+            feed(heard, [RawJointState(stamp, names, one[0], one[0], one[0])])
+    buffer = heard._windows.commands
+    assert len(buffer._times) < 300
+    assert buffer._joined is None or len(buffer._joined) < 600
+    assert heard.rejected == {"motion: a hole": 1}
+
+
 def test_without_commands_nothing_is_identified_and_it_says_so() -> None:
     heard = session(run())
     assert not feed(heard, (raw for raw in messages(run()) if isinstance(raw, RawJointState)))
