@@ -24,7 +24,7 @@ COMMANDS = {
     "convert": "make a bag of a table of commands and encoders",
     "tracking": "measure a position controller's tracking errors",
     "report": "make report.html again from a result",
-    "export": "write the identified body into a URDF or MJCF",
+    "export": "write what was identified into a robot's files",
 }
 """Sub-commands and what they do; each is a module, imported only when asked for.
 
@@ -35,7 +35,6 @@ examples.
 _PLACES = {
     "calibrate": "interval.calibrate",
     "convert": "actuators.convert",
-    "export": "interval.export",
     "tracking": "certified.tracking",
 }
 """Modules of commands that belong to one system."""

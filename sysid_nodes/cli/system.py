@@ -40,6 +40,19 @@ class Report:
 
 
 @dataclass(frozen=True)
+class Export:
+    """A system's part in `sysid export`.
+
+    Attributes:
+        pipeline: of the results that it exports.
+        run: writes the file and returns the exit status: arguments, parsed result.
+    """
+
+    pipeline: str
+    run: Callable[[argparse.Namespace, dict[str, Any]], int]
+
+
+@dataclass(frozen=True)
 class System:
     """A system.
 
@@ -50,6 +63,7 @@ class System:
         page: text of docs/NAME/parameters.md.
         replay: where it can be replayed by itself.
         report: where a report can be made again from its result.
+        export: where a result can be written into other programs' files.
     """
 
     name: str
@@ -58,3 +72,4 @@ class System:
     page: Callable[[], str]
     replay: Replay | None = None
     report: Report | None = None
+    export: Export | None = None

@@ -13,6 +13,8 @@ from pathlib import Path
 from sysid_nodes.exceptions import RobotError
 from sysid_nodes.robots.contacts import ContactsConfig, ContactSpec, with_contacts
 from sysid_nodes.robots.description import RobotDescription, build_on_urdf, build_registered, build_robot
+from sysid_nodes.robots.limb import limb
+from sysid_nodes.robots.motor import MotorConfig, with_motor
 from sysid_nodes.robots.robot import ContactPoint, JointLimits, MotorConstants, Primitive, Robot
 
 __all__ = [
@@ -20,12 +22,15 @@ __all__ = [
     "ContactSpec",
     "ContactsConfig",
     "JointLimits",
+    "MotorConfig",
     "MotorConstants",
     "Primitive",
     "Robot",
+    "limb",
     "load_robot",
     "robot_names",
     "with_contacts",
+    "with_motor",
 ]
 
 

@@ -3,7 +3,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import re
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from xml.parsers import expat
 
@@ -112,6 +113,43 @@ def replace_child(data: bytes, parent: Element, tag: str, attributes: str, lines
         return data[: parent.open_end] + f"{newline}{inner}{text}".encode() + data[parent.open_end :]
     opened = start_tag[:-2].rstrip() + f">{newline}{inner}{text}{newline}{base}</{parent.tag}>".encode()
     return data[: parent.start] + opened + data[parent.open_end :]
+
+
+def set_attributes(data: bytes, element: Element, values: Mapping[str, str]) -> bytes:
+    """Gives an element attributes; those that it has get the new value where they stand, others go behind them."""
+    tag = data[element.start : element.open_end]
+    for name, value in values.items():
+        written = f'{name}="{value}"'.encode()
+        old = re.search(rb"(?<=[\s])" + re.escape(name.encode()) + rb"\s*=\s*(\"[^\"]*\"|'[^']*')", tag)
+        if old:
+            tag = tag[: old.start()] + written + tag[old.end() :]
+        else:
+            end = len(tag) - (2 if tag.endswith(b"/>") else 1)
+            tag = tag[:end].rstrip() + b" " + written + tag[end:]
+    return data[: element.start] + tag + data[element.open_end :]
+
+
+def append_child(data: bytes, parent: Element, text: str) -> bytes:
+    """Adds one empty element as the parent's last, in the indentation of its neighbours."""
+    newline = "\r\n" if b"\r\n" in data else "\n"
+    base = _indent(data, parent.start)
+    inner = _indent(data, parent.children[-1].start) if parent.children else ""
+    inner = inner if len(inner) > len(base) else base + "  "
+    start_tag = data[parent.start : parent.open_end]
+    if start_tag.endswith(b"/>"):
+        opened = start_tag[:-2].rstrip() + f">{newline}{inner}{text}{newline}{base}</{parent.tag}>".encode()
+        return data[: parent.start] + opened + data[parent.open_end :]
+    at = parent.children[-1].end if parent.children else parent.open_end
+    return data[:at] + f"{newline}{inner}{text}".encode() + data[at:]
+
+
+def comment_before(data: bytes, element: Element, text: str) -> bytes:
+    """Puts a comment on a line of its own before an element; two hyphens in it, which XML forbids, become one."""
+    newline = "\r\n" if b"\r\n" in data else "\n"
+    while "--" in text:
+        text = text.replace("--", "-")
+    line = f"<!-- {text} -->{newline}{_indent(data, element.start)}"
+    return data[: element.start] + line.encode() + data[element.start :]
 
 
 def _tag_end(data: bytes, offset: int) -> int:

@@ -60,6 +60,11 @@ class SetPoints:
             self._add(np.array([begin]), joined[0], joined[1] if qd is not None else None)
         self._add(t, parts[0], parts[1] if qd is not None else None)
 
+    def forget(self, before: float) -> None:
+        """Forgets points that say nothing of a time [s] or later ones."""
+        gone = max(int(np.searchsorted(self._t, before, side="right")) - 1, 0)
+        del self._t[:gone], self._q[:gone], self._qd[:gone]
+
     def at(self, t: Array) -> tuple[Array, Array]:
         """Position and velocity (N, n) at times (N,); held before the first point and after the last [rad, rad/s]."""
         knots, q, qd = np.array(self._t), np.array(self._q), np.array(self._qd)

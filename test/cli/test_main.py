@@ -55,7 +55,7 @@ def test_version(capsys: pytest.CaptureFixture[str]) -> None:
         (["weigh"], "invalid choice: 'weigh'"),
         (["replay"], "the following arguments are required: BAG, --out"),
         (["replay", "bag", "--out", "o", "--method", "guess"], "argument --method: invalid choice: 'guess'"),
-        (["export", "result.json"], "the following arguments are required: --into, --out"),
+        (["export", "result.json"], "the following arguments are required: --out"),
         (["report", "a", "b"], "unrecognized arguments: b"),
     ],
 )

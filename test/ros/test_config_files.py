@@ -10,6 +10,8 @@ from sysid_nodes.cli.systems import CERTIFIED
 from sysid_nodes.data.config import load_yaml, read_parameters, to_flat
 from sysid_nodes.exceptions import ConfigError
 from sysid_nodes.robots import robot_names
+from sysid_nodes.sessions.actuators.config import ActuatorSessionConfig, actuator_robot
+from sysid_nodes.sessions.actuators.session import ActuatorSession
 from sysid_nodes.sessions.prime.config import PrimeSessionConfig
 from sysid_nodes.sessions.prime.session import prime_robot
 from sysid_nodes.simulation.arm.config import SimulatedArmConfig
@@ -17,7 +19,8 @@ from sysid_nodes.systems.interval.config import IntervalIdentifierConfig
 
 CONFIG = Path(__file__).resolve().parents[2] / "config"
 LEGGED = sorted(path for path in CONFIG.glob("*.yaml") if path.stem in robot_names(floating_base=True))
-FILES = sorted(set(CONFIG.glob("*.yaml")) - set(LEGGED))
+ACTUATORS = sorted(CONFIG.glob("*_actuators.yaml"))
+FILES = sorted(set(CONFIG.glob("*.yaml")) - {*LEGGED, *ACTUATORS})
 
 
 def test_the_robots_of_this_package_that_have_a_file() -> None:
@@ -79,6 +82,16 @@ def test_a_misspelt_key_of_a_legged_robot_s_file_is_refused(tmp_path: Path) -> N
     copy.write_text(LEGGED[0].read_text(encoding="utf-8").replace("window:", "windows:"), encoding="utf-8")
     with pytest.raises(ConfigError, match=r"robot.yaml: unknown key 'horizon\.windows'"):
         load_yaml(PrimeSessionConfig, copy)
+
+
+@pytest.mark.parametrize("path", ACTUATORS, ids=lambda path: path.stem)
+def test_a_file_of_actuators_loads_and_is_complete(path: Path, tmp_path: Path) -> None:
+    config = load_yaml(ActuatorSessionConfig, path)
+    ActuatorSession(actuator_robot(config), config)  # the drives' gains are stated
+    copy = tmp_path / path.name
+    copy.write_text(path.read_text(encoding="utf-8").replace("stiffness:", "stiffnes:"), encoding="utf-8")
+    with pytest.raises(ConfigError, match=rf"{path.name}: unknown key 'actuators\.law\.stiffnes'"):
+        load_yaml(ActuatorSessionConfig, copy)
 
 
 def _plain(value: Any) -> Any:

@@ -11,7 +11,7 @@ from sysid_nodes.data.config import from_flat
 from sysid_nodes.exceptions import ConfigError
 from sysid_nodes.sessions.actuators.config import ActuatorSessionConfig
 
-_SECTION = "actuators"
+_SECTIONS = ("actuators", "commands", "online")
 _INTERVAL = ("body", "method", "calibration")
 
 
@@ -21,9 +21,9 @@ def wanted(args: argparse.Namespace) -> bool:
     Raises:
         ConfigError: the parameter file cannot be read.
     """
-    if args.commands is not None:
+    if args.commands is not None or args.online is not None:
         return True
-    return any(name.split(".")[0] in (_SECTION, "commands") for name in option_names(args))
+    return any(name.split(".")[0] in _SECTIONS for name in option_names(args))
 
 
 def configuration(args: argparse.Namespace) -> ActuatorSessionConfig:

@@ -4,27 +4,23 @@
 from __future__ import annotations
 
 import argparse
-import sys
 import time
 from pathlib import Path
 
 import numpy as np
 
 from sysid_nodes.cli.actuators.configuration import configuration
+from sysid_nodes.cli.actuators.online import replay_online, tell
 from sysid_nodes.cli.output_folder import OutputFolder
 from sysid_nodes.cli.progress import track
 from sysid_nodes.exceptions import LogError
 from sysid_nodes.logs.command_reader import read_set_points
 from sysid_nodes.logs.reader import read_joint_states
-from sysid_nodes.reports.actuators.report import headline
 from sysid_nodes.reports.actuators.run import ActuatorRun, write_actuator_run
 from sysid_nodes.reports.interval.report import REPORT_NAME
-from sysid_nodes.results.actuators import ActuatorStatus
-from sysid_nodes.robots import load_robot
+from sysid_nodes.sessions.actuators.config import actuator_robot
 from sysid_nodes.sessions.actuators.recording import recorded_log
 from sysid_nodes.systems.actuators import identify_actuators, replay_log
-
-_CONTRADICTION = 3
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -33,13 +29,21 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     group.add_argument(
         "--commands", metavar="TOPIC", help="commanded positions, JointTrajectory or JointState: identifies actuators"
     )
+    group.add_argument(
+        "--online",
+        action="store_true",
+        default=None,
+        help="as the live node does, window by window, instead of the whole log at once; writes result.mcap too",
+    )
 
 
 def run(args: argparse.Namespace) -> int:
     """Identifies and returns the exit status."""
     config = configuration(args)
-    robot = load_robot(config.robot, urdf=config.urdf)
+    robot = actuator_robot(config)
     bag: Path = args.bag
+    if args.online:
+        return replay_online(args, robot, config)
     commands = track(read_set_points(bag, config.commands), f"read {config.commands}")
     states = track(read_joint_states(bag, args.topic), f"read {args.topic}")
     began = time.monotonic()
@@ -64,10 +68,4 @@ def run(args: argparse.Namespace) -> int:
                 config,
             ),
         )
-    if result.status is ActuatorStatus.CONTRADICTION:
-        sys.stderr.write(f"sysid: {bag}: {result.findings[0]}; see {args.out / REPORT_NAME}\n")
-        return _CONTRADICTION
-    for finding in result.findings:
-        sys.stderr.write(f"sysid: warning: {bag}: {finding}\n")
-    sys.stdout.write(f"{headline(document)}: {args.out / REPORT_NAME}\n")
-    return 0
+    return tell(document, str(bag), args.out / REPORT_NAME)

@@ -19,14 +19,20 @@ without a contact sensor. The recording is then replayed. Beside the files above
   truth/        what was hidden
   result.mcap   the replay's forces, markers and odometry, for RViz and Foxglove
 
+A leg of a Go2 on a stand hides what its drives are: armature, delay, friction. Commands and encoders come from its own
+process; actuator_identifier finds the drives from them alone, live. Then one drive changes, and it has to say which.
+
 examples:
   sysid demo kinova
   sysid demo kinova --payload 2.5 --out results/demo
   sysid demo kinova --seed 4 --identify 3 --rviz
   sysid demo go2
   sysid demo g1 --payload 3 --out results/dance
+  sysid demo actuators
+  sysid demo actuators --change gain --out results/drives
 
-exit status: 1 a proven bound or margin did not hold; 3 the data contradicted the stated assumptions; 4 the robot was
+exit status: 1 a proven bound or margin did not hold, too many intervals missed the truth, an alarm was missing or
+false, or a replay of the recording says something else; 3 the data contradicted the stated assumptions; 4 the robot was
 stopped, did not reach its goal or has fallen
 """
 
@@ -39,7 +45,7 @@ from sysid_nodes.cli.demo.arguments import add_arguments
 
 __all__ = ["add_arguments", "run"]
 
-_SYSTEMS = {"kinova": "certified", "go2": "prime", "g1": "prime"}
+_SYSTEMS = {"kinova": "certified", "go2": "prime", "g1": "prime", "actuators": "actuators"}
 """Introduction to the demo of each robot."""
 
 

@@ -10,12 +10,14 @@ from pathlib import Path
 HEAVIEST = 3.6
 """The room that is certified for the load is that of an eight-pound dumbbell [kg]."""
 
-ROBOTS = ("kinova", "go2", "g1")
+ROBOTS = ("kinova", "go2", "g1", "actuators")
+
+CHANGES = ("none", "friction", "gain", "delay")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Adds the arguments of all demos."""
-    parser.add_argument("robot", choices=ROBOTS, help="which robot")
+    parser.add_argument("robot", choices=ROBOTS, help="which robot; actuators: a leg on a stand")
     parser.add_argument(
         "--out",
         type=Path,
@@ -41,9 +43,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--motion-time",
-        type=_within(1.0, 15.0),
+        type=_within(1.0, 60.0),
         metavar="S",
-        help="go2, g1: how long it moves [s]; default: its whole programme, 10 and 15 s",
+        help="go2, g1: how long it moves [s]; default: its whole programme, 10 and 15 s; actuators: until the change",
+    )
+    parser.add_argument(
+        "--change",
+        choices=CHANGES,
+        default="friction",
+        help="actuators: what changes at one of the drives on the way; default: %(default)s",
     )
     parser.add_argument("--domain-id", type=_domain, metavar="N", help="ROS_DOMAIN_ID to use; default: a free one")
     parser.add_argument("--rviz", action="store_true", help="show the robot in RViz (needs a ROS install that has it)")

@@ -1,45 +1,28 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Writes the identified body into a URDF or MJCF; everything else of the file stays as it is, byte for byte.
-
-A payload (target payload) is added to what the file says of its link; a body replaces it.
-
-examples:
-  sysid export results/loaded/result.json --into robot.urdf --out robot_loaded.urdf
-  sysid export results/loaded/result.json --into scene.xml --link bracelet --out scene_loaded.xml
-"""
+"""sysid export of an identified body."""
 
 from __future__ import annotations
 
 import argparse
 import sys
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from sysid_nodes.exceptions import InputError
+from sysid_nodes.exceptions import ConfigError, InputError
 from sysid_nodes.reports.atomic_file import write_atomically
-from sysid_nodes.reports.interval.result_file import read_result
+from sysid_nodes.reports.schema import validate
 from sysid_nodes.reports.wording import summary
 from sysid_nodes.results import Status
 from sysid_nodes.robots.export import export_body
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("result", type=Path, metavar="result.json", help="a result, or the folder that holds it")
-    parser.add_argument("--into", type=Path, required=True, metavar="FILE", help="URDF or MJCF of the robot")
-    parser.add_argument("--out", type=Path, required=True, metavar="FILE", help="file to write")
-    parser.add_argument(
-        "--link", metavar="NAME", help="link or body that gets the inertia; default: the identified one"
-    )
-
-
-def run(args: argparse.Namespace) -> int:
-    document = read_result(args.result)
-    if document["pipeline"] != "interval":
-        line = f"results of the pipeline '{document['pipeline']}' cannot be exported yet"
-        raise InputError(line, source=str(args.result))
+def run(args: argparse.Namespace, parsed: dict[str, Any]) -> int:
+    """Writes the file and returns the exit status."""
+    if args.into is None:
+        raise ConfigError("--format is for actuators; a body needs --into")
+    document = validate(parsed, source=str(args.result))
     theta = _nominal(document, str(args.result))
     link = args.link or document["body"]
     try:

@@ -7,9 +7,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from sysid_nodes.cli.interval import replay
+from sysid_nodes.cli.interval import export, replay
 from sysid_nodes.cli.option_tables import page, table
-from sysid_nodes.cli.system import Replay, Report, System
+from sysid_nodes.cli.system import Export, Replay, Report, System
 from sysid_nodes.data.config import options
 from sysid_nodes.reports.interval.report import write_report
 from sysid_nodes.reports.interval.series_file import SERIES_NAME, read_series
@@ -58,4 +58,5 @@ INTERVAL = System(
     page=parameters_page,
     replay=Replay(wanted=lambda _args: True, run=replay.run),
     report=Report(_made, _write),
+    export=Export("interval", export.run),
 )

@@ -35,9 +35,15 @@ def overlay_plot(t: Array, command: Array, measured: Array, replayed: Array, *, 
 
 
 def friction_plot(
-    coulomb: tuple[float, float, float], viscous: tuple[float, float, float] | None, *, label: str
+    coulomb: Triple, viscous: Triple | None, *, label: str, truth: tuple[float, float] | None = None
 ) -> str:
-    """Friction torque over speed with its 95 % band; (lower, estimate, upper) of each part, viscous None if unknown."""
+    """Friction torque over speed with its 95 % band.
+
+    Args:
+        coulomb, viscous: (lower, estimate, upper) [N m, N m s/rad]; viscous None if unknown.
+        label: for who cannot see it.
+        truth: both of them, where known.
+    """
     speed = np.linspace(-4.0, 4.0, 401)
     low, mid, high = (
         np.sign(speed) * c + (0.0 if viscous is None else viscous[k]) * speed for k, c in enumerate(coulomb)
@@ -46,6 +52,8 @@ def friction_plot(
         figure, axes = panel(4.6, 2.0)
         axes.fill_between(speed, np.minimum(low, high), np.maximum(low, high), color=BLUE, alpha=0.22, linewidth=0.0)
         axes.plot(speed, mid, color=BLUE)
+        if truth is not None:
+            axes.plot(speed, np.sign(speed) * truth[0] + truth[1] * speed, color=INK, linestyle="--", linewidth=0.9)
         axes.margins(x=0.0)
         axes.set_xlabel("speed [rad/s]")
         axes.set_ylabel("friction [N m]")

@@ -13,6 +13,7 @@ from markupsafe import Markup
 
 from sysid_nodes.reports import wording
 from sysid_nodes.reports.actuators.plots import friction_plot, overlay_plot
+from sysid_nodes.reports.actuators.truth import true_parameters
 from sysid_nodes.reports.atomic_file import write_atomically
 from sysid_nodes.reports.interval.report import template
 from sysid_nodes.results.actuators import ActuatorStatus
@@ -59,7 +60,8 @@ def render_actuator_report(document: Document, series: Mapping[str, Array]) -> s
             ("replay error, MAE", f"{1e3 * replay['mae']:.2f} mrad"),
             ("time it took", f"{document['solve_time_s']:.1f} s"),
         ],
-        joints=[_joint(joint, t, series, k) for k, joint in enumerate(document["joints"])],
+        joints=[_joint(joint, t, series, k, _true(document, joint)) for k, joint in enumerate(document["joints"])],
+        online=document["online"] or {"alarms": [], "live": None, "truth": None},
         untold=_untold(document),
     )
 
@@ -72,7 +74,17 @@ def headline(document: Document) -> str:
     return f"{told} of {len(rows)} parameters of {len(document['joints'])} joints are identified; {error}"
 
 
-def _joint(joint: Mapping[str, Any], t: Array, series: Mapping[str, Array], k: int) -> dict[str, Any]:
+def _true(document: Document, joint: Mapping[str, Any]) -> dict[str, float]:
+    """True parameters of a joint; empty where they are not known."""
+    online = document["online"]
+    if not online or not online["truth"]:
+        return {}
+    return true_parameters(online["truth"], joint["name"], after=bool(online["alarms"]))
+
+
+def _joint(
+    joint: Mapping[str, Any], t: Array, series: Mapping[str, Array], k: int, true: Mapping[str, float]
+) -> dict[str, Any]:
     overlay = overlay_plot(
         t,
         series["command"][:, k],
@@ -80,10 +92,16 @@ def _joint(joint: Mapping[str, Any], t: Array, series: Mapping[str, Array], k: i
         series["replayed"][:, k],
         label=f"Motion of {joint['name']}",
     )
-    return {"name": joint["name"], "document": joint, "overlay": Markup(overlay), "friction": _friction(joint)}
+    return {
+        "name": joint["name"],
+        "document": joint,
+        "overlay": Markup(overlay),
+        "friction": _friction(joint, true),
+        "truth": true,
+    }
 
 
-def _friction(joint: Mapping[str, Any]) -> Markup | None:
+def _friction(joint: Mapping[str, Any], true: Mapping[str, float]) -> Markup | None:
     """The friction curve, where Coulomb's part of it is known."""
     rows = {row["name"]: row for row in joint["parameters"] if row["identifiable"]}
     if "coulomb" not in rows:
@@ -93,7 +111,9 @@ def _friction(joint: Mapping[str, Any]) -> Markup | None:
         for name, row in rows.items()
         if name in ("coulomb", "viscous")
     }
-    return Markup(friction_plot(parts["coulomb"], parts.get("viscous"), label=f"Friction of {joint['name']}"))
+    known = (true["coulomb"], true["viscous"]) if true else None
+    label = f"Friction of {joint['name']}"
+    return Markup(friction_plot(parts["coulomb"], parts.get("viscous"), label=label, truth=known))
 
 
 def _untold(document: Document) -> list[dict[str, str]]:

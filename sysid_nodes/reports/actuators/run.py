@@ -39,6 +39,7 @@ class ActuatorRun:
         source: of the log.
         wall_time: that the identification took [s].
         config: that it was run with.
+        online: what a session adds: its alarms, the windows that it rests on, and digests; None for a whole log.
         versions: of the software; looked up unless given.
     """
 
@@ -51,6 +52,7 @@ class ActuatorRun:
     source: str
     wall_time: float
     config: ActuatorSessionConfig
+    online: Mapping[str, Any] | None = None
     versions: Mapping[str, str] = field(default_factory=lambda: software_versions())
 
 
@@ -67,6 +69,7 @@ def actuator_document(run: ActuatorRun) -> dict[str, Any]:
         "findings": list(result.findings),
         "joints": [_joint(joint) for joint in result.joints],
         "replay": {"rmse": result.rmse, "mae": result.mae},
+        "online": None if run.online is None else dict(run.online),
         "samples": result.samples,
         "duration": result.duration,
         "solve_time_s": run.wall_time,

@@ -18,7 +18,7 @@ from sysid_nodes.signals.stream import JointStream
 
 Array = npt.NDArray[np.float64]
 
-_SAMPLED = 2e-3
+SAMPLED = 2e-3
 """Spacing at which trajectories of several points are sampled, as the controllers that join them do [s]."""
 
 
@@ -79,6 +79,6 @@ def _commands(robot: Robot, commands: Iterable[RawSetPoints]) -> tuple[Array, Ar
         except SamplesError as error:
             raise LogError(f"command {k}: {error}") from None
     end = max(float(raw.t[-1]) for raw, _ in taken)
-    grid = np.arange(wanted.begin, end + _SAMPLED, _SAMPLED)
+    grid = np.arange(wanted.begin, end + SAMPLED, SAMPLED)
     q, qd = wanted.at(grid)
     return grid, q, qd if moving else None

@@ -6,7 +6,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from sysid_nodes.data.config import option, section
-from sysid_nodes.robots import ContactsConfig
+from sysid_nodes.robots import ContactsConfig, MotorConfig
 from sysid_nodes.signals.alignment import GridConfig
 from sysid_nodes.signals.pacing import PacingConfig
 from sysid_nodes.signals.stream_health import StreamHealthConfig
@@ -62,6 +62,7 @@ class PrimeSessionConfig:
     published: int = option(
         1, "stages before the newest that is published; more is smoother and later", minimum=1, maximum=1000
     )
+    motor: MotorConfig = section(MotorConfig, "what is known of the joints' friction and armature")
     contacts: ContactsConfig = section(ContactsConfig, "contact points of a robot that brings none")
     streams: StreamsConfig = section(StreamsConfig, "from stamps to steps")
     prime: PrimeConfig = section(PrimeConfig, "the estimator")

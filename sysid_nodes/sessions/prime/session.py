@@ -15,7 +15,7 @@ from sysid_nodes.data.config import to_flat
 from sysid_nodes.data.joint_order import JointOrder
 from sysid_nodes.data.readings import Readings
 from sysid_nodes.results.motion_estimate import EstimateStatus, MotionEstimate
-from sysid_nodes.robots import Robot, load_robot, with_contacts
+from sysid_nodes.robots import Robot, load_robot, with_contacts, with_motor
 from sysid_nodes.sensors import build_sensors, channel_specs
 from sysid_nodes.sessions.prime.config import PrimeSessionConfig
 from sysid_nodes.sessions.prime.horizon import Horizon
@@ -40,8 +40,9 @@ def prime_robot(config: PrimeSessionConfig) -> Robot:
 
     Raises:
         RobotError: it is unknown, has no contact points, or its description is unusable.
+        ConfigError: there are not as many constants of motors as joints.
     """
-    robot = load_robot(config.robot, urdf=config.urdf)
+    robot = with_motor(load_robot(config.robot, urdf=config.urdf), config.motor)
     specs = config.contacts.specs()
     return with_contacts(robot, specs) if specs else robot
 

@@ -17,10 +17,8 @@ import numpy.typing as npt
 import pinocchio
 
 from sysid_nodes.data.actuator_log import ActuatorLog
-from sysid_nodes.exceptions import RobotError
 from sysid_nodes.models.held_command import HeldCommand
-from sysid_nodes.robots import MotorConstants, Robot
-from sysid_nodes.robots.description import build_robot
+from sysid_nodes.robots import MotorConstants, Robot, limb
 from sysid_nodes.simulation.arm.mujoco_arm import arm_spec
 
 Array = npt.NDArray[np.float64]
@@ -94,10 +92,7 @@ def leg_on_stand(robot: Robot, leg: str) -> Robot:
     Raises:
         RobotError: there is none.
     """
-    others = tuple(name for name in robot.joint_names if not name.startswith(leg))
-    if len(others) == robot.n:
-        raise RobotError(f"robot '{robot.name}' has no leg '{leg}'")
-    return build_robot(robot.urdf, name=f"{robot.name}_{leg}", locked=others)
+    return limb(robot, leg)
 
 
 def run_on_stand(

@@ -3,10 +3,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 
 import numpy as np
+import numpy.typing as npt
 
 from sysid_nodes.data.actuator_log import ActuatorLog
 from sysid_nodes.models.actuator import INDEX, PARAMETERS
@@ -19,13 +21,20 @@ from sysid_nodes.systems.actuators.log_checks import check_motions
 from sysid_nodes.systems.actuators.preparation import JointMotion, prepare
 from sysid_nodes.systems.actuators.replay import replay_error, replay_joint
 
+Array = npt.NDArray[np.float64]
+
 _WORKERS = 2
 _BETTER = 0.5
 """Replay error with a free gain, relative to that without, from which a gain off its stated value is believed."""
 
 
 def identify_actuators(
-    log: ActuatorLog, robot: Robot, config: ActuatorConfig, *, progress: Callable[[str], None] | None = None
+    log: ActuatorLog,
+    robot: Robot,
+    config: ActuatorConfig,
+    *,
+    start: Sequence[Array] = (),
+    progress: Callable[[str], None] | None = None,
 ) -> ActuatorResult:
     """Identifies every joint.
 
@@ -33,6 +42,7 @@ def identify_actuators(
         log: commands and encoders of all the robot's joints.
         robot: its rigid bodies; a floating base is taken as held upright.
         config: what to fit and how.
+        start: laws of the joints that are nearly right, from which the last horizon alone is solved.
         progress: called with each joint's name when it is done.
 
     Raises:
@@ -40,11 +50,14 @@ def identify_actuators(
         ExcitationError: it is too short or moves too little.
         ConfigError: the drives' gains are not known.
     """
+    if start:
+        config = replace(config, shooting=replace(config.shooting, horizons=config.shooting.horizons[-1:]))
     motions = prepare(log, robot, config)
     doubts = list(check_motions(motions, config))
 
     def one(item: tuple[int, JointMotion]) -> tuple[JointActuator, str]:
-        found = _joint(*item, config)
+        j, motion = item
+        found = _joint(motion, start[j] if start else known_law(config, j), config)
         if progress is not None:
             progress(item[1].name)
         return found
@@ -64,9 +77,8 @@ def identify_actuators(
     return ActuatorResult(status, (*contradictions, *doubts), joints, samples, duration)
 
 
-def _joint(index: int, motion: JointMotion, config: ActuatorConfig) -> tuple[JointActuator, str]:
+def _joint(motion: JointMotion, law: Array, config: ActuatorConfig) -> tuple[JointActuator, str]:
     """A joint's result, and what its motion contradicts."""
-    law = known_law(config, index)
     fit = fit_joint(motion, law, config, config.fitted.names)
     replay = replay_error(motion, replay_joint(motion, fit.law, config))
     travel = float(np.std(motion.q))

@@ -14,6 +14,8 @@ from shared.actuator_stand import chirped, leg
 
 from sysid_nodes.cli.main import main
 from sysid_nodes.data.actuator_log import ActuatorLog
+from sysid_nodes.logs.reader import read_messages
+from sysid_nodes.messages.actuators.models import TOPIC, TYPE
 from sysid_nodes.reports.actuators.schema import validate_actuators
 
 
@@ -83,6 +85,32 @@ def test_gains_in_another_unit_end_with_status_three_and_no_value(
     document = json.loads((tmp_path / "out" / "result.json").read_text(encoding="utf-8"))
     assert document["status"] == "CONTRADICTION"
     assert not any(row["identifiable"] for joint in document["joints"] for row in joint["parameters"])
+
+
+def test_a_replay_as_the_live_node_writes_its_messages_and_says_so(
+    results: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    arguments = ["replay", str(results / "bag"), "--config", str(results / "bag.yaml"), "--out", str(tmp_path / "out")]
+    assert main([*arguments, "--online", "--set", "online.window=5.0"]) == 0
+    assert "parameters of 3 joints are identified" in capsys.readouterr().out
+    document = validate_actuators(json.loads((tmp_path / "out" / "result.json").read_text(encoding="utf-8")))
+    messages = [message for _, message in read_messages(tmp_path / "out" / "result.mcap", TOPIC, TYPE)]
+    assert [message.window for message in messages] == [0, 1]
+    assert document["online"]["windows"] == [0, 1]
+    assert document["online"]["id"] == messages[-1].id
+    for joint, model in zip(document["joints"], messages[-1].models, strict=True):
+        for row, parameter in zip(joint["parameters"], model.parameters, strict=True):
+            assert row["identifiable"] == parameter.identifiable
+            assert np.isnan(parameter.estimate) if row["estimate"] is None else parameter.estimate == row["estimate"]
+
+
+def test_a_recording_too_short_for_a_window_is_refused(
+    results: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    arguments = ["replay", str(results / "bag"), "--config", str(results / "bag.yaml"), "--out", str(tmp_path / "out")]
+    assert main([*arguments, "--online", "--set", "online.window=60.0"]) == 2
+    assert "nothing is identified: no window of motion yet" in capsys.readouterr().err
+    assert not (tmp_path / "out").exists()
 
 
 @pytest.mark.parametrize(

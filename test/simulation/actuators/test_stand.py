@@ -44,7 +44,7 @@ def test_a_delay_moves_the_whole_motion() -> None:
 
 
 def test_a_leg_that_is_not_there_is_refused() -> None:
-    with pytest.raises(RobotError, match="has no leg 'XX'"):
+    with pytest.raises(RobotError, match="has no joint whose name begins with 'XX'"):
         leg_on_stand(load_robot("go2"), "XX")
 
 

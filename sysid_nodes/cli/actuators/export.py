@@ -1,0 +1,40 @@
+# SPDX-License-Identifier: Apache-2.0
+"""sysid export of actuators."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from typing import Any
+
+from sysid_nodes.exceptions import ConfigError, InputError
+from sysid_nodes.reports.actuators.export import FORMATS, arrays, driven_joints
+from sysid_nodes.reports.actuators.schema import validate_actuators
+from sysid_nodes.reports.atomic_file import write_atomically
+from sysid_nodes.robots.export_joints import export_joints
+
+_STEP = 0.005  # of the physics in most of Isaac Lab's tasks [s]
+
+
+def run(args: argparse.Namespace, parsed: dict[str, Any]) -> int:
+    """Writes the file and returns the exit status."""
+    if args.link is not None:
+        raise ConfigError("--link is for identified bodies, not for actuators")
+    source = str(args.result)
+    document = validate_actuators(parsed, source=source)
+    joints = driven_joints(document, source)
+    if args.into is not None:
+        try:
+            data = args.into.read_bytes()
+        except OSError as error:
+            raise InputError(error.strerror or str(error), source=str(args.into)) from None
+        write_atomically(args.out, export_joints(data, joints, source=str(args.into)))
+    elif args.format == "npz":
+        write_atomically(args.out, arrays(document))
+    else:
+        write_atomically(args.out, FORMATS[args.format](document, args.step or _STEP))
+    for joint in joints:
+        if joint.untold:
+            sys.stderr.write(f"sysid: {joint.name}: not identified and not written: {', '.join(joint.untold)}\n")
+    sys.stdout.write(f"{args.out}\n")
+    return 0

@@ -1,0 +1,98 @@
+# SPDX-License-Identifier: Apache-2.0
+"""sysid replay --online: a recording through the live node's own session."""
+
+from __future__ import annotations
+
+import argparse
+import heapq
+import sys
+import time
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from sysid_nodes.cli.output_folder import OutputFolder
+from sysid_nodes.cli.progress import track
+from sysid_nodes.data.joint_state import RawJointState
+from sysid_nodes.logs import BagWriter
+from sysid_nodes.logs.command_reader import RawSetPoints, read_set_points
+from sysid_nodes.logs.reader import read_joint_states
+from sysid_nodes.logs.writer import to_nanoseconds
+from sysid_nodes.messages.actuators.models import TOPIC, TYPE, models_fields
+from sysid_nodes.reports.actuators.live import session_run
+from sysid_nodes.reports.actuators.report import headline
+from sysid_nodes.reports.actuators.run import write_actuator_run
+from sysid_nodes.reports.interval.report import REPORT_NAME
+from sysid_nodes.results.actuators import ActuatorStatus
+from sysid_nodes.robots import Robot
+from sysid_nodes.sessions.actuators.config import ActuatorSessionConfig
+from sysid_nodes.sessions.actuators.session import ActuatorSession, ActuatorUpdate
+
+RESULT_BAG = "result.mcap"
+
+_CONTRADICTION = 3
+
+
+def replay_online(args: argparse.Namespace, robot: Robot, config: ActuatorSessionConfig) -> int:
+    """Replays and returns the exit status."""
+    bag: Path = args.bag
+    with OutputFolder(args.out) as folder:
+        began = time.monotonic()
+        session, _ = replay_into(folder, bag, robot, config, states=args.topic)
+        document = write_actuator_run(folder, session_run(session, str(bag), time.monotonic() - began))
+    return tell(document, str(bag), args.out / REPORT_NAME)
+
+
+def replay_into(
+    folder: Path, bag: Path, robot: Robot, config: ActuatorSessionConfig, *, states: str
+) -> tuple[ActuatorSession, list[ActuatorUpdate]]:
+    """Feeds a recording to a session and writes what the live node would have published to result.mcap.
+
+    Args:
+        folder: existing.
+        bag: the recording.
+        robot, config: of the session.
+        states: topic of the encoders.
+
+    Raises:
+        LogError: the recording lacks a topic or is damaged.
+    """
+    session, updates = ActuatorSession(robot, config), []
+    with BagWriter(folder / RESULT_BAG) as written:
+        written.add_topic(TOPIC, TYPE, latched=True)
+        now = 0
+        for update in _updates(session, bag, config.commands, states):
+            updates.append(update)
+            # Stamps may start over, the order of messages may not.
+            now = max(now + 1, to_nanoseconds(update.t))
+            written.write(TOPIC, now, models_fields(update))
+    return session, updates
+
+
+def tell(document: Mapping[str, Any], source: str, report: Path) -> int:
+    """Says what was found, on stdout or stderr, and returns the exit status."""
+    online = document["online"] or {"alarms": []}
+    for alarm in online["alarms"]:
+        sys.stderr.write(f"sysid: alarm: {source}: {alarm['message']}\n")
+    if document["status"] == ActuatorStatus.CONTRADICTION.name:
+        sys.stderr.write(f"sysid: {source}: {document['findings'][0]}; see {report}\n")
+        return _CONTRADICTION
+    for finding in document["findings"]:
+        sys.stderr.write(f"sysid: warning: {source}: {finding}\n")
+    sys.stdout.write(f"{headline(document)}: {report}\n")
+    return 0
+
+
+def _updates(session: ActuatorSession, bag: Path, commands: str, states: str) -> Iterator[ActuatorUpdate]:
+    """In the order of stamps, which may not be that of the recording: the session does not mind."""
+    given = read_set_points(bag, commands)
+    read = track(read_joint_states(bag, states), f"replay {bag.absolute().name}")
+    both: list[Iterable[RawSetPoints | RawJointState]] = [given, read]
+    for raw in heapq.merge(*both, key=_stamp):
+        update = session.take_command(raw) if isinstance(raw, RawSetPoints) else session.take_state(raw)
+        if update is not None:
+            yield update
+
+
+def _stamp(raw: RawSetPoints | RawJointState) -> float:
+    return raw.begin if isinstance(raw, RawSetPoints) else raw.stamp

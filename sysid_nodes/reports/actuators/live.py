@@ -1,0 +1,114 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A session's knowledge as a finished run, and whether a replay of its input says the same."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from sysid_nodes.exceptions import ExcitationError
+from sysid_nodes.logs.reader import read_messages, read_topics
+from sysid_nodes.messages.actuators.models import TOPIC, TYPE, models_fields
+from sysid_nodes.reports.actuators.run import ActuatorRun, actuator_document, write_actuator_run
+from sysid_nodes.reports.actuators.schema import validate_actuators
+from sysid_nodes.reports.atomic_file import write_atomically
+from sysid_nodes.reports.interval.files import result_target
+from sysid_nodes.reports.interval.result_file import encode
+from sysid_nodes.sessions.actuators.session import ActuatorSession, ActuatorUpdate
+
+
+def session_run(
+    session: ActuatorSession,
+    source: str,
+    wall_time: float,
+    live: Mapping[str, Any] | None = None,
+    truth: Mapping[str, Any] | None = None,
+) -> ActuatorRun:
+    """A session's present state of knowledge as a run.
+
+    Args:
+        session: that was fed.
+        source: of the messages.
+        wall_time: that it took [s].
+        live: comparison with what a live node published, or None.
+        truth: of simulated drives, see `truth.py`, or None.
+
+    Raises:
+        ExcitationError: nothing is identified yet.
+    """
+    update, motion = session.update, session.replayed()
+    state, told = update.state, models_fields(update)
+    if state.result is None or motion is None:
+        raise ExcitationError(f"nothing is identified: {state.finding}", source=source)
+    online = {
+        "id": told["id"],
+        "config_id": update.config_id,
+        "window": state.number,
+        "windows": list(state.windows),
+        "alarms": [{**asdict(alarm), "message": alarm.sentence} for alarm in state.alarms],
+        "live": None if live is None else dict(live),
+        "truth": None if truth is None else dict(truth),
+    }
+    return ActuatorRun(
+        state.result,
+        motion.t,
+        motion.command,
+        motion.measured,
+        motion.replayed,
+        session.robot.name,
+        source,
+        wall_time,
+        session.config,
+        online,
+    )
+
+
+def save_session(path: str, session: ActuatorSession, source: str, wall_time: float) -> Path:
+    """Writes the result alone into a .json file, or all files of a run into a folder; returns the result file.
+
+    Raises:
+        InputError: the path is empty, something cannot be written, or nothing is identified yet.
+    """
+    run = session_run(session, source, wall_time)
+    target, alone = result_target(path)
+    if alone:
+        write_atomically(target, encode(validate_actuators(actuator_document(run), source=str(target))))
+    else:
+        write_actuator_run(target.parent, run)
+    return target
+
+
+def compare_live(bag: Path, updates: Sequence[ActuatorUpdate]) -> dict[str, Any]:
+    """Models that a live node published into a recording against those of a replay of it, as plain values.
+
+    Raises:
+        LogError: the recording cannot be read.
+    """
+    replayed = {update.state.number: models_fields(update)["id"] for update in updates}
+    published = {}
+    if any(topic.name == TOPIC and topic.count for topic in read_topics(bag)):
+        for _, message in read_messages(bag, TOPIC, TYPE):
+            if message.window >= 0:
+                published[int(message.window)] = str(message.id)
+    both = sorted(set(published) & set(replayed))
+    same = [window for window in both if published[window] == replayed[window]]
+    return {
+        "published": len(published),
+        "compared": len(both),
+        "equal": len(same),
+        "sentence": _sentence(len(published), len(both), len(same)),
+    }
+
+
+def _sentence(published: int, compared: int, equal: int) -> str:
+    if not published:
+        return "The live node published no models."
+    if not compared:
+        return "Live node and replay have no window in common."
+    if equal == compared == published:
+        return f"Replayed from the recording, the models of all {equal} windows are the live node's to the last bit."
+    return (
+        f"Replayed from the recording, the models equal the live node's after {equal} of its {published} windows only."
+    )

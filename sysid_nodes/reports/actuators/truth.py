@@ -1,0 +1,58 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Truth of simulated drives, as `simulated_drives` writes it, beside estimates."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from sysid_nodes.exceptions import InputError
+
+FILE = "truth.json"
+
+_FITTED = ("armature", "delay", "encoder_bias", "viscous", "coulomb", "position_friction")
+
+
+def read_truth(path: Path) -> Mapping[str, Any]:
+    """The file of a simulated robot.
+
+    Raises:
+        InputError: it cannot be read, or is no such file.
+    """
+    try:
+        truth: Mapping[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+        true_parameters(truth, truth["joints"][0], after=True)
+    except (OSError, ValueError, KeyError, IndexError, TypeError):
+        raise InputError("cannot be read, or is no truth of simulated drives", source=str(path)) from None
+    return truth
+
+
+def true_parameters(truth: Mapping[str, Any], joint: str, *, after: bool) -> dict[str, float]:
+    """True parameters of a joint by name, before or after what changes on the way.
+
+    Where Stribeck's friction comes on top of Coulomb's, the latter alone is meant.
+    """
+    at = truth["joints"].index(joint)
+    drives = truth["drives"][-1 if after else 0]
+    return {name: float(drives[name][at]) for name in _FITTED}
+
+
+def compare_truth(document: Mapping[str, Any], truth: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """A row for every parameter of a result: what is claimed and the truth.
+
+    Args:
+        document: of the result, with `online`.
+        truth: see `read_truth`.
+    """
+    rows = []
+    for joint in document["joints"]:
+        true = true_parameters(truth, joint["name"], after=bool(document["online"]["alarms"]))
+        for row in joint["parameters"]:
+            if row["name"] in true:
+                value = true[row["name"]]
+                low, high = (float("-inf") if row["lower"] is None else row["lower"]), row["upper"]
+                holds = low <= value <= (float("inf") if high is None else high)
+                rows.append({"joint": joint["name"], "name": row["name"], "truth": value, "holds": holds})
+    return rows

@@ -1,0 +1,2 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Live session, conversions and diagnostics of the actuators' identifier."""

@@ -1,0 +1,104 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Lifecycle node that identifies a robot's actuators from what their drives are told and what the encoders read.
+
+Topics: in, stamped, any rates, joints by name: ``joint_states`` (sensor_msgs/JointState, positions) and the topic that
+the option ``commands`` names (sensor_msgs/JointState set-points, or trajectory_msgs/JointTrajectory where
+``command_type`` is ``trajectory``); out, latched, ``~/actuator_models`` (online_sysid/ActuatorModels), and
+``/diagnostics``. Services: ``~/reset`` (std_srvs/Trigger), ``~/save`` (online_sysid/Save).
+"""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+from diagnostic_msgs.msg import DiagnosticStatus
+from online_sysid.msg import ActuatorModels
+from sensor_msgs.msg import JointState
+
+from sysid_nodes.messages.actuators.models import models_fields, status
+from sysid_nodes.messages.fill import to_message
+from sysid_nodes.ros import qos
+from sysid_nodes.ros.actuators.conversions import COMMANDS
+from sysid_nodes.ros.actuators.live import LiveActuators, Take
+from sysid_nodes.ros.conversions import to_joint_state
+from sysid_nodes.ros.identifying_node import IdentifyingNode, run
+from sysid_nodes.sessions.actuators.config import ActuatorSessionConfig, actuator_robot
+from sysid_nodes.sessions.actuators.node_config import ActuatorNodeConfig
+from sysid_nodes.sessions.actuators.session import ActuatorSession, ActuatorUpdate
+
+NAME = "actuator_identifier"
+
+
+class ActuatorIdentifierNode(IdentifyingNode[LiveActuators]):
+    """Converts, buffers, lets the session identify, converts back."""
+
+    def __init__(self, **kwargs: Any) -> None:
+        super().__init__(NAME, (ActuatorSessionConfig, ActuatorNodeConfig), **kwargs)
+
+    def _open(self) -> tuple[LiveActuators, str]:
+        config = self._settings.build(ActuatorSessionConfig)
+        robot = actuator_robot(config)
+        session = ActuatorSession(robot, config)
+        self._told = ""
+        live = LiveActuators(
+            session,
+            capacity=self._settings.build(ActuatorNodeConfig).buffer,
+            publish=self._publish,
+            complain=self._complain,
+        )
+        self._models = self.publisher(ActuatorModels, "~/actuator_models", qos.LATCHED)
+        return live, f"{robot.n} joints of robot '{robot.name}'"
+
+    def _subscribe(self, live: LiveActuators) -> str:
+        live.announce()
+        config = self._settings.build(ActuatorNodeConfig)
+        profile = qos.stream(config.reliability, config.queue_depth)
+        kind, convert = COMMANDS[config.command_type]
+        session = live.session
+        topic = self._settings.build(ActuatorSessionConfig).commands
+        self._listen(live, kind, topic, lambda message: session.take_command(convert(message)), profile)
+        self._listen(
+            live, JointState, "joint_states", lambda message: session.take_state(to_joint_state(message)), profile
+        )
+        return "listening to " + ", ".join(stream.topic_name for stream in self._streams)
+
+    def _listen(self, live: LiveActuators, kind: Any, topic: str, take: Take, profile: Any) -> None:
+        name = str(self.resolve_topic_name(topic))
+        live.expect(name)
+        self._streams.append(
+            self.create_subscription(kind, topic, lambda message: live.put(name, take, message), profile)
+        )
+
+    def _publish(self, update: ActuatorUpdate) -> None:
+        """On the worker's thread."""
+        if not self.context.ok():
+            return
+        self._models.publish(to_message(ActuatorModels, models_fields(update)))
+        name, sentence = status(update)
+        if name != self._told:
+            self._say(f"{name}: {sentence}")
+        self._told = name
+        if update.alarmed:
+            self._warn(update.state.alarms[-1].sentence)
+
+    def _complain(self, fault: str) -> None:
+        """On the worker's thread."""
+        if self.context.ok():
+            self.get_logger().error(f"message not used: {fault}")
+
+    def _status(self, live: LiveActuators, *, active: bool) -> DiagnosticStatus:
+        return live.status(self.get_name(), active=active)
+
+    def _write(self, live: LiveActuators, path: str) -> tuple[str, str]:
+        written, sentence = live.save(path, self.resolve_topic_name("joint_states"))
+        return str(written), sentence
+
+
+def main(args: list[str] | None = None) -> int:
+    """Runs the node; returns the exit status: 0, or 2 with one line on stderr when it cannot start."""
+    return run(NAME, ActuatorIdentifierNode, args)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

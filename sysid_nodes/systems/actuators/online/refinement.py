@@ -1,0 +1,246 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Models of a robot's actuators that follow its motion: window in, models and alarms out.
+
+Every window is first held against the models so far, which know nothing of it: has a drive changed? If not, the windows
+that tell most are fitted anew, beginning at the models so far. A window that speaks for a change waits, for it would
+spoil the models if there is one: when the next ones say the same it is an alarm, and they are all that is remembered of
+the robot; when they do not, somebody has pushed it, and the window is left out. So
+it is with a window that nothing explains, but that when the next ones are like it, the robot just moves as it has not
+before, and they are used.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+import numpy.typing as npt
+
+from sysid_nodes.exceptions import ConfigError, ExcitationError, InputError
+from sysid_nodes.models.actuator import INDEX
+from sysid_nodes.results.actuators import ActuatorEstimate, ActuatorResult, ActuatorStatus, JointActuator
+from sysid_nodes.robots import Robot
+from sysid_nodes.solvers.shooting.normal_equations import assemble
+from sysid_nodes.solvers.shooting.problem import Gaussian
+from sysid_nodes.systems.actuators.config import ActuatorConfig
+from sysid_nodes.systems.actuators.fit import known_law, parameters_of
+from sysid_nodes.systems.actuators.identify import identify_actuators
+from sysid_nodes.systems.actuators.joint_problem import JointProblem
+from sysid_nodes.systems.actuators.online.config import OnlineConfig
+from sysid_nodes.systems.actuators.online.drift import DriftAlarm, DriftWatch, Shift, law_about, window_shift
+from sysid_nodes.systems.actuators.online.memory import MotionWindow, ToldWindow, keep_telling, lay_end_to_end
+from sysid_nodes.systems.actuators.preparation import JointMotion, prepare
+from sysid_nodes.systems.actuators.replay import replay_joint
+
+Array = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class RefinementState:
+    """The state of knowledge after a window.
+
+    Attributes:
+        number: of the newest window looked at; -1 before there is one.
+        result: of the windows in memory; None before they tell anything.
+        finding: why there is no result; empty where there is one.
+        windows: numbers of the windows in memory.
+        alarms: since the start, in order of time.
+        shifts: of the joints in the newest window.
+        suspects: numbers of windows that wait: they speak for a change, and the next ones have to confirm it.
+        odd: windows left out because the next ones did not.
+    """
+
+    number: int = -1
+    result: ActuatorResult | None = None
+    finding: str = "no window of motion yet"
+    windows: tuple[int, ...] = ()
+    alarms: tuple[DriftAlarm, ...] = ()
+    shifts: tuple[tuple[str, Shift | None], ...] = ()
+    suspects: tuple[int, ...] = ()
+    odd: int = 0
+
+
+@dataclass(frozen=True)
+class ReplayedMotion:
+    """The windows in memory end to end, (S,) times [s] and (S, n) positions [rad]; not a number without a reading."""
+
+    t: Array
+    command: Array
+    measured: Array
+    replayed: Array
+
+
+class Refinement:
+    """Takes windows one after the other; the same windows give the same models to the last bit.
+
+    Args:
+        robot: its rigid bodies.
+        config: of the fit.
+        online: what is remembered, and when a drive counts as changed.
+
+    Attributes:
+        state: what is known.
+
+    Raises:
+        ConfigError: the drives' gains are not known, or there are not as many as joints.
+    """
+
+    def __init__(self, robot: Robot, config: ActuatorConfig, online: OnlineConfig) -> None:
+        for name in ("stiffness", "damping"):
+            given = getattr(config.law, name)
+            if len(given) not in (1, robot.n):
+                wanted = f"must have 1 or {robot.n} values, got {len(given)}" if given else "is needed"
+                raise ConfigError(f"'law.{name}' {wanted}")
+        self._robot, self._config, self._online = robot, config, online
+        self._names = config.fitted.names
+        self.reset()
+
+    def reset(self) -> None:
+        """Forgets all windows and alarms."""
+        self._memory: tuple[ToldWindow, ...] = ()
+        self._suspects: tuple[ToldWindow, ...] = ()
+        self._motions: tuple[JointMotion, ...] = ()
+        self._watch = DriftWatch(self._online.drift)
+        self.state = RefinementState()
+
+    def take(self, window: MotionWindow) -> RefinementState:
+        """Takes a window and returns what is known then."""
+        try:
+            motions = prepare(lay_end_to_end([window]), self._robot, self._config)
+        except InputError as error:
+            self.state = replace(self.state, number=window.number, finding=str(error), shifts=())
+            return self.state
+        shifts = self._shifts(motions)
+        told = ToldWindow(window, self._information(motions))
+        raised = self._watch.take(window, shifts)
+        changes, strange = self._suspicions(shifts)
+        state = replace(self.state, number=window.number, finding="", shifts=shifts)
+        if raised:
+            self._memory = self._suspects  # the rest is of another robot
+            self._suspects = ()
+            self._watch.reset()
+            state = replace(state, alarms=(*state.alarms, *raised), result=None)
+        elif changes or (strange and len(self._suspects) + 1 < self._online.drift.windows):
+            waiting = (*self._suspects, told)
+            self._suspects = waiting[-self._online.drift.windows :]
+            state = replace(state, odd=state.odd + len(waiting) - len(self._suspects))
+            finding = "; ".join([*changes, *strange])
+            self.state = replace(state, finding=finding, suspects=_numbers(self._suspects))
+            return self.state
+        elif strange:  # it goes on: the robot moves in a way that it did not before
+            self._memory = (*self._memory, *self._suspects)
+            self._suspects = ()
+        else:
+            state = replace(state, odd=state.odd + len(self._suspects))
+            self._suspects = ()
+        half_life = self._online.half_life / self._online.window
+        self._memory = keep_telling([*self._memory, told], self._online.memory, half_life)
+        self.state = self._refit(replace(state, windows=_numbers(self._memory), suspects=()))
+        return self.state
+
+    def replayed(self) -> ReplayedMotion | None:
+        """Motion of the windows in memory, and its replay by the commands alone; None before there are models."""
+        if self.state.result is None:
+            return None
+        motions = self._motions
+        replays = [
+            replay_joint(motion, joint.law, self._config)
+            for motion, joint in zip(motions, self.state.result.joints, strict=True)
+        ]
+        return ReplayedMotion(
+            motions[0].t,
+            np.stack([motion.command.at(motion.t) for motion in motions], axis=1),
+            np.stack([np.where(motion.measured, motion.q, np.nan) for motion in motions], axis=1),
+            np.stack(replays, axis=1),
+        )
+
+    def _refit(self, state: RefinementState) -> RefinementState:
+        known = state.result
+        sound = known is not None and known.status is not ActuatorStatus.CONTRADICTION
+        start = tuple(joint.law for joint in known.joints) if known is not None and sound else ()
+        log = lay_end_to_end([told.window for told in self._memory])
+        try:
+            result = identify_actuators(log, self._robot, self._config, start=start)
+            motions = prepare(log, self._robot, self._config)
+        except InputError as error:  # the motion shows too little, or speaks of swapped joints and the like
+            self._motions = ()
+            excuse = "" if isinstance(error, ExcitationError) else "the windows in memory contradict themselves: "
+            return replace(state, result=None, finding=excuse + str(error))
+        self._motions = motions
+        return replace(state, result=_without_changed_drives(result, state.alarms))
+
+    def _shifts(self, motions: tuple[JointMotion, ...]) -> tuple[tuple[str, Shift | None], ...]:
+        result, drift = self.state.result, self._online.drift
+        if result is None or len(self._memory) < drift.learning:
+            return ()
+        return tuple(
+            (motion.name, self._shift(motion, joint, known.middle))
+            for motion, joint, known in zip(motions, result.joints, self._motions, strict=True)
+        )
+
+    def _suspicions(self, shifts: tuple[tuple[str, Shift | None], ...]) -> tuple[list[str], list[str]]:
+        """Changes that a window speaks for, and joints whose motion in it nothing explains, in words."""
+        changes, strange = [], []
+        joints = () if self.state.result is None else self.state.result.joints
+        for (name, shift), joint in zip(shifts, joints if shifts else (), strict=True):
+            if shift is None:
+                continue
+            if shift.counts:
+                changes.append(f"the {shift.kind} of '{name}' may have changed; the next window will tell")
+            if shift.left > self._online.drift.unexplained * joint.replay.rmse:
+                left = f"{1e3 * shift.left:.1f} mrad"
+                strange.append(
+                    f"no change of its drive explains the motion of '{name}': {left} are left; was it pushed?"
+                )
+        return changes, strange
+
+    def _shift(self, motion: JointMotion, joint: JointActuator, middle: float) -> Shift | None:
+        if np.ptp(motion.q) < self._config.motion.travel:
+            return None  # it rests: nothing about it could be told
+        if not any(p.identifiable for p in joint.parameters):
+            return None  # nothing is claimed of it that could be wrong
+        return window_shift(motion, joint, middle, self._config, self._online.drift)
+
+    def _information(self, motions: tuple[JointMotion, ...]) -> Array:
+        """(n, K, K) Hessians of the joints' parameters in a window."""
+        joints = None if self.state.result is None else self.state.result.joints
+        found = []
+        for j, motion in enumerate(motions):
+            if joints is None:
+                law = known_law(self._config, j)
+                values = np.array([p.start for p in parameters_of(self._names)])
+            else:
+                law = law_about(joints[j].law, self._motions[j].middle, motion.middle)
+                values = np.array([law[INDEX[name]] for name in self._names])
+            problem = JointProblem(motion, self._config, law, self._names)
+            first = np.zeros(1, dtype=np.int64)
+            start, known = problem.start(first)
+            rollout = problem.rollout(values, first, start)
+            nothing = Gaussian.nothing(len(values))
+            equations = assemble(rollout, first, values, nothing, 0.0 * start, known, None)
+            found.append(equations.reduced_hessian)
+        return np.array(found)
+
+
+def _numbers(windows: tuple[ToldWindow, ...]) -> tuple[int, ...]:
+    return tuple(told.window.number for told in windows)
+
+
+def _without_changed_drives(result: ActuatorResult, alarms: tuple[DriftAlarm, ...]) -> ActuatorResult:
+    """The result, but nothing of joints whose drive is no longer as strong as stated: all else rests on that."""
+    changed = {alarm.joint: alarm for alarm in alarms if alarm.kind == "gain"}
+    if not changed:
+        return result
+    joints = tuple(
+        replace(joint, parameters=_withheld(joint, changed[joint.name])) if joint.name in changed else joint
+        for joint in result.joints
+    )
+    status = result.status
+    if status is ActuatorStatus.IDENTIFIED:
+        status = ActuatorStatus.PARTIAL
+    return replace(result, joints=joints, status=status)
+
+
+def _withheld(joint: JointActuator, alarm: DriftAlarm) -> tuple[ActuatorEstimate, ...]:
+    reason = f"{alarm.sentence}; state its gains anew and start over"
+    return tuple(ActuatorEstimate(p.name, p.unit, None, None, -np.inf, np.inf, reason) for p in joint.parameters)

@@ -1,0 +1,251 @@
+# SPDX-License-Identifier: Apache-2.0
+"""sysid export of actuators: read back by the programs it is for, or one line why not."""
+
+from __future__ import annotations
+
+import copy
+import json
+from pathlib import Path
+from typing import Any
+
+import mujoco
+import numpy as np
+import pinocchio
+import pytest
+from shared.actuator_session import feed, messages, run, session
+
+from sysid_nodes.cli.main import main
+from sysid_nodes.data.config import load_yaml
+from sysid_nodes.reports.actuators.live import save_session
+from sysid_nodes.reports.interval.result_file import encode
+from sysid_nodes.robots import MotorConstants, load_robot
+from sysid_nodes.sessions.prime.config import PrimeSessionConfig
+from sysid_nodes.sessions.prime.session import prime_robot
+from sysid_nodes.simulation.arm.mujoco_arm import arm_spec
+from sysid_nodes.systems.interval.config import IntervalIdentifierConfig
+
+MJCF = """<mujoco>
+  <option timestep="0.001"/>
+  <worldbody>
+    <body>
+      <joint name="FL_hip_joint" damping='7' axis="1 0 0"/><geom size="0.1"/>
+      <body>
+        <joint name="FL_thigh_joint"/>
+        <geom size="0.1"/>
+        <body><joint name="FL_calf_joint"/><geom size="0.1"/></body>
+      </body>
+    </body>
+  </worldbody>{}
+</mujoco>
+"""
+
+
+@pytest.fixture(scope="module")
+def document(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
+    """Of a leg that was heard live."""
+    heard = session(run())
+    feed(heard, messages(run()))
+    file = save_session(str(tmp_path_factory.mktemp("result") / "result.json"), heard, "test", 0.0)
+    found: dict[str, Any] = json.loads(file.read_text(encoding="utf-8"))
+    assert all(row["identifiable"] for joint in found["joints"] for row in joint["parameters"] if named(row))
+    return found
+
+
+def named(row: dict[str, Any]) -> bool:
+    return row["name"] in ("armature", "viscous", "coulomb", "delay")
+
+
+@pytest.fixture
+def result(document: dict[str, Any], tmp_path: Path) -> Path:
+    return written(document, tmp_path)
+
+
+def written(document: dict[str, Any], folder: Path) -> Path:
+    file = folder / "result.json"
+    file.write_text(encode(document), encoding="utf-8")
+    return file
+
+
+def told(document: dict[str, Any], name: str) -> list[float]:
+    return [next(row["estimate"] for row in joint["parameters"] if row["name"] == name) for joint in document["joints"]]
+
+
+def without(document: dict[str, Any], joint: int, name: str) -> dict[str, Any]:
+    """The same with a parameter that the motion did not tell."""
+    changed = copy.deepcopy(document)
+    for row in changed["joints"][joint]["parameters"]:
+        if row["name"] == name:
+            row |= {"identifiable": False, "estimate": None, "reason": "known to -- hm -- nobody"}
+    return changed
+
+
+@pytest.mark.parametrize("actuators", ["", '<actuator><position name="old" joint="FL_calf_joint" kp="3"/></actuator>'])
+def test_mujoco_reads_back_what_was_identified(
+    document: dict[str, Any], result: Path, tmp_path: Path, actuators: str
+) -> None:
+    (tmp_path / "leg.xml").write_text(MJCF.format(actuators))
+    assert main(["export", str(result), "--into", str(tmp_path / "leg.xml"), "--out", str(tmp_path / "out.xml")]) == 0
+    model = mujoco.MjModel.from_xml_path(str(tmp_path / "out.xml"))
+    np.testing.assert_allclose(model.dof_armature, told(document, "armature"), rtol=1e-12)
+    np.testing.assert_allclose(np.ravel(model.dof_damping)[:3], told(document, "viscous"), rtol=1e-12)
+    np.testing.assert_allclose(model.dof_frictionloss, told(document, "coulomb"), rtol=1e-12)
+    np.testing.assert_allclose(model.dof_solref[:, 0], 0.002)
+    assert model.nu == 3
+    for joint, delay in zip(document["joints"], told(document, "delay"), strict=True):
+        drive = next(model.actuator(k) for k in range(3) if model.actuator(k).trnid[0] == model.joint(joint["name"]).id)
+        assert drive.gainprm[0] == 20.0
+        np.testing.assert_allclose(drive.biasprm[:3], [0.0, -20.0, -1.0])
+        assert model.actuator_delay[drive.id] == pytest.approx(delay)
+        assert model.actuator_history[drive.id][0] * model.opt.timestep > delay
+
+
+def test_the_exported_model_moves_as_the_robot_did(document: dict[str, Any], result: Path, tmp_path: Path) -> None:
+    """The coupled leg in MuJoCo, told the same commands, against the encoders; their noise is 0.8 mrad."""
+    robot, log = run().robot, run().logs[0]
+    none = np.zeros(robot.n)
+    spec = arm_spec(robot, robot.model.inertias.tolist()[1:], MotorConstants(none, none, none, none), None)
+    spec.option.timestep = 0.001
+    spec.compile()
+    (tmp_path / "bare.xml").write_text(spec.to_xml())
+    assert main(["export", str(result), "--into", str(tmp_path / "bare.xml"), "--out", str(tmp_path / "out.xml")]) == 0
+    model = mujoco.MjModel.from_xml_path(str(tmp_path / "out.xml"))
+    data = mujoco.MjData(model)
+    data.qpos[:] = log.command[0]
+    errors = []
+    for k, t in enumerate(np.arange(0.0, 4.0, 0.001)):
+        if k % 5 == 0 and t >= 1.0:  # until then it feels that nobody told the drives anything before
+            errors.append(data.qpos - log.q[k // 5])
+        at = np.searchsorted(log.command_t, t + 1e-9, side="right") - 1
+        data.ctrl[:] = log.command[at] - told(document, "encoder_bias")
+        mujoco.mj_step(model, data)
+    assert np.sqrt(np.mean(np.square(errors), axis=0)).max() < 2e-3
+
+
+def test_pinocchio_reads_back_what_was_identified(document: dict[str, Any], result: Path, tmp_path: Path) -> None:
+    source = tmp_path / "go2.urdf"
+    source.write_text(load_robot("go2").urdf)
+    out = tmp_path / "out.urdf"
+    assert main(["export", str(result), "--into", str(source), "--out", str(out)]) == 0
+    model = pinocchio.buildModelFromUrdf(str(out))
+    at = [model.joints[model.getJointId(joint["name"])].idx_v for joint in document["joints"]]
+    np.testing.assert_allclose(model.damping[at], told(document, "viscous"), rtol=1e-12)
+    np.testing.assert_allclose(model.friction[at], told(document, "coulomb"), rtol=1e-12)
+    assert f"armature {told(document, 'armature')[0]:.6g}" in out.read_text()  # URDF has no place for it
+    kept = [line for line in out.read_text().splitlines() if "sysid:" not in line and "<dynamics" not in line]
+    assert kept == [line for line in source.read_text().splitlines() if "<dynamics" not in line]
+
+
+def test_what_is_not_identified_stays_what_it_was_and_a_comment_says_why(
+    document: dict[str, Any], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    result = written(without(document, 0, "viscous"), tmp_path)
+    (tmp_path / "leg.xml").write_text(MJCF.format(""))
+    assert main(["export", str(result), "--into", str(tmp_path / "leg.xml"), "--out", str(tmp_path / "out.xml")]) == 0
+    text = (tmp_path / "out.xml").read_text()
+    assert "damping='7'" in text
+    assert "viscous is not identified, known to - hm - nobody" in text
+    assert np.ravel(mujoco.MjModel.from_xml_string(text).dof_damping)[0] == 7.0
+    assert "FL_hip_joint: not identified and not written: viscous" in capsys.readouterr().err
+
+
+def test_isaac_lab_s_configuration_is_python_with_the_values(
+    document: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    result, out = written(without(document, 1, "armature"), tmp_path), tmp_path / "out.py"
+    assert main(["export", str(result), "--format", "isaaclab", "--step", "0.002", "--out", str(out)]) == 0
+    text = out.read_text(encoding="utf-8")
+    assert "# FL_thigh_joint: armature is not identified" in text
+    given: dict[str, Any] = {}
+    exec(
+        text.replace("from isaaclab.actuators import DelayedPDActuatorCfg", ""), {"DelayedPDActuatorCfg": given.update}
+    )
+    assert set(given["armature"]) == {"FL_hip_joint", "FL_calf_joint"}
+    assert list(given["viscous_friction"].values()) == told(document, "viscous")
+    assert given["stiffness"] == dict.fromkeys(given["joint_names_expr"], 20.0)
+    steps = [round(delay / 0.002) for delay in told(document, "delay")]
+    assert (given["min_delay"], given["max_delay"]) == (min(steps), max(steps))
+
+
+def test_our_own_nodes_take_friction_and_armature(document: dict[str, Any], result: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out.yaml"
+    assert main(["export", str(result), "--format", "interval", "--out", str(out)]) == 0
+    known = load_yaml(IntervalIdentifierConfig, out).known_robot
+    assert list(known.coulomb) == told(document, "coulomb")
+    assert 0.0 < known.friction_relative < 1.0
+    assert main(["export", str(written(document, tmp_path)), "--format", "prime", "--out", str(out)]) == 0
+    motor = load_yaml(PrimeSessionConfig, out).motor
+    assert list(motor.armature) == told(document, "armature")
+
+
+def test_prime_s_robot_has_the_constants_given(document: dict[str, Any], tmp_path: Path) -> None:
+    whole = copy.deepcopy(document)
+    names = load_robot("go2").joint_names
+    whole["joints"] = [copy.deepcopy(document["joints"][k % 3]) | {"name": name} for k, name in enumerate(names)]
+    out = tmp_path / "out.yaml"
+    assert main(["export", str(written(whole, tmp_path)), "--format", "prime", "--out", str(out)]) == 0
+    robot = prime_robot(load_yaml(PrimeSessionConfig, out))
+    assert robot.motor.coulomb.tolist() == told(whole, "coulomb")
+    assert robot.motor.armature.tolist() == told(whole, "armature")
+
+
+def test_a_joint_that_lacks_a_constant_leaves_all_joints_theirs(document: dict[str, Any], tmp_path: Path) -> None:
+    result, out = written(without(document, 2, "coulomb"), tmp_path), tmp_path / "out.yaml"
+    assert main(["export", str(result), "--format", "interval", "--out", str(out)]) == 0
+    text = out.read_text(encoding="utf-8")
+    assert "# coulomb of FL_calf_joint is not identified, so that all keep the robot's" in text
+    known = load_yaml(IntervalIdentifierConfig, out).known_robot
+    assert known.coulomb == ()
+    assert known.friction_relative == 0.05
+    assert len(known.armature) == 3
+
+
+def test_an_archive_has_every_number_and_none_that_is_not_known(document: dict[str, Any], tmp_path: Path) -> None:
+    result, out = written(without(document, 0, "delay"), tmp_path), tmp_path / "out.npz"
+    assert main(["export", str(result), "--format", "npz", "--out", str(out)]) == 0
+    with np.load(out, allow_pickle=False) as archive:
+        k = archive["parameters"].tolist().index("delay")
+        assert archive["units"][k] == "s"
+        assert np.isnan(archive["estimate"][0, k])
+        assert not archive["identifiable"][0, k]
+        np.testing.assert_array_equal(archive["estimate"][1:, k], told(document, "delay")[1:])
+
+
+BAD = [
+    (["--into", "leg.xml", "--link", "hip"], "--link is for identified bodies"),
+    (["--into", "other.xml"], "has no joint 'FL_hip_joint'"),
+    (["--into", "motor.xml"], "has a <motor> actuator; gains have a place in <position> alone"),
+    (["--into", "nothing.xml"], "No such file"),
+    (["--format", "npz", "--step", "0.1"], "--step is the positive step"),
+    (["--format", "isaaclab", "--step", "-1"], "--step is the positive step"),
+]
+
+
+@pytest.mark.parametrize(("words", "message"), BAD, ids=[bad[1][:12] for bad in BAD])
+def test_bad_input_is_one_line_and_nothing_is_written(
+    words: list[str], message: str, result: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:  # fmt: skip
+    monkeypatch.chdir(tmp_path)
+    Path("leg.xml").write_text(MJCF.format(""))
+    Path("other.xml").write_text("<mujoco><worldbody/></mujoco>")
+    Path("motor.xml").write_text(MJCF.format('<actuator><motor joint="FL_hip_joint"/></actuator>'))
+    assert main(["export", str(result), *words, "--out", "out"]) == 2
+    assert message in capsys.readouterr().err
+    assert not Path("out").exists()
+
+
+@pytest.mark.parametrize(
+    ("status", "message"),
+    [("CONTRADICTION", "contradict the law or the stated gains"), ("PARTIAL", "no parameter is identified")],
+)
+def test_a_result_that_claims_nothing_is_not_exported(
+    status: str, message: str, document: dict[str, Any], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    empty = copy.deepcopy(document) | {"status": status}
+    for joint in empty["joints"]:
+        for row in joint["parameters"]:
+            row |= {"identifiable": False, "estimate": None}
+    out = tmp_path / "out.npz"
+    assert main(["export", str(written(empty, tmp_path)), "--format", "npz", "--out", str(out)]) == 2
+    assert message in capsys.readouterr().err
+    assert not out.exists()
