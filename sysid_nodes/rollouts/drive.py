@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """The drive of every joint: a PD law on a set-point, and a motor that gives less of it the more is asked.
 
-    tau_PD = k_p (q_target - q) - k_d qd,      tau = g kappa tanh(tau_PD / kappa),
+    tau_PD = k_p (q_target - q) - k_d qd,      tau = g kappa tanh(tau_PD / kappa) - f tanh(qd / v),
 
-kappa the motor's strength (eq. (3) of SPI-Active), g a linear gain (its k_s). Unlike `kernel.joint_law` it is evaluated
+kappa the motor's strength (eq. (3) of SPI-Active), g a linear gain (its k_s), f the dry friction of its gear, which
+turns over at a small speed v. Unlike `kernel.joint_law` it is evaluated
 for many robots at once, between two steps of their simulation.
 """
 
@@ -15,6 +16,9 @@ import numpy as np
 import numpy.typing as npt
 
 Array = npt.NDArray[np.float64]
+
+
+_TURNOVER = 0.1  # v: larger than noise of the speed, and slow enough for a step of 2 ms [rad/s]
 
 
 @dataclass(frozen=True)
@@ -29,7 +33,7 @@ class Drive:
     stiffness: Array
     damping: Array
 
-    def torque(self, target: Array, q: Array, qd: Array, gain: Array, weakness: Array) -> Array:
+    def torque(self, target: Array, q: Array, qd: Array, gain: Array, weakness: Array, dry: Array) -> Array:
         """(..., n) torques on the joints [N m].
 
         Args:
@@ -37,9 +41,10 @@ class Drive:
             q, qd: (..., n) positions and velocities [rad, rad/s].
             gain: (..., n) g.
             weakness: (..., n) 1 / kappa [1/(N m)]; zero for a motor without limit.
+            dry: (..., n) f [N m].
         """
         asked = self.stiffness * (target - q) - self.damping * qd
-        return np.asarray(gain * saturate(asked, weakness))
+        return np.asarray(gain * saturate(asked, weakness) - dry * np.tanh(qd / _TURNOVER))
 
     def target(self, torque: Array, q: Array, qd: Array) -> Array:
         """(..., n) set-points with which the PD law alone asks for a torque [rad]."""

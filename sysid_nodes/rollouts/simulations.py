@@ -64,9 +64,10 @@ class Simulations:
         self._set_model(variants, work, ids)
         q, v, force = self._qpos[:count], self._qvel[:count], self._force[:count]
         q[:], v[:], force[:, :6], self._warm[:count] = work.start[:, :nq], work.start[:, nq:], 0.0, 0.0
-        gain, weakness = variants.gain[which], variants.weakness[which]
+        gain, weakness, dry = variants.gain[which], variants.weakness[which], variants.dry[which]
         for step in range(work.steps):
-            force[:, 6:] = self._drive.torque(work.targets[work.clip, step], q[:, 7:], v[:, 6:], gain, weakness)
+            targets = work.targets[work.clip, step]
+            force[:, 6:] = self._drive.torque(targets, q[:, 7:], v[:, 6:], gain, weakness, dry)
             self._batch.step(ids)
             if (step + 1) % work.every == 0:
                 yield np.concatenate([q, v], axis=1)

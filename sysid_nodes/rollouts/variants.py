@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from sysid_nodes.data.inertia import parameters_to_inertia
+from sysid_nodes.rollouts.rotations import from_matrix
 
 Array = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
@@ -24,6 +25,7 @@ class Variants:
         inertia: (M, k, 10) their parameters in pinocchio's order.
         gain: (M, n) linear gain of the drives.
         weakness: (M, n) 1 / strength of the motors [1/(N m)], zero for no limit.
+        dry: (M, n) dry friction of the drives [N m].
         friction: (M,) of the feet on the ground.
         time_constant: (M,) of MuJoCo's contact model [s].
     """
@@ -32,6 +34,7 @@ class Variants:
     inertia: Array
     gain: Array
     weakness: Array
+    dry: Array
     friction: Array
     time_constant: Array
 
@@ -49,7 +52,7 @@ class Variants:
         )
         moments, axes = np.linalg.eigh(about)
         axes[..., 0] *= np.linalg.det(axes)[..., None]  # a rotation and no reflection
-        return mass, centre, moments, _quaternions(axes)
+        return mass, centre, moments, from_matrix(axes)
 
 
 @dataclass(frozen=True)
@@ -78,23 +81,3 @@ class Work:
     def part(self, begin: int, end: int) -> Work:
         """The simulations from `begin` to before `end`."""
         return replace(self, start=self.start[begin:end], variant=self.variant[begin:end], clip=self.clip[begin:end])
-
-
-def _quaternions(rotation: Array) -> Array:
-    """(..., 4) w, x, y, z of rotations (..., 3, 3); from the largest of the four, which no rounding makes small."""
-    r = rotation
-    diagonal = np.stack([r[..., 0, 0], r[..., 1, 1], r[..., 2, 2]], axis=-1)
-    trace = diagonal.sum(axis=-1)
-    # The symmetric matrix 4 q q' - 1 has the quaternion, w first, in every column.
-    k = np.empty((*r.shape[:-2], 4, 4))
-    k[..., 0, 0] = trace
-    for i, j in ((0, 1), (1, 2), (2, 0)):
-        third = 3 - i - j
-        k[..., 0, 1 + third] = k[..., 1 + third, 0] = r[..., j, i] - r[..., i, j]
-        k[..., 1 + i, 1 + j] = k[..., 1 + j, 1 + i] = r[..., i, j] + r[..., j, i]
-    for i in range(3):
-        k[..., 1 + i, 1 + i] = 2.0 * diagonal[..., i] - trace
-    k += np.eye(4)
-    largest = np.argmax(np.einsum("...ii->...i", k), axis=-1)
-    column = np.take_along_axis(k, largest[..., None, None], axis=-1)[..., 0]
-    return np.asarray(column / np.linalg.norm(column, axis=-1, keepdims=True))

@@ -22,7 +22,7 @@ class SetPointDriveConfig:
     stiffness: tuple[float, ...] = option((40.0,), "k_p", unit="N m/rad", minimum=1e-3)
     damping: tuple[float, ...] = option((1.0,), "k_d", unit="N m s/rad", minimum=0.0)
     strength: tuple[float, ...] = option((0.0,), "torque at which tanh saturates; 0: none", unit="N m", minimum=0.0)
-    coulomb: float = option(0.0, "dry friction of every joint, which no estimator is told of", unit="N m", minimum=0.0)
+    coulomb: float = option(0.0, "dry friction of every joint, in MuJoCo's own model", unit="N m", minimum=0.0)
 
 
 class SetPointDrive:
@@ -37,7 +37,7 @@ class SetPointDrive:
             spread(getattr(config, name), robot, f"drive.{name}") for name in ("stiffness", "damping")
         )
         strength = spread(config.strength, robot, "drive.strength")
-        self._drive, self._gain = Drive(stiffness, damping), np.ones(robot.n)
+        self._drive, self._gain, self._dry = Drive(stiffness, damping), np.ones(robot.n), np.zeros(robot.n)
         self._weakness = np.where(strength > 0.0, 1.0 / np.maximum(strength, 1e-9), 0.0)
 
     def set_point(self, torque: Array, q: Array, w: Array) -> Array:
@@ -46,7 +46,7 @@ class SetPointDrive:
 
     def torque(self, target: Array, q: Array, w: Array) -> Array:
         """(n,) torques that they do give [N m]."""
-        return self._drive.torque(target, q, w, self._gain, self._weakness)
+        return self._drive.torque(target, q, w, self._gain, self._weakness, self._dry)
 
 
 def with_friction(robot: Robot, config: SetPointDriveConfig) -> Robot:

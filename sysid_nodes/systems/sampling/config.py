@@ -37,9 +37,13 @@ class UnknownsConfig:
         (0.005, 1.0), "bounds of the principal second moments' scale", unit="kg m2", minimum=1e-6
     )
     strength: tuple[float, ...] = option((10.0, 200.0), "bounds of a motor's strength", unit="N m", minimum=0.1)
+    strength_guess: float = option(25.0, "strength where the search begins", unit="N m", minimum=0.1)
     gain: tuple[float, ...] = option((0.5, 1.5), "bounds of a linear gain", unit="1", minimum=0.01)
     shape_sigma: float = option(
-        1.0, "prior of the inertia's shape about the nominal one, in log-Cholesky coordinates", unit="1", minimum=1e-3
+        0.5, "prior of the inertia's shape about the nominal one, in log-Cholesky coordinates", unit="1", minimum=1e-3
+    )
+    dry_friction: float = option(
+        2.0, "upper bound of the joints' dry friction, one number for all; 0: they have none", unit="N m", minimum=0.0
     )
     friction_sigma: float = option(0.3, "prior of the ground's friction, relative; 0: known", unit="1", minimum=0.0)
     compliance_sigma: float = option(
@@ -69,8 +73,8 @@ class HorizonsConfig:
     """Clips, short ones first: each level begins where the one before ended."""
 
     lengths: tuple[float, ...] = option((0.03, 0.03, 0.1), "of the clips of each level", unit="s", minimum=4e-3)
-    clips: tuple[int, ...] = option((32, 48, 32), "of each level", minimum=3)
-    iterations: tuple[int, ...] = option((3, 3, 5), "of each level at most", minimum=1)
+    clips: tuple[int, ...] = option((24, 32, 32), "of each level", minimum=3)
+    iterations: tuple[int, ...] = option((6, 5, 5), "of each level at most", minimum=1)
     lost: float = option(
         2.0, "misfit of a settled clip, in units of the median one, from which on it is left out", minimum=1.0
     )
@@ -88,6 +92,10 @@ class VerdictConfig:
 
     relative: float = option(0.2, "half-width of its 95 % interval, relative to it, that is good enough", minimum=0.0)
     distance: float = option(0.01, "half-width for the centre of mass", unit="m", minimum=0.0)
+    misfit: float = option(
+        6.0, "residuals, in units of the stated noise, above which nothing is claimed", unit="1", minimum=1.0
+    )
+    shown: float = option(0.5, "clips that the report replays", unit="s", minimum=0.02)
     inertia: float = option(
         0.2, "half-width for a product of inertia, relative to the largest moment", unit="1", minimum=0.0
     )

@@ -50,7 +50,9 @@ class Fit:
         converged: whether the last level's search ended by itself.
         misfit: root mean square of the whitened residuals, 1 if noise were all there is.
         problem: of the last level.
-        levels: (vector, standard deviations) after each level.
+        left_out: clips of the last level that no start state made fit.
+        lengths: of the clips of each level [s].
+        levels: (vector, covariance) after each level.
     """
 
     vector: Array
@@ -62,6 +64,8 @@ class Fit:
     converged: bool
     misfit: float
     problem: ClipProblem
+    left_out: int
+    lengths: tuple[float, ...]
     levels: tuple[tuple[Array, Array], ...]
 
 
@@ -82,7 +86,9 @@ def fit_clips(
     vector, levels = _first_vector(unknowns, guess), []
     rng, horizons = np.random.default_rng(config.seed), config.horizons
     problem, found = None, None
-    for length, count, most in zip(horizons.lengths, horizons.clips, horizons.iterations, strict=True):
+    for level, length in enumerate(horizons.lengths):
+        count, most = horizons.clips[level], horizons.iterations[level]
+        free = np.ones(len(vector), dtype=bool) if level else unknowns.coarse
         instants = round(length / config.step) + 1
         first = place_clips(log, instants, int(count), rng)
         if len(first) < _FEWEST:
@@ -95,6 +101,7 @@ def fit_clips(
             problem,
             vector,
             prior,
+            free,
             iterations=int(most),
             tolerance=horizons.tolerance,
             robust=horizons.robust,
@@ -103,7 +110,7 @@ def fit_clips(
         problem = found.problem
         vector = found.parameters
         covariance, freedom = _covariance(found, problem, horizons.block)
-        levels.append((vector, np.sqrt(np.diag(covariance))))
+        levels.append((vector, covariance))
     assert problem is not None and found is not None  # the configuration has one level at least
     measured = found.equations.residual[found.equations.residual != 0.0]
     plain = block_jackknife(found.equations, ~(found.lower | found.upper), _block(problem, horizons.block)).plain
@@ -117,6 +124,8 @@ def fit_clips(
         found.converged,
         float(np.sqrt(np.mean(measured**2))),
         problem,
+        len(first) - len(problem.first),
+        horizons.lengths,
         tuple(levels),
     )
 
@@ -138,5 +147,5 @@ def _covariance(found: Solution, problem: ClipProblem, block: int) -> tuple[Arra
 
 def _block(problem: ClipProblem, clips: int) -> int:
     """Rows of a block."""
-    columns = 2 * problem.log.q.shape[1] + 12
+    columns = 2 * int(problem.log.q.shape[1]) + 12
     return clips * problem.length * columns

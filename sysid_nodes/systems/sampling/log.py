@@ -56,7 +56,7 @@ class Readings:
     """Streams of a log; quaternions are w, x, y, z.
 
     Attributes:
-        joints: positions and velocities side by side (2 n).
+        joints: positions, velocities and torques side by side (3 n); torques are zero where a driver has none.
         set_points: commanded positions (n).
         imu: orientation (4) and angular velocity (3) of the base (sensor turned into its axes).
         pose: position (3) and orientation (4) of the base.
@@ -76,6 +76,7 @@ class MotionLog:
         t: (N,) [s].
         step: [s].
         q, w: (N, n) positions and velocities of the joints [rad, rad/s].
+        torque: (N, n) as the motors report it [N m]; None where they do not.
         target: (N, n) set-points that hold for the step that begins [rad].
         up: (N, 3) vertical in the base's axes, as the inertial sensor has it.
         gyro: (N, 3) [rad/s].
@@ -88,6 +89,7 @@ class MotionLog:
     step: float
     q: Array
     w: Array
+    torque: Array | None
     target: Array
     up: Array
     gyro: Array
@@ -124,7 +126,7 @@ def motion_log(readings: Readings, step: float, *, delay: float = 0.0) -> Motion
     end = min(stream.t[-1] for stream in streams)
     if end - begin < 10.0 * step:
         raise LogError("joint states, commands, inertial sensor and pose have no time in common")
-    t = begin + step * np.arange(int((end - begin) / step) + 1)
+    t = np.asarray(begin + step * np.arange(int((end - begin) / step) + 1), dtype=np.float64)
     joints, has_joints = readings.joints.at(t)
     imu, has_imu = _turning(readings.imu, 0).at(t)
     pose, has_pose = _turning(readings.pose, 3).at(t)
@@ -139,7 +141,8 @@ def motion_log(readings: Readings, step: float, *, delay: float = 0.0) -> Motion
         t=t,
         step=step,
         q=joints[:, :n],
-        w=joints[:, n:],
+        w=joints[:, n : 2 * n],
+        torque=joints[:, 2 * n :] if joints[:, 2 * n :].any() else None,
         target=readings.set_points.held(t - delay),
         up=vertical(quaternion),
         gyro=imu[:, 4:],

@@ -40,7 +40,7 @@ def leave_out_lost(problem: ClipProblem, parameters: Array, factor: float) -> Cl
     residual = problem.residuals(parameters)
     misfit = np.sqrt((residual**2).sum(axis=1) / np.maximum((residual != 0.0).sum(axis=1), 1))
     misfit = np.nan_to_num(misfit, nan=np.inf)
-    kept = misfit <= factor * np.median(misfit)
+    kept = np.flatnonzero(misfit <= factor * np.median(misfit))
     return replace(problem, first=problem.first[kept], guess=problem.guess[kept])
 
 

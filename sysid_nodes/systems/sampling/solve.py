@@ -51,6 +51,7 @@ def solve_clips(
     problem: ClipProblem,
     parameters: Array,
     prior: Gaussian,
+    free: BoolArray,
     *,
     iterations: int,
     tolerance: float,
@@ -63,22 +64,23 @@ def solve_clips(
         problem: clips of one length.
         parameters: (K,) to begin with, within the bounds of the unknowns.
         prior: of the parameters.
+        free: (K,) parameters that are fitted; the others stay.
         iterations: at most.
         tolerance: expected decrease of the cost that ends the search, relative to the mean cost of a residual.
         robust: residual, in units of the residuals' spread, from which on it pulls no harder; 0: never.
         progress: called with the cost after every step.
     """
     lower, upper = problem.unknowns.column("lower"), problem.unknowns.column("upper")
-    damping, converged, loss = 1e-2, False, None
+    damping, converged, loss = 1e-4, False, None
     equations = _linearise(problem, parameters, prior, None)
     for _ in range(iterations):
         loss = _loss(equations.residual, robust)
         if loss is not None:
             equations = _linearise(problem, parameters, prior, loss)
         below, above = _held(equations, parameters, lower, upper)
-        small = tolerance * equations.cost / max(np.count_nonzero(equations.residual), 1)
+        small = tolerance * equations.cost / max(int(np.count_nonzero(equations.residual)), 1)
         while True:
-            step = equations.step(damping, parameters, lower, upper, ~(below | above))
+            step = equations.step(damping, parameters, lower, upper, free & ~(below | above))
             tried = parameters + step.parameters
             trial = _follow(problem, equations, step.parameters, tried)
             cost = _cost(trial, tried, prior, loss)

@@ -24,6 +24,7 @@ Array = npt.NDArray[np.float64]
 
 ETA = ("alpha", "d1", "d2", "d3", "s12", "s23", "s13", "t1", "t2", "t3")
 _INFINITE = np.inf
+_COARSE = ("alpha", "t1", "t2", "t3")
 
 
 @dataclass(frozen=True)
@@ -75,12 +76,15 @@ class Unknowns:
     def __init__(self, robot: Robot, config: SamplingConfig) -> None:
         self._robot, self._config = robot, config
         self.bodies = tuple(robot.body_index(link) for link in config.unknowns.bodies)
+        self.links = tuple(link or robot.body for link in config.unknowns.bodies)
+        self.ground = config.ground
         self.kinds, self._kind = joint_kinds(robot)
         nominal = robot.inertial_parameters()
         self._nominal = nominal
         self.items: tuple[Unknown, ...] = (
             *(item for k, body in enumerate(self.bodies) for item in self._inertia(k, nominal[body])),
             *self._motors(),
+            *self._dry_friction(),
             *self._ground(),
             *self._sensing(),
         )
@@ -98,6 +102,14 @@ class Unknowns:
         """Places of the unknowns on which simulations depend."""
         return [k for k, item in enumerate(self.items) if item.step > 0.0]
 
+    @property
+    def coarse(self) -> npt.NDArray[np.bool_]:
+        """(K,) unknowns that are fitted first: masses, centres and the sensors' constants.
+
+        A robot that is heavier than thought looks like one with weaker motors as long as neither is known roughly.
+        """
+        return np.array([item.name.partition(":")[0] in _COARSE or item.step == 0.0 for item in self.items])
+
     def inertia(self, vector: Array, body: int) -> Array:
         """(10,) parameters of one of `bodies` in pinocchio's order."""
         return log_cholesky_to_parameters(vector[10 * body : 10 * body + 10])
@@ -110,6 +122,7 @@ class Unknowns:
             inertia=np.array(bodies).reshape(len(vectors), len(self.bodies), 10),
             gain=np.array([self._by_joint(vector, "gain", 1.0) for vector in vectors]),
             weakness=np.array([self._by_joint(vector, "weakness", 0.0) for vector in vectors]),
+            dry=np.array([np.full(self._robot.n, self._value(v, "dry_friction", 0.0)) for v in vectors]),
             friction=np.array([self._positive(v, "friction", self._config.ground.friction) for v in vectors]),
             time_constant=np.array(
                 [self._positive(v, "compliance", self._config.ground.time_constant) for v in vectors]
@@ -164,10 +177,16 @@ class Unknowns:
     def _motors(self) -> list[Unknown]:
         config = self._config.unknowns
         if config.motors == "linear":
-            return [Unknown(f"gain:{name}", 1.0, *config.gain, step=2e-3) for name in self.motor_names()]
+            return [
+                Unknown(f"gain:{name}", 1.0, config.gain[0], config.gain[1], step=2e-3) for name in self.motor_names()
+            ]
         lower, upper = 1.0 / config.strength[1], 1.0 / config.strength[0]
         guess = 1.0 / config.strength_guess
         return [Unknown(f"weakness:{name}", guess, lower, upper, step=2e-4) for name in self.motor_names()]
+
+    def _dry_friction(self) -> list[Unknown]:
+        most = self._config.unknowns.dry_friction
+        return [Unknown("dry_friction", 0.0, 0.0, most, step=1e-3)] if most > 0.0 else []
 
     def _ground(self) -> list[Unknown]:
         config = self._config.unknowns
