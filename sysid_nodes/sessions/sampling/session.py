@@ -63,20 +63,27 @@ class SamplingSession:
         """
         self._set_points.append((stamp, position[_columns(names, self.robot.joint_names, "command")]))
 
-    def log(self) -> MotionLog:
-        """What has been gathered, on the grid of the simulations.
+    def readings(self) -> Readings:
+        """What has been gathered.
 
         Raises:
-            LogError: a stream is missing or too short, or the streams have no time in common.
+            LogError: a stream is missing or too short.
         """
-        config = self.config.sampling
-        readings = Readings(
+        return Readings(
             joints=Stream.of(self._joints, "joint states"),
             set_points=Stream.of(self._set_points, f"set-points on '{self.config.commands}'"),
             imu=Stream.of(self._imu, "the inertial sensor with its orientation"),
             pose=Stream.of(self._pose, "motion capture"),
         )
-        return motion_log(readings, config.step, delay=config.drive.delay)
+
+    def log(self) -> MotionLog:
+        """The same on the grid of the simulations.
+
+        Raises:
+            LogError: a stream is missing or too short, or the streams have no time in common.
+        """
+        config = self.config.sampling
+        return motion_log(self.readings(), config.step, delay=config.drive.delay)
 
     def identify(self, progress: Progress | None = None) -> SamplingResult:
         """What the readings say.

@@ -25,7 +25,7 @@ class DriveConfig:
 class UnknownsConfig:
     """What is identified, and between which bounds (the paper's Table 4)."""
 
-    bodies: tuple[str, ...] = option(("",), "links whose inertia is unknown; an empty name is the robot's own body")
+    bodies: str = option("", "links whose inertia is unknown, separated by commas; empty: the robot's own body")
     motors: str = option(
         "kind",
         "motors saturate by tanh, with a strength for all, for each kind of joint or for each; or a linear gain a kind",

@@ -48,7 +48,7 @@ def _step(problem: ClipProblem, parameters: Array) -> tuple[Array, Array]:
     """New guesses, each clip's best of several dampings or the old one, and (C,) the decrease of its cost, relative."""
     coordinates = problem.coordinates
     residual, jacobian = problem.by_start(parameters)
-    finite = np.isfinite(residual).all(axis=1) & np.isfinite(jacobian).all(axis=(1, 2))
+    finite = np.asarray(np.isfinite(residual).all(axis=1) & np.isfinite(jacobian).all(axis=(1, 2)))
     residual, jacobian = np.where(finite[:, None], residual, 0.0), np.where(finite[:, None, None], jacobian, 0.0)
     gradient = np.einsum("crd,cr->cd", jacobian, residual)
     hessian = np.einsum("crd,cre->cde", jacobian, jacobian) + np.diag(coordinates.information)

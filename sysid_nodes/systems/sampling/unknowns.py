@@ -75,8 +75,8 @@ class Unknowns:
 
     def __init__(self, robot: Robot, config: SamplingConfig) -> None:
         self._robot, self._config = robot, config
-        self.bodies = tuple(robot.body_index(link) for link in config.unknowns.bodies)
-        self.links = tuple(link or robot.body for link in config.unknowns.bodies)
+        self.links = tuple(link.strip() or robot.body for link in config.unknowns.bodies.split(","))
+        self.bodies = tuple(robot.body_index(link) for link in self.links)
         self.ground = config.ground
         self.kinds, self._kind = joint_kinds(robot)
         nominal = robot.inertial_parameters()
