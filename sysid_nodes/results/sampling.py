@@ -68,7 +68,7 @@ class SamplingEstimate:
 
 @dataclass(frozen=True)
 class SamplingLevel:
-    """What was known after a level of clips.
+    """Estimates after a level of clips.
 
     Attributes:
         length: of the clips [s].

@@ -23,7 +23,7 @@ _TURNOVER = 0.1  # v: larger than noise of the speed, and slow enough for a step
 
 @dataclass(frozen=True)
 class Drive:
-    """What is known of the drives.
+    """Known constants of the drives.
 
     Attributes:
         stiffness: (n,) k_p [N m/rad].

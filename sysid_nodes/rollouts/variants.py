@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What differs between simulations: parameters of the robot, and what a simulation is to do."""
+"""Parameters that differ between simulations, and the work that they are to do."""
 
 from __future__ import annotations
 

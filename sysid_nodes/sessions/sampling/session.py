@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a live node and a replay share: gathers readings and set-points, and identifies what has been gathered."""
+"""Gathers readings and set-points and identifies from them, for a live node and a replay alike."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ class SamplingSession:
         self._set_points.append((stamp, position[_columns(names, self.robot.joint_names, "command")]))
 
     def readings(self) -> Readings:
-        """What has been gathered.
+        """Everything gathered so far, by stream.
 
         Raises:
             LogError: a stream is missing or too short.
@@ -86,7 +86,7 @@ class SamplingSession:
         return motion_log(self.readings(), config.step, delay=config.drive.delay)
 
     def identify(self, progress: Progress | None = None) -> SamplingResult:
-        """What the readings say.
+        """Identifies from everything gathered so far.
 
         Raises:
             LogError: see `log` and `systems.sampling.identify`.

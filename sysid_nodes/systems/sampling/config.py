@@ -23,7 +23,7 @@ class DriveConfig:
 
 @dataclass(frozen=True)
 class UnknownsConfig:
-    """What is identified, and between which bounds (the paper's Table 4)."""
+    """Parameters to identify, and their bounds (the paper's Table 4)."""
 
     bodies: str = option("", "links whose inertia is unknown, separated by commas; empty: the robot's own body")
     motors: str = option(

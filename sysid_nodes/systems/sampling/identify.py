@@ -31,7 +31,7 @@ _FELL = 0.5  # cosine of the tilt below which a walking robot has fallen
 
 @dataclass(frozen=True)
 class Setting:
-    """What a robot and a configuration come to; close it where its simulator is of processes.
+    """Unknowns and simulator of a robot; to be closed, as its simulator may be of processes.
 
     Attributes:
         unknowns: of the search.

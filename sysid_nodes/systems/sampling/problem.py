@@ -147,12 +147,14 @@ class ClipProblem:
 
 
 def place_clips(log: MotionLog, length: int, count: int, rng: np.random.Generator) -> IntArray:
-    """(C,) first instants of clips, spread over what is usable of a log, at chance places; fewer in a short log.
+    """(C,) first instants of clips at chance places, spread over what is usable of a log.
 
-    Clips of one part of the log do not overlap those of another, unless the log is too short for that.
+    There are no more of them than fit side by side; neighbours may still overlap by part of a clip.
     """
     allowed = log.starts(length)
     if not len(allowed):
         return allowed
-    edges = np.linspace(0, len(allowed), min(count, len(allowed)) + 1).astype(int)
+    # Clips that overlap would vouch for one another.
+    room = int(log.usable.sum()) // length
+    edges = np.linspace(0, len(allowed), max(min(count, room, len(allowed)), 1) + 1).astype(int)
     return np.array([allowed[rng.integers(a, b)] for a, b in pairwise(edges)], dtype=np.int64)

@@ -115,7 +115,7 @@ class Unknowns:
         return log_cholesky_to_parameters(vector[10 * body : 10 * body + 10])
 
     def variants(self, vectors: Sequence[Array]) -> Variants:
-        """What vectors (K,) mean to simulations."""
+        """Parameters of simulations from vectors (K,)."""
         bodies = [[self.inertia(vector, k) for k in range(len(self.bodies))] for vector in vectors]
         return Variants(
             bodies=self.bodies,
@@ -130,7 +130,7 @@ class Unknowns:
         )
 
     def sensing(self, vector: Array) -> Sensing:
-        """What a vector (K,) means to the sensors."""
+        """Constants of the sensors from a vector (K,)."""
 
         def three(name: str) -> Array:
             return np.array([self._value(vector, f"{name}_{axis}", 0.0) for axis in "xyz"])
