@@ -3,13 +3,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from shared.legged_bag import TOPICS, message
 
+from benchmarks.sampling_log import START, TRUTH
 from sysid_nodes.data.config import from_flat
 from sysid_nodes.logs import BagWriter
 from sysid_nodes.logs.reader import JOINT_STATE
@@ -17,19 +17,6 @@ from sysid_nodes.messages.prime.estimate import header
 from sysid_nodes.simulation.legged import LeggedRobotSim, LeggedSimulationConfig, VelocityReading
 
 COMMANDS = "/joint_commands"
-START = 100.0
-
-TRUTH: Mapping[str, Any] = {
-    "motion": "show",
-    "load.mass": 4.7,
-    "load.position": (-0.12, 0.0, 0.06),
-    "drive.enabled": True,
-    "drive.strength": (22.5, 25.0, 23.5),
-    "drive.coulomb": 0.1,
-    "timestep": 5e-4,
-    "ground.time_constant": 0.012,
-}
-"""A Go2 with 4.7 kg at the rear, in another simulation than the identification's: step, ground and dry friction."""
 
 
 def write_walk(path: Path, duration: float, seed: int = 0, **options: Any) -> LeggedRobotSim:

@@ -61,7 +61,7 @@ def minimise(
     try:
         import cma
     except ImportError:
-        raise ConfigError("this method needs the library 'cma': pip install sysid-nodes[sampling]") from None
+        raise ConfigError("this method needs the library 'cma': pip install cma") from None
     centre, half = 0.5 * (lower + upper), 0.5 * (upper - lower)
     options = {"bounds": [-1.0, 1.0], "seed": seed + 1, "verbose": -9, "maxiter": iterations}
     if population:
