@@ -63,15 +63,13 @@ class Trial:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    options = parser(__doc__)
+    options = parser("sampling_truth", __doc__)
     options.add_argument("--seeds", type=int, default=50, help="logs a case")
     options.add_argument("--duration", type=float, default=10.0, help="of a log [s]")
     options.add_argument("--cases", nargs="+", choices=CASES, default=list(CASES), help="which cases")
     options.add_argument("--peer", action="store_true", help="the paper's method as well")
     chosen = options.parse_args(arguments)
-    command = f"python -m benchmarks.sampling_truth --seeds {chosen.seeds} --duration {chosen.duration:g}"
-    command += f" --cases {' '.join(repr(case) for case in chosen.cases)}{' --peer' if chosen.peer else ''}"
-    report = Report("sampling-truth", "Identification by rollouts against a known truth", chosen.out, command)
+    report = Report("sampling-truth", "Identification by rollouts against a known truth", chosen.out, chosen.command)
     report.text(__doc__.split("\n\n")[1])
     for case in chosen.cases:
         for method in ("gauss_newton", "paper") if chosen.peer else ("gauss_newton",):
