@@ -4,11 +4,12 @@
 from sysid_nodes.rollouts.drive import Drive
 from sysid_nodes.rollouts.legged_model import GroundConfig, build_legged_mujoco
 from sysid_nodes.rollouts.processes import ProcessSimulations
-from sysid_nodes.rollouts.simulations import Simulations, Simulator
+from sysid_nodes.rollouts.simulations import FinerSimulations, Simulations, Simulator
 from sysid_nodes.rollouts.variants import Variants, Work
 
 __all__ = [
     "Drive",
+    "FinerSimulations",
     "GroundConfig",
     "ProcessSimulations",
     "Simulations",

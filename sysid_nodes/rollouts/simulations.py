@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Protocol
 
 import mujoco
@@ -83,3 +84,25 @@ class Simulations:
         self._friction[ids, :, :2] = variants.friction[which, None, None]
         self._reference[ids, :, 0] = variants.time_constant[which, None]
         self._batch.set_const(ids)
+
+
+class FinerSimulations:
+    """The same simulations in smaller steps, to see what the size of a step does.
+
+    Args:
+        simulator: of a model whose step is a part of the original one.
+        parts: how many of its steps make one of the original's.
+    """
+
+    def __init__(self, simulator: Simulator, parts: int) -> None:
+        self._simulator, self._parts = simulator, parts
+
+    @property
+    def steps(self) -> int:
+        """Steps made so far, the small ones."""
+        return self._simulator.steps
+
+    def run(self, variants: Variants, work: Work) -> Array:
+        """See `Simulator`; times are those of the original steps."""
+        targets = np.repeat(work.targets, self._parts, axis=1)
+        return self._simulator.run(variants, replace(work, targets=targets, every=self._parts * work.every))

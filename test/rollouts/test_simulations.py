@@ -11,6 +11,7 @@ import pytest
 from sysid_nodes.robots import load_robot
 from sysid_nodes.rollouts import (
     Drive,
+    FinerSimulations,
     GroundConfig,
     ProcessSimulations,
     Simulations,
@@ -113,3 +114,14 @@ def test_a_robot_that_blows_up_does_not_jump_back_to_where_it_began(simulations)
     found = simulations.run(varied, job)
     assert np.isfinite(found[0]).all()
     assert not np.isfinite(found[1, -1]).all() or np.abs(found[1, -1]).max() > 1e6
+
+
+def test_smaller_steps_come_near_and_keep_the_times(simulations):
+    rng = np.random.default_rng(4)
+    varied, job = variants(rng, 2), work(rng, 2)
+    fine = build_legged_mujoco(ROBOT, ROBOT.model.inertias.tolist()[1:], (), GroundConfig(), timestep=STEP / 2)
+    found = FinerSimulations(Simulations(fine, DRIVE, threads=1, capacity=2), 2).run(varied, job)
+    expected = simulations.run(varied, job)
+    assert found.shape == expected.shape
+    np.testing.assert_allclose(found[..., :19], expected[..., :19], atol=2e-2)
+    assert not np.array_equal(found, expected)

@@ -93,7 +93,7 @@ class VerdictConfig:
     relative: float = option(0.2, "half-width of its 95 % interval, relative to it, that is good enough", minimum=0.0)
     distance: float = option(0.01, "half-width for the centre of mass", unit="m", minimum=0.0)
     misfit: float = option(
-        6.0, "residuals, in units of the stated noise, above which nothing is claimed", unit="1", minimum=1.0
+        3.0, "residuals, in units of the stated noise, above which nothing is claimed", unit="1", minimum=1.0
     )
     shown: float = option(0.5, "clips that the report replays", unit="s", minimum=0.02)
     inertia: float = option(

@@ -97,6 +97,8 @@ def estimates(
     covariance: Array,
     freedom: Array,
     held: dict[str, str],
+    *,
+    point: bool = False,
 ) -> tuple[SamplingEstimate, ...]:
     """Estimates with 95 % intervals.
 
@@ -105,6 +107,7 @@ def estimates(
         unknowns: the coordinates.
         vector, covariance, freedom: of the coordinates (K,), (K, K), (K,).
         held: coordinates that a bound holds, and the bound in words.
+        point: whether values are given although nothing is known of their errors.
     """
     slopes = jacobian(found, vector)
     sigmas = np.sqrt(np.maximum(np.einsum("qk,kl,ql->q", slopes, covariance, slopes), 0.0))
@@ -117,8 +120,15 @@ def estimates(
         # The quantity's freedom: the least of those of the coordinates that make up its variance.
         shares = np.abs(slope) * np.sqrt(np.maximum(np.diag(covariance), 0.0))
         weighty = shares >= 0.3 * max(float(shares.max()), 1e-300)
-        nu = float(freedom[weighty].min())
+        nu = float(freedom[weighty].min()) if weighty.any() else 1.0
         # A coordinate at its bound is free to be anything on the other side of it; nothing is said of such a quantity.
+        if point:
+            bound = blamed[0] if blamed else ""
+            out.append(SamplingEstimate(*named, value, None, None, None, bound))
+            continue
+        if not np.isfinite(sigma):
+            out.append(SamplingEstimate(*named, None, None, None, None, "", "nothing is known of its error"))
+            continue
         if blamed:
             reason = f"held at a bound: {', '.join(dict.fromkeys(blamed))}"
             out.append(SamplingEstimate(*named, None, None, None, None, blamed[0], reason))

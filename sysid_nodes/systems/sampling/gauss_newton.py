@@ -4,15 +4,16 @@
 The covariance is the block jackknife's, blocks being clips: a sandwich that counts what residuals do show of the
 model's errors instead of what the sensors' noise promises. The priors' part of it is their own: with H the Hessian,
 
-    Cov = jackknife + H^-1 P H^-1,     P the priors' information,
+    Cov = jackknife + H^-1 P H^-1 + s s',     P the priors' information,
 
-so that what only the prior knows is as uncertain as the prior says.
+so that what only the prior knows is as uncertain as the prior says. s is the error that simulating in steps makes: by
+how much the estimate would move if the simulations were those of half the step.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 
 import numpy as np
@@ -74,10 +75,20 @@ def fit_clips(
     unknowns: Unknowns,
     simulator: Simulator,
     guess: StartGuess,
+    finer: Simulator,
     config: SamplingConfig,
     progress: Progress | None = None,
 ) -> Fit:
     """Fits a log.
+
+    Args:
+        log: what was measured.
+        unknowns: of the search.
+        simulator: of the robot.
+        guess: of start states.
+        finer: the same simulations of half the step.
+        config: of the fit.
+        progress: called after every iteration.
 
     Raises:
         LogError: it is too short for the clips.
@@ -88,7 +99,7 @@ def fit_clips(
     problem, found = None, None
     for level, length in enumerate(horizons.lengths):
         count, most = horizons.clips[level], horizons.iterations[level]
-        free = np.ones(len(vector), dtype=bool) if level else unknowns.coarse
+        free = unknowns.coarse if level < len(horizons.lengths) - 1 and not level else np.ones(len(vector), dtype=bool)
         instants = round(length / config.step) + 1
         first = place_clips(log, instants, int(count), rng)
         if len(first) < _FEWEST:
@@ -112,6 +123,10 @@ def fit_clips(
         covariance, freedom = _covariance(found, problem, horizons.block)
         levels.append((vector, covariance))
     assert problem is not None and found is not None  # the configuration has one level at least
+    own, halved = (p.residuals(vector) for p in (problem, replace(problem, simulator=finer)))
+    shift = found.shift(np.where(np.isfinite(halved), halved, own))
+    covariance = covariance + np.outer(shift, shift)
+    levels[-1] = (vector, covariance)
     measured = found.equations.residual[found.equations.residual != 0.0]
     plain = block_jackknife(found.equations, ~(found.lower | found.upper), _block(problem, horizons.block)).plain
     return Fit(

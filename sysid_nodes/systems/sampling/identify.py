@@ -12,7 +12,14 @@ from sysid_nodes.exceptions import LogError
 from sysid_nodes.results.sampling import ClipReplay, SamplingEstimate, SamplingLevel, SamplingResult, SamplingStatus
 from sysid_nodes.robots import Robot
 from sysid_nodes.robots.kinds import spread
-from sysid_nodes.rollouts import Drive, ProcessSimulations, Simulations, Simulator, build_legged_mujoco
+from sysid_nodes.rollouts import (
+    Drive,
+    FinerSimulations,
+    ProcessSimulations,
+    Simulations,
+    Simulator,
+    build_legged_mujoco,
+)
 from sysid_nodes.systems.sampling.config import PAPER, SamplingConfig
 from sysid_nodes.systems.sampling.estimates import Quantity, estimates, jacobian, quantities
 from sysid_nodes.systems.sampling.gauss_newton import Fit, Progress, fit_clips
@@ -25,6 +32,7 @@ from sysid_nodes.systems.sampling.unknowns import Unknowns
 
 Array = npt.NDArray[np.float64]
 
+_FEW = 64  # simulations that are alive where one a clip is enough
 _SHOWN = 6  # clips that a report replays
 _FELL = 0.5  # cosine of the tilt below which a walking robot has fallen
 
@@ -38,12 +46,14 @@ class Setting:
         guess: of start states.
         simulator: of the robot.
         drive: of its joints.
+        finer: simulations of half the step.
     """
 
     unknowns: Unknowns
     guess: StartGuess
     simulator: Simulator
     drive: Drive
+    finer: Simulator
 
     def close(self) -> None:
         """Ends processes, if there are any."""
@@ -58,17 +68,20 @@ def prepare(log: MotionLog, robot: Robot, config: SamplingConfig) -> Setting:
         ConfigError: a list does not fit the robot.
         RobotError: the robot cannot walk, or has no such link.
     """
-    model = build_legged_mujoco(robot, robot.model.inertias.tolist()[1:], (), config.ground, timestep=config.step)
+    bodies = robot.model.inertias.tolist()[1:]
+    model = build_legged_mujoco(robot, bodies, (), config.ground, timestep=config.step)
     stiffness, damping = (
         spread(getattr(config.drive, name), robot, f"drive.{name}") for name in ("stiffness", "damping")
     )
     drive = Drive(stiffness, damping)
+    fine = build_legged_mujoco(robot, bodies, (), config.ground, timestep=0.5 * config.step)
+    finer = FinerSimulations(Simulations(fine, drive, threads=config.threads, capacity=_FEW), 2)
     simulator: Simulator
     if config.processes:
         simulator = ProcessSimulations(model, drive, processes=config.processes)
     else:
         simulator = Simulations(model, drive, threads=config.threads)
-    return Setting(Unknowns(robot, config), StartGuess(robot, model, log), simulator, drive)
+    return Setting(Unknowns(robot, config), StartGuess(robot, model, log), simulator, drive, finer)
 
 
 def identify(log: MotionLog, robot: Robot, config: SamplingConfig, progress: Progress | None = None) -> SamplingResult:
@@ -85,7 +98,7 @@ def identify(log: MotionLog, robot: Robot, config: SamplingConfig, progress: Pro
         if config.method == PAPER:
             fit = fit_paper(log, setting.unknowns, setting.simulator, setting.drive, setting.guess, config, progress)
         else:
-            fit = fit_clips(log, setting.unknowns, setting.simulator, setting.guess, config, progress)
+            fit = fit_clips(log, setting.unknowns, setting.simulator, setting.guess, setting.finer, config, progress)
         return _result(log, config, setting, fit)
     finally:
         setting.close()
@@ -107,7 +120,7 @@ def _result(log: MotionLog, config: SamplingConfig, setting: Setting, fit: Fit) 
     unknowns = setting.unknowns
     found = quantities(unknowns, config.verdict)
     held = {name: _bound(name, fit, k) for name, k in unknowns.index.items() if fit.lower[k] or fit.upper[k]}
-    parameters = estimates(found, unknowns, fit.vector, fit.covariance, fit.freedom, held)
+    parameters = estimates(found, unknowns, fit.vector, fit.covariance, fit.freedom, held, point=config.method == PAPER)
     before = _misfit(fit.problem, unknowns.column("guess"), config)
     findings = _findings(log, fit, held)
     status = _status(parameters, fit, before, config)

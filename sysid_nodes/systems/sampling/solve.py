@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import numpy.typing as npt
 
-from sysid_nodes.solvers.shooting import Gaussian
+from sysid_nodes.solvers.shooting import Gaussian, Rollout
 from sysid_nodes.solvers.shooting.normal_equations import Equations, assemble
 from sysid_nodes.solvers.trajectory_least_squares.robust import Huber
 from sysid_nodes.systems.sampling.problem import ClipProblem
@@ -37,6 +37,7 @@ class Solution:
         equations: linearised there.
         lower, upper: (K,) held at that bound.
         converged: the last step was small.
+        prior, loss: that it was solved with.
     """
 
     problem: ClipProblem
@@ -45,6 +46,23 @@ class Solution:
     lower: BoolArray
     upper: BoolArray
     converged: bool
+    prior: Gaussian
+    rollout: Rollout
+    loss: Huber | None
+
+    def shift(self, residual: Array) -> Array:
+        """(K,) by how much the solution would move, to first order, if the residuals (C, L m) were others."""
+        first = self.problem.length * np.arange(len(self.problem.first))
+        start, information = self.problem.start(first)
+        free = ~(self.lower | self.upper)
+        lower, upper = (np.full(len(self.parameters), end) for end in (-np.inf, np.inf))
+
+        def step(residual: Array) -> Array:
+            rollout = self.rollout._replace(residual=residual.reshape(self.rollout.residual.shape))
+            equations = assemble(rollout, first, self.parameters, self.prior, start, information, self.loss)
+            return equations.step(0.0, self.parameters, lower, upper, free).parameters
+
+        return step(residual) - step(self.rollout.residual)
 
 
 def solve_clips(
@@ -72,11 +90,11 @@ def solve_clips(
     """
     lower, upper = problem.unknowns.column("lower"), problem.unknowns.column("upper")
     damping, converged, loss = 1e-4, False, None
-    equations = _linearise(problem, parameters, prior, None)
+    rollout, equations = _linearise(problem, parameters, prior, None)
     for _ in range(iterations):
         loss = _loss(equations.residual, robust)
         if loss is not None:
-            equations = _linearise(problem, parameters, prior, loss)
+            equations = _assemble(problem, rollout, parameters, prior, loss)
         below, above = _held(equations, parameters, lower, upper)
         small = tolerance * equations.cost / max(int(np.count_nonzero(equations.residual)), 1)
         while True:
@@ -92,18 +110,29 @@ def solve_clips(
         problem, parameters, damping = trial, tried, max(damping * 0.1, 1e-6)
         if progress is not None:
             progress(cost)
-        gained, equations = equations.cost - cost, _linearise(problem, parameters, prior, loss)
+        gained = equations.cost - cost
+        rollout, equations = _linearise(problem, parameters, prior, loss)
         if gained < small:
             converged = True
             break
     below, above = _held(equations, parameters, lower, upper)
-    return Solution(problem, parameters, equations, below, above, converged)
+    return Solution(problem, parameters, equations, below, above, converged, prior, rollout, loss)
 
 
-def _linearise(problem: ClipProblem, parameters: Array, prior: Gaussian, loss: Huber | None) -> Equations:
+def _linearise(
+    problem: ClipProblem, parameters: Array, prior: Gaussian, loss: Huber | None
+) -> tuple[Rollout, Equations]:
+    first = problem.length * np.arange(len(problem.first))
+    rollout = problem.rollout(parameters, first, problem.start(first)[0])
+    return rollout, _assemble(problem, rollout, parameters, prior, loss)
+
+
+def _assemble(
+    problem: ClipProblem, rollout: Rollout, parameters: Array, prior: Gaussian, loss: Huber | None
+) -> Equations:
     first = problem.length * np.arange(len(problem.first))
     start, information = problem.start(first)
-    return assemble(problem.rollout(parameters, first, start), first, parameters, prior, start, information, loss)
+    return assemble(rollout, first, parameters, prior, start, information, loss)
 
 
 def _follow(problem: ClipProblem, equations: Equations, change: Array, parameters: Array) -> ClipProblem:
