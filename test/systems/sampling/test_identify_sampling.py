@@ -17,9 +17,9 @@ from sysid_nodes.systems.sampling.identify import before_the_fall
 ROBOT = load_robot("go2")
 SMALL = {
     "horizons.lengths": (0.03, 0.03),
-    "horizons.clips": (8, 8),
+    "horizons.clips": (10, 10),
     "horizons.iterations": (4, 1),
-    "horizons.settling": 4,
+    "horizons.settling": 5,
     "verdict.shown": 0.1,
     "threads": 1,
 }
