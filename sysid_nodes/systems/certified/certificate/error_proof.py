@@ -33,6 +33,9 @@ _ROUGH, _AGAIN = 3, 2
 _HOPELESS = 2.0
 """A tracking error of this level [J] is given up on."""
 
+_BY_ENERGY = 3
+"""Errors of `Assumed` that the proof by energies assumes."""
+
 _ABSURD = 1e9
 """Errors that nobody can mean, and that numbers cannot be trusted with."""
 
@@ -189,7 +192,7 @@ def prove_errors(problem: ErrorProblem, edges: Array, passes: int) -> ErrorProof
         outcome = problem.follow(desired, jerk, assumed)
         if outcome is None:
             return done
-        if _lies_inside(outcome.errors, assumed):
+        if _lies_inside(outcome.errors, assumed, delayed=delayed):
             return _proof(desired, jerk, assumed, outcome, done)
         if not outcome.errors.level.max() < _HOPELESS:
             return done
@@ -199,8 +202,10 @@ def prove_errors(problem: ErrorProblem, edges: Array, passes: int) -> ErrorProof
     return passes
 
 
-def _lies_inside(after: Assumed, before: Assumed) -> bool:
-    return all((x < y).all() for x, y in zip(after, before, strict=True))
+def _lies_inside(after: Assumed, before: Assumed, *, delayed: bool) -> bool:
+    """Whether all that a proof assumes has room; that of energies assumes the first three."""
+    pairs = list(zip(after, before, strict=True))
+    return all((x < y).all() for x, y in (pairs if delayed else pairs[:_BY_ENERGY]))
 
 
 def _proof(desired: Desired, jerk: Array, assumed: Assumed, outcome: Outcome, passes: int) -> ErrorProof:
@@ -229,14 +234,16 @@ def check_errors(problem: ErrorProblem, edges: Array, claim: Claim) -> ErrorProo
     """
     count, n = len(edges), problem.plan.n
     shapes = ((count,), (count,), (count, n), (count,), (count, n), (count, n))
-    if any(x.shape != shape for x, shape in zip(claim.errors, shapes, strict=True)):
+    counted = len(shapes) if problem.loop.delayed else _BY_ENERGY
+    claimed = claim.errors[:counted]
+    if any(x.shape != shape for x, shape in zip(claimed, shapes[:counted], strict=True)):
         return 1
-    if not all(((x >= 0.0) & (x < _ABSURD)).all() for x in claim.errors) or not claim.errors.level.max() < _HOPELESS:
+    if not all(((x >= 0.0) & (x < _ABSURD)).all() for x in claimed) or not claim.errors.level.max() < _HOPELESS:
         return 1
-    assumed, problem = Assumed(*(_SLACK * x for x in claim.errors)), replace(problem, clip=claim.robust_limit)
+    assumed, problem = Assumed(*(_SLACK * x for x in claimed)), replace(problem, clip=claim.robust_limit)
     desired, jerk = desired_motion(problem.plan, edges), jerk_bound(problem.plan, edges)
     outcome = problem.follow(desired, jerk, assumed)
-    if outcome is None or not _lies_inside(outcome.errors, assumed):
+    if outcome is None or not _lies_inside(outcome.errors, assumed, delayed=problem.loop.delayed):
         return 1
     return _proof(desired, jerk, assumed, outcome, 1)
 
