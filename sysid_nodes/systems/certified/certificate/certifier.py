@@ -202,16 +202,24 @@ class Certifier:
         Raises:
             ConfigError: as for `certify`.
         """
-        self._check(box, plan)
         found: ErrorProof | int = 0
         for delayed in (True, False) if self._control.delay > 0.0 else (False,):
-            problem = self._problem(plan, box, entry, delayed=delayed)
-            if delayed and not steady(problem.loop):
-                continue
-            found = prove_errors(problem, self._edges(plan.duration, delayed=delayed), self._config.iterations)
+            found = self.prove_by(plan, box, entry, delayed=delayed)
             if isinstance(found, ErrorProof):
                 break
         return found
+
+    def prove_by(self, plan: Bezier, box: ModelBox, entry: Entry, *, delayed: bool) -> ErrorProof | int:
+        """The same by one of the proofs.
+
+        Raises:
+            ConfigError: as for `certify`.
+        """
+        self._check(box, plan)
+        problem = self._problem(plan, box, entry, delayed=delayed)
+        if delayed and not steady(problem.loop):
+            return 0
+        return prove_errors(problem, self._edges(plan.duration, delayed=delayed), self._config.iterations)
 
     def _check_claim(self, plan: Bezier, box: ModelBox, entry: Entry, claim: Claim) -> ErrorProof | int:
         """The proof of errors claimed, or the passes after which there is none."""
