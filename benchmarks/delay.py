@@ -50,7 +50,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     report = Report("delay", "Delay", chosen.out, chosen.command)
     report.text(
         f"Certified share of {chosen.postures} postures that the motors can hold with every load of the box, in %. "
-        "Delays are the longest, jitter included; the period is 1 ms, K_r 2.5 for the delayed proof and 4 for the other."
+        "Delays are the longest, jitter included; the period is 1 ms, K_r 2.5 for the delayed proof, 4 for the other."
     )
     cases = [
         (name, k, delay, delayed)
@@ -71,8 +71,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
                 taken.append(time.process_time() - begun)
             table[case].append(found)
     rows = [
-        (f"{name}, {'still' if k == 0.0 else f'{k:g} rad'}", "delayed" if delayed else "energy")
-        + tuple(f"{100.0 * np.mean(table[name, k, delay, delayed]):.0f}" for delay in chosen.delays)
+        (
+            f"{name}, {'still' if k == 0.0 else f'{k:g} rad'}",
+            "delayed" if delayed else "energy",
+            *(f"{100.0 * np.mean(table[name, k, delay, delayed]):.0f}" for delay in chosen.delays),
+        )
         for name in boxes
         for k in (0.0, 0.3)
         for delayed in (False, True)
@@ -99,7 +102,8 @@ def draw(robot: Robot, box: ModelBox, rng: np.random.Generator, count: int) -> l
     """Postures whose torque the motors have for every model of the box."""
     limits, chain = robot.limits, Chain.from_robot(robot)
     lower, upper = (
-        np.where(np.isfinite(x), x, side * np.pi) for x, side in ((limits.position_lower, -1), (limits.position_upper, 1))
+        np.where(np.isfinite(x), x, side * np.pi)
+        for x, side in ((limits.position_lower, -1), (limits.position_upper, 1))
     )
     found: list[Array] = []
     while len(found) < count:
@@ -158,7 +162,9 @@ def episodes(
         kind = "along r, longest" if smart else "random, jittering"
         shares = (f"{100.0 * x:.0f}" for x in (reached.reference, reached.position, reached.torque))
         rows.append((f"{name}, {k:g} rad, {1e3 * delay:g} ms, {kind}", *shares))
-    report.text("Largest shares of what is proven of |r_j| and |e_j| that were reached, and of the torque limits, in %.")
+    report.text(
+        "Largest shares of what is proven of |r_j| and |e_j| that were reached, and of the torque limits, in %."
+    )
     report.table(("", "r", "e", "torque"), rows)
 
 

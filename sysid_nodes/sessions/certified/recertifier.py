@@ -52,9 +52,7 @@ def claim_of(record: TrajectoryRecord) -> Claim:
     """A trajectory's claim, as it is to be proven."""
     joints = (record.error_acceleration, record.error_position, record.error_reference)
     acceleration, position, reference = (x.reshape(-1, len(record.joint_names)) for x in joints)
-    errors = Assumed(
-        record.error_energy, record.error_norm, acceleration, record.error_change, position, reference
-    )
+    errors = Assumed(record.error_energy, record.error_norm, acceleration, record.error_change, position, reference)
     return Claim(errors, record.robust_limit, record.proof)
 
 

@@ -127,10 +127,7 @@ class Certifier:
         quick = self._quick_refusal(plan)
         if quick is not None:
             return quick
-        if claim is None:
-            proof = self.prove(plan, box, entry)
-        else:
-            proof = self._check_claim(plan, box, entry, claim)
+        proof = self.prove(plan, box, entry) if claim is None else self._check_claim(plan, box, entry, claim)
         if not isinstance(proof, ErrorProof):
             return self._refusal(Verdict.TRACKING, "errors grow without bound under the model's uncertainty", proof)
         judged, tube = self._judge.judge(proof, scene), proof.proven.tube(proof.loop)
@@ -196,14 +193,15 @@ class Certifier:
     def prove(self, plan: Bezier, box: ModelBox, entry: Entry) -> ErrorProof | int:
         """The errors behind a certificate, whatever other limits say; or the passes after which there are none.
 
-        Torques that act at once are proven by energies (tracking.py). For older ones the proof of delayed.py goes
-        further, and what it does not reach the other may.
+        Torques that act at once are proven by energies (tracking.py), older ones as in delayed.py, which goes further;
+        what one of the two does not reach the other may.
 
         Raises:
             ConfigError: as for `certify`.
         """
         found: ErrorProof | int = 0
-        for delayed in (True, False) if self._control.delay > 0.0 else (False,):
+        late = self._control.delay > 0.0
+        for delayed in (late, not late):
             found = self.prove_by(plan, box, entry, delayed=delayed)
             if isinstance(found, ErrorProof):
                 break

@@ -161,7 +161,7 @@ def _together(
     apart = min(size + shift[0], start.apart_norm + float(own.norm(jump)) + varied)
     force = rest.norm + own.norm(h * recent(split.slope))
     drift = own.norm(split.drift)
-    most, least = times.kernels(np.float64(own.slow), np.float64(own.fast))
+    most, least = times.kernels(np.array(own.slow), np.array(own.fast))
     # History until the first torque acts is that of its moment but for what passes within one age.
     force = force + np.where(times.begin < 2.0 * h, varied, 0.0)
     answer = times.answer(force, most.mass, least.mass) + times.answer(slope, most.length, least.length)

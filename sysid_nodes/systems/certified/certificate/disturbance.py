@@ -63,7 +63,7 @@ class Split(NamedTuple):
         onto = (self.pairs.joint[:, None] == np.arange(len(change))).astype(np.float64)
         first = self.coefficients[:1]
         added = (first * change[self.pairs.body]).sum(axis=-1) @ onto
-        return largest(added, boxed=True)[0]
+        return np.asarray(largest(added, boxed=True)[0])
 
 
 @dataclass(frozen=True)
@@ -131,7 +131,10 @@ def demand(
             slope=slope * INFLATE,
             rest=(radius.coulomb + moved + gains.torque_error) * INFLATE,
             drift=inertia_drift(
-                tree, np.abs(box.theta) + box.theta_radius, assumed.speed[:, None] / np.sqrt(loop.metric), qd.max(axis=0)
+                tree,
+                np.abs(box.theta) + box.theta_radius,
+                assumed.speed[:, None] / np.sqrt(loop.metric),
+                qd.max(axis=0),
             ),
             coefficients=coefficients,
             pairs=pairs,
@@ -148,14 +151,13 @@ def demand(
             inertia_root=root,
             reference_shift=change.qd_a,
         ),
-        nominal_torque=(largest(nominal + friction, boxed=boxed) + feedback + moved + held + box.motor.coulomb) * INFLATE,
+        nominal_torque=(largest(nominal + friction, boxed=boxed) + feedback + moved + held + box.motor.coulomb)
+        * INFLATE,
         qd=qd,
     )
 
 
-def model_torque(
-    coefficients: Affine, pairs: Levers, box: ModelBox, *, boxed: bool = False
-) -> tuple[Affine, Array]:
+def model_torque(coefficients: Affine, pairs: Levers, box: ModelBox, *, boxed: bool = False) -> tuple[Affine, Array]:
     """Nominal inertial torque (T, n), affine, and the bound (T, n) on what the box adds."""
     onto = (pairs.joint[:, None] == np.arange(len(box.theta))).astype(np.float64)
     nominal = (coefficients * box.theta[pairs.body]).sum(axis=-1) @ onto

@@ -143,7 +143,10 @@ def inertia_drift(tree: Tree, theta: Array, rate: Array, qd: Array) -> Array:
             alpha[:, i] = np.hypot(alpha[:, i], alpha[:, parent])
             s[:, i] = s[:, parent] + alpha[:, parent] * length[i]
     weightless = tree._replace(gravity=np.zeros(3))
-    size, change = Magnitudes(none, none, alpha * INFLATE, s * INFLATE, none), Change(np.broadcast_to(qd, rate.shape), none, none)
+    size, change = (
+        Magnitudes(none, none, alpha * INFLATE, s * INFLATE, none),
+        Change(np.broadcast_to(qd, rate.shape), none, none),
+    )
     return torque_change(weightless, theta, size, change)
 
 

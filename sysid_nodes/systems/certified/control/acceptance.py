@@ -72,7 +72,12 @@ def continues(record: TrajectoryRecord, former: TrajectoryRecord, state: tuple[A
 def agrees(record: TrajectoryRecord, own: Certificate) -> bool:
     """Whether a trajectory claims no more than the controller has proven of it itself."""
     found, margins = own.envelope, own.margins
-    if not own.certified or found is None or own.proof != record.proof or not np.array_equal(record.edges, found.edges[:-1]):
+    if (
+        not own.certified
+        or found is None
+        or own.proof != record.proof
+        or not np.array_equal(record.edges, found.edges[:-1])
+    ):
         return False
     if not np.array_equal(record.robust_limit, own.robust_limit):
         return False

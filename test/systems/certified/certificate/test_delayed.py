@@ -177,8 +177,8 @@ def test_no_adversary_with_old_torques_leaves_the_bounds(n: int, smart: bool) ->
     calm = replace(CALM, jerk=np.zeros(n), position_error=np.zeros(n), reference_error=np.zeros(n))
     for _ in range(40):
         found = follow(
-            closed, n=n, mass=mass, error=0.2 * np.abs(mass - MASS * np.eye(n)), root=float(np.sqrt(np.diag(mass)).max()),
-            start=calm, steady=np.abs(w), rest=rest, assumed=given._asdict(),
+            closed, n=n, mass=mass, error=0.2 * np.abs(mass - MASS * np.eye(n)), start=calm,
+            root=float(np.sqrt(np.diag(mass)).max()), steady=np.abs(w), rest=rest, assumed=given._asdict(),
         )  # fmt: skip
         if all((a < b).all() for a, b in zip(found.errors, given, strict=True)):
             break

@@ -6,6 +6,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 import pytest
+
 from sysid_nodes.systems.certified.certificate.memory import STEADY, Intervals, kernel, peak_rate
 
 Array = npt.NDArray[np.float64]
@@ -84,4 +85,6 @@ def test_a_kernel_of_integral_one_adds_no_more_than_the_largest_and_forgets() ->
     found = times.lasting(x, np.array([50.0]))[:, 0]
     # What is 5 until 0.01 s counts with its share beyond the age of the interval's begin.
     share = [np.exp(-50.0 * max(begin - 0.01 - H, 0.0)) for begin in (0.01, 0.05, 0.2)]
-    np.testing.assert_allclose(found, [5.0, 1.0 + 4.0 * share[0], 1.0 + 4.0 * share[1], 2.0 + 4.0 * share[2]], rtol=1e-6)
+    np.testing.assert_allclose(
+        found, [5.0, 1.0 + 4.0 * share[0], 1.0 + 4.0 * share[1], 2.0 + 4.0 * share[2]], rtol=1e-6
+    )
