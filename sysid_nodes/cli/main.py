@@ -25,6 +25,8 @@ COMMANDS = {
     "tracking": "measure a position controller's tracking errors",
     "report": "make report.html again from a result",
     "export": "write the identified body into a URDF or MJCF",
+    "verify": "verify certificates by a second, independent program",
+    "key": "make the key by which nodes know who may command",
 }
 """Sub-commands and what they do; each is a module, imported only when asked for.
 
@@ -37,6 +39,7 @@ _PLACES = {
     "convert": "actuators.convert",
     "export": "interval.export",
     "tracking": "certified.tracking",
+    "verify": "certified.verify",
 }
 """Modules of commands that belong to one system."""
 
