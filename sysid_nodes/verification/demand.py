@@ -106,16 +106,16 @@ def demand(chain: Chain, gravity: Array, parts: Parts, models: Models, law: Law,
         w = _summed(place.axis, qd, parts, pull + assumed.reference, root)
         u = _summed(place.axis, qd_a, parts, pull, root)
         base = Ball(np.broadcast_to(-gravity, (count, 3)), turned[-1] * np.sqrt((gravity**2).sum()))
-        moves, together, differ = motion(place, w, u, rates, base, still), none, np.zeros(count)
+        moves, differ = motion(place, w, u, rates, base, still), np.zeros(count)
+        together = qd_a[j].scaled(models.viscous[j, 0]) + qdd[j].scaled(models.armature[j, 0])
+        together = together + Ball(np.full(count, models.offset[j, 0]), none.radius)
         for i in range(j, n):
             torque, off = spread.weighed(coefficients(place, moves, j, i, still), i, turned[i], models)
             together, differ = together + torque, differ + off
         nominal[:, j], model[:, j] = np.minimum(nominal[:, j], together.largest), np.minimum(model[:, j], differ)
     sizes = [np.stack([x.largest for x in group], axis=1) for group in (qd, qd_a, qdd)]
-    friction = models.viscous, models.armature
-    nominal = nominal + models.coulomb[:, 0] + np.abs(models.offset[:, 0])
-    nominal += sum(size * part[:, 0] for size, part in zip(sizes[1:], friction, strict=True))
-    model += sum(size * part[:, 1] for size, part in zip(sizes[1:], friction, strict=True))
+    nominal += models.coulomb[:, 0]
+    model += models.viscous[:, 1] * sizes[1] + models.armature[:, 1] * sizes[2]
     model += models.coulomb[:, 1] + models.offset[:, 1]
     inertia, inertia_off, heavy = _inertia(spread, models)
     rate = r + gain * e

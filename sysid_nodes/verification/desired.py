@@ -21,7 +21,7 @@ Array = npt.NDArray[np.float64]
 _LOST = 1e-12
 """Of a number of order one is lost to rounding at most."""
 
-_TURN = 0.01
+_TURN = 0.004
 """In a part, by the control points [rad]."""
 
 

@@ -79,14 +79,14 @@ def obstacle_distances(
     chain: Chain, parts: Parts, assumed: Assumed, root: Array, shapes: Sequence[Shape], obstacles: Sequence[Shape]
 ) -> float:
     """Least distance of what moves from any obstacle, at most FAR [m]."""
-    placed = _placed(chain, parts)
+    places = placed(chain, parts)
     least = FAR
     for shape in shapes:
         if shape.joint >= 0:
             strayed = _strayed(chain, parts, assumed, root, shape, -1)
             for obstacle in obstacles:
-                apart = _apart(placed, obstacle, shape)
-                least = min(least, float((apart - strayed).min()) - _LOST)
+                distance = apart(places, obstacle, shape)
+                least = min(least, float((distance - strayed).min()) - _LOST)
     return least
 
 
@@ -103,7 +103,7 @@ def self_distances(
     Not kept apart are those of one body and, the load apart, those of bodies that meet by design: as listed or, where
     nothing is, neighbours.
     """
-    placed, names = _placed(chain, parts), ["universe", *chain.names]
+    places, names = placed(chain, parts), ["universe", *chain.names]
     listed = None if overlap is None else {frozenset(names.index(name) - 1 for name in pair) for pair in overlap}
     least = FAR
     for a, one in enumerate(shapes):
@@ -113,11 +113,11 @@ def self_distances(
             design = high.joint - low.joint == 1 if listed is None else frozenset(pair) in listed
             if len(pair) == 2 and (low.load or high.load or not design):
                 strayed = _strayed(chain, parts, assumed, root, high, low.joint)
-                least = min(least, float((_apart(placed, low, high) - strayed).min()) - _LOST)
+                least = min(least, float((apart(places, low, high) - strayed).min()) - _LOST)
     return least
 
 
-def _placed(chain: Chain, parts: Parts) -> list[tuple[Array, Array]]:
+def placed(chain: Chain, parts: Parts) -> list[tuple[Array, Array]]:
     """Rotation (P, 3, 3) and place (P, 3) of the base, then of every joint, in the middle of each part."""
     count = len(parts.length)
     turn, place = np.broadcast_to(np.eye(3), (count, 3, 3)), np.zeros((count, 3))
@@ -142,11 +142,11 @@ def _strayed(chain: Chain, parts: Parts, assumed: Assumed, root: Array, shape: S
     return np.asarray((by_error + parts.q_off[:, joints] @ reach) * (1.0 + 1e-9))
 
 
-def _apart(placed: Sequence[tuple[Array, Array]], one: Shape, two: Shape) -> Array:
+def apart(places: Sequence[tuple[Array, Array]], one: Shape, two: Shape) -> Array:
     """(P,) lower bounds of the distance of two shapes in the middle of the parts."""
-    centre, generators = np.zeros((len(placed[0][1]), 3)), []
+    centre, generators = np.zeros((len(places[0][1]), 3)), []
     for sign, shape in ((-1.0, one), (1.0, two)):
-        turn, place = placed[shape.joint + 1]
+        turn, place = places[shape.joint + 1]
         centre = centre + sign * (place + turn @ shape.centre)
         generators += [turn @ generator for generator in shape.generators]
     spread = np.stack(generators, axis=1) if generators else np.zeros((len(centre), 0, 3))

@@ -18,10 +18,10 @@ Array = npt.NDArray[np.float64]
 
 _ROUNDING = 1e-14
 
-S = TypeVar("S", bound="Quantity")
+S = TypeVar("S", bound="_Quantity")
 
 
-class Quantity(Protocol):
+class _Quantity(Protocol):
     """An arithmetic, as mechanics needs it."""
 
     def __add__(self: S, other: S) -> S: ...

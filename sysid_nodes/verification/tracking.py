@@ -60,9 +60,12 @@ def follows(
     peaks = _peaks(law, models, found, assumed, weight, mu, decay, split)
     star = 0.5 * (peaks + (held * square + dragged) / decay[:, None]) * _MORE
     ripple = held * law.period * age**2 * _MORE
+    # Each step in time costs a ripple, so that steps are the certificate's intervals and not their parts.
+    first = np.flatnonzero(np.diff(parts.interval, prepend=-1))
+    star, ripple = (np.maximum.reduceat(x, first, axis=0) for x in (star, ripple))
     level, position = start.level * _MORE, start.position * _MORE
-    levels, positions = np.empty((2, len(parts.length)))
-    for i, length in enumerate(parts.length):
+    levels, positions = np.empty((2, len(first)))
+    for i, length in enumerate(np.add.reduceat(parts.length, first)):
         # The first torque acts somewhere within the first age.
         times = (length, length - age) if i == 0 else (length,)
         ends = [star[i] + (level - star[i]) * np.exp(-2.0 * decay[:, None] * t) for t in times]
@@ -73,7 +76,7 @@ def follows(
         end = max(pushed + (position - pushed) * np.exp(-gain * t) for t in times)
         positions[i] = max(position, end) * _MORE
         position = end * _MORE
-    return levels, positions, acceleration, speed
+    return levels[parts.interval], positions[parts.interval], acceleration, speed
 
 
 def _rates(law: Law, models: Models, found: Demand, assumed: Assumed, start: Start) -> tuple[Array, Array]:

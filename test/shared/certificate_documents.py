@@ -8,7 +8,7 @@ from functools import cache
 from typing import Any
 
 import numpy as np
-from shared.certified_arm import BODY, LOAD, SCENE, box, plan
+from shared.certified_arm import BODY, LOAD, SCENE, START, box, plan
 
 from sysid_nodes.data.bounds import Bounds
 from sysid_nodes.models.bezier import Bezier
@@ -19,7 +19,7 @@ from sysid_nodes.sessions.certified.premises import certificate_document, certif
 from sysid_nodes.systems.certified.certificate.certifier import Certifier
 from sysid_nodes.systems.certified.certificate.config import CertifierConfig
 
-CONFIG = CertifiedConfig(certifier=CertifierConfig(intervals=24))
+CONFIG = CertifiedConfig(certifier=CertifierConfig(intervals=16))
 
 
 @cache
@@ -33,7 +33,8 @@ def records(share: float, displacement: float) -> tuple[TrajectoryRecord, Trajec
     made, models, prior = setup(), box(share), PriorConfig().bounds
     bounds = prior if share == 1.0 else Bounds(LOAD - share * prior.half_width, LOAD + share * prior.half_width)
     certifier = Certifier(made.robot, made.shapes, CONFIG.control, CONFIG.certifier)
-    motion, entry = plan(displacement), certifier.at_rest(models)
+    still, entry = np.zeros(7), certifier.at_rest(models)
+    motion = Bezier(START, still, still, plan(displacement).k, 3.0)
     about = {
         "joint_names": made.robot.joint_names, "bounds": bounds, "bounds_window": -1, "nominal": models.theta[BODY],
         "start_rate": entry.speed, "body": made.body, "target": "body", "config_id": made.config_id,
