@@ -131,7 +131,7 @@ def test_bounds_message_holds_ten_parameters() -> None:
 def test_save_service_has_path_in_and_out() -> None:
     from online_sysid.srv import Save
 
-    assert set(Save.Request.get_fields_and_field_types()) == {"path"}
+    assert set(Save.Request.get_fields_and_field_types()) == {"path", "signature"}
     assert set(Save.Response.get_fields_and_field_types()) == {"success", "message", "path"}
 
 

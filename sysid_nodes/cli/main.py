@@ -25,6 +25,8 @@ COMMANDS = {
     "tracking": "measure a position controller's tracking errors",
     "report": "make report.html again from a result",
     "export": "write what was identified into a robot's files",
+    "verify": "verify certificates by a second, independent program",
+    "key": "make the key by which nodes know who may command",
 }
 """Sub-commands and what they do; each is a module, imported only when asked for.
 
@@ -36,6 +38,7 @@ _PLACES = {
     "calibrate": "interval.calibrate",
     "convert": "actuators.convert",
     "tracking": "certified.tracking",
+    "verify": "certified.verify",
 }
 """Modules of commands that belong to one system."""
 

@@ -26,11 +26,20 @@ def digest(*values: Any) -> str:
     """
     state = hashlib.sha256()
     for value in values:
-        _add(state, value)
+        add_to(state, value)
     return state.hexdigest()[:LENGTH]
 
 
-def _add(state: Any, value: Any) -> None:
+def add_to(state: Any, value: Any) -> None:
+    """Feeds a value as `digest` takes them to a hash; values that differ feed different bytes.
+
+    Args:
+        state: anything with hashlib's `update`.
+        value: what it is fed.
+
+    Raises:
+        TypeError: it is, or holds, something else.
+    """
     if isinstance(value, str):
         value = value.encode()
         state.update(b"s%d:" % len(value) + value)
@@ -46,12 +55,12 @@ def _add(state: Any, value: Any) -> None:
         kind = "<f8" if value.dtype.kind == "f" else "<i8"
         state.update(f"a{kind}{value.shape}:".encode() + np.ascontiguousarray(value, dtype=kind).tobytes())
     elif isinstance(value, Mapping):
-        _add(state, [item for key in sorted(value) for item in (key, value[key])])
+        add_to(state, [item for key in sorted(value) for item in (key, value[key])])
     elif dataclasses.is_dataclass(value) and not isinstance(value, type):
-        _add(state, {item.name: getattr(value, item.name) for item in dataclasses.fields(value)})
+        add_to(state, {item.name: getattr(value, item.name) for item in dataclasses.fields(value)})
     elif isinstance(value, Sequence):
         state.update(b"l%d:" % len(value))
         for item in value:
-            _add(state, item)
+            add_to(state, item)
     else:
         raise TypeError(f"no digest of type {type(value).__name__}")

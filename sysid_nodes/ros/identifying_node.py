@@ -17,7 +17,9 @@ from rclpy.clock import Clock, ClockType
 from rclpy.lifecycle import LifecycleNode, LifecycleState, TransitionCallbackReturn
 from std_srvs.srv import Trigger
 
+from sysid_nodes.data.key_file import AuthorityConfig
 from sysid_nodes.exceptions import ConfigError, SysidError
+from sysid_nodes.ros.authority import Authority
 from sysid_nodes.ros.diagnostics import diagnostic_array
 from sysid_nodes.ros.lifecycle import logged
 from sysid_nodes.ros.parameters import NodeParameters
@@ -74,8 +76,9 @@ class IdentifyingNode(LifecycleNode, Generic[AnyLive]):
         self._taken = ExitStack()
         self._streams: list[Any] = []
         self._settings = NodeParameters(
-            self, tuple(configs), running=lambda: self._live is not None, apply=self._reconfigure
+            self, tuple(configs), running=lambda: self._live is not None or self._authority.signed, apply=self._change
         )
+        self._authority = Authority(self, self._who_commands())
         if self.get_parameter("autostart").value:
             # Not by simulated time, which may not have begun.
             clock = Clock(clock_type=ClockType.STEADY_TIME)
@@ -111,6 +114,10 @@ class IdentifyingNode(LifecycleNode, Generic[AnyLive]):
         """Whether configuring by itself can be tried."""
         return True
 
+    def _who_commands(self) -> AuthorityConfig:
+        """From the settings; by default anybody."""
+        return AuthorityConfig()
+
     def _reconfigure(self, _: NodeParameters) -> None:
         """Takes options that may change while the node runs.
 
@@ -118,6 +125,11 @@ class IdentifyingNode(LifecycleNode, Generic[AnyLive]):
             SysidError: they cannot be taken.
         """
         raise ConfigError("parameters may change only while the node is unconfigured")
+
+    def _change(self, settings: NodeParameters) -> None:
+        if self._authority.signed:  # whoever calls parameter services cannot sign
+            raise ConfigError("no parameter changes while the node has a key")
+        self._reconfigure(settings)
 
     # -- lifecycle
 
@@ -132,8 +144,8 @@ class IdentifyingNode(LifecycleNode, Generic[AnyLive]):
         self._live = live
         self._taken.callback(live.stop)  # before the publishers go, which its thread uses
         self._diagnostics = self.publisher(DiagnosticArray, "/diagnostics", 10)
-        for kind, name, serve in ((Trigger, "~/reset", self._reset), (Save, "~/save", self._save)):
-            self._taken.callback(self.destroy_service, self.create_service(kind, name, serve))
+        for service in (self._authority.serve("reset", self._reset), self.create_service(Save, "~/save", self._save)):
+            self._taken.callback(self.destroy_service, service)
         self.every(self.get_parameter("diagnostics_period").value, self._report)
         self._say(f"configured: {subject}")
         return super().on_configure(state)
@@ -217,7 +229,7 @@ class IdentifyingNode(LifecycleNode, Generic[AnyLive]):
         self.failed &= self.context.ok()
 
     def _report(self) -> None:
-        status = self._status(self._configured, active=bool(self._streams))
+        status = self._authority.amend(self._status(self._configured, active=bool(self._streams)))
         with until_shutdown():
             self._diagnostics.publish(diagnostic_array(status, self.get_clock().now()))
 
@@ -235,6 +247,9 @@ class IdentifyingNode(LifecycleNode, Generic[AnyLive]):
         return response
 
     def _save(self, request: Save.Request, response: Save.Response) -> Save.Response:
+        if not self._authority.allows(request, self.resolve_service_name("~/save")):
+            response.success, response.message = False, f"not obeyed: {self._authority.text}"
+            return response
         try:
             path, knowledge = self._write(self._configured, request.path)
         except (SysidError, OSError, ValueError) as error:

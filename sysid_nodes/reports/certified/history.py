@@ -170,6 +170,17 @@ def read_loop(bag: str | Path, joint_names: tuple[str, ...], scene: Scene) -> Ce
     )
 
 
+def read_certificates(bag: str | Path) -> tuple[list[TrajectoryRecord], list[Scene]]:
+    """Trajectories in the order they were published, and all obstacles that were.
+
+    Raises:
+        LogError: the recording is damaged.
+    """
+    present = {topic.name for topic in read_topics(bag) if topic.count}
+    records = [_record(message) for _, message in _messages(bag, TRAJECTORIES, present)]
+    return records, [_scene(message) for _, message in _messages(bag, OBSTACLES, present)]
+
+
 def _messages(bag: str | Path, topic: str, present: set[str]) -> list[tuple[int, Any]]:
     return list(read_messages(bag, topic, TYPES[topic])) if topic in present else []
 

@@ -26,6 +26,7 @@ from sysid_nodes.data.scene import Scene
 from sysid_nodes.models.robust_control import gains
 from sysid_nodes.results.stop_reason import StopReason
 from sysid_nodes.ros import qos
+from sysid_nodes.ros.authority import Authority
 from sysid_nodes.ros.certified.controller_conversions import nanoseconds, stop_request
 from sysid_nodes.ros.certified.position_streaming import PositionStream
 from sysid_nodes.sessions.certified.config import CertifiedPlannerConfig, Setup
@@ -46,6 +47,7 @@ class PositionOutput:
 
     Args:
         node: on whose topics.
+        authority: of that node.
         setup, config: of the planner.
         scene: gives the present obstacles; None where they are unusable.
         told: is called with what the planner is to know of the execution, and the stamp of a joint state [ns].
@@ -57,6 +59,7 @@ class PositionOutput:
     def __init__(
         self,
         node: Node,
+        authority: Authority,
         setup: Setup,
         config: CertifiedPlannerConfig,
         scene: Callable[[], Scene | None],
@@ -77,10 +80,11 @@ class PositionOutput:
         self._order = JointOrder(robot.joint_names)
         self._heard, self._last_told, self._said = 0.0, 0, StopReason.NONE
         self._trajectories = node.create_publisher(JointTrajectory, self._config.topic, qos.stream("reliable", 10))
-        self._stops = node.create_publisher(StopRequest, "stop_request", qos.stream("reliable", 100))
+        stops = node.create_publisher(StopRequest, "stop_request", qos.stream("reliable", 100))
+        self._stops = authority.publisher(stops)
         node.create_subscription(JointState, "joint_states", self._joints, qos.stream("best_effort", 1))
-        node.create_subscription(StopRequest, "robot_stop", self._stopped, qos.LATCHED)
-        node.create_service(Trigger, "~/reset", self._reset)
+        authority.subscribe(StopRequest, "robot_stop", self._stopped, qos.LATCHED)
+        authority.serve("reset", self._reset)
         node.create_timer(_CHECK, self._check)
 
     @property

@@ -3,7 +3,8 @@
 
 Topics, in: ``robust_controller/status`` (online_sysid/ControllerStatus, latched),
 ``interval_identifier/parameter_bounds`` (online_sysid/ParameterBounds, latched), ``obstacles`` (online_sysid/Obstacles,
-latched), ``goal`` (sensor_msgs/JointState: a posture to go to after those asked for before) and, only while the robot
+latched), ``goal`` (sensor_msgs/JointState: a posture to go to after those asked for before; ``signed_goal``,
+online_sysid/Goal, where only who holds a key is obeyed: ros/authority.py) and, only while the robot
 rests without a trajectory, ``joint_states``. Out: ``certified_trajectory`` (online_sysid/CertifiedTrajectory),
 ``~/markers`` and ``~/obstacle_markers`` (visualization_msgs/MarkerArray, latched) and ``/diagnostics``.
 
@@ -18,11 +19,12 @@ from __future__ import annotations
 import sys
 import time
 import traceback
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 from diagnostic_msgs.msg import DiagnosticArray
-from online_sysid.msg import CertifiedTrajectory, ControllerStatus, Obstacles, ParameterBounds
+from online_sysid.msg import CertifiedTrajectory, ControllerStatus, Goal, Obstacles, ParameterBounds
 from rclpy.node import Node
 from sensor_msgs.msg import JointState
 from visualization_msgs.msg import MarkerArray
@@ -34,6 +36,7 @@ from sysid_nodes.models.self_collision import self_collision_words
 from sysid_nodes.results.stop_reason import StopReason
 from sysid_nodes.robots.robot import Array
 from sysid_nodes.ros import qos
+from sysid_nodes.ros.authority import Authority
 from sysid_nodes.ros.certified.controller_conversions import nanoseconds, to_seen
 from sysid_nodes.ros.certified.planner_report import planner_status, planner_values
 from sysid_nodes.ros.certified.position_output import PositionOutput, position_setup
@@ -53,6 +56,8 @@ from sysid_nodes.systems.certified.certificate.own_stop import own_stop_words
 from sysid_nodes.systems.certified.control.in_force import CLAIMED
 
 NAME = "certified_planner"
+
+_GOALS = qos.stream("reliable", 10)
 
 
 class CertifiedPlannerNode(Node):
@@ -80,22 +85,22 @@ class CertifiedPlannerNode(Node):
         self._phase, self._failed, self._dropped = Phase.EXCITE, False, 0
         self._own_stop = own_stop_words(config.certifier, self._setup.robot.n)
         self._worker: Worker[tuple[Seen, Array | None]] = Worker(self._step, capacity=1)
-        self._trajectories = self.create_publisher(
-            CertifiedTrajectory, "certified_trajectory", qos.stream("reliable", 10)
-        )
+        self._authority = authority = Authority(self, config.authority)
+        trajectories = self.create_publisher(CertifiedTrajectory, "certified_trajectory", qos.stream("reliable", 10))
+        self._trajectories = authority.publisher(trajectories)
         self._markers = self.create_publisher(MarkerArray, "~/markers", qos.LATCHED)
         self._obstacles = self.create_publisher(MarkerArray, "~/obstacle_markers", qos.LATCHED)
         self._diagnostics = self.create_publisher(DiagnosticArray, "/diagnostics", 10)
-        listen = self.create_subscription
         self._positions: PositionOutput | None = None
         if self._config.output == "position":
             planning, told = self._planning, self._replanner.told
-            self._positions = PositionOutput(self, self._setup, config, lambda: planning.known.scene, told)
+            self._positions = PositionOutput(self, authority, self._setup, config, lambda: planning.known.scene, told)
         else:
-            listen(ControllerStatus, "robust_controller/status", self._controller, qos.LATCHED)
-        listen(ParameterBounds, "interval_identifier/parameter_bounds", self._bounds, qos.LATCHED)
-        listen(Obstacles, "obstacles", self._scene, qos.LATCHED)
-        listen(JointState, "goal", self._goal, qos.stream("reliable", 10))
+            self.create_subscription(ControllerStatus, "robust_controller/status", self._controller, qos.LATCHED)
+        authority.subscribe(ParameterBounds, "interval_identifier/parameter_bounds", self._bounds, qos.LATCHED)
+        authority.subscribe(Obstacles, "obstacles", self._scene, qos.LATCHED)
+        authority.subscribe(Goal, "signed_goal", lambda m: self._goal(m.joint_names, m.position), _GOALS)
+        authority.subscribe(JointState, "goal", lambda m: self._goal(m.name, m.position), _GOALS)
         self.create_timer(LOOK_PERIOD, self._look)
         self.create_timer(self._config.diagnostics_period, self._diagnose)
         self._obstacles.publish(obstacle_markers(self._setup.scene, self._setup.frame))
@@ -189,12 +194,12 @@ class CertifiedPlannerNode(Node):
             self._obstacles.publish(obstacle_markers(scene, self._setup.frame))
             self._replanner.hurry()
 
-    def _goal(self, message: JointState) -> None:
-        columns = self._order.columns(message.name)
-        if columns is None or len(message.position) != len(message.name):
+    def _goal(self, names: Sequence[str], position: Sequence[float]) -> None:
+        columns = self._order.columns(names)
+        if columns is None or len(position) != len(names):
             self.get_logger().warning("goal not used: it must name every joint and give its position")
             return
-        self._planning.agenda.goals.append(np.array(message.position)[columns])
+        self._planning.agenda.goals.append(np.array(position)[columns])
 
     def _listen_to_joints(self, wanted: bool) -> None:
         """Joint states come a thousand times a second; they are needed only to begin from rest."""
@@ -229,7 +234,7 @@ class CertifiedPlannerNode(Node):
             robot=self._setup.robot.name,
         )
         with until_shutdown():
-            self._diagnostics.publish(diagnostic_array(status, self.get_clock().now()))
+            self._diagnostics.publish(diagnostic_array(self._authority.amend(status), self.get_clock().now()))
 
 
 def main(args: list[str] | None = None) -> int:

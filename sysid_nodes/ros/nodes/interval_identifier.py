@@ -19,6 +19,7 @@ from sensor_msgs.msg import JointState
 from std_msgs.msg import String
 from visualization_msgs.msg import MarkerArray
 
+from sysid_nodes.data.key_file import AuthorityConfig
 from sysid_nodes.exceptions import InputError
 from sysid_nodes.results import IdentificationResult
 from sysid_nodes.robots import load_robot
@@ -60,10 +61,14 @@ class IntervalIdentifierNode(IdentifyingNode[LiveInterval]):
             judged=self._journal.findings,
             complain=self._complain,
         )
-        self._bounds = self.publisher(ParameterBounds, "~/parameter_bounds", qos.LATCHED)
+        bounds = self.publisher(ParameterBounds, "~/parameter_bounds", qos.LATCHED)
+        self._bounds = self._authority.publisher(bounds, self.every)
         self._markers = self.publisher(MarkerArray, "~/markers", qos.LATCHED)
         subject = live.subject
         return live, f"{subject.target} at '{subject.body}' of robot '{subject.robot}' by {subject.method}"
+
+    def _who_commands(self) -> AuthorityConfig:
+        return self._settings.build(IntervalNodeConfig).authority
 
     def _subscribe(self, live: LiveInterval) -> str:
         live.announce()

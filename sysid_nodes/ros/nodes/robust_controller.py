@@ -8,7 +8,7 @@ latched) and ``robot_stop`` (online_sysid/StopRequest, latched: the robot has st
 (online_sysid/ControllerStatus, latched), ``/diagnostics`` and, unless ``same_clock`` is set, ``no_command``
 (std_msgs/Header): that of a joint state which no torque answers, as nothing is executed yet. Services
 (std_srvs/Trigger): ``~/brake`` follows the certified end of the trajectory, ``~/stop`` calls for the robot's own stop,
-``~/reset`` starts over after either.
+``~/reset`` starts over after either. With ``authority.key_file`` only who holds that key is obeyed: ros/authority.py.
 
 One thread answers joint states; everything else is small enough to wait for in between.
 """
@@ -40,6 +40,7 @@ from sysid_nodes.exceptions import SysidError
 from sysid_nodes.results import Status
 from sysid_nodes.results.stop_reason import StopReason
 from sysid_nodes.ros import qos
+from sysid_nodes.ros.authority import Authority
 from sysid_nodes.ros.certified.controller_conversions import TorqueWriter, stop_request, to_controller_status
 from sysid_nodes.ros.certified.controller_report import ControllerReport
 from sysid_nodes.ros.certified.scene_messages import to_scene
@@ -84,21 +85,23 @@ class RobustControllerNode(Node):
         self._told: tuple[Any, ...] = ()
         self._robot_stop = StopReason.NONE
         topic = self.resolve_topic_name("joint_states")
+        self._authority = authority = Authority(self, config.authority)
         self._report = ControllerReport(self.get_name(), topic, age_watched=self._same_clock)
         self._commands = self.create_publisher(TorqueCommand, "torque_command", _ANSWERS)
         # Time of an arm in lockstep would else run ahead of a controller that is about to start (torque_interface.py).
         self._idle = None if self._same_clock else self.create_publisher(Header, "no_command", _ANSWERS)
-        self._stops = self.create_publisher(StopRequest, "stop_request", qos.stream("reliable", 100))
+        stops = self.create_publisher(StopRequest, "stop_request", qos.stream("reliable", 100))
+        self._stops = authority.publisher(stops)
         self._status = self.create_publisher(ControllerStatus, "~/status", qos.LATCHED)
         self._diagnostics = self.create_publisher(DiagnosticArray, "/diagnostics", 10)
         depth = config.robust_controller.queue_depth
         self.create_subscription(JointState, "joint_states", self._step, qos.stream("reliable", depth))
-        self.create_subscription(CertifiedTrajectory, "certified_trajectory", self._offer, qos.stream("reliable", 10))
-        self.create_subscription(ParameterBounds, _BOUNDS, self._bounds, qos.LATCHED)
-        self.create_subscription(Obstacles, "obstacles", self._scene, qos.LATCHED)
-        self.create_subscription(StopRequest, "robot_stop", self._stopped, qos.LATCHED)
+        authority.subscribe(CertifiedTrajectory, "certified_trajectory", self._offer, qos.stream("reliable", 10))
+        authority.subscribe(ParameterBounds, _BOUNDS, self._bounds, qos.LATCHED)
+        authority.subscribe(Obstacles, "obstacles", self._scene, qos.LATCHED)
+        authority.subscribe(StopRequest, "robot_stop", self._stopped, qos.LATCHED)
         for name, serve in (("brake", self._brake), ("stop", self._stop), ("reset", self._reset)):
-            self.create_service(Trigger, f"~/{name}", serve)
+            authority.serve(name, serve)
         self.create_timer(_CHECK_PERIOD, self._check)
         self.create_timer(_STATUS_PERIOD, self._publish_status)
         self.create_timer(config.robust_controller.diagnostics_period, self._diagnose)
@@ -232,12 +235,15 @@ class RobustControllerNode(Node):
             self._output, self._setup.robot.joint_names, self._torque, self._setup.robot.limits.torque,
             period=period, age=age, age_watched=self._same_clock, start_rate=self._controller.start_rate,
         )  # fmt: skip
+        authority = self._authority
+        message.commands_signed, message.unauthorised = authority.signed, authority.refused
+        message.unauthorised_text = authority.text
         with until_shutdown():
             self._status.publish(message)
 
     def _diagnose(self) -> None:
         silent = not self.count_publishers(self.resolve_topic_name(_BOUNDS))
-        status = self._report.status(self._output, bounds_silent=silent)
+        status = self._authority.amend(self._report.status(self._output, bounds_silent=silent))
         with until_shutdown():
             self._diagnostics.publish(diagnostic_array(status, self.get_clock().now()))
 

@@ -42,6 +42,7 @@ from sysid_nodes.results.stop_reason import StopReason
 from sysid_nodes.robots import load_robot
 from sysid_nodes.robots.covering import covering_shapes
 from sysid_nodes.ros import qos
+from sysid_nodes.ros.authority import Authority
 from sysid_nodes.ros.certified.controller_conversions import JointStateWriter, nanoseconds, stop_request
 from sysid_nodes.ros.certified.scene_messages import to_scene
 from sysid_nodes.ros.certified.set_point_messages import set_points
@@ -93,7 +94,8 @@ class SimulatedArmNode(Node):
         self._base = str(next(f.name for f in self._robot.model.frames if f.name != "universe"))
         self._writer = JointStateWriter()
         self._joint_states = self.create_publisher(JointState, "joint_states", qos.stream("reliable", _QUEUE))
-        self._stops = self.create_publisher(StopRequest, "robot_stop", qos.LATCHED)
+        self._authority = authority = Authority(self, config.authority)
+        self._stops = authority.publisher(self.create_publisher(StopRequest, "robot_stop", qos.LATCHED))
         self._diagnostics = self.create_publisher(DiagnosticArray, "/diagnostics", 10)
         self._torques: TorqueInterface | None = None
         if self._config.interface == "torque":
@@ -101,10 +103,10 @@ class SimulatedArmNode(Node):
             self._torques = TorqueInterface(self, self._config, names, self._epoch, self._arm, self._report)
         elif self._config.interface == "position":
             self.create_subscription(JointTrajectory, _POSITIONS, self._follow, qos.stream("reliable", 10))
-        self.create_subscription(StopRequest, "stop_request", self._stop, qos.stream("reliable", 100))
-        self.create_subscription(Obstacles, "obstacles", self._surround, qos.LATCHED)
-        self.create_service(Trigger, "~/release", self._release)
-        self.create_service(Trigger, "~/restart", self._restart)
+        authority.subscribe(StopRequest, "stop_request", self._stop, qos.stream("reliable", 100))
+        authority.subscribe(Obstacles, "obstacles", self._surround, qos.LATCHED)
+        authority.serve("release", self._release)
+        authority.serve("restart", self._restart)
         self.create_timer(_REPORT_PERIOD, self._diagnose)
         if self._config.truth_file:
             truth = {"parameters": self._arm.truth.theta.tolist()}
@@ -242,7 +244,7 @@ class SimulatedArmNode(Node):
             self.get_logger().warning(f"protective stop: {message.text}" if report is not None else "released")
 
     def _diagnose(self) -> None:
-        status = self._report.status(self._arm)
+        status = self._authority.amend(self._report.status(self._arm))
         self._diagnostics.publish(diagnostic_array(status, self.get_clock().now()))
 
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from sysid_nodes.data.config import option, section
+from sysid_nodes.data.key_file import AuthorityConfig
 from sysid_nodes.data.scene import Scene, scene_of
 from sysid_nodes.exceptions import ConfigError
 from sysid_nodes.models.config_digest import config_digest
@@ -27,6 +28,7 @@ class CertifiedConfig(CertifiedSettings):
 
     scene: str = option("", "scene file of the obstacles; empty: none until obstacles are published")
     planner: PlannerConfig = section(PlannerConfig, "the plans")
+    authority: AuthorityConfig = section(AuthorityConfig, "who may command")
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from sysid_nodes.data.config import option
+from sysid_nodes.data.config import option, section
+from sysid_nodes.data.key_file import AuthorityConfig
 
 
 @dataclass(frozen=True)
@@ -28,3 +29,4 @@ class IntervalNodeConfig:
         maximum=10000000,
     )
     diagnostics_period: float = option(1.0, "time between two diagnostics", unit="s", minimum=0.01, maximum=3600.0)
+    authority: AuthorityConfig = section(AuthorityConfig, "who may command")

@@ -9,6 +9,7 @@ import numpy as np
 import pinocchio
 
 from sysid_nodes.data.config import option, section
+from sysid_nodes.data.key_file import AuthorityConfig
 from sysid_nodes.exceptions import ConfigError
 from sysid_nodes.models.known_robot import Numbers
 from sysid_nodes.robots import Robot
@@ -113,6 +114,7 @@ class SimulatedArmConfig:
     scene: str = option("", "scene file of the obstacles; empty: none until obstacles are published")
     payload_volume: PayloadVolumeConfig = section(PayloadVolumeConfig, "room that the payload takes")
     simulated_arm: ArmSimulationConfig = section(ArmSimulationConfig, "the simulation")
+    authority: AuthorityConfig = section(AuthorityConfig, "who may command")
 
 
 def build_payload(robot: Robot, config: ArmSimulationConfig) -> Payload | None:

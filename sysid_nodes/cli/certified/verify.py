@@ -1,0 +1,116 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Verifies certificates by a program that shares nothing with the one that made them (docs/certified/verification.md).
+
+Of a recording some trajectories are taken, each with the one before it; a file that --save wrote holds one. For every
+claim it says "verified", "not verified" or "outside its scope", with what was claimed and what could be shown.
+
+exit status: 0 if every claim in scope is verified, 3 if not
+
+examples:
+  sysid verify bags/loop --config my_loop.yaml
+  sysid verify bags/loop --config my_loop.yaml --sample 0 --save certificates
+  sysid verify certificates/0123456789abcdef.json
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from sysid_nodes.cli.progress import track
+from sysid_nodes.data.config import read_parameters
+from sysid_nodes.data.scene import Scene, scene_of
+from sysid_nodes.exceptions import ConfigError, InputError
+from sysid_nodes.reports.atomic_file import write_atomically
+from sysid_nodes.reports.certified.history import read_certificates
+from sysid_nodes.sessions.certified.premises import certificate_document, certificate_premises
+from sysid_nodes.sessions.certified.settings import CertifiedModel, CertifiedSettings
+from sysid_nodes.verification.verify import Verification, verify
+
+NOT_VERIFIED = 3
+
+_HEAD = ("claim", "claimed", "shown", "verdict")
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Adds the command's arguments."""
+    parser.add_argument("source", type=Path, metavar="CERTIFICATE|BAG", help="a file that --save wrote, or a recording")
+    parser.add_argument("--config", type=Path, metavar="FILE", help="parameter file that the recording was made with")
+    parser.add_argument(
+        "--sample", type=int, default=3, metavar="N", help="trajectories to take of a recording; 0: all; default: 3"
+    )
+    parser.add_argument("--save", type=Path, metavar="FOLDER", help="also write each as a file that holds all it needs")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Runs the command.
+
+    Raises:
+        InputError: nothing there can be verified.
+    """
+    documents = _documents(args) if args.source.is_dir() or args.source.suffix != ".json" else [_file(args.source)]
+    if args.save is not None:
+        args.save.mkdir(parents=True, exist_ok=True)
+    found: list[Verification] = []
+    for document in track(documents, "verifying"):
+        try:
+            found.append(verify(document))
+        except (KeyError, TypeError, ValueError, IndexError) as error:
+            raise InputError(f"not a certificate ({type(error).__name__}: {error})", source=str(args.source)) from None
+        if args.save is not None:
+            write_atomically(args.save / f"{found[-1].id}.json", json.dumps(document))
+    sys.stdout.write("".join(table(one) for one in found))
+    return 0 if all(one.verified for one in found) else NOT_VERIFIED
+
+
+def table(found: Verification) -> str:
+    """One line a claim, and a last one that sums up."""
+    rows = [_HEAD, *((claim.name, claim.claimed, claim.shown, claim.verdict.value) for claim in found.claims)]
+    widths = [max(len(row[column]) for row in rows) for column in range(len(_HEAD))]
+    lines = ["  ".join(word.ljust(width) for word, width in zip(row, widths, strict=True)).rstrip() for row in rows]
+    verdict = "every claim in scope is verified" if found.verified else "not all of it is verified"
+    return "\n".join([f"certificate {found.id}", *lines, verdict, "", ""])
+
+
+def _file(path: Path) -> dict[str, Any]:
+    try:
+        document = json.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise InputError(error.strerror or str(error), source=str(path)) from None
+    except ValueError:
+        raise InputError("not a certificate: no JSON", source=str(path)) from None
+    if not isinstance(document, dict):
+        raise InputError("not a certificate: no JSON object", source=str(path))
+    return document
+
+
+def _documents(args: argparse.Namespace) -> list[dict[str, Any]]:
+    if args.config is None:
+        raise ConfigError("a recording needs the parameter file it was made with (--config)")
+    values = read_parameters(args.config)
+    settings = CertifiedSettings.of(values)
+    model = CertifiedModel(settings)
+    records, scenes = read_certificates(args.source)
+    if not records:
+        raise InputError("no certified trajectory is recorded", source=str(args.source))
+    scenes.append(scene_of(str(values.get("scene", ""))))
+    named, before = {scene.id: scene for scene in scenes}, {record.id: record for record in records}
+    premises = certificate_premises(model.robot, model.shapes, settings)
+    return [
+        certificate_document(
+            records[i], before.get(records[i].previous_id), premises, named.get(records[i].scene_id, Scene())
+        )
+        for i in _chosen(len(records), args.sample)
+    ]
+
+
+def _chosen(count: int, sample: int) -> Iterator[int]:
+    """Spread over all, the first and the last among them."""
+    wanted = count if sample <= 0 else min(sample, count)
+    return iter(sorted({int(i) for i in np.linspace(0, count - 1, wanted).round()}))

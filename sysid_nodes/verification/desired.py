@@ -1,0 +1,106 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The trajectory over short parts of time: where it is in the middle of each, and how far from there it gets.
+
+A Bezier curve of degree 5 and its derivatives lie in the hulls of their control points, which are those of the curve's
+differences (Farouki, *The Bernstein polynomial basis*, 2012).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import pairwise
+from math import comb
+
+import numpy as np
+import numpy.typing as npt
+
+from sysid_nodes.verification.document import Document
+
+Array = npt.NDArray[np.float64]
+
+_LOST = 1e-12
+"""Of a number of order one is lost to rounding at most."""
+
+_TURN = 0.004
+"""In a part, by the control points [rad]."""
+
+
+@dataclass(frozen=True)
+class Parts:
+    """The trajectory over P parts of time, the last one for ever at rest; arrays (P, n).
+
+    Attributes:
+        interval: (P,) which interval of the record each part belongs to.
+        length: (P,) [s]; the last is infinite.
+        q, qd, qdd: in the middle.
+        q_off, qd_off, qdd_off: how far from there anywhere in the part.
+        jerk: largest magnitude.
+    """
+
+    interval: npt.NDArray[np.intp]
+    length: Array
+    q: Array
+    qd: Array
+    qdd: Array
+    q_off: Array
+    qd_off: Array
+    qdd_off: Array
+    jerk: Array
+
+
+def parts(document: Document) -> Parts:
+    """Every interval of the record cut into parts in which no joint turns far."""
+    edges, duration = document["edges"], document["duration"]
+    points = control_points(document)
+    fastest = float(np.abs(np.diff(points, axis=0)).max()) * 5.0 / duration
+    fineness = max(2, int(np.ceil(np.diff(edges).max() * fastest / _TURN)))
+    cuts = np.concatenate([np.linspace(a, b, fineness, endpoint=False) for a, b in pairwise(edges)])
+    cuts = np.append(cuts, duration)
+    orders = [points]
+    for order in range(3):
+        orders.append((5 - order) / duration * np.diff(orders[-1], axis=0))
+    middle, half = 0.5 * (cuts[1:] + cuts[:-1]), 0.5 * np.diff(cuts)[:, None]
+    q, qd, qdd = (_at(points, middle / duration) for points in orders[:3])
+    jerk = np.broadcast_to(np.abs(orders[3]).max(axis=0), q.shape)
+    size = np.abs(points).max(axis=0) + 1.0
+    qdd_off = half * jerk * (1.0 + _LOST) + _LOST * size * 400.0 / duration**2
+    qd_off = half * (np.abs(qdd) + qdd_off) * (1.0 + _LOST) + _LOST * size * 20.0 / duration
+    q_off = half * (np.abs(qd) + qd_off) * (1.0 + _LOST) + _LOST * size
+
+    def resting(moving: Array, still: Array) -> Array:
+        return np.vstack([moving, still])
+
+    zero, lost = np.zeros(document.n), _LOST * size
+    return Parts(
+        interval=np.append(np.repeat(np.arange(len(edges) - 1), fineness), len(edges) - 1),
+        length=np.append(np.diff(cuts), np.inf),
+        q=resting(q, points[-1]),
+        qd=resting(qd, zero),
+        qdd=resting(qdd, zero),
+        q_off=resting(q_off, lost),
+        qd_off=resting(qd_off, zero),
+        qdd_off=resting(qdd_off, zero),
+        jerk=resting(jerk, zero),
+    )
+
+
+def control_points(document: Document) -> Array:
+    """(6, n): the first three make position, velocity and acceleration at the start, the last three the rest."""
+    q0, qd0, qdd0, duration = (document[name] for name in ("q0", "qd0", "qdd0", "duration"))
+    end = q0 + document["k"]
+    second = q0 + duration / 5.0 * qd0
+    return np.array([q0, second, duration**2 / 20.0 * qdd0 + 2.0 * second - q0, end, end, end])
+
+
+def at(points: Array, time: float, duration: float, order: int) -> Array:
+    """(n,) position, velocity or acceleration (order 0, 1, 2) at a time [s] into a curve of control points (6, n)."""
+    for step in range(order):
+        points = (5 - step) / duration * np.diff(points, axis=0)
+    return np.asarray(_at(points, np.array([time / duration]))[0])
+
+
+def _at(points: Array, x: Array) -> Array:
+    """(P, n) values at x (P,) in [0, 1], by Bernstein's polynomials."""
+    degree = len(points) - 1
+    weights = np.array([comb(degree, k) * x**k * (1.0 - x) ** (degree - k) for k in range(degree + 1)])
+    return np.asarray(weights.T @ points)

@@ -1,0 +1,166 @@
+# SPDX-License-Identifier: Apache-2.0
+"""How far the robot and its load stay off obstacles and off one another.
+
+Every shape is a zonotope with a radius, and so is the difference of two. Their distance in the middle of a part is at
+least the length of that difference along any direction; Gilbert's algorithm (1966) finds one that is nearly the best.
+What moves within the part, and by errors, comes off: no point goes further than each joint's angle times its lever.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from sysid_nodes.verification.chain import Chain, turning
+from sysid_nodes.verification.demand import Assumed
+from sysid_nodes.verification.desired import Parts
+
+Array = npt.NDArray[np.float64]
+
+FAR = 0.25
+"""Distances count up to this [m], as in certificates."""
+
+_STEPS = 200
+_LOST = 1e-9
+"""Rounding of lengths of some metres is much less [m]."""
+
+
+@dataclass(frozen=True)
+class Shape:
+    """{centre + sum x_k g_k + b, |x_k| <= 1, |b| <= radius} in the frame of a joint; -1 is the base.
+
+    Attributes:
+        centre, generators: (3,) and (G, 3) [m].
+        load: whether it is of what the robot carries.
+    """
+
+    joint: int
+    centre: Array
+    generators: Array
+    radius: float
+    load: bool = False
+
+
+def robot_shape(fields: Mapping[str, Any], names: Sequence[str]) -> Shape:
+    """A shape of the robot or its load."""
+    joint = -1 if fields["frame"] == "universe" else list(names).index(fields["frame"])
+    axes, size = np.array(fields["rotation"]).T, np.array(fields["size"])
+    generators, radius = _body(fields["kind"], axes, size)
+    return Shape(joint, np.array(fields["position"]), generators, radius, bool(fields["load"]))
+
+
+def obstacle_shape(fields: Mapping[str, Any]) -> Shape:
+    """An obstacle: full extents, a capsule by the distance of its ends."""
+    kind, size = fields["kind"], np.array(fields["size"])
+    if kind == "zonotope":
+        return Shape(-1, np.array(fields["position"]), np.array(fields["generators"]).reshape(-1, 3), 0.0)
+    x, y, z, w = np.array(fields["quaternion"]) / np.sqrt((np.array(fields["quaternion"]) ** 2).sum())
+    vector = np.array([x, y, z])
+    skew = np.array([[0.0, -z, y], [z, 0.0, -x], [-y, x, 0.0]])
+    axes = ((w * w - vector @ vector) * np.eye(3) + 2.0 * np.outer(vector, vector) + 2.0 * w * skew).T
+    half = {"box": size / 2.0, "capsule": size * [1.0, 0.5] if len(size) == 2 else size, "sphere": size}[kind]
+    generators, radius = _body(kind, axes, half)
+    return Shape(-1, np.array(fields["position"]), generators, radius)
+
+
+def _body(kind: str, axes: Array, size: Array) -> tuple[Array, float]:
+    if kind == "box":
+        return size[:, None] * axes, _LOST
+    if kind == "capsule":
+        return size[1] * axes[2:], float(size[0]) + _LOST
+    return np.zeros((0, 3)), float(size[0])
+
+
+def obstacle_distances(
+    chain: Chain, parts: Parts, assumed: Assumed, root: Array, shapes: Sequence[Shape], obstacles: Sequence[Shape]
+) -> float:
+    """Least distance of what moves from any obstacle, at most FAR [m]."""
+    places = placed(chain, parts)
+    least = FAR
+    for shape in shapes:
+        if shape.joint >= 0:
+            strayed = _strayed(chain, parts, assumed, root, shape, -1)
+            for obstacle in obstacles:
+                distance = apart(places, obstacle, shape)
+                least = min(least, float((distance - strayed).min()) - _LOST)
+    return least
+
+
+def self_distances(
+    chain: Chain,
+    parts: Parts,
+    assumed: Assumed,
+    root: Array,
+    shapes: Sequence[Shape],
+    overlap: Sequence[Sequence[str]] | None,
+) -> float:
+    """Least distance of parts of the robot and its load from one another, at most FAR [m].
+
+    Not kept apart are those of one body and, the load apart, those of bodies that meet by design: as listed or, where
+    nothing is, neighbours.
+    """
+    places, names = placed(chain, parts), ["universe", *chain.names]
+    listed = None if overlap is None else {frozenset(names.index(name) - 1 for name in pair) for pair in overlap}
+    least = FAR
+    for a, one in enumerate(shapes):
+        for two in shapes[:a]:
+            low, high = sorted((one, two), key=lambda shape: shape.joint)
+            pair = {low.joint, high.joint}
+            design = high.joint - low.joint == 1 if listed is None else frozenset(pair) in listed
+            if len(pair) == 2 and (low.load or high.load or not design):
+                strayed = _strayed(chain, parts, assumed, root, high, low.joint)
+                least = min(least, float((apart(places, low, high) - strayed).min()) - _LOST)
+    return least
+
+
+def placed(chain: Chain, parts: Parts) -> list[tuple[Array, Array]]:
+    """Rotation (P, 3, 3) and place (P, 3) of the base, then of every joint, in the middle of each part."""
+    count = len(parts.length)
+    turn, place = np.broadcast_to(np.eye(3), (count, 3, 3)), np.zeros((count, 3))
+    found = [(turn, place)]
+    for j in range(len(chain.names)):
+        place = place + turn @ chain.place[j]
+        turn = turn @ chain.turn[j] @ turning(chain.axis[j], parts.q[:, j])
+        found.append((turn, place))
+    return found
+
+
+def _strayed(chain: Chain, parts: Parts, assumed: Assumed, root: Array, shape: Shape, fixed: int) -> Array:
+    """(P,) how far any point of a shape can be from its place in the middle, seen from joint ``fixed``."""
+    lever = np.sqrt((shape.centre**2).sum()) + np.sqrt((shape.generators**2).sum(axis=1)).sum()
+    levers = []
+    for j in range(shape.joint, fixed, -1):
+        levers.append(lever)
+        lever += np.sqrt((chain.place[j] ** 2).sum())
+    reach = np.array(levers[::-1])
+    joints = slice(fixed + 1, shape.joint + 1)
+    by_error = assumed.position * np.sqrt(((reach / root[joints]) ** 2).sum())
+    return np.asarray((by_error + parts.q_off[:, joints] @ reach) * (1.0 + 1e-9))
+
+
+def apart(places: Sequence[tuple[Array, Array]], one: Shape, two: Shape) -> Array:
+    """(P,) lower bounds of the distance of two shapes in the middle of the parts."""
+    centre, generators = np.zeros((len(places[0][1]), 3)), []
+    for sign, shape in ((-1.0, one), (1.0, two)):
+        turn, place = places[shape.joint + 1]
+        centre = centre + sign * (place + turn @ shape.centre)
+        generators += [turn @ generator for generator in shape.generators]
+    spread = np.stack(generators, axis=1) if generators else np.zeros((len(centre), 0, 3))
+    point, best = centre, np.full(len(centre), -np.inf)
+    for _ in range(_STEPS):
+        length = np.sqrt((point**2).sum(axis=1))
+        unit = point / np.maximum(length, 1e-12)[:, None]
+        along = np.einsum("pgi,pi->pg", spread, unit)
+        best = np.maximum(best, (centre * unit).sum(axis=1) - np.abs(along).sum(axis=1))
+        # The corner of the difference that is least along the direction, and the nearest point on the way there.
+        corner = centre - np.einsum("pg,pgi->pi", np.sign(along), spread)
+        way = corner - point
+        share = -(point * way).sum(axis=1) / np.maximum((way**2).sum(axis=1), 1e-300)
+        point = point + np.clip(share, 0.0, 1.0)[:, None] * way
+        if float((length - best).max()) < 1e-5:
+            break
+    return np.asarray(best - one.radius - two.radius)

@@ -1,0 +1,260 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Verifies a certificate claim by claim."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import Enum
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from sysid_nodes.verification.chain import OutsideScopeError
+from sysid_nodes.verification.demand import Assumed, Demand, Law, demand
+from sysid_nodes.verification.desired import Parts, at, control_points, parts
+from sysid_nodes.verification.distance import obstacle_distances, obstacle_shape, robot_shape, self_distances
+from sysid_nodes.verification.document import Document, config_id, read, scene_id, seal
+from sysid_nodes.verification.models import Models, models
+from sysid_nodes.verification.start import start
+from sysid_nodes.verification.tracking import follows
+
+Array = npt.NDArray[np.float64]
+
+WIDER = (1.0, 1.03, 1.06, 1.1, 1.2)
+"""Factors by which the errors claimed may be wider before they prove themselves here, this method being coarser."""
+
+_AGAIN = 3
+_HOPELESS = 1.5
+
+TOLERANCE = {"torque": 0.03, "position": 0.02, "velocity": 0.02, "distance": 0.005}
+"""How much less may be shown than is claimed: shares of the torque and velocity limits, rad, m."""
+
+_STAMP_ROUNDING = 1e-6
+"""By how much commands may be further apart than the period says, their stamps being rounded [s]."""
+
+
+class Verdict(Enum):
+    """A claim's fate."""
+
+    VERIFIED = "verified"
+    NOT_VERIFIED = "not verified"
+    OUTSIDE = "outside its scope"
+
+
+@dataclass(frozen=True)
+class Claim:
+    """One claim of a certificate.
+
+    Attributes:
+        name: what is claimed.
+        claimed, shown: the certificate's number and this checker's, in words.
+        verdict: whether the one is borne out by the other.
+    """
+
+    name: str
+    claimed: str
+    shown: str
+    verdict: Verdict
+
+
+@dataclass(frozen=True)
+class Verification:
+    """All claims of one certificate."""
+
+    id: str
+    claims: tuple[Claim, ...]
+
+    @property
+    def verified(self) -> bool:
+        """Whether every claim in scope is verified, and some is."""
+        verdicts = {claim.verdict for claim in self.claims}
+        return Verdict.VERIFIED in verdicts and Verdict.NOT_VERIFIED not in verdicts
+
+
+def verify(document: Mapping[str, Any]) -> Verification:
+    """The claims of a certificate; `document.py` has the form.
+
+    Raises:
+        KeyError, TypeError, ValueError: it is not of that form.
+    """
+    try:
+        found = read(document)
+        return Verification(found.id, (*_identity(found), *_motion(found)))
+    except OutsideScopeError as reason:
+        return Verification(str(document["record"]["id"]), (Claim("certificate", "", str(reason), Verdict.OUTSIDE),))
+
+
+def _claim(name: str, claimed: str, shown: str, holds: bool) -> Claim:
+    return Claim(name, claimed, shown, Verdict.VERIFIED if holds else Verdict.NOT_VERIFIED)
+
+
+def _identity(document: Document) -> list[Claim]:
+    """That the record is whole, and is about these premises."""
+    premises, named = document.premises, np.array(document.premises["robot"]["inertial_parameters"])
+    scale = np.abs(named).max(axis=1, keepdims=True)
+    off = float((np.abs(document.chain.theta - named) / scale).max())
+    same = [
+        ("record unchanged", document.id, seal(document.fields)),
+        ("robot, law and uncertainty", document["config_id"], config_id(premises)),
+        ("obstacles", document["scene_id"], scene_id(premises)),
+        ("verdict", "certified", "certified" if document["verdict"] == 0 else "refused"),
+    ]
+    found = [_claim(name, claimed, shown, claimed == shown) for name, claimed, shown in same]
+    return [*found, _claim("inertia as in the URDF", "the same", f"{off:.1e} apart", off < 1e-9)]
+
+
+def _motion(document: Document) -> list[Claim]:
+    body, found = _body(document), []
+    if document["previous_id"]:
+        if document.former is None or seal(document.former) != document["previous_id"]:
+            raise OutsideScopeError("the trajectory that it continues is not at hand")
+        found.append(_continuity(document, document.former))
+    law, possible = _law(document), models(document, body)
+    if not law.limit.any():
+        raise OutsideScopeError("a position controller follows, with errors that were measured")
+    words = "physical, within the bounds"
+    found.append(_claim("nominal body", words, words if possible.physical else "not so", possible.physical))
+    if not (possible.physical and (law.limit > 0.0).all() and (possible.least_armature > 0.0).all()):
+        return [*found, _claim("numbers of law and motors", "positive", "not so", False)]
+    moving = parts(document)
+    if not _well_formed(document) or moving.length.min() < law.age:
+        return [*found, _claim("intervals", "in order, longer than a torque acts", "not so", False)]
+    proven = _envelope(document, possible, law, moving)
+    if isinstance(proven, Claim):
+        return [*found, proven]
+    claim, assumed, asked = proven
+    found.append(claim)
+    found += _limits(document, possible, law, moving, assumed, asked)
+    return found + _distances(document, possible, moving, assumed)
+
+
+def _law(document: Document) -> Law:
+    config, robot = document.premises["control"], document.premises["robot"]
+    encoder = document.per_joint(config["position_error"])
+    return Law(
+        gain=config["position_gain"],
+        damping=document.per_joint(config["damping"]),
+        limit=document["robust_limit"],
+        position_error=np.where(encoder > 0.0, encoder, 0.5 * np.array(robot["encoder_step"])),
+        velocity_error=document.per_joint(config["velocity_error"]),
+        torque_error=document.per_joint(config["torque_error"]),
+        sign_width=config["sign_width"],
+        period=config["period"] + _STAMP_ROUNDING,
+        delay=config["delay"],
+    )
+
+
+def _body(document: Document) -> int:
+    """The joint that moves the body whose bounds these are."""
+    body = document.premises["body"]
+    if body not in document.chain.names:
+        raise OutsideScopeError(f"no joint '{body}' moves the body")
+    return document.chain.names.index(body)
+
+
+def _well_formed(document: Document) -> bool:
+    edges, n = document["edges"], document.n
+    errors = [document[name] for name in ("error_energy", "error_norm", "error_rate", "error_acceleration")]
+    if edges[0] != 0.0 or not (np.diff(edges) > 0.0).all() or edges[-1] != document["duration"]:
+        return False
+    if any(x.size != edges.size for x in errors[:3]) or errors[3].size != n * edges.size:
+        return False
+    return all(bool((np.isfinite(x) & (x >= 0.0)).all()) for x in errors)
+
+
+def _continuity(document: Document, former: Mapping[str, Any]) -> Claim:
+    """That it begins where and when the former one is then."""
+    before, time = Document(former, None, "", document.premises, document.chain), document["previous_time"]
+    points, duration = control_points(before), float(former["duration"])
+    state = [at(points, min(time, duration), duration, order) for order in range(3)]
+    own = (document["q0"], document["qd0"], document["qdd0"])
+    off = max(float(np.abs(one - two).max()) for one, two in zip(own, state, strict=True))
+    late = abs(document["start_ns"] - former["start_ns"] - round(1e9 * time))
+    return _claim(
+        "continues the former one", "without a step", f"{off:.1e} rad, {late} ns off", off < 1e-8 and late <= 2
+    )
+
+
+def _envelope(document: Document, possible: Models, law: Law, moving: Parts) -> Claim | tuple[Claim, Assumed, Demand]:
+    """The errors claimed, or the least wider ones that prove themselves."""
+    where = moving.interval
+    begun, gravity = start(document, possible, law), np.array(document.premises["robot"]["gravity"])
+    words, least = "errors prove themselves", np.inf
+    for wider in WIDER:
+        levels = wider * document["error_energy"][where]
+        assumed = Assumed(
+            position=np.sqrt(wider) * document["error_norm"][where],
+            reference=np.sqrt(2.0 * levels),
+            acceleration=np.sqrt(wider) * document["error_acceleration"].reshape(-1, document.n)[where],
+            speed=np.sqrt(wider) * document["error_rate"][where],
+        )
+        asked = demand(document.chain, gravity, moving, possible, law, assumed)
+        level, position, acceleration, speed = follows(law, possible, moving, asked, assumed, begun)
+        pairs = (
+            (level, levels),
+            (position, assumed.position),
+            (acceleration, assumed.acceleration),
+            (speed, assumed.speed),
+        )
+        share = max(float((after / before).max()) for after, before in pairs)
+        least = min(least, share)
+        if not share < _HOPELESS:
+            break
+        if share < 1.0:
+            for _ in range(_AGAIN):  # what follows holds, and so does what follows from that
+                assumed = Assumed(position, np.sqrt(2.0 * level), acceleration, speed)
+                asked = demand(document.chain, gravity, moving, possible, law, assumed)
+                level, position, acceleration, speed = follows(law, possible, moving, asked, assumed, begun)
+            return _claim(words, "as stated", f"within {wider:g} of the energy stated", True), assumed, asked
+    return _claim(words, "as stated", f"{least:.3g} times what was assumed follows", False)
+
+
+def _limits(
+    document: Document, possible: Models, law: Law, moving: Parts, assumed: Assumed, asked: Demand
+) -> list[Claim]:
+    """Torque, position and velocity of every joint."""
+    limits, config = document.premises["robot"]["limits"], document.premises["certifier"]
+    reference = assumed.reference[:, None] / np.sqrt(possible.least_armature)
+    before = np.maximum(reference, np.concatenate([reference[:1], reference[:-1]]))
+    command = asked.nominal + np.minimum(law.limit, law.damping * (before + law.noise))
+    lower, upper, fastest, strongest = (
+        np.array(limits[name], dtype=np.float64) for name in ("position_lower", "position_upper", "velocity", "torque")
+    )
+    free = np.minimum((upper - moving.q - asked.q_off).min(axis=0), (moving.q - asked.q_off - lower).min(axis=0))
+    shown = {
+        "torque": strongest - config["torque_margin"] - command.max(axis=0),
+        "position": free,
+        "velocity": fastest - asked.qd.max(axis=0),
+    }
+    found = []
+    for name, unit, scale in (("torque", "N m", strongest), ("position", "rad", 1.0), ("velocity", "rad/s", fastest)):
+        claimed = document[f"{name}_margin"]
+        holds = (shown[name] >= 0.0) & (shown[name] >= claimed - TOLERANCE[name] * scale) & ~np.isnan(claimed)
+        if name == "position" and any(config["stop_deceleration"]):
+            found.append(Claim(f"{name} limits", "", "with the robot's own stop", Verdict.OUTSIDE))
+        else:
+            one, two = (f"least margin {x.min():.4g} {unit}" for x in (claimed, shown[name]))
+            found.append(_claim(f"{name} limits", one, two, bool(holds.all())))
+    return found
+
+
+def _distances(document: Document, possible: Models, moving: Parts, assumed: Assumed) -> list[Claim]:
+    """From obstacles, and of the robot from itself."""
+    premises, chain, root = document.premises, document.chain, np.sqrt(possible.least_armature)
+    config = premises["certifier"]
+    shapes = [robot_shape(shape, chain.names) for shape in premises["shapes"]]
+    obstacles = [obstacle_shape(obstacle) for obstacle in premises["obstacles"]]
+    free = obstacle_distances(chain, moving, assumed, root, shapes, obstacles)
+    apart = self_distances(chain, moving, assumed, root, shapes, premises["robot"]["may_overlap"])
+    found = []
+    for name, least, margin in (("obstacles", free, "obstacle_margin"), ("the robot itself", apart, "self_margin")):
+        shown, claimed = least - config["distance_margin"], document[margin]
+        if any(config["stop_deceleration"]):
+            found.append(Claim(f"distance to {name}", "", "with the robot's own stop", Verdict.OUTSIDE))
+        else:
+            holds = shown >= 0.0 and shown >= claimed - TOLERANCE["distance"]
+            one, two = (f"{x:.4f} m more than kept free" for x in (claimed, shown))
+            found.append(_claim(f"distance to {name}", one, two, bool(holds)))
+    return found

@@ -1,0 +1,118 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The independent checker agrees with the certifier, and notices what was tampered with, claim by claim."""
+
+from __future__ import annotations
+
+import copy
+from typing import Any
+
+import numpy as np
+import pytest
+from shared.certificate_documents import document, records
+
+from sysid_nodes.verification.document import config_id
+from sysid_nodes.verification.verify import Verdict, Verification, verify
+
+
+def not_verified(found: Verification) -> set[str]:
+    return {claim.name for claim in found.claims if claim.verdict is Verdict.NOT_VERIFIED}
+
+
+@pytest.mark.parametrize(("share", "displacement"), [(1.0, 0.03), (0.1, 0.08)])
+def test_certificates_are_verified(share: float, displacement: float) -> None:
+    first, second = records(share, displacement)
+    found = verify(document(first))
+    assert found.verified, found.claims
+    assert {claim.verdict for claim in found.claims} == {Verdict.VERIFIED}
+    continued = verify(document(second, first))
+    assert continued.verified, continued.claims
+    assert "continues the former one" in {claim.name for claim in continued.claims}
+
+
+RECORD = records(0.1, 0.08)[0]
+
+
+@pytest.mark.parametrize(
+    ("changes", "claim"),
+    [
+        ({"torque_margin": RECORD.torque_margin + 5.0}, "torque limits"),
+        ({"position_margin": RECORD.position_margin + 0.05}, "position limits"),
+        ({"velocity_margin": RECORD.velocity_margin + 0.1}, "velocity limits"),
+        ({"velocity_margin": RECORD.velocity_margin * np.nan}, "velocity limits"),
+        ({"obstacle_margin": RECORD.obstacle_margin + 0.05}, "distance to obstacles"),
+        ({"self_margin": RECORD.self_margin + 0.02}, "distance to the robot itself"),
+        ({"error_energy": 0.6 * RECORD.error_energy}, "errors prove themselves"),
+        ({"error_norm": 0.7 * RECORD.error_norm}, "errors prove themselves"),
+        ({"error_rate": 0.7 * RECORD.error_rate}, "errors prove themselves"),
+        ({"error_acceleration": 0.6 * RECORD.error_acceleration}, "errors prove themselves"),
+        ({"error_energy": 1e4 * RECORD.error_energy}, "errors prove themselves"),
+        ({"robust_limit": 0.02 * RECORD.robust_limit}, "errors prove themselves"),
+        ({"robust_limit": -RECORD.robust_limit}, "numbers of law and motors"),
+        ({"k": RECORD.k - 0.2 * np.eye(7)[3]}, "position limits"),
+        ({"duration": 1.0}, "intervals"),
+        ({"q0": RECORD.q0 + np.eye(7)[1]}, "position limits"),
+        ({"lower": RECORD.lower - 0.3, "upper": RECORD.upper + 0.3}, "errors prove themselves"),
+        ({"nominal": RECORD.nominal + np.eye(10)[1]}, "nominal body"),
+        ({"start_rate": 50.0}, "errors prove themselves"),
+        ({"verdict": 2}, "verdict"),
+        ({"config_id": "0" * 16}, "robot, law and uncertainty"),
+        ({"scene_id": "0" * 12}, "obstacles"),
+    ],
+)
+def test_what_a_record_says_too_much_is_not_verified(changes: dict[str, Any], claim: str) -> None:
+    assert claim in not_verified(verify(document(RECORD, **changes)))
+
+
+def test_a_record_that_was_changed_and_not_sealed_is_noticed() -> None:
+    changed = document(RECORD)
+    changed["record"]["obstacle_margin"] += 1e-9
+    assert not_verified(verify(changed)) == {"record unchanged"}
+
+
+@pytest.mark.parametrize(
+    ("path", "value"),
+    [
+        (("control", "damping"), [900.0]),
+        (("control", "delay"), 0.001),
+        (("known_robot", "inertia_relative"), 0.04),
+        (("certifier", "distance_margin"), 0.004),
+        (("robot", "limits", "torque"), [91.0] * 7),
+        (("robot", "motor", "coulomb"), [0.0] * 7),
+        (("robot", "may_overlap"), []),
+        (("shapes", 0, "size"), [0.1, 0.1, 0.1]),
+    ],
+)
+def test_premises_other_than_those_certified_are_noticed(path: tuple[Any, ...], value: Any) -> None:
+    changed = copy.deepcopy(document(RECORD))
+    place = changed["premises"]
+    for word in path[:-1]:
+        place = place[word]
+    assert place[path[-1]] != value
+    place[path[-1]] = value
+    assert config_id(changed["premises"]) != RECORD.config_id == config_id(document(RECORD)["premises"])
+
+
+def test_obstacles_other_than_those_certified_are_noticed() -> None:
+    changed = document(RECORD)
+    changed["premises"]["obstacles"][0]["size"] = [3.0, 3.0, 3.0]
+    assert {"obstacles", "distance to obstacles"} <= not_verified(verify(changed))
+
+
+def test_torques_of_a_weaker_motor_are_not_verified() -> None:
+    changed = document(RECORD)
+    changed["premises"]["robot"]["limits"]["torque"] = [20.0] * 7
+    assert "torque limits" in not_verified(verify(changed))
+
+
+def test_a_takeover_needs_the_trajectory_before_and_its_state() -> None:
+    first, second = records(0.1, 0.08)
+    alone = verify(document(second))
+    assert {claim.verdict for claim in alone.claims if "certificate" in claim.name} == {Verdict.OUTSIDE}
+    stepped = verify(document(second, first, q0=second.q0 + 1e-6))
+    assert "continues the former one" in not_verified(stepped)
+
+
+def test_what_it_knows_nothing_of_is_outside_its_scope() -> None:
+    found = verify(document(RECORD, target="payload"))
+    assert [claim.verdict for claim in found.claims] == [Verdict.OUTSIDE]
+    assert not found.verified
