@@ -20,6 +20,7 @@ OK, BAD_INPUT, CONTRADICTION, INTERRUPTED = 0, 2, 3, 130
 COMMANDS = {
     "demo": "watch a simulated robot weigh its payload, live",
     "replay": "identify the payload in a recorded log",
+    "check": "look a recording over: signs, units, gaps, noise, excitation",
     "calibrate": "identify the bare robot, for later replays",
     "convert": "make a bag of a table of commands and encoders",
     "tracking": "measure a position controller's tracking errors",
@@ -34,6 +35,7 @@ examples.
 
 _PLACES = {
     "calibrate": "interval.calibrate",
+    "check": "interval.check",
     "convert": "actuators.convert",
     "export": "interval.export",
     "tracking": "certified.tracking",

@@ -146,4 +146,6 @@ def _as_written(value: Any) -> Any:
 
 
 def _plain(value: Any) -> Any:
-    return value if isinstance(value, (bool, int, float, str)) else [float(x) for x in value]
+    if isinstance(value, (bool, int, float, str)):
+        return value
+    return [x if isinstance(x, str) else float(x) for x in value]

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from sysid_nodes.data.config import option, section
 from sysid_nodes.models.known_robot import KnownRobotConfig, Numbers, PriorConfig
+from sysid_nodes.signals.driver import SignalsConfig
 
 METHODS = ("set_membership", "sensitivity")
 
@@ -119,6 +120,7 @@ class IntervalIdentifierConfig:
     )
     method: str = option("set_membership", "identification method", choices=METHODS)
     calibration: str = option("", "path of a calibration.json that replaces known_robot; goes with target payload")
+    signals: SignalsConfig = section(SignalsConfig, "how the driver's joint states read")
     window: WindowConfig = section(WindowConfig, "windows")
     noise: NoiseConfig = section(NoiseConfig, "measurement errors")
     known_robot: KnownRobotConfig = section(KnownRobotConfig, "uncertainty of the known robot")
