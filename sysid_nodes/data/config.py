@@ -23,7 +23,8 @@ T = TypeVar("T")
 
 SUITE = frozenset(
     {
-        "robot", "variant", "urdf", "body", "joints", "locked", "target", "method", "signals", "calibration", "window", "noise", "known_robot",
+        "robot", "variant", "urdf", "body", "joints", "locked", "target", "method", "signals",
+        "calibration", "window", "noise", "known_robot",
         "prior", "tracking", "set_membership", "sensitivity", "scene", "payload_volume", "control", "certifier",
         "planner", "controller", "certified_planner", "robust_controller", "simulated_arm",
     }
@@ -111,7 +112,9 @@ def gather_joints(values: Mapping[str, Any], known: Mapping[str, Option]) -> dic
     """Dotted names and values, those of one option by joint name (``noise.torque_absolute.joint_1``) made one value."""
     gathered: dict[str, Any] = {}
     for name, value in values.items():
-        option_name = next((name[: len(key)] for key in known if name.startswith(key + ".") and known[key].is_vector), "")
+        option_name = next(
+            (name[: len(key)] for key in known if name.startswith(key + ".") and known[key].is_vector), ""
+        )
         if name in known or not option_name:
             gathered[name] = value
         else:

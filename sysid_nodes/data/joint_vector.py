@@ -50,7 +50,9 @@ class ByJoint(tuple[Any, ...]):
         """
         known = list(known)
         if strange := [joint for joint in self.names if joint not in known]:
-            raise ConfigError(f"'{name}' names '{strange[0]}', which is no joint of the robot{did_you_mean(strange[0], known)}")
+            raise ConfigError(
+                f"'{name}' names '{strange[0]}', which is no joint of the robot{did_you_mean(strange[0], known)}"
+            )
         table = dict(zip(self.names, self, strict=True))
         if missing := [joint for joint in joints if joint not in table]:
             raise ConfigError(f"'{name}' has nothing for joint '{missing[0]}'")

@@ -40,7 +40,7 @@ class SignalsConfig:
     torque_side: Words = option(
         ("joint",), "which side of the gear the torque is of; motor: before it", choices=("joint", "motor")
     )
-    gear_ratio: Numbers = option((), "turns of the motor for one of the joint, where torque_side is motor", minimum=1e-6)
+    gear_ratio: Numbers = option((), "turns of the motor for one of the joint, with torque_side motor", minimum=1e-6)
     torque_offset: Numbers = option((0.0,), "torque that is read where there is none, after sign and unit", unit="N m")
     torque_delay: Numbers = option(
         (0.0,),

@@ -20,6 +20,7 @@ ALL_JOINTS = "all joints"
 _HIDDEN = 0.01
 """A motion that no encoder's step hides, nor an offset of the velocity of a joint at rest explains [rad]."""
 
+
 def constant_signals(samples: JointSamples) -> list[Finding]:
     """Signals that never change although the others say they should; needs at least two samples."""
     if len(samples) < 2:

@@ -19,13 +19,13 @@ from pathlib import Path
 import numpy as np
 
 from sysid_nodes.cli.configuration import add_arguments as add_configuration
-from sysid_nodes.cli.interval.configuration import configuration
+from sysid_nodes.cli.interval.configuration import load
 from sysid_nodes.cli.progress import Stages, track
 from sysid_nodes.data import JointSamples
 from sysid_nodes.exceptions import ConfigError, ExcitationError, InputError, LogError
 from sysid_nodes.logs import read_joint_states
 from sysid_nodes.results import Status
-from sysid_nodes.robots import Robot, load_robot
+from sysid_nodes.robots import Robot
 from sysid_nodes.systems.interval.arm_stream import joint_stream
 from sysid_nodes.systems.interval.calibration import Run, calibrate
 from sysid_nodes.systems.interval.calibration_file import Calibration, save_calibration
@@ -49,8 +49,8 @@ def run(args: argparse.Namespace) -> int:
         raise ConfigError("--loaded and --known-mass belong together")
     if args.known_mass is not None and not 0.0 < args.known_mass < np.inf:
         raise ConfigError(f"--known-mass must be a positive number, got {args.known_mass:g}")
-    config = configuration(args)
-    robot = load_robot(config.robot, variant=config.variant, urdf=config.urdf)
+    arm = load(args, args.bags[0])
+    robot, config = arm.robot, arm.config
     runs = [Run(read_samples(robot, config, bag, args.topic), 0.0, str(bag)) for bag in args.bags]
     if args.loaded is not None:
         runs.append(Run(read_samples(robot, config, args.loaded, args.topic), args.known_mass, str(args.loaded)))

@@ -22,13 +22,13 @@ from pathlib import Path
 import numpy as np
 
 from sysid_nodes.cli.configuration import add_arguments as add_configuration
-from sysid_nodes.cli.interval.configuration import configuration
+from sysid_nodes.cli.interval.configuration import load
 from sysid_nodes.cli.progress import track
+from sysid_nodes.data.joint_state import RawJointState
 from sysid_nodes.exceptions import ExcitationError
 from sysid_nodes.logs import read_joint_states
 from sysid_nodes.logs.reader import TopicLog
-from sysid_nodes.data.joint_state import RawJointState
-from sysid_nodes.robots import Robot, load_robot
+from sysid_nodes.robots import Robot
 from sysid_nodes.signals.driver import DriverSignals, SignalsConfig
 from sysid_nodes.signals.finding import Finding
 from sysid_nodes.systems.interval.arm_stream import joint_stream
@@ -51,8 +51,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    config = configuration(args)
-    robot = load_robot(config.robot, variant=config.variant, urdf=config.urdf)
+    arm = load(args, args.bag)
+    robot, config = arm.robot, arm.config
     log = read_joint_states(args.bag, args.topic)
     record = SignalRecord(robot.joint_names, DriverSignals(SignalsConfig(), robot.n), most=_MOST)
     stream, names = joint_stream(robot, config), set[str]()
@@ -121,7 +121,8 @@ def _joints(rounds: CheckRounds) -> Iterator[str]:
         position = "-" if unit is None else "deg" if unit.degrees else "rad"
         yield (
             f"{name:<12} {position:>8} {'-' if unit is None else unit.speed:>8} "
-            f"{float('nan') if unit is None else unit.ratio:>8.4g} {'+' if fit.sign > 0 else '-':>4} {odds:>9} {weight:>14} "
+            f"{float('nan') if unit is None else unit.ratio:>8.4g} {'+' if fit.sign > 0 else '-':>4} {odds:>9} "
+            f"{weight:>14} "
             f"{coulomb:>8.3g} {viscous:>8.3g} {armature:>8.3g} {fit.sign * fit.offset / factor:>7.3g} "
             f"{fit.rms / factor:>7.3g}"
         )
@@ -133,17 +134,21 @@ def _knowledge(rounds: CheckRounds) -> Iterator[str]:
     if check.fit is not None:
         described = robot.inertial_parameters()[robot.body_index(config.body), 0]
         mass, error = check.fit.body[0], check.fit.body_error[0]
-        yield f"{config.body or robot.body} with all it carries: {mass:.3g} +- {2.0 * error:.2g} kg; described: {described:.3g}"
+        body = config.body or robot.body
+        yield f"{body} with all it carries: {mass:.3g} +- {2.0 * error:.2g} kg; described: {described:.3g}"
     if check.delay is not None:
-        seen = "beyond 60 ms, or the model does not fit" if check.delay.at_end else f"{1e3 * check.delay.delay:.1f} +- {2e3 * check.delay.error:.1f} ms"
+        delay = check.delay
+        seen = f"{1e3 * delay.delay:.1f} +- {2e3 * delay.error:.1f} ms"
+        seen = "beyond 60 ms, or the model does not fit" if delay.at_end else seen
         yield f"torque against position: {seen}"
     if check.levels is not None:
         levels = check.levels
         yield (
             "noise, largest of all joints: "
             + (f"encoder step {levels.encoder_step.max():.2g} rad, " if levels.encoder_step.any() else "")
-            + f"velocity {levels.velocity.max():.2g} rad/s, torque from sample to sample {levels.torque.max():.2g} N m, "
-            f"accelerations to {levels.acceleration.max():.3g} rad/s2, torque rates to {levels.torque_rate.max():.3g} N m/s"
+            + f"velocity {levels.velocity.max():.2g} rad/s, torque from sample to sample {levels.torque.max():.2g} "
+            f"N m, accelerations to {levels.acceleration.max():.3g} rad/s2, torque rates to "
+            f"{levels.torque_rate.max():.3g} N m/s"
         )
     if still := still_joints(check):
         yield f"hardly move, and tell nothing of their own friction: {', '.join(still)}"

@@ -11,9 +11,9 @@ from shared.payload_problem import Problem
 from shared.recorded import record
 
 from sysid_nodes.cli.interval.calibrate import read_samples
-from sysid_nodes.systems.interval.config import IntervalIdentifierConfig
 from sysid_nodes.cli.main import main
 from sysid_nodes.exceptions import ExcitationError
+from sysid_nodes.systems.interval.config import IntervalIdentifierConfig
 
 
 def test_samples_are_read_whole(gen3: Problem, log: Path) -> None:

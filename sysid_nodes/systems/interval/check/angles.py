@@ -51,17 +51,20 @@ class AngleUnits:
     evidence: str
 
 
-def angle_units(t: Array, q: Array, qd: Array, *, limit: float, top_speed: float) -> AngleUnits:
+def angle_units(
+    t: Array, q: Array, qd: Array, close: npt.NDArray[np.bool_], *, limit: float, top_speed: float
+) -> AngleUnits:
     """Judges one turning joint.
 
     Args:
         t, q, qd: (N,) stamps [s], positions (wrapped or not) and velocities as they came.
+        close: (N - 1,) pairs of samples without a gap between them.
         limit: largest position by the robot's description [rad], inf where none.
         top_speed: largest speed by the description [rad/s], inf where none.
     """
-    ratio = _slope(np.diff(q), 0.5 * (qd[1:] + qd[:-1]) * np.diff(t))
+    ratio = _slope(np.diff(q)[close], (0.5 * (qd[1:] + qd[:-1]) * np.diff(t))[close])
     size = abs(ratio)
-    degrees, evidence = _in_degrees(q, qd, size, limit, top_speed)
+    degrees, evidence = _in_degrees(q, np.diff(q)[close], qd, size, limit, top_speed)
     speed = "deg/s" if degrees else "rad/s"
     if np.isfinite(size):
         near = [unit for (deg, unit), value in _RATIOS.items() if deg is degrees and abs(size / value - 1.0) <= _FITS]
@@ -71,15 +74,15 @@ def angle_units(t: Array, q: Array, qd: Array, *, limit: float, top_speed: float
     return AngleUnits(degrees, speed, ratio, bool(ratio < 0.0), evidence)
 
 
-def _in_degrees(q: Array, qd: Array, ratio: float, limit: float, top_speed: float) -> tuple[bool, str]:
+def _in_degrees(q: Array, moved: Array, qd: Array, ratio: float, limit: float, top_speed: float) -> tuple[bool, str]:
     """Whether a position is in degrees, and why."""
     reach, speed = float(np.abs(q).max()), float(np.abs(qd).max())
     if abs(ratio * _DEGREE - 1.0) <= _FITS:
         return True, ""  # against a velocity in rad/s
-    jumps = np.abs(np.diff(q))
+    jumps = np.abs(moved)
     if (turns := jumps[(jumps > 300.0) & (jumps <= 361.0)]).size:
         return True, f"position jumps by {turns.max():.4g}, a turn in degrees"
-    if jumps.size and 5.5 < jumps.max() < 6.5:
+    if 5.5 < jumps.max(initial=0.0) < 6.5:
         return False, ""
     if reach > min(_BEYOND * limit, _SEVERAL_TURNS):
         bound = f"{limit:.3g} rad" if np.isfinite(limit) else "any turn of an arm"

@@ -85,12 +85,16 @@ def check_arm(robot: Robot, config: IntervalIdentifierConfig, signals: Signals, 
         robot: the arm, with a fixed base.
         config: as it would be identified with; findings are what contradicts it.
         signals: at least two joint states.
-        thorough: also look for the delay and measure noise and excitation, for which consecutive joint states are needed.
+        thorough: also look for the delay and measure noise and excitation, which takes consecutive joint states.
     """
-    units = _angle_units(robot, signals)
+    max_gap = config.window.max_gap * signals.stride
+    close = np.diff(signals.t) <= max_gap
+    if close.sum() < _FEWEST:
+        return ArmCheck(_mended(robot, signals, (None,) * robot.n), (None,) * robot.n)
+    units = _angle_units(robot, signals, close)
     samples = _mended(robot, signals, units)
-    findings = _angle_findings(robot, config, units, float(signals.t[0]))
-    edges, _ = cut(samples, _window(samples, config), max(config.window.max_gap, 4.0 * _step(samples)))
+    findings = _angle_findings(robot, units, float(signals.t[0]))
+    edges, _ = cut(samples, _window(samples), max_gap)
     if len(edges) < _FEWEST:
         return ArmCheck(samples, units, findings=tuple(findings))
     chain, body = Chain.from_robot(robot), robot.body_index(config.body)
@@ -111,7 +115,7 @@ def check_arm(robot: Robot, config: IntervalIdentifierConfig, signals: Signals, 
     findings += _delay_finding(delay, config, start)
     return ArmCheck(
         samples, units, fit, means, delay,
-        noise_levels(samples, config.window.max_gap),
+        noise_levels(samples, max_gap),
         body_excitation(means, fit, body, config.prior.bounds),
         tuple(findings),
     )  # fmt: skip
@@ -127,7 +131,7 @@ def _step(samples: JointSamples) -> float:
     return float(np.median(np.diff(samples.t)))
 
 
-def _window(samples: JointSamples, config: IntervalIdentifierConfig) -> float:
+def _window(samples: JointSamples) -> float:
     span = float(samples.t[-1] - samples.t[0])
     return float(np.clip(span / _WINDOWS, min(3.0 * _step(samples), _LONGEST), _LONGEST))
 
@@ -137,12 +141,17 @@ def _turning(robot: Robot, k: int) -> bool:
     return kind.startswith("JointModelR")
 
 
-def _angle_units(robot: Robot, signals: Signals) -> tuple[AngleUnits | None, ...]:
+def _angle_units(robot: Robot, signals: Signals, close: npt.NDArray[np.bool_]) -> tuple[AngleUnits | None, ...]:
     limits = robot.limits
     far = np.maximum(np.abs(limits.position_lower), np.abs(limits.position_upper))
     return tuple(
         angle_units(
-            signals.t, signals.q[:, k], signals.qd[:, k], limit=float(far[k]), top_speed=float(limits.velocity[k])
+            signals.t,
+            signals.q[:, k],
+            signals.qd[:, k],
+            close,
+            limit=float(far[k]),
+            top_speed=float(limits.velocity[k]),
         )
         if _turning(robot, k)
         else None
@@ -163,16 +172,16 @@ def _mended(robot: Robot, signals: Signals, units: Sequence[AngleUnits | None]) 
     return JointSamples(robot.joint_names, signals.t, q, qd, signals.tau)
 
 
-def _angle_findings(
-    robot: Robot, config: IntervalIdentifierConfig, units: Sequence[AngleUnits | None], start: float
-) -> list[Finding]:
+def _angle_findings(robot: Robot, units: Sequence[AngleUnits | None], start: float) -> list[Finding]:
     findings = []
     for joint, unit in zip(robot.joint_names, units, strict=True):
         if unit is None:
             continue
         if unit.degrees:
             line = f"position of '{joint}' seems to be in degrees instead of rad ({unit.evidence})"
-            findings.append(Finding("position_unit", joint, start, line, (Mend("signals.position_unit", "deg", joint),)))
+            findings.append(
+                Finding("position_unit", joint, start, line, (Mend("signals.position_unit", "deg", joint),))
+            )
         if unit.speed != "rad/s":
             line = f"velocity of '{joint}' seems to be in {unit.speed} instead of rad/s ({unit.evidence})"
             mend = Mend("signals.velocity_unit", unit.speed, joint)

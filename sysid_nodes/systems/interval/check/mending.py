@@ -69,7 +69,11 @@ def _written(value: Any) -> str:
 
 def _number(value: float) -> str:
     """With a point, so that YAML takes it for a number, and four digits."""
-    text = np.format_float_positional(float(f"{value:.4g}"), trim="0") if 1e-4 <= abs(value) < 1e6 or not value else f"{value:.4g}"
+    text = (
+        np.format_float_positional(float(f"{value:.4g}"), trim="0")
+        if 1e-4 <= abs(value) < 1e6 or not value
+        else f"{value:.4g}"
+    )
     if "e" in text and "." not in text:
         text = text.replace("e", ".0e")
     return text

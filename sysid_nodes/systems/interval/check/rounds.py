@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Checks again with what the first check would mend, until nothing new shows: a wrong sign hides all that is about mass."""
+"""Checks again with what the first check would mend, until nothing new shows: a wrong sign hides what masses do."""
 
 from __future__ import annotations
 

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from sysid_nodes.data.joint_state import RawJointState
 from sysid_nodes.data.joint_order import JointOrder
+from sysid_nodes.data.joint_state import RawJointState
 from sysid_nodes.signals.driver import DriverSignals
 
 Array = npt.NDArray[np.float64]
@@ -17,12 +17,15 @@ Array = npt.NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Signals:
-    """N joint states of n joints. Attributes: t (N,) increasing [s]; q, qd, tau (N, n), positions wrapped or not."""
+    """N joint states of n joints. Attributes: t (N,) increasing [s]; q, qd, tau (N, n), positions wrapped or not;
+    stride, of how many that came one was kept.
+    """
 
     t: Array
     q: Array
     qd: Array
     tau: Array
+    stride: int = 1
 
     def __len__(self) -> int:
         return len(self.t)
@@ -30,11 +33,11 @@ class Signals:
     def converted(self, signals: DriverSignals) -> Signals:
         """These numbers as a driver's, in SI units."""
         values = signals.convert(np.stack([self.q, self.qd, self.tau], axis=1))
-        return Signals(self.t, values[:, 0], values[:, 1], values[:, 2])
+        return Signals(self.t, values[:, 0], values[:, 1], values[:, 2], self.stride)
 
 
 class SignalRecord:
-    """Keeps joint states, evenly thinned where there are many; nothing is rejected for its values but what is no number.
+    """Keeps joint states, evenly thinned where there are many; nothing is rejected but what is not a number.
 
     Args:
         names: the joints wanted.
@@ -87,7 +90,8 @@ class SignalRecord:
             empty = np.zeros((0, len(self._order.names)))
             return Signals(np.zeros(0), empty, empty, empty)
         values = np.array([kept for _, kept in self._kept])
-        return Signals(np.array([stamp for stamp, _ in self._kept]), values[:, 0], values[:, 1], values[:, 2])
+        stamps = np.array([stamp for stamp, _ in self._kept])
+        return Signals(stamps, values[:, 0], values[:, 1], values[:, 2], self._stride)
 
     def _thin(self, newest: float) -> None:
         self._kept = [kept for kept in self._kept if kept[0] >= newest - self._memory]

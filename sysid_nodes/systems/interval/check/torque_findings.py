@@ -42,7 +42,9 @@ def sign_and_unit(fit: ArmFit, config: IntervalIdentifierConfig, names: Sequence
         kind, line, mends = _judge(fit.joints[k], float(fit.unit[k]), float(now[k]), joint)
         if kind:
             found.append((kind, joint, line, mends))
-    certain = {line.replace("probably has", "has").replace("friction needs", "gravity needs") for _, _, line, _ in found}
+    certain = {
+        line.replace("probably has", "has").replace("friction needs", "gravity needs") for _, _, line, _ in found
+    }
     same = len(found) == n and len(certain) == 1
     if same:
         kind, line = ("torque_sign" if "sign" in found[0][0] else "torque_unit"), certain.pop()
