@@ -47,6 +47,7 @@ exit status: 0 fine; 2 bad input or usage; 3 the data contradict the stated assu
 
 examples:
   sysid demo kinova
+  sysid check bags/loaded --config config/kinova_gen3.yaml
   sysid replay bags/loaded --config config/kinova_gen3.yaml --out results/loaded
   sysid export results/loaded/result.json --into robot.urdf --out robot_loaded.urdf
 

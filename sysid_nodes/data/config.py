@@ -97,7 +97,7 @@ def from_flat(config: type[T], values: Mapping[str, Any], *, source: str = "") -
         ConfigError: a name is unknown, a value has a wrong type, is not finite or out of range.
     """
     known = {item.name: item for item in options(config)}
-    values = gather_joints(values, known)
+    values = gather_joints(values, known, source)
     if unknown := sorted(set(values) - set(known)):
         raise ConfigError(f"unknown key '{unknown[0]}'{did_you_mean(unknown[0], known)}", source=source)
     checked = {name: _check(known[name], value, source) for name, value in values.items()}
@@ -108,7 +108,7 @@ def from_flat(config: type[T], values: Mapping[str, Any], *, source: str = "") -
         raise error if error.source or not source else ConfigError(str(error), source=source) from None
 
 
-def gather_joints(values: Mapping[str, Any], known: Mapping[str, Option]) -> dict[str, Any]:
+def gather_joints(values: Mapping[str, Any], known: Mapping[str, Option], source: str = "") -> dict[str, Any]:
     """Dotted names and values, those of one option by joint name (``noise.torque_absolute.joint_1``) made one value."""
     gathered: dict[str, Any] = {}
     for name, value in values.items():
@@ -120,7 +120,7 @@ def gather_joints(values: Mapping[str, Any], known: Mapping[str, Option]) -> dic
         else:
             table = gathered.setdefault(option_name, {})
             if not isinstance(table, dict):
-                raise ConfigError(f"'{option_name}' is given both as a list and by joint name")
+                raise ConfigError(f"'{option_name}' is given both as a list and by joint name", source=source)
             table[name[len(option_name) + 1 :]] = value
     return {name: ByJoint.of(value.items()) if isinstance(value, dict) else value for name, value in gathered.items()}
 

@@ -160,7 +160,8 @@ def _read_tree(root: ET.Element, links: tuple[str, ...]) -> dict[str, str]:
 
 def _mass(link: ET.Element) -> float:
     inertial = link.find("inertial")
-    return 0.0 if inertial is None else max(_number(inertial.find("mass"), "value", "", default=0.0), 0.0)
+    where = f"link '{link.get('name', '')}'"
+    return 0.0 if inertial is None else max(_number(inertial.find("mass"), "value", where, required=True), 0.0)
 
 
 def _check_link(link: ET.Element, tiny: float) -> str:

@@ -40,7 +40,8 @@ def run(args: argparse.Namespace) -> int:
     result = session.result
     if result.status is Status.INCONSISTENT:
         reason = result.contradiction.sentence() if result.contradiction else result.status.message
-        sys.stderr.write(f"sysid: {args.bag}: {reason}; see {args.out / REPORT_NAME}\n")
+        hint = "; 'sysid check' says more" if session.judgement.doubts else ""
+        sys.stderr.write(f"sysid: {args.bag}: {reason}; see {args.out / REPORT_NAME}{hint}\n")
         return _CONTRADICTION
     told = verdict(document)
     sys.stdout.write(f"{told.headline} ({told.label.lower()}): {args.out / REPORT_NAME}\n")
@@ -74,5 +75,5 @@ def _judge(session: IntervalSession, source: str) -> None:
         why = ", ".join(f"{reason} {count}" for reason, count in rejected)
         line = f"no window of data could be used out of {session.received} messages"
         raise ExcitationError(f"{line} (rejected: {why})" if why else line, source=source)
-    for doubt in judgement.doubts:
+    for doubt in judgement.doubts if session.result.status is not Status.INCONSISTENT else ():
         sys.stderr.write(f"sysid: warning: {source}: {doubt.message}\n")

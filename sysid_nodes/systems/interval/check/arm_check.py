@@ -111,7 +111,7 @@ def check_arm(robot: Robot, config: IntervalIdentifierConfig, signals: Signals, 
         findings += _noise_finding(fit, allowed, robot, config, start)
     if not thorough:
         return ArmCheck(samples, units, fit, means, findings=tuple(findings))
-    delay = torque_delay(samples, edges, means, means.rigid(theta))
+    delay = torque_delay(samples, edges, means, means.rigid(theta), body)
     findings += _delay_finding(delay, config, start)
     return ArmCheck(
         samples, units, fit, means, delay,

@@ -28,7 +28,7 @@ _HEAVY = 0.25
 """Joints that hold less than this share of the largest rigid torque are light."""
 
 _UNITS = (1.0, 1000.0)
-_TOLERANCE = 10.0
+_TOLERANCE = 5.0
 """A factor within this of a unit's may be an unexpected payload's doing."""
 
 _BODY_SPREAD = np.array([3.0, 0.5, 0.5, 0.5, 0.1, 0.1, 0.1, 0.1, 0.1, 0.1])
@@ -78,7 +78,7 @@ def fit_arm(means: WindowMeans, theta: Array, body: int, largest: Array) -> ArmF
 
 def _unit(fit: JointFit, reading: Array, largest: float, heavy: bool) -> float:
     """What torque in N m is multiplied by in the reading."""
-    if np.ptp(reading) == 0.0:
+    if np.ptp(reading) <= 1e-9 * np.abs(reading).max(initial=0.0):
         return 1.0  # a dead signal has no unit
     if not (heavy and fit.is_measured):
         return 1000.0 if float(np.abs(reading).max()) > largest else 1.0
