@@ -20,6 +20,7 @@ OK, BAD_INPUT, CONTRADICTION, INTERRUPTED = 0, 2, 3, 130
 COMMANDS = {
     "demo": "watch a simulated robot weigh its payload, live",
     "replay": "identify the payload in a recorded log",
+    "init": "draft a parameter file from a URDF and a recording",
     "check": "look a recording over: signs, units, gaps, noise, excitation",
     "calibrate": "identify the bare robot, for later replays",
     "convert": "make a bag of a table of commands and encoders",
@@ -38,6 +39,7 @@ _PLACES = {
     "check": "interval.check",
     "convert": "actuators.convert",
     "export": "interval.export",
+    "init": "interval.init",
     "tracking": "certified.tracking",
 }
 """Modules of commands that belong to one system."""
