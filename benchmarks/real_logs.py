@@ -61,14 +61,14 @@ def ur10e(folder: Path, report: Report) -> bool:
     """Mass of the load, from torque that is motor current; returns whether the interval contains it."""
     config = load_yaml(IntervalIdentifierConfig, ROOT / "config" / "ur10e.yaml")
     robot = load_robot("urdf", urdf=folder / "ur10e.urdf")
-    unloaded = read_samples(robot, folder / "unloaded_mcap", "/joint_states")
+    unloaded = read_samples(robot, config, folder / "unloaded_mcap", "/joint_states")
     with Stages() as stages:
         found = calibrate(robot, config, [Run(unloaded, 0.0, "unloaded")], progress=stages.show)
     with tempfile.TemporaryDirectory() as scratch:
         file = Path(scratch) / "calibration.json"
         save_calibration(found, file)
         pipeline = IntervalPipeline(robot, replace(config, calibration=str(file)))
-    loaded = read_samples(robot, folder / "loaded_2805g_mcap", "/joint_states")
+    loaded = read_samples(robot, config, folder / "loaded_2805g_mcap", "/joint_states")
     for k in track(range(len(loaded)), "identify"):
         pipeline.push(loaded.names, loaded.t[k], loaded.q[k], loaded.qd[k], loaded.tau[k])
     result = pipeline.finish()
@@ -110,7 +110,7 @@ def panda(folder: Path, report: Report) -> None:
     """Torque of the end of a run, predicted by a fit of its start and by the URDF."""
     config = load_yaml(IntervalIdentifierConfig, ROOT / "config" / "panda.yaml")
     robot = load_robot("panda")
-    samples = read_samples(robot, folder / "panda_first70_mcap", "/joint_states")
+    samples = read_samples(robot, config, folder / "panda_first70_mcap", "/joint_states")
     split = int(np.searchsorted(samples.t, samples.t[0] + FIT_SECONDS))
     with Stages() as stages:
         found = calibrate(robot, config, [Run(samples.slice(0, split), 0.0, "first part")], progress=stages.show)

@@ -38,7 +38,7 @@ def main(argv: list[str] | None = None) -> IdentificationResult:
     config = load_yaml(IntervalIdentifierConfig, OWN_ARM / "own_arm.yaml")
 
     # Once for each robot: what the unloaded run tells about links, friction and armature, with its uncertainty.
-    found = calibrate(robot, config, [Run(read_samples(robot, args.bags / "unloaded", TOPIC), 0.0, "unloaded")])
+    found = calibrate(robot, config, [Run(read_samples(robot, config, args.bags / "unloaded", TOPIC), 0.0, "unloaded")])
     file = args.bags / "calibration.json"
     save_calibration(found, file)
 

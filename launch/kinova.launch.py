@@ -2,7 +2,8 @@
 """A Kinova Gen3: the identifier on the driver's joint states and, with rviz:=true, a view of the arm.
 
 Start the vendor's driver beside it, or let simulated:=true start a simulated arm that takes torques. With
-certified:=true planner and robust controller move the arm, which needs one that takes torques.
+certified:=true planner and robust controller move the arm, which needs one that takes torques, and a parameter file for
+it: config:=kinova_gen3_certified.yaml.
 """
 
 from pathlib import Path

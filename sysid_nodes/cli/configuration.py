@@ -11,6 +11,7 @@ from typing import Any
 import yaml
 
 from sysid_nodes.data.config import from_flat, options, own_parameters, read_parameters
+from sysid_nodes.data.joint_vector import Words
 from sysid_nodes.exceptions import ConfigError
 from sysid_nodes.robots import robot_names
 from sysid_nodes.systems.interval.config import METHODS
@@ -76,6 +77,8 @@ def setting(text: str, config: type[Any]) -> tuple[str, Any]:
     if item is not None and item.type is str:
         # A name like 1e3 or off stays a name.
         return item.name, value.strip()
+    if item is not None and item.type == Words:
+        return item.name, [part.strip() for part in value.strip().strip("[]").split(",")]
     if item is not None and item.type not in (bool, int, float) and not isinstance(parsed, list):
         return item.name, [_number(part) for part in str(value).split(",")]
     return name.strip(), [_number(x) for x in parsed] if isinstance(parsed, list) else _number(parsed)

@@ -20,6 +20,8 @@ OK, BAD_INPUT, CONTRADICTION, INTERRUPTED = 0, 2, 3, 130
 COMMANDS = {
     "demo": "watch a simulated robot weigh its payload, live",
     "replay": "identify the payload in a recorded log",
+    "init": "draft a parameter file from a URDF and a recording",
+    "check": "look a recording over: signs, units, gaps, noise, excitation",
     "calibrate": "identify the bare robot, for later replays",
     "convert": "make a bag of a table of commands and encoders",
     "tracking": "measure a position controller's tracking errors",
@@ -36,7 +38,9 @@ examples.
 
 _PLACES = {
     "calibrate": "interval.calibrate",
+    "check": "interval.check",
     "convert": "actuators.convert",
+    "init": "interval.init",
     "tracking": "certified.tracking",
     "verify": "certified.verify",
 }
@@ -47,6 +51,7 @@ exit status: 0 fine; 2 bad input or usage; 3 the data contradict the stated assu
 
 examples:
   sysid demo kinova
+  sysid check bags/loaded --config config/kinova_gen3.yaml
   sysid replay bags/loaded --config config/kinova_gen3.yaml --out results/loaded
   sysid export results/loaded/result.json --into robot.urdf --out robot_loaded.urdf
 

@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from sysid_nodes.data.config import Option, range_text
+from sysid_nodes.data.joint_vector import Words
 
 LIVE = "yes"
 UNCONFIGURED = "while unconfigured"
@@ -37,7 +38,7 @@ def table(items: Iterable[Option]) -> list[str]:
 
 def _plain(default: Any) -> str:
     if isinstance(default, tuple):
-        return "[" + ", ".join(f"{x:g}" for x in default) + "]"
+        return "[" + ", ".join(x if isinstance(x, str) else f"{x:g}" for x in default) + "]"
     if isinstance(default, bool):
         return str(default).lower()
     return (
@@ -47,4 +48,5 @@ def _plain(default: Any) -> str:
 
 def type_name(item: Option) -> str:
     """The type as a user of ROS parameters knows it."""
-    return {bool: "bool", int: "integer", float: "double", str: "string"}.get(item.type, "double array")
+    plain = {bool: "bool", int: "integer", float: "double", str: "string", Words: "string array"}
+    return plain.get(item.type, "double array")

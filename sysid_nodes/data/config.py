@@ -16,13 +16,15 @@ from typing import Any, TypeVar, get_type_hints
 
 import yaml
 
+from sysid_nodes.data.joint_vector import ByJoint, Words, did_you_mean
 from sysid_nodes.exceptions import ConfigError
 
 T = TypeVar("T")
 
 SUITE = frozenset(
     {
-        "robot", "variant", "urdf", "body", "target", "method", "calibration", "window", "noise", "known_robot",
+        "robot", "variant", "urdf", "body", "joints", "locked", "target", "method", "signals",
+        "calibration", "window", "noise", "known_robot",
         "prior", "tracking", "set_membership", "sensitivity", "scene", "payload_volume", "control", "certifier",
         "planner", "controller", "certified_planner", "robust_controller", "simulated_arm", "authority",
     }
@@ -39,9 +41,15 @@ def option(
     maximum: float | None = None,
     choices: tuple[str, ...] = (),
     live: bool = False,
+    joints_apart: bool = False,
 ) -> Any:
-    """A configuration field; ``live`` says that a running node may change it."""
+    """A configuration field.
+
+    ``live`` says that a running node may change it, ``joints_apart`` that values by joint name are of joints outside
+    the chain, or of any.
+    """
     metadata = {"doc": doc, "unit": unit, "minimum": minimum, "maximum": maximum, "choices": choices, "live": live}
+    metadata["joints_apart"] = joints_apart
     return field(default=default, metadata=metadata)
 
 
@@ -63,6 +71,12 @@ class Option:
     maximum: float | None
     choices: tuple[str, ...]
     live: bool
+    joints_apart: bool = False
+
+    @property
+    def is_vector(self) -> bool:
+        """Whether it holds a list, of numbers or of words."""
+        return self.type not in (bool, int, float, str)
 
 
 def options(config: Any, prefix: str = "") -> Iterator[Option]:
@@ -83,14 +97,32 @@ def from_flat(config: type[T], values: Mapping[str, Any], *, source: str = "") -
         ConfigError: a name is unknown, a value has a wrong type, is not finite or out of range.
     """
     known = {item.name: item for item in options(config)}
+    values = gather_joints(values, known, source)
     if unknown := sorted(set(values) - set(known)):
-        raise ConfigError(f"unknown key '{unknown[0]}'", source=source)
+        raise ConfigError(f"unknown key '{unknown[0]}'{did_you_mean(unknown[0], known)}", source=source)
     checked = {name: _check(known[name], value, source) for name, value in values.items()}
     try:
         built: T = _build(config, checked, "")
         return built
     except ConfigError as error:
         raise error if error.source or not source else ConfigError(str(error), source=source) from None
+
+
+def gather_joints(values: Mapping[str, Any], known: Mapping[str, Option], source: str = "") -> dict[str, Any]:
+    """Dotted names and values, those of one option by joint name (``noise.torque_absolute.joint_1``) made one value."""
+    gathered: dict[str, Any] = {}
+    for name, value in values.items():
+        option_name = next(
+            (name[: len(key)] for key in known if name.startswith(key + ".") and known[key].is_vector), ""
+        )
+        if name in known or not option_name:
+            gathered[name] = value
+        else:
+            table = gathered.setdefault(option_name, {})
+            if not isinstance(table, dict):
+                raise ConfigError(f"'{option_name}' is given both as a list and by joint name", source=source)
+            table[name[len(option_name) + 1 :]] = value
+    return {name: ByJoint.of(value.items()) if isinstance(value, dict) else value for name, value in gathered.items()}
 
 
 def to_flat(config: Any, prefix: str = "") -> dict[str, Any]:
@@ -173,12 +205,28 @@ def _check(item: Option, value: Any, source: str) -> Any:
         if item.choices and value not in item.choices:
             raise fail("one of " + ", ".join(item.choices))
         return value
+    if item.type == Words:
+        return _check_words(item, value, fail)
     numbers = _check_numbers(item, value, fail)
     if item.type is int:
         if numbers[0] != int(numbers[0]):
             raise fail("a whole number")
         return int(numbers[0])
-    return float(numbers[0]) if item.type is float else tuple(float(x) for x in numbers)
+    return float(numbers[0]) if item.type is float else _like(value, [float(x) for x in numbers])
+
+
+def _like(value: Any, checked: list[Any]) -> tuple[Any, ...]:
+    """Checked values as a tuple, by joint name where they came so."""
+    return ByJoint.of(zip(value.names, checked, strict=True)) if isinstance(value, ByJoint) else tuple(checked)
+
+
+def _check_words(item: Option, value: Any, fail: Callable[[str], ConfigError]) -> tuple[Any, ...]:
+    words = [value] if isinstance(value, str) else value
+    if not hasattr(words, "__iter__") or any(not isinstance(word, str) for word in words):
+        raise fail("a list of words")
+    if item.choices and any(word not in item.choices for word in words):
+        raise fail("made of " + ", ".join(item.choices))
+    return _like(words, list(words))
 
 
 def _check_numbers(item: Option, value: Any, fail: Callable[[str], ConfigError]) -> list[Any]:

@@ -18,12 +18,12 @@ import numpy.typing as npt
 
 from sysid_nodes.data.bounds import PARAMETER_NAMES, Bounds
 from sysid_nodes.data.config import option
+from sysid_nodes.data.joint_vector import Numbers as Numbers
+from sysid_nodes.data.joint_vector import per_joint as per_joint
 from sysid_nodes.exceptions import ConfigError
 from sysid_nodes.robots.robot import Robot
 
 Array = npt.NDArray[np.float64]
-
-Numbers = tuple[float, ...]
 
 
 @dataclass(frozen=True)
@@ -79,17 +79,6 @@ class PriorConfig:
     @property
     def bounds(self) -> Bounds:
         return Bounds(np.array(self.lower), np.array(self.upper))
-
-
-def per_joint(value: Numbers, n: int, name: str) -> Array:
-    """One number for all joints or one a joint, as (n,).
-
-    Raises:
-        ConfigError: the number of values is neither 1 nor n.
-    """
-    if len(value) not in (1, n):
-        raise ConfigError(f"'{name}' needs 1 or {n} numbers, got {len(value)}")
-    return np.broadcast_to(np.array(value, dtype=np.float64), (n,)).copy()
 
 
 def nominal_parameters(robot: Robot, known: KnownRobotConfig) -> Array:

@@ -29,6 +29,7 @@ __all__ = [
     "limb",
     "load_robot",
     "robot_names",
+    "robot_variants",
     "with_contacts",
     "with_motor",
 ]
@@ -51,6 +52,11 @@ def robot_names(*, floating_base: bool | None = None) -> tuple[str, ...]:
         for name, description in _DESCRIPTIONS.items()
         if floating_base is None or description.floating_base is floating_base
     )
+
+
+def robot_variants(name: str) -> tuple[str, ...]:
+    """Names of a registered robot's forms; empty where it has one form, or is not registered."""
+    return tuple(filter(None, _DESCRIPTIONS[name].variants)) if name in _DESCRIPTIONS else ()
 
 
 def load_robot(name: str, *, variant: str = "", urdf: str | Path = "", urdf_text: str = "") -> Robot:

@@ -182,6 +182,7 @@ def build_robot(
         body=body or parsed.child_link[names[-1]],
         geometry=geometry,
         floating_base=floating_base,
+        repairs=parsed.repairs,
     )
     robot.body_index()  # the default body has to move with a joint
     return robot

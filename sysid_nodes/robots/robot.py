@@ -110,6 +110,7 @@ class Robot:
         contacts: points that may touch the ground; empty where none is known.
         motor_order: joint names in the order of the vendor's own messages; empty where those carry names.
         imu: link that carries the inertial sensor; empty where none is known.
+        repairs: what of the description could not be and was corrected, a line each.
     """
 
     name: str
@@ -128,6 +129,7 @@ class Robot:
     motor_order: tuple[str, ...] = ()
     imu: str = ""
     may_overlap: tuple[tuple[str, str], ...] | None = None
+    repairs: tuple[str, ...] = ()
 
     @property
     def n(self) -> int:
@@ -151,6 +153,12 @@ class Robot:
         if joint == 0:
             raise RobotError(f"link '{link}' of robot '{self.name}' does not move")
         return joint - 1
+
+    @property
+    def warning(self) -> str:
+        """What was corrected, in one line; empty where nothing was."""
+        more = f", and {len(self.repairs) - 1} more" if len(self.repairs) > 1 else ""
+        return f"robot '{self.name}': {self.repairs[0]}{more}; corrected" if self.repairs else ""
 
     def inertial_parameters(self) -> Array:
         """Parameters of every moving joint's body, about the joint frame's origin and in the joint frame.

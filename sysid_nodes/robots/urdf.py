@@ -13,12 +13,16 @@ import xml.etree.ElementTree as ET
 from dataclasses import dataclass
 
 import numpy as np
+import numpy.typing as npt
 
 from sysid_nodes.exceptions import RobotError
 
 MOVING = ("revolute", "continuous", "prismatic")
 _UNBOUNDED = 1e9
 """Stands for no limit in the text given to pinocchio, whose parser wants a number."""
+
+_TINY = 1e-4
+"""Correction of a link's inertia that passes, for each kilogram of the robot [m2]: one of a centimetre's size."""
 
 INERTIA_TOLERANCE = 1e-3
 """How far a link may miss physical consistency, relative to its inertia's trace: room for rounded decimals, no more."""
@@ -36,6 +40,7 @@ class ParsedUrdf:
             moving joints, only those that were given.
         child_link: the link that each moving joint moves.
         rigid_text: the URDF for pinocchio, see the module's text.
+        repairs: inertias that no body has, but so nearly or so small that they were corrected, a line each.
     """
 
     name: str
@@ -44,6 +49,7 @@ class ParsedUrdf:
     joint_values: dict[str, dict[str, float]]
     child_link: dict[str, str]
     rigid_text: str
+    repairs: tuple[str, ...] = ()
 
 
 def parse_urdf(text: str, *, source: str = "", locked: tuple[str, ...] = ()) -> ParsedUrdf:
@@ -75,8 +81,8 @@ def _parse(text: str, locked: tuple[str, ...]) -> ParsedUrdf:
         raise RobotError(f"not a URDF: the root element is <{root.tag}>, not <robot>")
     links = _names(root, "link")
     _names(root, "joint")
-    for link in root.findall("link"):
-        _check_link(link)
+    tiny = _TINY * sum(_mass(link) for link in root.findall("link"))
+    repairs = tuple(filter(None, [_check_link(link, tiny) for link in root.findall("link")]))
     moved = _read_tree(root, links)
     if unknown := [joint for joint in locked if joint not in moved]:
         raise RobotError(f"no joint '{unknown[0]}' to lock")
@@ -99,6 +105,7 @@ def _parse(text: str, locked: tuple[str, ...]) -> ParsedUrdf:
         joint_values=joint_values,
         child_link={name: moved[name] for name in joint_types},
         rigid_text=_rigid_text(root, joint_types),
+        repairs=repairs,
     )
 
 
@@ -151,11 +158,25 @@ def _read_tree(root: ET.Element, links: tuple[str, ...]) -> dict[str, str]:
     return moved
 
 
-def _check_link(link: ET.Element) -> None:
-    """Raises RobotError unless the link's mass and inertia can belong to a body; massless dummies may."""
+def _mass(link: ET.Element) -> float:
+    inertial = link.find("inertial")
+    where = f"link '{link.get('name', '')}'"
+    return 0.0 if inertial is None else max(_number(inertial.find("mass"), "value", where, required=True), 0.0)
+
+
+def _check_link(link: ET.Element, tiny: float) -> str:
+    """Says what was corrected; empty where the link's mass and inertia can belong to a body. Massless dummies may.
+
+    Args:
+        link: of the URDF; its inertia is replaced by the nearest that a body can have where that is near enough.
+        tiny: correction that hardly matters to a robot of this mass [kg m2].
+
+    Raises:
+        RobotError: they cannot belong to a body, by more than that.
+    """
     name, inertial = link.get("name", ""), link.find("inertial")
     if inertial is None:
-        return
+        return ""
     where = f"link '{name}'"
     mass = _number(inertial.find("mass"), "value", where, required=True)
     element = inertial.find("inertia")
@@ -167,15 +188,34 @@ def _check_link(link: ET.Element) -> None:
         raise RobotError(f"{where} has negative mass {mass:g} kg")
     scale = float(np.abs(tensor).max())
     if mass == 0.0 and scale > 0.0:
-        raise RobotError(f"{where} has no mass but a rotational inertia")
-    moments = np.linalg.eigvalsh(tensor)
-    if moments[0] < -INERTIA_TOLERANCE * scale:
+        if scale > tiny:
+            raise RobotError(f"{where} has no mass but a rotational inertia")
+        return _correct(inertial, where, np.zeros((3, 3)), scale)
+    moments, axes = np.linalg.eigh(tensor)
+    negative, flat = moments[0] < -INERTIA_TOLERANCE * scale, moments[:2].sum() < moments[2] - INERTIA_TOLERANCE * scale
+    if not (negative or flat):
+        return ""
+    nearest = np.maximum(moments, 0.0)
+    nearest += np.array([1.0, 1.0, -1.0]) * max(nearest[2] - nearest[0] - nearest[1], 0.0) / 3.0
+    size = float(np.abs(nearest - moments).max())
+    if size <= tiny:
+        return _correct(inertial, where, axes @ np.diag(nearest) @ axes.T, size)
+    if negative:
         raise RobotError(f"{where} has a non-physical inertia: principal moment {moments[0]:.3g} kg m2 is negative")
-    if moments[0] + moments[1] < moments[2] - INERTIA_TOLERANCE * scale:
-        listed = ", ".join(f"{moment:.3g}" for moment in moments)
-        raise RobotError(
-            f"{where} has a non-physical inertia: principal moments {listed} kg m2 break the triangle inequality"
-        )
+    listed = ", ".join(f"{moment:.3g}" for moment in moments)
+    raise RobotError(
+        f"{where} has a non-physical inertia: principal moments {listed} kg m2 break the triangle inequality"
+    )
+
+
+def _correct(inertial: ET.Element, where: str, tensor: npt.NDArray[np.float64], size: float) -> str:
+    element = inertial.find("inertia")
+    assert element is not None
+    for key, (row, column) in zip(
+        ("ixx", "ixy", "ixz", "iyy", "iyz", "izz"), ((0, 0), (0, 1), (0, 2), (1, 1), (1, 2), (2, 2)), strict=True
+    ):
+        element.set(key, repr(float(tensor[row, column])))
+    return f"{where} had an inertia that no body has, off by {size:.2g} kg m2"
 
 
 def _number(element: ET.Element | None, key: str, where: str, *, required: bool = False, default: float = 0.0) -> float:

@@ -11,7 +11,8 @@ from rcl_interfaces.msg import FloatingPointRange, IntegerRange, ParameterDescri
 from rclpy.node import Node
 from rclpy.parameter import Parameter
 
-from sysid_nodes.data.config import SUITE, Option, from_flat, options, range_text
+from sysid_nodes.data.config import SUITE, Option, from_flat, gather_joints, options, range_text
+from sysid_nodes.data.joint_vector import ByJoint, did_you_mean
 from sysid_nodes.exceptions import ConfigError, SysidError
 
 T = TypeVar("T")
@@ -33,6 +34,9 @@ class NodeParameters:
         apply: called with all names and values after a change while running; may raise SysidError to refuse. None
             where nothing may change.
 
+    Attributes:
+        stated: names of the options that were given a value at the start.
+
     Raises:
         ConfigError: an override is unknown to the suite, of a wrong type or out of range.
     """
@@ -50,11 +54,18 @@ class NodeParameters:
         self._running = running
         self._apply = apply
         self._values: dict[str, Any] = {name: item.default for name, item in self._options.items()}
-        self._values |= self._overrides(node)
+        given = self._overrides(node)
+        self.stated = frozenset(given)
+        self._values |= given
         for config in self._configs:
             self.build(config)
         for name, item in self._options.items():
-            _declare(node, item, self._values[name])
+            value = self._values[name]
+            if isinstance(value, ByJoint):
+                for joint, part in zip(value.names, value, strict=True):
+                    node.declare_parameter(f"{name}.{joint}", part, ignore_override=True)
+            else:
+                _declare(node, item, value)
         self._log = node.get_logger()
         node.add_on_set_parameters_callback(self._on_set)
 
@@ -70,16 +81,21 @@ class NodeParameters:
     def _overrides(self, node: Node) -> dict[str, Any]:
         # rclpy has no public way to see what was set that nobody declares; to declare it all beforehand fails for
         # an empty list, which arrives without a type.
-        given = {name: item.value for name, item in node._parameter_overrides.items()}
+        given = gather_joints({name: item.value for name, item in node._parameter_overrides.items()}, self._options)
         # A parameter file may be for several nodes.
         others = SUITE - {name.split(".")[0] for name in self._options}
         for name in sorted(name for name in given if name.split(".")[0] not in others):
             if name not in self._options and name not in _RCLPY_NAMES and not name.startswith(_RCLPY_PREFIXES):
-                raise ConfigError(f"unknown key '{name}'", source="parameters")
+                hint = did_you_mean(name, self._options)
+                raise ConfigError(f"unknown key '{name}'{hint}", source="parameters")
         mine = {name: value for name, value in given.items() if name in self._options}
-        return {name: _as_written(value) for name, value in mine.items()}
+        return {name: value if isinstance(value, ByJoint) else _as_written(value) for name, value in mine.items()}
 
     def _on_set(self, changes: list[Parameter]) -> SetParametersResult:
+        if by_joint := [
+            c.name for c in changes if c.name not in self._options and c.name.rpartition(".")[0] in self._options
+        ]:
+            return SetParametersResult(successful=False, reason=f"'{by_joint[0]}' may change only in a parameter file")
         mine = {change.name: _as_written(change.value) for change in changes if change.name in self._options}
         if not mine:
             return SetParametersResult(successful=True)
@@ -146,4 +162,6 @@ def _as_written(value: Any) -> Any:
 
 
 def _plain(value: Any) -> Any:
-    return value if isinstance(value, (bool, int, float, str)) else [float(x) for x in value]
+    if isinstance(value, (bool, int, float, str)):
+        return value
+    return [x if isinstance(x, str) else float(x) for x in value]

@@ -7,6 +7,21 @@ from dataclasses import dataclass
 
 
 @dataclass(frozen=True)
+class Mend:
+    """An option of the configuration that would mend a finding, and its value.
+
+    Attributes:
+        option: dotted name.
+        value: for the joint, or for the whole option where it has none for each joint.
+        joint: whose value it is; empty for the whole option.
+    """
+
+    option: str
+    value: float | str
+    joint: str = ""
+
+
+@dataclass(frozen=True)
 class Finding:
     """One contradiction between data and what is assumed of them.
 
@@ -15,9 +30,11 @@ class Finding:
         subject: whose data they are: a joint, `all joints`, a stream.
         t: stamp of the worst sample, or of the first where the finding is about the whole of them [s].
         message: for people.
+        mends: what to change in the configuration, where that is known.
     """
 
     kind: str
     subject: str
     t: float
     message: str
+    mends: tuple[Mend, ...] = ()

@@ -12,6 +12,7 @@ import numpy.typing as npt
 
 from sysid_nodes.data.joint_order import JointOrder
 from sysid_nodes.exceptions import ConfigError
+from sysid_nodes.signals.driver import DelayLine, DriverSignals
 from sysid_nodes.signals.rejection import (
     ABSURD_STAMP,
     BACKWARD_STAMP,
@@ -60,6 +61,7 @@ class JointStream:
         names: the n joints wanted, in the order of the samples; other joints of a message are ignored.
         wraps: (n,) whether a joint's position may arrive wrapped to one turn; a revolute joint that never wraps
             passes unchanged either way.
+        signals: how the driver's numbers read; None: as they should.
         max_gap: a longer pause between accepted samples counts as a gap [s].
         max_jump: a stamp further ahead of the last accepted one than this is absurd [s].
         restart_after: consecutive messages that agree with one another on another clock, after which the stream
@@ -81,10 +83,13 @@ class JointStream:
         names: Sequence[str],
         wraps: Sequence[bool] | npt.NDArray[np.bool_],
         *,
+        signals: DriverSignals | None = None,
         max_gap: float = 0.02,
         max_jump: float = 3600.0,
         restart_after: int = 10,
     ) -> None:
+        self._signals = signals
+        self._delay = DelayLine(np.zeros(1) if signals is None else signals.delay)
         self._order = JointOrder(names)
         self.names = self._order.names
         self._wraps = np.array(wraps, dtype=bool)
@@ -105,6 +110,7 @@ class JointStream:
         self.longest_gap = 0.0
         self._interval = 0.0
         self._last: Sample | None = None
+        self._delay.reset()
         self._strange_stamp = 0.0
         self._strange_count = 0
 
@@ -136,7 +142,8 @@ class JointStream:
             effort: (k,) [N m or N].
 
         Returns:
-            The sample, or None when the message was rejected; `rejected` then has its reason.
+            The sample, or None when the message was rejected; `rejected` then has its reason. Where torque is delayed
+            the sample is of an earlier time, and None also comes while the first torques are waited for.
         """
         columns = self._order.columns(names)
         if columns is None:
@@ -149,7 +156,11 @@ class JointStream:
         if (reason := self._stamp_fault(stamp)) and not self._restart_due(stamp, reason):
             self._count(reason)
             return None
-        return self._accept(float(stamp), values)
+        sample = self._accept(float(stamp), values if self._signals is None else self._signals.convert(values))
+        if sample is None or self._delay.idle:
+            return sample
+        aligned = self._delay.push(*sample)
+        return None if aligned is None else Sample(*aligned)
 
     def _stamp_fault(self, stamp: float) -> str:
         if not is_stamp(stamp):
@@ -175,6 +186,7 @@ class JointStream:
     def _restart(self, reason: str) -> None:
         self.restarts[reason] = self.restarts.get(reason, 0) + 1
         self._last = None
+        self._delay.reset()
 
     def _count(self, reason: str) -> None:
         self.rejected[reason] = self.rejected.get(reason, 0) + 1
@@ -190,6 +202,7 @@ class JointStream:
                 self._restart("turn unknown after a gap")
             if step > self.max_gap:
                 self.gaps += 1
+                self._delay.reset()
                 self.longest_gap = max(self.longest_gap, step)
             else:
                 self._interval += (step - self._interval) * (_RATE_MEMORY if self._interval else 1.0)

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from shared.payload_problem import Problem
-from shared.recorded import problem, record
+from shared.recorded import PAPER, problem, record
 
 
 @pytest.fixture(autouse=True)
@@ -33,5 +33,5 @@ def replayed(log: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     from sysid_nodes.cli.main import main
 
     out = tmp_path_factory.mktemp("replayed") / "out"
-    assert main(["replay", str(log), "--out", str(out)]) == 0
+    assert main(["replay", str(log), *PAPER, "--out", str(out)]) == 0
     return out

@@ -16,7 +16,7 @@ from sysid_nodes import __version__
 from sysid_nodes.cli import main as command
 from sysid_nodes.exceptions import LogError
 
-AVAILABLE = ("demo", "replay", "calibrate", "tracking", "report", "export", "verify", "key")
+AVAILABLE = ("demo", "replay", "init", "check", "calibrate", "tracking", "report", "export", "verify", "key")
 
 
 def stand_in(monkeypatch: pytest.MonkeyPatch, run: object, name: str = "demo") -> None:

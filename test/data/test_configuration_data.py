@@ -57,7 +57,10 @@ def test_arrays_and_whole_floats_are_numbers() -> None:
 BAD_VALUES = [
     ({"speed": 1.0}, "unknown key 'speed'"),
     ({"inner": None}, "unknown key 'inner'"),
-    ({"inner.gains.x": 1.0}, "unknown key 'inner.gains.x'"),
+    ({"inner.steps.x": 1.0}, "unknown key 'inner.steps.x'"),
+    ({"inner.gain": 1.0}, "unknown key 'inner.gain'; did you mean 'inner.gains'?"),
+    ({"inner.gains": [1.0], "inner.gains.x": 1.0}, "'inner.gains' is given both as a list and by joint name"),
+    ({"inner.gains.x": -1.0}, "'inner.gains' must be at least 0"),
     ({"name": "c"}, "'name' must be one of a, b, got 'c'"),
     ({"name": 1}, "'name' must be a string, got 1"),
     ({"on": 1}, "'on' must be true or false, got 1"),

@@ -34,8 +34,8 @@ def test_a_file_loads_and_names_a_known_robot(path: Path) -> None:
     assert config.robot in (*robot_names(), "urdf")
 
 
-def test_the_gen3_file_is_the_built_in_defaults() -> None:
-    path = CONFIG / "kinova_gen3.yaml"
+def test_the_file_of_the_paper_s_gen3_is_the_built_in_defaults() -> None:
+    path = CONFIG / "kinova_gen3_certified.yaml"
     assert load_yaml(IntervalIdentifierConfig, path) == IntervalIdentifierConfig()
     written, built_in = read_parameters(path), to_flat(IntervalIdentifierConfig())
     for name in ("robot", "noise.torque_relative", "known_robot.inertia_relative", "prior.lower", "prior.upper"):
@@ -45,7 +45,7 @@ def test_the_gen3_file_is_the_built_in_defaults() -> None:
 @pytest.mark.parametrize("config", CERTIFIED.configs, ids=lambda config: config.__name__)
 def test_the_gen3_files_serve_the_nodes_of_certified_motion(config: type[Any]) -> None:
     """The one is the built-in defaults; the other differs in the simulation alone."""
-    assert load_yaml(config, CONFIG / "kinova_gen3.yaml") == config()
+    assert load_yaml(config, CONFIG / "kinova_gen3_certified.yaml") == config()
     values = to_flat(load_yaml(config, CONFIG / "kinova_gen3_simulated.yaml"))
     changed = {name for name, value in to_flat(config()).items() if values[name] != value}
     assert all(name.startswith("simulated_arm.") or name == "controller.silence" for name in changed)

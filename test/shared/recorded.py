@@ -14,6 +14,9 @@ from sysid_nodes.data import JointSamples
 from sysid_nodes.logs import BagWriter, stamp_fields
 from sysid_nodes.models.known_robot import KnownRobotConfig
 
+PAPER = ["--config", str(Path(__file__).resolve().parents[2] / "config/kinova_gen3_certified.yaml")]
+"""Arguments of a command: the built-in defaults, which the simulated Gen3 of these recordings keeps."""
+
 Change = Callable[[int, dict[str, Any]], dict[str, Any]]
 
 

@@ -19,14 +19,14 @@ from pathlib import Path
 import numpy as np
 
 from sysid_nodes.cli.configuration import add_arguments as add_configuration
-from sysid_nodes.cli.interval.configuration import configuration
+from sysid_nodes.cli.interval.configuration import load
 from sysid_nodes.cli.progress import Stages, track
 from sysid_nodes.data import JointSamples
 from sysid_nodes.exceptions import ConfigError, ExcitationError, InputError, LogError
 from sysid_nodes.logs import read_joint_states
 from sysid_nodes.results import Status
-from sysid_nodes.robots import Robot, load_robot
-from sysid_nodes.signals.stream import JointStream
+from sysid_nodes.robots import Robot
+from sysid_nodes.systems.interval.arm_stream import joint_stream
 from sysid_nodes.systems.interval.calibration import Run, calibrate
 from sysid_nodes.systems.interval.calibration_file import Calibration, save_calibration
 from sysid_nodes.systems.interval.config import IntervalIdentifierConfig
@@ -49,11 +49,11 @@ def run(args: argparse.Namespace) -> int:
         raise ConfigError("--loaded and --known-mass belong together")
     if args.known_mass is not None and not 0.0 < args.known_mass < np.inf:
         raise ConfigError(f"--known-mass must be a positive number, got {args.known_mass:g}")
-    config = configuration(args)
-    robot = load_robot(config.robot, variant=config.variant, urdf=config.urdf)
-    runs = [Run(read_samples(robot, bag, args.topic), 0.0, str(bag)) for bag in args.bags]
+    arm = load(args, args.bags[0])
+    robot, config = arm.robot, arm.config
+    runs = [Run(read_samples(robot, config, bag, args.topic), 0.0, str(bag)) for bag in args.bags]
     if args.loaded is not None:
-        runs.append(Run(read_samples(robot, args.loaded, args.topic), args.known_mass, str(args.loaded)))
+        runs.append(Run(read_samples(robot, config, args.loaded, args.topic), args.known_mass, str(args.loaded)))
     with Stages() as stages:
         found = calibrate(robot, config, runs, progress=stages.show)
     try:
@@ -85,7 +85,7 @@ def _gains(found: Calibration, config: IntervalIdentifierConfig) -> Iterator[str
         yield f"torque gain of {joint}: {estimate:.3f} in [{lower:.3f}, {upper:.3f}]{note}"
 
 
-def read_samples(robot: Robot, bag: Path, topic: str) -> JointSamples:
+def read_samples(robot: Robot, config: IntervalIdentifierConfig, bag: Path, topic: str) -> JointSamples:
     """The accepted samples of a recording.
 
     Raises:
@@ -94,16 +94,12 @@ def read_samples(robot: Robot, bag: Path, topic: str) -> JointSamples:
         ExcitationError: it has less than two usable samples.
         SamplesError: its clock was set back.
     """
-    stream = JointStream(robot.joint_names, robot.wraps)
-    body = robot.body_index()
-    watch = StreamWatch(robot, body, robot.inertial_parameters()[body])
+    stream = joint_stream(robot, config)
+    watch = StreamWatch(robot, config)
     samples = []
     for m in track(read_joint_states(bag, topic), f"read {bag.name}"):
-        sample = stream.push(m.names, m.stamp, m.position, m.velocity, m.effort)
-        if sample is None:
-            watch.reject(m.names)
-        else:
-            watch.accept(sample)
+        watch.take(m)
+        if (sample := stream.push(m.names, m.stamp, m.position, m.velocity, m.effort)) is not None:
             samples.append(sample)
     found = watch.judge(Status.PROVEN)
     if len(samples) < 2:

@@ -8,7 +8,7 @@ import sys
 from collections.abc import Iterable
 from pathlib import Path
 
-from sysid_nodes.cli.interval.configuration import configuration
+from sysid_nodes.cli.interval.configuration import load
 from sysid_nodes.cli.output_folder import OutputFolder
 from sysid_nodes.cli.progress import track
 from sysid_nodes.data.joint_state import RawJointState
@@ -20,7 +20,6 @@ from sysid_nodes.reports.interval.files import write_run
 from sysid_nodes.reports.interval.report import REPORT_NAME
 from sysid_nodes.reports.wording import verdict
 from sysid_nodes.results import Status
-from sysid_nodes.robots import load_robot
 from sysid_nodes.sessions.interval.session import IntervalSession
 
 BOUNDS_NAME = "result.mcap"
@@ -30,8 +29,8 @@ _CONTRADICTION = 3
 
 def run(args: argparse.Namespace) -> int:
     """Replays the log and returns the exit status."""
-    config = configuration(args)
-    robot = load_robot(config.robot, variant=config.variant, urdf=config.urdf)
+    arm = load(args, args.bag)
+    robot, config = arm.robot, arm.config
     log = read_joint_states(args.bag, args.topic)
     session = IntervalSession(robot, config)
     with OutputFolder(args.out) as folder:
@@ -41,7 +40,8 @@ def run(args: argparse.Namespace) -> int:
     result = session.result
     if result.status is Status.INCONSISTENT:
         reason = result.contradiction.sentence() if result.contradiction else result.status.message
-        sys.stderr.write(f"sysid: {args.bag}: {reason}; see {args.out / REPORT_NAME}\n")
+        hint = "; 'sysid check' says more" if session.judgement.doubts else ""
+        sys.stderr.write(f"sysid: {args.bag}: {reason}; see {args.out / REPORT_NAME}{hint}\n")
         return _CONTRADICTION
     told = verdict(document)
     sys.stdout.write(f"{told.headline} ({told.label.lower()}): {args.out / REPORT_NAME}\n")
@@ -75,5 +75,5 @@ def _judge(session: IntervalSession, source: str) -> None:
         why = ", ".join(f"{reason} {count}" for reason, count in rejected)
         line = f"no window of data could be used out of {session.received} messages"
         raise ExcitationError(f"{line} (rejected: {why})" if why else line, source=source)
-    for doubt in judgement.doubts:
+    for doubt in judgement.doubts if session.result.status is not Status.INCONSISTENT else ():
         sys.stderr.write(f"sysid: warning: {source}: {doubt.message}\n")

@@ -22,7 +22,6 @@ from visualization_msgs.msg import MarkerArray
 from sysid_nodes.data.key_file import AuthorityConfig
 from sysid_nodes.exceptions import InputError
 from sysid_nodes.results import IdentificationResult
-from sysid_nodes.robots import load_robot
 from sysid_nodes.ros import qos
 from sysid_nodes.ros.conversions import to_parameter_bounds
 from sysid_nodes.ros.identifying_node import IdentifyingNode, run
@@ -32,6 +31,7 @@ from sysid_nodes.ros.interval.markers import marker_array
 from sysid_nodes.ros.parameters import NodeParameters
 from sysid_nodes.sessions.interval.journal import Journal
 from sysid_nodes.sessions.interval.node_config import IntervalNodeConfig
+from sysid_nodes.systems.interval.arm import load_arm
 from sysid_nodes.systems.interval.config import IntervalIdentifierConfig
 
 NAME = "interval_identifier"
@@ -52,9 +52,12 @@ class IntervalIdentifierNode(IdentifyingNode[LiveInterval]):
             raise InputError("nothing received yet; configure again", source=self._description_topic)
         text = "" if config.urdf else self._description
         self._journal = Journal(self.get_logger(), self.context.ok)
+        arm = load_arm(config, stated=self._settings.stated, urdf_text=text)
+        for note in arm.notes:
+            self.get_logger().warning(note)
         live = LiveInterval(
-            load_robot(config.robot, variant=config.variant, urdf=config.urdf, urdf_text=text),
-            config,
+            arm.robot,
+            arm.config,
             capacity=self._settings.build(IntervalNodeConfig).buffer,
             monitor=self._monitor,
             publish=self._publish,

@@ -52,6 +52,7 @@ from sysid_nodes.ros.simulation.arm_report import ArmReport
 from sysid_nodes.ros.simulation.torque_interface import TorqueInterface
 from sysid_nodes.ros.spinning import make_executor, run_node
 from sysid_nodes.simulation.arm.config import JointFaultConfig, SimulatedArmConfig, build_arm, build_driver
+from sysid_nodes.simulation.arm.driver_readings import DriverReadings
 from sysid_nodes.simulation.arm.position_interface import PositionInterface
 from sysid_nodes.simulation.arm.simulated_arm import COMMAND_TIMEOUT
 from sysid_nodes.simulation.arm.true_clearance import TrueClearance
@@ -84,6 +85,7 @@ class SimulatedArmNode(Node):
         self._rng = np.random.default_rng(self._config.seed)
         self._arm = build_arm(self._robot, self._config, self._rng)
         self._driver = build_driver(self._robot, self._config, self._arm)
+        self._readings = DriverReadings(self._config.driver, self._robot.n, self._rng)
         shapes = covering_shapes(self._robot, config.payload_volume)
         clearance = TrueClearance(self._robot, shapes, scene_of(config.scene), self._config.clearance_period)
         self._report = ArmReport(self.get_name(), self._robot, clearance)
@@ -127,8 +129,9 @@ class SimulatedArmNode(Node):
         begun = time.perf_counter()
         try:
             while not stopped():
-                for message in self._fault.pass_on(reading):
-                    self._publish(message)
+                for passed in self._readings.pass_on(reading):
+                    for message in self._fault.pass_on(passed):
+                        self._publish(message)
                 due = begun + self._arm.now / self._config.speed
                 if self._torques is not None and self._torques.waits:
                     self._torques.wait(executor, stopped)

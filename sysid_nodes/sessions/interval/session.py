@@ -6,7 +6,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 import numpy as np
-import numpy.typing as npt
 
 from sysid_nodes.data.config import to_flat
 from sysid_nodes.data.joint_state import RawJointState
@@ -44,7 +43,7 @@ class IntervalSession:
         self._pipeline = IntervalPipeline(robot, config)
         body = self._pipeline.body
         self.subject = Subject(robot.name, body, config.target, moving_link(robot, body), config.method)
-        self._watch = StreamWatch(robot, self._pipeline.body_index, _guess(self._pipeline), memory)
+        self._watch = StreamWatch(robot, config, memory)
         self._start()
 
     def _start(self) -> None:
@@ -63,13 +62,8 @@ class IntervalSession:
         """Takes a joint state; returns a result when there is news: a tighter bound, another status or finding."""
         pipeline = self._pipeline
         self.received += 1
-        before = pipeline.stream.last
+        self._watch.take(message)
         result = pipeline.push(message.names, message.stamp, message.position, message.velocity, message.effort)
-        sample = pipeline.stream.last
-        if sample is None or sample is before:
-            self._watch.reject(message.names)
-        else:
-            self._watch.accept(sample)
         self.rejected = pipeline.samples_rejected
         if result is None:
             return None
@@ -124,14 +118,6 @@ class IntervalSession:
             solve_time=self._spent,
             findings=self.judge().lines,
         )
-
-
-def _guess(pipeline: IntervalPipeline) -> npt.NDArray[np.float64]:
-    """(10,) the whole body, as far as it is known before any data."""
-    centre = pipeline.config.prior.bounds.centre
-    if pipeline.config.target == "payload":
-        return np.asarray(centre + pipeline.robot.inertial_parameters()[pipeline.body_index])
-    return centre
 
 
 def _torques(pipeline: IntervalPipeline) -> TorqueSeries | None:

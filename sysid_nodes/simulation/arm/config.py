@@ -14,6 +14,7 @@ from sysid_nodes.exceptions import ConfigError
 from sysid_nodes.models.known_robot import Numbers
 from sysid_nodes.robots import Robot
 from sysid_nodes.robots.kinova_gen3.payloads import PayloadVolumeConfig
+from sysid_nodes.simulation.arm.driver_readings import DriverConfig
 from sysid_nodes.simulation.arm.excitation import check_limits
 from sysid_nodes.simulation.arm.gen3 import gen3_excitation
 from sysid_nodes.simulation.arm.joint_faults import KINDS, FaultyJoints, JointFault
@@ -102,6 +103,7 @@ class ArmSimulationConfig:
     )
     truth_file: str = option("", "file that gets the true parameters of the loaded body; empty writes none")
     hardware: HardwareConfig = section(HardwareConfig, "drive, sensors and deviation from the nominal robot")
+    driver: DriverConfig = section(DriverConfig, "how the driver passes the sensors' readings on")
     fault: JointFaultConfig = section(JointFaultConfig, "a fault of the joint states, put in on purpose")
 
 

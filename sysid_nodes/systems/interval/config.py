@@ -6,7 +6,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from sysid_nodes.data.config import option, section
+from sysid_nodes.data.joint_vector import Words
 from sysid_nodes.models.known_robot import KnownRobotConfig, Numbers, PriorConfig
+from sysid_nodes.signals.driver import SignalsConfig
 
 METHODS = ("set_membership", "sensitivity")
 
@@ -112,6 +114,13 @@ class IntervalIdentifierConfig:
     variant: str = option("", "variant of the robot (kinova_gen3: bare or gripper); empty takes its default")
     urdf: str = option("", "path of a URDF file that replaces the robot's own")
     body: str = option("", "link to identify, with all that is rigidly attached; empty takes the robot's last")
+    joints: Words = option(
+        (), "joints of the arm, all others being locked; empty takes those that move the body (and are in the log)"
+    )
+    locked: Numbers = option(
+        (), "places of joints that are locked, by joint name; others as the log has them", unit="rad or m",
+        joints_apart=True,
+    )  # fmt: skip
     target: str = option(
         "body",
         "what is identified: body (the link with all it carries) or payload (what was added to the known link)",
@@ -119,6 +128,7 @@ class IntervalIdentifierConfig:
     )
     method: str = option("set_membership", "identification method", choices=METHODS)
     calibration: str = option("", "path of a calibration.json that replaces known_robot; goes with target payload")
+    signals: SignalsConfig = section(SignalsConfig, "how the driver's joint states read")
     window: WindowConfig = section(WindowConfig, "windows")
     noise: NoiseConfig = section(NoiseConfig, "measurement errors")
     known_robot: KnownRobotConfig = section(KnownRobotConfig, "uncertainty of the known robot")

@@ -25,8 +25,8 @@ from sysid_nodes.models.chain import Chain
 from sysid_nodes.models.known_robot import known_box
 from sysid_nodes.results.identification import IdentificationResult, Status
 from sysid_nodes.robots.robot import Robot
-from sysid_nodes.signals.stream import JointStream
 from sysid_nodes.signals.windows import INCOMPLETE, Windower, cut
+from sysid_nodes.systems.interval.arm_stream import joint_stream
 from sysid_nodes.systems.interval.assumptions import describe
 from sysid_nodes.systems.interval.calibration_file import Calibration, load_calibration
 from sysid_nodes.systems.interval.config import IntervalIdentifierConfig
@@ -85,7 +85,7 @@ class IntervalPipeline:
     def reset(self) -> None:
         """Forgets all data and starts over from the prior."""
         config = self.config
-        self.stream = JointStream(self.robot.joint_names, self.robot.wraps, max_gap=config.window.max_gap)
+        self.stream = joint_stream(self.robot, config)
         self._windower = Windower(self.robot.joint_names, config.window.duration, config.window.max_gap)
         self._cut_rejected: Counter[str] = Counter()
         self._count = SampleCount()

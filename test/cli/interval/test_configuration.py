@@ -11,6 +11,7 @@ import pytest
 
 from sysid_nodes.cli.configuration import add_arguments
 from sysid_nodes.cli.interval.configuration import configuration
+from sysid_nodes.data.config import load_yaml
 from sysid_nodes.exceptions import ConfigError
 from sysid_nodes.systems.interval.config import IntervalIdentifierConfig
 
@@ -37,7 +38,7 @@ def test_a_file_is_read(file: Path) -> None:
 
 def test_without_a_file_the_robot_brings_its_own(project_root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("AMENT_PREFIX_PATH", "")
-    assert configure() == IntervalIdentifierConfig()  # the Gen3's file holds the built-in defaults
+    assert configure() == load_yaml(IntervalIdentifierConfig, project_root / "config" / "kinova_gen3.yaml")
     assert (project_root / "config" / "panda.yaml").is_file()
     assert configure("--robot", "panda").robot == "panda"
     assert configure("--robot", "z1") == IntervalIdentifierConfig(robot="z1")  # has no file of its own

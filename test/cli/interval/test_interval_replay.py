@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 from shared.payload_problem import Problem
-from shared.recorded import Change, record
+from shared.recorded import PAPER, Change, record
 
 from sysid_nodes.cli.main import main
 from sysid_nodes.data import JointSamples
@@ -92,7 +92,7 @@ def test_again_gives_the_same_numbers_in_the_same_place(replayed: Path, log: Pat
     out = tmp_path / "out"
     shutil.copytree(replayed, out)
     (out / "notes.txt").write_text("mine")
-    assert main(["replay", str(log), "--out", str(out)]) == 0
+    assert main(["replay", str(log), *PAPER, "--out", str(out)]) == 0
     assert names(out) == sorted([*FILES, "notes.txt"])
     first, second = read_result(replayed), read_result(out)
     for document in (first, second):
@@ -113,7 +113,7 @@ def test_joint_order_extra_joints_and_broken_messages_do_not_matter(
         return fields
 
     bag = record(tmp_path / "bag", gen3.samples(10.0 + np.arange(501) / 500.0), change)
-    assert main(["replay", str(bag), "--out", str(tmp_path / "out")]) == 0
+    assert main(["replay", str(bag), *PAPER, "--out", str(tmp_path / "out")]) == 0
     assert read_result(tmp_path / "out")["parameters"] == read_result(replayed)["parameters"]
 
 
@@ -128,7 +128,7 @@ def test_bad_messages_are_counted_and_the_rest_is_used(gen3: Problem, tmp_path: 
         return fields
 
     bag = record(tmp_path / "bag", gen3.samples(10.0 + np.arange(501) / 500.0), change)
-    assert main(["replay", str(bag), "--out", str(tmp_path / "out")]) == 0
+    assert main(["replay", str(bag), *PAPER, "--out", str(tmp_path / "out")]) == 0
     samples = read_result(tmp_path / "out")["samples"]
     assert sum(samples["rejected"].values()) >= 3
     assert samples["used"] > 400
@@ -144,7 +144,7 @@ def test_a_contradiction_is_status_3_and_claims_nothing(
         return fields
 
     bag = record(tmp_path / "bag", gen3.samples(10.0 + np.arange(501) / 500.0), change)
-    words = ["replay", str(bag), "--out", str(tmp_path / "out"), "--set", "noise.torque_rate=1000"]
+    words = ["replay", str(bag), *PAPER, "--out", str(tmp_path / "out"), "--set", "noise.torque_rate=1000"]
     assert main(words) == 3
     assert "sysid: " in one_line(capsys)
     document = read_result(tmp_path / "out")
@@ -172,7 +172,7 @@ def test_messages_stay_in_order_when_the_clock_starts_over(gen3: Problem, tmp_pa
         return fields
 
     bag = record(tmp_path / "bag", twice, played_again)
-    words = ["replay", str(bag), "--out", str(tmp_path / "out"), "--set", "noise.torque_rate=1000"]
+    words = ["replay", str(bag), *PAPER, "--out", str(tmp_path / "out"), "--set", "noise.torque_rate=1000"]
     assert main(words) == 3
     windows = [message.window for _, message in read_messages(tmp_path / "out" / "result.mcap", TOPIC, TYPE)]
     assert windows == sorted(windows)
@@ -242,7 +242,7 @@ def test_a_log_that_cannot_be_used(
     gen3: Problem, tmp_path: Path, capsys: pytest.CaptureFixture[str], change: Change, message: str
 ) -> None:
     bag = record(tmp_path / "bag", gen3.samples(10.0 + np.arange(201) / 500.0), change)
-    assert main(["replay", str(bag), "--out", str(tmp_path / "out")]) == 2
+    assert main(["replay", str(bag), *PAPER, "--out", str(tmp_path / "out")]) == 2
     text = one_line(capsys)
     assert text.startswith(f"sysid: error: {bag}: ")
     assert message in text
@@ -254,14 +254,14 @@ def test_a_robot_at_rest(gen3: Problem, tmp_path: Path, capsys: pytest.CaptureFi
         return fields | {"position": [0.5] * 7, "velocity": [0.0] * 7}
 
     bag = record(tmp_path / "bag", gen3.samples(10.0 + np.arange(201) / 500.0), rest)
-    assert main(["replay", str(bag), "--out", str(tmp_path / "out")]) == 2
+    assert main(["replay", str(bag), *PAPER, "--out", str(tmp_path / "out")]) == 2
     assert "no joint moves" in one_line(capsys)
     assert names(tmp_path) == ["bag"]
 
 
 def test_a_log_that_is_too_short(gen3: Problem, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     bag = record(tmp_path / "bag", gen3.samples(10.0 + np.arange(20) / 500.0))
-    assert main(["replay", str(bag), "--out", str(tmp_path / "out")]) == 2
+    assert main(["replay", str(bag), *PAPER, "--out", str(tmp_path / "out")]) == 2
     assert "no window of data could be used out of 20 messages (rejected: incomplete window 20)" in one_line(capsys)
     assert names(tmp_path) == ["bag"]
 
@@ -301,7 +301,7 @@ def test_a_bag_that_cannot_be_read(
     bag = tmp_path / "bag"
     make(bag)
     before = names(tmp_path)
-    assert main(["replay", str(bag), "--out", str(tmp_path / "out")]) == 2
+    assert main(["replay", str(bag), *PAPER, "--out", str(tmp_path / "out")]) == 2
     assert message in one_line(capsys)
     assert names(tmp_path) == before
 
@@ -311,7 +311,7 @@ def test_a_truncated_bag(log: Path, tmp_path: Path, capsys: pytest.CaptureFixtur
     shutil.copytree(log, bag)
     (file,) = bag.glob("*.mcap")
     file.write_bytes(file.read_bytes()[: file.stat().st_size // 2])
-    assert main(["replay", str(bag), "--out", str(tmp_path / "out")]) == 2
+    assert main(["replay", str(bag), *PAPER, "--out", str(tmp_path / "out")]) == 2
     assert "truncated, damaged or not a rosbag2 recording" in one_line(capsys)
     assert names(tmp_path) == ["bag"]
 
@@ -353,7 +353,7 @@ def test_a_urdf_that_cannot_be_used(
     ("words", "message"),
     [
         (("--set", "colour=red"), "unknown key 'colour'"),
-        (("--set", "prior.lower=9,0,0,0,0,0,0,0,0,0"), "impossible bounds: m has lower 9 above upper 5.2"),
+        (("--set", "prior.lower=9,0,0,0,0,0,0,0,0,0"), "impossible bounds: m has lower 9 above upper 6"),
         (("--set", "noise.torque_relative=0.1,0.2"), "torque_relative"),
         (("--robot", "hal9000"), "unknown robot 'hal9000'"),
         (("--calibration", "nowhere.json"), "nowhere.json"),
@@ -370,7 +370,7 @@ def test_arguments_that_cannot_be_used(
 
 def test_a_strangers_folder_is_refused(log: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "thesis.tex").write_text("years of work")
-    assert main(["replay", str(log), "--out", str(tmp_path)]) == 2
+    assert main(["replay", str(log), *PAPER, "--out", str(tmp_path)]) == 2
     assert "the folder is not empty" in one_line(capsys)
     assert names(tmp_path) == ["thesis.tex"]
 

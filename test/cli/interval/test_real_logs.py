@@ -132,7 +132,7 @@ def test_other_motions_on_other_days_stay_within_the_bound(
 def test_the_panda_is_predicted_better_than_by_its_description(shared_data: Path, project_root: Path) -> None:
     config = load_yaml(IntervalIdentifierConfig, project_root / "config" / "panda.yaml")
     robot = load_robot("panda")
-    samples = read_samples(robot, shared_data / "panda_excitation" / "panda_first70_mcap", "/joint_states")
+    samples = read_samples(robot, config, shared_data / "panda_excitation" / "panda_first70_mcap", "/joint_states")
     split = int(np.searchsorted(samples.t, samples.t[0] + 10.0))
     found = calibrate(robot, config, [Run(samples.slice(0, split), 0.0, "first 10 s")])
     step = float(np.median(np.diff(samples.t)))

@@ -1,0 +1,157 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Looks a recording over before anything is identified: what is in it, and how its signals read.
+
+Signs, units and sides of the signals joint by joint with the evidence, rates and gaps, what the wrist weighs, delay
+between position and torque, noise, what this motion cannot tell, and the lines of the parameter file that would mend
+what is wrong. Findings are against the configuration; the same ones are what the live node reports on /diagnostics.
+
+examples:
+  sysid check bags/loaded --config config/kinova_gen3.yaml
+  sysid check bags/loaded --urdf my_arm.urdf
+
+exit status 3: something is to be mended, in the configuration or in the recording
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+
+from sysid_nodes.cli.configuration import add_arguments as add_configuration
+from sysid_nodes.cli.interval.configuration import load
+from sysid_nodes.cli.progress import track
+from sysid_nodes.data.joint_state import RawJointState
+from sysid_nodes.exceptions import ExcitationError
+from sysid_nodes.logs import read_joint_states
+from sysid_nodes.logs.reader import TopicLog
+from sysid_nodes.robots import Robot
+from sysid_nodes.signals.driver import DriverSignals, SignalsConfig
+from sysid_nodes.signals.finding import Finding
+from sysid_nodes.systems.interval.arm_stream import joint_stream
+from sysid_nodes.systems.interval.check.arm_check import still_joints
+from sysid_nodes.systems.interval.check.mending import parameter_lines
+from sysid_nodes.systems.interval.check.rounds import CheckRounds, check_in_rounds
+from sysid_nodes.systems.interval.check.signal_record import SignalRecord, Signals
+from sysid_nodes.systems.interval.stream_watch import dead_signals, missing_joints
+
+_CONTRADICTION = 3
+
+_MOST = 60_000
+"""Joint states looked at; more are thinned evenly."""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("bag", type=Path, metavar="BAG", help="rosbag2 folder, or a single .mcap or .db3 file")
+    parser.add_argument("--topic", default="/joint_states", help="topic of the joint states; default: %(default)s")
+    add_configuration(parser)
+
+
+def run(args: argparse.Namespace) -> int:
+    arm = load(args, args.bag)
+    robot, config = arm.robot, arm.config
+    log = read_joint_states(args.bag, args.topic)
+    record = SignalRecord(robot.joint_names, DriverSignals(SignalsConfig(), robot.n), most=_MOST)
+    stream, names = joint_stream(robot, config), set[str]()
+    for message in track(log, f"read {args.bag.name}"):
+        record.take(message)
+        names.update(message.names)
+        stream.push(message.names, message.stamp, message.position, message.velocity, message.effort)
+    signals = record.signals()
+    if len(signals) < 2:
+        faults = missing_joints(robot, names)
+        raise ExcitationError(
+            faults[0].message if faults else "holds no joint state with all of position, velocity and effort",
+            source=str(args.bag),
+        )
+    rounds = check_in_rounds(robot, config, signals)
+    dead = dead_signals(robot, signals)
+    lines = [*_contents(robot, log, signals, names), *_joints(rounds), *_knowledge(rounds), *_mending(rounds, dead)]
+    sys.stdout.write("\n".join(lines) + "\n")
+    for reason, count in sorted(stream.rejected.items()):
+        sys.stdout.write(f"with the configuration as it is {count} joint states are not used: {reason}\n")
+    return _CONTRADICTION if rounds.findings or dead else 0
+
+
+def _mending(rounds: CheckRounds, dead: list[Finding]) -> Iterator[str]:
+    """Findings, and the lines of the parameter file that mend them."""
+    findings = (*dead, *rounds.findings)
+    if not findings:
+        yield "nothing to mend: signals and configuration agree"
+        return
+    yield f"to mend ({len(findings)}):"
+    yield from (f"  {finding.message}" for finding in findings)
+    if rounds.values:
+        yield "in the parameter file, below ros__parameters:"
+        yield from (f"  {line}" for line in parameter_lines(rounds.values))
+        if rounds.is_mended:
+            yield "with these lines signals and configuration agree"
+
+
+def _contents(robot: Robot, log: TopicLog[RawJointState], signals: Signals, names: set[str]) -> Iterator[str]:
+    steps = np.diff(signals.t)
+    span = float(signals.t[-1] - signals.t[0])
+    others = [topic.name for topic in log.topics if topic.name != log.topic.name]
+    yield (
+        f"{log.path}: {len(log)} joint states in {span:.1f} s, {1.0 / np.median(steps):.0f} Hz, "
+        f"steps {1e3 * steps.min():.1f} to {1e3 * steps.max():.1f} ms"
+        + (f"; other topics: {', '.join(others[:8])}" if others else "")
+    )
+    extra = sorted(names - set(robot.joint_names))
+    yield f"robot {robot.name}: {', '.join(robot.joint_names)}" + (f"; not of it: {', '.join(extra)}" if extra else "")
+
+
+def _joints(rounds: CheckRounds) -> Iterator[str]:
+    """A line for each joint: how its signals read with the configuration as it is, and the evidence."""
+    robot, check = rounds.robot, rounds.first
+    if check.fit is None:
+        yield "too little moves to judge the torques"
+        return
+    yield (
+        f"{'joint':<12} {'position':>8} {'velocity':>8} {'dq/int v':>8} {'sign':>4} {'odds':>9} {'of weight':>14} "
+        f"{'Coulomb':>8} {'viscous':>8} {'armature':>8} {'offset':>7} {'left':>7}"
+    )
+    for name, unit, fit, factor in zip(robot.joint_names, check.units, check.fit.joints, check.fit.unit, strict=True):
+        odds = "> e^20" if fit.evidence > 20.0 else f"{np.exp(fit.evidence):.3g}"
+        weight = f"{fit.factor:.3g} +- {fit.factor_error:.2g}" if fit.is_measured else "not told"
+        coulomb, viscous, armature = fit.friction / factor
+        position = "-" if unit is None else "deg" if unit.degrees else "rad"
+        yield (
+            f"{name:<12} {position:>8} {'-' if unit is None else unit.speed:>8} "
+            f"{float('nan') if unit is None else unit.ratio:>8.4g} {'+' if fit.sign > 0 else '-':>4} {odds:>9} "
+            f"{weight:>14} "
+            f"{coulomb:>8.3g} {viscous:>8.3g} {armature:>8.3g} {fit.sign * fit.offset / factor:>7.3g} "
+            f"{fit.rms / factor:>7.3g}"
+        )
+
+
+def _knowledge(rounds: CheckRounds) -> Iterator[str]:
+    """Wrist, delay, noise, and what this motion cannot tell, once all is mended."""
+    robot, config, check = rounds.robot, rounds.config, rounds.last
+    if check.fit is not None:
+        described = robot.inertial_parameters()[robot.body_index(config.body), 0]
+        mass, error = check.fit.body[0], check.fit.body_error[0]
+        body = config.body or robot.body
+        yield f"{body} with all it carries: {mass:.3g} +- {2.0 * error:.2g} kg; described: {described:.3g}"
+    if check.delay is not None:
+        delay = check.delay
+        seen = f"{1e3 * delay.delay:.1f} +- {2e3 * delay.error:.1f} ms"
+        seen = "beyond 60 ms, or the model does not fit" if delay.at_end else seen
+        yield f"torque against position: {seen}"
+    if check.levels is not None:
+        levels = check.levels
+        yield (
+            "noise, largest of all joints: "
+            + (f"encoder step {levels.encoder_step.max():.2g} rad, " if levels.encoder_step.any() else "")
+            + f"velocity {levels.velocity.max():.2g} rad/s, torque from sample to sample {levels.torque.max():.2g} "
+            f"N m, accelerations to {levels.acceleration.max():.3g} rad/s2, torque rates to "
+            f"{levels.torque_rate.max():.3g} N m/s"
+        )
+    if still := still_joints(check):
+        yield f"hardly move, and tell nothing of their own friction: {', '.join(still)}"
+    if check.excitation is not None:
+        blind = ", ".join(check.excitation.blind) or "nothing that the prior asks for"
+        yield f"this motion cannot tell of the body: {blind}"

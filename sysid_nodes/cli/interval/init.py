@@ -1,0 +1,66 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Drafts a parameter file for an arm from its URDF and, better, a recording of it without payload.
+
+Signs and units of the signals, noise from residuals, velocity error, friction and offsets with their spread, and a prior
+from what the arm can lift: each with a comment that says where the number is from. Read it, then check, calibrate, replay.
+
+examples:
+  sysid init my_arm.urdf bags/unloaded --out my_arm.yaml
+  sysid init my_arm.urdf --body tool_link --out my_arm.yaml
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+
+from sysid_nodes.cli.interval.configuration import logged_places
+from sysid_nodes.cli.progress import track
+from sysid_nodes.exceptions import ExcitationError, InputError
+from sysid_nodes.logs import read_joint_states
+from sysid_nodes.reports.atomic_file import write_atomically
+from sysid_nodes.robots import Robot
+from sysid_nodes.signals.driver import DriverSignals, SignalsConfig
+from sysid_nodes.systems.interval.arm import load_arm
+from sysid_nodes.systems.interval.check.draft import draft_lines
+from sysid_nodes.systems.interval.check.signal_record import SignalRecord, Signals
+from sysid_nodes.systems.interval.config import IntervalIdentifierConfig
+
+_MOST = 60_000
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("urdf", type=Path, metavar="ROBOT.urdf", help="description of the arm")
+    parser.add_argument("bag", type=Path, nargs="?", metavar="BAG", help="recording of the arm without a payload")
+    parser.add_argument("--out", type=Path, required=True, metavar="FILE", help="parameter file to write; must be new")
+    parser.add_argument("--topic", default="/joint_states", help="topic of the joint states; default: %(default)s")
+    parser.add_argument("--body", default="", metavar="LINK", help="link to identify; default: the arm's last")
+
+
+def run(args: argparse.Namespace) -> int:
+    if args.out.exists():
+        raise InputError("exists already, and may have been corrected since; give a new file", source=str(args.out))
+    config = IntervalIdentifierConfig(robot="urdf", urdf=str(args.urdf), body=args.body, target="payload")
+    logged = None if args.bag is None else logged_places(args.bag, args.topic)
+    arm = load_arm(config, stated=(), logged=logged)
+    for note in arm.notes:
+        sys.stderr.write(f"sysid: warning: {note}\n")
+    raw = None if args.bag is None else _record(arm.robot, args.bag, args.topic)
+    source = args.urdf.name if args.bag is None else f"{args.urdf.name} and {args.bag.name}"
+    head = f"# Drafted by sysid init from {source}: a start, not a measurement. Correct what you know better."
+    text = "\n".join([head, *draft_lines(arm.robot, arm.config, raw)]) + "\n"
+    write_atomically(args.out, text.encode())
+    bag = args.bag or "BAG"
+    sys.stdout.write(f"{args.out}\nnext: sysid check {bag} --config {args.out} --urdf {args.urdf}\n")
+    return 0
+
+
+def _record(robot: Robot, bag: Path, topic: str) -> Signals:
+    record = SignalRecord(robot.joint_names, DriverSignals(SignalsConfig(), robot.n), most=_MOST)
+    for message in track(read_joint_states(bag, topic), f"read {bag.name}"):
+        record.take(message)
+    signals = record.signals()
+    if len(signals) < 2:
+        raise ExcitationError(f"holds no joint state with all of {', '.join(robot.joint_names)}", source=str(bag))
+    return signals

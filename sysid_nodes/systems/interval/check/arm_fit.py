@@ -1,0 +1,114 @@
+# SPDX-License-Identifier: Apache-2.0
+"""All joints of an arm fitted together: signs and units of the torques, and what the last link really weighs.
+
+A payload changes what a joint carries, and a wrong sign looks like an impossible payload. So they are found in turns:
+each joint by itself with the body as last estimated, then the body from all joints whose sign is beyond doubt.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from sysid_nodes.systems.interval.check.joint_fit import JointFit, fit_joint
+from sysid_nodes.systems.interval.check.window_means import WindowMeans
+
+Array = npt.NDArray[np.float64]
+
+SURE = 2.0
+"""Log-likelihood ratio from which a sign is taken to be known: seven to one."""
+
+CERTAIN = 5.0
+"""Log-likelihood ratio from which there is no doubt."""
+
+_ROUNDS = 4
+_HEAVY = 0.25
+"""Joints that hold less than this share of the largest rigid torque are light."""
+
+_UNITS = (1.0, 1000.0)
+_TOLERANCE = 5.0
+"""A factor within this of a unit's may be an unexpected payload's doing."""
+
+_BODY_SPREAD = np.array([3.0, 0.5, 0.5, 0.5, 0.1, 0.1, 0.1, 0.1, 0.1, 0.1])
+"""Standard deviations that a body's ten parameters have before any data, about the description's."""
+
+
+@dataclass(frozen=True)
+class ArmFit:
+    """Attributes: joints, the fits by joint; body (10,) parameters of the last link with all it carries, with their
+    standard deviations body_error (10,); unit (n,) what N m are multiplied by in the reading (1, 1000 or any factor).
+    """
+
+    joints: tuple[JointFit, ...]
+    body: Array
+    body_error: Array
+    unit: Array
+
+    @property
+    def sign(self) -> Array:
+        """(n,) 1 or -1; 1 where nobody knows."""
+        return np.array([fit.sign if fit.evidence > SURE else 1 for fit in self.joints])
+
+
+def fit_arm(means: WindowMeans, theta: Array, body: int, largest: Array) -> ArmFit:
+    """Fits an arm.
+
+    Args:
+        means: of its windows.
+        theta: (n, 10) parameters of its links as described.
+        body: index of the link that may carry something.
+        largest: (n,) torque that no joint exceeds [N m]; more is in another unit.
+    """
+    theta = theta.copy()
+    described, error = theta[body].copy(), _BODY_SPREAD
+    for left in reversed(range(_ROUNDS)):
+        rigid = means.rigid(theta)
+        # What a light joint holds may be the payload's alone: it is judged once that is known from the others.
+        size = np.sqrt((rigid**2).mean(axis=0))
+        heavy = size > _HEAVY * size.max() if left else np.ones(len(size), dtype=bool)
+        joints = tuple(
+            fit_joint(means.reading[:, k], rigid[:, k], means.motion[:, k]) for k in range(means.reading.shape[1])
+        )
+        unit = np.array([_unit(fit, means.reading[:, k], largest[k], bool(heavy[k])) for k, fit in enumerate(joints)])
+        theta[body], error = _body(means, joints, unit, theta, body, described)
+    return ArmFit(joints, theta[body], error, unit)
+
+
+def _unit(fit: JointFit, reading: Array, largest: float, heavy: bool) -> float:
+    """What torque in N m is multiplied by in the reading."""
+    if np.ptp(reading) <= 1e-9 * np.abs(reading).max(initial=0.0):
+        return 1.0  # a dead signal has no unit
+    if not (heavy and fit.is_measured):
+        return 1000.0 if float(np.abs(reading).max()) > largest else 1.0
+    near = min(_UNITS, key=lambda unit: abs(np.log(fit.factor / unit)))
+    return near if 1.0 / _TOLERANCE < fit.factor / near < _TOLERANCE else fit.factor
+
+
+def _body(
+    means: WindowMeans, joints: tuple[JointFit, ...], unit: Array, theta: Array, body: int, described: Array
+) -> tuple[Array, Array]:
+    """The body's parameters and their standard deviations from all joints whose sign and unit are known."""
+    count, n = means.reading.shape
+    columns = slice(10 * body, 10 * body + 10)
+    rest = theta.copy()
+    rest[body] = 0.0
+    normal, gradient = np.diag(1.0 / _BODY_SPREAD**2), described / _BODY_SPREAD**2
+    for k in range(n):
+        fit = joints[k]
+        scaled = 1.0 / _TOLERANCE < fit.factor / unit[k] < _TOLERANCE
+        if fit.evidence <= SURE or not scaled:
+            continue
+        own = np.column_stack([means.motion[:, k], np.ones(count)])
+        reading = fit.sign * means.reading[:, k] / unit[k] - means.regressor[:, k] @ rest.ravel()
+        basis = np.linalg.qr(own)[0]
+        rows = means.regressor[:, k, columns]
+        rows, left = rows - basis @ (basis.T @ rows), reading - basis @ (basis.T @ reading)
+        # Links are described to some percent: that is an error of the rows, whatever the sensors' noise is.
+        spread = np.hypot(fit.rms / unit[k], 0.03 * float(np.sqrt(np.mean(left**2))))
+        weight = 0.25 / max(spread, 1e-6) ** 2  # neighbouring windows are alike
+        normal += weight * rows.T @ rows
+        gradient += weight * rows.T @ left
+    covariance = np.linalg.inv(normal)
+    return covariance @ gradient, np.sqrt(np.diag(covariance))

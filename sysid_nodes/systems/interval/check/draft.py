@@ -1,0 +1,136 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A first parameter file for an arm, from its description and a recording of it: every number with where it is from."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+import numpy as np
+import numpy.typing as npt
+
+from sysid_nodes.data.config import to_flat
+from sysid_nodes.models.known_robot import KnownRobotConfig
+from sysid_nodes.robots.robot import Robot
+from sysid_nodes.systems.interval.check.mending import parameter_lines
+from sysid_nodes.systems.interval.check.rounds import CheckRounds, check_in_rounds
+from sysid_nodes.systems.interval.check.signal_record import Signals
+from sysid_nodes.systems.interval.config import IntervalIdentifierConfig, NoiseConfig, WindowConfig
+
+Array = npt.NDArray[np.float64]
+
+_MARGIN = 2.0
+"""Factor on what a recording shows, for what another one may."""
+
+_OF_LIMIT = 0.05
+"""Friction and torque error where nothing was measured, as a share of a joint's torque limit."""
+
+_SIGNALS = tuple(f"signals.{name}" for name in (
+    "torque_sign", "torque_unit", "torque_constant", "torque_delay", "position_unit", "velocity_unit"))  # fmt: skip
+
+
+def starting_configuration(robot: Robot, config: IntervalIdentifierConfig) -> IntervalIdentifierConfig:
+    """A configuration that leaves room for any friction, offset and error that an arm of these torque limits has."""
+    limit = np.where(np.isfinite(robot.limits.torque), robot.limits.torque, 100.0)
+    guess = tuple(float(f"{max(_OF_LIMIT * x, 0.05):.2g}") for x in limit)
+    noise = NoiseConfig(model="window", torque_relative=(0.0,), torque_absolute=guess, velocity_error=(0.01,))
+    known = KnownRobotConfig(
+        inertia_relative=0.3, inertia_scale="body", friction_relative=1.0, armature_relative=1.0, offset_absolute=guess,
+        coulomb=guess, viscous=guess, armature=tuple(float(f"{0.2 * x:.2g}") for x in guess),
+    )  # fmt: skip
+    return replace(config, noise=noise, known_robot=known, window=WindowConfig(duration=0.2, max_gap=0.05))
+
+
+def draft_lines(robot: Robot, config: IntervalIdentifierConfig, raw: Signals | None) -> list[str]:
+    """Lines of a ROS parameter file.
+
+    Args:
+        robot, config: the arm, and its configuration with a prior.
+        raw: joint states as the driver delivers them; None where there is no recording.
+    """
+    start = starting_configuration(robot, config)
+    rounds = None if raw is None else check_in_rounds(robot, _any_friction(start), raw)
+    if rounds is not None and (rounds.last.fit is None or rounds.last.levels is None):
+        rounds = None
+    lines = ["/**:", "  ros__parameters:", "    robot: urdf                     # give its file with --urdf"]
+    if config.body:
+        lines.append(f"    body: {config.body}")
+    lines.append("    target: payload")
+    if config.joints or robot.joint_names != tuple(config.joints):
+        lines.append(f"    joints: [{', '.join(robot.joint_names)}]")
+    lines += _indented(_measured(rounds, start) if rounds is not None else _guessed(start))
+    return lines + _indented(_prior(config))
+
+
+def _any_friction(config: IntervalIdentifierConfig) -> IntervalIdentifierConfig:
+    """With friction, offset and noise so wide that no finding about them hides what is about the signals."""
+    wide = tuple(10.0 * x for x in config.noise.torque_absolute)
+    known = replace(config.known_robot, coulomb=wide, viscous=wide, armature=wide, offset_absolute=wide)
+    return replace(config, known_robot=known, noise=replace(config.noise, torque_absolute=wide))
+
+
+def _measured(rounds: CheckRounds, start: IntervalIdentifierConfig) -> Iterator[str]:
+    """What the recording shows, with a margin."""
+    check, flat = rounds.last, to_flat(rounds.config)
+    fit, levels = check.fit, check.levels
+    assert fit is not None and levels is not None
+    if signals := {name: flat[name] for name in _SIGNALS if flat[name] != to_flat(start)[name]}:
+        yield "# how the driver's numbers read, found by weight, friction and the reach of positions"
+        yield from parameter_lines(signals)
+    step = float(np.median(np.diff(check.samples.t)))
+    yield f"# joint states came every {1e3 * step:.3g} ms"
+    yield from parameter_lines({"window.duration": 0.2, "window.max_gap": _two(max(5.0 * step, 0.01))})
+    left = np.array([np.quantile(np.abs(joint.residual), 0.99) for joint in fit.joints]) / fit.unit
+    yield f"# {_MARGIN:g} times what no friction or inertia explains in 99 of 100 windows; sysid calibrate finds its own"
+    yield from parameter_lines({
+        "noise.model": "window",
+        "noise.torque_relative": [0.0],
+        "noise.torque_absolute": _rounded(_MARGIN * left + 0.01),
+        "noise.velocity_error": _rounded(levels.velocity + 1e-4),
+        "noise.acceleration": _rounded(1.5 * levels.acceleration + 0.1),
+    })  # fmt: skip
+    friction = np.array([joint.friction for joint in fit.joints]) / fit.unit[:, None]
+    spread = np.array([joint.friction_error for joint in fit.joints]) / fit.unit[:, None]
+    # With 100 %: anywhere between none and twice the number, which holds the estimate and three deviations of it.
+    half = np.maximum(friction, 0.5 * (friction + 3.0 * spread)) + [0.02, 0.02, 0.005]
+    offset = np.abs([joint.offset for joint in fit.joints]) / fit.unit
+    yield "# friction, armature: anywhere between none and twice these; link inertia within 10 % of their mass and size"
+    yield from parameter_lines({
+        "known_robot.inertia_relative": 0.1,
+        "known_robot.inertia_scale": "body",
+        "known_robot.coulomb": _rounded(half[:, 0]),
+        "known_robot.viscous": _rounded(half[:, 1]),
+        "known_robot.friction_relative": 1.0,
+        "known_robot.armature": _rounded(half[:, 2]),
+        "known_robot.armature_relative": 1.0,
+        "known_robot.offset_absolute": _rounded(_MARGIN * offset + 0.1),
+    })  # fmt: skip
+
+
+def _guessed(start: IntervalIdentifierConfig) -> Iterator[str]:
+    """What the torque limits suggest."""
+    flat = to_flat(start)
+    yield f"# guessed: {100 * _OF_LIMIT:g} % of the torque limits; a recording tells more, and sysid calibrate most"
+    names = [name for name in flat if name.startswith(("noise.", "known_robot.", "window."))]
+    changed = [name for name in names if flat[name] != to_flat(IntervalIdentifierConfig())[name]]
+    yield from parameter_lines({name: flat[name] for name in changed})
+
+
+def _prior(config: IntervalIdentifierConfig) -> Iterator[str]:
+    prior = config.prior
+    yield f"# what the torque limits let the arm lift, {prior.upper[0]:g} kg, within half a metre of its last joint"
+    yield from parameter_lines({"prior.lower": list(prior.lower), "prior.upper": list(prior.upper)})
+
+
+def _indented(lines: Iterator[str]) -> list[str]:
+    return [f"    {line}" for line in lines]
+
+
+def _rounded(values: Array) -> list[float]:
+    return [_two(float(value)) for value in values]
+
+
+def _two(value: float) -> float:
+    """To two digits, upwards."""
+    power = 10.0 ** (np.floor(np.log10(value)) - 1.0)
+    return float(f"{np.ceil(value / power - 1e-9) * power:.2g}")

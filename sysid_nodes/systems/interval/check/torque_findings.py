@@ -1,0 +1,189 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Sign, unit and side of the torques, friction and offsets, against what the configuration says."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+from sysid_nodes.models.known_robot import known_box
+from sysid_nodes.robots import Robot, load_robot, robot_variants
+from sysid_nodes.signals.finding import Finding, Mend
+from sysid_nodes.signals.plausibility import ALL_JOINTS
+from sysid_nodes.systems.interval.check.arm_fit import CERTAIN, SURE, ArmFit
+from sysid_nodes.systems.interval.check.joint_fit import JointFit
+from sysid_nodes.systems.interval.check.window_means import WindowMeans
+from sysid_nodes.systems.interval.config import IntervalIdentifierConfig
+
+Array = npt.NDArray[np.float64]
+
+LIKELY_SIGN = "likely torque_sign"
+"""Kind of a finding about a sign that is not beyond doubt."""
+
+_FAR = 4.0
+"""Standard deviations from which a number counts as outside what is stated."""
+
+_MATTERS = 0.05
+"""Torque below which nothing about friction is worth a word [N m]."""
+
+_TERMS = ("coulomb", "viscous", "armature")
+_UNITS = {"coulomb": "N m", "viscous": "N m s/rad", "armature": "kg m2"}
+_NAMES = {"coulomb": "Coulomb friction", "viscous": "viscous friction", "armature": "armature"}
+
+
+def sign_and_unit(fit: ArmFit, config: IntervalIdentifierConfig, names: Sequence[str], start: float) -> list[Finding]:
+    """Joints whose torque reads with another sign or in another unit than the configuration says."""
+    n = len(names)
+    now = np.broadcast_to(np.array(config.signals.torque_sign), n)
+    found = []
+    for k, joint in enumerate(names):
+        kind, line, mends = _judge(fit.joints[k], float(fit.unit[k]), float(now[k]), joint)
+        if kind:
+            found.append((kind, joint, line, mends))
+    certain = {
+        line.replace("probably has", "has").replace("friction needs", "gravity needs") for _, _, line, _ in found
+    }
+    same = len(found) == n and len(certain) == 1
+    if same:
+        kind, line = ("torque_sign" if "sign" in found[0][0] else "torque_unit"), certain.pop()
+        together = tuple(mend for entry in found for mend in entry[3])
+        return [Finding(kind, ALL_JOINTS, start, f"effort of all joints {line}", together)]
+    return [Finding(kind, joint, start, f"effort of '{joint}' {line}", mends) for kind, joint, line, mends in found]
+
+
+def _judge(fit: JointFit, unit: float, sign: float, joint: str) -> tuple[str, str, tuple[Mend, ...]]:
+    """Kind, text and mends; an empty kind for a plausible torque."""
+    mends: list[Mend] = []
+    text = ""
+    if unit == 1000.0:
+        text = "seems to be in N mm instead of N m"
+        mends.append(Mend("signals.torque_unit", "N mm", joint))
+    elif unit > 1.0:
+        text = "is far above what gravity needs: its unit is not N m"
+    elif unit < 1.0:
+        text = "is far below what gravity needs: motor current or motor-side torque instead of joint torque"
+    if unit not in (1.0, 1000.0):
+        mends.append(Mend("signals.torque_unit", "A", joint))
+        mends.append(Mend("signals.torque_constant", 1.0 / unit, joint))
+    if fit.sign < 0 and fit.evidence > SURE:
+        needs = "gravity" if fit.is_measured else "friction"
+        also = f", and {text}" if text else ""
+        mends.insert(0, Mend("signals.torque_sign", -sign, joint))
+        kind, has = ("torque_sign", "has") if fit.evidence > CERTAIN else (LIKELY_SIGN, "probably has")
+        return kind, f"{has} the opposite sign of the torque {needs} needs{also}", tuple(mends)
+    return ("torque_unit" if text else ""), text, tuple(mends)
+
+
+def friction_and_offset(
+    fit: ArmFit, means: WindowMeans, allowed: Array, robot: Robot, config: IntervalIdentifierConfig
+) -> Iterator[Finding]:
+    """Friction, armature and offsets that the data put outside what is stated.
+
+    Args:
+        fit: of the arm.
+        means: of the windows it was made of.
+        allowed: (n,) torque error that is stated [N m].
+        robot, config: what is stated.
+    """
+    n, start = robot.n, float(means.t[0, 0])
+    centre, radius = known_box(robot, config.known_robot)
+    size = np.abs(means.motion).mean(axis=0)
+    for row, term in enumerate(_TERMS):
+        part = slice(n * (10 + row), n * (11 + row))
+        low, high = centre[part] - radius[part], centre[part] + radius[part]
+        found = np.array([joint.friction[row] for joint in fit.joints]) / fit.unit
+        error = _FAR * np.array([joint.friction_error[row] for joint in fit.joints]) / fit.unit
+        off = np.maximum(found - error - high, low - found - error)
+        matters = off * size[:, row] > np.maximum(_MATTERS, 0.5 * allowed)
+        if matters.any():
+            yield _friction_finding(robot, term, found, (low, high), matters, start)
+    yield from _offsets(fit, means, centre, radius, allowed, robot, start)
+
+
+def _friction_finding(
+    robot: Robot, term: str, found: Array, stated: tuple[Array, Array], matters: npt.NDArray[np.bool_], start: float
+) -> Finding:
+    low, high = stated
+    joints = [name for name, off in zip(robot.joint_names, matters, strict=True) if off]
+    which = ALL_JOINTS if len(joints) == robot.n else ", ".join(joints)
+    worst = int(np.argmax(np.where(matters, np.maximum(found - high, low - found), -np.inf)))
+    side = ""
+    if term != "coulomb" and matters.sum() > robot.n // 2 and (low - found)[matters].min() > 0.0:
+        side = "; what is stated is of the motors' side of the gears, the torque is of the joints'"
+    elif term == "armature" and (found - high)[matters].min() > 0.0:
+        side = "; the torque is of the motors' side of the gears"
+    line = (
+        f"{_NAMES[term]} of {which} is not what is stated: {robot.joint_names[worst]} shows "
+        f"{found[worst]:.3g} {_UNITS[term]}, stated are {low[worst]:.3g} to {high[worst]:.3g}{side}"
+    )
+    share = "armature_relative" if term == "armature" else "friction_relative"
+    mends = [Mend(f"known_robot.{term}", max(_round(value), 0.01), name)
+             for name, value in zip(robot.joint_names, found, strict=True)]  # fmt: skip
+    return Finding(term, which, start, line, (*mends, Mend(f"known_robot.{share}", 1.0)))
+
+
+def _offsets(
+    fit: ArmFit, means: WindowMeans, centre: Array, radius: Array, allowed: Array, robot: Robot, start: float
+) -> Iterator[Finding]:
+    n = robot.n
+    stated, bound = centre[13 * n : 14 * n], radius[13 * n : 14 * n]
+    found = np.array([joint.sign * joint.offset for joint in fit.joints]) / fit.unit
+    spread = np.array([joint.rms for joint in fit.joints]) / fit.unit
+    over = np.abs(found - stated) - bound - _FAR * spread / np.sqrt(means.count)
+    off = over > np.maximum(2.0 * _MATTERS, allowed)
+    if off.any():
+        worst = int(np.argmax(np.where(off, over, -np.inf)))
+        which = ", ".join(name for name, bad in zip(robot.joint_names, off, strict=True) if bad)
+        line = (
+            f"torque of {which} has an offset: {robot.joint_names[worst]} reads {found[worst]:+.3g} N m where there "
+            f"is none, stated are at most {bound[worst]:.3g}"
+        )
+        most = np.maximum(1.5 * np.abs(found - stated), bound)
+        mends = [Mend("known_robot.offset_absolute", _round(value), name)
+                 for name, value in zip(robot.joint_names, most, strict=True)]  # fmt: skip
+        yield Finding("offset", which, start, line, tuple(mends))
+
+
+def wrist(fit: ArmFit, robot: Robot, config: IntervalIdentifierConfig, start: float) -> list[Finding]:
+    """A body that weighs other than the configuration allows, as without the gripper that the description has.
+
+    Args:
+        fit: of the arm.
+        robot, config: what is stated.
+        start: first stamp [s].
+    """
+    index = robot.body_index(config.body)
+    mass, error = float(fit.body[0]), float(fit.body_error[0])
+    described = float(robot.inertial_parameters()[index, 0])
+    known = described if config.target == "payload" else 0.0
+    prior = config.prior.bounds
+    low, high = known + prior.lower[0], known + prior.upper[0]
+    slack = _FAR * error + 0.1 + 0.03 * mass
+    if low - slack <= mass <= high + slack:
+        return []
+    payload = config.target == "payload"
+    said = f"the description has {described:.3g}" if payload else f"the prior says {low:.3g} to {high:.3g}"
+    line = f"what the wrist carries weighs {mass:.2f} +- {2.0 * error:.2f} kg, {said}"
+    mends = []
+    if mass < low:
+        line += ": no gripper?" if described - mass > slack else ""
+        if payload:
+            mends += [Mend("variant", name) for name, other in _variants(robot, index) if abs(other - mass) < slack]
+        else:
+            mends.append(Mend("prior.lower", max(0.0, _round(0.5 * mass)), "m"))
+    else:
+        mends.append(Mend("prior.upper", _round(1.5 * (mass - known)), "m"))
+    return [Finding("mass", config.body or robot.body, start, line, tuple(mends))]
+
+
+def _variants(robot: Robot, index: int) -> list[tuple[str, float]]:
+    """Name and mass of the body [kg] of each of the robot's other forms."""
+    others = [name for name in robot_variants(robot.name) if name != robot.variant and robot.variant != "urdf"]
+    return [(name, float(load_robot(robot.name, variant=name).inertial_parameters()[index, 0])) for name in others]
+
+
+def _round(value: float) -> float:
+    """To two digits."""
+    return float(f"{value:.2g}")

@@ -1,0 +1,121 @@
+# SPDX-License-Identifier: Apache-2.0
+"""sysid check's findings: right on every joint of real logs whatever was done to them, and silent on good data."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from shared.payload_problem import Problem, gen3_problem
+
+from sysid_nodes.data.config import load_yaml
+from sysid_nodes.data.joint_vector import spread
+from sysid_nodes.models.known_robot import KnownRobotConfig
+from sysid_nodes.robots import load_robot
+from sysid_nodes.signals.driver import SignalsConfig
+from sysid_nodes.signals.finding import Finding
+from sysid_nodes.systems.interval.check.arm_check import check_arm
+from sysid_nodes.systems.interval.check.mending import parameter_lines
+from sysid_nodes.systems.interval.check.rounds import check_in_rounds
+from sysid_nodes.systems.interval.check.signal_record import Signals
+from sysid_nodes.systems.interval.config import IntervalIdentifierConfig
+
+DEGREE = np.pi / 180.0
+LOGS = ("joint_sensor_1", "joint_sensor_2", "joint_sensor_3")
+
+
+@pytest.fixture(scope="module")
+def gen3() -> Problem:
+    return gen3_problem(np.random.default_rng(5), KnownRobotConfig())
+
+
+def simulated(problem: Problem, noise: float = 0.0) -> Signals:
+    samples = problem.samples(np.arange(1000) / 200.0)
+    torque = samples.tau + noise * np.random.default_rng(1).normal(size=samples.tau.shape)
+    return Signals(samples.t, samples.q, samples.qd, torque)
+
+
+def kinds(findings: tuple[Finding, ...]) -> set[str]:
+    return {finding.kind for finding in findings}
+
+
+def test_good_data_have_no_finding(gen3: Problem) -> None:
+    check = check_arm(gen3.robot, IntervalIdentifierConfig(), simulated(gen3))
+    assert check.findings == ()
+    assert check.delay is not None and abs(check.delay.delay) < 1e-3
+    assert check.fit is not None and check.fit.body[0] == pytest.approx(gen3.theta[0], abs=0.1)
+
+
+def test_a_delay_is_measured(gen3: Problem) -> None:
+    good = simulated(gen3)
+    late = replace(good, tau=np.column_stack([np.interp(good.t - 0.015, good.t, x) for x in good.tau.T]))
+    window = replace(IntervalIdentifierConfig().noise, model="window", torque_absolute=(20.0,))
+    check = check_arm(gen3.robot, replace(IntervalIdentifierConfig(), noise=window), late)
+    (finding,) = check.findings
+    assert finding.kind == "delay"
+    assert finding.mends[0].option == "signals.torque_delay"
+    assert finding.mends[0].value == pytest.approx(0.015, abs=0.001)
+
+
+def test_motor_currents_are_told_from_torques_by_their_constants(gen3: Problem) -> None:
+    good = simulated(gen3)
+    rounds = check_in_rounds(gen3.robot, IntervalIdentifierConfig(), replace(good, tau=good.tau / 13.0))
+    signals = rounds.config.signals
+    heavy = [k for k, unit in enumerate(spread(signals.torque_unit, 7, "")) if unit == "A"]
+    assert {1, 3} <= set(heavy)
+    # An unknown load and an unknown constant scale together; only the order of magnitude is certain.
+    assert (np.abs(np.log(np.array(signals.torque_constant)[[1, 3]] / 13.0)) < np.log(3.0)).all()
+
+
+def test_a_missing_gripper_and_friction_of_the_other_side(shared_data: Path) -> None:
+    """The paper's numbers, of motors' sides and with a gripper, on a log of joint sensors without one."""
+    raw = read(shared_data, "joint_sensor_2")
+    config = IntervalIdentifierConfig()
+    rounds = check_in_rounds(load_robot("kinova_gen3"), config, raw)
+    assert {"torque_sign", "mass", "viscous", "armature", "offset", "noise"} <= kinds(rounds.findings)
+    text = " ".join(finding.message for finding in rounds.findings)
+    assert "no gripper?" in text
+    assert "what is stated is of the motors' side of the gears" in text
+    assert rounds.is_mended  # with the lines that it prints
+    assert "signals:" in parameter_lines(rounds.values)
+    payload = replace(config, target="payload")
+    assert check_in_rounds(load_robot("kinova_gen3"), payload, raw).values["variant"] == "bare"
+
+
+def read(shared_data: Path, log: str) -> Signals:
+    data = np.load(shared_data / "kinova_gen3_real" / f"{log}.npz")
+    return Signals(data["t"], data["q"], data["qd"], data["tau"])
+
+
+@pytest.mark.real_data
+@pytest.mark.parametrize("log", LOGS)
+def test_whatever_was_done_to_a_real_log_is_found_on_every_joint(
+    shared_data: Path, project_root: Path, log: str
+) -> None:
+    """Any subset of joints flipped, in N mm, or with positions and velocities in degrees; and nothing else is found."""
+    robot = load_robot("kinova_gen3", variant="bare")
+    config = load_yaml(IntervalIdentifierConfig, project_root / "config" / "kinova_gen3.yaml")
+    good, rng = read(shared_data, log), np.random.default_rng(len(log))
+    assert check_in_rounds(robot, config, good).findings == ()
+    for _ in range(3):
+        flip, mm, deg, deg_s = rng.random((4, 7)) < 0.4
+        spoilt = replace(
+            good,
+            q=np.where(deg, good.q / DEGREE, good.q),
+            qd=np.where(deg_s, good.qd / DEGREE, good.qd),
+            tau=good.tau * np.where(flip, -1.0, 1.0) * np.where(mm, 1000.0, 1.0),
+        )
+        rounds = check_in_rounds(robot, config, spoilt)
+        found = rounds.config.signals
+        assert spread(found.torque_sign, 7, "") == np.where(flip, 1.0, -1.0).tolist()
+        assert spread(found.torque_unit, 7, "") == np.where(mm, "N mm", "N m").tolist()
+        assert spread(found.position_unit, 7, "") == np.where(deg, "deg", "rad").tolist()
+        assert spread(found.velocity_unit, 7, "") == np.where(deg_s, "deg/s", "rad/s").tolist()
+        assert rounds.is_mended
+        assert all("sign" in kind or "unit" in kind for kind in kinds(rounds.findings))
+
+
+def test_the_signals_of_the_default_are_the_paper_s() -> None:
+    assert IntervalIdentifierConfig().signals == SignalsConfig()
