@@ -22,7 +22,8 @@ from sysid_nodes.reports.interval.report import REPORT_NAME
 from sysid_nodes.results.actuators import ActuatorStatus
 from sysid_nodes.robots import load_robot
 from sysid_nodes.sessions.actuators.recording import recorded_log
-from sysid_nodes.systems.actuators import identify_actuators, replay_log
+from sysid_nodes.systems.actuators import identify_actuators
+from sysid_nodes.systems.actuators.methods import apply_method
 
 _CONTRADICTION = 3
 
@@ -47,27 +48,28 @@ def run(args: argparse.Namespace) -> int:
         try:
             log = recorded_log(robot, states, commands)
             result = identify_actuators(log, robot, config.actuators)
-            replayed = replay_log(log, robot, [joint.law for joint in result.joints], config.actuators)
+            found = apply_method(log, robot, [joint.law for joint in result.joints], config.actuators)
         except LogError as error:
             raise error if error.source else LogError(str(error), source=str(bag)) from None
         document = write_actuator_run(
             folder,
             ActuatorRun(
                 result,
-                replayed[0][0].t,
-                np.stack([motion.command.at(motion.t) for motion, _, _ in replayed], axis=1),
-                np.stack([np.where(motion.measured, motion.q, np.nan) for motion, _, _ in replayed], axis=1),
-                np.stack([positions for _, positions, _ in replayed], axis=1),
+                found[0][0].t,
+                np.stack([motion.command.at(motion.t) for motion, _ in found], axis=1),
+                np.stack([np.where(motion.measured, motion.q, np.nan) for motion, _ in found], axis=1),
+                np.stack([joint.position for _, joint in found], axis=1),
                 robot.name,
                 str(bag),
                 time.monotonic() - began,
                 config,
+                methods=tuple(joint for _, joint in found),
             ),
         )
     if result.status is ActuatorStatus.CONTRADICTION:
         sys.stderr.write(f"sysid: {bag}: {result.findings[0]}; see {args.out / REPORT_NAME}\n")
         return _CONTRADICTION
-    for finding in result.findings:
+    for finding in (*result.findings, *(text for _, joint in found for text in joint.findings)):
         sys.stderr.write(f"sysid: warning: {bag}: {finding}\n")
     sys.stdout.write(f"{headline(document)}: {args.out / REPORT_NAME}\n")
     return 0

@@ -12,7 +12,8 @@ import numpy.typing as npt
 from markupsafe import Markup
 
 from sysid_nodes.reports import wording
-from sysid_nodes.reports.actuators.plots import friction_plot, overlay_plot
+from sysid_nodes.reports.actuators.methods import TORQUE
+from sysid_nodes.reports.actuators.plots import friction_plot, overlay_plot, torque_plot
 from sysid_nodes.reports.atomic_file import write_atomically
 from sysid_nodes.reports.interval.report import template
 from sysid_nodes.results.actuators import ActuatorStatus
@@ -41,7 +42,7 @@ def render_actuator_report(document: Document, series: Mapping[str, Array]) -> s
 
     Args:
         document: a valid result.
-        series: t (S,), command, measured and replayed (S, n).
+        series: t (S,), command, measured and replayed (S, n); torque, torque_sigma and model_torque with an oracle.
     """
     status = ActuatorStatus[document["status"]]
     tone, label = _TONES[status]
@@ -80,7 +81,20 @@ def _joint(joint: Mapping[str, Any], t: Array, series: Mapping[str, Array], k: i
         series["replayed"][:, k],
         label=f"Motion of {joint['name']}",
     )
-    return {"name": joint["name"], "document": joint, "overlay": Markup(overlay), "friction": _friction(joint)}
+    return {
+        "name": joint["name"],
+        "document": joint,
+        "overlay": Markup(overlay),
+        "friction": _friction(joint),
+        "torque": _torque(joint, t, series, k),
+    }
+
+
+def _torque(joint: Mapping[str, Any], t: Array, series: Mapping[str, Array], k: int) -> Markup | None:
+    if "torque" not in series:
+        return None
+    columns = (series[name][:, k] for name in TORQUE)
+    return Markup(torque_plot(t, *columns, label=f"Torque of {joint['name']}"))
 
 
 def _friction(joint: Mapping[str, Any]) -> Markup | None:
