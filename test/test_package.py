@@ -87,7 +87,7 @@ def test_every_dependency_is_pinned_and_found_on_a_ros_install(
     assert {rosdep.get(name, name) for name in names(project["dependencies"])} <= declared | from_pip
 
 
-def test_every_import_is_declared(project_root: Path, manifest: ElementTree.Element) -> None:
+def test_every_import_is_declared(project_root: Path, metadata: dict, manifest: ElementTree.Element) -> None:
     tops = set()
     for file in [*(project_root / "sysid_nodes").rglob("*.py"), *(project_root / "launch").glob("*.py")]:
         for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
@@ -99,6 +99,8 @@ def test_every_import_is_declared(project_root: Path, manifest: ElementTree.Elem
     lines = (project_root / "requirements" / "ros-install.txt").read_text(encoding="utf-8").splitlines()
     runs = [item.text or "" for item in manifest if item.tag in ("depend", "exec_depend")]
     declared = {name.removeprefix("python3-").replace("-", "_") for name in [*runs, *names(lines)]}
+    extras = metadata["project"]["optional-dependencies"]
+    declared |= names(extras["peers"]) | names(extras["onnx"])
     assert {along.get(name, name) for name in tops - ours - set(sys.stdlib_module_names)} <= declared
 
 

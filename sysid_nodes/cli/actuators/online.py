@@ -7,7 +7,7 @@ import argparse
 import heapq
 import sys
 import time
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -69,15 +69,15 @@ def replay_into(
     return session, updates
 
 
-def tell(document: Mapping[str, Any], source: str, report: Path) -> int:
-    """Says what was found, on stdout or stderr, and returns the exit status."""
+def tell(document: Mapping[str, Any], source: str, report: Path, besides: Sequence[str] = ()) -> int:
+    """Says what was found, on stdout or stderr, and returns the exit status; ``besides``: findings of other methods."""
     online = document["online"] or {"alarms": []}
     for alarm in online["alarms"]:
         sys.stderr.write(f"sysid: alarm: {source}: {alarm['message']}\n")
     if document["status"] == ActuatorStatus.CONTRADICTION.name:
         sys.stderr.write(f"sysid: {source}: {document['findings'][0]}; see {report}\n")
         return _CONTRADICTION
-    for finding in document["findings"]:
+    for finding in (*document["findings"], *besides):
         sys.stderr.write(f"sysid: warning: {source}: {finding}\n")
     sys.stdout.write(f"{headline(document)}: {report}\n")
     return 0

@@ -20,7 +20,8 @@ from sysid_nodes.reports.actuators.run import ActuatorRun, write_actuator_run
 from sysid_nodes.reports.interval.report import REPORT_NAME
 from sysid_nodes.sessions.actuators.config import actuator_robot
 from sysid_nodes.sessions.actuators.recording import recorded_log
-from sysid_nodes.systems.actuators import identify_actuators, replay_log
+from sysid_nodes.systems.actuators import identify_actuators
+from sysid_nodes.systems.actuators.methods import apply_method
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -51,21 +52,23 @@ def run(args: argparse.Namespace) -> int:
         try:
             log = recorded_log(robot, states, commands)
             result = identify_actuators(log, robot, config.actuators)
-            replayed = replay_log(log, robot, [joint.law for joint in result.joints], config.actuators)
+            found = apply_method(log, robot, [joint.law for joint in result.joints], config.actuators)
         except LogError as error:
             raise error if error.source else LogError(str(error), source=str(bag)) from None
         document = write_actuator_run(
             folder,
             ActuatorRun(
                 result,
-                replayed[0][0].t,
-                np.stack([motion.command.at(motion.t) for motion, _, _ in replayed], axis=1),
-                np.stack([np.where(motion.measured, motion.q, np.nan) for motion, _, _ in replayed], axis=1),
-                np.stack([positions for _, positions, _ in replayed], axis=1),
+                found[0][0].t,
+                np.stack([motion.command.at(motion.t) for motion, _ in found], axis=1),
+                np.stack([np.where(motion.measured, motion.q, np.nan) for motion, _ in found], axis=1),
+                np.stack([joint.position for _, joint in found], axis=1),
                 robot.name,
                 str(bag),
                 time.monotonic() - began,
                 config,
+                methods=tuple(joint for _, joint in found),
             ),
         )
-    return tell(document, str(bag), args.out / REPORT_NAME)
+    said = tuple(text for _, joint in found for text in joint.findings)
+    return tell(document, str(bag), args.out / REPORT_NAME, said)

@@ -58,3 +58,20 @@ def friction_plot(
         axes.set_xlabel("speed [rad/s]")
         axes.set_ylabel("friction [N m]")
         return to_svg(figure, label)
+
+
+def torque_plot(t: Array, torque: Array, sigma: Array, model: Array, *, label: str) -> str:
+    """Torque oracle (S,) with its 95 % band, and what the model says along the same motion [N m]."""
+    with rc_context(STYLE):
+        figure, axes = panel(9.2, 2.0)
+        every = max(len(t) // (4 * _POINTS), 1)  # the band of some thousand points; curves keep their extremes
+        band = 1.96 * sigma[::every]
+        axes.fill_between(
+            t[::every], torque[::every] - band, torque[::every] + band, color=BLUE, alpha=0.28, linewidth=0.0
+        )
+        axes.plot(*thin_extremes(t, torque, _POINTS), color=BLUE, linewidth=0.9)
+        axes.plot(*thin_extremes(t, model, _POINTS), color=VERMILION, linewidth=0.9)
+        axes.margins(x=0.0)
+        axes.set_xlabel("time [s]")
+        axes.set_ylabel("torque [N m]")
+        return to_svg(figure, label)

@@ -12,7 +12,8 @@ import numpy.typing as npt
 from markupsafe import Markup
 
 from sysid_nodes.reports import wording
-from sysid_nodes.reports.actuators.plots import friction_plot, overlay_plot
+from sysid_nodes.reports.actuators.methods import TORQUE
+from sysid_nodes.reports.actuators.plots import friction_plot, overlay_plot, torque_plot
 from sysid_nodes.reports.actuators.truth import true_parameters
 from sysid_nodes.reports.atomic_file import write_atomically
 from sysid_nodes.reports.interval.report import template
@@ -42,7 +43,7 @@ def render_actuator_report(document: Document, series: Mapping[str, Array]) -> s
 
     Args:
         document: a valid result.
-        series: t (S,), command, measured and replayed (S, n).
+        series: t (S,), command, measured and replayed (S, n); torque, torque_sigma and model_torque with an oracle.
     """
     status = ActuatorStatus[document["status"]]
     tone, label = _TONES[status]
@@ -98,7 +99,15 @@ def _joint(
         "overlay": Markup(overlay),
         "friction": _friction(joint, true),
         "truth": true,
+        "torque": _torque(joint, t, series, k),
     }
+
+
+def _torque(joint: Mapping[str, Any], t: Array, series: Mapping[str, Array], k: int) -> Markup | None:
+    if "torque" not in series:
+        return None
+    columns = (series[name][:, k] for name in TORQUE)
+    return Markup(torque_plot(t, *columns, label=f"Torque of {joint['name']}"))
 
 
 def _friction(joint: Mapping[str, Any], true: Mapping[str, float]) -> Markup | None:

@@ -13,6 +13,7 @@ import numpy.typing as npt
 
 from sysid_nodes.data.config import to_flat
 from sysid_nodes.exceptions import InputError
+from sysid_nodes.reports.actuators.methods import TORQUE, method_fields, torque_series, write_weights
 from sysid_nodes.reports.actuators.report import write_actuator_report
 from sysid_nodes.reports.actuators.schema import PIPELINE, validate_actuators
 from sysid_nodes.reports.atomic_file import write_atomically
@@ -20,6 +21,7 @@ from sysid_nodes.reports.interval.report import REPORT_NAME
 from sysid_nodes.reports.interval.result_file import RESULT_NAME, encode
 from sysid_nodes.reports.interval.series_file import SERIES_NAME
 from sysid_nodes.reports.schema import SCHEMA
+from sysid_nodes.results.actuator_methods import JointMethod
 from sysid_nodes.results.actuators import ActuatorEstimate, ActuatorResult, JointActuator
 from sysid_nodes.sessions.actuators.config import ActuatorSessionConfig
 from sysid_nodes.sessions.interval.run import software_versions
@@ -41,6 +43,7 @@ class ActuatorRun:
         config: that it was run with.
         online: what a session adds: its alarms, the windows that it rests on, and digests; None for a whole log.
         versions: of the software; looked up unless given.
+        methods: what the configured method makes of each joint; `replayed` is theirs then.
     """
 
     result: ActuatorResult
@@ -54,11 +57,13 @@ class ActuatorRun:
     config: ActuatorSessionConfig
     online: Mapping[str, Any] | None = None
     versions: Mapping[str, str] = field(default_factory=lambda: software_versions())
+    methods: tuple[JointMethod, ...] = ()
 
 
 def actuator_document(run: ActuatorRun) -> dict[str, Any]:
     """result.json as plain values."""
     result = run.result
+    methods = run.methods or (None,) * len(result.joints)
     return {
         "schema": SCHEMA,
         "pipeline": PIPELINE,
@@ -67,7 +72,8 @@ def actuator_document(run: ActuatorRun) -> dict[str, Any]:
         "status": result.status.name,
         "message": result.status.message,
         "findings": list(result.findings),
-        "joints": [_joint(joint) for joint in result.joints],
+        "method": run.config.actuators.method,
+        "joints": [_joint(joint) | method_fields(own) for joint, own in zip(result.joints, methods, strict=True)],
         "replay": {"rmse": result.rmse, "mae": result.mae},
         "online": None if run.online is None else dict(run.online),
         "samples": result.samples,
@@ -86,6 +92,8 @@ def write_actuator_run(folder: Path, run: ActuatorRun) -> dict[str, Any]:
     """
     document = validate_actuators(actuator_document(run), source=RESULT_NAME)
     series = {"t": run.t, "command": run.command, "measured": run.measured, "replayed": run.replayed}
+    series |= torque_series(run.methods)
+    write_weights(folder, run.methods, onnx=run.config.actuators.network.onnx)
     np.savez_compressed(folder / SERIES_NAME, allow_pickle=False, **{k: np.float64(v) for k, v in series.items()})
     write_actuator_report(folder / REPORT_NAME, document, series)
     write_atomically(folder / RESULT_NAME, encode(document))
@@ -100,7 +108,8 @@ def report_actuators(page: Path, document: Mapping[str, Any], series: Path) -> N
     """
     try:
         with np.load(series, allow_pickle=False) as archive:
-            arrays = {name: np.asarray(archive[name]) for name in ("t", "command", "measured", "replayed")}
+            names = ("t", "command", "measured", "replayed", *(name for name in TORQUE if name in archive))
+            arrays = {name: np.asarray(archive[name]) for name in names}
     except (OSError, ValueError, KeyError):
         raise InputError("cannot be read, or is not of this result", source=str(series)) from None
     write_actuator_report(page, document, arrays)

@@ -10,10 +10,12 @@ from dataclasses import dataclass
 from sysid_nodes import __version__
 from sysid_nodes.data.digest import digest
 from sysid_nodes.data.joint_state import RawJointState
+from sysid_nodes.exceptions import ConfigError
 from sysid_nodes.logs.command_reader import RawSetPoints
 from sysid_nodes.robots import Robot
 from sysid_nodes.sessions.actuators.config import ActuatorSessionConfig
 from sysid_nodes.sessions.actuators.windows import WindowCutter
+from sysid_nodes.systems.actuators.method_config import METHODS
 from sysid_nodes.systems.actuators.online import MotionWindow, Refinement, RefinementState
 from sysid_nodes.systems.actuators.online.refinement import ReplayedMotion
 
@@ -53,10 +55,15 @@ class ActuatorSession:
         update: the newest.
 
     Raises:
-        ConfigError: the drives' gains are not known.
+        ConfigError: the drives' gains are not known, or the method is one for whole recordings.
     """
 
     def __init__(self, robot: Robot, config: ActuatorSessionConfig) -> None:
+        if config.actuators.method != METHODS[0]:
+            raise ConfigError(
+                f"'actuators.method' must be {METHODS[0]} window by window, got {config.actuators.method!r}: the other methods "
+                "are for whole recordings"
+            )
         self.robot, self.config = robot, config
         self._config_id = digest(__version__, robot.urdf, robot.joint_names, config.actuators, config.online)
         self._refinement = Refinement(robot, config.actuators, config.online)

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from sysid_nodes.data.config import option, section
 from sysid_nodes.exceptions import ConfigError
 from sysid_nodes.models.actuator import PARAMETERS
+from sysid_nodes.systems.actuators.method_config import METHODS, EvolutionConfig, NetworkConfig, OracleConfig
 
 _FIT = "whether to fit it: "
 _MEANING = {p.name: _FIT + p.meaning for p in PARAMETERS}
@@ -120,12 +121,18 @@ class VerdictConfig:
 class ActuatorConfig:
     """Actuators from commands and encoders."""
 
+    method: str = option(
+        "structured", "what replays the log: the fitted law, or what another method makes of it", choices=METHODS
+    )
     fitted: FittedConfig = section(FittedConfig, "which parameters are fitted")
     law: LawConfig = section(LawConfig, "what is known of the drives")
     motion: MotionConfig = section(MotionConfig, "from samples to the rigid body's load")
     shooting: ShootingOptions = section(ShootingOptions, "the fit")
     doubt: DoubtConfig = section(DoubtConfig, "what may be wrong besides the residuals")
     verdict: VerdictConfig = section(VerdictConfig, "when a parameter counts as identified")
+    oracle: OracleConfig = section(OracleConfig, "methods oracle and free_oracle")
+    network: NetworkConfig = section(NetworkConfig, "methods network and residual")
+    evolution: EvolutionConfig = section(EvolutionConfig, "method cma_es")
 
     def __post_init__(self) -> None:
         if not self.fitted.names:

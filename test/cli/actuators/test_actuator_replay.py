@@ -71,6 +71,39 @@ def test_the_page_says_what_is_not_told_and_can_be_made_again(results: Path, tmp
     assert without_figures(again) == without_figures(page)
 
 
+def test_the_oracles_torque_stands_beside_the_models(results: Path) -> None:
+    document = json.loads((results / "out" / "result.json").read_text(encoding="utf-8"))
+    with np.load(results / "out" / "series.npz") as series:
+        torque, sigma, model = (series[name] for name in ("torque", "torque_sigma", "model_torque"))
+    assert torque.shape == series_shape(results)
+    assert (sigma > 0.0).all()
+    for j, joint in enumerate(document["joints"]):
+        assert joint["oracle"]["encoder_noise"] == pytest.approx(8e-4, rel=0.1)
+        assert np.std(model[:, j] - torque[:, j]) < 0.75 * np.std(torque[:, j])
+        assert joint["method"]["rmse"] == joint["replay"]["rmse"]
+    assert "What the gear passed on" in (results / "out" / "report.html").read_text(encoding="utf-8")
+
+
+def series_shape(results: Path) -> tuple[int, ...]:
+    with np.load(results / "out" / "series.npz") as series:
+        return tuple(series["measured"].shape)
+
+
+@pytest.mark.parametrize("method", ["residual", "oracle"])
+def test_a_method_replays_the_log(method: str, results: Path, tmp_path: Path) -> None:
+    arguments = ["replay", str(results / "bag"), "--config", str(results / "bag.yaml"), "--out", str(tmp_path / "out")]
+    short = ["network.labels=10", "network.iterations=2", "network.width=4", "network.judged=0.5", "oracle.passes=1"]
+    settings = [word for text in (f"method={method}", *short) for word in ("--set", f"actuators.{text}")]
+    assert main([*arguments, *settings]) == 0
+    document = validate_actuators(json.loads((tmp_path / "out" / "result.json").read_text(encoding="utf-8")))
+    assert document["method"] == method
+    for joint in document["joints"]:
+        assert joint["method"]["rmse"] < 1.2 * joint["replay"]["rmse"]
+    networks = any(joint["method"]["network"] for joint in document["joints"])
+    assert (tmp_path / "out" / "networks.npz").exists() == networks
+    assert main(["report", str(tmp_path / "out"), "--out", str(tmp_path / "again.html")]) == 0
+
+
 def without_figures(page: str) -> str:
     """They are left empty in tests of commands."""
     return re.sub(r"<svg.*?</svg>", "", page, flags=re.DOTALL)

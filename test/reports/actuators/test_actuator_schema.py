@@ -13,6 +13,7 @@ from sysid_nodes.exceptions import InputError
 from sysid_nodes.reports.actuators.report import headline
 from sysid_nodes.reports.actuators.run import ActuatorRun, actuator_document
 from sysid_nodes.reports.actuators.schema import ACTUATOR_FIELDS, validate_actuators
+from sysid_nodes.results.actuator_methods import JointMethod, OracleTorque
 from sysid_nodes.results.actuators import (
     ActuatorEstimate,
     ActuatorResult,
@@ -32,9 +33,12 @@ def document() -> dict[str, Any]:
     joint = JointActuator("knee", verdict, verdict, (told, untold), replay, 0.2, True, np.zeros(12))
     result = ActuatorResult(ActuatorStatus.PARTIAL, (), (joint,), 100, 1.0)
     nothing = np.zeros((2, 1))
-    return actuator_document(
-        ActuatorRun(result, np.zeros(2), nothing, nothing, nothing, "leg", "bag", 0.1, ActuatorSessionConfig())
+    oracle = OracleTorque(np.ones(2), np.ones(2), 1e-3, np.array([1.0, np.nan]))
+    method = JointMethod("knee", "structured", np.zeros(2), replay, 0.0, oracle, {}, ())
+    run = ActuatorRun(
+        result, np.zeros(2), nothing, nothing, nothing, "leg", "bag", 0.1, ActuatorSessionConfig(), methods=(method,)
     )
+    return actuator_document(run)
 
 
 def test_a_result_is_of_the_schema_and_infinity_is_null() -> None:

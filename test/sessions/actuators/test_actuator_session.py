@@ -220,5 +220,7 @@ def test_what_cannot_be_configured_says_why() -> None:
         session(run(), actuators__law__stiffness=[])
     with pytest.raises(ConfigError, match=r"'law\.damping' must have 1 or 3 values, got 2"):
         session(run(), actuators__law__damping=[1.0, 2.0])
+    with pytest.raises(ConfigError, match=r"'actuators\.method' must be structured window by window, got 'network'"):
+        session(run(), actuators__method="network")
     with pytest.raises(RobotError, match="no joint whose name begins with 'XX'"):
         actuator_robot(ActuatorSessionConfig(joints="XX"))

@@ -1,0 +1,70 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A method's share of the files of an identification: fields of result.json, series, and networks."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from sysid_nodes.models.actuator_network import ActuatorNetwork
+from sysid_nodes.models.actuator_network_onnx import write_onnx
+from sysid_nodes.results.actuator_methods import JointMethod
+
+Array = npt.NDArray[np.float64]
+
+TORQUE = ("torque", "torque_sigma", "model_torque")
+"""Series (S, n) of the torque oracle and of the method's model [N m]."""
+
+WEIGHTS_NAME = "networks.npz"
+
+
+def method_fields(joint: JointMethod | None) -> dict[str, Any]:
+    """Fields of a joint in result.json; null where no method was applied."""
+    if joint is None:
+        return {"method": None, "oracle": None}
+    replay, oracle = joint.replay, None
+    if joint.oracle is not None:
+        told, off = joint.oracle.torque, joint.oracle.model - joint.oracle.torque
+        oracle = {
+            "rms": float(np.sqrt(np.nanmean(told**2))),
+            "sigma": float(np.nanmedian(joint.oracle.sigma)),
+            "encoder_noise": joint.oracle.noise,
+            "difference": float(np.sqrt(np.nanmean(off**2))),
+        }
+    method = {
+        "rmse": replay.rmse,
+        "mae": replay.mae,
+        "worst": replay.worst,
+        "outside": joint.outside,
+        "network": bool(joint.weights),
+        "findings": list(joint.findings),
+    }
+    return {"method": method, "oracle": oracle}
+
+
+def torque_series(methods: Sequence[JointMethod]) -> dict[str, Array]:
+    """(S, n) each of TORQUE; nothing where a joint has no oracle."""
+    oracles = [joint.oracle for joint in methods if joint.oracle is not None]
+    if not oracles or len(oracles) < len(methods):
+        return {}
+    columns = zip(*((own.torque, own.sigma, own.model) for own in oracles), strict=True)
+    return {name: np.stack(column, axis=1) for name, column in zip(TORQUE, columns, strict=True)}
+
+
+def write_weights(folder: Path, methods: Sequence[JointMethod], *, onnx: bool) -> None:
+    """Weights of all joints' networks, each under JOINT/NAME, and JOINT.onnx where asked for; none, no file.
+
+    Raises:
+        ConfigError: ONNX is asked for and its library is not installed.
+    """
+    arrays: Mapping[str, Any] = {f"{own.name}/{name}": value for own in methods for name, value in own.weights.items()}
+    if arrays:
+        np.savez_compressed(folder / WEIGHTS_NAME, allow_pickle=False, **arrays)
+    for own in methods if onnx else ():
+        if own.weights:
+            network, residual = ActuatorNetwork.from_arrays(own.weights), bool(own.weights["residual"])
+            write_onnx(folder / f"{own.name.replace('/', '_')}.onnx", network, residual=residual)

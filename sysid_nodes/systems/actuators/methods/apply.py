@@ -1,0 +1,87 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The configured method on every joint of an identified log."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+from sysid_nodes.data.actuator_log import ActuatorLog
+from sysid_nodes.results.actuator_methods import JointMethod, OracleTorque
+from sysid_nodes.robots import Robot
+from sysid_nodes.systems.actuators.config import ActuatorConfig
+from sysid_nodes.systems.actuators.methods.evolution import cma_es
+from sysid_nodes.systems.actuators.methods.method import JointModel, Method, StructuredModel, structured
+from sysid_nodes.systems.actuators.methods.network import network, residual
+from sysid_nodes.systems.actuators.methods.oracle import free_oracle, oracle
+from sysid_nodes.systems.actuators.methods.smoothed_joint import SmoothedJoint, smooth_joint
+from sysid_nodes.systems.actuators.preparation import JointMotion, prepare
+from sysid_nodes.systems.actuators.replay import replay_error
+
+Array = npt.NDArray[np.float64]
+
+METHODS: dict[str, Method] = {
+    "structured": structured,
+    "network": network,
+    "residual": residual,
+    "oracle": oracle,
+    "free_oracle": free_oracle,
+    "cma_es": cma_es,
+}
+"""By the names that `ActuatorConfig.method` knows."""
+
+
+def apply_method(
+    log: ActuatorLog,
+    robot: Robot,
+    laws: Sequence[Array],
+    config: ActuatorConfig,
+    *,
+    progress: Callable[[str], None] | None = None,
+) -> tuple[tuple[JointMotion, JointMethod], ...]:
+    """Each joint's motion, and what the method makes of it.
+
+    Args:
+        log, robot, config: as they were identified.
+        laws: (12,) of the joints, of the structured fit.
+        progress: called with each joint's name when it is done.
+
+    Raises:
+        LogError, ExcitationError, ConfigError: see `prepare`.
+    """
+    found = []
+    for motion, law in zip(prepare(log, robot, config), laws, strict=True):
+        found.append((motion, joint_method(motion, law, config)))
+        if progress is not None:
+            progress(motion.name)
+    return tuple(found)
+
+
+def joint_method(motion: JointMotion, law: Array, config: ActuatorConfig) -> JointMethod:
+    """The method on one joint."""
+    smoothed: SmoothedJoint | None = None
+    model: JointModel = StructuredModel(law, config)
+    if config.oracle.beside or config.method != "structured":
+        smoothed = smooth_joint(motion, law, config)
+        model = METHODS[config.method](smoothed, law, config)
+    replay = model.replay(motion)
+    return JointMethod(
+        motion.name,
+        config.method,
+        replay.position,
+        replay_error(motion, replay.position),
+        replay.outside,
+        _oracle(smoothed, model) if smoothed is not None and config.oracle.beside else None,
+        model.weights,
+        model.findings,
+    )
+
+
+def _oracle(smoothed: SmoothedJoint, model: JointModel) -> OracleTorque:
+    measured = smoothed.motion.measured
+    torque, sigma, said = (
+        np.where(measured, values, np.nan) for values in (smoothed.torque, smoothed.sigma, model.torque(smoothed))
+    )
+    return OracleTorque(torque, sigma, smoothed.noise, said)
