@@ -12,6 +12,7 @@ from launch.substitutions import LaunchConfiguration
 from launch_ros.actions import Node
 
 from launch import LaunchContext, LaunchDescription
+from sysid_nodes.simulation.actuators.config import SimulatedDrivesConfig
 
 ARGUMENTS = (
     ("config", "go2_actuators.yaml", "parameter file: a path, or the name of a file in the package's config folder"),
@@ -34,6 +35,8 @@ def _start(context: LaunchContext) -> list[Node]:
         raise FileNotFoundError(f"no parameter file '{value['config']}', nor one of that name in {config.parent}")
     topics = [("joint_states", value["joint_states"])]
     chosen = {"commands": value["commands"], "command_type": value["command_type"]}
+    if true["simulated"]:
+        chosen["joints"] = SimulatedDrivesConfig().joints
     switches = {name: true[name] for name in ("autostart", "use_sim_time")}
     nodes = [
         Node(

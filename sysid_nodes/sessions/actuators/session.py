@@ -107,8 +107,8 @@ class ActuatorSession:
 
     def _refine(self, windows: Sequence[MotionWindow]) -> ActuatorUpdate | None:
         for window in windows:
-            known = len(self.update.state.alarms)
+            known = self.update.state.alarms
             state = self._refinement.take(window)
-            alarmed = len(state.alarms) > known
+            alarmed = state.alarms != known
             self.update = ActuatorUpdate(window.end, self.robot.name, self._config_id, state, alarmed)
         return self.update if windows else None

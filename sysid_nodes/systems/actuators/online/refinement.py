@@ -34,6 +34,8 @@ from sysid_nodes.systems.actuators.replay import replay_joint
 
 Array = npt.NDArray[np.float64]
 
+_ALARMS = 100  # about friction and delay that are kept
+
 
 @dataclass(frozen=True)
 class RefinementState:
@@ -44,7 +46,7 @@ class RefinementState:
         result: of the windows in memory; None before they tell anything.
         finding: why there is no result; empty where there is one.
         windows: numbers of the windows in memory.
-        alarms: since the start, in order of time.
+        alarms: since the start, in order of time; of very many the newest.
         shifts: of the joints in the newest window.
         suspects: numbers of windows that wait: they speak for a change, and the next ones have to confirm it.
         odd: windows left out because the next ones did not.
@@ -119,7 +121,7 @@ class Refinement:
             self._memory = self._suspects  # the rest is of another robot
             self._suspects = ()
             self._watch.reset()
-            state = replace(state, alarms=(*state.alarms, *raised), result=None)
+            state = replace(state, alarms=_newest((*state.alarms, *raised)), result=None)
         elif changes or (strange and len(self._suspects) + 1 < self._online.drift.windows):
             waiting = (*self._suspects, told)
             self._suspects = waiting[-self._online.drift.windows :]
@@ -218,12 +220,19 @@ class Refinement:
             rollout = problem.rollout(values, first, start)
             nothing = Gaussian.nothing(len(values))
             equations = assemble(rollout, first, values, nothing, 0.0 * start, known, None)
-            found.append(equations.reduced_hessian)
+            hessian = equations.reduced_hessian
+            found.append(hessian if np.isfinite(hessian).all() else np.zeros_like(hessian))
         return np.array(found)
 
 
 def _numbers(windows: tuple[ToldWindow, ...]) -> tuple[int, ...]:
     return tuple(told.window.number for told in windows)
+
+
+def _newest(alarms: tuple[DriftAlarm, ...]) -> tuple[DriftAlarm, ...]:
+    """As many as are kept; those about a drive's strength, one a joint, always: they forbid what is claimed of it."""
+    others = [alarm for alarm in alarms if alarm.kind != "gain"][-_ALARMS:]
+    return tuple(alarm for alarm in alarms if alarm.kind == "gain" or alarm in others)
 
 
 def _without_changed_drives(result: ActuatorResult, alarms: tuple[DriftAlarm, ...]) -> ActuatorResult:
