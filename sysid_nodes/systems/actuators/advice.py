@@ -44,7 +44,7 @@ def telling_motion(fit: JointFit, config: ActuatorConfig, k: int, size: float) -
         found = float(np.sqrt(noise * _variance(fit, motion, k)))
         if found < sigma:
             best, sigma = name, found
-    half, value = _NARROW * sigma, abs(float(fit.solution.parameters[k]))
+    half, value = _NARROW * sigma, abs(float(fit.parameters[k]))
     enough = half <= config.verdict.relative * value or half <= config.verdict.share * size
     return best if enough else ""
 
@@ -77,6 +77,7 @@ def _along(motion: JointMotion, t: Array, signal: Array) -> JointMotion:
         motion,
         t=t,
         q=command,
+        smooth=command,
         velocity=np.zeros_like(t),
         acceleration=np.zeros_like(t),
         measured=np.ones(len(t), dtype=np.bool_),

@@ -21,6 +21,9 @@ class FittedConfig:
     delay: bool = option(True, _MEANING["delay"])
     gain: bool = option(False, _MEANING["gain"])
     encoder_bias: bool = option(True, _MEANING["encoder_bias"])
+    torque_offset: bool = option(False, _MEANING["torque_offset"])
+    backlash: bool = option(False, _MEANING["backlash"])
+    dead_zone: bool = option(False, _MEANING["dead_zone"])
     torque_limit: bool = option(False, _MEANING["torque_limit"])
     no_load_speed: bool = option(False, _MEANING["no_load_speed"])
     viscous: bool = option(True, _MEANING["viscous"])
@@ -42,6 +45,10 @@ class LawConfig:
 
     stiffness: tuple[float, ...] = option((), "k_p of the drives; empty: as the log says", unit="N m/rad", minimum=0.0)
     damping: tuple[float, ...] = option((), "k_d of the drives; empty: as the log says", unit="N m s/rad", minimum=0.0)
+    backlash: tuple[float, ...] = option((), "play between drive and joint; empty: none", unit="rad", minimum=0.0)
+    dead_zone: tuple[float, ...] = option(
+        (), "torque wanted of the drives below which they give none; empty: none", unit="N m", minimum=0.0
+    )
     torque_limit: tuple[float, ...] = option((), "largest torque of the drives; empty: none", unit="N m", minimum=1e-6)
     no_load_speed: tuple[float, ...] = option(
         (), "speed at which no torque is left; empty: none", unit="rad/s", minimum=1e-6
@@ -79,7 +86,10 @@ class ShootingOptions:
     robust: float = option(
         4.0, "residual, in units of their spread, from which on it pulls no harder; 0: never", unit="1", minimum=0.0
     )
-    speed_sigma: float = option(0.2, "of the filtered velocity, from which segments start", unit="rad/s", minimum=1e-6)
+    speed_sigma: float = option(0.05, "of the filtered velocity, from which segments start", unit="rad/s", minimum=1e-6)
+    residual_sigma: float = option(
+        1e-3, "of the residuals; weighs them against the filtered velocity only", unit="rad", minimum=1e-9
+    )
     block: float = option(
         1.0, "time over which residuals may be correlated; covariances rest on blocks of it", unit="s", minimum=1e-3
     )
@@ -87,12 +97,15 @@ class ShootingOptions:
 
 @dataclass(frozen=True)
 class DoubtConfig:
-    """Errors besides the residuals; counted in every sigma."""
+    """What may be there besides the law; estimates make room for it and sigmas count it."""
 
     body_error: float = option(
         0.005, "standard deviation of the robot's inertias and weights, relative", unit="1", minimum=0.0
     )
     friction_at_rest: bool = option(True, "whether joints may have friction at rest that the law lacks")
+    torque_waves: int = option(
+        6, "waves over its travel of a torque that depends on a joint's position; 0: no such torque", minimum=0
+    )
 
 
 @dataclass(frozen=True)

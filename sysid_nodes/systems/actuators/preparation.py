@@ -38,7 +38,8 @@ class JointMotion:
     Attributes:
         name: of the joint.
         t: (S,) [s].
-        q, velocity, acceleration: (S,) measured, and filtered derivatives [rad, rad/s, rad/s2].
+        q: (S,) measured [rad].
+        smooth, velocity, acceleration: (S,) filtered, and its derivatives [rad, rad/s, rad/s2].
         measured: (S,) whether there was a measurement.
         breaks: samples at which a segment must begin.
         step: [s].
@@ -54,6 +55,7 @@ class JointMotion:
     name: str
     t: Array
     q: Array
+    smooth: Array
     velocity: Array
     acceleration: Array
     measured: npt.NDArray[np.bool_]
@@ -110,6 +112,7 @@ def prepare(log: ActuatorLog, robot: Robot, config: ActuatorConfig) -> tuple[Joi
                 name=robot.joint_names[j],
                 t=t,
                 q=q[:, j],
+                smooth=smooth[:, j],
                 velocity=velocity[:, j],
                 acceleration=acceleration[:, j],
                 measured=measured,
