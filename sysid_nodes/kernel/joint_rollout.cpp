@@ -60,12 +60,16 @@ struct Terms {
   bool any() const { return limited || bumpy || loose; }
 };
 
+struct Quotient {
+  double over, under;
+};
+
 // The torque at one state, and what its derivatives are made of; kPlain: without any of the terms.
 template <bool kPlain>
 class JointLaw {
  public:
   JointLaw(const double *law, std::size_t levels, double smoothing, Terms terms)
-      : law_(law), levels_(levels), square_(smoothing * smoothing), terms_(terms), by_wanted_(law[kGain]) {}
+      : law_(law), levels_(levels), square_(smoothing * smoothing), terms_(terms), gain_(law[kGain]), by_wanted_(law[kGain]) {}
 
   double torque, by_position, by_velocity;
 
@@ -101,6 +105,22 @@ class JointLaw {
     by_position = -by_wanted_ * by_error_;
     by_velocity -= amplitude * square_ * inverse * inverse * inverse;
     torque = drive + law_[kOffset] - amplitude * sign_ - law_[kViscous] * w;
+  }
+
+  // By what Newton's method moves w: the excess of inertia and load over the torque, over its derivative.
+  Quotient newton(double q, double v, double w, double load, double by_span, double span) {
+    if (!kPlain) {
+      evaluate(q + span * w, w);
+      return {by_span * (w - v) - torque + load, by_span - by_position * span - by_velocity};
+    }
+    // Both times root^3, so that a root and one quotient are all that the next w waits for.
+    const double square = w * w + square_, root = std::sqrt(square), cube = square * root;
+    const double smooth = gain_ * (signal_[kStiffness] * (signal_[kCommand] - law_[kBias] - q - span * w) +
+                                   signal_[kDamping] * (signal_[kCommandRate] - w) + signal_[kTorque]) +
+                          law_[kOffset] - law_[kViscous] * w;
+    const double slope = gain_ * (signal_[kStiffness] * span + signal_[kDamping]) + law_[kViscous];
+    return {(by_span * (w - v) - smooth + load) * cube + level_ * w * square,
+            (by_span + slope) * cube + level_ * square_};
   }
 
   // Derivative by a parameter, at the state evaluated last; armature is inertia and not in here.
@@ -177,8 +197,9 @@ class JointLaw {
   std::size_t levels_;
   double square_;
   Terms terms_;
+  double gain_;
   bool real_ = true;
-  double wanted_ = 0.0, by_wanted_, by_error_ = 0.0, by_rate_ = 0.0, by_drive_ = 1.0, by_zone_ = 0.0;
+  double by_wanted_, wanted_ = 0.0, by_error_ = 0.0, by_rate_ = 0.0, by_drive_ = 1.0, by_zone_ = 0.0;
   double level_ = 0.0, speed_ = 0.0, sign_ = 0.0, bump_ = 0.0, bump_slope_ = 0.0, wanted_by_half_ = 0.0;
   double by_available_ = 0.0, available_by_limit_ = 0.0, available_by_speed_ = 0.0, available_by_no_load_ = 0.0;
 };
@@ -187,19 +208,22 @@ class JointLaw {
 template <bool kPlain>
 double velocity_within(JointLaw<kPlain> &joint, double q, double v, double w, double load, double by_span, double span,
                        double near) {
-  double low = -std::numeric_limits<double>::infinity(), high = -low;
+  double low = -std::numeric_limits<double>::infinity(), high = -low, at = w;
   for (int k = 0; k < kMost; ++k) {
-    joint.evaluate(q + span * w, w);
-    const double excess = by_span * (w - v) - joint.torque + load;
-    if (excess < 0.0) low = w;
-    if (excess > 0.0) high = w;
-    double tried = w - excess / (by_span - joint.by_position * span - joint.by_velocity);
-    const double middle = 0.5 * (low + high);
-    if (!(tried >= low && tried <= high) && std::isfinite(middle)) tried = middle;
+    at = w;
+    const Quotient move = joint.newton(q, v, w, load, by_span, span);
+    if (move.over < 0.0) low = w;
+    if (move.over > 0.0) high = w;
+    double tried = w - move.over / move.under;
+    if (!(tried >= low && tried <= high)) {
+      const double middle = 0.5 * (low + high);
+      if (std::isfinite(middle)) tried = middle;
+    }
     const double moved = tried - w;
     w = tried;
     if (moved * moved <= near) break;
   }
+  if (kPlain) joint.evaluate(q + span * at, at);
   return w;
 }
 
@@ -217,7 +241,7 @@ void roll(const Task &task, Terms terms) {
   JointLaw<kPlain> joint(task.law, task.levels, task.smoothing, terms);
   const std::size_t count = task.count, begin = kSignals + task.levels, added = task.width - begin,
                     states = count + added, columns = states + 2;
-  const double span = kTheta * task.step, near = kLeft * task.smoothing, step = task.step;
+  const double span = kTheta * task.step, inverse_span = 1.0 / span, near = kLeft * task.smoothing, step = task.step;
   std::vector<double> dq(columns), dv(columns), push(columns);
   double q = 0.0, v = 0.0, guess = 0.0, before = 0.0;
   std::size_t segment = 0, until_sample = 0;
@@ -239,7 +263,7 @@ void roll(const Task &task, Terms terms) {
     }
     if (k == task.total) break;
     const double *signal = task.signals + k * task.width;
-    const double by_span = (signal[kInertia] + task.law[kArmature]) / span;
+    const double by_span = (signal[kInertia] + task.law[kArmature]) * inverse_span;
     joint.begin(signal);
     const double w = velocity_within(joint, q, v, 2.0 * guess - before, signal[kLoad], by_span, span, near);
     before = guess;
@@ -248,7 +272,7 @@ void roll(const Task &task, Terms terms) {
     const double from_v = by_span * stiff, from_q = joint.by_position * stiff;
     for (std::size_t c = 0; c < count; ++c) {
       const auto index = static_cast<std::size_t>(task.active[c]);
-      push[c] = stiff * (index == kArmature ? (v - w) / span : joint.by_parameter(index));
+      push[c] = stiff * (index == kArmature ? (v - w) * inverse_span : joint.by_parameter(index));
     }
     for (std::size_t c = 0; c < added; ++c) push[count + c] = stiff * signal[begin + c];
     for (std::size_t c = 0; c < columns; ++c) {

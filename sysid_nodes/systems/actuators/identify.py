@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 
 import numpy as np
 
@@ -94,7 +95,8 @@ def _contradiction(fit: JointFit, rmse: float, travel: float, config: ActuatorCo
         names, gained = fit.problem.names, fit
     else:
         names = tuple(p.name for p in PARAMETERS if p.name in (*fit.problem.names, "gain"))
-        gained = fit_joint(motion, fit.law, config, names)
+        longest = replace(config.shooting, horizons=config.shooting.horizons[-1:])  # from where the fit has ended
+        gained = fit_joint(motion, fit.law, replace(config, shooting=longest), names)
     gain = float(gained.law[INDEX["gain"]])
     error = replay_error(motion, replay_joint(motion, gained.law, config)).rmse
     off = max(gain, 1.0 / max(gain, 1e-6)) > verdict.gain_factor

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
@@ -104,11 +105,17 @@ class JointProblem:
     def signals(self, law: Array) -> Array:
         """(N, 13) what the kernel needs at every step."""
         motion, delay = self.motion, float(law[INDEX["delay"]])
-        rows = np.zeros((len(motion.load), SIGNALS + len(LEVELS)))
-        edges = motion.edges
+        rows, edges = self._known.copy(), motion.edges
         rows[:, COMMAND], rows[:, COMMAND_SLOPE] = motion.command.means(edges, delay)
         if motion.command_rate is not None:
             rows[:, COMMAND_RATE], rows[:, RATE_SLOPE] = motion.command_rate.means(edges, delay)
+        return rows
+
+    @cached_property
+    def _known(self) -> Array:
+        """(N, 13) the same without the command."""
+        motion = self.motion
+        rows = np.zeros((len(motion.load), SIGNALS + len(LEVELS)))
         rows[:, STIFFNESS], rows[:, DAMPING] = motion.stiffness, motion.damping
         rows[:, INERTIA], rows[:, LOAD] = motion.inertia, motion.load
         rows[:, SIGNALS:] = motion.levels

@@ -14,7 +14,7 @@ import numpy.typing as npt
 from sysid_nodes.models.actuator import INDEX, ActuatorParameter
 from sysid_nodes.results.actuators import ActuatorEstimate
 from sysid_nodes.solvers.shooting import interval
-from sysid_nodes.systems.actuators.advice import telling_motion
+from sysid_nodes.systems.actuators.advice import Advice, advise
 from sysid_nodes.systems.actuators.config import ActuatorConfig
 from sysid_nodes.systems.actuators.fit import JointFit, parameters_of
 
@@ -25,27 +25,20 @@ def judge(fit: JointFit, config: ActuatorConfig) -> tuple[ActuatorEstimate, ...]
     """Verdict on each fitted parameter."""
     sizes = yardsticks(fit)
     sigmas = fit.covariance.sigma
+    advice: Advice | None = None
     found = []
     for k, parameter in enumerate(parameters_of(fit.problem.names)):
         mean, sigma = float(fit.parameters[k]), float(sigmas[k])
         value = float(np.clip(mean, parameter.lower, parameter.upper))
         low, high = interval(mean, sigma, float(fit.covariance.freedom[k]), parameter.lower, parameter.upper)
         half = 0.5 * (high - low)
-        narrow = half <= config.verdict.relative * abs(value) or half <= config.verdict.share * sizes[k]
-        reason = _reason(fit, parameter, k, half, value, narrow)
-        advice = telling_motion(fit, config, k, sizes[k]) if reason else ""
-        found.append(
-            ActuatorEstimate(
-                parameter.name,
-                parameter.unit,
-                None if reason else value,
-                sigma if value == mean else None,
-                low,
-                high,
-                reason,
-                advice,
-            )
-        )
+        enough = max(config.verdict.relative * abs(value), config.verdict.share * sizes[k])
+        reason = _reason(fit, parameter, k, half, value, half <= enough)
+        advice = advice or (advise(fit) if reason else None)
+        telling = advice.telling_motion(k, enough) if advice and reason and fit.solution.free[k] else ""
+        known = sigma if value == mean else None
+        told = None if reason else value
+        found.append(ActuatorEstimate(parameter.name, parameter.unit, told, known, low, high, reason, telling))
     return tuple(found)
 
 

@@ -97,8 +97,9 @@ def _waves(problem: JointProblem) -> Array:
     motion = problem.motion
     position = np.interp(motion.edges[:-1] + 0.5 * motion.step, motion.t, motion.smooth)
     phase = 2.0 * np.pi * (position - motion.middle) / max(float(np.ptp(motion.smooth)), 1e-9)
-    phases = np.arange(1, problem.config.doubt.torque_waves + 1) * phase[:, None]
-    return np.concatenate([np.sin(phases), np.cos(phases)], axis=1)
+    wave = np.exp(1j * phase)
+    waves = np.cumprod(np.broadcast_to(wave[:, None], (len(wave), problem.config.doubt.torque_waves)), axis=1)
+    return np.concatenate([waves.imag, waves.real], axis=1)
 
 
 def _extended(problem: JointProblem, solution: ShootingResult, torques: Array, body: Array) -> tuple[Equations, Array]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import pairwise
 
 import numpy as np
@@ -72,7 +73,7 @@ class JointMotion:
     levels: Array
     middle: float
 
-    @property
+    @cached_property
     def edges(self) -> Array:
         """(N + 1,) times between which the steps are [s]."""
         return np.asarray(self.t[0] + self.step * np.arange(len(self.load) + 1))
@@ -99,7 +100,7 @@ def prepare(log: ActuatorLog, robot: Robot, config: ActuatorConfig) -> tuple[Joi
     dt = float(t[1] - t[0])
     smooth, velocity, acceleration = _filtered(q, dt, breaks, config.motion)
     load = joint_load(robot, smooth, velocity, acceleration)
-    stride = math.ceil(dt / config.motion.step - 1e-9)
+    stride = math.ceil(dt / config.motion.step - 1e-2)  # single-precision stamps must not cost a step
     middles = t[0] + dt / stride * (np.arange((len(t) - 1) * stride) + 0.5)
     straight = config.law.command == "straight"
     motions = []
