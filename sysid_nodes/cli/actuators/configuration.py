@@ -23,7 +23,7 @@ def wanted(args: argparse.Namespace) -> bool:
     """
     if args.commands is not None:
         return True
-    return any(name.split(".")[0] in (_SECTION, "commands") for name in option_names(args))
+    return any(name.split(".")[0] in (_SECTION, "commands", "drive") for name in option_names(args))
 
 
 def configuration(args: argparse.Namespace) -> ActuatorSessionConfig:

@@ -15,5 +15,10 @@ class ActuatorSessionConfig:
 
     robot: str = option("go2", "registered robot, or urdf")
     urdf: str = option("", "URDF file, for any other robot or for one's own of a registered one")
-    commands: str = option("/joint_commands", "topic of the commands, JointTrajectory or JointState")
+    commands: str = option("/joint_commands", "topic of the commands, JointTrajectory, JointState or Unitree's LowCmd")
+    drive: str = option(
+        "commands",
+        "whether commands drive the joints or, in logs that have none, the efforts measured with their states",
+        choices=("commands", "effort"),
+    )
     actuators: ActuatorConfig = section(ActuatorConfig, "the identification")

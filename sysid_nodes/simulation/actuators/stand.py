@@ -110,6 +110,7 @@ def run_on_stand(
     rng: np.random.Generator,
     rate: float = 200.0,
     step: float = _STEP,
+    efforts: bool = False,
 ) -> ActuatorLog:
     """Encoder readings while the robot is commanded, from rest at the first command.
 
@@ -121,6 +122,7 @@ def run_on_stand(
         rng: of the noise.
         rate: of the encoders [Hz].
         step: of the simulation [s]. MuJoCo's dry friction is true to a step: half a ms moves a delay by 0.1 ms.
+        efforts: return the log that there is without commands: the drives' own torques, measured with the positions.
 
     Raises:
         RobotError: see `arm_spec`.
@@ -137,11 +139,12 @@ def run_on_stand(
     every = round(1.0 / (rate * step))
     data.qpos[:] = command[0]
     middle = 0.5 * (command.min(axis=0) + command.max(axis=0))
-    t, q = [], []
+    t, q, torque = [], [], []
     for k, now in enumerate(begins):
         if k % every == 0:
             t.append(now)
             q.append(data.qpos.copy())
+            torque.append(drives.stiffness * (wanted[k] - data.qpos) - drives.damping * data.qvel)
         data.ctrl[:] = wanted[k]
         speed = data.qvel
         sign = speed / np.sqrt(speed**2 + 1e-6)
@@ -151,7 +154,10 @@ def run_on_stand(
             + drives.ripple * np.sin(_RIPPLES * data.qpos)
         )
         mujoco.mj_step(model, data)
-    read = np.array(q) + noise * rng.standard_normal((len(q), robot.n))
+    read, at = np.array(q) + noise * rng.standard_normal((len(q), robot.n)), np.array(t)
+    if efforts:
+        nothing = np.zeros(robot.n)
+        return ActuatorLog(robot.joint_names, at, read, at, read, None, nothing, nothing, np.array(torque))
     return ActuatorLog(robot.joint_names, np.array(t), read, command_t, command, None, drives.stiffness, drives.damping)
 
 

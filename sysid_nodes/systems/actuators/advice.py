@@ -87,6 +87,7 @@ def _along(motion: JointMotion, t: Array, signal: Array) -> JointMotion:
         breaks=(),
         command=HeldCommand(t, command, motion.command.linear),
         command_rate=None,
+        command_torque=None,
         inertia=np.full(steps, inertia),
         load=np.full(steps, load),
         torque=np.full(len(t), load),

@@ -38,6 +38,12 @@ class FittedConfig:
         """Of the fitted parameters, in the law's order."""
         return tuple(p.name for p in PARAMETERS if getattr(self, p.name))
 
+    @property
+    def open_names(self) -> tuple[str, ...]:
+        """The same of a drive that is told torques: a gain and an offset stand for what a position loop has."""
+        chosen = {*self.names, "gain", "torque_offset"} - {"encoder_bias", "backlash"}
+        return tuple(p.name for p in PARAMETERS if p.name in chosen)
+
 
 @dataclass(frozen=True)
 class LawConfig:
@@ -81,6 +87,9 @@ class ShootingOptions:
 
     horizons: tuple[float, ...] = option(
         (0.25, 1.0, 4.0), "lengths of the segments, one solve after the other", unit="s", minimum=1e-3
+    )
+    open_horizons: tuple[float, ...] = option(
+        (0.1, 0.3), "the same where drives are told torques alone: nothing holds a joint there", unit="s", minimum=1e-3
     )
     iterations: int = option(60, "of each solve at most", minimum=1)
     robust: float = option(
@@ -143,5 +152,6 @@ class ActuatorConfig:
     def __post_init__(self) -> None:
         if not self.fitted.names:
             raise ConfigError("no parameter is to be fitted")
-        if not self.shooting.horizons:
-            raise ConfigError("'shooting.horizons' is empty")
+        for name in ("horizons", "open_horizons"):
+            if not getattr(self.shooting, name):
+                raise ConfigError(f"'shooting.{name}' is empty")

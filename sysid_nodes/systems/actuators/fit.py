@@ -65,6 +65,11 @@ def known_law(config: ActuatorConfig, joint: int) -> Array:
     return law_vector(values)
 
 
+def horizons_of(motion: JointMotion, config: ActuatorConfig) -> tuple[float, ...]:
+    """Lengths of the segments [s]."""
+    return config.shooting.open_horizons if motion.open_loop else config.shooting.horizons
+
+
 def fit_joint(
     motion: JointMotion,
     law: Array,
@@ -85,7 +90,7 @@ def fit_joint(
     problem = JointProblem(motion, config, law, names)
     fitted = parameters_of(names)
     dt = motion.step * motion.stride
-    horizons = tuple(max(round(horizon / dt), 2) for horizon in config.shooting.horizons)
+    horizons = tuple(max(round(horizon / dt), 2) for horizon in horizons_of(motion, config))
     options = ShootingConfig(horizons, config.shooting.iterations, robust=config.shooting.robust)
     guess = np.array([_guess(p, law) for p in fitted])
     before = motion_verdict(problem, guess, horizons[-1])

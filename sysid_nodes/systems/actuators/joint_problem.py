@@ -19,6 +19,8 @@ from sysid_nodes.kernel.joint_law import (
     RATE_SLOPE,
     SIGNALS,
     STIFFNESS,
+    TORQUE,
+    TORQUE_SLOPE,
 )
 from sysid_nodes.kernel.joint_rollout import Rollout as JointRollout
 from sysid_nodes.kernel.joint_rollout import joint_rollout
@@ -109,6 +111,8 @@ class JointProblem:
         rows[:, COMMAND], rows[:, COMMAND_SLOPE] = motion.command.means(edges, delay)
         if motion.command_rate is not None:
             rows[:, COMMAND_RATE], rows[:, RATE_SLOPE] = motion.command_rate.means(edges, delay)
+        if motion.command_torque is not None:
+            rows[:, TORQUE], rows[:, TORQUE_SLOPE] = motion.command_torque.means(edges, delay)
         return rows
 
     @cached_property

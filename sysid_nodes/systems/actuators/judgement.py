@@ -34,7 +34,8 @@ def judge(fit: JointFit, config: ActuatorConfig) -> tuple[ActuatorEstimate, ...]
         half = 0.5 * (high - low)
         enough = max(config.verdict.relative * abs(value), config.verdict.share * sizes[k])
         reason = _reason(fit, parameter, k, half, value, half <= enough)
-        advice = advice or (advise(fit) if reason else None)
+        if reason and not fit.problem.motion.open_loop:  # what torques would do to a free joint nobody can foresee
+            advice = advice or advise(fit)
         telling = advice.telling_motion(k, enough) if advice and reason and fit.solution.free[k] else ""
         known = sigma if value == mean else None
         told = None if reason else value
@@ -53,10 +54,12 @@ def yardsticks(fit: JointFit) -> Array:
     inertia = float(np.mean(motion.inertia)) + law[INDEX["armature"]]
     travel = float(np.std(motion.q))
     drive = motion.stiffness * (motion.command.at(motion.t) - motion.q) - motion.damping * motion.velocity
+    if motion.command_torque is not None:
+        drive = drive + motion.command_torque.at(motion.t)
     torque = float(np.sqrt(np.mean(drive**2)))
     sizes = {
         "armature": inertia,
-        "delay": float(np.sqrt(inertia / max(motion.stiffness, 1e-12))),
+        "delay": float(np.sqrt(inertia / motion.stiffness)) if motion.stiffness > 0.0 else 0.0,
         "gain": 1.0,
         "encoder_bias": travel,
         "torque_offset": torque,

@@ -45,7 +45,7 @@ class JointMotion:
         breaks: samples at which a segment must begin.
         step: [s].
         stride: steps from sample to sample.
-        command, command_rate: of the joint; the rate may be None.
+        command, command_rate, command_torque: of the joint; rate and torque may be None.
         stiffness, damping: of its drive.
         inertia, load: (N,) of the rigid body at the steps' middles [kg m2, N m].
         torque: (S,) that the rigid body takes [N m].
@@ -65,6 +65,7 @@ class JointMotion:
     stride: int
     command: HeldCommand
     command_rate: HeldCommand | None
+    command_torque: HeldCommand | None
     stiffness: float
     damping: float
     inertia: Array
@@ -72,6 +73,11 @@ class JointMotion:
     torque: Array
     levels: Array
     middle: float
+
+    @property
+    def open_loop(self) -> bool:
+        """Whether nothing but torques drives the joint: no law holds it where it should be."""
+        return self.stiffness == 0.0 and self.damping == 0.0
 
     @cached_property
     def edges(self) -> Array:
@@ -107,7 +113,7 @@ def prepare(log: ActuatorLog, robot: Robot, config: ActuatorConfig) -> tuple[Joi
     for j, column in enumerate(columns):
         middle = 0.5 * float(smooth[:, j].min() + smooth[:, j].max())
         torque, position = (np.interp(middles, t, x[:, j]) for x in (load.torque, smooth))
-        rate = log.command_rate
+        rate, told_torque = log.command_rate, log.torque
         motions.append(
             JointMotion(
                 name=robot.joint_names[j],
@@ -122,6 +128,9 @@ def prepare(log: ActuatorLog, robot: Robot, config: ActuatorConfig) -> tuple[Joi
                 stride=stride,
                 command=HeldCommand(log.command_t, log.command[:, column], straight),
                 command_rate=None if rate is None else HeldCommand(log.command_t, rate[:, column], straight),
+                command_torque=None
+                if told_torque is None
+                else HeldCommand(log.command_t, told_torque[:, column], straight),
                 stiffness=stiffness[j],
                 damping=damping[j],
                 inertia=np.interp(middles, t, load.inertia[:, j]),
