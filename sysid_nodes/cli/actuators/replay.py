@@ -6,7 +6,6 @@ from __future__ import annotations
 import argparse
 import sys
 import time
-from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -43,7 +42,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def _states(bag: Path, topic: str, robot: Robot) -> Iterable[RawJointState]:
+def _states(bag: Path, topic: str, robot: Robot) -> TopicLog[RawJointState]:
     """Joint states of a recording; of Unitree's LowState where the topic is one."""
     kind = next((found.type for found in read_topics(bag) if found.name == topic), "")
     if kind not in LOW_STATES:

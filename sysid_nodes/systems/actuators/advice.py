@@ -46,7 +46,10 @@ class Advice:
 def advise(fit: JointFit) -> Advice:
     """What the usual motions would tell of the parameters of a fit."""
     plain = np.diag(fit.covariance.plain)
-    noise = np.divide(np.diag(fit.covariance.matrix), plain, out=np.full(len(plain), np.inf), where=plain > 0.0)
+    matrix = np.diag(fit.covariance.matrix)
+    known = (plain > 0.0) & np.isfinite(matrix)
+    white = float(np.mean(fit.solution.residual**2))  # of what this motion does not show nobody knows more
+    noise = np.divide(matrix, plain, out=np.full(len(plain), white), where=known)
     candidates = _candidates(fit.problem.motion)
     variances = np.array([_variances(fit, motion) for motion in candidates.values()])
     return Advice(tuple(candidates), np.sqrt(noise * variances))
@@ -105,6 +108,8 @@ def _variances(fit: JointFit, motion: JointMotion) -> Array:
         rollout, first, fit.solution.parameters, Gaussian.nothing(count), 0.0 * start, information, None
     )
     hessian = equations.reduced_hessian
-    scale = np.sqrt(np.maximum(np.diag(hessian), 1e-300))
+    scale = np.sqrt(np.where(np.diag(hessian) > 0.0, np.diag(hessian), 1.0))
     values, vectors = np.linalg.eigh(hessian / np.outer(scale, scale))
-    return np.asarray((vectors**2 / np.maximum(values, 1e-14)).sum(axis=1) / scale**2)
+    known = np.diag(hessian) > 0.0
+    spread = (vectors**2 / np.maximum(values, 1e-14)).sum(axis=1)
+    return np.divide(spread, scale**2, out=np.full(len(spread), np.inf), where=known)

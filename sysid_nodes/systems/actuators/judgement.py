@@ -86,6 +86,8 @@ def _reason(fit: JointFit, parameter: ActuatorParameter, k: int, half: float, va
         size = f"known to ± {100.0 * half / abs(value):.0f} % only"
     if fit.doubt[k, k] > 0.5 * fit.covariance.matrix[k, k] > 0.0:
         return f"{size}: friction that the law lacks, or other bodies than described, may be in it"
+    if not np.isfinite(fit.covariance.matrix[k, k]):
+        return "this motion does not show it: it could be anything"
     partner, correlation = fit.verdict.partner(parameter.name)
     if abs(correlation) > 0.8:
         return f"{size}: this motion trades it with {partner} (correlation {correlation:+.2f})"

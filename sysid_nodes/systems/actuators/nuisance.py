@@ -20,6 +20,7 @@ import numpy as np
 import numpy.typing as npt
 
 from sysid_nodes.kernel.joint_law import STRIBECK_SPEED
+from sysid_nodes.models.actuator import PARAMETERS
 from sysid_nodes.solvers.shooting import Covariance, Rollout, ShootingResult, block_jackknife
 from sysid_nodes.solvers.shooting.normal_equations import Equations, assemble
 from sysid_nodes.solvers.shooting.problem import Gaussian
@@ -28,6 +29,7 @@ from sysid_nodes.systems.actuators.joint_problem import JointProblem
 Array = npt.NDArray[np.float64]
 
 _FACTOR = 1e-3  # by which the bodies are scaled for a difference quotient
+_NOTHING = 1e-9  # [rad]
 _SHAPES = 0.25  # share of the step that is doubted
 _NARROW = 0.2  # of the speed at which friction at rest fades: a second shape of it, and room for its rounding
 
@@ -62,21 +64,29 @@ def free_estimate(problem: JointProblem, solution: ShootingResult, block: int) -
     equations, by_body = _extended(problem, solution, torques, body)
     inverse = _inverse(equations.reduced_hessian)
     change = -inverse @ equations.reduced_gradient
-    every = np.ones(len(change), dtype=np.bool_)
-    covariance = block_jackknife(equations.moved(change), every, block)
+    seen = np.concatenate([~_unseen(problem, solution), np.ones(torques.shape[1], dtype=np.bool_)])
+    covariance = block_jackknife(equations.moved(change), seen, block)
+    unknown = np.diag(np.where(seen[:count], 0.0, np.inf))
     body_shift = -problem.config.doubt.body_error * (inverse @ by_body)[:count]
     doubt = sum((np.outer(shift, shift) for shift in (body_shift, _SHAPES * change[:count])), np.zeros((count, count)))
     kept = slice(0, count)
     return FreedEstimate(
         solution.parameters + change[:count],
         Covariance(
-            covariance.matrix[kept, kept] + doubt,
+            np.where(unknown > 0.0, np.inf, covariance.matrix[kept, kept] + doubt),
             covariance.plain[kept, kept],
             covariance.freedom[kept],
             covariance.blocks,
         ),
         doubt,
     )
+
+
+def _unseen(problem: JointProblem, solution: ShootingResult) -> npt.NDArray[np.bool_]:
+    """(K,) parameters that could lie anywhere in their range and move nothing: a limit that is never reached."""
+    ranges = np.array([PARAMETERS[k].upper - PARAMETERS[k].lower for k in problem.active])
+    slopes = np.sqrt(np.maximum(np.diag(solution.equations.hessian), 0.0) / problem.samples)
+    return np.asarray(slopes * ranges < _NOTHING)
 
 
 def _missing_torques(problem: JointProblem, solution: ShootingResult) -> Array:
@@ -119,7 +129,7 @@ def _extended(problem: JointProblem, solution: ShootingResult, torques: Array, b
 
 
 def _inverse(hessian: Array) -> Array:
-    scale = np.sqrt(np.maximum(hessian.diagonal(), 1e-300))
+    scale = np.sqrt(np.where(hessian.diagonal() > 0.0, hessian.diagonal(), 1.0))
     inverse = np.linalg.pinv(hessian / np.outer(scale, scale), rcond=1e-12, hermitian=True)
     return np.asarray(inverse / np.outer(scale, scale))
 
