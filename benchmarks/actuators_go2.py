@@ -33,7 +33,7 @@ TARGETS = {"RMSE": 3.5, "MAE": 2.5, "RMSE of the rest": 6.0}
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    options = parser(__doc__)
+    options = parser("actuators_go2", __doc__)
     options.add_argument("--logs", type=Path, default=LOGS, help="folder of the chirps")
     options.add_argument("--fitted", default=FITTED, help="log of the first robot to identify")
     options.add_argument("--runs", action="store_true", help="identify every log, for the scatter between runs")
@@ -42,10 +42,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(f"no recorded logs in {chosen.logs}", file=sys.stderr)
         return 0
     robot, config = load_robot("go2"), ActuatorConfig()
-    report = Report(
-        "actuators-go2", "Actuators of real Go2 robots", chosen.out,
-        f"python -m benchmarks.actuators_go2 --fitted {chosen.fitted}{' --runs' if chosen.runs else ''}",
-    )  # fmt: skip
+    report = Report("actuators-go2", "Actuators of real Go2 robots", chosen.out, chosen.command)
     names = sorted(path.name for path in chosen.logs.glob("traj_*.npz"))
     logs = {name: read_actuator_table(chosen.logs / name, robot.joint_names) for name in names}
     _one_robot(report, robot, config, logs, chosen.fitted)

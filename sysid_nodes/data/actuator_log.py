@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
@@ -25,6 +25,8 @@ class ActuatorLog:
         command: (M, n) commanded positions [rad].
         command_rate: (M, n) commanded velocities [rad/s]; None where the drives are told none.
         stiffness, damping: (n,) gains of the drives' PD laws [N m/rad, N m s/rad]; None where nobody states them.
+        torque: (M, n) torques that the drives are told besides [N m]; None for none.
+        notes: what a reader should know of how the log came about.
 
     Raises:
         SamplesError: shapes differ, a value is not finite, times do not increase, or a gain is negative.
@@ -38,6 +40,8 @@ class ActuatorLog:
     command_rate: Array | None = None
     stiffness: Array | None = None
     damping: Array | None = None
+    torque: Array | None = None
+    notes: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         n = len(self.names)
@@ -49,6 +53,7 @@ class ActuatorLog:
             ("command_t", (np.shape(self.command_t)[:1] or (0,))),
             ("command", (len(self.command_t), n)),
             ("command_rate", (len(self.command_t), n)),
+            ("torque", (len(self.command_t), n)),
             ("stiffness", (n,)),
             ("damping", (n,)),
         ):
@@ -86,13 +91,4 @@ class ActuatorLog:
         kept = (self.t >= begin) & (self.t <= end)
         if kept.sum() < 2:
             raise SamplesError(f"has {int(kept.sum())} samples between {begin:g} and {end:g} s")
-        return ActuatorLog(
-            self.names,
-            self.t[kept],
-            self.q[kept],
-            self.command_t,
-            self.command,
-            self.command_rate,
-            self.stiffness,
-            self.damping,
-        )
+        return replace(self, t=self.t[kept], q=self.q[kept])

@@ -25,8 +25,8 @@ class Rollout(NamedTuple):
 
     Attributes:
         position, velocity: (S,) [rad, rad/s]; where a segment begins, its own start.
-        slopes: (S, K + 2) derivatives of the position by the active parameters, and by position and velocity at the
-            start of the sample's segment.
+        slopes: (S, K + E + 2) derivatives of the position by the active parameters, by the amplitudes of added torques,
+            and by position and velocity at the start of the sample's segment.
     """
 
     position: Array
@@ -50,8 +50,9 @@ def joint_rollout(
     """Rolls segments of a motion out, each from a state of its own.
 
     Args:
-        signals: (N, 8 + B) columns of `joint_law` at the times (k + THETA) step; N = (S - 1) stride.
-        law: (9 + B,) parameters of `joint_law`.
+        signals: (N, 10 + B + E) columns of `joint_law` at the times (k + THETA) step, and E torques [N m] of amplitude
+            zero whose effect is asked for; N = (S - 1) stride.
+        law: (12 + B,) parameters of `joint_law`.
         first: (G,) step at which each segment begins, multiples of the stride, the first 0.
         start: (G, 2) position and velocity there.
         active: (K,) parameters by which to differentiate.
@@ -69,7 +70,8 @@ def joint_rollout(
     parameters = np.ascontiguousarray(law, dtype=np.float64)
     begin, chosen = (np.ascontiguousarray(x, dtype=np.int64) for x in (first, active))
     states = np.ascontiguousarray(start, dtype=np.float64)
-    if rows.ndim != 2 or rows.shape[1] < SIGNALS or parameters.shape != (len(LAW) + rows.shape[1] - SIGNALS,):
+    levels = parameters.size - len(LAW)
+    if rows.ndim != 2 or parameters.ndim != 1 or levels < 0 or rows.shape[1] < SIGNALS + levels:
         raise SamplesError(f"signals of shape {rows.shape} do not fit a law of shape {parameters.shape}")
     if stride < 1 or len(rows) % stride or not step > 0.0 or not smoothing > 0.0:
         raise SamplesError(f"{len(rows)} steps of {step:g} s are no whole number of samples of {stride} steps each")

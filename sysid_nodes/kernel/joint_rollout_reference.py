@@ -15,15 +15,15 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from sysid_nodes.kernel.joint_law import ARMATURE, INERTIA, LOAD, LawValue, joint_law
+from sysid_nodes.kernel.joint_law import ARMATURE, INERTIA, LAW, LOAD, SIGNALS, LawValue, joint_law
 
 Array = npt.NDArray[np.float64]
 
 THETA = 0.51
 """Above 1/2, so that the velocity of a joint that comes to rest rings down within a hundred steps; it stays."""
 
-TOLERANCE = 1e-9
-"""Of the last Newton step [rad/s]; what is left then is its square over the smoothing speed."""
+LEFT = 1e-9
+"""Error of a step's velocity [rad/s]: after a Newton step it is its square over the smoothing speed, at most."""
 
 MOST = 50
 """Newton steps; bisection alone would need no more."""
@@ -44,9 +44,10 @@ def joint_rollout(
     total = len(signals)
     lengths = np.diff([*first.tolist(), total])
     state = np.zeros((total // stride + 1, 2))
-    slopes = np.zeros((total // stride + 1, len(active) + 2))
+    levels = SIGNALS + len(law) - len(LAW)
+    slopes = np.zeros((total // stride + 1, len(active) + signals.shape[1] - levels + 2))
     q, v = start[:, 0].copy(), start[:, 1].copy()
-    dq = np.zeros((len(first), len(active) + 2))
+    dq = np.zeros((len(first), slopes.shape[1]))
     dv = np.zeros_like(dq)
     dq[:, -2] = dv[:, -1] = 1.0
     guess, before = v.copy(), v.copy()
@@ -58,7 +59,7 @@ def joint_rollout(
             rows = (first[own] + k) // stride
             state[rows, 0], state[rows, 1], slopes[rows] = q[own], v[own], dq[own]
         going = k < lengths
-        row = signals[np.minimum(first + k, total - 1)]
+        row, added = np.split(signals[np.minimum(first + k, total - 1)], [levels], axis=1)
         inertia = row[:, INERTIA] + law[ARMATURE]
         w, value = _solve(q, v, 2.0 * guess - before, row, law, inertia, span, smoothing, hard)
         before, guess = guess, w
@@ -66,7 +67,7 @@ def joint_rollout(
         by_active = value.by_parameters[:, active]
         by_active[:, active == ARMATURE] = -((w - v) / span)[:, None]
         right = inertia[:, None] / span * dv + value.by_position[:, None] * dq
-        right[:, :-2] += by_active
+        right[:, :-2] += np.concatenate([by_active, added], axis=1)
         dw = right / stiff[:, None]
         dv = dv + (dw - dv) / THETA
         dq = dq + step * dw
@@ -101,7 +102,7 @@ def _solve(
         # Not "outside": a step that is not a number must not be taken either.
         inside = (tried >= low) & (tried <= high)
         tried = np.where(inside | ~np.isfinite(middle), tried, middle)
-        last = np.abs(tried - w) <= TOLERANCE
+        last = (tried - w) ** 2 <= LEFT * smoothing
         w = np.where(done, w, tried)
         done |= last
         if done.all():

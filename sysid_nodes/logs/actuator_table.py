@@ -57,8 +57,8 @@ def _from_archive(path: Path, names: tuple[str, ...]) -> ActuatorLog:
     named = tuple(str(name) for name in arrays["joint_names"]) if "joint_names" in arrays else names
     if q.ndim != 2 or len(named) != q.shape[1]:
         raise LogError(f"positions of shape {q.shape} do not fit {len(named)} joint names", source=str(path))
-    gains = [_gains(arrays, name, len(named)) for name in ("kp", "kd")]
-    return ActuatorLog(named, t, q, t, command, None, *gains)
+    stiffness, damping = (_gains(arrays, name, len(named)) for name in ("kp", "kd"))
+    return ActuatorLog(named, t, q, t, command, None, stiffness, damping)
 
 
 def _array(arrays: dict[str, npt.NDArray[np.generic]], known: tuple[str, ...], path: Path) -> Array:

@@ -1,8 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Reads the commands of a position controller: JointTrajectory or JointState messages of a recording."""
+"""Reads the commands of a position controller: JointTrajectory, JointState or Unitree's LowCmd of a recording.
+
+LowCmd has no stamp and no names: it counts from when it was recorded, and its motors are in the vendor's order. It is
+decoded by the definition that the recording carries; the vendor's packages are not needed.
+"""
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -15,6 +20,7 @@ from sysid_nodes.logs.reader import JOINT_STATE, TopicLog, read_topics
 Array = npt.NDArray[np.float64]
 
 JOINT_TRAJECTORY = "trajectory_msgs/msg/JointTrajectory"
+LOW_COMMANDS = ("unitree_go/msg/LowCmd", "unitree_hg/msg/LowCmd")
 
 
 class RawSetPoints(NamedTuple):
@@ -27,6 +33,8 @@ class RawSetPoints(NamedTuple):
         t: (p,) times of the points, on the clock of ``begin`` [s].
         q: (p, k) positions [rad or m].
         qd: (p, k) velocities; None where points have none.
+        torque: (p, k) torques that the drives are told besides [N m]; None where points have none.
+        stiffness, damping: (k,) gains of the drives, where the command states them [N m/rad, N m s/rad].
     """
 
     begin: float
@@ -35,17 +43,43 @@ class RawSetPoints(NamedTuple):
     t: Array
     q: Array
     qd: Array | None
+    torque: Array | None = None
+    stiffness: Array | None = None
+    damping: Array | None = None
 
 
-def read_set_points(path: str | Path, topic: str) -> TopicLog[RawSetPoints]:
+def read_set_points(path: str | Path, topic: str, motors: tuple[str, ...] = ()) -> TopicLog[RawSetPoints]:
     """The commands of a recording, in the order they were recorded.
 
+    Args:
+        path: of the recording.
+        topic: of the commands.
+        motors: joints in the order of the vendor's messages, for LowCmd.
+
     Raises:
-        LogError: see `TopicLog`; the topic is of neither type. While iterating: points lack positions.
+        LogError: see `TopicLog`; the topic is of none of the types, or a LowCmd of a robot whose motors' order is not
+            known. While iterating: points lack positions.
     """
     kind = next((found.type for found in read_topics(path) if found.name == topic), JOINT_TRAJECTORY)
+    if kind in LOW_COMMANDS:
+        if not motors:
+            raise LogError(f"topic '{topic}' is of {kind}; whose motors are these? Give --robot", source=str(path))
+        return TopicLog(path, topic, kind, partial(_low_command, motors))
     convert = _joint_state if kind == JOINT_STATE else _trajectory
     return TopicLog(path, topic, kind if kind == JOINT_STATE else JOINT_TRAJECTORY, convert)
+
+
+def _low_command(motors: tuple[str, ...], log_time: int, message: Any) -> RawSetPoints:
+    if len(message.motor_cmd) < len(motors):
+        raise LogError(f"a LowCmd has {len(message.motor_cmd)} motors, the robot {len(motors)}")
+    if getattr(message, "mode_pr", 0):
+        raise LogError("LowCmd has ankles and waist in motor coordinates (mode_pr = 1)")
+    told = [message.motor_cmd[k] for k in range(len(motors))]
+    q, qd, torque, stiffness, damping = (
+        np.array([getattr(motor, name) for motor in told], dtype=np.float64) for name in ("q", "dq", "tau", "kp", "kd")
+    )
+    begin = 1e-9 * log_time
+    return RawSetPoints(begin, True, motors, np.array([begin]), q[None], qd[None], torque[None], stiffness, damping)
 
 
 def _begin(log_time: int, message: Any) -> tuple[float, bool]:

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """The structured actuator: names, units and bounds of its parameters, and the levels of its dry friction.
 
-The law itself is `kernel.joint_law`: a PD drive on a delayed command, limited in torque and speed, with armature,
-viscous, dry and Stribeck friction. Its parameters here have names; dry friction's amplitude is a sum over levels,
+The law itself is `kernel.joint_law`: a PD drive on a delayed command with backlash, a dead zone, limits of torque and
+speed, armature, viscous, dry and Stribeck friction. Its parameters here have names; dry friction's amplitude is a sum
+over levels,
 
     coulomb + load_friction |tau_load| + position_friction (q - q_m)       [N m],
 
@@ -56,6 +57,9 @@ PARAMETERS = (
     ActuatorParameter("delay", "s", 0.004, 0.0, 0.0, 0.1, "from a command to its torque"),
     ActuatorParameter("gain", "1", 1.0, 1.0, 2e-3, 500.0, "torque of the drive over that of its stated PD law"),
     ActuatorParameter("encoder_bias", "rad", 0.0, 0.0, -0.5, 0.5, "position the drive sees, less the one it reports"),
+    ActuatorParameter("torque_offset", "N m", 0.0, 0.0, -1e3, 1e3, "torque that is always there"),
+    ActuatorParameter("backlash", "rad", 0.0, 0.0, 0.0, 0.5, "play between drive and joint"),
+    ActuatorParameter("dead_zone", "N m", 0.0, 0.0, 0.0, 1e3, "torque wanted of the drive below which it gives none"),
     ActuatorParameter("torque_limit", "N m", 30.0, _INFINITE, 0.01, 1e4, "largest torque of the drive"),
     ActuatorParameter("no_load_speed", "rad/s", 30.0, _INFINITE, 0.1, 1e3, "speed at which no torque is left"),
     ActuatorParameter("viscous", "N m s/rad", 0.1, 0.0, 0.0, 200.0, "friction proportional to speed"),
@@ -74,7 +78,7 @@ _ROUNDING = 1e-3  # torque below which |tau_load| is rounded off [N m]
 
 
 def law_vector(values: dict[str, float] | None = None) -> Array:
-    """(12,) parameters in the law's order; what is not named is neutral.
+    """(15,) parameters in the law's order; what is not named is neutral.
 
     Raises:
         ConfigError: a name is unknown.

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
@@ -45,10 +46,18 @@ class HeldCommand:
     def means(self, edges: Array, delay: float) -> tuple[Array, Array]:
         """Means (N,) between the edges (N + 1,) [s] of the signal `delay` seconds earlier, and their slopes by it."""
         times = edges - delay
-        index = self._index(times)
+        # Both increase: where the few values begin among the many edges takes less than the other way round.
+        begins = np.searchsorted(times, self.t[1:], side="left")
+        index = np.repeat(np.arange(len(self.t)), np.diff(begins, prepend=0, append=len(times)))
         length = np.diff(edges)
         mean = np.diff(self._integral(times, index)) / length
         return mean, -np.diff(self._value(times, index)) / length
+
+    @cached_property
+    def _knots(self) -> Array:
+        """(M,) integrals from the first time on."""
+        heights = 0.5 * (self.values[1:] + self.values[:-1]) if self.linear else self.values[:-1]
+        return np.concatenate([[0.0], np.cumsum(np.diff(self.t) * heights)])
 
     def _index(self, times: Array) -> npt.NDArray[np.intp]:
         return np.clip(np.searchsorted(self.t, times, side="right") - 1, 0, len(self.t) - 1)
@@ -58,12 +67,9 @@ class HeldCommand:
 
     def _integral(self, times: Array, index: npt.NDArray[np.intp]) -> Array:
         """From the first time on, negative before it."""
-        between = np.diff(self.t)
-        heights = 0.5 * (self.values[1:] + self.values[:-1]) if self.linear else self.values[:-1]
-        knots = np.concatenate([[0.0], np.cumsum(between * heights)])
         since = times - self.t[index]
-        whole = knots[index] + since * self.values[index]
+        whole = self._knots[index] + since * self.values[index]
         if not self.linear:
             return np.asarray(whole)
-        grows = np.append(np.diff(self.values) / between, 0.0)
+        grows = np.append(np.diff(self.values) / np.diff(self.t), 0.0)
         return np.asarray(whole + 0.5 * np.maximum(since, 0.0) * since * grows[index])

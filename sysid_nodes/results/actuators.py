@@ -103,7 +103,7 @@ class JointActuator:
         replay: error on the log it was fitted to.
         motion: root mean square of the joint's motion about its mean [rad].
         converged: whether the solver did.
-        law: (12,) the fitted law. It replays the motion; that each of its numbers means something by itself is for
+        law: (15,) the fitted law. It replays the motion; that each of its numbers means something by itself is for
             `parameters` to say.
     """
 

@@ -12,20 +12,29 @@ from sysid_nodes.exceptions import SamplesError
 from sysid_nodes.kernel import joint_rollout as kernel
 from sysid_nodes.kernel.joint_law import (
     ARMATURE,
+    BACKLASH,
+    BIAS,
     COMMAND,
     COMMAND_RATE,
     COMMAND_SLOPE,
     DAMPING,
+    DEAD_ZONE,
     DELAY,
+    GAIN,
     INERTIA,
     LAW,
     LIMIT,
     LOAD,
     NO_LOAD,
+    OFFSET,
     RATE_SLOPE,
     SIGNALS,
     STIFFNESS,
     STRIBECK,
+    STRIBECK_SPEED,
+    TORQUE,
+    TORQUE_SLOPE,
+    VISCOUS,
     joint_law,
 )
 from sysid_nodes.kernel.joint_rollout import joint_rollout
@@ -35,13 +44,15 @@ LEVELS = 2
 START = np.array([[0.3, -1.0], [-0.1, 0.5], [0.0, 0.0]])
 FIRST = np.array([0, 100, 250])
 COUNT = len(LAW) + LEVELS
+EVERY = np.arange(COUNT)
+PLAIN = np.array([ARMATURE, DELAY, GAIN, BIAS, VISCOUS, *EVERY[len(LAW) :]])
 compiled = pytest.mark.skipif(kernel._joint_rollout is None, reason="the kernel is not built")
 
 
 def law_of(rng: np.random.Generator) -> np.ndarray:
-    """armature, delay, gain, bias, limit, no-load speed, viscous, Stribeck and its speed, two levels."""
-    low = [0.005, 0.0, 0.7, -0.05, 2.0, 5.0, 0.0, 0.0, 0.05, 0.05, 0.05]
-    high = [0.05, 0.02, 1.5, 0.05, 8.0, 20.0, 0.5, 0.3, 0.3, 0.5, 0.5]
+    """In the law's order, then two levels."""
+    low = [0.005, 0.0, 0.7, -0.05, -0.3, 0.002, 0.05, 2.0, 5.0, 0.0, 0.0, 0.05, 0.05, 0.05]
+    high = [0.05, 0.02, 1.5, 0.05, 0.3, 0.03, 0.5, 8.0, 20.0, 0.5, 0.3, 0.3, 0.5, 0.5]
     return rng.uniform(low, high)
 
 
@@ -50,6 +61,7 @@ def signals_of(delay: float, count: int = 400) -> np.ndarray:
     rows = np.zeros((count, SIGNALS + LEVELS))
     rows[:, COMMAND], rows[:, COMMAND_SLOPE] = 0.5 * np.sin(20.0 * t), -10.0 * np.cos(20.0 * t)
     rows[:, COMMAND_RATE], rows[:, RATE_SLOPE] = 10.0 * np.cos(20.0 * t), 200.0 * np.sin(20.0 * t)
+    rows[:, TORQUE], rows[:, TORQUE_SLOPE] = 0.4 * np.cos(9.0 * t), 3.6 * np.sin(9.0 * t)
     rows[:, STIFFNESS], rows[:, DAMPING] = 20.0, 1.0
     still = (np.arange(count) + 0.5) * STEP
     rows[:, INERTIA], rows[:, LOAD] = 0.02 + 0.005 * np.sin(5.0 * still), 0.5 * np.cos(7.0 * still)
@@ -57,9 +69,11 @@ def signals_of(delay: float, count: int = 400) -> np.ndarray:
     return rows
 
 
-def roll(law: np.ndarray, start: np.ndarray = START, *, hard: bool = False, name: str = "") -> kernel.Rollout:
+def roll(
+    law: np.ndarray, start: np.ndarray = START, *, hard: bool = False, name: str = "", active: np.ndarray = EVERY
+) -> kernel.Rollout:
     return joint_rollout(
-        signals_of(float(law[DELAY])), law, FIRST, start, np.arange(COUNT),
+        signals_of(float(law[DELAY])), law, FIRST, start, active,
         step=STEP, stride=5, smoothing=0.05, hard=hard, kernel=name,
     )  # fmt: skip
 
@@ -74,10 +88,11 @@ def test_the_laws_derivatives_are_those_of_finite_differences(seed: int, hard: b
         moved = rows.copy()
         moved[:, COMMAND] += delay * rows[:, COMMAND_SLOPE]
         moved[:, COMMAND_RATE] += delay * rows[:, RATE_SLOPE]
+        moved[:, TORQUE] += delay * rows[:, TORQUE_SLOPE]
         return joint_law(q, w, moved, law, 0.05, hard).torque
 
     found = joint_law(q, w, rows, law, 0.05, hard)
-    e = 1e-6
+    e = 1e-7
     by_q = (torque(q + e, w, law) - torque(q - e, w, law)) / (2 * e)
     by_w = (torque(q, w + e, law) - torque(q, w - e, law)) / (2 * e)
     # The law has corners (at its limit, where the direction turns): a difference across one says nothing.
@@ -85,8 +100,8 @@ def test_the_laws_derivatives_are_those_of_finite_differences(seed: int, hard: b
     second_w = np.abs(torque(q, w + e, law) + torque(q, w - e, law) - 2.0 * found.torque)
     smooth = (second_q < 1e-8) & (second_w < 1e-8)
     assert smooth.sum() >= 10
-    np.testing.assert_allclose(found.by_position[smooth], by_q[smooth], rtol=1e-5, atol=1e-5)
-    np.testing.assert_allclose(found.by_velocity[smooth], by_w[smooth], rtol=1e-5, atol=1e-5)
+    np.testing.assert_allclose(found.by_position[smooth], by_q[smooth], rtol=1e-5, atol=1e-4)
+    np.testing.assert_allclose(found.by_velocity[smooth], by_w[smooth], rtol=1e-5, atol=1e-4)
     for k in range(COUNT):
         change = e * np.eye(COUNT)[k]
         if k == ARMATURE:
@@ -113,17 +128,32 @@ def test_sensitivities_are_those_of_finite_differences(name: str, seed: int) -> 
     for k in range(2):
         change = 1e-6 * np.eye(2)[k]
         slope = (roll(law, START + change, name=name).position - roll(law, START - change, name=name).position) / 2e-6
-        np.testing.assert_allclose(found[:, COUNT + k], slope, atol=1e-5)
+        np.testing.assert_allclose(found[:, COUNT + k], slope, rtol=1e-4, atol=1e-4)
+
+
+@pytest.mark.parametrize("name", [pytest.param("compiled", marks=compiled), "reference"])
+def test_an_added_torque_does_what_an_offset_does(name: str) -> None:
+    law = law_of(np.random.default_rng(1))
+    rows = np.concatenate([signals_of(float(law[DELAY])), np.ones((400, 1))], axis=1)
+    found = joint_rollout(
+        rows, law, FIRST, START, np.array([OFFSET]), step=STEP, stride=5, smoothing=0.05, kernel=name
+    ).slopes
+    assert found.shape[1] == 4
+    np.testing.assert_array_equal(found[:, 0], found[:, 1])
+    np.testing.assert_allclose(found[:, 2:], roll(law, name=name).slopes[:, -2:])
 
 
 @compiled
 @settings(max_examples=20)
-@given(st.integers(0, 2**32 - 1), st.booleans(), st.booleans())
-def test_both_kernels_give_the_same_numbers(seed: int, hard: bool, unlimited: bool) -> None:
+@given(st.integers(0, 2**32 - 1), st.booleans(), st.booleans(), st.booleans())
+def test_both_kernels_give_the_same_numbers(seed: int, hard: bool, unlimited: bool, tight: bool) -> None:
     law = law_of(np.random.default_rng(seed))
     if unlimited:
         law[LIMIT], law[NO_LOAD], law[STRIBECK] = np.inf, np.inf, 0.0
-    one, other = roll(law, hard=hard, name="compiled"), roll(law, hard=hard, name="reference")
+    if tight:
+        law[BACKLASH], law[DEAD_ZONE] = 0.0, 0.0
+    active = PLAIN if unlimited and tight else EVERY
+    one, other = (roll(law, hard=hard, name=name, active=active) for name in ("compiled", "reference"))
     np.testing.assert_allclose(one.position, other.position, atol=1e-11)
     np.testing.assert_allclose(one.velocity, other.velocity, atol=1e-9)
     scale = np.abs(other.slopes).max(axis=0) + 1e-9
@@ -149,7 +179,7 @@ def still(count: int, load: float) -> np.ndarray:
 
 def dry(coulomb: float) -> np.ndarray:
     law = np.zeros(len(LAW) + 1)
-    law[2], law[LIMIT], law[NO_LOAD], law[8], law[-1] = 1.0, np.inf, np.inf, 0.1, coulomb
+    law[GAIN], law[LIMIT], law[NO_LOAD], law[STRIBECK_SPEED], law[-1] = 1.0, np.inf, np.inf, 0.1, coulomb
     return law
 
 
@@ -176,6 +206,7 @@ def test_a_free_fall_has_a_parabolas_path() -> None:
 def test_a_shorter_step_changes_a_rollout_by_less_than_a_fiftieth_of_a_step() -> None:
     """The error left over is (theta - 1/2) step times the velocity, 0.01 ms, and as much for what is square in it."""
     law = law_of(np.random.default_rng(3))
+    law[[BACKLASH, DEAD_ZONE]] = 0.0  # crossing a corner within a step is of first order
     rows = signals_of(0.0)
     fine = np.repeat(rows, 8, axis=0)
     offsets = np.tile((np.arange(8) + 0.5) / 8 - 0.5, len(rows)) * STEP
@@ -198,7 +229,7 @@ def test_a_shorter_step_changes_a_rollout_by_less_than_a_fiftieth_of_a_step() ->
         ({"first": np.array([5])}, "the first at 0"),
         ({"first": np.array([0, 7])}, "increasing samples"),
         ({"start": np.zeros((2, 2))}, "as many start states"),
-        ({"active": np.array([11])}, "must lie in 0..9"),
+        ({"active": np.array([14])}, "must lie in 0..12"),
     ],
 )
 def test_shapes_that_do_not_fit_are_refused(change: dict[str, object], message: str) -> None:

@@ -11,7 +11,7 @@ from sysid_nodes.data.config import from_flat
 from sysid_nodes.exceptions import ConfigError
 from sysid_nodes.sessions.actuators.config import ActuatorSessionConfig
 
-_SECTIONS = ("actuators", "commands", "online")
+_SECTIONS = ("actuators", "commands", "drive", "online")
 _INTERVAL = ("body", "method", "calibration")
 
 

@@ -6,6 +6,7 @@ from __future__ import annotations
 import argparse
 import time
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -13,22 +14,30 @@ from sysid_nodes.cli.actuators.configuration import configuration
 from sysid_nodes.cli.actuators.online import replay_online, tell
 from sysid_nodes.cli.output_folder import OutputFolder
 from sysid_nodes.cli.progress import track
+from sysid_nodes.data.joint_state import RawJointState
 from sysid_nodes.exceptions import LogError
 from sysid_nodes.logs.command_reader import read_set_points
-from sysid_nodes.logs.reader import read_joint_states
+from sysid_nodes.logs.reader import TopicLog, read_joint_states, read_topics
+from sysid_nodes.messages.prime.low_state import from_low_state
 from sysid_nodes.reports.actuators.run import ActuatorRun, write_actuator_run
 from sysid_nodes.reports.interval.report import REPORT_NAME
+from sysid_nodes.robots import Robot
 from sysid_nodes.sessions.actuators.config import actuator_robot
-from sysid_nodes.sessions.actuators.recording import recorded_log
+from sysid_nodes.sessions.actuators.recording import recorded_log, torque_log
+from sysid_nodes.signals.tick_clock import TickClock
 from sysid_nodes.systems.actuators import identify_actuators
 from sysid_nodes.systems.actuators.methods import apply_method
+
+LOW_STATES = ("unitree_go/msg/LowState", "unitree_hg/msg/LowState")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Arguments that only logs with commands have."""
     group = parser.add_argument_group("actuators")
     group.add_argument(
-        "--commands", metavar="TOPIC", help="commanded positions, JointTrajectory or JointState: identifies actuators"
+        "--commands",
+        metavar="TOPIC",
+        help="commands, JointTrajectory, JointState or Unitree's LowCmd: identifies actuators",
     )
     group.add_argument(
         "--online",
@@ -38,6 +47,20 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
 
 
+def _states(bag: Path, topic: str, robot: Robot) -> TopicLog[RawJointState]:
+    """Joint states of a recording; of Unitree's LowState where the topic is one."""
+    kind = next((found.type for found in read_topics(bag) if found.name == topic), "")
+    if kind not in LOW_STATES:
+        return read_joint_states(bag, topic)
+    clock = TickClock()
+
+    def read(log_time: int, message: Any) -> RawJointState:
+        found = from_low_state(message, robot, clock, 1e-9 * log_time)
+        return RawJointState(found.stamp, found.names, found.position, found.velocity, found.effort)
+
+    return TopicLog(bag, topic, kind, read)
+
+
 def run(args: argparse.Namespace) -> int:
     """Identifies and returns the exit status."""
     config = configuration(args)
@@ -45,12 +68,13 @@ def run(args: argparse.Namespace) -> int:
     bag: Path = args.bag
     if args.online:
         return replay_online(args, robot, config)
-    commands = track(read_set_points(bag, config.commands), f"read {config.commands}")
-    states = track(read_joint_states(bag, args.topic), f"read {args.topic}")
+    states = track(_states(bag, args.topic, robot), "read joint states")
+    driven = config.drive == "effort"
+    commands = [] if driven else track(read_set_points(bag, config.commands, robot.motor_order), "read commands")
     began = time.monotonic()
     with OutputFolder(args.out) as folder:
         try:
-            log = recorded_log(robot, states, commands)
+            log = torque_log(robot, states) if driven else recorded_log(robot, states, commands)
             result = identify_actuators(log, robot, config.actuators)
             found = apply_method(log, robot, [joint.law for joint in result.joints], config.actuators)
         except LogError as error:

@@ -3,7 +3,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from dataclasses import replace
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -26,22 +28,78 @@ def recorded_log(robot: Robot, states: Iterable[RawJointState], commands: Iterab
     """The log of a robot's joints.
 
     Single points hold until the next; trajectories of several are sampled as a joint trajectory controller joins them.
+    Commands that state gains are used as long as these stay the same, for the longest time that they do.
 
     Raises:
         LogError: commands lack a joint or a stamp, or there is nothing usable.
     """
-    t, q = _encoders(robot, states)
-    command_t, command, rate = _commands(robot, commands)
-    return ActuatorLog(robot.joint_names, t, q, command_t, command, rate)
+    t, q, _ = _encoders(robot, states, with_effort=False)
+    told = _commands(robot, commands)
+    log = ActuatorLog(robot.joint_names, t, q, told.t, told.q, told.qd, None, None, told.torque)
+    return log if told.gains is None else with_constant_gains(log, told.gains)
 
 
-def _encoders(robot: Robot, states: Iterable[RawJointState]) -> tuple[Array, Array]:
+def torque_log(robot: Robot, states: Iterable[RawJointState]) -> ActuatorLog:
+    """The log of joints of which there is no command, driven by the efforts that were measured with the positions.
+
+    Raises:
+        LogError: there is nothing usable, or there are no efforts.
+    """
+    t, q, effort = _encoders(robot, states, with_effort=True)
+    if not effort.any():
+        raise LogError("the joint states hold no effort to drive the joints with")
+    nothing = np.zeros(robot.n)
+    return ActuatorLog(robot.joint_names, t, q, t, q, None, nothing, nothing, effort)
+
+
+def with_constant_gains(log: ActuatorLog, gains: Array) -> ActuatorLog:
+    """The longest part of a log in which gains (M, 2, n) of stiffness and damping are the same.
+
+    Raises:
+        LogError: fewer than two samples fall into it.
+    """
+    changes = np.flatnonzero((np.diff(gains, axis=0) != 0.0).any(axis=(1, 2))) + 1
+    ends = np.append(log.command_t[changes], max(float(log.t[-1]), float(log.command_t[-1])))
+    begins = np.append(log.command_t[0], log.command_t[changes])
+    best = int(np.argmax(ends - begins))
+    begin, end = float(begins[best]), float(ends[best])
+    used = (log.command_t >= begin) & (log.command_t <= end if best == len(changes) else log.command_t < end)
+    notes = log.notes
+    if len(changes):
+        notes += (
+            f"the drives' gains change; {end - begin:.1f} s of {ends[-1] - begins[0]:.1f} s with one set are used",
+        )
+    stiffness, damping = gains[int(np.argmax(used))]
+    rate, torque = (None if x is None else x[used] for x in (log.command_rate, log.torque))
+    try:
+        part = log.between(begin, end)
+    except SamplesError as error:
+        raise LogError(f"the drives' gains never stay the same: {error}") from None
+    return replace(
+        part, command_t=log.command_t[used], command=log.command[used], command_rate=rate, torque=torque,
+        stiffness=stiffness, damping=damping, notes=notes,
+    )  # fmt: skip
+
+
+class _Told(NamedTuple):
+    """Times (M,), positions, velocities and torques (M, n), and gains (M, 2, n) of commands."""
+
+    t: Array
+    q: Array
+    qd: Array | None
+    torque: Array | None = None
+    gains: Array | None = None
+
+
+def _encoders(robot: Robot, states: Iterable[RawJointState], *, with_effort: bool) -> tuple[Array, Array, Array]:
+    """Times, positions and efforts; these are zero where drivers leave them out."""
     stream, samples = JointStream(robot.joint_names, robot.wraps), []
     for state in states:
-        # Velocity and effort are not needed, and drivers leave them out.
+        # Drivers leave velocities and efforts out.
         blank = np.zeros(len(state.names))
         velocity = state.velocity if len(state.velocity) == len(state.names) else blank
-        sample = stream.push(state.names, state.stamp, state.position, velocity, blank)
+        effort = state.effort if with_effort and len(state.effort) == len(state.names) else blank
+        sample = stream.push(state.names, state.stamp, state.position, velocity, effort)
         if sample is not None:
             samples.append(sample)
     if not samples:
@@ -49,11 +107,11 @@ def _encoders(robot: Robot, states: Iterable[RawJointState]) -> tuple[Array, Arr
         raise LogError(f"holds no usable joint state (rejected: {reasons})")
     if stream.restarts:
         raise LogError("the clock of the joint states was set back")
-    return np.array([sample.t for sample in samples]), np.array([sample.q for sample in samples])
+    t, q, effort = (np.array([getattr(sample, name) for sample in samples]) for name in ("t", "q", "tau"))
+    return t, q, effort
 
 
-def _commands(robot: Robot, commands: Iterable[RawSetPoints]) -> tuple[Array, Array, Array | None]:
-    """Times, positions and, where every command has them, velocities."""
+def _commands(robot: Robot, commands: Iterable[RawSetPoints]) -> _Told:
     taken: list[tuple[RawSetPoints, list[int]]] = []
     for k, raw in enumerate(commands):
         if missing := [name for name in robot.joint_names if name not in raw.names]:
@@ -64,14 +122,8 @@ def _commands(robot: Robot, commands: Iterable[RawSetPoints]) -> tuple[Array, Ar
             taken.append((raw, [raw.names.index(name) for name in robot.joint_names]))
     if not taken:
         raise LogError("holds no command with a point")
-    moving = all(raw.qd is not None for raw, _ in taken)
     if all(len(raw.t) == 1 for raw, _ in taken):
-        points: dict[float, tuple[Array, Array | None]] = {}
-        for raw, columns in taken:  # of two with one stamp the later holds
-            points[float(raw.t[0])] = raw.q[0, columns], None if raw.qd is None else raw.qd[0, columns]
-        times = sorted(points)
-        rate = np.array([points[t][1] for t in times]) if moving else None
-        return np.array(times), np.array([points[t][0] for t in times]), rate
+        return _points(taken)
     wanted = SetPoints(robot.n)
     for k, (raw, columns) in enumerate(taken):
         try:
@@ -81,4 +133,25 @@ def _commands(robot: Robot, commands: Iterable[RawSetPoints]) -> tuple[Array, Ar
     end = max(float(raw.t[-1]) for raw, _ in taken)
     grid = np.arange(wanted.begin, end + SAMPLED, SAMPLED)
     q, qd = wanted.at(grid)
-    return grid, q, qd if moving else None
+    return _Told(grid, q, qd if all(raw.qd is not None for raw, _ in taken) else None)
+
+
+def _points(taken: list[tuple[RawSetPoints, list[int]]]) -> _Told:
+    """Single points in the order of their times; of two with one stamp the later holds."""
+    points = dict(sorted((float(raw.t[0]), k) for k, (raw, _) in enumerate(taken)))
+    chosen = [taken[k] for k in points.values()]
+
+    def stacked(values: Callable[[RawSetPoints], Array | None]) -> Array | None:
+        rows = [(values(raw), columns) for raw, columns in chosen]
+        known = [row[..., columns] for row, columns in rows if row is not None]
+        return np.array(known) if len(known) == len(rows) else None
+
+    q = np.array([raw.q[0, columns] for raw, columns in chosen])
+    gains = [stacked(lambda raw: raw.stiffness), stacked(lambda raw: raw.damping)]
+    return _Told(
+        np.array(list(points)),
+        q,
+        stacked(lambda raw: None if raw.qd is None else raw.qd[0]),
+        stacked(lambda raw: None if raw.torque is None else raw.torque[0]),
+        None if gains[0] is None or gains[1] is None else np.stack([gains[0], gains[1]], axis=1),
+    )

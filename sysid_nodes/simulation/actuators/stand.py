@@ -24,7 +24,7 @@ from sysid_nodes.simulation.arm.mujoco_arm import arm_spec
 Array = npt.NDArray[np.float64]
 
 _STEP = 5e-4
-_DRY = (2.0 * _STEP, 1.0)  # time constant and damping ratio of the constraint that dry friction is
+_DRY = 2.0  # time constant of the constraint that dry friction is, in steps; it is critically damped
 _RIPPLES = 24.0  # of torque over a turn of the joint
 
 
@@ -104,6 +104,8 @@ def run_on_stand(
     noise: float,
     rng: np.random.Generator,
     rate: float = 200.0,
+    step: float = _STEP,
+    efforts: bool = False,
 ) -> ActuatorLog:
     """Encoder readings while the robot is commanded, from rest at the first command.
 
@@ -114,27 +116,30 @@ def run_on_stand(
         noise: standard deviation of the encoders [rad].
         rng: of the noise.
         rate: of the encoders [Hz].
+        step: of the simulation [s]. MuJoCo's dry friction is true to a step: half a ms moves a delay by 0.1 ms.
+        efforts: return the log that there is without commands: the drives' own torques, measured with the positions.
 
     Raises:
         RobotError: see `arm_spec`.
     """
-    model = _model(robot, drives)
+    model = _model(robot, drives, step)
     data = mujoco.MjData(model)
-    begins = np.arange(command_t[0], command_t[-1] + 1e-9, _STEP)
+    begins = np.arange(command_t[0], command_t[-1] + 1e-9, step)
     told = [HeldCommand(command_t, column) for column in command.T]
     means = [
-        held.means(np.append(begins, begins[-1] + _STEP), float(delay))[0]
+        held.means(np.append(begins, begins[-1] + step), float(delay))[0]
         for held, delay in zip(told, drives.delay, strict=True)
     ]
     wanted = np.stack(means, axis=1) - drives.encoder_bias
-    every = round(1.0 / (rate * _STEP))
+    every = round(1.0 / (rate * step))
     data.qpos[:] = command[0]
     middle = 0.5 * (command.min(axis=0) + command.max(axis=0))
-    t, q = [], []
+    t, q, torque = [], [], []
     for k, now in enumerate(begins):
         if k % every == 0:
             t.append(now)
             q.append(data.qpos.copy())
+            torque.append(drives.stiffness * (wanted[k] - data.qpos) - drives.damping * data.qvel)
         data.ctrl[:] = wanted[k]
         speed = data.qvel
         sign = speed / np.sqrt(speed**2 + 1e-6)
@@ -144,11 +149,14 @@ def run_on_stand(
             + drives.ripple * np.sin(_RIPPLES * data.qpos)
         )
         mujoco.mj_step(model, data)
-    read = np.array(q) + noise * rng.standard_normal((len(q), robot.n))
+    read, at = np.array(q) + noise * rng.standard_normal((len(q), robot.n)), np.array(t)
+    if efforts:
+        nothing = np.zeros(robot.n)
+        return ActuatorLog(robot.joint_names, at, read, at, read, None, nothing, nothing, np.array(torque))
     return ActuatorLog(robot.joint_names, np.array(t), read, command_t, command, None, drives.stiffness, drives.damping)
 
 
-def _model(robot: Robot, drives: Drives) -> mujoco.MjModel:
+def _model(robot: Robot, drives: Drives, step: float) -> mujoco.MjModel:
     bodies = [
         pinocchio.Inertia((1.0 + drives.mass_error) * i.mass, i.lever, (1.0 + drives.mass_error) * i.inertia)
         for i in robot.model.inertias.tolist()[1:]
@@ -156,14 +164,14 @@ def _model(robot: Robot, drives: Drives) -> mujoco.MjModel:
     zero = np.zeros(robot.n)
     motor = MotorConstants(coulomb=zero, viscous=drives.viscous, armature=drives.armature, offset=zero)
     spec = arm_spec(robot, bodies, motor, None)
-    spec.option.timestep = _STEP
+    spec.option.timestep = step
     for name, stiffness, damping, coulomb in zip(
         robot.joint_names, drives.stiffness, drives.damping, drives.coulomb, strict=True
     ):
         joint = spec.joint(name)
         joint.frictionloss = coulomb
         # MuJoCo's own values turn friction over within 0.1 rad/s on joints as light as these: viscous, not dry.
-        joint.solref_friction = _DRY
+        joint.solref_friction = (_DRY * step, 1.0)
         drive = spec.add_actuator(name=name, target=name, trntype=mujoco.mjtTrn.mjTRN_JOINT)
         drive.set_to_position(kp=stiffness, kv=damping)
     return spec.compile()

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 
 import numpy as np
@@ -71,6 +71,22 @@ class Equations:
         _, gain = self.eliminated(damping)
         hessian = self.hessian - np.einsum("gkd,gld->kl", gain, self.by_start)
         return hessian, self.gradient - np.einsum("gkd,gd->k", gain, self.start_gradient)
+
+    def moved(self, change: Array) -> Equations:
+        """The linear model once the parameters have moved by `change` (K,), every start following."""
+        k = len(change)
+        inverse, _ = self.eliminated(0.0)
+        pull = self.start_gradient + np.einsum("gkd,k->gd", self.by_start, change)
+        starts = -np.einsum("gde,ge->gd", inverse, pull)
+        rows = self.rows.copy()
+        rows[:, -1] += rows[:, :k] @ change
+        rows[:, -1] += np.einsum("rd,rd->r", rows[:, k:-1], np.repeat(starts, np.diff(self.edges), axis=0))
+        return replace(
+            self,
+            rows=rows,
+            gradient=self.gradient + self.hessian @ change + np.einsum("gkd,gd->k", self.by_start, starts),
+            start_gradient=pull + np.einsum("gde,ge->gd", self.start_hessian, starts),
+        )
 
     def step(self, damping: float, parameters: Array, lower: Array, upper: Array, free: npt.NDArray[np.bool_]) -> Step:
         """A damped Gauss-Newton step; what would leave the bounds stops at them and the rest is solved anew."""

@@ -43,7 +43,7 @@ class ShootingConfig:
 
     horizons: tuple[int, ...]
     iterations: int = 60
-    tolerance: float = 1e-3
+    tolerance: float = 5e-2
     passing: float = 1.0
     robust: float = 0.0
     damping: float = 1e-3

@@ -7,7 +7,7 @@ the log at hand. Load and inertia are those of the log's mean; amplitudes do not
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
@@ -16,7 +16,6 @@ from sysid_nodes.models.actuator import friction_levels
 from sysid_nodes.models.held_command import HeldCommand
 from sysid_nodes.solvers.shooting.normal_equations import assemble
 from sysid_nodes.solvers.shooting.problem import Gaussian
-from sysid_nodes.systems.actuators.config import ActuatorConfig
 from sysid_nodes.systems.actuators.fit import JointFit
 from sysid_nodes.systems.actuators.preparation import JointMotion
 
@@ -26,27 +25,34 @@ _DURATION = 20.0  # [s]
 _NARROW = 2.2  # half-width of a 95 % interval over sigma, with some twenty degrees of freedom
 
 
-def telling_motion(fit: JointFit, config: ActuatorConfig, k: int, size: float) -> str:
-    """The candidate that tells parameter k best, if it tells it well enough; else nothing.
+@dataclass(frozen=True)
+class Advice:
+    """Candidates and what each would leave unknown.
 
-    Args:
-        fit: of the log.
-        config: what is well enough.
-        k: place among the fitted parameters.
-        size: what it acts beside, see `judgement.yardsticks`.
+    Attributes:
+        names: C candidates.
+        sigmas: (C, K) standard deviations of the parameters.
     """
-    plain = float(fit.covariance.plain[k, k])
-    if not fit.solution.free[k] or not plain > 0.0:
-        return ""
-    noise = fit.covariance.matrix[k, k] / plain
-    best, sigma = "", np.inf
-    for name, motion in _candidates(fit.problem.motion).items():
-        found = float(np.sqrt(noise * _variance(fit, motion, k)))
-        if found < sigma:
-            best, sigma = name, found
-    half, value = _NARROW * sigma, abs(float(fit.solution.parameters[k]))
-    enough = half <= config.verdict.relative * value or half <= config.verdict.share * size
-    return best if enough else ""
+
+    names: tuple[str, ...]
+    sigmas: Array
+
+    def telling_motion(self, k: int, enough: float) -> str:
+        """The candidate that tells parameter k best, if it is then known to +- `enough`; else nothing."""
+        best = int(np.argmin(self.sigmas[:, k]))
+        return self.names[best] if _NARROW * self.sigmas[best, k] <= enough else ""
+
+
+def advise(fit: JointFit) -> Advice:
+    """What the usual motions would tell of the parameters of a fit."""
+    plain = np.diag(fit.covariance.plain)
+    matrix = np.diag(fit.covariance.matrix)
+    known = (plain > 0.0) & np.isfinite(matrix)
+    white = float(np.mean(fit.solution.residual**2))  # of what this motion does not show nobody knows more
+    noise = np.divide(matrix, plain, out=np.full(len(plain), white), where=known)
+    candidates = _candidates(fit.problem.motion)
+    variances = np.array([_variances(fit, motion) for motion in candidates.values()])
+    return Advice(tuple(candidates), np.sqrt(noise * variances))
 
 
 def _candidates(motion: JointMotion) -> dict[str, JointMotion]:
@@ -77,12 +83,14 @@ def _along(motion: JointMotion, t: Array, signal: Array) -> JointMotion:
         motion,
         t=t,
         q=command,
+        smooth=command,
         velocity=np.zeros_like(t),
         acceleration=np.zeros_like(t),
         measured=np.ones(len(t), dtype=np.bool_),
         breaks=(),
         command=HeldCommand(t, command, motion.command.linear),
         command_rate=None,
+        command_torque=None,
         inertia=np.full(steps, inertia),
         load=np.full(steps, load),
         torque=np.full(len(t), load),
@@ -90,7 +98,7 @@ def _along(motion: JointMotion, t: Array, signal: Array) -> JointMotion:
     )
 
 
-def _variance(fit: JointFit, motion: JointMotion, k: int) -> float:
+def _variances(fit: JointFit, motion: JointMotion) -> Array:
     problem = replace(fit.problem, motion=motion)
     first = np.zeros(1, dtype=np.int64)
     start, information = problem.start(first)
@@ -100,6 +108,8 @@ def _variance(fit: JointFit, motion: JointMotion, k: int) -> float:
         rollout, first, fit.solution.parameters, Gaussian.nothing(count), 0.0 * start, information, None
     )
     hessian = equations.reduced_hessian
-    scale = np.sqrt(np.maximum(np.diag(hessian), 1e-300))
+    scale = np.sqrt(np.where(np.diag(hessian) > 0.0, np.diag(hessian), 1.0))
     values, vectors = np.linalg.eigh(hessian / np.outer(scale, scale))
-    return float(np.sum(vectors[k] ** 2 / np.maximum(values, 1e-14)) / scale[k] ** 2)
+    known = np.diag(hessian) > 0.0
+    spread = (vectors**2 / np.maximum(values, 1e-14)).sum(axis=1)
+    return np.divide(spread, scale**2, out=np.full(len(spread), np.inf), where=known)

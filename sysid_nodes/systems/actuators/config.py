@@ -22,6 +22,9 @@ class FittedConfig:
     delay: bool = option(True, _MEANING["delay"])
     gain: bool = option(False, _MEANING["gain"])
     encoder_bias: bool = option(True, _MEANING["encoder_bias"])
+    torque_offset: bool = option(False, _MEANING["torque_offset"])
+    backlash: bool = option(False, _MEANING["backlash"])
+    dead_zone: bool = option(False, _MEANING["dead_zone"])
     torque_limit: bool = option(False, _MEANING["torque_limit"])
     no_load_speed: bool = option(False, _MEANING["no_load_speed"])
     viscous: bool = option(True, _MEANING["viscous"])
@@ -36,6 +39,12 @@ class FittedConfig:
         """Of the fitted parameters, in the law's order."""
         return tuple(p.name for p in PARAMETERS if getattr(self, p.name))
 
+    @property
+    def open_names(self) -> tuple[str, ...]:
+        """The same of a drive that is told torques: a gain and an offset stand for what a position loop has."""
+        chosen = {*self.names, "gain", "torque_offset"} - {"encoder_bias", "backlash"}
+        return tuple(p.name for p in PARAMETERS if p.name in chosen)
+
 
 @dataclass(frozen=True)
 class LawConfig:
@@ -43,6 +52,10 @@ class LawConfig:
 
     stiffness: tuple[float, ...] = option((), "k_p of the drives; empty: as the log says", unit="N m/rad", minimum=0.0)
     damping: tuple[float, ...] = option((), "k_d of the drives; empty: as the log says", unit="N m s/rad", minimum=0.0)
+    backlash: tuple[float, ...] = option((), "play between drive and joint; empty: none", unit="rad", minimum=0.0)
+    dead_zone: tuple[float, ...] = option(
+        (), "torque wanted of the drives below which they give none; empty: none", unit="N m", minimum=0.0
+    )
     torque_limit: tuple[float, ...] = option((), "largest torque of the drives; empty: none", unit="N m", minimum=1e-6)
     no_load_speed: tuple[float, ...] = option(
         (), "speed at which no torque is left; empty: none", unit="rad/s", minimum=1e-6
@@ -76,11 +89,17 @@ class ShootingOptions:
     horizons: tuple[float, ...] = option(
         (0.25, 1.0, 4.0), "lengths of the segments, one solve after the other", unit="s", minimum=1e-3
     )
+    open_horizons: tuple[float, ...] = option(
+        (0.1, 0.3), "the same where drives are told torques alone: nothing holds a joint there", unit="s", minimum=1e-3
+    )
     iterations: int = option(60, "of each solve at most", minimum=1)
     robust: float = option(
         4.0, "residual, in units of their spread, from which on it pulls no harder; 0: never", unit="1", minimum=0.0
     )
-    speed_sigma: float = option(0.2, "of the filtered velocity, from which segments start", unit="rad/s", minimum=1e-6)
+    speed_sigma: float = option(0.05, "of the filtered velocity, from which segments start", unit="rad/s", minimum=1e-6)
+    residual_sigma: float = option(
+        1e-3, "of the residuals; weighs them against the filtered velocity only", unit="rad", minimum=1e-9
+    )
     block: float = option(
         1.0, "time over which residuals may be correlated; covariances rest on blocks of it", unit="s", minimum=1e-3
     )
@@ -88,12 +107,15 @@ class ShootingOptions:
 
 @dataclass(frozen=True)
 class DoubtConfig:
-    """Errors besides the residuals; counted in every sigma."""
+    """What may be there besides the law; estimates make room for it and sigmas count it."""
 
     body_error: float = option(
         0.005, "standard deviation of the robot's inertias and weights, relative", unit="1", minimum=0.0
     )
     friction_at_rest: bool = option(True, "whether joints may have friction at rest that the law lacks")
+    torque_waves: int = option(
+        6, "waves over its travel of a torque that depends on a joint's position; 0: no such torque", minimum=0
+    )
 
 
 @dataclass(frozen=True)
@@ -137,5 +159,6 @@ class ActuatorConfig:
     def __post_init__(self) -> None:
         if not self.fitted.names:
             raise ConfigError("no parameter is to be fitted")
-        if not self.shooting.horizons:
-            raise ConfigError("'shooting.horizons' is empty")
+        for name in ("horizons", "open_horizons"):
+            if not getattr(self.shooting, name):
+                raise ConfigError(f"'shooting.{name}' is empty")

@@ -4,19 +4,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
 from sysid_nodes.models.actuator import INDEX, PARAMETERS, ActuatorParameter, law_vector
 from sysid_nodes.results.actuators import MotionVerdict
-from sysid_nodes.solvers.shooting import Covariance, ShootingConfig, ShootingResult, block_jackknife, shoot
+from sysid_nodes.solvers.shooting import Covariance, ShootingConfig, ShootingResult, shoot
 from sysid_nodes.solvers.shooting.normal_equations import Equations, assemble
 from sysid_nodes.solvers.shooting.problem import Gaussian, segments
 from sysid_nodes.systems.actuators.config import ActuatorConfig
-from sysid_nodes.systems.actuators.doubts import doubt_covariance
 from sysid_nodes.systems.actuators.joint_problem import JointProblem
+from sysid_nodes.systems.actuators.nuisance import free_estimate
 from sysid_nodes.systems.actuators.preparation import JointMotion
 
 Array = npt.NDArray[np.float64]
@@ -26,10 +26,20 @@ _FEW = 3  # blocks: below, a log is cut into as many as it takes
 
 @dataclass(frozen=True)
 class JointFit:
-    """A joint's problem, its solution and the solution's covariance; `doubt` (K, K) is the part of it from `doubts`."""
+    """A joint's fit.
+
+    Attributes:
+        problem: that was solved.
+        solution: of it; the law that follows the motion best.
+        parameters: (K,) estimates, free of what the law lacks and of bounds, see `free_estimate`.
+        covariance: of these.
+        doubt: (K, K) the part of it that bodies and friction other than assumed make.
+        before, verdict: what the motion tells, at the start values and at the solution.
+    """
 
     problem: JointProblem
     solution: ShootingResult
+    parameters: Array
     covariance: Covariance
     doubt: Array
     before: MotionVerdict
@@ -37,7 +47,7 @@ class JointFit:
 
     @property
     def law(self) -> Array:
-        """(12,) the fitted law."""
+        """(15,) the law that follows the motion best."""
         return self.problem.with_parameters(self.solution.parameters)
 
 
@@ -47,12 +57,17 @@ def parameters_of(names: tuple[str, ...]) -> tuple[ActuatorParameter, ...]:
 
 
 def known_law(config: ActuatorConfig, joint: int) -> Array:
-    """(12,) what the configuration says of a joint's law before anything is fitted."""
+    """(15,) what the configuration says of a joint's law before anything is fitted."""
     values = {"stribeck_speed": config.law.stribeck_speed}
-    for name in ("torque_limit", "no_load_speed"):
+    for name in ("backlash", "dead_zone", "torque_limit", "no_load_speed"):
         if given := getattr(config.law, name):
             values[name] = given[joint if len(given) > 1 else 0]
     return law_vector(values)
+
+
+def horizons_of(motion: JointMotion, config: ActuatorConfig) -> tuple[float, ...]:
+    """Lengths of the segments [s]."""
+    return config.shooting.open_horizons if motion.open_loop else config.shooting.horizons
 
 
 def fit_joint(
@@ -67,7 +82,7 @@ def fit_joint(
 
     Args:
         motion: of the joint.
-        law: (12,) values of the other parameters.
+        law: (15,) values of the other parameters.
         config: of the fit.
         names: of the parameters.
         progress: called after every iteration with samples a segment and cost.
@@ -75,17 +90,23 @@ def fit_joint(
     problem = JointProblem(motion, config, law, names)
     fitted = parameters_of(names)
     dt = motion.step * motion.stride
-    horizons = tuple(max(round(horizon / dt), 2) for horizon in config.shooting.horizons)
+    horizons = tuple(max(round(horizon / dt), 2) for horizon in horizons_of(motion, config))
     options = ShootingConfig(horizons, config.shooting.iterations, robust=config.shooting.robust)
     guess = np.array([_guess(p, law) for p in fitted])
     before = motion_verdict(problem, guess, horizons[-1])
     lower, upper = np.array([p.lower for p in fitted]), np.array([p.upper for p in fitted])
     solution = shoot(problem, guess, lower, upper, options, progress=progress)
     block = min(max(round(config.shooting.block / dt), 2), problem.samples // _FEW)
-    covariance = block_jackknife(solution.equations, solution.free, block)
-    doubt = doubt_covariance(problem, solution)
-    covariance = replace(covariance, matrix=covariance.matrix + doubt)
-    return JointFit(problem, solution, covariance, doubt, before, _verdict(names, solution.equations))
+    found = free_estimate(problem, solution, block)
+    return JointFit(
+        problem,
+        solution,
+        found.parameters,
+        found.covariance,
+        found.doubt,
+        before,
+        _verdict(names, solution.equations),
+    )
 
 
 def motion_verdict(problem: JointProblem, parameters: Array, horizon: int) -> MotionVerdict:

@@ -74,14 +74,17 @@ def identify_actuators(
         status = ActuatorStatus.PARTIAL
     samples = int(motions[0].measured.sum())
     duration = float(motions[0].t[-1] - motions[0].t[0])
-    return ActuatorResult(status, (*contradictions, *doubts), joints, samples, duration)
+    return ActuatorResult(status, (*contradictions, *log.notes, *doubts), joints, samples, duration)
 
 
 def _joint(motion: JointMotion, law: Array, config: ActuatorConfig) -> tuple[JointActuator, str]:
     """A joint's result, and what its motion contradicts."""
-    fit = fit_joint(motion, law, config, config.fitted.names)
-    replay = replay_error(motion, replay_joint(motion, fit.law, config))
-    travel = float(np.std(motion.q))
+    names = config.fitted.open_names if motion.open_loop else config.fitted.names
+    fit = fit_joint(motion, law, config, names)
+    if motion.open_loop:
+        replay, travel = replay_error(motion, motion.q + fit.solution.residual[:, 0]), _driven_travel(fit)
+    else:
+        replay, travel = replay_error(motion, replay_joint(motion, fit.law, config)), float(np.std(motion.q))
     wrong = _contradiction(fit, replay.rmse, travel, config)
     parameters = judge(fit, config)
     if wrong:
@@ -94,6 +97,15 @@ def _joint(motion: JointMotion, law: Array, config: ActuatorConfig) -> tuple[Joi
     )
 
 
+def _driven_travel(fit: JointFit) -> float:
+    """What torques move a free joint by within a segment, beyond what its speed at the start would: RMS [rad]."""
+    motion = fit.problem.motion
+    first = fit.solution.first
+    own = np.repeat(first, np.diff(np.append(first, len(motion.t))))
+    straight = motion.smooth[own] + motion.velocity[own] * (motion.t - motion.t[own])
+    return float(np.sqrt(np.mean((motion.smooth - straight) ** 2)))
+
+
 def _withheld(parameter: ActuatorEstimate, reason: str) -> ActuatorEstimate:
     return ActuatorEstimate(parameter.name, parameter.unit, None, None, -np.inf, np.inf, reason)
 
@@ -101,18 +113,21 @@ def _withheld(parameter: ActuatorEstimate, reason: str) -> ActuatorEstimate:
 def _contradiction(fit: JointFit, rmse: float, travel: float, config: ActuatorConfig) -> str:
     """The statement that the motion contradicts: the law, or the drive's stated strength; empty for nothing."""
     motion, verdict = fit.problem.motion, config.verdict
-    unexplained = rmse > verdict.unexplained * travel
+    left = _unexplained(motion, rmse, travel) if rmse > verdict.unexplained * travel else ""
     if "gain" in fit.problem.names:
         names, gained = fit.problem.names, fit
     else:
         names = tuple(p.name for p in PARAMETERS if p.name in (*fit.problem.names, "gain"))
-        gained = fit_joint(motion, fit.law, config, names)
+        longest = replace(config.shooting, horizons=config.shooting.horizons[-1:])  # to begin where the fit ended
+        gained = fit_joint(motion, fit.law, replace(config, shooting=longest), names)
     gain = float(gained.law[INDEX["gain"]])
     error = replay_error(motion, replay_joint(motion, gained.law, config)).rmse
     off = max(gain, 1.0 / max(gain, 1e-6)) > verdict.gain_factor
     if off and (error < _BETTER * rmse or gained is fit):
         return f"the drive of '{motion.name}' is {gain:.3g} times as strong as its stated gains; are their units right?"
-    if unexplained:
-        left = f"{1e3 * rmse:.1f} mrad of the {1e3 * travel:.0f} mrad RMS"
-        return f"the law leaves {left} that '{motion.name}' moved by unexplained"
-    return ""
+    return left
+
+
+def _unexplained(motion: JointMotion, rmse: float, travel: float) -> str:
+    left = f"{1e3 * rmse:.1f} mrad of the {1e3 * travel:.0f} mrad RMS"
+    return f"the law leaves {left} that '{motion.name}' moved by unexplained"

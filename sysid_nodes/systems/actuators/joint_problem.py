@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
@@ -18,6 +19,8 @@ from sysid_nodes.kernel.joint_law import (
     RATE_SLOPE,
     SIGNALS,
     STIFFNESS,
+    TORQUE,
+    TORQUE_SLOPE,
 )
 from sysid_nodes.kernel.joint_rollout import Rollout as JointRollout
 from sysid_nodes.kernel.joint_rollout import joint_rollout
@@ -37,7 +40,7 @@ class JointProblem:
     Attributes:
         motion: what was measured.
         config: of the law and of the fit.
-        law: (12,) the law's parameters; those fitted are replaced.
+        law: (15,) the law's parameters; those fitted are replaced.
         names: of the K fitted ones.
     """
 
@@ -64,7 +67,8 @@ class JointProblem:
     def start(self, first: IntArray) -> tuple[Array, Array]:
         """The measured position, of which the residuals know all, and the filtered velocity."""
         guess = np.stack([self.motion.q[first], self.motion.velocity[first]], axis=1)
-        return guess, np.array([0.0, self.config.shooting.speed_sigma**-2])
+        options = self.config.shooting
+        return guess, np.array([0.0, (options.residual_sigma / options.speed_sigma) ** 2])
 
     def rollout(self, parameters: Array, first: IntArray, start: Array) -> Rollout:
         """Residuals [rad] of predicted positions, zero where nothing was measured."""
@@ -74,11 +78,12 @@ class JointProblem:
         slopes = np.where(measured[:, None], found.slopes, 0.0)
         return Rollout(residual[:, None], slopes[:, None, :-2], slopes[:, None, -2:])
 
-    def simulate(self, parameters: Array, first: IntArray, start: Array) -> JointRollout:
-        """States at the samples."""
+    def simulate(self, parameters: Array, first: IntArray, start: Array, *, added: Array | None = None) -> JointRollout:
+        """States at the samples, and what torques (N, E) added to the law's would do to them."""
         law = self.with_parameters(parameters)
+        signals = self.signals(law)
         return joint_rollout(
-            self.signals(law),
+            signals if added is None else np.concatenate([signals, added], axis=1),
             law,
             first * self.motion.stride,
             start,
@@ -90,7 +95,7 @@ class JointProblem:
         )
 
     def with_parameters(self, parameters: Array) -> Array:
-        """(12,) the law with the fitted parameters put in."""
+        """(15,) the law with the fitted parameters put in."""
         law = self.law.copy()
         law[self.active] = parameters
         return law
@@ -100,13 +105,21 @@ class JointProblem:
         return replace(self, law=law, names=names)
 
     def signals(self, law: Array) -> Array:
-        """(N, 11) what the kernel needs at every step."""
+        """(N, 13) what the kernel needs at every step."""
         motion, delay = self.motion, float(law[INDEX["delay"]])
-        rows = np.zeros((len(motion.load), SIGNALS + len(LEVELS)))
-        edges = motion.edges
+        rows, edges = self._known.copy(), motion.edges
         rows[:, COMMAND], rows[:, COMMAND_SLOPE] = motion.command.means(edges, delay)
         if motion.command_rate is not None:
             rows[:, COMMAND_RATE], rows[:, RATE_SLOPE] = motion.command_rate.means(edges, delay)
+        if motion.command_torque is not None:
+            rows[:, TORQUE], rows[:, TORQUE_SLOPE] = motion.command_torque.means(edges, delay)
+        return rows
+
+    @cached_property
+    def _known(self) -> Array:
+        """(N, 13) the same without the command."""
+        motion = self.motion
+        rows = np.zeros((len(motion.load), SIGNALS + len(LEVELS)))
         rows[:, STIFFNESS], rows[:, DAMPING] = motion.stiffness, motion.damping
         rows[:, INERTIA], rows[:, LOAD] = motion.inertia, motion.load
         rows[:, SIGNALS:] = motion.levels

@@ -14,7 +14,7 @@ import numpy.typing as npt
 from sysid_nodes.models.actuator import INDEX, ActuatorParameter
 from sysid_nodes.results.actuators import ActuatorEstimate
 from sysid_nodes.solvers.shooting import interval
-from sysid_nodes.systems.actuators.advice import telling_motion
+from sysid_nodes.systems.actuators.advice import Advice, advise
 from sysid_nodes.systems.actuators.config import ActuatorConfig
 from sysid_nodes.systems.actuators.fit import JointFit, parameters_of
 
@@ -24,22 +24,22 @@ Array = npt.NDArray[np.float64]
 def judge(fit: JointFit, config: ActuatorConfig) -> tuple[ActuatorEstimate, ...]:
     """Verdict on each fitted parameter."""
     sizes = yardsticks(fit)
-    held = fit.solution.lower | fit.solution.upper
-    means, sigmas = _unbounded(fit)
+    sigmas = fit.covariance.sigma
+    advice: Advice | None = None
     found = []
     for k, parameter in enumerate(parameters_of(fit.problem.names)):
-        value = float(fit.solution.parameters[k])
-        low, high = interval(means[k], sigmas[k], float(fit.covariance.freedom[k]), parameter.lower, parameter.upper)
+        mean, sigma = float(fit.parameters[k]), float(sigmas[k])
+        value = float(np.clip(mean, parameter.lower, parameter.upper))
+        low, high = interval(mean, sigma, float(fit.covariance.freedom[k]), parameter.lower, parameter.upper)
         half = 0.5 * (high - low)
-        narrow = half <= config.verdict.relative * abs(value) or half <= config.verdict.share * sizes[k]
-        reason = _reason(fit, parameter, k, half, value, narrow)
-        sigma = None if held[k] else float(sigmas[k])
-        advice = telling_motion(fit, config, k, sizes[k]) if reason else ""
-        found.append(
-            ActuatorEstimate(
-                parameter.name, parameter.unit, None if reason else value, sigma, low, high, reason, advice
-            )
-        )
+        enough = max(config.verdict.relative * abs(value), config.verdict.share * sizes[k])
+        reason = _reason(fit, parameter, k, half, value, half <= enough)
+        if reason and not fit.problem.motion.open_loop:  # what torques would do to a free joint nobody can foresee
+            advice = advice or advise(fit)
+        telling = advice.telling_motion(k, enough) if advice and reason and fit.solution.free[k] else ""
+        known = sigma if value == mean else None
+        told = None if reason else value
+        found.append(ActuatorEstimate(parameter.name, parameter.unit, told, known, low, high, reason, telling))
     return tuple(found)
 
 
@@ -54,12 +54,17 @@ def yardsticks(fit: JointFit) -> Array:
     inertia = float(np.mean(motion.inertia)) + law[INDEX["armature"]]
     travel = float(np.std(motion.q))
     drive = motion.stiffness * (motion.command.at(motion.t) - motion.q) - motion.damping * motion.velocity
+    if motion.command_torque is not None:
+        drive = drive + motion.command_torque.at(motion.t)
     torque = float(np.sqrt(np.mean(drive**2)))
     sizes = {
         "armature": inertia,
-        "delay": float(np.sqrt(inertia / max(motion.stiffness, 1e-12))),
+        "delay": float(np.sqrt(inertia / motion.stiffness)) if motion.stiffness > 0.0 else 0.0,
         "gain": 1.0,
         "encoder_bias": travel,
+        "torque_offset": torque,
+        "backlash": travel,
+        "dead_zone": torque,
         "viscous": motion.damping,
         "stribeck": torque,
         "coulomb": torque,
@@ -67,22 +72,6 @@ def yardsticks(fit: JointFit) -> Array:
         "position_friction": torque / travel,
     }
     return np.array([sizes.get(name, 0.0) for name in fit.problem.names])
-
-
-def _unbounded(fit: JointFit) -> tuple[Array, Array]:
-    """Means and sigmas as if there were no bounds: those held are taken from the linearised problem."""
-    solution, covariance = fit.solution, fit.covariance
-    held = ~solution.free
-    means, sigmas = solution.parameters.copy(), covariance.sigma.copy()
-    if held.any():
-        hessian, gradient = solution.equations.reduced_hessian, solution.equations.reduced_gradient
-        whole = np.linalg.pinv(hessian, rcond=1e-14, hermitian=True)
-        means[held] = (solution.parameters - whole @ gradient)[held]
-        # The free ones' correlated residuals make their sigmas larger than white noise does; the same factor here.
-        plain = np.sqrt(np.diag(covariance.plain)[solution.free])
-        factors = covariance.sigma[solution.free] / np.where(plain > 0.0, plain, 1.0)
-        sigmas[held] = np.sqrt(np.diag(whole))[held] * (factors.max() if factors.size else np.inf)
-    return means, sigmas
 
 
 def _reason(fit: JointFit, parameter: ActuatorParameter, k: int, half: float, value: float, narrow: bool) -> str:
@@ -96,7 +85,9 @@ def _reason(fit: JointFit, parameter: ActuatorParameter, k: int, half: float, va
     if abs(value) > half:
         size = f"known to ± {100.0 * half / abs(value):.0f} % only"
     if fit.doubt[k, k] > 0.5 * fit.covariance.matrix[k, k] > 0.0:
-        return f"{size}: friction at rest that the law lacks, or other bodies than described, may be in it"
+        return f"{size}: friction that the law lacks, or other bodies than described, may be in it"
+    if not np.isfinite(fit.covariance.matrix[k, k]):
+        return "this motion does not show it: it could be anything"
     partner, correlation = fit.verdict.partner(parameter.name)
     if abs(correlation) > 0.8:
         return f"{size}: this motion trades it with {partner} (correlation {correlation:+.2f})"

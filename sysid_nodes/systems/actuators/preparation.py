@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import pairwise
 
 import numpy as np
@@ -38,12 +39,13 @@ class JointMotion:
     Attributes:
         name: of the joint.
         t: (S,) [s].
-        q, velocity, acceleration: (S,) measured, and filtered derivatives [rad, rad/s, rad/s2].
+        q: (S,) measured [rad].
+        smooth, velocity, acceleration: (S,) filtered, and its derivatives [rad, rad/s, rad/s2].
         measured: (S,) whether there was a measurement.
         breaks: samples at which a segment must begin.
         step: [s].
         stride: steps from sample to sample.
-        command, command_rate: of the joint; the rate may be None.
+        command, command_rate, command_torque: of the joint; rate and torque may be None.
         stiffness, damping: of its drive.
         inertia, load: (N,) of the rigid body at the steps' middles [kg m2, N m].
         torque: (S,) that the rigid body takes [N m].
@@ -54,6 +56,7 @@ class JointMotion:
     name: str
     t: Array
     q: Array
+    smooth: Array
     velocity: Array
     acceleration: Array
     measured: npt.NDArray[np.bool_]
@@ -62,6 +65,7 @@ class JointMotion:
     stride: int
     command: HeldCommand
     command_rate: HeldCommand | None
+    command_torque: HeldCommand | None
     stiffness: float
     damping: float
     inertia: Array
@@ -71,6 +75,11 @@ class JointMotion:
     middle: float
 
     @property
+    def open_loop(self) -> bool:
+        """Whether nothing but torques drives the joint: no law holds it where it should be."""
+        return self.stiffness == 0.0 and self.damping == 0.0
+
+    @cached_property
     def edges(self) -> Array:
         """(N + 1,) times between which the steps are [s]."""
         return np.asarray(self.t[0] + self.step * np.arange(len(self.load) + 1))
@@ -97,19 +106,20 @@ def prepare(log: ActuatorLog, robot: Robot, config: ActuatorConfig) -> tuple[Joi
     dt = float(t[1] - t[0])
     smooth, velocity, acceleration = _filtered(q, dt, breaks, config.motion)
     load = joint_load(robot, smooth, velocity, acceleration)
-    stride = math.ceil(dt / config.motion.step - 1e-9)
+    stride = math.ceil(dt / config.motion.step - 1e-2)  # single-precision stamps must not cost a step
     middles = t[0] + dt / stride * (np.arange((len(t) - 1) * stride) + 0.5)
     straight = config.law.command == "straight"
     motions = []
     for j, column in enumerate(columns):
         middle = 0.5 * float(smooth[:, j].min() + smooth[:, j].max())
         torque, position = (np.interp(middles, t, x[:, j]) for x in (load.torque, smooth))
-        rate = log.command_rate
+        rate, told_torque = log.command_rate, log.torque
         motions.append(
             JointMotion(
                 name=robot.joint_names[j],
                 t=t,
                 q=q[:, j],
+                smooth=smooth[:, j],
                 velocity=velocity[:, j],
                 acceleration=acceleration[:, j],
                 measured=measured,
@@ -118,6 +128,9 @@ def prepare(log: ActuatorLog, robot: Robot, config: ActuatorConfig) -> tuple[Joi
                 stride=stride,
                 command=HeldCommand(log.command_t, log.command[:, column], straight),
                 command_rate=None if rate is None else HeldCommand(log.command_t, rate[:, column], straight),
+                command_torque=None
+                if told_torque is None
+                else HeldCommand(log.command_t, told_torque[:, column], straight),
                 stiffness=stiffness[j],
                 damping=damping[j],
                 inertia=np.interp(middles, t, load.inertia[:, j]),

@@ -11,6 +11,7 @@ import numpy.typing as npt
 from sysid_nodes.data.actuator_log import ActuatorLog
 from sysid_nodes.results.actuators import ReplayError
 from sysid_nodes.robots import Robot
+from sysid_nodes.solvers.shooting.problem import segments
 from sysid_nodes.systems.actuators.config import ActuatorConfig
 from sysid_nodes.systems.actuators.joint_problem import JointProblem
 from sysid_nodes.systems.actuators.preparation import JointMotion, prepare
@@ -19,9 +20,15 @@ Array = npt.NDArray[np.float64]
 
 
 def replay_joint(motion: JointMotion, law: Array, config: ActuatorConfig) -> Array:
-    """(S,) positions [rad] of one rollout from the first sample, anew only after a hole in the log."""
+    """(S,) positions [rad] of one rollout from the first sample, anew only after a hole in the log.
+
+    A joint that is driven by torques alone, which nothing holds where it should be, starts anew with every segment.
+    """
     problem = JointProblem(motion, config, law, ())
-    first = np.array([0, *motion.breaks], dtype=np.int64)
+    length = len(motion.t)
+    if motion.open_loop:
+        length = max(round(config.shooting.open_horizons[-1] / (motion.step * motion.stride)), 2)
+    first = segments(len(motion.t), length, motion.breaks)
     return problem.simulate(np.zeros(0), first, problem.start(first)[0]).position
 
 

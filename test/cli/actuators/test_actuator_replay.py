@@ -151,7 +151,7 @@ def test_a_recording_too_short_for_a_window_is_refused(
     [
         (["--commands", "/nothing"], "has no topic '/nothing'"),
         (["--set", "actuators.law.saturation=soft"], "must be one of tanh, hard"),
-        (["--set", "actuators.backlash=1"], "unknown key 'actuators.backlash'"),
+        (["--set", "actuators.wear=1"], "unknown key 'actuators.wear'"),
         (["--body", "FL_calf"], "--body is for an identification in intervals"),
         (["--set", "actuators.law.stiffness=1,2"], "must have 1 or 3 values, got 2"),
         (["--topic", "/joint_commands", "--commands", "/joint_states"], "ms before its command"),

@@ -1,0 +1,144 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Estimates that make room for what the law lacks, and covariances that count it.
+
+Gears have friction at rest, cogs and cables. Left out, they pull the parameters by much more than sigmas tell, and
+do so in every period of the motion, where no statistics of residuals can see it. So the fit is followed by one
+Gauss-Newton step of the law *and* of torques that it lacks: friction at rest that fades at two speeds, and a torque
+that depends on the position, as waves over the joint's travel. How large these are nobody asks (nuisance parameters);
+what the law's parameters then are is free of them, and their covariance is that of the whole step. Their shapes are
+guesses, so a quarter of what the step moves a parameter by counts as a standard deviation besides.
+
+Bodies. Inertias of a relative standard deviation e move the parameters by -H^-1 J'x e, x the sensitivity to a factor of
+the rigid body's inertia and load. No motion of this robot alone tells it from armature and bias; it is counted.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+import numpy.typing as npt
+
+from sysid_nodes.kernel.joint_law import STRIBECK_SPEED
+from sysid_nodes.models.actuator import PARAMETERS
+from sysid_nodes.solvers.shooting import Covariance, Rollout, ShootingResult, block_jackknife
+from sysid_nodes.solvers.shooting.normal_equations import Equations, assemble
+from sysid_nodes.solvers.shooting.problem import Gaussian
+from sysid_nodes.systems.actuators.joint_problem import JointProblem
+
+Array = npt.NDArray[np.float64]
+
+_FACTOR = 1e-3  # by which the bodies are scaled for a difference quotient
+_NOTHING = 1e-9  # [rad]
+_SHAPES = 0.25  # share of the step that is doubted
+_NARROW = 0.2  # of the speed at which friction at rest fades: a second shape of it, and room for its rounding
+
+
+@dataclass(frozen=True)
+class FreedEstimate:
+    """Of K parameters.
+
+    Attributes:
+        parameters: (K,) with what the law lacks out of them. Bounds do not hold them: what is missing may be all that
+            has pushed one there; whoever cuts an interval at a bound needs what there would be without it.
+        covariance: of them.
+        doubt: (K, K) the part of it that bodies and shapes other than assumed make.
+    """
+
+    parameters: Array
+    covariance: Covariance
+    doubt: Array
+
+
+def free_estimate(problem: JointProblem, solution: ShootingResult, block: int) -> FreedEstimate:
+    """The estimate that a solution becomes when torques that the law lacks are fitted with it.
+
+    Args:
+        problem: K parameters.
+        solution: of it.
+        block: samples over which residuals may be correlated.
+    """
+    count = len(problem.names)
+    torques = _missing_torques(problem, solution)
+    body = _body_column(problem, solution)
+    equations, by_body = _extended(problem, solution, torques, body)
+    inverse = _inverse(equations.reduced_hessian)
+    change = -inverse @ equations.reduced_gradient
+    seen = np.concatenate([~_unseen(problem, solution), np.ones(torques.shape[1], dtype=np.bool_)])
+    covariance = block_jackknife(equations.moved(change), seen, block)
+    unknown = np.diag(np.where(seen[:count], 0.0, np.inf))
+    body_shift = -problem.config.doubt.body_error * (inverse @ by_body)[:count]
+    doubt = sum((np.outer(shift, shift) for shift in (body_shift, _SHAPES * change[:count])), np.zeros((count, count)))
+    kept = slice(0, count)
+    return FreedEstimate(
+        solution.parameters + change[:count],
+        Covariance(
+            np.where(unknown > 0.0, np.inf, covariance.matrix[kept, kept] + doubt),
+            covariance.plain[kept, kept],
+            covariance.freedom[kept],
+            covariance.blocks,
+        ),
+        doubt,
+    )
+
+
+def _unseen(problem: JointProblem, solution: ShootingResult) -> npt.NDArray[np.bool_]:
+    """(K,) parameters that could lie anywhere in their range and move nothing: a limit that is never reached."""
+    ranges = np.array([PARAMETERS[k].upper - PARAMETERS[k].lower for k in problem.active])
+    slopes = np.sqrt(np.maximum(np.diag(solution.equations.hessian), 0.0) / problem.samples)
+    return np.asarray(slopes * ranges < _NOTHING)
+
+
+def _missing_torques(problem: JointProblem, solution: ShootingResult) -> Array:
+    """(S, M) sensitivities of the position to the torques that the law lacks."""
+    doubt = problem.config.doubt
+    at, first, start = problem.with_parameters(solution.parameters), solution.first, solution.start
+    columns = [problem.fixed(at).simulate(np.zeros(0), first, start, added=_waves(problem)).slopes[:, :-2]]
+    if doubt.friction_at_rest and "stribeck" not in problem.names:
+        for share in (1.0, _NARROW):
+            law = at.copy()
+            law[STRIBECK_SPEED] *= share
+            columns.append(problem.fixed(law, "stribeck").simulate(np.zeros(1), first, start).slopes[:, :1])
+    return np.where(problem.motion.measured[:, None], np.concatenate(columns, axis=1), 0.0)
+
+
+def _waves(problem: JointProblem) -> Array:
+    """(N, 2 W) sines and cosines over the joint's travel at the steps' middles."""
+    motion = problem.motion
+    position = np.interp(motion.edges[:-1] + 0.5 * motion.step, motion.t, motion.smooth)
+    phase = 2.0 * np.pi * (position - motion.middle) / max(float(np.ptp(motion.smooth)), 1e-9)
+    wave = np.exp(1j * phase)
+    waves = np.cumprod(np.broadcast_to(wave[:, None], (len(wave), problem.config.doubt.torque_waves)), axis=1)
+    return np.concatenate([waves.imag, waves.real], axis=1)
+
+
+def _extended(problem: JointProblem, solution: ShootingResult, torques: Array, body: Array) -> tuple[Equations, Array]:
+    """Normal equations of parameters and torques, and the reduced Hessian's column of the bodies."""
+    first, start = solution.first, solution.start
+    guess, information = problem.start(first)
+    rollout = problem.rollout(solution.parameters, first, start)
+
+    def equations(columns: Array) -> Equations:
+        slopes = np.concatenate([rollout.by_parameters, columns[:, None]], axis=2)
+        extended = Rollout(rollout.residual, slopes, rollout.by_start)
+        nothing = Gaussian.nothing(slopes.shape[2])
+        return assemble(extended, first, nothing.mean, nothing, start - guess, information, solution.loss)
+
+    with_body = equations(np.column_stack([torques, body]))
+    return equations(torques), with_body.reduced_hessian[:-1, -1]
+
+
+def _inverse(hessian: Array) -> Array:
+    scale = np.sqrt(np.where(hessian.diagonal() > 0.0, hessian.diagonal(), 1.0))
+    inverse = np.linalg.pinv(hessian / np.outer(scale, scale), rcond=1e-12, hermitian=True)
+    return np.asarray(inverse / np.outer(scale, scale))
+
+
+def _body_column(problem: JointProblem, solution: ShootingResult) -> Array:
+    """(S,) sensitivity to the factor by which the bodies are heavier."""
+    motion, factor = problem.motion, 1.0 + _FACTOR
+    heavier = replace(problem, motion=replace(motion, inertia=factor * motion.inertia, load=factor * motion.load))
+    one, other = (
+        own.rollout(solution.parameters, solution.first, solution.start).residual[:, 0] for own in (heavier, problem)
+    )
+    return np.asarray((one - other) / _FACTOR)

@@ -1,0 +1,40 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Logs without commands: measured torques drive the joints."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from shared.actuator_stand import POSTURE, leg
+
+from sysid_nodes.data.config import from_flat
+from sysid_nodes.simulation.actuators.chirp import ChirpConfig, chirp
+from sysid_nodes.simulation.actuators.stand import Drives, run_on_stand
+from sysid_nodes.systems.actuators import ActuatorConfig
+from sysid_nodes.systems.actuators.fit import fit_joint, known_law
+from sysid_nodes.systems.actuators.preparation import prepare
+
+CALF = 2
+SCALE = 1.2
+
+
+def test_gain_friction_and_armature_come_out_of_torques_in_another_unit() -> None:
+    rng = np.random.default_rng(1)
+    drives = Drives.drawn(3, rng)
+    t, command = chirp(ChirpConfig(duration=8.0, last=4.0, amplitude=0.25), POSTURE)
+    log = run_on_stand(leg(), drives, t, command, noise=2e-4, rng=rng, efforts=True)
+    log = replace(log, torque=log.torque / SCALE)
+    config = from_flat(ActuatorConfig, {"law.command": "straight"})
+    motion = prepare(log, leg(), config)[CALF]
+    assert motion.open_loop
+    names = config.fitted.open_names
+    assert {"gain", "torque_offset"} < set(names)
+    assert "encoder_bias" not in names
+    fit = fit_joint(motion, known_law(config, CALF), config, names)
+    found = dict(zip(names, fit.parameters, strict=True))
+    assert found["gain"] == pytest.approx(SCALE, rel=0.05)
+    assert found["armature"] == pytest.approx(drives.armature[CALF], rel=0.1)
+    assert found["coulomb"] == pytest.approx(drives.coulomb[CALF], rel=0.05)
+    assert found["viscous"] == pytest.approx(drives.viscous[CALF], rel=0.1)
