@@ -55,15 +55,16 @@ class ActuatorSession:
         update: the newest.
 
     Raises:
-        ConfigError: the drives' gains are not known, or the method is one for whole recordings.
+        ConfigError: the drives' gains are not known, or method or drive are for whole recordings only.
     """
 
     def __init__(self, robot: Robot, config: ActuatorSessionConfig) -> None:
-        if config.actuators.method != METHODS[0]:
+        if (method := config.actuators.method) != METHODS[0]:
             raise ConfigError(
-                f"'actuators.method' must be {METHODS[0]} window by window, got {config.actuators.method!r}: the other methods "
-                "are for whole recordings"
+                f"'actuators.method' must be {METHODS[0]} window by window, got {method!r}: the others are for recordings"
             )
+        if config.drive != "commands":
+            raise ConfigError(f"'drive' must be commands window by window, got {config.drive!r}")
         self.robot, self.config = robot, config
         self._config_id = digest(__version__, robot.urdf, robot.joint_names, config.actuators, config.online)
         self._refinement = Refinement(robot, config.actuators, config.online)

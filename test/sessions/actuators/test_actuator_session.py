@@ -222,5 +222,7 @@ def test_what_cannot_be_configured_says_why() -> None:
         session(run(), actuators__law__damping=[1.0, 2.0])
     with pytest.raises(ConfigError, match=r"'actuators\.method' must be structured window by window, got 'network'"):
         session(run(), actuators__method="network")
+    with pytest.raises(ConfigError, match="'drive' must be commands window by window, got 'effort'"):
+        session(run(), drive="effort")
     with pytest.raises(RobotError, match="no joint whose name begins with 'XX'"):
         actuator_robot(ActuatorSessionConfig(joints="XX"))

@@ -45,7 +45,7 @@ def apply_method(
 
     Args:
         log, robot, config: as they were identified.
-        laws: (12,) of the joints, of the structured fit.
+        laws: (L,) of the joints, of the structured fit.
         progress: called with each joint's name when it is done.
 
     Raises:

@@ -42,7 +42,7 @@ class NetworkModel:
 
     Attributes:
         network: trained.
-        law: (12,) of the structured fit.
+        law: (L,) of the structured fit.
         config: of the law.
         residual: whether the network adds to the law or stands for it.
         findings: what speaks against it.

@@ -53,7 +53,7 @@ class NetworkRollout:
 
     Attributes:
         rows: (N, 11) signals of the law at the steps.
-        law: (12,).
+        law: (L,).
         config: of the law.
         step: [s].
         residual: whether the network adds to the law or stands for it.

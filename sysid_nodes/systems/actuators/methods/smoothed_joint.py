@@ -81,7 +81,7 @@ def smooth_joint(motion: JointMotion, law: Array, config: ActuatorConfig) -> Smo
 
     Args:
         motion: what was measured.
-        law: (12,) the fitted law.
+        law: (L,) the fitted law.
         config: of the identification.
 
     Raises:
