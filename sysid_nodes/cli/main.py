@@ -22,6 +22,7 @@ COMMANDS = {
     "replay": "identify the payload in a recorded log",
     "calibrate": "identify the bare robot, for later replays",
     "convert": "make a bag of a table of commands and encoders",
+    "excite": "make a motion that tells the actuators",
     "tracking": "measure a position controller's tracking errors",
     "report": "make report.html again from a result",
     "export": "write the identified body into a URDF or MJCF",
@@ -35,6 +36,7 @@ examples.
 _PLACES = {
     "calibrate": "interval.calibrate",
     "convert": "actuators.convert",
+    "excite": "actuators.excite",
     "export": "interval.export",
     "tracking": "certified.tracking",
 }
