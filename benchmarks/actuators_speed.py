@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What identifying actuators costs: a value with its sensitivities, and whole robots. CPU time, and wall time beside it.
+"""What identifying actuators costs: a value with its sensitivities, and whole robots; CPU and wall time.
 
 Twelve joints, 23.5 s of 200 Hz encoders, rollouts at 1 kHz, five parameters (armature, delay, bias, viscous, Coulomb),
-the robot a Go2 whose drives are simulated by the law itself. On a machine that others use, only the smallest of many CPU
-times means anything, and even that is larger than on an idle one.
+the robot a Go2 whose drives are simulated by the law itself. On a machine that others use, only the smallest of many
+CPU times means anything, and even that is larger than on an idle one.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ import numpy as np
 
 from benchmarks.report import Report, parser
 from sysid_nodes.data.actuator_log import ActuatorLog
+from sysid_nodes.kernel import implementation
 from sysid_nodes.kernel import joint_rollout as kernel
 from sysid_nodes.models.actuator import law_vector
 from sysid_nodes.robots import load_robot
@@ -49,20 +50,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
     start, law = problem.start(first)[0], problem.with_parameters(parameters)
     signals, motion = problem.signals(law), motions[0]
 
-    def roll(active: np.ndarray, name: str) -> float:
-        options = {"step": motion.step, "stride": motion.stride, "smoothing": config.law.rest_speed, "kernel": name}
-        many = chosen.repeats if name == "compiled" else 2
+    def roll(active: np.ndarray) -> float:
+        options = {"step": motion.step, "stride": motion.stride, "smoothing": config.law.rest_speed}
         fastest = min(
             _cpu(lambda: kernel.joint_rollout(signals, law, first * motion.stride, start, active, **options))[0]
-            for _ in range(many)
+            for _ in range(chosen.repeats)
         )
         return 1e9 * fastest / len(signals)
 
-    rows = [
-        (name, f"{roll(problem.active[:0], name):.1f}", f"{roll(problem.active, name):.1f}")
-        for name in ("compiled", "reference")
-        if name == "reference" or kernel._joint_rollout is not None
-    ]
+    rows = [(implementation(), f"{roll(problem.active[:0]):.1f}", f"{roll(problem.active):.1f}")]
     report.section("A rollout")
     report.text(f"CPU time [ns a joint-step], target {TARGETS['kernel']:g} with five sensitivities.")
     report.table(("kernel", "value and start states", "with five sensitivities"), rows)
