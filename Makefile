@@ -56,7 +56,8 @@ bench: setup  ## rerun the benchmarks behind benchmarks/reports (two hours); ref
 	@$(python) -m pip install -qq --disable-pip-version-check --no-deps -r requirements/bench-peers.txt
 	@set -e; for name in containment tightness speed streaming real_logs \
 		soundness episodes planning_speed excitation comparison \
-		prime_peers prime_scaling prime_smoothing prime_coverage actuators_go2 actuators_truth actuators_rig; do \
+		prime_peers prime_scaling prime_smoothing prime_coverage \
+		actuators_go2 actuators_truth actuators_rig actuators_speed; do \
 		echo "benchmarks.$$name"; $(python) -m "benchmarks.$$name" $(BENCH); done
 
 clean:  ## remove the virtual environment and all that was built

@@ -5,7 +5,7 @@ A Go2 leg on a stand in MuJoCo, coupled, chirped to 2 Hz for 23.5 s, delayed com
 seed draws drives of its own. `as modelled` has nothing else but what MuJoCo's dry friction, integrator and coupling do
 differently, and the configuration says that the bodies are as described. `bodies off` has bodies that are heavier or
 lighter by half a percent (sigma), as the default configuration grants. `friction unknown` has friction at rest (10 % of
-Coulomb's) and torque ripple (5 %) besides.
+Coulomb's) and torque ripple (5 %) besides. At the end commands made with the identified model move the true leg.
 """
 
 from __future__ import annotations
@@ -17,20 +17,27 @@ from dataclasses import dataclass, replace
 from itertools import repeat
 
 import numpy as np
+import numpy.typing as npt
 
 from benchmarks.report import Report, parser, progress
+from sysid_nodes.models.joint_load import joint_load
 from sysid_nodes.results.actuators import ActuatorEstimate
-from sysid_nodes.robots import load_robot
+from sysid_nodes.robots import Robot, load_robot
 from sysid_nodes.simulation.actuators.chirp import ChirpConfig, chirp
 from sysid_nodes.simulation.actuators.stand import Drives, leg_on_stand, run_on_stand
 from sysid_nodes.solvers.threads import use_one_blas_thread
 from sysid_nodes.systems.actuators import ActuatorConfig
+from sysid_nodes.systems.actuators.excitation import Excitation, ExcitationConfig, excite
 from sysid_nodes.systems.actuators.fit import fit_joint, known_law
 from sysid_nodes.systems.actuators.judgement import judge
 from sysid_nodes.systems.actuators.preparation import prepare
 
+Array = npt.NDArray[np.float64]
+
 NOISE = 8e-4
 POSTURE = np.array([0.0, 0.85, -1.95])
+TRACKED = 20
+"""Seeds whose models are used for control."""
 STEP = 2.5e-4
 """Of the simulation [s]."""
 TARGETS = {"armature": "3 %", "coulomb": "1 %", "delay": "0.3 ms", "viscous": "5 %"}
@@ -82,6 +89,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             runs = pool.map(trial, seeds, repeat(case), repeat(chosen.last))
             found = [run for _, run in zip(progress(seeds, name), runs, strict=True)]
             _summarise(report, name, [outcome for run in found for outcome in run])
+        _compare_tracking(report, list(pool.map(tracking, seeds[:TRACKED])))
     print(report.write())
     return 0
 
@@ -105,6 +113,67 @@ def trial(seed: int, case: Case, last: float) -> list[Outcome]:
             true = float(getattr(drives, found.name)[j])
             outcomes.append(Outcome(found.name, found, float(value), true))
     return outcomes
+
+
+def tracking(seed: int) -> tuple[float, float]:
+    """Errors [rad] in following a motion by commands made with the default model, and with the identified one.
+
+    Both commands are inverses of a model: ahead by its delay, with what body, armature and friction take.
+    The default is the robot's stated armature without friction, delay or bias; the truth has unknown friction besides.
+    """
+    rng, config = np.random.default_rng(seed), ActuatorConfig()
+    robot = leg_on_stand(load_robot("go2"), "FL_")
+    drives = Drives.drawn(robot.n, rng).with_unknowns(rng)
+    t, command = chirp(ChirpConfig(), POSTURE)
+    log = run_on_stand(robot, drives, t, command, noise=NOISE, rng=rng)
+    found = {name: np.zeros(robot.n) for name in ("armature", "delay", "encoder_bias", "viscous", "coulomb")}
+    for j, motion in enumerate(prepare(log, robot, config)):
+        fit = fit_joint(motion, known_law(config, j), config, config.fitted.names)
+        for name, value in zip(fit.problem.names, fit.parameters, strict=True):
+            if name in found:
+                found[name][j] = max(value, 0.0) if name != "encoder_bias" else value
+    default = {name: np.zeros(robot.n) for name in found} | {"armature": robot.motor.armature}
+    wanted = excite(ExcitationConfig(kind="fourier", duration=8.0, last=2.0, seed=seed), robot.limits, POSTURE)
+    errors = []
+    for model in (default, found):
+        sent = _inverse(robot, drives, model, wanted)
+        followed = run_on_stand(robot, drives, wanted.t, sent, noise=0.0, rng=rng)
+        kept = followed.t > 0.5  # it begins where the first command is, not where the motion does
+        off = followed.q - wanted.q[np.searchsorted(wanted.t, followed.t - 1e-9)]
+        errors.append(float(np.sqrt(np.mean(off[kept] ** 2))))
+    return errors[0], errors[1]
+
+
+def _inverse(robot: Robot, drives: Drives, model: dict[str, Array], wanted: Excitation) -> Array:
+    """(M, n) commands that a model needs for a motion."""
+    torque = joint_load(robot, wanted.q, wanted.qd, wanted.qdd).torque + model["armature"] * wanted.qdd
+    torque += model["viscous"] * wanted.qd + model["coulomb"] * np.tanh(wanted.qd / 0.02)
+    held = 0.5 * (wanted.t[1] - wanted.t[0])  # a command that holds until the next is late by half a period
+    straight = wanted.q + model["encoder_bias"] + (torque + drives.damping * wanted.qd) / drives.stiffness
+    return np.stack(
+        [
+            np.interp(wanted.t + held + delay, wanted.t, column)
+            for delay, column in zip(model["delay"], straight.T, strict=True)
+        ],
+        axis=1,
+    )
+
+
+def _compare_tracking(report: Report, errors: Sequence[tuple[float, float]]) -> None:
+    default, identified = (1e3 * np.array(column) for column in zip(*errors, strict=True))
+    report.section("Tracking")
+    report.text(
+        f"Commands that are inverses of a model, on the true leg with unknown friction, {len(errors)} seeds. Target: "
+        "with the identified model at most 60 % of the error with the default one."
+    )
+    ratio = 100.0 * identified / default
+    report.table(
+        ("", "default [mrad RMS]", "identified [mrad RMS]", "share [%]"),
+        [
+            ("median", f"{np.median(default):.2f}", f"{np.median(identified):.2f}", f"{np.median(ratio):.0f}"),
+            ("worst", f"{default.max():.2f}", f"{identified.max():.2f}", f"{ratio.max():.0f}"),
+        ],
+    )
 
 
 def _summarise(report: Report, case: str, outcomes: Sequence[Outcome]) -> None:

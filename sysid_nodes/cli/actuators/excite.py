@@ -1,0 +1,89 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Makes a motion that tells a robot's actuators, to be sent as commands and recorded with the encoders.
+
+Writes into the folder given by --out
+  trajectory.yaml  a trajectory_msgs/JointTrajectory
+  trajectory.csv   a row a point: t, command_NAME
+  trajectory.npz   t, command, velocity, acceleration, joint_names
+  motion.svg       what it looks like
+It stays within the robot's limits of position, velocity and acceleration. Nobody looks at obstacles, the robot's own
+links or torques: hang a legged robot up, and clear an arm's surroundings or let certified_planner move it (its exciting
+motions are certified). Frequencies tell parameters: armature and delay take a few Hz, friction slow reversals.
+
+examples:
+  sysid excite --robot go2 --out chirp
+  sysid excite --robot kinova_gen3 --set kind=optimal --set duration=30 --set last=2 --out gen3
+  sysid excite --urdf my.urdf --middle=0,0.8,-1.6 --set kind=fourier --set amplitude=0.2 --out mine
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import tempfile
+from pathlib import Path
+
+import numpy as np
+
+from sysid_nodes.cli.configuration import setting
+from sysid_nodes.data.config import from_flat
+from sysid_nodes.exceptions import ConfigError, InputError
+from sysid_nodes.reports.actuators.excitation import write_excitation
+from sysid_nodes.robots import load_robot
+from sysid_nodes.systems.actuators.excitation import ExcitationConfig, excite
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--out", type=Path, required=True, metavar="DIR", help="folder to make; must not exist")
+    parser.add_argument("--robot", metavar="NAME", help="robot by name")
+    parser.add_argument("--urdf", metavar="FILE", help="its URDF, for a robot that is not registered")
+    parser.add_argument("--middle", metavar="Q,Q,...", help="posture to move about [rad]; default: middle of limits")
+    parser.add_argument(
+        "--set", metavar="KEY=VALUE", dest="settings", action="append", default=[],
+        help="kind (chirp, fourier, optimal), duration, rate, first, last, amplitude, share, rest, draws, seed",
+    )  # fmt: skip
+
+
+def run(args: argparse.Namespace) -> int:
+    """Makes the motion and returns the exit status."""
+    if not (args.robot or args.urdf):
+        raise ConfigError("give --robot or --urdf")
+    robot = load_robot(args.robot or "urdf", urdf=args.urdf or "")
+    config = from_flat(
+        ExcitationConfig, dict(setting(text, ExcitationConfig) for text in args.settings), source="command line"
+    )
+    limits = robot.limits
+    bounded = np.isfinite(limits.position_lower) & np.isfinite(limits.position_upper)
+    middle = np.zeros(robot.n)
+    middle[bounded] = 0.5 * (limits.position_lower + limits.position_upper)[bounded]
+    if args.middle:
+        middle = _posture(args.middle, robot.n)
+    motion = excite(config, limits, middle)
+    out: Path = args.out
+    if out.exists():
+        raise InputError("exists; it is left as it is", source=str(out))
+    try:
+        out.parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(dir=out.parent, prefix=f".{out.name}.") as made:
+            folder = Path(made) / out.name
+            folder.mkdir()
+            write_excitation(folder, robot.joint_names, motion)
+            folder.rename(out)
+    except OSError as error:
+        raise InputError(f"cannot be written: {error.strerror}", source=str(out)) from None
+    worst = int(np.argmax(motion.condition))
+    sys.stdout.write(
+        f"{out}: {config.kind}, {motion.t[-1]:g} s; condition at most {motion.condition[worst]:.0f} "
+        f"({robot.joint_names[worst]}), fastest {np.abs(motion.qd).max():.2g} rad/s\n"
+    )
+    return 0
+
+
+def _posture(text: str, n: int) -> np.ndarray:
+    try:
+        found = np.array([float(word) for word in text.split(",")])
+    except ValueError:
+        raise ConfigError(f"--middle needs numbers with commas between them, got '{text}'") from None
+    if len(found) != n or not np.isfinite(found).all():
+        raise ConfigError(f"--middle needs {n} finite numbers, got '{text}'")
+    return found
