@@ -50,7 +50,7 @@ def delay_lines(found: TorqueDelay) -> list[str]:
     return [
         f"torques in force answer joint states that are {typical:.2f} ms old, {longest:.2f} ms at most; "
         f"between stretches that differs by {jitter:.2f} ms ({found.clear} of {found.stretches} tell)",
-        f"Measured, not proven, and no finer than the {1e3 * found.period:.2f} ms between joint states: count with more.",
+        f"Measured, not proven, and no finer than the {1e3 * found.period:.2f} ms between joint states.",
         "",
         "control:",
         f"  delay: {found.longest:.4f}",

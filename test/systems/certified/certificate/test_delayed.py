@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -210,3 +210,80 @@ def test_no_adversary_with_old_torques_leaves_the_bounds(n: int, smart: bool) ->
         assert r @ (closed.metric * r) <= 2.0 * found.errors.level[i]
         reached = max(reached, float((np.abs(r) / found.errors.reference_error[i]).max()))
     assert reached > 0.5
+
+
+def test_what_w_s_changes_by_while_the_start_fades_is_added() -> None:
+    """Above what the same slope does to a start that has settled, by as much as can be left of a changing r_bar."""
+    slope = 5.0 / STIFF
+    away = replace(CALM, level=50.0, reference_norm=0.2 * MASS**0.5, reference_error=np.full(1, 0.2))
+    still, sloped = (follow(steady=100.0, slope=x, start=away).errors for x in (0.0, 5.0))
+    passing = slope / (np.e * RATE)
+    least = 3.0 * H * slope + (1.0 - np.exp(-RATE * (EDGES[1] - H))) / RATE * slope
+    gap = sloped.reference_error[0, 0] - still.reference_error[0, 0]
+    assert gap == pytest.approx(least + passing, rel=1e-5)
+    norms = [np.sqrt(2.0 * x.level[0]) for x in (sloped, still)]
+    assert norms[0] - norms[1] >= (least + passing) * MASS**0.5 * (1.0 - 1e-6)
+
+
+def test_modes_may_take_the_start_and_the_end_apart() -> None:
+    """The norm of r is that of both together, since each mode may still be here or there already."""
+    away = replace(CALM, level=50.0, reference_norm=0.2 * MASS**0.5, reference_error=np.full(1, 0.2))
+    found = follow(steady=0.15 * STIFF, start=away).errors
+    assert np.sqrt(2.0 * found.level[0]) == pytest.approx(MASS**0.5 * np.hypot(0.2, 0.15), rel=1e-6)
+    assert found.reference_error[0, 0] == pytest.approx(0.2, rel=1e-6)
+
+
+def test_the_drift_within_one_age_counts_for_what_torques_answer() -> None:
+    found = follow(drift=5.0).errors
+    fast = RATE * H
+    mass, first = 1.0 + fast, 0.5 * RATE * H**2 + H + 1.0 / RATE
+    # dr/dt by the norm: what z may be one age ago, with the inertia of now.
+    norm = 5.0 / STIFF * MASS**0.5 * (first + H * mass) * RATE
+    joint = 5.0 / STIFF * first * RATE * MASS**0.5
+    assert found.speed[-1] == pytest.approx(min(norm, joint), rel=1e-5)
+
+
+def test_errors_at_the_start_hold_until_a_torque_acts() -> None:
+    """What settles at nothing at once was still there at first."""
+    away = replace(CALM, level=50.0, reference_norm=0.2 * MASS**0.5, reference_error=np.full(1, 0.2))
+    near = replace(away, apart_norm=0.0, apart_error=np.zeros(1))
+    found = follow(start=near).errors
+    assert found.reference_error[0, 0] == pytest.approx(0.2, rel=1e-6)
+    assert found.level[0] == pytest.approx(0.5 * MASS * 0.04, rel=1e-6)
+    assert found.reference_error[1, 0] < 1e-9
+
+
+def test_torques_in_force_may_be_of_the_interval_before() -> None:
+    away = replace(CALM, level=50.0, reference_norm=0.2 * MASS**0.5, reference_error=np.full(1, 0.2))
+    found = follow(start=away)
+    assert found.robust[1, 0] == pytest.approx(K * 0.2, rel=1e-6)
+    assert found.robust[2, 0] == pytest.approx(K * found.errors.reference_error[1, 0], rel=1e-6)
+
+
+def test_a_new_nominal_model_moves_what_r_settles_at() -> None:
+    class Jump:
+        def jump(self, change: Array) -> Array:
+            return 5.0 * np.abs(change[:, 0])
+
+    near = replace(
+        CALM, level=50.0, reference_norm=9.0, reference_error=np.full(1, 9.0), apart_norm=0.01 * MASS**0.5,
+        apart_error=np.full(1, 0.01), theta=np.zeros((1, 10)), speed=0.5,
+    )  # fmt: skip
+    loop, none, joint = loop_of(), np.zeros(COUNT), np.zeros((COUNT, 1))
+    found = Disturbance(joint, joint, joint[..., None] + MASS, joint[..., None], joint, joint, joint)
+
+    class Parts(NamedTuple):
+        steady: Array = joint
+        slope: Array = joint
+        rest: Array = joint
+        drift: Array = joint
+        jump: Any = Jump().jump
+
+    theta = np.zeros((1, 10))
+    theta[0, 0] = 2.0
+    settled = Assumed(none, none, joint, none, joint, joint)
+    after = propagate_delayed(loop, found, Parts(), settled, EDGES, near, theta)  # type: ignore[arg-type]
+    varied = H * 0.5 / MASS**0.5
+    assert after.apart_error[0, 0] == pytest.approx(0.01 + 10.0 / STIFF + 2.0 * varied, rel=1e-6)
+    expected = MASS**0.5 * (0.01 + 10.0 / STIFF + varied + varied * (1.0 + RATE * H))
+    assert after.apart_norm[0] == pytest.approx(expected, rel=1e-2)
