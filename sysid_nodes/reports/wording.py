@@ -10,6 +10,7 @@ from decimal import ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_EVEN, Decimal
 from typing import Any
 
 from sysid_nodes.results import Status
+from sysid_nodes.results.identification import times_text
 
 MINUS = "−"
 DASH = "–"
@@ -191,8 +192,8 @@ def _clash(document: Document) -> tuple[str, ...]:
     times = [time - zero for row in found["times"] for time in row if time is not None]
     between = f"between {min(times):.3f} s and {max(times):.3f} s " if times else ""
     factor = found["factors"].get(found["assumption"])
-    grow = f"; it would have to be {factor:.3g} times as large" if factor is not None else ""
-    return (f"Windows {between}contradict the stated {words(found['assumption'])}{grow}.", closing)
+    grow = f"; it would have to be {times_text(factor)} times as large" if factor is not None else ""
+    return (f"Windows {between}contradict the {words(found['assumption'])}{grow}.", closing)
 
 
 def words(name: str) -> str:

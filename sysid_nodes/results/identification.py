@@ -63,6 +63,7 @@ class Contradiction:
         factors: for each assumption, the factor its uncertainty would have to grow by (inf: would not help).
         payload_changed: the data before `change_time` and after it are each consistent by themselves.
         change_time: stamp of the first window of the later data [s], or None.
+        unstated: assumptions that rest on defaults alone; nobody is blamed for having stated them.
     """
 
     windows: tuple[int, ...]
@@ -71,6 +72,7 @@ class Contradiction:
     factors: Mapping[str, float]
     payload_changed: bool = False
     change_time: float | None = None
+    unstated: frozenset[str] = frozenset()
 
     def other_explanations(self, most: int = 2) -> list[tuple[str, float]]:
         """The next assumptions to doubt, and the factors on their uncertainty, mildest first.
@@ -88,10 +90,22 @@ class Contradiction:
             return f"the stated assumptions contradict one another; the nearest to blame is the {self.assumption}"
         first, last = float(self.times.min()), float(self.times.max())
         factor = self.factors.get(self.assumption, float("inf"))
-        grow = f"; it would have to be {factor:.2f} times as large" if np.isfinite(factor) else ""
+        grow = f"; it would have to be {times_text(factor)} times as large" if np.isfinite(factor) else ""
         if others := self.other_explanations():
-            grow += ", or " + ", ".join(f"the {name} {times:.2f} times" for name, times in others)
-        return f"windows between t = {first:.3f} s and {last:.3f} s contradict the stated {self.assumption}{grow}"
+            grow += ", or " + ", ".join(f"the {name} {times_text(times)} times" for name, times in others)
+        whose = f"{self.assumption} that was assumed (a default)" if self.assumption in self.unstated else ""
+        whose = whose or f"stated {self.assumption}"
+        return f"windows between t = {first:.3f} s and {last:.3f} s contradict the {whose}{grow}"
+
+
+def times_text(factor: float) -> str:
+    """A factor above 1 with two decimals or as many as it takes to tell it from 1, rounded up so that it is enough."""
+    for digits in (2, 3, 4, 5, 6):
+        power = 10.0**digits
+        rounded = np.ceil(factor * power - 1e-6) / power
+        if round((rounded - 1.0) * power) >= 1 and rounded - factor < 0.5 * (factor - 1.0) + 1e-9:
+            return f"{rounded:.{digits}f}"
+    return "a hair over 1"
 
 
 @dataclass(frozen=True)

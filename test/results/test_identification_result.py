@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 
 from sysid_nodes.results import Contradiction, Status
+from sysid_nodes.results.identification import times_text
 
 TIMES = np.array([[1.0, 1.1], [3.0, 3.1]])
 
@@ -26,6 +27,19 @@ def test_a_contradiction_in_words(changes: dict[str, object], sentence: str) -> 
     values = {"windows": (0, 20), "times": TIMES, "assumption": "armature", "factors": {"armature": 1.5}} | changes
     found = Contradiction(**values).sentence()  # type: ignore[arg-type]
     assert found.startswith(sentence) and ("times" in found) == ("1.50" in found)
+
+
+def test_a_default_is_not_blamed_as_stated() -> None:
+    found = Contradiction((0,), TIMES[:1], "armature", {"armature": 1.5}, unstated=frozenset({"armature"}))
+    assert "contradict the armature that was assumed (a default); it would" in found.sentence()
+
+
+@pytest.mark.parametrize(
+    ("factor", "text"),
+    [(1.5, "1.50"), (1.003, "1.003"), (1.00012, "1.0002"), (1.0 + 1e-9, "a hair over 1"), (2.344, "2.35")],
+)
+def test_a_factor_never_reads_as_one_and_is_enough(factor: float, text: str) -> None:
+    assert times_text(factor) == text
 
 
 def test_other_explanations_come_mildest_first() -> None:

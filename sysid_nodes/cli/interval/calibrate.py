@@ -27,7 +27,7 @@ from sysid_nodes.logs import read_joint_states
 from sysid_nodes.results import Status
 from sysid_nodes.robots import Robot
 from sysid_nodes.systems.interval.arm_stream import joint_stream
-from sysid_nodes.systems.interval.calibration import Run, calibrate
+from sysid_nodes.systems.interval.calibration import MARGIN, Run, calibrate
 from sysid_nodes.systems.interval.calibration_file import Calibration, save_calibration
 from sysid_nodes.systems.interval.config import IntervalIdentifierConfig
 from sysid_nodes.systems.interval.stream_watch import StreamWatch
@@ -40,6 +40,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--out", type=Path, required=True, metavar="FILE", help="calibration to write")
     parser.add_argument("--loaded", type=Path, metavar="BAG", help="recording with a payload of known mass")
     parser.add_argument("--known-mass", type=float, metavar="KG", help="mass of that payload")
+    parser.add_argument(
+        "--margin", type=float, default=MARGIN, metavar="FACTOR",
+        help="on the largest residual of windows that a fit had not seen; default: %(default)s",
+    )  # fmt: skip
     parser.add_argument("--topic", default="/joint_states", help="topic of the joint states; default: %(default)s")
     add_configuration(parser)
 
@@ -49,13 +53,15 @@ def run(args: argparse.Namespace) -> int:
         raise ConfigError("--loaded and --known-mass belong together")
     if args.known_mass is not None and not 0.0 < args.known_mass < np.inf:
         raise ConfigError(f"--known-mass must be a positive number, got {args.known_mass:g}")
+    if not 0.1 <= args.margin < np.inf:
+        raise ConfigError(f"--margin must be at least 0.1, got {args.margin:g}")
     arm = load(args, args.bags[0])
     robot, config = arm.robot, arm.config
     runs = [Run(read_samples(robot, config, bag, args.topic), 0.0, str(bag)) for bag in args.bags]
     if args.loaded is not None:
         runs.append(Run(read_samples(robot, config, args.loaded, args.topic), args.known_mass, str(args.loaded)))
     with Stages() as stages:
-        found = calibrate(robot, config, runs, progress=stages.show)
+        found = calibrate(robot, config, runs, margin=args.margin, progress=stages.show)
     try:
         save_calibration(found, args.out)
     except OSError as error:

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Drafts a parameter file for an arm from its URDF and, better, a recording of it without payload.
 
-Signs and units of the signals, noise from residuals, velocity error, friction and offsets with their spread, and a prior
-from what the arm can lift: each with a comment that says where the number is from. Read it, then check, calibrate, replay.
+Signs and units of the signals, noise from residuals, velocity error, friction and offsets with their spread, and a
+prior from what the arm can lift, each with a comment that says where it is from. Read it, then check and calibrate.
 
 examples:
   sysid init my_arm.urdf bags/unloaded --out my_arm.yaml

@@ -5,7 +5,8 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from sysid_nodes.cli.interval.configuration import load
@@ -20,23 +21,37 @@ from sysid_nodes.reports.interval.files import write_run
 from sysid_nodes.reports.interval.report import REPORT_NAME
 from sysid_nodes.reports.wording import verdict
 from sysid_nodes.results import Status
+from sysid_nodes.results.identification import times_text
+from sysid_nodes.sessions.interval.run import IntervalRun
 from sysid_nodes.sessions.interval.session import IntervalSession
+from sysid_nodes.systems.interval.relaxation import Relaxation, relax
 
 BOUNDS_NAME = "result.mcap"
 
 _CONTRADICTION = 3
 
+_MOST_RELAXED = 6
+"""A relaxation explains the rows that were kept; a few more may be needed for all of them."""
+
 
 def run(args: argparse.Namespace) -> int:
     """Replays the log and returns the exit status."""
     arm = load(args, args.bag)
-    robot, config = arm.robot, arm.config
     log = read_joint_states(args.bag, args.topic)
-    session = IntervalSession(robot, config)
-    with OutputFolder(args.out) as folder:
-        _identify(session, track(log, f"replay {args.bag.absolute().name}"), folder / BOUNDS_NAME)
-        _judge(session, str(args.bag))
-        document = write_run(folder, session.snapshot(str(args.bag)))
+    config, relaxed = arm.config, list[Relaxation]()
+    while True:
+        session = IntervalSession(arm.robot, config, stated=arm.stated)
+        with OutputFolder(args.out) as folder:
+            _identify(session, track(log, f"replay {args.bag.absolute().name}"), folder / BOUNDS_NAME)
+            _judge(session, str(args.bag))
+            document = write_run(folder, _labelled(session.snapshot(str(args.bag)), relaxed))
+        found = session.result.contradiction
+        step = relax(config, found) if args.relax and found is not None and len(relaxed) < _MOST_RELAXED else None
+        if step is None:
+            break
+        config = step.config
+        relaxed.append(step)
+        sys.stderr.write(f"sysid: relaxed: {step.sentence}\n")
     result = session.result
     if result.status is Status.INCONSISTENT:
         reason = result.contradiction.sentence() if result.contradiction else result.status.message
@@ -44,8 +59,28 @@ def run(args: argparse.Namespace) -> int:
         sys.stderr.write(f"sysid: {args.bag}: {reason}; see {args.out / REPORT_NAME}{hint}\n")
         return _CONTRADICTION
     told = verdict(document)
-    sys.stdout.write(f"{told.headline} ({told.label.lower()}): {args.out / REPORT_NAME}\n")
+    label = told.label.lower() + (", resting on relaxed assumptions" if relaxed else "")
+    sys.stdout.write(f"{told.headline} ({label}): {args.out / REPORT_NAME}\n")
     return 0
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--relax", action="store_true", default=None,
+        help="where the data contradict the assumptions: relax the one that needs least, and say so",
+    )  # fmt: skip
+
+
+def _labelled(run: IntervalRun, relaxed: Sequence[Relaxation]) -> IntervalRun:
+    """The run, with a finding that says which assumptions were relaxed to make the data fit."""
+    if not relaxed:
+        return run
+    grown: dict[str, float] = {}
+    for step in relaxed:
+        grown[step.assumption] = grown.get(step.assumption, 1.0) * step.factor
+    told = "; ".join(f"{assumption} {times_text(factor)} times as large" for assumption, factor in grown.items())
+    line = f"the result rests on relaxed assumptions: {told}"
+    return replace(run, findings=(line, *run.findings))
 
 
 def _identify(session: IntervalSession, messages: Iterable[RawJointState], path: Path) -> None:

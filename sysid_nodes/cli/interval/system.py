@@ -56,7 +56,7 @@ INTERVAL = System(
     subject="arms",
     configs=(IntervalIdentifierConfig, IntervalNodeConfig),
     page=parameters_page,
-    replay=Replay(wanted=lambda _args: True, run=replay.run),
+    replay=Replay(wanted=lambda _args: True, run=replay.run, add_arguments=replay.add_arguments),
     report=Report(_made, _write),
     export=Export("interval", export.run),
 )

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 
 from diagnostic_msgs.msg import DiagnosticStatus
 from sensor_msgs.msg import JointState
@@ -30,6 +30,7 @@ class LiveInterval:
     Args:
         robot: carries the body to identify.
         config: of the identifier.
+        stated: names of the options that somebody stated.
         capacity: messages that may wait.
         monitor: counts for the diagnostics.
         publish: called on the worker's thread with every result that is news, and what is wrong with the data.
@@ -48,13 +49,14 @@ class LiveInterval:
         robot: Robot,
         config: IntervalIdentifierConfig,
         *,
+        stated: Collection[str],
         capacity: int,
         monitor: Monitor,
         publish: Callable[[IdentificationResult, Sequence[str]], None],
         judged: Callable[[Sequence[str]], None],
         complain: Callable[[str], None],
     ) -> None:
-        self._session = IntervalSession(robot, config, memory=_MEMORY)
+        self._session = IntervalSession(robot, config, stated=stated, memory=_MEMORY)
         self.subject = self._session.subject
         self.fault = ""
         self._due = False

@@ -58,6 +58,7 @@ class IntervalIdentifierNode(IdentifyingNode[LiveInterval]):
         live = LiveInterval(
             arm.robot,
             arm.config,
+            stated=arm.stated,
             capacity=self._settings.build(IntervalNodeConfig).buffer,
             monitor=self._monitor,
             publish=self._publish,

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 
 import numpy as np
 
@@ -27,6 +27,7 @@ class IntervalSession:
     Args:
         robot: carries the body to identify.
         config: of the identifier.
+        stated: names of the options that somebody stated; None: all.
         memory: how far back the data are judged [s].
 
     Attributes:
@@ -39,8 +40,15 @@ class IntervalSession:
         InputError: configuration and robot do not fit one another.
     """
 
-    def __init__(self, robot: Robot, config: IntervalIdentifierConfig, *, memory: float = np.inf) -> None:
-        self._pipeline = IntervalPipeline(robot, config)
+    def __init__(
+        self,
+        robot: Robot,
+        config: IntervalIdentifierConfig,
+        *,
+        stated: Collection[str] | None = None,
+        memory: float = np.inf,
+    ) -> None:
+        self._pipeline = IntervalPipeline(robot, config, stated=stated)
         body = self._pipeline.body
         self.subject = Subject(robot.name, body, config.target, moving_link(robot, body), config.method)
         self._watch = StreamWatch(robot, config, memory)

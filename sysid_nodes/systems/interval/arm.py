@@ -26,11 +26,14 @@ _SIZE = 0.5
 
 @dataclass(frozen=True)
 class Arm:
-    """Attributes: robot, the arm alone; config, its lists for these joints; notes, what was assumed, a line each."""
+    """Attributes: robot, the arm alone; config, its lists for these joints; notes, what was assumed;
+    stated, names of the options that somebody stated.
+    """
 
     robot: Robot
     config: IntervalIdentifierConfig
     notes: tuple[str, ...]
+    stated: frozenset[str]
 
 
 def load_arm(
@@ -63,7 +66,7 @@ def load_arm(
         prior = draft_prior(robot, config.body, config.target)
         config = replace(config, prior=prior)
         notes.append(f"no prior is stated: taken from what the arm can lift, up to {prior.upper[0]:g} kg")
-    return Arm(robot, config, tuple(notes))
+    return Arm(robot, config, tuple(notes), frozenset(stated))
 
 
 def _chain(

@@ -101,7 +101,7 @@ class Calibration:
 
         In the model `window` that replaces what was stated; where errors are itemised it comes on top.
         """
-        found = self.torque_absolute
+        found = stated.torque_factor * self.torque_absolute
         if stated.model == "itemised":
             found = found + np.broadcast_to(stated.torque_absolute, found.shape)
         return replace(stated, torque_absolute=tuple(float(x) for x in found))

@@ -47,6 +47,9 @@ class NoiseConfig:
         minimum=0.0,
         live=True,
     )
+    torque_factor: float = option(
+        1.0, "factor on the torque error that a calibration found", unit="1", minimum=0.1, maximum=100.0
+    )
     position_error: Numbers = option(
         (0.0,),
         "largest joint position error (half an encoder step); 0 takes the robot's encoder",

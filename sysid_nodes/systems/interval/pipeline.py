@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -23,7 +23,7 @@ from sysid_nodes.data.joint_samples import JointSamples
 from sysid_nodes.exceptions import ConfigError, SamplesError
 from sysid_nodes.models.chain import Chain
 from sysid_nodes.models.known_robot import known_box
-from sysid_nodes.results.identification import IdentificationResult, Status
+from sysid_nodes.results.identification import Contradiction, IdentificationResult, Status
 from sysid_nodes.robots.robot import Robot
 from sysid_nodes.signals.windows import INCOMPLETE, Windower, cut
 from sysid_nodes.systems.interval.arm_stream import joint_stream
@@ -37,6 +37,7 @@ from sysid_nodes.systems.interval.noise import Noise
 from sysid_nodes.systems.interval.nominal import NominalEstimator
 from sysid_nodes.systems.interval.prediction import TorqueArchive, TorquePrediction
 from sysid_nodes.systems.interval.reach import Reach
+from sysid_nodes.systems.interval.relaxation import unstated_assumptions
 from sysid_nodes.systems.interval.row_builder import RowBuilder
 from sysid_nodes.systems.interval.sample_count import SampleCount
 from sysid_nodes.systems.interval.unknowns import Unknowns, identify_body, identify_payload, prismatic_travel
@@ -53,6 +54,7 @@ class IntervalPipeline:
     Args:
         robot: the robot, with a fixed base.
         config: everything else.
+        stated: names of the options that somebody stated, None: all; only these are blamed as stated.
         clock: source of wall time for solve times [s].
 
     Attributes:
@@ -65,9 +67,16 @@ class IntervalPipeline:
     """
 
     def __init__(
-        self, robot: Robot, config: IntervalIdentifierConfig, *, clock: Callable[[], float] = time.perf_counter
+        self,
+        robot: Robot,
+        config: IntervalIdentifierConfig,
+        *,
+        stated: Collection[str] | None = None,
+        clock: Callable[[], float] = time.perf_counter,
     ) -> None:
         self.robot, self.config, self._clock = robot, config, clock
+        self._stated = stated
+        self._clash: tuple[Contradiction | None, Contradiction | None] = (None, None)
         self.chain = Chain.from_robot(robot)
         self.body_index = robot.body_index(config.body)
         self.body = config.body or robot.body
@@ -227,10 +236,21 @@ class IntervalPipeline:
             samples_rejected=self.samples_rejected,
             solve_time=self._clock() - start,
             tightened=tightened,
-            contradiction=self._method.contradiction,
+            contradiction=self._contradiction(),
         )
         if is_news:
             self._remember(self.result)
+
+    def _contradiction(self) -> Contradiction | None:
+        """The method's, with what nobody stated marked; the same object as long as it is the same."""
+        found = self._method.contradiction
+        if found is not self._clash[0]:
+            marked = found
+            if found is not None and self._stated is not None:
+                unstated = unstated_assumptions(self.config, self._stated, found.factors)
+                marked = replace(found, unstated=unstated)
+            self._clash = (found, marked)
+        return self._clash[1]
 
     def _prior_result(self) -> IdentificationResult:
         prior = self.config.prior.bounds

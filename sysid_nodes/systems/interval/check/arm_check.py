@@ -44,6 +44,9 @@ _LATE = 0.002
 _MARGIN = 1.5
 """Factor on the largest residual seen, for a bound."""
 
+_BEYOND_LIMIT = 3.0
+"""No joint's torque is this many times its limit."""
+
 _STILL = 0.02
 """A joint that travels less tells nothing about its own friction [rad or m]."""
 
@@ -195,7 +198,8 @@ def _angle_findings(robot: Robot, units: Sequence[AngleUnits | None], start: flo
 def _largest_torque(robot: Robot, rigid: Array) -> Array:
     """(n,) torque that no joint exceeds [N m]: its limit, or far more than the whole arm weighs."""
     weight = 20.0 * float(np.sqrt((rigid**2).mean(axis=0)).max())
-    return np.where(np.isfinite(robot.limits.torque), robot.limits.torque, max(weight, 1.0))
+    limit = robot.limits.torque
+    return np.where(np.isfinite(limit), _BEYOND_LIMIT * limit, max(weight, 1.0))
 
 
 def _allowed(config: IntervalIdentifierConfig, robot: Robot, samples: JointSamples) -> Array:

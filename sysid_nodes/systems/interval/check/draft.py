@@ -81,7 +81,7 @@ def _measured(rounds: CheckRounds, start: IntervalIdentifierConfig) -> Iterator[
     yield f"# joint states came every {1e3 * step:.3g} ms"
     yield from parameter_lines({"window.duration": 0.2, "window.max_gap": _two(max(5.0 * step, 0.01))})
     left = np.array([np.quantile(np.abs(joint.residual), 0.99) for joint in fit.joints]) / fit.unit
-    yield f"# {_MARGIN:g} times what no friction or inertia explains in 99 of 100 windows; sysid calibrate finds its own"
+    yield f"# {_MARGIN:g} times what friction and inertia leave in 99 of 100 windows; sysid calibrate finds its own"
     yield from parameter_lines({
         "noise.model": "window",
         "noise.torque_relative": [0.0],
@@ -92,7 +92,7 @@ def _measured(rounds: CheckRounds, start: IntervalIdentifierConfig) -> Iterator[
     friction = np.array([joint.friction for joint in fit.joints]) / fit.unit[:, None]
     spread = np.array([joint.friction_error for joint in fit.joints]) / fit.unit[:, None]
     # With 100 %: anywhere between none and twice the number, which holds the estimate and three deviations of it.
-    half = np.maximum(friction, 0.5 * (friction + 3.0 * spread)) + [0.02, 0.02, 0.005]
+    half = np.maximum(friction, 0.5 * (friction + 3.0 * spread)) + np.array([0.02, 0.02, 0.005])
     offset = np.abs([joint.offset for joint in fit.joints]) / fit.unit
     yield "# friction, armature: anywhere between none and twice these; link inertia within 10 % of their mass and size"
     yield from parameter_lines({

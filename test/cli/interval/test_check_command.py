@@ -1,0 +1,111 @@
+# SPDX-License-Identifier: Apache-2.0
+"""sysid check and sysid init: what they print mends a log, and a real Gen3's log works from the shipped file alone."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import yaml
+from shared.payload_problem import Problem
+from shared.recorded import PAPER, record
+
+from sysid_nodes.cli.main import main
+from sysid_nodes.data import JointSamples
+from sysid_nodes.reports.interval.result_file import read_result
+from sysid_nodes.robots import load_robot
+
+
+def test_a_log_that_agrees_with_its_configuration(log: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["check", str(log), *PAPER]) == 0
+    told = capsys.readouterr().out
+    assert "501 joint states in 1.0 s, 500 Hz" in told
+    assert "nothing to mend: signals and configuration agree" in told
+
+
+def test_the_printed_lines_mend_the_log(gen3: Problem, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    def spoil(_: int, fields: dict[str, Any]) -> dict[str, Any]:
+        effort = [-1000.0 * x if k == 3 else x for k, x in enumerate(fields["effort"])]
+        return fields | {"effort": effort}
+
+    bag = record(tmp_path / "bag", gen3.samples(10.0 + np.arange(1000) / 200.0), spoil)
+    assert main(["check", str(bag), *PAPER]) == 3
+    told = capsys.readouterr().out
+    assert "effort of 'joint_4' has the opposite sign of the torque gravity needs, and seems to be in N mm" in told
+    lines = told.partition("below ros__parameters:\n")[2].splitlines()
+    mend = yaml.safe_load("\n".join(line for line in lines if line.startswith("  ")))
+    file = tmp_path / "mended.yaml"
+    text = Path(PAPER[1]).read_text(encoding="utf-8")
+    tree = yaml.safe_load(text)
+    tree["/**"]["ros__parameters"] |= mend
+    file.write_text(yaml.safe_dump(tree), encoding="utf-8")
+    assert main(["check", str(bag), "--config", str(file)]) == 0
+    assert main(["replay", str(bag), "--config", str(file), "--out", str(tmp_path / "out")]) == 0
+    mass = read_result(tmp_path / "out")["parameters"][0]
+    assert mass["lower"] <= gen3.theta[0] <= mass["upper"]
+
+
+def test_what_cannot_be_checked_is_one_line(gen3: Problem, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    def rename(_: int, fields: dict[str, Any]) -> dict[str, Any]:
+        return fields | {"name": ["arm", *fields["name"][1:]]}
+
+    bag = record(tmp_path / "bag", gen3.samples(10.0 + np.arange(20) / 200.0), rename)
+    assert main(["check", str(bag), *PAPER]) == 2
+    error = capsys.readouterr().err
+    assert error.count("\n") == 1
+    assert "has no joint joint_1 of robot 'kinova_gen3'; it has arm, joint_2" in error
+
+
+@pytest.fixture(scope="module")
+def real(shared_data: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The second log of a real Gen3 as a bag."""
+    data = np.load(shared_data / "kinova_gen3_real" / "joint_sensor_2.npz")
+    names = load_robot("kinova_gen3").joint_names
+    samples = JointSamples(names, data["t"], data["q"], data["qd"], data["tau"])
+    return record(tmp_path_factory.mktemp("real") / "bag", samples)
+
+
+SHIPPED = ["--config", str(Path(__file__).resolve().parents[3] / "config/kinova_gen3.yaml")]
+
+
+@pytest.mark.real_data
+def test_a_real_gen3_works_from_the_shipped_file_alone(real: Path, tmp_path: Path) -> None:
+    assert main(["check", str(real), *SHIPPED]) == 0
+    assert main(["calibrate", str(real), *SHIPPED, "--out", str(tmp_path / "calibration.json")]) == 0
+    assert main(["replay", str(real), *SHIPPED, "--out", str(tmp_path / "out")]) == 0
+    mass = read_result(tmp_path / "out")["parameters"][0]
+    # The arm carried nothing; the stated offsets and errors leave half a kilogram.
+    assert mass["lower"] == 0.0
+    assert mass["upper"] < 0.8
+    assert abs(mass["nominal"]) < 0.1
+
+
+@pytest.mark.real_data
+def test_a_draft_from_urdf_and_log_answers_without_a_number_by_hand(
+    real: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    urdf, file = tmp_path / "arm.urdf", tmp_path / "arm.yaml"
+    urdf.write_text(load_robot("kinova_gen3", variant="bare").urdf, encoding="utf-8")
+    assert main(["init", str(urdf), str(real), "--out", str(file)]) == 0
+    assert "torque_sign: [-1.0, " in file.read_text(encoding="utf-8")
+    words = ["--config", str(file), "--urdf", str(urdf)]
+    assert main(["check", str(real), *words]) == 0
+    assert main(["replay", str(real), *words, "--out", str(tmp_path / "out")]) == 0
+    mass = read_result(tmp_path / "out")["parameters"][0]
+    assert mass["lower"] == 0.0 and mass["upper"] < 1.0
+    capsys.readouterr()
+    assert main(["init", str(urdf), str(real), "--out", str(file)]) == 2
+    assert "exists already" in capsys.readouterr().err
+
+
+def test_a_draft_from_a_urdf_alone_loads(tmp_path: Path) -> None:
+    from sysid_nodes.data.config import load_yaml
+    from sysid_nodes.systems.interval.config import IntervalIdentifierConfig
+
+    urdf, file = tmp_path / "arm.urdf", tmp_path / "arm.yaml"
+    urdf.write_text(load_robot("kinova_gen3", variant="bare").urdf, encoding="utf-8")
+    assert main(["init", str(urdf), "--out", str(file)]) == 0
+    config = load_yaml(IntervalIdentifierConfig, file)
+    assert config.noise.model == "window" and config.prior.upper[0] > 1.0

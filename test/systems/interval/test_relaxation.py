@@ -1,0 +1,55 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Which options an assumption rests on, and the mildest change of them that lets the data fit."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from sysid_nodes.results import Contradiction
+from sysid_nodes.systems.interval.config import IntervalIdentifierConfig
+from sysid_nodes.systems.interval.relaxation import option_names, relax, unstated_assumptions
+
+CONFIG = IntervalIdentifierConfig()
+
+
+def clash(**factors: float) -> Contradiction:
+    named = {name.replace("_", " "): factor for name, factor in factors.items()}
+    return Contradiction((0,), np.array([[0.0, 0.1]]), min(named, key=lambda name: named[name]), named)
+
+
+def test_the_mildest_that_an_option_can_make() -> None:
+    step = relax(CONFIG, clash(calibration_residuals=1.01, velocity_error=1.3, link_inertia=1.2))
+    assert step is not None
+    assert (step.assumption, step.keys) == ("link inertia", ("known_robot.inertia_relative",))
+    assert step.config.known_robot.inertia_relative == pytest.approx(0.05 * 1.2 * 1.02)
+    assert step.config == replace(CONFIG, known_robot=step.config.known_robot)
+    assert step.sentence == "link inertia 1.23 times as large (known_robot.inertia_relative)"
+
+
+def test_a_prior_grows_about_its_centre_and_mass_stays_positive() -> None:
+    step = relax(CONFIG, clash(prior_of_the_body=3.0))
+    assert step is not None
+    prior = step.config.prior.bounds
+    assert prior.lower[0] == 0.0
+    np.testing.assert_allclose(prior.upper[1:] - prior.lower[1:], 3.06 * 2.0 * CONFIG.prior.bounds.half_width[1:])
+
+
+def test_what_cannot_be_relaxed() -> None:
+    assert relax(CONFIG, clash(velocity_error=np.inf)) is None
+    assert relax(CONFIG, clash(torque_offset=1.5)) is None  # a bound of zero does not grow
+
+
+def test_with_a_calibration_its_bound_has_a_factor_and_the_robot_is_its_own() -> None:
+    calibrated = replace(CONFIG, calibration="calibration.json", target="payload")
+    assert option_names("absolute torque noise", calibrated) == ("noise.torque_factor",)
+    assert option_names("link inertia", calibrated) == ()
+    step = relax(calibrated, clash(link_inertia=1.1, absolute_torque_noise=1.3))
+    assert step is not None and step.config.noise.torque_factor == pytest.approx(1.3 * 1.02)
+
+
+def test_what_nobody_stated() -> None:
+    names = ("velocity error", "prior of the body", "calibration residuals")
+    assert unstated_assumptions(CONFIG, ("prior.lower",), names) == {"velocity error"}
