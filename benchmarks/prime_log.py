@@ -15,6 +15,7 @@ import numpy.typing as npt
 
 from sysid_nodes.data.joint_order import JointOrder
 from sysid_nodes.robots import Robot
+from sysid_nodes.rollouts.legged_model import GroundConfig
 from sysid_nodes.sensors import build_sensors, channel_specs
 from sysid_nodes.signals.alignment import Aligner, GridConfig
 from sysid_nodes.signals.samples import AlignedSteps
@@ -29,7 +30,6 @@ from sysid_nodes.simulation.legged import (
     TruthSeries,
 )
 from sysid_nodes.simulation.legged.load import LoadConfig
-from sysid_nodes.simulation.legged.model import GroundConfig
 from sysid_nodes.systems.prime import PrimeConfig
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "test"))

@@ -3,15 +3,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import mujoco
 import numpy as np
 
 from sysid_nodes.robots import ContactPoint
 from sysid_nodes.robots.robot import Array
-from sysid_nodes.simulation.legged.state import pinocchio_state, rotation_of, set_state
+from sysid_nodes.rollouts.state import pinocchio_state, rotation_of, set_state
 from sysid_nodes.simulation.legged.truth import TruthSample
+
+Torque = Callable[[Array, Array], Array]
+"""Torques (n,) [N m] at joint positions and velocities (n,)."""
 
 
 class LeggedPlant:
@@ -52,20 +55,23 @@ class LeggedPlant:
         v[:3] = rotation_of(self._state[0][3:7]).T @ v[:3]
         return v
 
-    def advance(self, time: float, torque: Array, push: Array) -> TruthSample:
+    def advance(self, time: float, torque: Torque, push: Array) -> TruthSample:
         """Moves on by one tick; ``specific_force`` is then the accelerometer's mean over it (3,) [m/s2].
 
         Args:
             time: at the tick's start [s], for the record.
-            torque: (n,) constant over the tick [N m].
+            torque: asked anew at every integrator step.
             push: (3,) force on the base's origin, world frame, constant over the tick [N].
         """
         data, steps, count = self._data, self._steps, len(self._geoms)
         q, v = self._state
-        data.qfrc_applied[:3], data.qfrc_applied[6:] = push, torque
+        data.qfrc_applied[:3] = push
+        effort = np.zeros(len(data.qvel) - 6)
         specific, active, mean = np.zeros(3), np.zeros(count), np.zeros((count + 1, 3))
         first, position = mean, np.zeros((count, 3))
         for step in range(steps):
+            data.qfrc_applied[6:] = torque(data.qpos[7:], data.qvel[6:])
+            effort += data.qfrc_applied[6:] / steps
             mujoco.mj_step(self._model, data)
             # What mj_step leaves behind belongs to the state before the step.
             force = self._forces()
@@ -82,7 +88,7 @@ class LeggedPlant:
             duration=steps * self._timestep,
             q=q,
             v=v,
-            torque=torque.copy(),
+            torque=effort,
             force=first[:count],
             force_mean=mean[:count],
             contact=active,

@@ -6,11 +6,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from sysid_nodes.data.config import option, section
+from sysid_nodes.rollouts.legged_model import GroundConfig
 from sysid_nodes.simulation.legged.controller_g1 import G1ControllerConfig
 from sysid_nodes.simulation.legged.controller_go2 import Go2ControllerConfig
 from sysid_nodes.simulation.legged.load import LoadConfig
-from sysid_nodes.simulation.legged.model import GroundConfig
 from sysid_nodes.simulation.legged.sensors import LeggedSensorsConfig
+from sysid_nodes.simulation.legged.set_point_drive import SetPointDriveConfig
 
 
 @dataclass(frozen=True)
@@ -40,6 +41,7 @@ class LeggedSimulationConfig:
     history: float = option(60.0, "truth that is kept", unit="s", minimum=0.1)
     load: LoadConfig = section(LoadConfig, "unknown load of the torso")
     ground: GroundConfig = section(GroundConfig, "friction and compliance")
+    drive: SetPointDriveConfig = section(SetPointDriveConfig, "motors that follow set-points")
     push: PushConfig = section(PushConfig, "push from outside")
     sensors: LeggedSensorsConfig = section(LeggedSensorsConfig, "rates, noise and biases")
     go2: Go2ControllerConfig = section(Go2ControllerConfig, "gains and gait of the Go2")

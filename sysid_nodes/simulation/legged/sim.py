@@ -13,15 +13,16 @@ import pinocchio
 from sysid_nodes.exceptions import ConfigError
 from sysid_nodes.robots import Robot, load_robot
 from sysid_nodes.robots.robot import Array
+from sysid_nodes.rollouts.legged_model import build_legged_mujoco
+from sysid_nodes.rollouts.state import rotation_of
 from sysid_nodes.simulation.legged.faults import Fault
 from sysid_nodes.simulation.legged.load import loaded_bodies
-from sysid_nodes.simulation.legged.model import build_legged_mujoco
-from sysid_nodes.simulation.legged.plant import LeggedPlant
+from sysid_nodes.simulation.legged.plant import LeggedPlant, Torque
 from sysid_nodes.simulation.legged.programme import build_controller, standing_configuration
 from sysid_nodes.simulation.legged.scenario import LeggedSimulationConfig
 from sysid_nodes.simulation.legged.sensors import Observed, Reading
+from sysid_nodes.simulation.legged.set_point_drive import SetPointDrive, with_friction
 from sysid_nodes.simulation.legged.shells import shell
-from sysid_nodes.simulation.legged.state import rotation_of
 from sysid_nodes.simulation.legged.streams import SensorSuite
 from sysid_nodes.simulation.legged.truth import LeggedTruth, TruthSample, TruthSeries, stack
 
@@ -44,6 +45,11 @@ class LeggedRobotSim:
         start: stamp of simulated time zero [s].
         faults: what goes wrong with the sensors' streams.
 
+    Attributes:
+        robot: nominal.
+        set_points: stamps [s] and positions (n,) [rad] that the drives were told, where they follow set-points.
+        truth: what stays the same.
+
     Raises:
         ConfigError: control period, tick and integrator's step are not multiples of one another, a vector does not have
             three numbers, or the robot does not know the motion.
@@ -65,11 +71,16 @@ class LeggedRobotSim:
         robot = self.robot
         self._config, self._start, self._ticks = config, start, 0
         body, bodies = loaded_bodies(robot, config.load)
-        model = build_legged_mujoco(robot, bodies, shell(robot), config.ground, timestep=config.timestep)
+        model = build_legged_mujoco(
+            with_friction(robot, config.drive), bodies, shell(robot), config.ground, timestep=config.timestep
+        )
         q = standing_configuration(robot)
         q[2] += config.drop
         self._plant = LeggedPlant(model, robot.contacts, q, steps=steps)
         self._torque = np.zeros(robot.n)
+        self._law: Torque = lambda q, _: np.zeros(len(q))
+        self._drive = SetPointDrive(robot, config.drive) if config.drive.enabled else None
+        self.set_points: list[tuple[float, Array]] = []
         self._controller: Controller = build_controller(robot, config)
         published = robot.motor_order if config.vendor_order else robot.joint_names
         self._sensors = SensorSuite(config.sensors, robot.joint_names, published, rng, start=start, faults=faults)
@@ -124,10 +135,11 @@ class LeggedRobotSim:
         """Moves on by one tick; the readings that arrived by its end, in order of arrival."""
         config, time = self._config, self.elapsed
         if self._ticks % self._control_ticks == 0:
-            self._torque = self._controller.torque(time, *self._plant.state)
+            self._command(time)
         pushed = config.push.start <= time < config.push.start + config.push.duration
         push = np.array(config.push.force) if pushed else np.zeros(3)
-        self._recorded.append(self._plant.advance(time, self._torque, push))
+        self._recorded.append(self._plant.advance(time, self._law, push))
+        self._torque = self._recorded[-1].torque
         self._ticks += 1
         self._sensors.observe(self._observe())
         return self._sensors.take_arrived(self._start + self.elapsed)
@@ -136,6 +148,17 @@ class LeggedRobotSim:
         """Readings of the next ``duration`` seconds in order of arrival, computed as they are asked for."""
         for _ in range(round(duration / self._config.tick)):
             yield from self.step()
+
+    def _command(self, time: float) -> None:
+        q, v = self._plant.state
+        torque = self._controller.torque(time, q, v)
+        if self._drive is None:
+            self._law = lambda _q, _w: torque
+        else:
+            target = self._drive.set_point(torque, q[7:], v[6:])
+            self.set_points.append((self._start + time, target))
+            drive = self._drive
+            self._law = lambda q, w: drive.torque(target, q, w)
 
     def _observe(self) -> Observed:
         q, _ = self._plant.state

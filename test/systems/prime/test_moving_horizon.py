@@ -13,10 +13,10 @@ from shared.legged_log import LeggedLog, simulate, simulated_config
 from sysid_nodes.exceptions import ConfigError
 from sysid_nodes.models.discrete_motion import difference
 from sysid_nodes.results.motion_estimate import EstimateStatus, MotionEstimate
+from sysid_nodes.rollouts.legged_model import GroundConfig
 from sysid_nodes.signals.samples import AlignedSteps
 from sysid_nodes.simulation.legged import LeggedSimulationConfig
 from sysid_nodes.simulation.legged.load import LoadConfig
-from sysid_nodes.simulation.legged.model import GroundConfig
 from sysid_nodes.solvers.trajectory_least_squares import assemble, posterior
 from sysid_nodes.systems.prime import HorizonConfig, MovingHorizon, build_model, estimate_motion
 from sysid_nodes.systems.prime.full_information import solve_by_continuation

@@ -1,0 +1,54 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Motors that follow set-points, as the real robots' do: the controller's torque becomes a position for a PD law."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from sysid_nodes.data.config import option
+from sysid_nodes.robots import Robot
+from sysid_nodes.robots.kinds import spread
+from sysid_nodes.robots.robot import Array
+from sysid_nodes.rollouts.drive import Drive
+
+
+@dataclass(frozen=True)
+class SetPointDriveConfig:
+    """One number for all joints, one for each kind (Go2: hip, thigh, calf), or one for each joint."""
+
+    enabled: bool = option(False, "whether the motors follow set-points; otherwise they give the controller's torque")
+    stiffness: tuple[float, ...] = option((40.0,), "k_p", unit="N m/rad", minimum=1e-3)
+    damping: tuple[float, ...] = option((1.0,), "k_d", unit="N m s/rad", minimum=0.0)
+    strength: tuple[float, ...] = option((0.0,), "torque at which tanh saturates; 0: none", unit="N m", minimum=0.0)
+    coulomb: float = option(0.0, "dry friction of every joint, in MuJoCo's own model", unit="N m", minimum=0.0)
+
+
+class SetPointDrive:
+    """The drives of a simulated robot.
+
+    Raises:
+        ConfigError: a list does not fit the robot.
+    """
+
+    def __init__(self, robot: Robot, config: SetPointDriveConfig) -> None:
+        stiffness, damping = (
+            spread(getattr(config, name), robot, f"drive.{name}") for name in ("stiffness", "damping")
+        )
+        strength = spread(config.strength, robot, "drive.strength")
+        self._drive, self._gain, self._dry = Drive(stiffness, damping), np.ones(robot.n), np.zeros(robot.n)
+        self._weakness = np.where(strength > 0.0, 1.0 / np.maximum(strength, 1e-9), 0.0)
+
+    def set_point(self, torque: Array, q: Array, w: Array) -> Array:
+        """(n,) positions at which motors without saturation would give a torque at once [rad]."""
+        return self._drive.target(torque, q, w)
+
+    def torque(self, target: Array, q: Array, w: Array) -> Array:
+        """(n,) torques that they do give [N m]."""
+        return self._drive.torque(target, q, w, self._gain, self._weakness, self._dry)
+
+
+def with_friction(robot: Robot, config: SetPointDriveConfig) -> Robot:
+    """The robot with the drives' dry friction."""
+    return replace(robot, motor=replace(robot.motor, coulomb=robot.motor.coulomb + config.coulomb))

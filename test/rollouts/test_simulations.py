@@ -1,0 +1,128 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Simulations of the Go2 against MuJoCo stepped by hand on a model that was built with the same parameters."""
+
+from dataclasses import replace
+
+import mujoco
+import numpy as np
+import pinocchio
+import pytest
+
+from sysid_nodes.robots import load_robot
+from sysid_nodes.rollouts import (
+    Drive,
+    FinerSimulations,
+    GroundConfig,
+    ProcessSimulations,
+    Simulations,
+    Variants,
+    Work,
+    build_legged_mujoco,
+)
+
+STEP, STEPS = 0.002, 20
+ROBOT = load_robot("go2")
+DRIVE = Drive(np.full(12, 40.0), np.full(12, 1.0))
+LEGS = np.tile([0.0, 0.8, -1.6], 4)
+
+
+def build(bodies, ground=None):
+    return build_legged_mujoco(ROBOT, bodies, (), ground or GroundConfig(), timestep=STEP)
+
+
+def variants(rng, count):
+    """Random loads, motors and grounds."""
+    base = ROBOT.model.inertias[1]
+    loads = [base + pinocchio.Inertia(m, np.array([-0.1, 0.02, 0.05]), 0.02 * np.eye(3)) for m in range(count)]
+    hip = ROBOT.model.inertias[2]
+    hips = [(1.0 + 0.1 * k) * hip.toDynamicParameters() for k in range(count)]
+    theta = np.array([[load.toDynamicParameters(), other] for load, other in zip(loads, hips, strict=True)])
+    return Variants(
+        (0, 1), theta, rng.uniform(0.8, 1.2, (count, 12)), rng.uniform(0.0, 0.1, (count, 12)),
+        rng.uniform(0.0, 0.2, (count, 12)), rng.uniform(0.4, 1.0, count), rng.uniform(0.006, 0.02, count),
+    )  # fmt: skip
+
+
+def start(rng, count):
+    state = np.zeros((count, 37))
+    state[:, 2], state[:, 3], state[:, 7:19] = 0.28, 1.0, LEGS
+    state[:, 7:] += 0.02 * rng.standard_normal((count, 30))
+    return state
+
+
+def work(rng, count, clips=2):
+    targets = LEGS + 0.1 * rng.standard_normal((clips, STEPS, 12))
+    return Work(start(rng, count), np.arange(count), np.arange(count) % clips, targets)
+
+
+def step_by_hand(varied, k, job):
+    """(T, 37) states of simulation k."""
+    ground = GroundConfig(friction=varied.friction[k], time_constant=varied.time_constant[k])
+    bodies = ROBOT.model.inertias.tolist()[1:]
+    for place, body in enumerate(varied.bodies):
+        bodies[body] = pinocchio.Inertia.FromDynamicParameters(varied.inertia[k, place])
+    model = build(bodies, ground)
+    data = mujoco.MjData(model)
+    data.qpos[:], data.qvel[:] = job.start[k, :19], job.start[k, 19:]
+    out = []
+    for target in job.targets[job.clip[k]]:
+        law = varied.gain[k], varied.weakness[k], varied.dry[k]
+        data.qfrc_applied[6:] = DRIVE.torque(target, data.qpos[7:], data.qvel[6:], *law)
+        mujoco.mj_step(model, data)
+        out.append(np.concatenate([data.qpos, data.qvel]))
+    return np.array(out)
+
+
+@pytest.fixture(scope="module")
+def simulations():
+    return Simulations(build(ROBOT.model.inertias.tolist()[1:]), DRIVE, threads=2, capacity=3)
+
+
+def test_every_simulation_is_that_of_a_model_with_its_parameters(simulations):
+    rng = np.random.default_rng(0)
+    varied, job = variants(rng, 4), work(rng, 4)
+    found = simulations.run(varied, job)
+    expected = np.array([step_by_hand(varied, k, job) for k in range(4)])
+    assert np.ptp(expected[:, -1, 2]) > 1e-3, "the parameters must matter"
+    np.testing.assert_allclose(found, expected, rtol=1e-6, atol=1e-7)
+
+
+def test_results_do_not_depend_on_what_was_simulated_before_nor_on_the_recorded_steps(simulations):
+    rng = np.random.default_rng(1)
+    varied, job = variants(rng, 3), work(rng, 3)
+    first = simulations.run(varied, job)
+    before = simulations.steps
+    simulations.run(variants(rng, 3), work(rng, 3))
+    assert simulations.steps == before + 3 * STEPS
+    np.testing.assert_array_equal(simulations.run(varied, job), first)
+    np.testing.assert_array_equal(simulations.run(varied, replace(job, every=5)), first[:, 4::5])
+
+
+def test_processes_give_the_same_numbers(simulations):
+    rng = np.random.default_rng(2)
+    varied, job = variants(rng, 3), work(rng, 3)
+    with ProcessSimulations(build(ROBOT.model.inertias.tolist()[1:]), DRIVE, processes=1) as others:
+        found = others.run(varied, job)
+        assert others.steps == 3 * STEPS
+    np.testing.assert_array_equal(found, simulations.run(varied, job))
+
+
+def test_a_robot_that_blows_up_does_not_jump_back_to_where_it_began(simulations, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)  # MuJoCo writes its warning into a file where it is
+    rng = np.random.default_rng(3)
+    varied, job = variants(rng, 2), work(rng, 2)
+    job.start[1, 19:] = 1e30
+    found = simulations.run(varied, job)
+    assert np.isfinite(found[0]).all()
+    assert not np.isfinite(found[1, -1]).all() or np.abs(found[1, -1]).max() > 1e6
+
+
+def test_smaller_steps_come_near_and_keep_the_times(simulations):
+    rng = np.random.default_rng(4)
+    varied, job = variants(rng, 2), work(rng, 2)
+    fine = build_legged_mujoco(ROBOT, ROBOT.model.inertias.tolist()[1:], (), GroundConfig(), timestep=STEP / 2)
+    found = FinerSimulations(Simulations(fine, DRIVE, threads=1, capacity=2), 2).run(varied, job)
+    expected = simulations.run(varied, job)
+    assert found.shape == expected.shape
+    np.testing.assert_allclose(found[..., :19], expected[..., :19], atol=2e-2)
+    assert not np.array_equal(found, expected)
