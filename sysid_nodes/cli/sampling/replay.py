@@ -1,0 +1,74 @@
+# SPDX-License-Identifier: Apache-2.0
+"""sysid replay of a walking robot's set-points and sensors: its base, payload and motors."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+from pathlib import Path
+
+from sysid_nodes.cli.output_folder import OutputFolder
+from sysid_nodes.cli.progress import Stages, track
+from sysid_nodes.cli.sampling.configuration import configuration
+from sysid_nodes.exceptions import LogError
+from sysid_nodes.logs.command_reader import read_set_points
+from sysid_nodes.logs.sensor_reader import SensorLog
+from sysid_nodes.reports.interval.report import REPORT_NAME
+from sysid_nodes.reports.sampling.report import headline
+from sysid_nodes.reports.sampling.run import SamplingRun, write_sampling_run
+from sysid_nodes.results.sampling import SamplingResult, SamplingStatus
+from sysid_nodes.robots import load_robot
+from sysid_nodes.sensors import SOURCES
+from sysid_nodes.sessions.sampling.config import SamplingSessionConfig
+from sysid_nodes.sessions.sampling.session import SamplingSession
+
+_CONTRADICTION = 3
+_STREAMS = ("joints", "imu", "pose")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Identifies and returns the exit status."""
+    config = configuration(args)
+    session = SamplingSession(load_robot(config.robot, urdf=config.urdf), config)
+    bag: Path = args.bag
+    try:
+        _read(session, bag, args)
+        began = time.monotonic()
+        result = _identify(session, config)
+    except LogError as error:
+        raise error if error.source else LogError(str(error), source=str(bag)) from None
+    with OutputFolder(args.out) as folder:
+        finished = SamplingRun(result, session.robot.name, str(bag), time.monotonic() - began, config)
+        document = write_sampling_run(folder, finished)
+    if result.status is SamplingStatus.UNTRUSTED:
+        sys.stderr.write(f"sysid: {bag}: {result.status.message}; see {args.out / REPORT_NAME}\n")
+        return _CONTRADICTION
+    for finding in result.findings:
+        sys.stderr.write(f"sysid: warning: {bag}: {finding}\n")
+    sys.stdout.write(f"{headline(document)}: {args.out / REPORT_NAME}\n")
+    return 0
+
+
+def _read(session: SamplingSession, bag: Path, args: argparse.Namespace) -> None:
+    used = [source for source in SOURCES if source.name in _STREAMS]
+    log = SensorLog(bag, used, {"joints": args.topic, "imu": session.config.imu, "pose": session.config.pose})
+    for raw in track(read_set_points(bag, session.config.commands), f"read {session.config.commands}"):
+        for stamp, position in zip(raw.t, raw.q, strict=True):
+            session.take_set_point(float(stamp), raw.names, position)
+    for reading in track(log, f"read {bag.name}"):
+        session.take(reading)
+
+
+def _identify(session: SamplingSession, config: SamplingSessionConfig) -> SamplingResult:
+    horizons, paper = config.sampling.horizons, config.sampling.paper
+    most = paper.iterations if config.sampling.method == "paper" else int(sum(horizons.iterations))
+    with Stages() as stages:
+        count = 0
+
+        def progress(length: float, _cost: float) -> None:
+            nonlocal count
+            count += 1
+            stages.show(f"fitting clips of {1e3 * length:.0f} ms", count, most)
+
+        return session.identify(progress)

@@ -1,0 +1,140 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A finished identification and its files."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from sysid_nodes.data.config import to_flat
+from sysid_nodes.exceptions import InputError
+from sysid_nodes.reports.atomic_file import write_atomically
+from sysid_nodes.reports.interval.report import REPORT_NAME
+from sysid_nodes.reports.interval.result_file import RESULT_NAME, encode
+from sysid_nodes.reports.interval.series_file import SERIES_NAME
+from sysid_nodes.reports.sampling.report import write_sampling_report
+from sysid_nodes.reports.sampling.schema import PIPELINE, validate_sampling
+from sysid_nodes.reports.schema import SCHEMA
+from sysid_nodes.results.sampling import SamplingEstimate, SamplingLevel, SamplingResult
+from sysid_nodes.sessions.interval.run import software_versions
+from sysid_nodes.sessions.sampling.config import SamplingSessionConfig
+
+Array = npt.NDArray[np.float64]
+
+_SERIES = ("t", "measured", "before", "after")
+
+
+@dataclass(frozen=True)
+class SamplingRun:
+    """An identification and its source.
+
+    Attributes:
+        result: of the identification.
+        robot: its name.
+        source: of the log.
+        wall_time: that the identification took [s].
+        config: that it was run with.
+        versions: of the software; looked up unless given.
+    """
+
+    result: SamplingResult
+    robot: str
+    source: str
+    wall_time: float
+    config: SamplingSessionConfig
+    versions: Mapping[str, str] = field(default_factory=lambda: software_versions())
+
+
+def sampling_document(run: SamplingRun) -> dict[str, Any]:
+    """result.json as plain values."""
+    result = run.result
+    bodies = zip(result.bodies, result.inertia, result.covariance, strict=True)
+    return {
+        "schema": SCHEMA,
+        "pipeline": PIPELINE,
+        "method": result.method,
+        "robot": run.robot,
+        "source": run.source,
+        "status": result.status.name,
+        "message": result.status.message,
+        "findings": list(result.findings),
+        "parameters": [_parameter(parameter) for parameter in result.parameters],
+        "bodies": [
+            {"link": link, "parameters": theta.tolist(), "covariance": [_numbers(row) for row in covariance]}
+            for link, theta, covariance in bodies
+        ],
+        "weakness": result.weakness.tolist(),
+        "gain": result.gain.tolist(),
+        "misfit": float(result.misfit),
+        "misfit_before": float(result.misfit_before),
+        "clips": result.clips,
+        "left_out": result.left_out,
+        "steps": result.steps,
+        "levels": [_level(level) for level in result.levels],
+        "duration": result.duration,
+        "solve_time_s": run.wall_time,
+        "versions": dict(run.versions),
+        "config": to_flat(run.config),
+    }
+
+
+def write_sampling_run(folder: Path, run: SamplingRun) -> dict[str, Any]:
+    """Writes series.npz, report.html and, last, result.json into an existing folder, and returns the result.
+
+    Raises:
+        InputError: a file cannot be written.
+    """
+    document = validate_sampling(sampling_document(run), source=RESULT_NAME)
+    series = {name: np.asarray(getattr(run.result.replay, name)) for name in _SERIES}
+    np.savez_compressed(folder / SERIES_NAME, allow_pickle=False, **series)
+    write_sampling_report(folder / REPORT_NAME, document, series)
+    write_atomically(folder / RESULT_NAME, encode(document))
+    return document
+
+
+def report_sampling(page: Path, document: Mapping[str, Any], series: Path) -> None:
+    """Renders the page of a stored result again.
+
+    Raises:
+        InputError: the series cannot be read, or the page cannot be written.
+    """
+    try:
+        with np.load(series, allow_pickle=False) as archive:
+            arrays = {name: np.asarray(archive[name]) for name in _SERIES}
+    except (OSError, ValueError, KeyError):
+        raise InputError("cannot be read, or is not of this result", source=str(series)) from None
+    write_sampling_report(page, document, arrays)
+
+
+def _parameter(parameter: SamplingEstimate) -> dict[str, Any]:
+    return {
+        "name": parameter.name,
+        "unit": parameter.unit,
+        "group": parameter.group,
+        "nominal": parameter.nominal,
+        "identifiable": parameter.identifiable,
+        "estimate": _number(parameter.estimate),
+        "sigma": _number(parameter.sigma),
+        "lower": _number(parameter.lower),
+        "upper": _number(parameter.upper),
+        "bound": parameter.bound,
+        "reason": parameter.reason,
+    }
+
+
+def _level(level: SamplingLevel) -> dict[str, Any]:
+    return {"length": level.length, "estimates": _numbers(level.estimates), "sigmas": _numbers(level.sigmas)}
+
+
+def _numbers(values: Array) -> list[float | None]:
+    return [_number(float(value)) for value in values]
+
+
+def _number(value: float | None) -> float | None:
+    """JSON knows neither infinity nor what is not a number."""
+    return float(value) if value is not None and np.isfinite(value) else None

@@ -1,0 +1,21 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Configuration of an identification by rollouts from messages."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from sysid_nodes.data.config import option, section
+from sysid_nodes.systems.sampling import SamplingConfig
+
+
+@dataclass(frozen=True)
+class SamplingSessionConfig:
+    """Which robot, which topic, and the identification."""
+
+    robot: str = option("go2", "registered robot that walks, or urdf")
+    urdf: str = option("", "URDF file, for one's own form of the robot")
+    commands: str = option("/joint_commands", "topic of the set-points, JointState or JointTrajectory")
+    imu: str = option("/imu/data", "topic of the inertial sensor, Imu with an orientation")
+    pose: str = option("/mocap/pose", "topic of motion capture of the base, PoseStamped")
+    sampling: SamplingConfig = section(SamplingConfig, "the identification")

@@ -1,0 +1,116 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Gathers readings and set-points and identifies from them, for a live node and a replay alike."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import numpy as np
+import numpy.typing as npt
+
+from sysid_nodes.data.readings import Readings as SensorReadings
+from sysid_nodes.exceptions import LogError
+from sysid_nodes.results.sampling import SamplingResult
+from sysid_nodes.robots import Robot
+from sysid_nodes.rollouts.rotations import from_matrix, inverse, product
+from sysid_nodes.sessions.sampling.config import SamplingSessionConfig
+from sysid_nodes.systems.sampling import MotionLog, Readings, Stream, identify, motion_log
+from sysid_nodes.systems.sampling.gauss_newton import Progress
+
+Array = npt.NDArray[np.float64]
+Rows = list[tuple[float, Array]]
+
+
+class SamplingSession:
+    """Readings of a walking robot until someone asks what they say.
+
+    Args:
+        robot: nominal.
+        config: of everything.
+    """
+
+    def __init__(self, robot: Robot, config: SamplingSessionConfig) -> None:
+        self.robot, self.config = robot, config
+        self._joints: Rows = []
+        self._imu: Rows = []
+        self._pose: Rows = []
+        self._set_points: Rows = []
+        placement = robot.model.frames[robot.model.getFrameId(robot.imu)].placement
+        self._imu_matrix = np.array(placement.rotation)
+        self._imu_turn = from_matrix(self._imu_matrix)
+
+    def take(self, reading: SensorReadings) -> None:
+        """A message of the joints, the inertial sensor or motion capture; others are left alone.
+
+        Raises:
+            LogError: a joint state lacks a joint.
+        """
+        values, stamp = reading.values, reading.stamp
+        if reading.joints is not None:
+            self._joints.append((stamp, self._joint_row(reading)))
+        elif "gyroscope" in values and "imu_orientation" in values:
+            turned = product(_scalar_first(values["imu_orientation"]), inverse(self._imu_turn))
+            self._imu.append((stamp, np.concatenate([turned, self._imu_matrix @ values["gyroscope"]])))
+        elif "mocap_pose" in values:
+            pose = values["mocap_pose"]
+            self._pose.append((stamp, np.concatenate([pose[:3], _scalar_first(pose[3:])])))
+
+    def take_set_point(self, stamp: float, names: tuple[str, ...], position: Array) -> None:
+        """Set-points of all joints, in any order [rad].
+
+        Raises:
+            LogError: a joint is missing.
+        """
+        self._set_points.append((stamp, position[_columns(names, self.robot.joint_names, "command")]))
+
+    def readings(self) -> Readings:
+        """Everything gathered so far, by stream.
+
+        Raises:
+            LogError: a stream is missing or too short.
+        """
+        return Readings(
+            joints=Stream.of(self._joints, "joint states"),
+            set_points=Stream.of(self._set_points, f"set-points on '{self.config.commands}'"),
+            imu=Stream.of(self._imu, "the inertial sensor with its orientation"),
+            pose=Stream.of(self._pose, "motion capture"),
+        )
+
+    def log(self) -> MotionLog:
+        """The same on the grid of the simulations.
+
+        Raises:
+            LogError: a stream is missing or too short, or the streams have no time in common.
+        """
+        config = self.config.sampling
+        return motion_log(self.readings(), config.step, delay=config.drive.delay)
+
+    def identify(self, progress: Progress | None = None) -> SamplingResult:
+        """Identifies from everything gathered so far.
+
+        Raises:
+            LogError: see `log` and `systems.sampling.identify`.
+            ConfigError: a list does not fit the robot.
+            RobotError: the robot cannot walk, or has no such link.
+        """
+        return identify(self.log(), self.robot, self.config.sampling, progress)
+
+    def _joint_row(self, reading: SensorReadings) -> Array:
+        names, n = reading.joints or (), self.robot.n
+        columns = _columns(names, self.robot.joint_names, "joint state")
+        parts = []
+        for stream in ("joint_position", "joint_velocity", "joint_torque"):
+            value = reading.values.get(stream, np.zeros(0))
+            parts.append(value[columns] if len(value) == len(names) else np.zeros(n))
+        return np.concatenate(parts)
+
+
+def _columns(names: Iterable[str], wanted: tuple[str, ...], what: str) -> npt.NDArray[np.intp]:
+    place = {name: k for k, name in enumerate(names)}
+    if missing := [name for name in wanted if name not in place]:
+        raise LogError(f"a {what} has no joint '{missing[0]}'")
+    return np.array([place[name] for name in wanted], dtype=np.intp)
+
+
+def _scalar_first(quaternion: Array) -> Array:
+    return quaternion[[3, 0, 1, 2]]

@@ -1,0 +1,166 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Sampled Gauss-Newton: parameters and the clips' start states together, over longer and longer clips.
+
+The covariance is the block jackknife's, blocks being clips: a sandwich that counts what residuals do show of the
+model's errors instead of what the sensors' noise promises. The priors' part of it is their own: with H the Hessian,
+
+    Cov = jackknife + H^-1 P H^-1 + s s',     P the priors' information,
+
+so that what only the prior knows is as uncertain as the prior says. s is the error that simulating in steps makes: by
+how much the estimate would move if the simulations were those of half the step.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import partial
+
+import numpy as np
+import numpy.typing as npt
+
+from sysid_nodes.exceptions import LogError
+from sysid_nodes.rollouts import Simulator
+from sysid_nodes.solvers.shooting import Gaussian, block_jackknife
+from sysid_nodes.systems.sampling.config import SamplingConfig
+from sysid_nodes.systems.sampling.log import MotionLog
+from sysid_nodes.systems.sampling.problem import ClipProblem, place_clips
+from sysid_nodes.systems.sampling.settling import leave_out_lost, settle_starts
+from sysid_nodes.systems.sampling.solve import Solution, solve_clips
+from sysid_nodes.systems.sampling.starts import StartGuess
+from sysid_nodes.systems.sampling.unknowns import Unknowns
+
+Array = npt.NDArray[np.float64]
+BoolArray = npt.NDArray[np.bool_]
+
+_FEWEST = 6  # clips
+Progress = Callable[[float, float], None]
+"""Called with the length of the clips [s] and the cost."""
+
+
+@dataclass(frozen=True)
+class Fit:
+    """Where a search ended, in the K coordinates of the unknowns.
+
+    Attributes:
+        vector: (K,).
+        covariance: (K, K); zero for what a bound holds.
+        plain: (K, K) what the stated noise alone would leave.
+        freedom: (K,) degrees of freedom of Student's distribution.
+        lower, upper: (K,) whether a bound holds it.
+        converged: whether the last level's search ended by itself.
+        misfit: root mean square of the whitened residuals, 1 if noise were all there is.
+        problem: of the last level.
+        left_out: clips of the last level that no start state made fit.
+        lengths: of the clips of each level [s].
+        levels: (vector, covariance) after each level.
+    """
+
+    vector: Array
+    covariance: Array
+    plain: Array
+    freedom: Array
+    lower: BoolArray
+    upper: BoolArray
+    converged: bool
+    misfit: float
+    problem: ClipProblem
+    left_out: int
+    lengths: tuple[float, ...]
+    levels: tuple[tuple[Array, Array], ...]
+
+
+def fit_clips(
+    log: MotionLog,
+    unknowns: Unknowns,
+    simulator: Simulator,
+    guess: StartGuess,
+    finer: Simulator,
+    config: SamplingConfig,
+    progress: Progress | None = None,
+) -> Fit:
+    """Fits a log.
+
+    Args:
+        log: what was measured.
+        unknowns: of the search.
+        simulator: of the robot.
+        guess: of start states.
+        finer: the same simulations of half the step.
+        config: of the fit.
+        progress: called after every iteration.
+
+    Raises:
+        LogError: it is too short for the clips.
+    """
+    prior = Gaussian(unknowns.column("guess"), unknowns.column("sigma") ** -2.0)
+    vector, levels = _first_vector(unknowns, guess), []
+    rng, horizons = np.random.default_rng(config.seed), config.horizons
+    problem, found = None, None
+    for level, length in enumerate(horizons.lengths):
+        count, most = horizons.clips[level], horizons.iterations[level]
+        free = unknowns.coarse if level < len(horizons.lengths) - 1 and not level else np.ones(len(vector), dtype=bool)
+        instants = round(length / config.step) + 1
+        first = place_clips(log, instants, int(count), rng)
+        if len(first) < _FEWEST:
+            raise LogError(f"has room for {len(first)} clips of {length:g} s with all streams, {_FEWEST} are needed")
+        problem = ClipProblem(log, config.noise, unknowns, simulator, first, instants, guess.at(first))
+        problem = settle_starts(problem, vector, horizons.settling)
+        problem = leave_out_lost(problem, vector, horizons.lost)
+        tell = None if progress is None else partial(progress, length)
+        found = solve_clips(
+            problem,
+            vector,
+            prior,
+            free,
+            iterations=int(most),
+            tolerance=horizons.tolerance,
+            robust=horizons.robust,
+            progress=tell,
+        )
+        problem = found.problem
+        vector = found.parameters
+        covariance, freedom = _covariance(found, problem, horizons.block)
+        levels.append((vector, covariance))
+    assert problem is not None and found is not None  # the configuration has one level at least
+    own, halved = (p.residuals(vector) for p in (problem, replace(problem, simulator=finer)))
+    shift = found.shift(np.where(np.isfinite(halved), halved, own))
+    covariance = covariance + np.outer(shift, shift)
+    levels[-1] = (vector, covariance)
+    measured = found.equations.residual[found.equations.residual != 0.0]
+    plain = block_jackknife(found.equations, ~(found.lower | found.upper), _block(problem, horizons.block)).plain
+    return Fit(
+        vector,
+        covariance,
+        plain,
+        freedom,
+        found.lower,
+        found.upper,
+        found.converged,
+        float(np.sqrt(np.mean(measured**2))),
+        problem,
+        len(first) - len(problem.first),
+        horizons.lengths,
+        tuple(levels),
+    )
+
+
+def _first_vector(unknowns: Unknowns, guess: StartGuess) -> Array:
+    """(K,) priors' means, and the alignment of the tracked axes as the verticals show it."""
+    vector = unknowns.column("guess")
+    for axis, value in zip("xyz", guess.alignment, strict=True):
+        if f"alignment_{axis}" in unknowns.index:
+            vector[unknowns.index[f"alignment_{axis}"]] = value
+    return vector
+
+
+def _covariance(found: Solution, problem: ClipProblem, block: int) -> tuple[Array, Array]:
+    spread = block_jackknife(found.equations, ~(found.lower | found.upper), _block(problem, block))
+    prior = spread.plain * found.equations.information @ spread.plain
+    return spread.matrix + prior, spread.freedom
+
+
+def _block(problem: ClipProblem, clips: int) -> int:
+    """Rows of a block."""
+    columns = 2 * int(problem.log.q.shape[1]) + 12
+    return clips * problem.length * columns

@@ -1,0 +1,217 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Identification of base, payload links and motors from a log, by our method or by the paper's."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+import numpy.typing as npt
+
+from sysid_nodes.exceptions import LogError
+from sysid_nodes.results.sampling import ClipReplay, SamplingEstimate, SamplingLevel, SamplingResult, SamplingStatus
+from sysid_nodes.robots import Robot
+from sysid_nodes.robots.kinds import spread
+from sysid_nodes.rollouts import (
+    Drive,
+    FinerSimulations,
+    ProcessSimulations,
+    Simulations,
+    Simulator,
+    build_legged_mujoco,
+)
+from sysid_nodes.systems.sampling.config import PAPER, SamplingConfig
+from sysid_nodes.systems.sampling.estimates import Quantity, estimates, jacobian, quantities
+from sysid_nodes.systems.sampling.gauss_newton import Fit, Progress, fit_clips
+from sysid_nodes.systems.sampling.log import MotionLog
+from sysid_nodes.systems.sampling.paper import fit_paper
+from sysid_nodes.systems.sampling.problem import ClipProblem, place_clips
+from sysid_nodes.systems.sampling.settling import settle_starts
+from sysid_nodes.systems.sampling.starts import StartGuess
+from sysid_nodes.systems.sampling.unknowns import Unknowns
+
+Array = npt.NDArray[np.float64]
+
+_FEW = 64  # simulations that are alive where one a clip is enough
+_SHOWN = 6  # clips that a report replays
+_FELL = 0.5  # cosine of the tilt below which a walking robot has fallen
+
+
+@dataclass(frozen=True)
+class Setting:
+    """Unknowns and simulator of a robot; to be closed, as its simulator may be of processes.
+
+    Attributes:
+        unknowns: of the search.
+        guess: of start states.
+        simulator: of the robot.
+        drive: of its joints.
+        finer: simulations of half the step.
+    """
+
+    unknowns: Unknowns
+    guess: StartGuess
+    simulator: Simulator
+    drive: Drive
+    finer: Simulator
+
+    def close(self) -> None:
+        """Ends processes, if there are any."""
+        if isinstance(self.simulator, ProcessSimulations):
+            self.simulator.close()
+
+
+def prepare(log: MotionLog, robot: Robot, config: SamplingConfig) -> Setting:
+    """Model, simulator and unknowns.
+
+    Raises:
+        ConfigError: a list does not fit the robot.
+        RobotError: the robot cannot walk, or has no such link.
+    """
+    bodies = robot.model.inertias.tolist()[1:]
+    model = build_legged_mujoco(robot, bodies, (), config.ground, timestep=config.step)
+    stiffness, damping = (
+        spread(getattr(config.drive, name), robot, f"drive.{name}") for name in ("stiffness", "damping")
+    )
+    drive = Drive(stiffness, damping)
+    fine = build_legged_mujoco(robot, bodies, (), config.ground, timestep=0.5 * config.step)
+    finer = FinerSimulations(Simulations(fine, drive, threads=config.threads, capacity=_FEW), 2)
+    simulator: Simulator
+    if config.processes:
+        simulator = ProcessSimulations(model, drive, processes=config.processes)
+    else:
+        simulator = Simulations(model, drive, threads=config.threads)
+    return Setting(Unknowns(robot, config), StartGuess(robot, model, log), simulator, drive, finer)
+
+
+def identify(log: MotionLog, robot: Robot, config: SamplingConfig, progress: Progress | None = None) -> SamplingResult:
+    """Identifies a log.
+
+    Raises:
+        LogError: the log is too short, or the robot fell in it.
+        ConfigError: a list does not fit the robot.
+        RobotError: the robot cannot walk, or has no such link.
+    """
+    log = before_the_fall(log)
+    setting = prepare(log, robot, config)
+    try:
+        if config.method == PAPER:
+            fit = fit_paper(log, setting.unknowns, setting.simulator, setting.drive, setting.guess, config, progress)
+        else:
+            fit = fit_clips(log, setting.unknowns, setting.simulator, setting.guess, setting.finer, config, progress)
+        return _result(log, config, setting, fit)
+    finally:
+        setting.close()
+
+
+def before_the_fall(log: MotionLog) -> MotionLog:
+    """The log without what comes after the robot has tilted by 60 degrees: no model of its feet holds there."""
+    fallen = np.flatnonzero(log.usable & (log.up[:, 2] < _FELL))
+    if not len(fallen):
+        return log
+    usable = log.usable.copy()
+    usable[max(int(fallen[0]) - round(0.3 / log.step), 0) :] = False
+    if usable.sum() * log.step < 1.0:
+        raise LogError("the robot falls before there is a second of motion")
+    return replace(log, usable=usable)
+
+
+def _result(log: MotionLog, config: SamplingConfig, setting: Setting, fit: Fit) -> SamplingResult:
+    unknowns = setting.unknowns
+    found = quantities(unknowns, config.verdict)
+    held = {name: _bound(name, fit, k) for name, k in unknowns.index.items() if fit.lower[k] or fit.upper[k]}
+    parameters = estimates(found, unknowns, fit.vector, fit.covariance, fit.freedom, held, point=config.method == PAPER)
+    before = _misfit(fit.problem, unknowns.column("guess"), config)
+    findings = _findings(log, fit, held)
+    status = _status(parameters, fit, before, config)
+    if status is SamplingStatus.UNTRUSTED:
+        parameters = tuple(replace(p, estimate=None, reason=p.reason or status.message) for p in parameters)
+    variant = unknowns.variants([fit.vector])
+    slopes = [_by_inertia(unknowns, fit.vector, k) for k in range(len(unknowns.bodies))]
+    return SamplingResult(
+        status=status,
+        method=config.method,
+        parameters=parameters,
+        bodies=unknowns.links,
+        inertia=variant.inertia[0],
+        covariance=np.array([slope @ fit.covariance @ slope.T for slope in slopes]),
+        weakness=variant.weakness[0],
+        gain=variant.gain[0],
+        misfit=fit.misfit,
+        misfit_before=before,
+        clips=len(fit.problem.first),
+        left_out=fit.left_out,
+        steps=setting.simulator.steps,
+        levels=tuple(_level(found, length, *level) for length, level in zip(fit.lengths, fit.levels, strict=True)),
+        findings=findings,
+        replay=_replay(log, config, setting, fit.vector),
+        duration=float(log.usable.sum() * log.step),
+    )
+
+
+def _status(
+    parameters: tuple[SamplingEstimate, ...], fit: Fit, before: float, config: SamplingConfig
+) -> SamplingStatus:
+    if config.method == PAPER:
+        return SamplingStatus.POINT
+    if not np.isfinite(fit.misfit) or fit.misfit > config.verdict.misfit or fit.misfit > before:
+        return SamplingStatus.UNTRUSTED
+    asked = [p for p in parameters if p.group in ("inertia", "motors")]
+    return SamplingStatus.IDENTIFIED if all(p.identifiable for p in asked) else SamplingStatus.PARTIAL
+
+
+def _findings(log: MotionLog, fit: Fit, held: dict[str, str]) -> tuple[str, ...]:
+    found = []
+    hole = 1.0 - float(log.usable.mean())
+    if hole > 0.02:
+        found.append(f"{100.0 * hole:.0f} % of the log are not used: a stream is silent there, or the robot lies")
+    if not fit.converged:
+        found.append("the search ended at its limit of iterations, not by itself")
+    found += [f"at a bound: {words}" for words in dict.fromkeys(held.values())]
+    return tuple(found)
+
+
+def _bound(name: str, fit: Fit, k: int) -> str:
+    side = "lower" if fit.lower[k] else "upper"
+    words = {"alpha": "mass", "t1": "centre x", "t2": "centre y", "t3": "centre z"}
+    kind, _, group = name.partition(":")
+    if kind == "weakness":  # the inverse of the strength
+        side, kind = ("upper" if side == "lower" else "lower"), f"strength of {group}"
+    return f"{words.get(kind, kind)} ({side})"
+
+
+def _misfit(problem: ClipProblem, vector: Array, config: SamplingConfig) -> float:
+    """Root mean square of the residuals of another robot on the same clips, its start states fitted too."""
+    residual = settle_starts(problem, vector, config.horizons.settling).residuals(vector)
+    return float(np.sqrt(np.mean(residual[residual != 0.0] ** 2)))
+
+
+def _level(found: tuple[Quantity, ...], length: float, vector: Array, covariance: Array) -> SamplingLevel:
+    slopes = jacobian(found, vector)
+    sigmas = np.sqrt(np.maximum(np.einsum("qk,kl,ql->q", slopes, covariance, slopes), 0.0))
+    return SamplingLevel(length, np.array([q.value(vector) for q in found]), sigmas)
+
+
+def _by_inertia(unknowns: Unknowns, vector: Array, body: int, step: float = 1e-5) -> Array:
+    """(10, K) derivatives of a body's parameters."""
+    moves = step * np.eye(len(vector))
+    columns = [unknowns.inertia(vector + move, body) - unknowns.inertia(vector - move, body) for move in moves]
+    return np.array(columns).T / (2.0 * step)
+
+
+def _replay(log: MotionLog, config: SamplingConfig, setting: Setting, vector: Array) -> ClipReplay:
+    """Clips of the report, from their guessed start."""
+    length = round(config.verdict.shown / config.step) + 1
+    first = place_clips(log, length, _SHOWN, np.random.default_rng(config.seed + 1))
+    if not len(first):
+        length = round(config.horizons.lengths[-1] / config.step) + 1
+        first = place_clips(log, length, _SHOWN, np.random.default_rng(config.seed + 1))
+    guess = setting.guess.at(first)
+    problem = ClipProblem(log, config.noise, setting.unknowns, setting.simulator, first, length, guess)
+    none = np.zeros((len(first), problem.coordinates.size))
+    n = log.q.shape[1]
+    shown = np.r_[0:3, 7 : 7 + n]
+    before, after = (problem.states(v, none)[..., shown] for v in (setting.unknowns.column("guess"), vector))
+    at = problem.instants
+    measured = np.concatenate([log.position[at], log.q[at]], axis=-1)
+    return ClipReplay(log.t[at], measured, before, after)

@@ -1,0 +1,162 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A recorded motion on the grid of the simulations' steps."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from sysid_nodes.exceptions import LogError
+from sysid_nodes.rollouts.rotations import vertical
+
+Array = npt.NDArray[np.float64]
+BoolArray = npt.NDArray[np.bool_]
+
+_HOLE = 5.0  # times its usual spacing: a stream that is silent for longer has a hole
+
+
+@dataclass(frozen=True)
+class Stream:
+    """Readings of one sensor: stamps (N,) [s], increasing, and values (N, m)."""
+
+    t: Array
+    values: Array
+
+    @classmethod
+    def of(cls, rows: list[tuple[float, Array]], name: str) -> Stream:
+        """In the order of stamps; of two with one stamp the later holds, what is not finite is left out.
+
+        Raises:
+            LogError: nothing is left, or next to nothing.
+        """
+        kept = {stamp: value for stamp, value in rows if np.isfinite(stamp) and np.isfinite(value).all()}
+        if len(kept) < 3:
+            raise LogError(f"has {len(kept)} usable readings of {name}, at least 3 are needed")
+        t = np.array(sorted(kept))
+        return cls(t, np.array([kept[stamp] for stamp in t]))
+
+    def at(self, t: Array) -> tuple[Array, BoolArray]:
+        """Values (K, m) at times, straight between readings, and (K,) whether readings surround them closely."""
+        right = np.clip(np.searchsorted(self.t, t), 1, len(self.t) - 1)
+        gap = self.t[right] - self.t[right - 1]
+        part = ((t - self.t[right - 1]) / gap)[:, None]
+        value = self.values[right - 1] + part * (self.values[right] - self.values[right - 1])
+        inside = (t >= self.t[0] - 1e-6) & (t <= self.t[-1] + 1e-6)
+        return value, inside & (gap <= _HOLE * float(np.median(np.diff(self.t))))
+
+    def held(self, t: Array) -> Array:
+        """Values (K, m) of the latest readings."""
+        return np.asarray(self.values[np.clip(np.searchsorted(self.t, t + 1e-6, side="right") - 1, 0, None)])
+
+
+@dataclass(frozen=True)
+class Readings:
+    """Streams of a log; quaternions are w, x, y, z.
+
+    Attributes:
+        joints: positions, velocities and torques side by side (3 n); torques are zero where a driver has none.
+        set_points: commanded positions (n).
+        imu: orientation (4) and angular velocity (3) of the base (sensor turned into its axes).
+        pose: position (3) and orientation (4) of the base.
+    """
+
+    joints: Stream
+    set_points: Stream
+    imu: Stream
+    pose: Stream
+
+
+@dataclass(frozen=True)
+class MotionLog:
+    """N instants, one step apart; unknown values are zero where a mask says so.
+
+    Attributes:
+        t: (N,) [s].
+        step: [s].
+        q, w: (N, n) positions and velocities of the joints [rad, rad/s].
+        torque: (N, n) as the motors report it [N m]; None where they do not.
+        target: (N, n) set-points that hold for the step that begins [rad].
+        up: (N, 3) vertical in the base's axes, as the inertial sensor has it.
+        gyro: (N, 3) [rad/s].
+        position, rotation: (N, 3), (N, 4) pose of the base [m], w x y z.
+        posed: (N,) instants next to a reading of the pose.
+        usable: (N,) instants at which all streams go on.
+    """
+
+    t: Array
+    step: float
+    q: Array
+    w: Array
+    torque: Array | None
+    target: Array
+    up: Array
+    gyro: Array
+    position: Array
+    rotation: Array
+    posed: BoolArray
+    usable: BoolArray
+
+    def __len__(self) -> int:
+        return len(self.t)
+
+    def starts(self, length: int) -> npt.NDArray[np.int64]:
+        """Instants at which a clip of `length` instants has all streams throughout."""
+        bad = np.concatenate([[0], np.cumsum(~self.usable)])
+        first = np.arange(max(len(self) - length, 0))
+        return np.asarray(first[bad[first + length] == bad[first]], dtype=np.int64)
+
+
+def motion_log(readings: Readings, step: float, *, delay: float = 0.0) -> MotionLog:
+    """Streams on the grid.
+
+    Args:
+        readings: of a log.
+        step: of the grid [s]; it begins at a joint state, as drivers read joints and write set-points together.
+        delay: of the set-points [s].
+
+    Raises:
+        LogError: the streams have nothing in common.
+    """
+    n = readings.set_points.values.shape[1]
+    streams = (readings.joints, readings.imu, readings.pose)
+    begin = max(stream.t[0] for stream in (*streams, readings.set_points))
+    begin = float(readings.joints.t[np.clip(np.searchsorted(readings.joints.t, begin), 0, len(readings.joints.t) - 1)])
+    end = min(stream.t[-1] for stream in streams)
+    if end - begin < 10.0 * step:
+        raise LogError("joint states, commands, inertial sensor and pose have no time in common")
+    t = np.asarray(begin + step * np.arange(int((end - begin) / step) + 1), dtype=np.float64)
+    joints, has_joints = readings.joints.at(t)
+    imu, has_imu = _turning(readings.imu, 0).at(t)
+    pose, has_pose = _turning(readings.pose, 3).at(t)
+    quaternion, rotation = imu[:, :4], pose[:, 3:]
+    quaternion /= np.linalg.norm(quaternion, axis=1, keepdims=True)
+    rotation /= np.linalg.norm(rotation, axis=1, keepdims=True)
+    posed = np.zeros(len(t), dtype=bool)
+    nearest = np.round((readings.pose.t - begin) / step).astype(int)
+    posed[nearest[(nearest >= 0) & (nearest < len(t))]] = True
+    usable = has_joints & has_imu & has_pose & (t >= readings.set_points.t[0] + delay)
+    return MotionLog(
+        t=t,
+        step=step,
+        q=joints[:, :n],
+        w=joints[:, n : 2 * n],
+        torque=joints[:, 2 * n :] if joints[:, 2 * n :].any() else None,
+        target=readings.set_points.held(t - delay),
+        up=vertical(quaternion),
+        gyro=imu[:, 4:],
+        position=pose[:, :3],
+        rotation=rotation,
+        posed=posed & has_pose,
+        usable=usable,
+    )
+
+
+def _turning(stream: Stream, first: int) -> Stream:
+    """A stream whose quaternion, from a column on, does not jump between its two signs."""
+    values = stream.values.copy()
+    quaternion = values[:, first : first + 4]
+    signs = np.where(np.einsum("ij,ij->i", quaternion[1:], quaternion[:-1]) < 0.0, -1.0, 1.0)
+    quaternion[1:] *= np.cumprod(signs)[:, None]
+    return Stream(stream.t, values)

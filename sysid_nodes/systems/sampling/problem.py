@@ -1,0 +1,160 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Clips of one length as a problem of multiple shooting, its derivatives by finite differences of rollouts.
+
+Every clip is simulated once as it is, once for each unknown that simulations depend on, and once for each coordinate of
+its start state, all from the same state and with the same set-points (common random numbers: there is no other chance
+in it). Unknowns of the sensors need no simulation.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import pairwise
+
+import numpy as np
+import numpy.typing as npt
+
+from sysid_nodes.rollouts import Simulator, Work
+from sysid_nodes.solvers.shooting import Rollout
+from sysid_nodes.systems.sampling.config import NoiseConfig
+from sysid_nodes.systems.sampling.log import MotionLog
+from sysid_nodes.systems.sampling.residuals import residuals
+from sysid_nodes.systems.sampling.starts import StateCoordinates
+from sysid_nodes.systems.sampling.unknowns import Unknowns
+
+Array = npt.NDArray[np.float64]
+IntArray = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class ClipProblem:
+    """C clips of L instants each; sample l of clip c is number c L + l.
+
+    Attributes:
+        log: what was measured.
+        noise: of it.
+        unknowns: the parameters.
+        simulator: of the robot.
+        first: (C,) instants of the log at which clips begin.
+        length: L.
+        guess: (C, nq + nv) of the states there.
+    """
+
+    log: MotionLog
+    noise: NoiseConfig
+    unknowns: Unknowns
+    simulator: Simulator
+    first: IntArray
+    length: int
+    guess: Array
+
+    @property
+    def coordinates(self) -> StateCoordinates:
+        """Of the start states."""
+        return StateCoordinates(self.log.q.shape[1])
+
+    @property
+    def samples(self) -> int:
+        """C L."""
+        return len(self.first) * self.length
+
+    @property
+    def breaks(self) -> tuple[int, ...]:
+        """Every clip stands alone."""
+        return tuple(range(self.length, self.samples, self.length))
+
+    @property
+    def instants(self) -> IntArray:
+        """(C, L) of the log."""
+        return self.first[:, None] + np.arange(self.length)
+
+    @property
+    def targets(self) -> Array:
+        """(C, L - 1, n) set-points."""
+        return self.log.target[self.instants[:, :-1]]
+
+    def start(self, first: IntArray) -> tuple[Array, Array]:
+        """Coordinates about the guesses, hence zeros, and what the guesses know."""
+        own = self.coordinates
+        return np.zeros((len(first), own.size)), own.information
+
+    def states(self, parameters: Array, start: Array) -> Array:
+        """(C, L, nq + nv) simulated states from start coordinates (C, d)."""
+        begin = self.coordinates.state(self.guess, start)
+        which = np.arange(len(begin))
+        return self._simulate([parameters], begin, np.zeros_like(which), which)
+
+    def rollout(self, parameters: Array, first: IntArray, start: Array) -> Rollout:
+        """See `ShootingProblem`."""
+        clips, d, k = len(first), self.coordinates.size, len(parameters)
+        simulated, steps, moves = self.unknowns.simulated, self.unknowns.column("step"), self.coordinates.steps
+        vectors = [parameters, *(parameters + steps[i] * np.eye(k)[i] for i in simulated)]
+        m = len(vectors)
+        begin = self.coordinates.state(self.guess, start)
+        # Per clip: m variants from its start, then the first variant from d starts beside it.
+        beside = self.coordinates.state(self.guess[:, None], start[:, None] + np.diag(moves))
+        begins = np.concatenate([np.repeat(begin[:, None], m, axis=1), beside], axis=1).reshape(clips * (m + d), -1)
+        variant = np.tile(np.concatenate([np.arange(m), np.zeros(d, dtype=np.int64)]), clips)
+        states = self._simulate(vectors, begins, variant, np.repeat(np.arange(clips), m + d))
+        states = states.reshape(clips, m + d, self.length, -1)
+        sensing = self.unknowns.sensing(parameters)
+        at = self.instants[:, None]
+        all_ = residuals(self.log, self.noise, np.broadcast_to(at, states.shape[:3]), states, sensing)
+        base = all_[:, 0]
+        by_parameters = np.zeros((*base.shape, k))
+        for column, i in enumerate(simulated, start=1):
+            by_parameters[..., i] = (all_[:, column] - base) / steps[i]
+        for i in set(range(k)) - set(simulated):
+            moved = self.unknowns.sensing(parameters + 1e-4 * np.eye(k)[i])
+            other = residuals(self.log, self.noise, self.instants, states[:, 0], moved)
+            by_parameters[..., i] = (other - base) / 1e-4
+        by_start = np.moveaxis(all_[:, m:] - base[:, None], 1, -1) / moves
+        rows = self.samples
+        return Rollout(base.reshape(rows, -1), by_parameters.reshape(rows, -1, k), by_start.reshape(rows, -1, d))
+
+    def by_start(self, parameters: Array) -> tuple[Array, Array]:
+        """Residuals (C, L m) at the guesses and derivatives (C, L m, d) by the start coordinates alone."""
+        clips, moves = len(self.first), self.coordinates.steps
+        beside = self.coordinates.state(self.guess[:, None], np.vstack([np.zeros(len(moves)), np.diag(moves)]))
+        found = self._residuals(parameters, beside)
+        base, moved = found[:, 0], found[:, 1:]
+        return base, np.moveaxis((moved - base[:, None]) / moves[:, None], 1, -1).reshape(clips, -1, len(moves))
+
+    def costs(self, parameters: Array, starts: Array) -> Array:
+        """(V, C) sums of squares at start coordinates (V, C, d), guesses' information included."""
+        states = np.moveaxis(self.coordinates.state(self.guess, starts), 0, 1)
+        squares = (self._residuals(parameters, states) ** 2).sum(axis=2).T
+        return np.asarray(squares + (starts**2) @ self.coordinates.information)
+
+    def residuals(self, parameters: Array) -> Array:
+        """(C, L m) at the guesses."""
+        return self._residuals(parameters, self.guess[:, None])[:, 0]
+
+    def _residuals(self, parameters: Array, begins: Array) -> Array:
+        """(C, V, L m) from start states (C, V, nq + nv)."""
+        clips, several = begins.shape[:2]
+        begins = begins.reshape(clips * several, -1)
+        none, clip = np.zeros(len(begins), dtype=np.int64), np.repeat(np.arange(clips), several)
+        states = self._simulate([parameters], begins, none, clip).reshape(clips, several, self.length, -1)
+        at = np.broadcast_to(self.instants[:, None], states.shape[:3])
+        found = residuals(self.log, self.noise, at, states, self.unknowns.sensing(parameters))
+        return found.reshape(clips, several, -1)
+
+    def _simulate(self, vectors: list[Array], begins: Array, variant: IntArray, clip: IntArray) -> Array:
+        work = Work(begins, variant, clip, self.targets)
+        states = self.simulator.run(self.unknowns.variants(vectors), work)
+        return np.concatenate([begins[:, None], states], axis=1)
+
+
+def place_clips(log: MotionLog, length: int, count: int, rng: np.random.Generator) -> IntArray:
+    """(C,) first instants of clips at chance places, spread over what is usable of a log.
+
+    There are no more of them than fit side by side; neighbours may still overlap by part of a clip.
+    """
+    allowed = log.starts(length)
+    if not len(allowed):
+        return allowed
+    # Clips that overlap would vouch for one another.
+    room = int(log.usable.sum()) // length
+    edges = np.linspace(0, len(allowed), max(min(count, room, len(allowed)), 1) + 1).astype(int)
+    return np.array([allowed[rng.integers(a, b)] for a, b in pairwise(edges)], dtype=np.int64)

@@ -1,0 +1,171 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Gauss-Newton on parameters and start states of clips, every clip's start damped by itself.
+
+A step of the parameters is found with all start states eliminated, as in `solvers.shooting`. What the start states then
+do is each clip's own affair: of several dampings of its start, and of staying where it is, the one is taken with which
+the clip fits best. Contact makes the cost of a clip rough; a step that all clips must agree on would hardly move.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+import numpy as np
+import numpy.typing as npt
+
+from sysid_nodes.solvers.shooting import Gaussian, Rollout
+from sysid_nodes.solvers.shooting.normal_equations import Equations, assemble
+from sysid_nodes.solvers.trajectory_least_squares.robust import Huber
+from sysid_nodes.systems.sampling.problem import ClipProblem
+
+Array = npt.NDArray[np.float64]
+BoolArray = npt.NDArray[np.bool_]
+
+_START_DAMPINGS = (1e-4, 1e-2, 1.0)
+_NORMAL = 1.4826  # standard deviation of a normal distribution over its median absolute deviation
+_LARGEST_DAMPING = 1e4
+
+
+@dataclass(frozen=True)
+class Solution:
+    """Where a level ended.
+
+    Attributes:
+        problem: with start states as guesses.
+        parameters: (K,).
+        equations: linearised there.
+        lower, upper: (K,) held at that bound.
+        converged: the last step was small.
+        prior, loss: that it was solved with.
+    """
+
+    problem: ClipProblem
+    parameters: Array
+    equations: Equations
+    lower: BoolArray
+    upper: BoolArray
+    converged: bool
+    prior: Gaussian
+    rollout: Rollout
+    loss: Huber | None
+
+    def shift(self, residual: Array) -> Array:
+        """(K,) by how much the solution would move, to first order, if the residuals (C, L m) were others."""
+        first = self.problem.length * np.arange(len(self.problem.first))
+        start, information = self.problem.start(first)
+        free = ~(self.lower | self.upper)
+        lower, upper = (np.full(len(self.parameters), end) for end in (-np.inf, np.inf))
+
+        def step(residual: Array) -> Array:
+            rollout = self.rollout._replace(residual=residual.reshape(self.rollout.residual.shape))
+            equations = assemble(rollout, first, self.parameters, self.prior, start, information, self.loss)
+            return equations.step(0.0, self.parameters, lower, upper, free).parameters
+
+        return step(residual) - step(self.rollout.residual)
+
+
+def solve_clips(
+    problem: ClipProblem,
+    parameters: Array,
+    prior: Gaussian,
+    free: BoolArray,
+    *,
+    iterations: int,
+    tolerance: float,
+    robust: float,
+    progress: Callable[[float], None] | None = None,
+) -> Solution:
+    """Fits a problem whose start states are settled.
+
+    Args:
+        problem: clips of one length.
+        parameters: (K,) to begin with, within the bounds of the unknowns.
+        prior: of the parameters.
+        free: (K,) parameters that are fitted; the others stay.
+        iterations: at most.
+        tolerance: expected decrease of the cost that ends the search, relative to the mean cost of a residual.
+        robust: residual, in units of the residuals' spread, from which on it pulls no harder; 0: never.
+        progress: called with the cost after every step.
+    """
+    lower, upper = problem.unknowns.column("lower"), problem.unknowns.column("upper")
+    damping, converged, loss = 1e-4, False, None
+    rollout, equations = _linearise(problem, parameters, prior, None)
+    for _ in range(iterations):
+        loss = _loss(equations.residual, robust)
+        if loss is not None:
+            equations = _assemble(problem, rollout, parameters, prior, loss)
+        below, above = _held(equations, parameters, lower, upper)
+        small = tolerance * equations.cost / max(int(np.count_nonzero(equations.residual)), 1)
+        while True:
+            step = equations.step(damping, parameters, lower, upper, free & ~(below | above))
+            tried = parameters + step.parameters
+            trial = _follow(problem, equations, step.parameters, tried)
+            cost = _cost(trial, tried, prior, loss)
+            if cost < equations.cost or damping > _LARGEST_DAMPING:
+                break
+            damping *= 10.0
+        if not cost < equations.cost:
+            break
+        problem, parameters, damping = trial, tried, max(damping * 0.1, 1e-6)
+        if progress is not None:
+            progress(cost)
+        gained = equations.cost - cost
+        rollout, equations = _linearise(problem, parameters, prior, loss)
+        if gained < small:
+            converged = True
+            break
+    below, above = _held(equations, parameters, lower, upper)
+    return Solution(problem, parameters, equations, below, above, converged, prior, rollout, loss)
+
+
+def _linearise(
+    problem: ClipProblem, parameters: Array, prior: Gaussian, loss: Huber | None
+) -> tuple[Rollout, Equations]:
+    first = problem.length * np.arange(len(problem.first))
+    rollout = problem.rollout(parameters, first, problem.start(first)[0])
+    return rollout, _assemble(problem, rollout, parameters, prior, loss)
+
+
+def _assemble(
+    problem: ClipProblem, rollout: Rollout, parameters: Array, prior: Gaussian, loss: Huber | None
+) -> Equations:
+    first = problem.length * np.arange(len(problem.first))
+    start, information = problem.start(first)
+    return assemble(rollout, first, parameters, prior, start, information, loss)
+
+
+def _follow(problem: ClipProblem, equations: Equations, change: Array, parameters: Array) -> ClipProblem:
+    """The problem with start states that follow a change of the parameters."""
+    right = equations.start_gradient + np.einsum("gkd,k->gd", equations.by_start, change)
+    steps = [np.zeros_like(right)]
+    for damping in _START_DAMPINGS:
+        inverse, _ = equations.eliminated(damping)
+        steps.append(-np.einsum("gde,ge->gd", inverse, right))
+    trials = np.array(steps)
+    costs = np.nan_to_num(problem.costs(parameters, trials), nan=np.inf)
+    best = trials[np.argmin(costs, axis=0), np.arange(len(right))]
+    return replace(problem, guess=problem.coordinates.state(problem.guess, best))
+
+
+def _cost(problem: ClipProblem, parameters: Array, prior: Gaussian, loss: Huber | None) -> float:
+    squared = problem.residuals(parameters) ** 2
+    if loss is not None:
+        squared, _ = loss(squared)
+    off = parameters - prior.mean
+    total = 0.5 * float(squared.sum() + prior.information @ off**2)
+    return total if np.isfinite(total) else np.inf
+
+
+def _held(equations: Equations, parameters: Array, lower: Array, upper: Array) -> tuple[BoolArray, BoolArray]:
+    gradient = equations.reduced_gradient
+    below, above = (parameters <= lower) & (gradient > 0.0), (parameters >= upper) & (gradient < 0.0)
+    return below, above
+
+
+def _loss(residual: Array, robust: float) -> Huber | None:
+    """Huber's loss at the spread that residuals have, so that it is the tails and not the misfit it cuts."""
+    measured = np.abs(residual[residual != 0.0])
+    if not robust or not measured.size:
+        return None
+    return Huber(robust * _NORMAL * float(np.median(measured)))

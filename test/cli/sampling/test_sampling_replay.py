@@ -1,0 +1,78 @@
+# SPDX-License-Identifier: Apache-2.0
+"""sysid replay of a simulated walk with few and short clips: the files, and what is refused."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+from shared.walking_bag import write_walk
+
+from sysid_nodes.cli.main import main
+from sysid_nodes.reports.sampling.schema import SAMPLING_FIELDS, validate_sampling
+
+CONFIG = Path("config/go2_sampling.yaml")
+FEW = [
+    f"--set=sampling.{text}"
+    for text in (
+        "horizons.lengths=0.03",
+        "horizons.clips=8",
+        "horizons.iterations=2",
+        "horizons.settling=3",
+        "verdict.shown=0.1",
+        "threads=1",
+    )
+]
+
+
+@pytest.fixture(scope="module")
+def bag(tmp_path_factory):
+    path = tmp_path_factory.mktemp("walk") / "bag"
+    write_walk(path, 1.3)
+    return path
+
+
+@pytest.fixture(scope="module")
+def replayed(bag):
+    out = bag.parent / "out"
+    assert main(["replay", str(bag), "--config", str(CONFIG), *FEW, "--out", str(out)]) == 0
+    return out
+
+
+def test_the_result_has_every_field_and_an_estimate_that_is_better_than_the_nominal_robot(replayed):
+    document = validate_sampling(json.loads((replayed / "result.json").read_text()))
+    assert {field.path.split("[")[0].split(".")[0] for field in SAMPLING_FIELDS} <= set(document)
+    rows = {row["name"]: row for row in document["parameters"]}
+    mass = rows["mass"]
+    level = dict(zip(rows, document["levels"][-1]["estimates"], strict=True))
+    assert mass["nominal"] == pytest.approx(7.277, abs=1e-3)
+    assert abs(level["mass"] - 11.977) < 2.0, "two steps from 7.3 kg"
+    assert document["misfit"] < document["misfit_before"]
+    assert document["steps"] > 0
+
+
+def test_the_report_is_one_page_and_can_be_made_again(replayed, tmp_path):
+    page = (replayed / "report.html").read_text()
+    for word in ("Inertia of the body", "strength.hip", "by the identified one", "<svg"):
+        assert word in page
+    assert main(["report", str(replayed), "--out", str(tmp_path / "again.html")]) == 0
+    assert "known to" in (tmp_path / "again.html").read_text()
+    with np.load(replayed / "series.npz") as series:
+        assert series["measured"].shape == series["after"].shape
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--set", "sampling.drive.stiffness=40,40"], "'drive.stiffness' needs 1, 3 (hip, thigh, calf) or 12 numbers"),
+        (["--set", "sampling.unknowns.bodies=tail"], "has no link 'tail'"),
+        (["--set", "commands=/nothing"], "/nothing"),
+        (["--set", "sampling.horizons.lengths=1.2"], "clips of 1.2 s with all streams"),
+    ],
+)
+def test_what_is_wrong_is_said_in_a_line(bag, tmp_path, capsys, arguments, message):
+    command = ["replay", str(bag), "--config", str(CONFIG), *FEW, *arguments, "--out", str(tmp_path / "out")]
+    assert main(command) == 2
+    error = capsys.readouterr().err.strip().splitlines()[-1]
+    assert message in error
+    assert not (tmp_path / "out").exists()

@@ -1,0 +1,70 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Whole identifications, as small as they can be; benchmarks.sampling_truth has those that mean something."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from sysid_nodes.data.config import from_flat
+from sysid_nodes.exceptions import LogError
+from sysid_nodes.results.sampling import SamplingStatus
+from sysid_nodes.robots import load_robot
+from sysid_nodes.systems.sampling import SamplingConfig, identify
+from sysid_nodes.systems.sampling.gauss_newton import fit_clips
+from sysid_nodes.systems.sampling.identify import before_the_fall
+
+ROBOT = load_robot("go2")
+SMALL = {
+    "horizons.lengths": (0.03, 0.03),
+    "horizons.clips": (10, 10),
+    "horizons.iterations": (4, 1),
+    "horizons.settling": 5,
+    "verdict.shown": 0.1,
+    "threads": 1,
+}
+
+
+@pytest.fixture(scope="module")
+def fit(walk):
+    config = from_flat(SamplingConfig, SMALL)
+    own = walk.setting
+    return fit_clips(walk.log, own.unknowns, own.simulator, own.guess, own.finer, config)
+
+
+def test_three_steps_on_short_clips_find_the_load(walk, fit):
+    mass = walk.setting.unknowns.inertia(fit.vector, 0)[0]
+    true = walk.setting.unknowns.inertia(walk.truth, 0)[0]
+    assert abs(mass - true) < 0.15 * true
+    assert fit.misfit < 3.0
+
+
+def test_the_covariance_is_no_smaller_than_noise_leaves_and_what_was_not_fitted_is_not_claimed(walk, fit):
+    k = walk.setting.unknowns.index["alpha:0"]
+    assert fit.covariance[k, k] > fit.plain[k, k] > 0.0
+    assert np.linalg.eigvalsh(fit.covariance).min() > -1e-12
+
+
+def test_simulations_that_do_not_follow_the_motion_claim_nothing(walk):
+    few = {"horizons.clips": (6, 6), "horizons.iterations": (1, 1), "horizons.settling": 1, "verdict.misfit": 1.0}
+    config = from_flat(SamplingConfig, SMALL | few)
+    result = identify(walk.log, ROBOT, config)
+    assert result.status is SamplingStatus.UNTRUSTED
+    assert not any(p.identifiable for p in result.parameters)
+
+
+def test_what_comes_after_a_fall_is_not_used(walk):
+    up = walk.log.up.copy()
+    up[650:, 2] = 0.1
+    cut = before_the_fall(replace(walk.log, up=up))
+    assert cut.usable[:490].sum() > 480
+    assert not cut.usable[500:].any()
+    with pytest.raises(LogError, match="falls before"):
+        before_the_fall(replace(walk.log, up=np.zeros_like(up)))
+
+
+def test_a_log_that_is_too_short_is_refused(walk):
+    usable = walk.log.usable.copy()
+    usable[60:] = False
+    with pytest.raises(LogError, match=r"clips of 0\.03 s with all streams"):
+        identify(replace(walk.log, usable=usable), ROBOT, from_flat(SamplingConfig, SMALL))

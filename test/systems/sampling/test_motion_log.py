@@ -1,0 +1,78 @@
+# SPDX-License-Identifier: Apache-2.0
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from sysid_nodes.exceptions import LogError
+from sysid_nodes.systems.sampling.log import Readings, Stream, motion_log
+
+STEP = 0.01
+
+
+def stream(t, width, value=None):
+    values = np.tile(t[:, None], width) if value is None else np.tile(value, (len(t), 1))
+    return Stream(t, values)
+
+
+def readings(**changed):
+    t = 100.0 + 0.01 * np.arange(100)
+    upright = np.array([1.0, 0.0, 0.0, 0.0])
+    own = {
+        "joints": stream(t, 6),
+        "set_points": stream(t[::4], 2),
+        "imu": stream(t, 7, np.concatenate([upright, np.zeros(3)])),
+        "pose": stream(t[::5], 7, np.concatenate([np.zeros(3), upright])),
+    }
+    return Readings(**{**own, **changed})
+
+
+def test_joints_are_straight_between_readings_and_set_points_hold():
+    log = motion_log(readings(), STEP / 2)
+    np.testing.assert_allclose(log.q[:, 0], log.t, atol=1e-9)
+    at = np.flatnonzero(np.isclose(log.t, 100.055))[0]
+    assert log.target[at, 0] == pytest.approx(100.04)
+    np.testing.assert_allclose(log.up, np.tile([0.0, 0.0, 1.0], (len(log), 1)), atol=1e-12)
+
+
+def test_a_delay_makes_set_points_act_later():
+    log = motion_log(readings(), STEP, delay=0.02)
+    at = np.flatnonzero(np.isclose(log.t, 100.05))[0]
+    assert log.target[at, 0] == pytest.approx(100.00)
+    assert not log.usable[0], "nothing was commanded yet"
+
+
+def test_poses_count_at_the_instants_next_to_them():
+    log = motion_log(readings(), STEP)
+    assert log.posed[:11].tolist() == [True, *[False] * 4, True, *[False] * 4, True]
+
+
+def test_no_clip_crosses_a_hole():
+    pose = readings().pose
+    kept = (pose.t < 100.3) | (pose.t > 100.8)
+    log = motion_log(readings(pose=Stream(pose.t[kept], pose.values[kept])), STEP)
+    first = log.starts(10)
+    assert len(first)
+    assert not ((log.t[first] + 9 * STEP > 100.31) & (log.t[first] < 100.79)).any()
+
+
+def test_a_quaternion_may_change_its_sign():
+    pose = readings().pose
+    values = pose.values.copy()
+    values[1::2, 3:] *= -1.0
+    log = motion_log(readings(pose=replace(pose, values=values)), STEP)
+    np.testing.assert_allclose(np.abs(log.rotation[:, 0]), 1.0)
+
+
+def test_streams_without_a_common_time_are_refused():
+    late = readings().imu
+    with pytest.raises(LogError, match="no time in common"):
+        motion_log(readings(imu=Stream(late.t + 50.0, late.values)), STEP)
+
+
+def test_a_stream_leaves_out_what_is_not_finite_and_wants_three_readings():
+    rows = [(0.0, np.zeros(2)), (1.0, np.array([np.nan, 0.0])), (2.0, np.ones(2)), (1.5, np.ones(2))]
+    found = Stream.of(rows, "joints")
+    assert found.t.tolist() == [0.0, 1.5, 2.0]
+    with pytest.raises(LogError, match="2 usable readings of joints"):
+        Stream.of(rows[:3], "joints")

@@ -1,0 +1,60 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Clips of a simulated walk: at the truth, residuals are the sensors' noise."""
+
+import numpy as np
+import pytest
+
+from sysid_nodes.systems.sampling.problem import ClipProblem, place_clips
+from sysid_nodes.systems.sampling.settling import leave_out_lost, settle_starts
+
+LENGTH = 16
+
+
+@pytest.fixture(scope="module")
+def problem(walk):
+    first = place_clips(walk.log, LENGTH, 4, np.random.default_rng(3))
+    guess = walk.setting.guess.at(first)
+    return ClipProblem(walk.log, walk.config.noise, walk.setting.unknowns, walk.setting.simulator, first, LENGTH, guess)
+
+
+def misfit(residual):
+    return np.sqrt((residual**2).sum(axis=1) / (residual != 0.0).sum(axis=1))
+
+
+def test_settled_starts_leave_noise_at_the_truth_and_more_than_that_elsewhere(walk, problem):
+    settled = settle_starts(problem, walk.truth, 6)
+    assert np.median(misfit(settled.residuals(walk.truth))) < 1.3
+    assert misfit(settled.residuals(walk.truth)).max() < 0.5 * misfit(problem.residuals(walk.truth)).max()
+    nominal = walk.setting.unknowns.column("guess")
+    assert np.median(misfit(settled.residuals(nominal))) > 1.5
+
+
+def test_rows_are_those_of_the_residuals_and_columns_their_derivatives(walk, problem):
+    settled = settle_starts(problem, walk.truth, 2)
+    first = LENGTH * np.arange(len(problem.first))
+    start, information = settled.start(first)
+    found = settled.rollout(walk.truth, first, start)
+    clips, m = len(first), found.residual.shape[1]
+    np.testing.assert_allclose(found.residual.reshape(clips, -1), settled.residuals(walk.truth), atol=1e-9)
+    assert found.by_parameters.shape == (clips * LENGTH, m, len(walk.truth))
+    assert (information >= 0.0).all()
+    for name, step in {"alpha:0": 4e-3, "pose_delay": 1e-3, "gyro_bias_x": 1e-3}.items():
+        k = walk.setting.unknowns.index[name]
+        moved = settled.residuals(walk.truth + step * np.eye(len(walk.truth))[k])
+        slope = (moved - settled.residuals(walk.truth)) / step
+        own = found.by_parameters[..., k].reshape(clips, -1)
+        assert np.linalg.norm(slope - own) < 0.1 * np.linalg.norm(own), name
+
+
+def test_clips_that_no_start_fits_are_left_out(walk, problem):
+    settled = settle_starts(problem, walk.truth, 4)
+    settled.guess[1, 2] += 0.05
+    assert leave_out_lost(settled, walk.truth, 2.0).first.tolist() == np.delete(problem.first, 1).tolist()
+
+
+def test_clips_are_spread_over_the_log_and_do_not_leave_it(walk):
+    first = place_clips(walk.log, 50, 8, np.random.default_rng(0))
+    assert len(first) == 8
+    assert (np.diff(first) > 0).all()
+    assert first[-1] + 50 <= len(walk.log)
+    assert not len(place_clips(walk.log, len(walk.log) + 1, 8, np.random.default_rng(0)))
