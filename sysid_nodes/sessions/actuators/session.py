@@ -60,9 +60,7 @@ class ActuatorSession:
 
     def __init__(self, robot: Robot, config: ActuatorSessionConfig) -> None:
         if (method := config.actuators.method) != METHODS[0]:
-            raise ConfigError(
-                f"'actuators.method' must be {METHODS[0]} window by window, got {method!r}: the others are for recordings"
-            )
+            raise ConfigError(f"'actuators.method' must be {METHODS[0]} window by window, got {method!r}")
         if config.drive != "commands":
             raise ConfigError(f"'drive' must be commands window by window, got {config.drive!r}")
         self.robot, self.config = robot, config

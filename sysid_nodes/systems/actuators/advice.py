@@ -111,5 +111,6 @@ def _variances(fit: JointFit, motion: JointMotion) -> Array:
     scale = np.sqrt(np.where(np.diag(hessian) > 0.0, np.diag(hessian), 1.0))
     values, vectors = np.linalg.eigh(hessian / np.outer(scale, scale))
     known = np.diag(hessian) > 0.0
-    spread = (vectors**2 / np.maximum(values, 1e-14)).sum(axis=1)
-    return np.divide(spread, scale**2, out=np.full(len(spread), np.inf), where=known)
+    spread: Array = (vectors**2 / np.maximum(values, 1e-14)).sum(axis=1)
+    variance: Array = np.divide(spread, scale**2, out=np.full(len(spread), np.inf), where=known)
+    return variance
