@@ -42,7 +42,7 @@ class DelayedErrors(NamedTuple):
 
 
 class _Forces(NamedTuple):
-    """What drives the loop besides w_s: (T, n) by joint [N m], and (T,) norms of the r that answers to it."""
+    """The drive of the loop besides w_s: (T, n) by joint [N m], and (T,) norms of the r that answers to it."""
 
     joint: Array
     norm: Array

@@ -80,7 +80,7 @@ class ErrorProof:
 
 
 class Outcome(NamedTuple):
-    """What follows from an assumption; attributes as of `ErrorProof`."""
+    """Consequences of an assumption; attributes as of `ErrorProof`."""
 
     errors: Assumed
     demand: Demand

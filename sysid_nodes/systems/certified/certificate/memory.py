@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a delayed loop remembers of its past: bounds on its kernels, and sums over time intervals with them.
+"""Memory of a delayed loop: bounds on its kernels, and sums over time intervals with them.
 
 x' = g (f(t) - x(s(t))) with t - h <= s(t) <= t and g h <= 1/e answers to f with a kernel g X(t, t - a) between 0 and
 g min(1, exp(-g (a - h))), whose integral over all ages a is at most 1; see docs/certified/delay.md. The largest value

@@ -58,7 +58,7 @@ _SPOILING = SIGNAL_KINDS | {LIKELY_SIGN}
 
 @dataclass(frozen=True)
 class ArmCheck:
-    """What was found.
+    """Everything that was found.
 
     Attributes:
         samples: the joint states with units mended and turns undone.
