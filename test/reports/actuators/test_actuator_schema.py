@@ -32,8 +32,13 @@ def document() -> dict[str, Any]:
     joint = JointActuator("knee", verdict, verdict, (told, untold), replay, 0.2, True, np.zeros(12))
     result = ActuatorResult(ActuatorStatus.PARTIAL, (), (joint,), 100, 1.0)
     nothing = np.zeros((2, 1))
+    alarm = {"joint": "knee", "kind": "delay", "parameter": "delay", "unit": "s", "before": 0.0, "after": 1.0}
+    online = {
+        "id": "a", "config_id": "b", "window": 1, "windows": [0, 1], "live": None, "truth": None,
+        "alarms": [alarm | {"since": 2.0, "message": "changed"}],
+    }  # fmt: skip
     return actuator_document(
-        ActuatorRun(result, np.zeros(2), nothing, nothing, nothing, "leg", "bag", 0.1, ActuatorSessionConfig())
+        ActuatorRun(result, np.zeros(2), nothing, nothing, nothing, "leg", "bag", 0.1, ActuatorSessionConfig(), online)
     )
 
 
