@@ -47,6 +47,7 @@ class SimulatedDrivesNode(PlayedMotion):
         profile = qos.stream("reliable", _DEPTH)
         topics = {False: "joint_states", True: self._config.commands}
         self._outputs = {is_command: self.create_publisher(JointState, t, profile) for is_command, t in topics.items()}
+        self._names = {is_command: str(output.topic_name) for is_command, output in self._outputs.items()}
         self._counts = dict.fromkeys(topics, 0)
         self._elapsed = 0.0
 
@@ -58,7 +59,7 @@ class SimulatedDrivesNode(PlayedMotion):
         return f"simulated {self._run.robot.name} on a stand, chirped for {config.chirp.duration:g} s"
 
     def _published(self) -> dict[str, int]:
-        return {str(p.topic_name): self._counts[is_command] for is_command, p in self._outputs.items()}
+        return {self._names[is_command]: count for is_command, count in self._counts.items()}
 
     def _values(self) -> dict[str, str]:
         return {"elapsed [s]": f"{self._elapsed:.3f}"}

@@ -35,8 +35,13 @@ def document() -> dict[str, Any]:
     nothing = np.zeros((2, 1))
     oracle = OracleTorque(np.ones(2), np.ones(2), 1e-3, np.array([1.0, np.nan]))
     method = JointMethod("knee", "structured", np.zeros(2), replay, 0.0, oracle, {}, ())
+    alarm = {"joint": "knee", "kind": "delay", "parameter": "delay", "unit": "s", "before": 0.0, "after": 1.0}
+    online = {
+        "id": "a", "config_id": "b", "window": 1, "windows": [0, 1], "live": None, "truth": None,
+        "alarms": [alarm | {"since": 2.0, "message": "changed"}],
+    }  # fmt: skip
     run = ActuatorRun(
-        result, np.zeros(2), nothing, nothing, nothing, "leg", "bag", 0.1, ActuatorSessionConfig(), methods=(method,)
+        result, np.zeros(2), nothing, nothing, nothing, "leg", "bag", 0.1, ActuatorSessionConfig(), online, (method,)
     )
     return actuator_document(run)
 

@@ -69,8 +69,8 @@ def test_of_windows_that_tell_the_same_the_oldest_goes() -> None:
     assert numbers(keep_telling(windows, 3, 10.0)) == [1, 2, 3]
 
 
-def shift(kind: str, after: float, *, counts: bool = True) -> Shift:
-    return Shift(kind, 1.0, after, counts, 1e-3)
+def shift(kind: str, after: float, *, certain: bool = True, counts: bool = True) -> Shift:
+    return Shift(kind, 1.0, after, certain, counts, 1e-3)
 
 
 @pytest.mark.parametrize(
@@ -80,13 +80,16 @@ def shift(kind: str, after: float, *, counts: bool = True) -> Shift:
         ([shift("coulomb", 2.0), shift("viscous", 2.2)], 1),  # friction both
         ([shift("coulomb", 2.0), shift("gain", 0.7)], 0),
         ([shift("coulomb", 2.0), shift("coulomb", 0.5)], 0),
-        ([shift("delay", 2.0), shift("delay", 2.0, counts=False), shift("delay", 2.0)], 0),
+        ([shift("delay", 2.0), shift("delay", 1.6, counts=False)], 1),  # half as much confirms
+        ([shift("delay", 2.0, counts=False), shift("delay", 2.0)], 0),  # but is no beginning
+        ([shift("delay", 2.0), shift("delay", 1.4, counts=False), shift("delay", 2.0)], 0),
+        ([shift("delay", 2.0), shift("delay", 2.0, certain=False, counts=False), shift("delay", 2.0)], 0),
         ([shift("delay", 2.0), None, shift("delay", 2.0)], 0),
     ],
 )
 def test_an_alarm_needs_windows_in_a_row_that_say_the_same(shifts: list[Shift | None], alarms: int) -> None:
     watch = DriftWatch(DriftConfig(windows=2))
-    raised = [alarm for k, one in enumerate(shifts) for alarm in watch.take(window(k, float(k)), [("a", one)])]
+    raised = [alarm for k, one in enumerate(shifts) for alarm in watch.take(window(k, float(k)), [("a", one)])[0]]
     assert len(raised) == alarms
     if raised:
         assert raised[0].since == 0.0

@@ -13,7 +13,7 @@ class DriftConfig:
     """When a drive counts as changed."""
 
     gain: float = option(0.15, "change of the drive's strength, relative to what is stated", unit="1", minimum=1e-3)
-    friction: float = option(0.4, "change of the friction torque, relative to it", unit="1", minimum=1e-3)
+    friction: float = option(0.25, "change of the friction torque, relative to it", unit="1", minimum=1e-3)
     least_torque: float = option(
         0.04, "change of the friction torque below which nobody cares, relative to the drive's (RMS)", minimum=0.0
     )

@@ -6,7 +6,7 @@ drive would move (its strength, Coulomb or viscous friction, delay) the value th
 all others as they are. The explanation that leaves least is believed: a weaker drive looks like more friction, but more
 friction does not explain it as well. A change counts when it is both large enough to matter and far outside of what the
 law's errors, which are correlated in time, and the model's own sigma explain; and it is an alarm when several windows
-in a row say so.
+in a row say so. Of those behind the first, half as much is enough: how much a change shows depends on the motion.
 """
 
 from __future__ import annotations
@@ -42,15 +42,22 @@ class Shift:
     Attributes:
         parameter: of the law.
         before, after: its values.
-        counts: whether it is large and certain enough.
+        certain: whether it is far from nothing.
+        counts: whether it is large enough, too.
         left: of the window that not even it explains, root mean square [rad].
     """
 
     parameter: str
     before: float
     after: float
+    certain: bool
     counts: bool
     left: float
+
+    @property
+    def change(self) -> float:
+        """Of the parameter."""
+        return self.after - self.before
 
     @property
     def kind(self) -> str:
@@ -112,7 +119,7 @@ def window_shift(
         certain = abs(value - before) > drift.significance * float(np.hypot(sigma, own))
         counts = certain and _matters(motion, law, name, value, drift)
         if best is None or cost < best[0]:
-            best = cost, Shift(name, before, value, counts, float(np.sqrt(cost / motion.measured.sum())))
+            best = cost, Shift(name, before, value, certain, counts, float(np.sqrt(cost / motion.measured.sum())))
     return None if best is None else best[1]
 
 
@@ -162,29 +169,36 @@ class DriftWatch:
         self._drift = drift
         self._seen: dict[str, list[tuple[MotionWindow, Shift]]] = {}
 
-    def take(self, window: MotionWindow, shifts: Sequence[tuple[str, Shift | None]]) -> tuple[DriftAlarm, ...]:
-        """Takes the shifts of all joints in a window; returns new alarms."""
-        alarms = []
+    def take(
+        self, window: MotionWindow, shifts: Sequence[tuple[str, Shift | None]]
+    ) -> tuple[tuple[DriftAlarm, ...], dict[str, Shift]]:
+        """Takes the shifts of all joints in a window; returns new alarms, and changes that have to be confirmed."""
+        alarms, suspected = [], {}
         for joint, shift in shifts:
             seen = self._seen.setdefault(joint, [])
-            if shift is None or not shift.counts:
+            if shift is not None and seen and _confirms(seen[0][1], shift):
+                seen.append((window, shift))
+            elif shift is not None and shift.counts:
+                seen[:] = [(window, shift)]
+            else:
                 seen.clear()
                 continue
-            if seen and not _alike(seen[-1][1], shift):
-                seen.clear()
-            seen.append((window, shift))
             if len(seen) >= self._drift.windows:
                 alarms.append(_alarm(joint, seen))
                 seen.clear()
-        return tuple(alarms)
+            else:
+                suspected[joint] = seen[-1][1]
+        return tuple(alarms), suspected
 
     def reset(self) -> None:
         """Forgets all windows."""
         self._seen.clear()
 
 
-def _alike(one: Shift, other: Shift) -> bool:
-    return one.kind == other.kind and (one.after > one.before) == (other.after > other.before)
+def _confirms(first: Shift, other: Shift) -> bool:
+    if first.kind != other.kind or (first.change > 0.0) != (other.change > 0.0) or not other.certain:
+        return False
+    return other.counts or (first.parameter == other.parameter and abs(other.change) >= 0.5 * abs(first.change))
 
 
 def _alarm(joint: str, seen: Sequence[tuple[MotionWindow, Shift]]) -> DriftAlarm:

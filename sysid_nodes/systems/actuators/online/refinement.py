@@ -114,8 +114,9 @@ class Refinement:
             return self.state
         shifts = self._shifts(motions)
         told = ToldWindow(window, self._information(motions))
-        raised = self._watch.take(window, shifts)
-        changes, strange = self._suspicions(shifts)
+        raised, suspected = self._watch.take(window, shifts)
+        changes = [_suspicion(name, shift) for name, shift in suspected.items()]
+        strange = self._strange(shifts)
         state = replace(self.state, number=window.number, finding="", shifts=shifts)
         if raised:
             self._memory = self._suspects  # the rest is of another robot
@@ -180,21 +181,15 @@ class Refinement:
             for motion, joint, known in zip(motions, result.joints, self._motions, strict=True)
         )
 
-    def _suspicions(self, shifts: tuple[tuple[str, Shift | None], ...]) -> tuple[list[str], list[str]]:
-        """Changes that a window speaks for, and joints whose motion in it nothing explains, in words."""
-        changes, strange = [], []
-        joints = () if self.state.result is None else self.state.result.joints
-        for (name, shift), joint in zip(shifts, joints if shifts else (), strict=True):
-            if shift is None:
-                continue
-            if shift.counts:
-                changes.append(f"the {shift.kind} of '{name}' may have changed; the next window will tell")
-            if shift.left > self._online.drift.unexplained * joint.replay.rmse:
-                left = f"{1e3 * shift.left:.1f} mrad"
-                strange.append(
-                    f"no change of its drive explains the motion of '{name}': {left} are left; was it pushed?"
-                )
-        return changes, strange
+    def _strange(self, shifts: tuple[tuple[str, Shift | None], ...]) -> list[str]:
+        """Joints whose motion in a window nothing explains, in words."""
+        joints = () if self.state.result is None or not shifts else self.state.result.joints
+        most = self._online.drift.unexplained
+        return [
+            f"no change of a drive explains how '{name}' moved, {1e3 * shift.left:.1f} mrad are left: was it pushed?"
+            for (name, shift), joint in zip(shifts, joints, strict=True)
+            if shift is not None and shift.left > most * joint.replay.rmse
+        ]
 
     def _shift(self, motion: JointMotion, joint: JointActuator, middle: float) -> Shift | None:
         if np.ptp(motion.q) < self._config.motion.travel:
@@ -227,6 +222,10 @@ class Refinement:
 
 def _numbers(windows: tuple[ToldWindow, ...]) -> tuple[int, ...]:
     return tuple(told.window.number for told in windows)
+
+
+def _suspicion(joint: str, shift: Shift) -> str:
+    return f"the {shift.kind} of '{joint}' may have changed; the next window will tell"
 
 
 def _newest(alarms: tuple[DriftAlarm, ...]) -> tuple[DriftAlarm, ...]:
