@@ -32,7 +32,6 @@ Array = npt.NDArray[np.float64]
 
 _LABEL_DECAY = 1e-3  # weight of the squared weights beside the mean squared error of the labels
 _NEARLY = 0.95  # of a residual's bound, beyond which a label asks for no more
-_OUTSIDE = 0.01  # share of a replay outside of the training range that is worth a finding
 _EVERY = 10  # iterations from one look at the held-out part to the next
 
 
@@ -45,7 +44,6 @@ class NetworkModel:
         law: (12,) of the structured fit.
         config: of the law.
         residual: whether the network adds to the law or stands for it.
-        findings: what speaks against it.
     """
 
     network: ActuatorNetwork
@@ -145,14 +143,7 @@ class _Training:
             name = "residual" if self._residual else "network"
             text = f"'{self._motion.name}': the {name} does not replay what it was not trained on better than the law;"
             return StructuredModel(self._law, self._config, (f"{text} the law alone is used",))
-        model = NetworkModel(replace(net, weights=best), self._law, self._config, self._residual)
-        outside = model.replay(self._motion).outside
-        if outside > _OUTSIDE:
-            text = (
-                f"'{self._motion.name}': {100.0 * outside:.0f} % of the replay lies outside of the network's training"
-            )
-            model = replace(model, findings=(f"{text} range, where the law takes over",))
-        return model
+        return NetworkModel(replace(net, weights=best), self._law, self._config, self._residual)
 
     def run_untested(self) -> NetworkModel:
         """The last weights, without a box."""
