@@ -46,6 +46,9 @@ class NetworkConfig:
         0.25, "share of the log, its end, that training does not see and that decides", minimum=0.05, maximum=0.8
     )
     judged: float = option(2.0, "length of the rollouts that decide", unit="s", minimum=1e-2)
+    better: float = option(
+        0.5, "network: RMSE on the held-out part, relative to the law's, from which it replaces the law", minimum=0.0
+    )
     margin: float = option(
         0.1, "way out of the training range over which the law takes over, relative to the range", minimum=1e-3
     )

@@ -89,14 +89,13 @@ def series_shape(results: Path) -> tuple[int, ...]:
         return tuple(series["measured"].shape)
 
 
-@pytest.mark.parametrize("method", ["residual", "oracle"])
-def test_a_method_replays_the_log(method: str, results: Path, tmp_path: Path) -> None:
+def test_a_method_replays_the_log(results: Path, tmp_path: Path) -> None:
     arguments = ["replay", str(results / "bag"), "--config", str(results / "bag.yaml"), "--out", str(tmp_path / "out")]
     short = ["network.labels=10", "network.iterations=2", "network.width=4", "network.judged=0.5", "oracle.passes=1"]
-    settings = [word for text in (f"method={method}", *short) for word in ("--set", f"actuators.{text}")]
+    settings = [word for text in ("method=residual", *short) for word in ("--set", f"actuators.{text}")]
     assert main([*arguments, *settings]) == 0
     document = validate_actuators(json.loads((tmp_path / "out" / "result.json").read_text(encoding="utf-8")))
-    assert document["method"] == method
+    assert document["method"] == "residual"
     for joint in document["joints"]:
         assert joint["method"]["rmse"] < 1.2 * joint["replay"]["rmse"]
     networks = any(joint["method"]["network"] for joint in document["joints"])

@@ -22,6 +22,9 @@ from sysid_nodes.systems.actuators.replay import replay_error
 
 Array = npt.NDArray[np.float64]
 
+_OUTSIDE = 0.01
+"""Share of a replay outside of the range of training that is worth a finding."""
+
 METHODS: dict[str, Method] = {
     "structured": structured,
     "network": network,
@@ -66,7 +69,10 @@ def joint_method(motion: JointMotion, law: Array, config: ActuatorConfig) -> Joi
     if config.oracle.beside or config.method != "structured":
         smoothed = smooth_joint(motion, law, config)
         model = METHODS[config.method](smoothed, law, config)
-    replay = model.replay(motion)
+    replay, findings = model.replay(motion), model.findings
+    if replay.outside > _OUTSIDE:
+        text = f"'{motion.name}': {100.0 * replay.outside:.0f} % of the replay lies outside of the network's training"
+        findings = (*findings, f"{text} range, where the law takes over")
     return JointMethod(
         motion.name,
         config.method,
@@ -75,7 +81,7 @@ def joint_method(motion: JointMotion, law: Array, config: ActuatorConfig) -> Joi
         replay.outside,
         _oracle(smoothed, model) if smoothed is not None and config.oracle.beside else None,
         model.weights,
-        model.findings,
+        findings,
     )
 
 

@@ -3,8 +3,10 @@
 
 Training sees the log but for its end. It begins with the torque oracle's labels (least squares, no rollout) and goes
 on through rollouts from the oracle's states, with the adjoint of `network_rollout` and SciPy's L-BFGS. What is kept is
-whichever weights replay the rest of the log best in long rollouts, and where that is the law without a network, the law
-it is: a finding says so. Outside of the states of its training the law takes over, see `ActuatorNetwork.share`.
+whichever weights replay the rest of the log best in long rollouts. A residual must be better there than the law
+without it; a network in the law's place must be twice as good (`network.better`), for one that is a little better there
+is often worse elsewhere. Else the law it is, and a finding says so. Outside of the states of its training the law takes
+over, see `ActuatorNetwork.share`.
 """
 
 from __future__ import annotations
@@ -32,7 +34,6 @@ Array = npt.NDArray[np.float64]
 
 _LABEL_DECAY = 1e-3  # weight of the squared weights beside the mean squared error of the labels
 _NEARLY = 0.95  # of a residual's bound, beyond which a label asks for no more
-_OUTSIDE = 0.01  # share of a replay outside of the training range that is worth a finding
 _EVERY = 10  # iterations from one look at the held-out part to the next
 
 
@@ -45,7 +46,6 @@ class NetworkModel:
         law: (L,) of the structured fit.
         config: of the law.
         residual: whether the network adds to the law or stands for it.
-        findings: what speaks against it.
     """
 
     network: ActuatorNetwork
@@ -141,18 +141,17 @@ class _Training:
 
         look(net.weights)
         _minimised(loss, net.weights, options.iterations, look)
-        if not least < lawful:
-            name = "residual" if self._residual else "network"
-            text = f"'{self._motion.name}': the {name} does not replay what it was not trained on better than the law;"
-            return StructuredModel(self._law, self._config, (f"{text} the law alone is used",))
-        model = NetworkModel(replace(net, weights=best), self._law, self._config, self._residual)
-        outside = model.replay(self._motion).outside
-        if outside > _OUTSIDE:
-            text = (
-                f"'{self._motion.name}': {100.0 * outside:.0f} % of the replay lies outside of the network's training"
+        required = 1.0 if self._residual else options.better**2
+        if not least < required * lawful:
+            kind = "residual" if self._residual else "network"
+            what = (
+                "what it was not trained on no better than the law"
+                if self._residual
+                else (f"what it was not trained on with more than {options.better:g} times the law's error")
             )
-            model = replace(model, findings=(f"{text} range, where the law takes over",))
-        return model
+            text = f"'{self._motion.name}': the {kind} replays {what}; the law alone is used"
+            return StructuredModel(self._law, self._config, (text,))
+        return NetworkModel(replace(net, weights=best), self._law, self._config, self._residual)
 
     def run_untested(self) -> NetworkModel:
         """The last weights, without a box."""
