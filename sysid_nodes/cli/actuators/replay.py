@@ -20,13 +20,14 @@ from sysid_nodes.logs.command_reader import read_set_points
 from sysid_nodes.logs.reader import TopicLog, read_joint_states, read_topics
 from sysid_nodes.messages.prime.low_state import from_low_state
 from sysid_nodes.reports.actuators.report import headline
-from sysid_nodes.reports.actuators.run import ActuatorRun, write_actuator_run
+from sysid_nodes.reports.actuators.run import ActuatorRun, read_known, write_actuator_run
 from sysid_nodes.reports.interval.report import REPORT_NAME
 from sysid_nodes.results.actuators import ActuatorStatus
 from sysid_nodes.robots import Robot, load_robot
 from sysid_nodes.sessions.actuators.recording import recorded_log, torque_log
 from sysid_nodes.signals.tick_clock import TickClock
 from sysid_nodes.systems.actuators import identify_actuators, replay_log
+from sysid_nodes.systems.actuators.runs import compare_runs
 
 _CONTRADICTION = 3
 LOW_STATES = ("unitree_go/msg/LowState", "unitree_hg/msg/LowState")
@@ -39,6 +40,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--commands",
         metavar="TOPIC",
         help="commands, JointTrajectory, JointState or Unitree's LowCmd: identifies actuators",
+    )
+    group.add_argument(
+        "--runs",
+        metavar="RESULT",
+        type=Path,
+        nargs="+",
+        help="result.json of other runs of this robot: what scatters from run to run goes into the result",
     )
 
 
@@ -62,6 +70,7 @@ def run(args: argparse.Namespace) -> int:
     robot = load_robot(config.robot, urdf=config.urdf)
     bag: Path = args.bag
     states = track(_states(bag, args.topic, robot), "read joint states")
+    others = [read_known(path) for path in args.runs or ()]
     driven = config.drive == "effort"
     commands = [] if driven else track(read_set_points(bag, config.commands, robot.motor_order), "read commands")
     began = time.monotonic()
@@ -69,6 +78,7 @@ def run(args: argparse.Namespace) -> int:
         try:
             log = torque_log(robot, states) if driven else recorded_log(robot, states, commands)
             result = identify_actuators(log, robot, config.actuators)
+            result = compare_runs(result, others)
             replayed = replay_log(log, robot, [joint.law for joint in result.joints], config.actuators)
         except LogError as error:
             raise error if error.source else LogError(str(error), source=str(bag)) from None

@@ -107,6 +107,9 @@ def _contradiction(fit: JointFit, rmse: float, travel: float, config: ActuatorCo
     """The statement that the motion contradicts: the law, or the drive's stated strength; empty for nothing."""
     motion, verdict = fit.problem.motion, config.verdict
     left = _unexplained(motion, rmse, travel) if rmse > verdict.unexplained * travel else ""
+    delay = float(fit.law[INDEX["delay"]])
+    if "delay" in fit.problem.names and delay > verdict.longest_delay:
+        return f"'{motion.name}' follows its command by {1e3 * delay:.0f} ms; are their stamps of one clock?"
     if "gain" in fit.problem.names:
         names, gained = fit.problem.names, fit
     else:
