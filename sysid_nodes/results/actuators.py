@@ -33,6 +33,22 @@ _MESSAGES = {
 
 
 @dataclass(frozen=True)
+class RunToRun:
+    """A parameter in several runs of a robot.
+
+    Attributes:
+        runs: how many tell it.
+        mean, sigma: of all of them together, and its standard deviation, the scatter counted.
+        scatter: standard deviation of the true value from run to run; zero where the runs' own sigmas explain all.
+    """
+
+    runs: int
+    mean: float
+    sigma: float
+    scatter: float
+
+
+@dataclass(frozen=True)
 class ActuatorEstimate:
     """One parameter of one joint.
 
@@ -43,6 +59,7 @@ class ActuatorEstimate:
         lower, upper: 95 % interval, cut at the bounds of what makes sense; also where there is no estimate.
         reason: why there is no estimate; empty where there is one.
         advice: motion that would tell it; empty where it is told, or where none that we know of would.
+        between_runs: what other runs say; None where there are none.
     """
 
     name: str
@@ -53,6 +70,7 @@ class ActuatorEstimate:
     upper: float
     reason: str = ""
     advice: str = ""
+    between_runs: RunToRun | None = None
 
     @property
     def identifiable(self) -> bool:

@@ -15,11 +15,11 @@ from sysid_nodes.cli.actuators.online import replay_online, tell
 from sysid_nodes.cli.output_folder import OutputFolder
 from sysid_nodes.cli.progress import track
 from sysid_nodes.data.joint_state import RawJointState
-from sysid_nodes.exceptions import LogError
+from sysid_nodes.exceptions import ConfigError, LogError
 from sysid_nodes.logs.command_reader import read_set_points
 from sysid_nodes.logs.reader import TopicLog, read_joint_states, read_topics
 from sysid_nodes.messages.prime.low_state import from_low_state
-from sysid_nodes.reports.actuators.run import ActuatorRun, write_actuator_run
+from sysid_nodes.reports.actuators.run import ActuatorRun, read_known, write_actuator_run
 from sysid_nodes.reports.interval.report import REPORT_NAME
 from sysid_nodes.robots import Robot
 from sysid_nodes.sessions.actuators.config import actuator_robot
@@ -27,6 +27,7 @@ from sysid_nodes.sessions.actuators.recording import recorded_log, torque_log
 from sysid_nodes.signals.tick_clock import TickClock
 from sysid_nodes.systems.actuators import identify_actuators
 from sysid_nodes.systems.actuators.methods import apply_method
+from sysid_nodes.systems.actuators.runs import compare_runs
 
 LOW_STATES = ("unitree_go/msg/LowState", "unitree_hg/msg/LowState")
 
@@ -44,6 +45,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         default=None,
         help="as the live node does, window by window, instead of the whole log at once; writes result.mcap too",
+    )
+    group.add_argument(
+        "--runs",
+        metavar="RESULT",
+        type=Path,
+        nargs="+",
+        help="result.json of other runs of this robot: what scatters from run to run goes into the result",
     )
 
 
@@ -66,9 +74,12 @@ def run(args: argparse.Namespace) -> int:
     config = configuration(args)
     robot = actuator_robot(config)
     bag: Path = args.bag
+    if args.online and args.runs:
+        raise ConfigError("--runs compares results of whole recordings: leave out --online")
     if args.online:
         return replay_online(args, robot, config)
     states = track(_states(bag, args.topic, robot), "read joint states")
+    others = [read_known(path) for path in args.runs or ()]
     driven = config.drive == "effort"
     commands = [] if driven else track(read_set_points(bag, config.commands, robot.motor_order), "read commands")
     began = time.monotonic()
@@ -76,6 +87,7 @@ def run(args: argparse.Namespace) -> int:
         try:
             log = torque_log(robot, states) if driven else recorded_log(robot, states, commands)
             result = identify_actuators(log, robot, config.actuators)
+            result = compare_runs(result, others)
             found = apply_method(log, robot, [joint.law for joint in result.joints], config.actuators)
         except LogError as error:
             raise error if error.source else LogError(str(error), source=str(bag)) from None

@@ -3,8 +3,9 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -115,6 +116,26 @@ def report_actuators(page: Path, document: Mapping[str, Any], series: Path) -> N
     write_actuator_report(page, document, arrays)
 
 
+def read_known(path: Path) -> dict[tuple[str, str], tuple[float, float]]:
+    """Estimate and sigma by joint and parameter of a stored result.
+
+    Raises:
+        InputError: the file cannot be read or is no result of this pipeline.
+    """
+    try:
+        document = validate_actuators(json.loads(path.read_text(encoding="utf-8")), source=str(path))
+    except (OSError, ValueError) as error:
+        if isinstance(error, InputError):
+            raise
+        raise InputError("cannot be read, or is not JSON", source=str(path)) from None
+    return {
+        (joint["name"], row["name"]): (float(row["estimate"]), float(row["sigma"]))
+        for joint in document["joints"]
+        for row in joint["parameters"]
+        if row["identifiable"] and row["sigma"]
+    }
+
+
 def _joint(joint: JointActuator) -> dict[str, Any]:
     return {
         "name": joint.name,
@@ -139,6 +160,7 @@ def _parameter(parameter: ActuatorEstimate) -> dict[str, Any]:
         "upper": _number(parameter.upper),
         "reason": parameter.reason,
         "advice": parameter.advice,
+        "between_runs": None if parameter.between_runs is None else asdict(parameter.between_runs),
     }
 
 

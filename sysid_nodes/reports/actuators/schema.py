@@ -39,6 +39,7 @@ ACTUATOR_FIELDS = (
     Field("joints[].parameters[].upper", "number or null"),
     Field("joints[].parameters[].reason", "string"),
     Field("joints[].parameters[].advice", "string"),
+    Field("joints[].parameters[].between_runs", "object or null"),
     Field("joints[].replay", "object"),
     Field("joints[].replay.rmse", "number"),
     Field("joints[].replay.mae", "number"),

@@ -112,5 +112,5 @@ def _variances(fit: JointFit, motion: JointMotion) -> Array:
     values, vectors = np.linalg.eigh(hessian / np.outer(scale, scale))
     known = np.diag(hessian) > 0.0
     spread: Array = (vectors**2 / np.maximum(values, 1e-14)).sum(axis=1)
-    variance: Array = np.divide(spread, scale**2, out=np.full(len(spread), np.inf), where=known)
+    variance: Array = np.where(known, spread / scale**2, np.inf)
     return variance

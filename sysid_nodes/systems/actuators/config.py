@@ -134,6 +134,9 @@ class VerdictConfig:
     unexplained: float = option(
         0.25, "replay error, relative to the joint's motion, above which nothing is claimed", unit="1", minimum=0.0
     )
+    longest_delay: float = option(
+        0.05, "of a drive; more is a contradiction: clocks that are apart, most likely", unit="s", minimum=0.0
+    )
     gain_factor: float = option(
         1.5, "factor by which a drive may be stronger or weaker than stated before it is a contradiction", minimum=1.0
     )

@@ -14,6 +14,8 @@ from sysid_nodes.data.actuator_log import ActuatorLog
 from sysid_nodes.models.actuator import INDEX, PARAMETERS
 from sysid_nodes.results.actuators import ActuatorEstimate, ActuatorResult, ActuatorStatus, JointActuator
 from sysid_nodes.robots import Robot
+from sysid_nodes.solvers.shooting.normal_equations import assemble
+from sysid_nodes.solvers.shooting.problem import Gaussian
 from sysid_nodes.systems.actuators.config import ActuatorConfig
 from sysid_nodes.systems.actuators.fit import JointFit, fit_joint, known_law
 from sysid_nodes.systems.actuators.judgement import judge
@@ -24,6 +26,8 @@ from sysid_nodes.systems.actuators.replay import replay_error, replay_joint
 Array = npt.NDArray[np.float64]
 
 _WORKERS = 2
+_PROMISE = 0.25
+"""Share of the cost that a free gain must promise to take off: half the error would be three quarters."""
 _BETTER = 0.5
 """Replay error with a free gain, relative to that without, from which a gain off its stated value is believed."""
 
@@ -114,10 +118,15 @@ def _contradiction(fit: JointFit, rmse: float, travel: float, config: ActuatorCo
     """The statement that the motion contradicts: the law, or the drive's stated strength; empty for nothing."""
     motion, verdict = fit.problem.motion, config.verdict
     left = _unexplained(motion, rmse, travel) if rmse > verdict.unexplained * travel else ""
+    delay = float(fit.law[INDEX["delay"]])
+    if "delay" in fit.problem.names and delay > verdict.longest_delay:
+        return f"'{motion.name}' follows its command by {1e3 * delay:.0f} ms; are their stamps of one clock?"
     if "gain" in fit.problem.names:
         names, gained = fit.problem.names, fit
     else:
         names = tuple(p.name for p in PARAMETERS if p.name in (*fit.problem.names, "gain"))
+        if not left and not _may_matter(fit, names):
+            return ""
         longest = replace(config.shooting, horizons=config.shooting.horizons[-1:])  # to begin where the fit ended
         gained = fit_joint(motion, fit.law, replace(config, shooting=longest), names)
     gain = float(gained.law[INDEX["gain"]])
@@ -126,6 +135,19 @@ def _contradiction(fit: JointFit, rmse: float, travel: float, config: ActuatorCo
     if off and (error < _BETTER * rmse or gained is fit):
         return f"the drive of '{motion.name}' is {gain:.3g} times as strong as its stated gains; are their units right?"
     return left
+
+
+def _may_matter(fit: JointFit, names: tuple[str, ...]) -> bool:
+    """Whether a Gauss-Newton step with more parameters promises enough to look closer."""
+    problem, solution = fit.problem.fixed(fit.law, *names), fit.solution
+    parameters, (guess, information) = fit.law[problem.active], problem.start(solution.first)
+    rollout = problem.rollout(parameters, solution.first, solution.start)
+    nothing = Gaussian.nothing(len(names))
+    equations = assemble(
+        rollout, solution.first, parameters, nothing, solution.start - guess, information, solution.loss
+    )
+    infinite, every = np.full(len(names), np.inf), np.ones(len(names), dtype=np.bool_)
+    return equations.step(0.0, parameters, -infinite, infinite, every).decrease > _PROMISE * equations.cost
 
 
 def _unexplained(motion: JointMotion, rmse: float, travel: float) -> str:

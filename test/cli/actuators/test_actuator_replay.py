@@ -145,6 +145,57 @@ def test_a_recording_too_short_for_a_window_is_refused(
     assert not (tmp_path / "out").exists()
 
 
+def test_other_runs_of_the_robot_say_what_scatters(results: Path, tmp_path: Path) -> None:
+    stored = json.loads((results / "out" / "result.json").read_text(encoding="utf-8"))
+    others = []
+    for k, factor in enumerate((1.2, 0.8)):
+        for joint in stored["joints"]:
+            for row in joint["parameters"]:
+                if row["name"] == "coulomb":
+                    row["estimate"] *= factor
+        others.append(tmp_path / f"{k}.json")
+        others[-1].write_text(json.dumps(stored), encoding="utf-8")
+    base = ["replay", str(results / "bag"), "--config", str(results / "bag.yaml"), "--out", str(tmp_path / "out")]
+    assert main([*base, "--runs", *map(str, others)]) == 0
+    document = validate_actuators(json.loads((tmp_path / "out" / "result.json").read_text(encoding="utf-8")))
+    rows = {row["name"]: row for row in document["joints"][0]["parameters"]}
+    assert rows["coulomb"]["between_runs"]["runs"] == 3
+    assert rows["coulomb"]["between_runs"]["scatter"] > 0.05 * rows["coulomb"]["estimate"]
+    assert rows["encoder_bias"]["between_runs"]["scatter"] == 0.0
+    others[0].write_text("{}", encoding="utf-8")
+    assert main([*base, "--runs", str(others[0])]) == 2
+
+
+@pytest.mark.parametrize(
+    ("spoil", "status", "message"),
+    [
+        (lambda log: {"q": log.q[:, [0, 2, 1]]}, 2, "follows the command of"),
+        (lambda log: {"q": np.where(np.arange(3) == 1, log.q[0], log.q)}, 2, "moved by 0 rad only"),
+        (lambda log: {"command": np.full_like(log.command, np.nan)}, 2, "is not finite"),
+        (lambda log: {"q": np.minimum(log.q, np.quantile(log.q, 0.6, axis=0))}, 2, "is it at its stop?"),
+    ],
+    ids=["swapped", "still", "nan", "stop"],
+)
+def test_a_bad_log_is_one_line_and_leaves_nothing(
+    spoil: Any, status: int, message: str, urdf: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """From the table to the result: whichever command notices first says it, and nothing half-written is left."""
+    log = chirped()[1]
+    changed = spoil(log)
+    arrays = {{"q": "dof_pos", "command": "des_dof_pos"}[name]: value for name, value in changed.items()}
+    source = table(tmp_path / "bad.npz", log, **arrays)
+    found = main(["convert", str(source), "--urdf", urdf, "--out", str(tmp_path / "bag")])
+    if not found:
+        base = ["replay", str(tmp_path / "bag"), "--config", str(tmp_path / "bag.yaml"), "--out", str(tmp_path / "out")]
+        found = main(base)
+    error = capsys.readouterr().err
+    assert found == status
+    assert message in error
+    assert "Traceback" not in error
+    assert not (tmp_path / "out").exists()
+    assert not [path for path in tmp_path.iterdir() if path.name.startswith(".")]
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [

@@ -77,6 +77,14 @@ def test_gains_in_another_unit_are_a_contradiction_and_no_value_comes_out() -> N
     assert not any(p.identifiable for joint in result.joints for p in joint.parameters)
 
 
+def test_a_clock_that_makes_motion_late_is_a_contradiction() -> None:
+    _, log = chirped(last=2.0)
+    result = identify_actuators(replace(log, t=log.t + 0.08), leg(), CONFIG)
+    assert result.status is ActuatorStatus.CONTRADICTION
+    assert "are their stamps of one clock?" in result.findings[0]
+    assert not any(p.identifiable for joint in result.joints for p in joint.parameters)
+
+
 def test_a_hole_in_the_log_is_left_out(told: ActuatorResult) -> None:
     drives, log = chirped()
     kept = (log.t < 5.0) | (log.t > 5.4)
