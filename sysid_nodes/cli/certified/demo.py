@@ -61,7 +61,7 @@ def run(args: argparse.Namespace) -> int:
     require_ros()
     seed = draw_seed(args.seed)
     payload = kinova_config.payload(seed, args.payload)
-    values = kinova_config.parameters(seed, payload, args.identify)
+    values = kinova_config.parameters(seed, payload, args.identify, 1e-3 * args.delay)
     model = CertifiedModel(CertifiedSettings.of(values))
     scene = required_file(kinova_config.SCENE)
     with output_and_work(args.out) as (folder, work):

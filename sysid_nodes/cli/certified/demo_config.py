@@ -23,6 +23,8 @@ GOAL = (0.377, 0.972, -3.605, -0.552, 0.38, -1.664, -0.125)
 
 _OFF_CENTRE = 0.02  # of the dumbbell in the hand, as random_dumbbell has it [m]
 _PATIENT = 20.0  # of real time that robot and controller wait for one another, the machine's own pauses included [s]
+_JITTER = 5e-4  # by which torques may be later than the delay that is simulated [s]
+_LATE_GAIN = 2.5  # K_r of a loop with delay [1/s]
 _GAP = 0.03  # kept by the guide; base and upper arm are 0.049 m apart in every posture [m]
 
 
@@ -32,26 +34,36 @@ def payload(seed: int, mass: float | None) -> Payload:
     return random_dumbbell(rng) if mass is None else dumbbell(mass, offset=rng.uniform(-_OFF_CENTRE, _OFF_CENTRE, 3))
 
 
-def parameters(seed: int, carried: Payload, identify: float) -> dict[str, Any]:
+def parameters(seed: int, carried: Payload, identify: float, delay: float = 0.0) -> dict[str, Any]:
     """Dotted names and values for all nodes: the packaged ones of the simulated Gen3, and what is the demo's own.
 
     Args:
         seed: of the simulation and of the planner.
         carried: by the robot.
         identify: longest time to identify [s].
+        delay: of torques behind the joint states that they answer [s].
     """
     robot = load_robot(ROBOT)
     _, inertia = carried.spatial_inertia(robot)
-    return read_parameters(required_file(CONFIG)) | {
-        "certified_planner.excite_time": float(identify),
-        "certified_planner.goals": [*START, *GOAL],
-        "certified_planner.seed": seed % 2**31,
-        "planner.guide.margin": _GAP,
-        "controller.silence": 2.0,
-        "simulated_arm.seed": seed,
-        "simulated_arm.payload": inertia.toDynamicParameters().tolist(),
-        "simulated_arm.reply_timeout": _PATIENT,
-    }
+    late = {} if delay == 0.0 else {
+        "control.delay": delay + _JITTER,
+        "control.position_gain": _LATE_GAIN,
+        "simulated_arm.torque_delay": delay,
+    }  # fmt: skip
+    return (
+        read_parameters(required_file(CONFIG))
+        | late
+        | {
+            "certified_planner.excite_time": float(identify),
+            "certified_planner.goals": [*START, *GOAL],
+            "certified_planner.seed": seed % 2**31,
+            "planner.guide.margin": _GAP,
+            "controller.silence": 2.0,
+            "simulated_arm.seed": seed,
+            "simulated_arm.payload": inertia.toDynamicParameters().tolist(),
+            "simulated_arm.reply_timeout": _PATIENT,
+        }
+    )
 
 
 def parameter_file(values: Mapping[str, Any]) -> str:

@@ -40,6 +40,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="kinova: longest time to identify before the load is carried [s]; default: %(default)g",
     )
     parser.add_argument(
+        "--delay",
+        type=_within(0.0, 10.0),
+        default=0.0,
+        metavar="MS",
+        help="kinova: how late torques act behind the joint states that they answer [ms]; default: %(default)g",
+    )
+    parser.add_argument(
         "--motion-time",
         type=_within(1.0, 15.0),
         metavar="S",

@@ -74,8 +74,17 @@ class ArmSimulationConfig:
     vendor: VendorConfig = section(VendorConfig, "the controller behind the position interface")
     lockstep: bool = option(
         True,
-        "time waits for the answer to each joint state, which acts from that state's stamp on (hardware.delay is 0); "
+        "time waits for the answer to each joint state, which acts from that state's stamp, or torque_delay later, on "
+        "(hardware.delay is not used); "
         "otherwise time runs like the machine's",
+    )
+    torque_delay: float = option(
+        0.0,
+        "in lockstep, simulated time from a joint state's stamp to the earliest tick that the torque which answers it "
+        "acts in, as over a network",
+        unit="s",
+        minimum=0.0,
+        maximum=0.02,
     )
     listeners: int = option(
         0, "subscribers of the joint states to wait for before the first is sent", minimum=0, maximum=100
@@ -131,14 +140,15 @@ def build_arm(robot: Robot, config: ArmSimulationConfig, rng: np.random.Generato
     Raises:
         InputError: the configuration does not fit the robot, nor does the motion to play.
     """
-    # What is computed beside the arm acts at once.
-    at_once = config.lockstep or config.interface != "torque"
-    hardware = replace(config.hardware, delay=0.0) if at_once else config.hardware
+    # What is computed beside the arm acts at once, or as late as is wished.
+    beside = config.lockstep or config.interface != "torque"
+    late = config.torque_delay if config.interface == "torque" else 0.0
+    hardware = replace(config.hardware, delay=late) if beside else config.hardware
     start = np.array(config.start)
     if config.interface == "playback":
         check_limits(gen3_excitation(), robot.limits)
         start = gen3_excitation()(0.0).q
-    return SimulatedArm(robot, build_payload(robot, config), hardware, rng, start, start=now)
+    return SimulatedArm(robot, build_payload(robot, config), hardware, rng, start, start=now, until=beside)
 
 
 def build_driver(robot: Robot, config: ArmSimulationConfig, arm: SimulatedArm) -> PositionInterface | Playback | None:

@@ -51,6 +51,7 @@ class SimulatedArm:
             once, with the torque that keeps the velocities.
         truth: what the arm really is; drawn within ``config.robot_error`` where none is given.
         start: stamp of the first reading [s].
+        until: a reading's effort is the torque that acted up to its stamp, whatever the delay.
 
     Raises:
         RobotError: floating base, a payload's link that does not exist or move, or a truth that is not physical.
@@ -68,8 +69,10 @@ class SimulatedArm:
         truth: TrueRobot | None = None,
         *,
         start: float = 0.0,
+        until: bool = False,
     ) -> None:
         self._robot, self._config, self._rng = robot, config, rng
+        self._until = until or config.delay == 0.0
         q = _finite(q0, robot.n, "q0")
         qd = np.zeros(robot.n) if qd0 is None else _finite(qd0, robot.n, "qd0")
         load = payload.spatial_inertia(robot) if payload is not None else None
@@ -152,7 +155,7 @@ class SimulatedArm:
             stamp=self.now,
             q=self.q,
             qd=self.qd,
-            tau=self._torque if config.delay > 0.0 else self._acted,
+            tau=self._acted if self._until else self._torque,
             quantise=config.quantise,
             velocity_error=config.velocity_error,
             torque_relative=config.torque_relative,
