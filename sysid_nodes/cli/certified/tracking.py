@@ -8,6 +8,7 @@ hard as those to come, with the heaviest payload: what it has not held, it says 
 examples:
   sysid tracking bags/position_run
   sysid tracking bags/position_run --commands /my_controller/joint_trajectory --safety-factor 2 --out tracking.yaml
+  sysid tracking demo_output/bag --torques /torque_command
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ import numpy as np
 import numpy.typing as npt
 import yaml
 
+from sysid_nodes.cli.certified.torque_delay import delay_lines, measure_torques
 from sysid_nodes.cli.configuration import add_arguments as add_configuration
 from sysid_nodes.cli.interval.configuration import configuration
 from sysid_nodes.cli.progress import track
@@ -46,6 +48,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="TOPIC",
         help="desired positions, JointTrajectory or JointState; default: %(default)s",
     )
+    parser.add_argument(
+        "--torques",
+        metavar="TOPIC",
+        help="torque commands: measure how late they act behind the joint states that they answer, and nothing else",
+    )
     parser.add_argument("--states", default=STATES, metavar="TOPIC", help="joint states; default: %(default)s")
     parser.add_argument(
         "--safety-factor", type=float, default=1.5, metavar="X", help="of the worst seen; default: %(default)s"
@@ -59,6 +66,10 @@ def run(args: argparse.Namespace) -> int:
         raise ConfigError(f"--safety-factor must be at least 1, got {args.safety_factor:g}")
     config = configuration(args)
     robot = load_robot(config.robot, variant=config.variant, urdf=config.urdf)
+    if args.torques is not None:
+        for line in delay_lines(measure_torques(robot, args.bag, args.torques, args.states)):
+            sys.stdout.write(f"{line}\n")
+        return 0
     noise = config.noise
     encoder = per_joint(noise.position_error, robot.n, "noise.position_error")
     found = measure(
