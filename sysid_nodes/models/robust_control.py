@@ -48,6 +48,13 @@ class RobustControlConfig:
     damping: Numbers = option(
         (1000.0, 1000.0, 950.0, 950.0, 850.0, 850.0, 800.0), "K: robust input per r", unit="N m s/rad", minimum=0.0
     )
+    damping_share: float = option(
+        0.34,
+        "damping is at most this share of the armature, by the longest age of a torque: a delayed loop is proven only "
+        "up to 1/e of the least armature",
+        unit="1",
+        minimum=1e-3,
+    )
     sign_width: float = option(
         0.01, "reference velocity at which Coulomb friction is fed forward in full", unit="rad/s", minimum=1e-4
     )
@@ -96,9 +103,10 @@ def gains(robot: Robot, config: RobustControlConfig) -> Gains:
     n = robot.n
     position = per_joint(config.position_error, n, "control.position_error")
     position = np.where(position > 0.0, position, 0.5 * robot.encoder_step)
+    most = config.damping_share * robot.motor.armature / config.age - robot.motor.viscous
     return Gains(
         config.position_gain,
-        per_joint(config.damping, n, "control.damping"),
+        np.minimum(per_joint(config.damping, n, "control.damping"), np.where(robot.motor.armature > 0.0, most, np.inf)),
         position,
         per_joint(config.velocity_error, n, "control.velocity_error"),
         per_joint(config.torque_error, n, "control.torque_error"),

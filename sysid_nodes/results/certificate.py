@@ -3,13 +3,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import IntEnum
 
 import numpy as np
 import numpy.typing as npt
 
 Array = npt.NDArray[np.float64]
+
+
+PROOFS = ("energy", "delayed")
+"""Of the errors: systems/certified/certificate/tracking.py and delayed.py."""
 
 
 class Verdict(IntEnum):
@@ -78,12 +82,44 @@ class Entry:
         position: bound on sqrt(sum I_a,j e_j^2) [kg^0.5 rad].
         speed: bound on |dr/dt| in the norm of M while torques of the former trajectory act.
         jerk: (n,) bound on the jerk that the former trajectory desires meanwhile [rad/s3].
+        position_norm, reference_norm: bounds on the norms of e and r in the metric of the delayed proof; infinite where
+            the level and the position are all that is known.
+        position_error, reference_error: (n,) bounds on |e| [rad] and |r| [rad/s]; infinite likewise.
+        apart_norm, apart_error: bounds on the norm of r - r_bar and (n,) on each, r_bar being what r settles at by a
+            delayed proof for the nominal model below; infinite likewise.
+        theta: (n, 10) that nominal model; empty where there is none.
     """
 
     level: float
     position: float
     speed: float
     jerk: Array
+    position_norm: float = np.inf
+    reference_norm: float = np.inf
+    position_error: Array = field(default_factory=lambda: np.array(np.inf))
+    reference_error: Array = field(default_factory=lambda: np.array(np.inf))
+    apart_norm: float = np.inf
+    apart_error: Array = field(default_factory=lambda: np.array(np.inf))
+    theta: Array = field(default_factory=lambda: np.zeros(0))
+
+
+@dataclass(frozen=True)
+class Settling:
+    """How far r is from what it settles at, r_bar, over the time intervals of a delayed proof.
+
+    Attributes:
+        norm: (T,) bound on the norm of r - r_bar in the metric of the proof.
+        error: (T, n) the same by joint [rad/s].
+        theta: (n, 10) nominal model that r_bar is of.
+    """
+
+    norm: Array
+    error: Array
+    theta: Array
+
+    def at(self, interval: int) -> tuple[float, Array, Array]:
+        """The three in an interval."""
+        return float(self.norm[interval]), self.error[interval], self.theta
 
 
 @dataclass(frozen=True)
@@ -98,6 +134,9 @@ class Envelope:
         acceleration: (T, n) bound on each |dr/dt| [rad/s2].
         speed: (T,) bound on |dr/dt| in the norm of M.
         jerk: (T, n) bound on the desired jerk [rad/s3].
+        change: (T,) bound on dr/dt in the metric of the proof; where none is given, ``speed``, which is no less.
+        weight: w with M <= w diag(metric); 1 where the norms of level and position are those of M and I_a.
+        settling: of a delayed proof, None otherwise.
     """
 
     edges: Array
@@ -108,6 +147,13 @@ class Envelope:
     acceleration: Array
     speed: Array
     jerk: Array
+    change: Array = field(default_factory=lambda: np.zeros(0))
+    weight: float = 1.0
+    settling: Settling | None = None
+
+    def __post_init__(self) -> None:
+        if not self.change.size:
+            object.__setattr__(self, "change", self.speed)
 
     def interval(self, t: float) -> int:
         """Index of the interval that holds a time."""
@@ -121,7 +167,15 @@ class Envelope:
         i = self.interval(t)
         after = slice(i, i + 2)
         return Entry(
-            float(self.level[i]), float(self.position[i]), float(self.speed[after].max()), self.jerk[after].max(axis=0)
+            float(self.weight * self.level[i]),
+            float(np.sqrt(self.weight) * self.position[i]),
+            float(self.speed[after].max()),
+            self.jerk[after].max(axis=0),
+            float(self.position[i]),
+            float(np.sqrt(2.0 * self.level[i])) * (1.0 + 1e-12),
+            self.position_error[i],
+            self.reference_error[i],
+            *(() if self.settling is None else self.settling.at(i)),
         )
 
 
@@ -138,6 +192,7 @@ class Certificate:
         envelope: proven errors; None where there are none.
         iterations: passes of the error bound.
         unproven: kinds of limits whose margins are only estimated.
+        proof: how the errors were bounded, one of PROOFS.
     """
 
     verdict: Verdict
@@ -148,6 +203,7 @@ class Certificate:
     envelope: Envelope | None
     iterations: int
     unproven: tuple[Verdict, ...] = ()
+    proof: str = "energy"
 
     @property
     def certified(self) -> bool:

@@ -68,6 +68,7 @@ class TrajectoryRecord:
     nominal: Array
     start_rate: float
     verdict: int
+    proof: str
     binding: str
     robust_limit: Array
     torque_margin: Array
@@ -80,6 +81,9 @@ class TrajectoryRecord:
     error_norm: Array
     error_rate: Array
     error_acceleration: Array
+    error_change: Array
+    error_position: Array
+    error_reference: Array
 
     def __post_init__(self) -> None:
         for name in _ARRAYS:
@@ -121,7 +125,8 @@ class TrajectoryRecord:
 
 _ARRAYS = (
     "q0", "qd0", "qdd0", "k", "lower", "upper", "nominal", "robust_limit", "torque_margin", "position_margin",
-    "velocity_margin", "edges", "error_energy", "error_norm", "error_rate", "error_acceleration",
+    "velocity_margin", "edges", "error_energy", "error_norm", "error_rate", "error_acceleration", "error_change",
+    "error_position", "error_reference",
 )  # fmt: skip
 
 
@@ -190,6 +195,7 @@ def record_trajectory(
         nominal=nominal,
         start_rate=float(start_rate) if previous is None else 0.0,
         verdict=int(Verdict(certificate.verdict)),
+        proof=certificate.proof,
         binding=certificate.binding,
         robust_limit=certificate.robust_limit,
         torque_margin=margins.torque,
@@ -202,6 +208,9 @@ def record_trajectory(
         error_norm=none if envelope is None else envelope.position,
         error_rate=none if envelope is None else envelope.speed,
         error_acceleration=none if envelope is None else np.ravel(envelope.acceleration),
+        error_change=none if envelope is None else np.ravel(envelope.change),
+        error_position=none if envelope is None else np.ravel(envelope.position_error),
+        error_reference=none if envelope is None else np.ravel(envelope.reference_error),
     ).seal()
 
 

@@ -11,12 +11,13 @@ from online_sysid.msg import CertifiedTrajectory
 from sysid_nodes.results.trajectory_record import TrajectoryRecord
 from sysid_nodes.ros.certified.controller_conversions import nanoseconds, numbers, to_time
 
-_TEXTS = ("id", "previous_id", "config_id", "scene_id", "body", "target", "binding")
+_TEXTS = ("id", "previous_id", "config_id", "scene_id", "body", "target", "proof", "binding")
 _NUMBERS = ("previous_time", "duration", "start_rate", "obstacle_margin", "self_margin")
 _WHOLE = ("bounds_window", "verdict", "last")
 _ARRAYS = (
     "q0", "qd0", "qdd0", "k", "robust_limit", "torque_margin", "position_margin", "velocity_margin", "edges",
-    "error_energy", "error_norm", "error_rate", "error_acceleration",
+    "error_energy", "error_norm", "error_rate", "error_acceleration", "error_change", "error_position",
+    "error_reference",
 )  # fmt: skip
 _TENS = ("lower", "upper", "nominal")
 

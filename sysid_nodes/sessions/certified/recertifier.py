@@ -50,8 +50,10 @@ class Answer(NamedTuple):
 
 def claim_of(record: TrajectoryRecord) -> Claim:
     """A trajectory's claim, as it is to be proven."""
-    acceleration = record.error_acceleration.reshape(-1, len(record.joint_names))
-    return Claim(Assumed(record.error_energy, record.error_norm, acceleration), record.robust_limit)
+    joints = (record.error_acceleration, record.error_position, record.error_reference)
+    acceleration, position, reference = (x.reshape(-1, len(record.joint_names)) for x in joints)
+    errors = Assumed(record.error_energy, record.error_norm, acceleration, record.error_change, position, reference)
+    return Claim(errors, record.robust_limit, record.proof)
 
 
 class Prover:

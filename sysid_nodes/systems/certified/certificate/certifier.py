@@ -22,9 +22,10 @@ from sysid_nodes.models.bezier import Bezier
 from sysid_nodes.models.chain import Chain
 from sysid_nodes.models.model_box import ModelBox
 from sysid_nodes.models.robust_control import Gains, RobustControlConfig, gains
-from sysid_nodes.results.certificate import Certificate, Entry, Envelope, Margins, Verdict
+from sysid_nodes.results.certificate import PROOFS, Certificate, Entry, Envelope, Margins, Verdict
 from sysid_nodes.robots.robot import Array, Primitive, Robot
 from sysid_nodes.systems.certified.certificate.config import CertifierConfig, TrackingConfig
+from sysid_nodes.systems.certified.certificate.delayed import steady
 from sysid_nodes.systems.certified.certificate.error_proof import (
     Claim,
     ErrorProblem,
@@ -44,6 +45,9 @@ from sysid_nodes.systems.certified.certificate.tracked import (
     led_conduct,
     led_envelope,
 )
+
+_EARLY, _LONGER = 8, 1.25
+"""Short intervals at the beginning of a delayed loop, and how much longer each is than the one before."""
 
 _LOOKS = 65
 """Times at which the desired motion is compared with the limits before anything is proven."""
@@ -123,10 +127,7 @@ class Certifier:
         quick = self._quick_refusal(plan)
         if quick is not None:
             return quick
-        if claim is None:
-            proof = self.prove(plan, box, entry)
-        else:
-            proof = check_errors(self._problem(plan, box, entry), self._edges(plan.duration), claim)
+        proof = self.prove(plan, box, entry) if claim is None else self._check_claim(plan, box, entry, claim)
         if not isinstance(proof, ErrorProof):
             return self._refusal(Verdict.TRACKING, "errors grow without bound under the model's uncertainty", proof)
         judged, tube = self._judge.judge(proof, scene), proof.proven.tube(proof.loop)
@@ -139,10 +140,20 @@ class Certifier:
             acceleration=proof.proven.acceleration,
             speed=proof.rates.speed,
             jerk=proof.jerk,
+            change=proof.proven.speed,
+            weight=proof.weight,
+            settling=proof.settling,
         )
         verdict, _ = judged.margins.worst()
         return Certificate(
-            verdict, judged.margins, judged.binding, proof.loop.limit, judged.torque, envelope, proof.passes
+            verdict,
+            judged.margins,
+            judged.binding,
+            proof.loop.limit,
+            judged.torque,
+            envelope,
+            proof.passes,
+            proof=proof.name,
         )
 
     def certify_tracked(self, plan: Bezier, box: ModelBox, tracking: TrackingConfig, scene: Scene) -> Certificate:
@@ -182,21 +193,49 @@ class Certifier:
     def prove(self, plan: Bezier, box: ModelBox, entry: Entry) -> ErrorProof | int:
         """The errors behind a certificate, whatever other limits say; or the passes after which there are none.
 
+        Torques that act at once are proven by energies (tracking.py), older ones as in delayed.py, which goes further;
+        what one of the two does not reach the other may.
+
+        Raises:
+            ConfigError: as for `certify`.
+        """
+        found: ErrorProof | int = 0
+        late = self._control.delay > 0.0
+        for delayed in (late, not late):
+            found = self.prove_by(plan, box, entry, delayed=delayed)
+            if isinstance(found, ErrorProof):
+                break
+        return found
+
+    def prove_by(self, plan: Bezier, box: ModelBox, entry: Entry, *, delayed: bool) -> ErrorProof | int:
+        """The same by one of the proofs.
+
         Raises:
             ConfigError: as for `certify`.
         """
         self._check(box, plan)
-        return prove_errors(self._problem(plan, box, entry), self._edges(plan.duration), self._config.iterations)
+        problem = self._problem(plan, box, entry, delayed=delayed)
+        if delayed and not steady(problem.loop):
+            return 0
+        return prove_errors(problem, self._edges(plan.duration, delayed=delayed), self._config.iterations)
 
-    def _problem(self, plan: Bezier, box: ModelBox, entry: Entry) -> ErrorProblem:
+    def _check_claim(self, plan: Bezier, box: ModelBox, entry: Entry, claim: Claim) -> ErrorProof | int:
+        """The proof of errors claimed, or the passes after which there is none."""
+        if claim.proof not in PROOFS:
+            return 0
+        delayed = claim.proof == "delayed"
+        problem = self._problem(plan, box, entry, delayed=delayed)
+        return check_errors(problem, self._edges(plan.duration, delayed=delayed), claim)
+
+    def _problem(self, plan: Bezier, box: ModelBox, entry: Entry, *, delayed: bool = False) -> ErrorProblem:
         control = self._control
-        jerk = jerk_bound(plan, self._edges(plan.duration))[0]
+        jerk = jerk_bound(plan, self._edges(plan.duration, delayed=delayed))[0]
         return ErrorProblem(
             tree=self._tree,
             plan=plan,
             box=box,
             gains=self._gains,
-            loop=closed_loop(box, self._gains, control),
+            loop=closed_loop(box, self._gains, control, delayed=delayed),
             start=handed_over(self._tree, box, entry, jerk, control.position_gain, control.age),
             torque_limit=self._robot.limits.torque - self._config.torque_margin,
         )
@@ -207,13 +246,21 @@ class Certifier:
         if box.theta.shape != (self.joints, 10):
             raise ConfigError(f"the model box is for {len(box.theta)} joints, '{self._robot.name}' has {self.joints}")
 
-    def _edges(self, duration: float) -> Array:
-        """Edges of intervals that are at least as long as a torque may act."""
+    def _edges(self, duration: float, *, delayed: bool = False) -> Array:
+        """Edges of intervals that are at least as long as a torque may act.
+
+        A delayed loop's first errors come and go within a few ages: short intervals follow its beginning.
+        """
         age = self._control.age
         count = min(self._config.intervals, int(duration / (1.001 * age)))
         if count < 1:
             raise ConfigError(f"a trajectory of {duration:g} s is shorter than a torque may act, {age:g} s")
-        return np.linspace(0.0, duration, count + 1)
+        edges = np.linspace(0.0, duration, count + 1)
+        if not delayed:
+            return edges
+        early = np.cumsum(1.001 * age * _LONGER ** np.arange(_EARLY))
+        early = early[early < duration - 1.001 * age]
+        return np.concatenate([[0.0], early, edges[edges > early[-1:].sum() + 1.001 * age]])
 
     def _quick_refusal(self, plan: Bezier) -> Certificate | None:
         """A refusal of a trajectory that leaves the limits by itself, without any error."""

@@ -21,6 +21,8 @@ from sysid_nodes.robots.robot import Array
 
 INFLATE = 1.0 + 1e-9
 
+_UNKNOWN = np.array(np.inf)
+
 
 @dataclass(frozen=True)
 class ClosedLoop:
@@ -35,6 +37,7 @@ class ClosedLoop:
         reference_noise: largest error of r at the controller from its sensors [rad/s].
         sign_width: reference velocity at which friction is fed forward in full [rad/s].
         period, delay: longest time between commands, and from a joint state to its torque [s].
+        delayed: the proof is that of delayed.py, not that of tracking.py.
     """
 
     position_gain: float
@@ -49,6 +52,25 @@ class ClosedLoop:
     sign_width: float
     period: float
     delay: float
+    delayed: bool = False
+
+    @property
+    def stiffest(self) -> float:
+        """Largest (K_j + F_v,j) / I_a,j [1/s]."""
+        return float(((self.damping + self.viscous) / self.armature_lower).max())
+
+    @property
+    def viscous(self) -> Array:
+        """(n,) middle of F_v [N m s/rad]."""
+        return np.asarray(0.5 * (self.viscous_lower + self.viscous_upper))
+
+    @property
+    def metric(self) -> Array:
+        """(n,) weights of the norm that e and r are bounded in, no larger than I_a [kg m2].
+
+        For a delayed loop in proportion to K, in whose norm a constant inertia leaves joints' modes alone.
+        """
+        return (self.damping + self.viscous) / self.stiffest if self.delayed else self.armature_lower
 
     @property
     def age(self) -> float:
@@ -64,31 +86,46 @@ class ClosedLoop:
 class Tube(NamedTuple):
     """Half-axes (T, n) of the ellipsoids that hold e [rad] and r [rad/s] over T time intervals.
 
-    Each joint's error is at most its half-axis; together, sum (e_j / position_j)^2 <= 1, and so for r.
+    Each joint's error is at most its half-axis; together, sum (e_j / position_j)^2 <= 1, and so for r, unless they are
+    boxes (`boxed`).
     """
 
     position: Array
     reference: Array
+    boxed: bool = False
 
 
 class Assumed(NamedTuple):
     """Errors over T intervals, assumed and then to be proven.
 
     Attributes:
-        level: (T,) bound on V [J].
-        position: (T,) bound on sqrt(sum I_a,j e_j^2) [kg^0.5 rad].
+        level: (T,) bound on V [J]; of a delayed loop on half the squared norm of r in its metric.
+        position: (T,) bound on the norm of e in the loop's metric, sqrt(sum I_a,j e_j^2) [kg^0.5 rad].
         acceleration: (T, n) bound on |dr/dt| [rad/s2].
+        speed: (T,) bound on dr/dt in the norm of M, or of a delayed loop's metric [kg^0.5 rad/s2].
+        position_error, reference_error: (T, n) bounds on |e| [rad] and |r| [rad/s] by joint.
+
+    Only a delayed loop's proof assumes the last three.
     """
 
     level: Array
     position: Array
     acceleration: Array
+    speed: Array = _UNKNOWN
+    position_error: Array = _UNKNOWN
+    reference_error: Array = _UNKNOWN
 
-    def tube(self, loop: ClosedLoop) -> Tube:
-        """The same by joint: V = r' M r / 2 and I_a <= M."""
-        root = np.sqrt(loop.armature_lower)
+    def ellipsoids(self, loop: ClosedLoop) -> Tube:
+        """The norms by joint: the metric is no larger than I_a <= M."""
+        root = np.sqrt(loop.metric)
         reference = np.sqrt(2.0 * self.level[:, None]) / root
         return Tube(self.position[:, None] / root * INFLATE, reference * INFLATE)
+
+    def tube(self, loop: ClosedLoop) -> Tube:
+        """All errors assumed; of a delayed loop boxes, where joints differ much."""
+        if loop.delayed:
+            return Tube(self.position_error, self.reference_error, True)
+        return self.ellipsoids(loop)
 
 
 class Disturbance(NamedTuple):

@@ -7,6 +7,7 @@ Everything is bounded over whole time intervals and over all errors assumed.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
@@ -26,7 +27,43 @@ from sysid_nodes.systems.certified.certificate.bodies import (
 )
 from sysid_nodes.systems.certified.certificate.closed_loop import INFLATE, Assumed, ClosedLoop, Disturbance, recent
 from sysid_nodes.systems.certified.certificate.motion import Desired, deviation, largest, motion
-from sysid_nodes.systems.certified.certificate.shift import Change, Magnitudes, coriolis, torque_change
+from sysid_nodes.systems.certified.certificate.shift import (
+    Change,
+    Magnitudes,
+    coriolis,
+    inertia_drift,
+    torque_change,
+    torque_rate,
+)
+
+
+class Split(NamedTuple):
+    """The disturbance of a robot whose parameters are constant, in what moves slowly and the rest; (T, n) bounds.
+
+    With w_s what the model's error needs at the true state with the desired acceleration, w = w_s + rest.
+
+    Attributes:
+        steady: of |w_s| [N m].
+        slope: of |dw_s/dt| [N m/s].
+        rest: of what is left of `Disturbance.torque` [N m].
+        drift: of |dM/dt x| for x = dr/dt as assumed, at any speed of the motion [N m/s].
+        coefficients: of the inertial parameters in the torques, for `model_torque`.
+        pairs: what they belong to.
+    """
+
+    steady: Array
+    slope: Array
+    rest: Array
+    drift: Array
+    coefficients: Affine
+    pairs: Levers
+
+    def jump(self, change: Array) -> Array:
+        """(n,) bound on what a change (n, 10) of the nominal model adds to w_s in the first interval [N m]."""
+        onto = (self.pairs.joint[:, None] == np.arange(len(change))).astype(np.float64)
+        first = self.coefficients[:1]
+        added = (first * change[self.pairs.body]).sum(axis=-1) @ onto
+        return np.asarray(largest(added, boxed=True)[0])
 
 
 @dataclass(frozen=True)
@@ -35,11 +72,13 @@ class Demand:
 
     Attributes:
         disturbance: of the closed loop.
+        split: the same in two parts.
         nominal_torque: (T, n) bound on the fed-forward part of the command [N m].
         qd: (T, n) bound on |qd| [rad/s].
     """
 
     disturbance: Disturbance
+    split: Split | None
     nominal_torque: Array
     qd: Array
 
@@ -59,48 +98,68 @@ def demand(
         assumed: the errors.
     """
     tube, gain = assumed.tube(loop), gains.position_gain
+    boxed, ellipsoids = tube.boxed, assumed.ellipsoids(loop)
     state = motion(desired, tube, gain)
-    placed = place(tree, state.q)
+    placed = place(tree, state.q, boxed=boxed)
     bodies = move(tree, placed, state.qd, state.qd_a, state.qdd, tree.gravity)
-    qd, qd_a, qdd = (largest(x) for x in (state.qd, state.qd_a, state.qdd))
+    qd, qd_a, qdd = (largest(x, boxed=boxed) for x in (state.qd, state.qd_a, state.qdd))
     pairs = levers(bodies)
-    nominal, model_error = model_torque(bodies, pairs, box)
+    coefficients = torque_coefficients(bodies, pairs)
+    nominal, model_error = model_torque(coefficients, pairs, box, boxed=boxed)
     friction = state.qd_a * box.motor.viscous + state.qdd * box.motor.armature + box.motor.offset
     radius = box.motor_radius
-    model_error += radius.viscous * qd_a + radius.armature * qdd + radius.coulomb + radius.offset
-    root, inertia, inertia_error = inertia_bounds(pairs, box)
+    model_error += radius.viscous * qd_a + radius.armature * qdd + radius.offset
+    root, inertia, inertia_error = inertia_bounds(pairs, box, boxed=boxed)
     rate = tube.reference + gain * tube.position  # |de/dt|
     pulled = gain * rate  # |qdd_a - qdd_d|
     change, slope = _shifts(jerk, gains, loop, assumed, qd, qdd + pulled, rate)
     # Torques are linear in qdd_a. What the measured one adds to the true one meets the inertia at the true position.
     turned = loop.age * recent(gain * assumed.acceleration)
-    size = _magnitudes(bodies, pulled + slope + turned, qd_a)
+    size = _magnitudes(bodies, pulled + slope + turned, qd_a, boxed=boxed)
     moved = torque_change(tree, box.theta, size, change) + box.motor.viscous * change.qd_a
     moved += np.einsum("tjk,tk->tj", inertia, slope)
     held = np.einsum("tjk,tk->tj", inertia, turned)
-    lever = np.linalg.norm(root * tube.reference, axis=1) + gain * np.linalg.norm(root * tube.position, axis=1)
+    lever = _together(root * tube.reference, boxed) + gain * _together(root * tube.position, boxed)
     feedback = box.motor.armature * pulled + gain * root * lever[:, None]
+    split = None
+    if loop.delayed:
+        pace = Change(qd, qdd + pulled + assumed.acceleration, qdd + pulled)
+        slope = torque_rate(tree, box.theta_radius, size, pace) + radius.viscous * pace.qd_a
+        slope += np.einsum("tjk,tk->tj", inertia_error, jerk)
+        split = Split(
+            steady=model_error * INFLATE,
+            slope=slope * INFLATE,
+            rest=(radius.coulomb + moved + gains.torque_error) * INFLATE,
+            drift=inertia_drift(
+                tree,
+                np.abs(box.theta) + box.theta_radius,
+                assumed.speed[:, None] / np.sqrt(loop.metric),
+                qd.max(axis=0),
+            ),
+            coefficients=coefficients,
+            pairs=pairs,
+        )
+    model_error = model_error + radius.coulomb
     return Demand(
-        Disturbance(
+        split=split,
+        disturbance=Disturbance(
             torque=(model_error + moved + gains.torque_error) * INFLATE,
             held=held * INFLATE,
             inertia=inertia,
             inertia_error=inertia_error * INFLATE,
-            coriolis=coriolis(tree, np.abs(box.theta) + box.theta_radius, size.w, tube.reference),
+            coriolis=coriolis(tree, np.abs(box.theta) + box.theta_radius, size.w, ellipsoids.reference),
             inertia_root=root,
             reference_shift=change.qd_a,
         ),
-        nominal_torque=(largest(nominal + friction) + feedback + moved + held + box.motor.coulomb) * INFLATE,
+        nominal_torque=(largest(nominal + friction, boxed=boxed) + feedback + moved + held + box.motor.coulomb)
+        * INFLATE,
         qd=qd,
     )
 
 
-def model_torque(
-    bodies: list[BodyMotion], pairs: Levers, box: ModelBox, *, boxed: bool = False
-) -> tuple[Affine, Array]:
+def model_torque(coefficients: Affine, pairs: Levers, box: ModelBox, *, boxed: bool = False) -> tuple[Affine, Array]:
     """Nominal inertial torque (T, n), affine, and the bound (T, n) on what the box adds."""
-    coefficients = torque_coefficients(bodies, pairs)
-    onto = (pairs.joint[:, None] == np.arange(len(bodies))).astype(np.float64)
+    onto = (pairs.joint[:, None] == np.arange(len(box.theta))).astype(np.float64)
     nominal = (coefficients * box.theta[pairs.body]).sum(axis=-1) @ onto
     error = (largest(coefficients, boxed=boxed) * box.theta_radius[pairs.body]).sum(axis=-1) @ onto
     return nominal, error
@@ -147,15 +206,20 @@ def _shifts(
     return change, slope
 
 
-def _magnitudes(bodies: list[BodyMotion], added: Array, qd_a: Array) -> Magnitudes:
+def _together(x: Array, boxed: bool) -> Array:
+    """(T,) the largest sum of x_j times errors of a unit ball or box, x (T, n) not negative."""
+    return np.asarray(x.sum(axis=1) if boxed else np.linalg.norm(x, axis=1))
+
+
+def _magnitudes(bodies: list[BodyMotion], added: Array, qd_a: Array, *, boxed: bool = False) -> Magnitudes:
     """Norms of the bodies' motions, with what ``added`` (T, n) to qdd_a adds to their accelerations."""
     norms = [
-        np.stack([np.linalg.norm(largest(getattr(body, name)), axis=-1) for body in bodies], axis=1)
+        np.stack([np.linalg.norm(largest(getattr(body, name), boxed=boxed), axis=-1) for body in bodies], axis=1)
         for name in ("w", "u", "alpha", "s")
     ]
     for i, body in enumerate(bodies):
         for rows, part in ((norms[2], body.angular), (norms[3], body.linear)):
-            sizes = np.linalg.norm(largest(part), axis=-1)
+            sizes = np.linalg.norm(largest(part, boxed=boxed), axis=-1)
             rows[:, i] += (sizes * added[:, list(body.joints)]).sum(axis=1)
     w, u, alpha, s = (INFLATE * x for x in norms)
     return Magnitudes(w, u, alpha, s, qd_a)

@@ -36,7 +36,12 @@ def at_rest(
     error = 2.0 * gains.position_error + start_distance
     heavy = _still_inertia(tree, box)
     creep = np.full(len(error), start_speed)
+    reference = (gains.position_gain * error + creep) * INFLATE
     return Entry(
+        position_norm=float(np.sqrt((box.armature_upper * error**2).sum())) * INFLATE,
+        reference_norm=float(np.sqrt((box.armature_upper * reference**2).sum())) * INFLATE,
+        position_error=error * INFLATE,
+        reference_error=reference,
         level=float(0.5 * (heavy * (gains.position_gain * error + creep) ** 2).sum()) * INFLATE,
         position=float(np.sqrt((box.armature_upper * error**2).sum())) * INFLATE,
         speed=max(float(gains.position_gain * np.sqrt((heavy * creep**2).sum())) * INFLATE, rate),
@@ -64,13 +69,19 @@ def handed_over(tree: Tree, box: ModelBox, entry: Entry, jerk: Array, position_g
     def norm(x: Array) -> float:
         return float(np.sqrt((heavy * x**2).sum()))
 
-    reference = norm(apart * age**2 * (0.5 + position_gain * age / 6.0))
+    moved = apart * age**2 * (0.5 + position_gain * age / 6.0)
+    reference, further = norm(moved), (age * entry.speed / np.sqrt(box.armature_lower) + moved) * INFLATE
     size = np.sqrt(2.0 * entry.level) + age * entry.speed + reference
     return replace(
         entry,
         level=float(0.5 * size**2) * INFLATE,
         position=(entry.position + age * float(size) + norm(apart * age**3 / 6.0)) * INFLATE,
         speed=(entry.speed + norm(apart * age * (1.0 + 0.5 * position_gain * age))) * INFLATE,
+        position_norm=(entry.position_norm + age * float(size) + norm(apart * age**3 / 6.0)) * INFLATE,
+        reference_norm=(entry.reference_norm + age * entry.speed + reference) * INFLATE,
+        position_error=(entry.position_error + age * (entry.reference_error + further) + apart * age**3 / 6.0)
+        * INFLATE,
+        reference_error=(entry.reference_error + further) * INFLATE,
     )
 
 

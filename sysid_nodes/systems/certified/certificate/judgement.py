@@ -15,7 +15,7 @@ from sysid_nodes.models.self_collision import joints_of, self_collision_pairs
 from sysid_nodes.models.solids import from_obstacle, from_primitive
 from sysid_nodes.results.certificate import Margins, Verdict
 from sysid_nodes.robots.robot import Array, Primitive, Robot
-from sysid_nodes.systems.certified.certificate.closed_loop import INFLATE, robust_input
+from sysid_nodes.systems.certified.certificate.closed_loop import INFLATE
 from sysid_nodes.systems.certified.certificate.error_proof import ErrorProof
 from sysid_nodes.systems.certified.certificate.motion import Desired, motion
 from sysid_nodes.systems.certified.certificate.occupancy import ENOUGH, obstacle_distance, occupancy, self_distance
@@ -87,10 +87,10 @@ class Judge:
     def judge(self, proof: ErrorProof, scene: Scene) -> Judgement:
         """All margins of the motion of a proof among what stands around."""
         tube, found = proof.proven.tube(proof.loop), proof.demand
-        torque = ((found.nominal_torque + robust_input(proof.loop, tube)) * INFLATE).max(axis=0)
+        torque = ((found.nominal_torque + proof.robust) * INFLATE).max(axis=0)
         rate = (proof.loop.position_gain * tube.position + tube.reference) * INFLATE
         state = motion(proof.desired, tube, proof.loop.position_gain)
-        return self.compare(Conduct(proof.desired, tube.position, rate, found.qd, torque, state.q), scene)
+        return self.compare(Conduct(proof.desired, tube.position, rate, found.qd, torque, state.q, tube.boxed), scene)
 
     def compare(self, conduct: Conduct, scene: Scene) -> Judgement:
         """All margins of what a robot can do, and of a stop of its own from any moment on."""

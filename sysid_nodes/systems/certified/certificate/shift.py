@@ -21,6 +21,10 @@ TENSOR = [4, 5, 7, 5, 6, 8, 7, 8, 9]
 """The nine entries of the inertia tensor among the ten parameters."""
 
 
+_INSTANT = 1e-6
+"""Time that a rate is taken over [s]; what a change adds to itself meanwhile only makes the bound larger."""
+
+
 class Magnitudes(NamedTuple):
     """(T, n) bounds on the norms of each body's w, u, alpha, s, and on |qd_a| of each joint."""
 
@@ -85,14 +89,24 @@ def torque_change(tree: Tree, theta: Array, size: Magnitudes, change: Change) ->
     return np.asarray(d_moment.T * INFLATE)
 
 
+def torque_rate(tree: Tree, theta: Array, size: Magnitudes, rate: Change) -> Array:
+    """(T, n) bound on how fast M qdd_a + C qd_a + g of parameters theta changes, qdd_a itself constant [N m/s].
+
+    Args:
+        tree, theta, size: as for `torque_change`, which grows faster than in proportion: its smallest changes count.
+        rate: bounds on how fast the arguments change.
+    """
+    return torque_change(tree, theta, size, Change(*(_INSTANT * x for x in rate))) / _INSTANT
+
+
 def coriolis(tree: Tree, theta: Array, w: Array, rate: Array) -> Array:
-    """(T, n) bound on |C(q, qd) r| for |r| <= rate (T, n) [N m].
+    """(T, n) bound on |C(q, qd) r| for sum (r_j / rate_j)^2 <= 1 [N m].
 
     Args:
         tree: the robot; all joints turn.
         theta: (n, 10) magnitudes that cover the true parameters.
         w: (T, n) bounds on the bodies' angular velocities [rad/s].
-        rate: (T, n) bound on |r| [rad/s].
+        rate: (T, n) half-axes of the ellipsoid of r [rad/s]: sums over joints are root sums of squares.
     """
     n, count = len(tree.parents), len(rate)
     mass, first, second = norms_of(theta)
@@ -102,8 +116,8 @@ def coriolis(tree: Tree, theta: Array, w: Array, rate: Array) -> Array:
         if parent >= 0:
             u[i], a[i] = u[parent], a[parent]
             s[i] = s[parent] + (a[parent] + u[parent] * w[:, parent]) * length[i]
-        u[i] += rate[:, i]
-        a[i] += w[:, i] * rate[:, i]
+        u[i] = np.hypot(u[i], rate[:, i])
+        a[i] = np.hypot(a[i], w[:, i] * rate[:, i])
         force[i] = mass[i] * s[i] + first[i] * (a[i] + u[i] * w[:, i])
         moment[i] = first[i] * s[i] + second[i] * (a[i] + 1.5 * u[i] * w[:, i])
     for i in reversed(range(n)):
@@ -111,6 +125,29 @@ def coriolis(tree: Tree, theta: Array, w: Array, rate: Array) -> Array:
             force[parent] += force[i]
             moment[parent] += moment[i] + length[i] * force[i]
     return np.asarray(moment.T * INFLATE)
+
+
+def inertia_drift(tree: Tree, theta: Array, rate: Array, qd: Array) -> Array:
+    """(T, n) bound on |dM/dt x| for sum (x_j / rate_j)^2 <= 1 and joints no faster than qd [N m/s].
+
+    Args:
+        tree: the robot; all joints turn.
+        theta: (n, 10) magnitudes that cover the true parameters.
+        rate: (T, n) half-axes [rad/s2].
+        qd: (n,) bound on the joints' speeds [rad/s].
+    """
+    none, length = np.zeros_like(rate), np.linalg.norm(tree.translation, axis=1)
+    alpha, s = rate.copy(), np.zeros_like(rate)
+    for i, parent in enumerate(tree.parents):
+        if parent >= 0:
+            alpha[:, i] = np.hypot(alpha[:, i], alpha[:, parent])
+            s[:, i] = s[:, parent] + alpha[:, parent] * length[i]
+    weightless = tree._replace(gravity=np.zeros(3))
+    size, change = (
+        Magnitudes(none, none, alpha * INFLATE, s * INFLATE, none),
+        Change(np.broadcast_to(qd, rate.shape), none, none),
+    )
+    return torque_change(weightless, theta, size, change)
 
 
 def norms_of(theta: Array) -> tuple[Array, Array, Array]:

@@ -20,7 +20,7 @@ from sysid_nodes.models.known_robot import Numbers, per_joint
 from sysid_nodes.models.model_box import ModelBox
 from sysid_nodes.results.certificate import Envelope
 from sysid_nodes.robots.robot import Array
-from sysid_nodes.systems.certified.certificate.bodies import levers, move, place
+from sysid_nodes.systems.certified.certificate.bodies import levers, move, place, torque_coefficients
 from sysid_nodes.systems.certified.certificate.closed_loop import INFLATE
 from sysid_nodes.systems.certified.certificate.config import TrackingConfig
 from sysid_nodes.systems.certified.certificate.disturbance import inertia_bounds, model_torque
@@ -106,7 +106,7 @@ def led_conduct(tree: Tree, desired: Desired, box: ModelBox, errors: KnownErrors
     placed = place(tree, state.q, boxed=True)
     bodies = move(tree, placed, state.qd, state.qd, state.qdd, tree.gravity)
     pairs = levers(bodies)
-    nominal, added = model_torque(bodies, pairs, box, boxed=True)
+    nominal, added = model_torque(torque_coefficients(bodies, pairs), pairs, box, boxed=True)
     speed = desired.velocity
     qd = (np.abs(speed.centre) + np.abs(speed.slope_term) + speed.remainder + errors.velocity) * INFLATE
     qdd = largest(state.qdd, boxed=True)

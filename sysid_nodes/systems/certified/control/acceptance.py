@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from sysid_nodes.data.bounds import PARAMETER_NAMES
-from sysid_nodes.results.certificate import Certificate, Verdict
+from sysid_nodes.results.certificate import PROOFS, Certificate, Verdict
 from sysid_nodes.results.stop_reason import StopReason
 from sysid_nodes.results.trajectory_record import TrajectoryRecord
 from sysid_nodes.robots.robot import Array
@@ -72,7 +72,12 @@ def continues(record: TrajectoryRecord, former: TrajectoryRecord, state: tuple[A
 def agrees(record: TrajectoryRecord, own: Certificate) -> bool:
     """Whether a trajectory claims no more than the controller has proven of it itself."""
     found, margins = own.envelope, own.margins
-    if not own.certified or found is None or not np.array_equal(record.edges, found.edges[:-1]):
+    if (
+        not own.certified
+        or found is None
+        or own.proof != record.proof
+        or not np.array_equal(record.edges, found.edges[:-1])
+    ):
         return False
     if not np.array_equal(record.robust_limit, own.robust_limit):
         return False
@@ -81,6 +86,9 @@ def agrees(record: TrajectoryRecord, own: Certificate) -> bool:
         (found.position, record.error_norm),
         (found.speed, record.error_rate),
         (np.ravel(found.acceleration), record.error_acceleration),
+        (np.ravel(found.change), record.error_change),
+        (np.ravel(found.position_error), record.error_position),
+        (np.ravel(found.reference_error), record.error_reference),
         (record.torque_margin, margins.torque),
         (record.position_margin, margins.position),
         (record.velocity_margin, margins.velocity),
@@ -100,6 +108,9 @@ def as_proven(record: TrajectoryRecord, own: Certificate) -> TrajectoryRecord:
         error_norm=found.position,
         error_rate=found.speed,
         error_acceleration=np.ravel(found.acceleration),
+        error_change=np.ravel(found.change),
+        error_position=np.ravel(found.position_error),
+        error_reference=np.ravel(found.reference_error),
     )
 
 
@@ -120,12 +131,13 @@ def _usable(record: TrajectoryRecord, n: int) -> bool:
 
 
 def _has_envelope(record: TrajectoryRecord) -> bool:
-    edges, errors = record.edges, [record.error_energy, record.error_norm, record.error_rate]
+    edges, errors = record.edges, [record.error_energy, record.error_norm, record.error_rate, record.error_change]
     if edges.ndim != 1 or edges.size == 0 or any(x.shape != edges.shape for x in errors):
         return False
-    errors.append(record.error_acceleration)
-    if record.error_acceleration.shape != (edges.size * len(record.joint_names),):
+    joints = [record.error_acceleration, record.error_position, record.error_reference]
+    if any(x.shape != (edges.size * len(record.joint_names),) for x in joints) or record.proof not in PROOFS:
         return False
+    errors += joints
     if not all(np.isfinite(x).all() for x in (edges, *errors)) or (record.robust_limit < 0.0).any():
         return False
     return bool(edges[0] == 0.0 and (np.diff(edges) > 0.0).all() and all((x >= 0.0).all() for x in errors))

@@ -16,6 +16,7 @@ from sysid_nodes.models.robust_control import Command, RobustControlConfig, Robu
 from sysid_nodes.results.stop_reason import StopReason
 from sysid_nodes.results.trajectory_record import TrajectoryRecord
 from sysid_nodes.robots.robot import Array, Robot
+from sysid_nodes.systems.certified.certificate.error_proof import closed_loop
 from sysid_nodes.systems.certified.control.output import Tracking
 
 _POWERS = np.arange(6)
@@ -56,8 +57,10 @@ class Execution:
         self._gain = found.position_gain
         self._position_noise = found.position_error
         self._reference_noise = found.position_gain * found.position_error + found.velocity_error
-        self._armature = box.armature_lower
-        self._root = np.sqrt(self._armature)
+        loop = closed_loop(box, found, context.control, delayed=record.proof == "delayed")
+        self._metric = loop.metric
+        shape = (-1, context.robot.n)
+        self._errors = record.error_position.reshape(shape), record.error_reference.reshape(shape)
         q = self.plan.coefficients()
         self._series = (q, q[1:] * _RATE[:, None], (q[1:] * _RATE[:, None])[1:] * _RATE[:-1, None])
         self._rest = State(self.plan.goal, np.zeros(self.plan.n), np.zeros(self.plan.n))
@@ -78,19 +81,19 @@ class Execution:
         """The errors a command answers to against what is proven.
 
         True errors lie within the sensors' errors of the measured ones. What is left of those is there for certain, and
-        must not exceed sum I_a e^2 <= error_norm^2 and sum I_a r^2 <= 2 error_energy, of which the least I_a of the box
-        makes the weakest claims.
+        must not exceed what is proven of their norms and of each joint's.
         """
         record = self.record
         i = min(max(int(np.searchsorted(record.edges, t, side="right")) - 1, 0), self._last)
         norm, size = float(record.error_norm[i]), float(np.sqrt(2.0 * record.error_energy[i]))
         e = np.maximum(np.abs(command.position_error) - self._position_noise, 0.0)
         r = np.maximum(np.abs(command.reference_error) - self._reference_noise, 0.0)
-        taken = [float(np.sqrt(self._armature @ (x * x))) for x in (e, r)]
+        position, reference = self._errors[0][i], self._errors[1][i]
+        taken = [float(np.sqrt(self._metric @ (x * x))) for x in (e, r)]
         usage = max(x / max(_ROUNDING * most, _TINY) for x, most in zip(taken, (norm, size), strict=True))
-        return Tracking(
-            desired.q, command.position_error, norm / self._root, command.reference_error, size / self._root, usage
-        )
+        for x, most in ((e, position), (r, reference)):
+            usage = max(usage, float((x / np.maximum(_ROUNDING * most, _TINY)).max()))
+        return Tracking(desired.q, command.position_error, position, command.reference_error, reference, usage)
 
 
 @dataclass(frozen=True)

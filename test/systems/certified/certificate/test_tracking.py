@@ -61,9 +61,9 @@ def prove(closed, found, edges, start):
         rate = rates(closed, case, given, start)
         errors = propagate(closed, case, given, rate, edges, start)
         follows = Assumed(errors.level, errors.position, rate.acceleration)
-        if all((a < b).all() for a, b in zip(follows, given, strict=True)):
+        if all((a < b).all() for a, b in zip(follows[:3], given[:3], strict=True)):
             return follows, rate
-        given = Assumed(*(1.1 * x + 1e-6 for x in follows))
+        given = Assumed(*(1.1 * x + 1e-6 for x in follows[:3]))
     raise AssertionError("no errors prove themselves")
 
 
