@@ -134,7 +134,7 @@ class Envelope:
         acceleration: (T, n) bound on each |dr/dt| [rad/s2].
         speed: (T,) bound on |dr/dt| in the norm of M.
         jerk: (T, n) bound on the desired jerk [rad/s3].
-        change: (T,) bound on dr/dt in the metric of the proof.
+        change: (T,) bound on dr/dt in the metric of the proof; where none is given, ``speed``, which is no less.
         weight: w with M <= w diag(metric); 1 where the norms of level and position are those of M and I_a.
         settling: of a delayed proof, None otherwise.
     """
@@ -147,9 +147,13 @@ class Envelope:
     acceleration: Array
     speed: Array
     jerk: Array
-    change: Array = field(default_factory=lambda: np.array(np.inf))
+    change: Array = field(default_factory=lambda: np.zeros(0))
     weight: float = 1.0
     settling: Settling | None = None
+
+    def __post_init__(self) -> None:
+        if not self.change.size:
+            object.__setattr__(self, "change", self.speed)
 
     def interval(self, t: float) -> int:
         """Index of the interval that holds a time."""

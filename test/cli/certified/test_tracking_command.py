@@ -152,3 +152,21 @@ def test_bad_input_is_one_line(
 def test_a_recording_that_is_not_there(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["tracking", str(tmp_path / "none")]) == 2
     assert "no such file or folder" in capsys.readouterr().err
+
+
+def test_the_delay_of_torques_is_told_and_configured(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    rng, late = np.random.default_rng(0), 2
+    torque = np.cumsum(rng.normal(0.0, 0.1, (1500, ROBOT.n)), axis=0)
+    stamps = [stamp_fields(EPOCH + 1e-3 * k) for k in range(len(torque))]
+    joints = list(ROBOT.joint_names)
+    with BagWriter(tmp_path / "bag") as bag:
+        bag.add_topic("/joint_states", "sensor_msgs/msg/JointState")
+        bag.add_topic("/torque_command", "online_sysid/msg/TorqueCommand")
+        for k, stamp in enumerate(stamps):
+            state = {"header": {"stamp": stamp}, "name": joints, "position": np.zeros(7), "velocity": np.zeros(7)}
+            bag.write("/joint_states", EPOCH + 1e-3 * k, state | {"effort": torque[max(k - late, 0)]})
+            answer = {"header": {"stamp": stamp}, "joint_names": joints, "torque": torque[k]}
+            bag.write("/torque_command", EPOCH + 1e-3 * k, answer)
+    assert main(["tracking", str(tmp_path / "bag"), "--torques", "/torque_command"]) == 0
+    told = capsys.readouterr().out
+    assert "2.00 ms old, 2.00 ms at most" in told and "  delay: 0.0020" in told

@@ -134,3 +134,16 @@ def test_clearance_keeps_the_least_of_what_it_measures(robot: Robot) -> None:
 
 def test_no_scene_is_an_empty_one() -> None:
     assert scene_of("") == Scene()
+
+
+def test_torques_act_as_late_as_they_are_to(robot: Robot) -> None:
+    arm = build_arm(robot, replace(ARM, torque_delay=0.002), np.random.default_rng(0), now=1.0)
+    held = arm.torque
+    arm.command(held + 1.0, stamp=1.0)
+    acting = []
+    for _ in range(4):
+        acting.append(bool(np.allclose(arm.torque, held + 1.0)))
+        reading = arm.step()
+        # Effort is what acted up to the stamp, whatever the delay.
+        assert acting[-1] == bool((np.abs(reading.effort - held) > 0.5).all())
+    assert acting == [False, False, True, True]

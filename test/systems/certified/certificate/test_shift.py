@@ -6,9 +6,10 @@ import pinocchio
 import pytest
 from shared.certified_arm import in_ball, robot
 
+from sysid_nodes.kernel.tree import Tree
 from sysid_nodes.models.chain import Chain
 from sysid_nodes.models.passivity import passive_inverse_dynamics
-from sysid_nodes.systems.certified.certificate.shift import Change, Magnitudes, coriolis, torque_change
+from sysid_nodes.systems.certified.certificate.shift import Change, Magnitudes, coriolis, inertia_drift, torque_change
 
 CHAIN = Chain.from_robot(robot())
 THETA = robot().inertial_parameters()
@@ -61,3 +62,21 @@ def test_coriolis_torque_is_within_its_bound():
         bound = coriolis(CHAIN.tree, np.abs(THETA), norms(q, qd, qd, qd).w, rate[None])[0]
         for r in (rng.choice([-1.0, 1.0], 7) * rate, in_ball(rng, 1, 7)[0] * rate, *(np.eye(7) * rate)):
             assert (np.abs(matrix @ r) <= bound + 1e-11).all()
+
+
+def test_drift_of_the_inertia_by_hand_and_against_the_truth() -> None:
+    """Two parallel joints 1 m apart, 1 kg at 0.1 m from the second: what is bounded in norms, worked out on paper."""
+    tree = Tree(
+        np.array([-1, 0]), np.stack([np.eye(3)] * 2), np.array([[0.0, 0.0, 0.0], [1.0, 0.0, 0.0]]),
+        np.array([[0.0, 0.0, 1.0]] * 2), np.array([True, True]), np.array([0.0, 0.0, -9.81]),
+    )  # fmt: skip
+    theta = np.zeros((2, 10))
+    theta[1, [0, 1]] = 1.0, 0.1
+    found = inertia_drift(tree, theta, np.array([[1.0, 0.0]]), np.array([0.0, 1.0]))[0]
+    # The far joint: 0.1 |ds| with |ds| = 1; the near one adds what it carries: 0.1 + 2 (1 + 0.1) with its 1 m.
+    np.testing.assert_allclose(found, [0.1 + 0.1 + 2.2, 0.1], rtol=1e-6)
+    # M_11 = 1.01 + 0.2 cos q_2 and M_12 = 0.01 + 0.1 cos q_2 change by at most 0.2 and 0.1; gravity has no part in it.
+    assert (found >= [0.2, 0.1 * (1.0 - 1e-9)]).all()
+    # x of the far joint reaches it alone, and both together as an ellipsoid.
+    both = inertia_drift(tree, theta, np.array([[3.0, 4.0]]), np.array([0.0, 1.0]))[0]
+    assert both[1] == pytest.approx(0.1 * 3.0, rel=1e-6)

@@ -7,6 +7,7 @@ For a single turning joint the norms of the proof are magnitudes, so that each b
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pinocchio
@@ -422,3 +423,37 @@ def test_a_shape_goes_as_near_as_its_joint_s_error_takes_it(long: float) -> None
     true = np.hypot(along * np.cos(angles) - lever, along * np.sin(angles) - 0.1).min() - 0.03
     assert found <= true + 1e-9
     assert found >= true - 0.1 * lever * e
+
+
+SPLIT = {  # of a delayed loop: state and options, the part, and what it is
+    "offset is steady": (constant(), {"box": uncertain(offset=0.7)}, "steady", 0.7),
+    "coulomb is not": (constant(), {"box": uncertain(coulomb=0.7)}, "rest", 0.7),
+    "torque error is not": (constant(), {"gains": QUIET._replace(torque_error=one(0.9))}, "rest", 0.9),
+    "viscous follows the velocity": (constant(velocity=0.5), {"box": uncertain(viscous=2.0)}, "steady", 1.0),
+    "and the acceleration": (constant(acceleration=0.5), {"box": uncertain(viscous=2.0)}, "slope", 1.0),
+    "armature follows the jerk": (constant(), {"box": uncertain(armature=0.5), "jerk": 4.0}, "slope", 2.0),
+    "gravity is steady": (constant(), {"box": body(1, 0.1)}, "steady", 0.1 * GRAVITY),
+    "and moves with the joint": (constant(velocity=0.5), {"box": body(1, 0.1)}, "slope", 0.5 * 0.1 * GRAVITY),
+}
+
+
+@pytest.mark.parametrize("name", SPLIT)
+def test_slow_and_other_disturbances_of_a_delayed_loop(name: str) -> None:
+    state, options, part, expected = SPLIT[name]
+    given: dict[str, Any] = {"box": BOX, "gains": QUIET, "jerk": 0.0} | options  # type: ignore[operator]
+    none, joint = np.zeros(2), np.zeros((2, 1))
+    found = demand(
+        PENDULUM,
+        state,
+        joint + given["jerk"],
+        given["box"],
+        given["gains"],
+        replace(loop_of(), delayed=True),
+        Assumed(none, none, joint, none, joint, joint),
+    )
+    assert found.split is not None
+    value = float(getattr(found.split, part)[0, 0])
+    # A slope is bounded by norms, whichever way they point.
+    assert expected * (1.0 - 1e-6) <= value <= (1.6 if part == "slope" else 1.05) * expected
+    if part == "rest":
+        assert found.split.steady[0, 0] < 1e-6

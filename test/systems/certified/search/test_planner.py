@@ -125,8 +125,9 @@ def test_from_a_random_rest_it_moves_in_one_step_or_says_why_nothing_can(bounds:
             assert still.envelope is not None or "N m at joint_" in result.reason
 
 
-def test_where_little_is_left_it_sets_off_by_a_little(plain: Planner) -> None:
-    """Joint 2 holds the arm outstretched; the prior leaves just enough for standing still."""
+def test_where_little_is_left_it_sets_off_by_a_little(plain: Planner, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Joint 2 holds the arm outstretched; by energies alone the prior leaves just enough for standing still."""
+    monkeypatch.setattr("sysid_nodes.systems.certified.certificate.certifier.steady", lambda _loop: False)
     q = OUTSTRETCHED
     box = plain.box(TABLE_I)
     result = plain.plan(Start.at_rest(q, plain.certifier.at_rest(box)), box, Scene(), plain.excite(TABLE_I))
