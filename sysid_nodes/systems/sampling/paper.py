@@ -31,7 +31,7 @@ IntArray = npt.NDArray[np.int64]
 _STATE = {"position": 4.0, "velocity": 2.0, "orientation": 2.0, "turning": 0.5, "joints": 3.0, "rates": 0.1}
 _GROUP = {"velocity": 0.5, "turning": 0.5, "rates": 0.5}
 _TORQUE, _TORQUE_GROUP = 0.01, 0.2
-_REGULARISATION = {"mass": 0.01, "centre": 10.0, "inertia": 1.0, "motors": 0.01}
+_REGULARISATION = {"mass": 0.01, "centre": 10.0, "inertia": 1.0, "strength": 0.01, "gain": 0.1}
 _REGULARISATION_GROUP = 0.1
 _SHAPE_REACH = 2.0  # log-Cholesky coordinates without bounds of their own are searched this far about the nominal ones
 
@@ -200,6 +200,9 @@ def _distance(unknowns: Unknowns, vector: Array) -> float:
         total += _REGULARISATION["centre"] * float(((now[1] - then[1]) ** 2).sum())
         total += _REGULARISATION["inertia"] * float(((now[2] - then[2]) ** 2).sum())
     for name, k in unknowns.index.items():
-        if name.startswith(("weakness", "gain")):
-            total += _REGULARISATION["motors"] * float((vector[k] - nominal[k]) ** 2)
+        if name.startswith("gain"):
+            total += _REGULARISATION["gain"] * float((vector[k] - nominal[k]) ** 2)
+        elif name.startswith("weakness"):
+            now_, then_ = (1.0 / max(float(v[k]), 1e-9) for v in (vector, nominal))
+            total += _REGULARISATION["strength"] * (now_ - then_) ** 2
     return total

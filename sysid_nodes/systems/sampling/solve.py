@@ -89,6 +89,7 @@ def solve_clips(
         progress: called with the cost after every step.
     """
     lower, upper = problem.unknowns.column("lower"), problem.unknowns.column("upper")
+    reach = problem.unknowns.column("reach")
     damping, converged, loss = 1e-4, False, None
     rollout, equations = _linearise(problem, parameters, prior, None)
     for _ in range(iterations):
@@ -99,6 +100,9 @@ def solve_clips(
         small = tolerance * equations.cost / max(int(np.count_nonzero(equations.residual)), 1)
         while True:
             step = equations.step(damping, parameters, lower, upper, free & ~(below | above))
+            if (np.abs(step.parameters) > reach).any() and damping < _LARGEST_DAMPING:
+                damping *= 3.0
+                continue
             tried = parameters + step.parameters
             trial = _follow(problem, equations, step.parameters, tried)
             cost = _cost(trial, tried, prior, loss)

@@ -36,6 +36,7 @@ class Unknown:
         guess: where the search begins, and the prior's mean.
         lower, upper: bounds.
         sigma: of the prior; infinite where there is none.
+        reach: longest step of a search that is to be believed; infinite for any.
         step: of finite differences; zero where no simulation depends on it.
     """
 
@@ -45,6 +46,7 @@ class Unknown:
     upper: float = _INFINITE
     sigma: float = _INFINITE
     step: float = 0.0
+    reach: float = _INFINITE
 
 
 @dataclass(frozen=True)
@@ -169,10 +171,10 @@ class Unknowns:
         sigma[1:4] = config.shape_sigma
         sigma[4:7] = config.shape_sigma * np.exp(eta[1:4]).max()
         step = np.array([2e-3, 5e-3, 5e-3, 5e-3, 1e-3, 1e-3, 1e-3, 5e-4, 5e-4, 5e-4])
-        return [
-            Unknown(f"{name}:{k}", float(eta[i]), float(lower[i]), float(upper[i]), float(sigma[i]), float(step[i]))
-            for i, name in enumerate(ETA)
-        ]
+        reach = np.array([0.2, *[0.7] * 3, *[_INFINITE] * 3, *[0.05] * 3])
+        columns = (eta, lower, upper, sigma, step, reach)
+        rows = zip(*(column.tolist() for column in columns), strict=True)
+        return [Unknown(f"{name}:{k}", *row) for name, row in zip(ETA, rows, strict=True)]
 
     def _motors(self) -> list[Unknown]:
         config = self._config.unknowns
@@ -182,7 +184,7 @@ class Unknowns:
             ]
         lower, upper = 1.0 / config.strength[1], 1.0 / config.strength[0]
         guess = 1.0 / config.strength_guess
-        return [Unknown(f"weakness:{name}", guess, lower, upper, step=2e-4) for name in self.motor_names()]
+        return [Unknown(f"weakness:{name}", guess, lower, upper, step=2e-4, reach=0.03) for name in self.motor_names()]
 
     def _dry_friction(self) -> list[Unknown]:
         most = self._config.unknowns.dry_friction

@@ -15,10 +15,11 @@ CONFIG = Path("config/go2_sampling.yaml")
 FEW = [
     f"--set=sampling.{text}"
     for text in (
-        "horizons.lengths=0.03",
-        "horizons.clips=8",
-        "horizons.iterations=2",
-        "horizons.settling=3",
+        "horizons.lengths=0.03,0.03",
+        "horizons.clips=10,8",
+        "horizons.iterations=4,1",
+        "horizons.settling=5",
+        "verdict.misfit=20",
         "verdict.shown=0.1",
         "threads=1",
     )
@@ -67,7 +68,7 @@ def test_the_report_is_one_page_and_can_be_made_again(replayed, tmp_path):
         (["--set", "sampling.drive.stiffness=40,40"], "'drive.stiffness' needs 1, 3 (hip, thigh, calf) or 12 numbers"),
         (["--set", "sampling.unknowns.bodies=tail"], "has no link 'tail'"),
         (["--set", "commands=/nothing"], "/nothing"),
-        (["--set", "sampling.horizons.lengths=1.2"], "clips of 1.2 s with all streams"),
+        (["--set", "sampling.horizons.lengths=1.2,0.03"], "clips of 1.2 s with all streams"),
     ],
 )
 def test_what_is_wrong_is_said_in_a_line(bag, tmp_path, capsys, arguments, message):
