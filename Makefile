@@ -28,7 +28,7 @@ sources := CMakeLists.txt package.xml $(wildcard cmake/* msg/*.msg srv/*.srv lau
 	$(wildcard sysid_nodes/ros/nodes/*.py)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test lint bench clean
+.PHONY: help setup demo test lint bench mutants clean
 .DELETE_ON_ERROR:
 
 help:  ## print this list
@@ -59,6 +59,10 @@ bench: setup  ## rerun the benchmarks behind benchmarks/reports (two hours); ref
 		prime_peers prime_scaling prime_smoothing prime_coverage \
 		actuators_go2 actuators_truth actuators_rig actuators_speed; do \
 		echo "benchmarks.$$name"; $(python) -m "benchmarks.$$name" $(BENCH); done
+
+mutants: setup  ## how many small mistakes the tests notice; hours, so say BENCH="--modules shift --sample 20"
+	@$(python) -m pip install -qq --disable-pip-version-check -c requirements/constraints.txt -e ".[mutants]"
+	$(python) -m benchmarks.mutants $(BENCH)
 
 clean:  ## remove the virtual environment and all that was built
 	rm -rf $(VENV) build install log $(OUT) .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis

@@ -48,12 +48,13 @@ class Parts:
     jerk: Array
 
 
-def parts(document: Document) -> Parts:
-    """Every interval of the record cut into parts in which no joint turns far."""
+def parts(document: Document, age: float) -> Parts:
+    """Every interval of the record cut into parts in which no joint turns far, longer than a torque acts (age [s])."""
     edges, duration = document["edges"], document["duration"]
     points = control_points(document)
     fastest = float(np.abs(np.diff(points, axis=0)).max()) * 5.0 / duration
-    fineness = max(2, int(np.ceil(np.diff(edges).max() * fastest / _TURN)))
+    longest, shortest = np.diff(edges).max(), np.diff(edges).min()
+    fineness = min(max(2, int(np.ceil(longest * fastest / _TURN))), max(1, int(shortest / (1.01 * age))))
     cuts = np.concatenate([np.linspace(a, b, fineness, endpoint=False) for a, b in pairwise(edges)])
     cuts = np.append(cuts, duration)
     orders = [points]

@@ -42,6 +42,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Adds the command's arguments."""
     parser.add_argument("source", type=Path, metavar="CERTIFICATE|BAG", help="a file that --save wrote, or a recording")
     parser.add_argument("--config", type=Path, metavar="FILE", help="parameter file that the recording was made with")
+    parser.add_argument("--scene", metavar="FILE", help="obstacles; default: the parameter file's, and those recorded")
     parser.add_argument(
         "--sample", type=int, default=3, metavar="N", help="trajectories to take of a recording; 0: all; default: 3"
     )
@@ -99,7 +100,7 @@ def _documents(args: argparse.Namespace) -> list[dict[str, Any]]:
     records, scenes = read_certificates(args.source)
     if not records:
         raise InputError("no certified trajectory is recorded", source=str(args.source))
-    scenes.append(scene_of(str(values.get("scene", ""))))
+    scenes.append(scene_of(args.scene or str(values.get("scene", ""))))
     named, before = {scene.id: scene for scene in scenes}, {record.id: record for record in records}
     premises = certificate_premises(model.robot, model.shapes, settings)
     return [

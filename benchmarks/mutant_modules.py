@@ -1,0 +1,78 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What is mutated and which tests have to notice, and the mutants that are no mistakes."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+
+class Subject(NamedTuple):
+    """Files of the package, and test files that are run for each of their mutants, the likeliest to fail first."""
+
+    files: tuple[str, ...]
+    tests: tuple[str, ...]
+
+
+_CERTIFICATE = "systems/certified/certificate"
+_PROOF = tuple(
+    f"{_CERTIFICATE}/test_{name}.py"
+    for name in ("scalar_terms", "single_body_terms", "tracking", "disturbance", "certifier", "monotone")
+)
+
+
+def _proof(*names: str, first: str = "") -> Subject:
+    tests = (f"{_CERTIFICATE}/test_{first}.py", *_PROOF) if first else _PROOF
+    return Subject(tuple(f"{_CERTIFICATE}/{name}.py" for name in names), tuple(dict.fromkeys(tests)))
+
+
+_INTERVALS = ("interval", "affine", "affine_shape", "affine_trigonometry", "polynomial_enclosure")
+
+SUBJECTS = {
+    "intervals": Subject(
+        tuple(
+            f"intervals/{name}.py"
+            for name in (
+                "affine",
+                "affine_form",
+                "interval",
+                "parts",
+                "products",
+                "rounding",
+                "sums",
+                "taylor",
+                "trigonometry",
+            )
+        ),
+        tuple(f"intervals/test_{name}.py" for name in _INTERVALS),
+    ),
+    "certificate": Subject(
+        ("solvers/certificate.py",), ("solvers/test_certificate.py", "systems/interval/test_feasible_set.py")
+    ),
+    "error_radius": Subject(
+        tuple(f"systems/interval/{name}.py" for name in ("error_radius", "reach", "positions")),
+        tuple(
+            f"systems/interval/test_{name}.py" for name in ("error_radius_slopes", "reach", "positions", "row_builder")
+        ),
+    ),
+    "rows": Subject(
+        tuple(f"systems/interval/{name}.py" for name in ("row_builder", "momentum_rows")),
+        tuple(f"systems/interval/test_{name}.py" for name in ("row_builder", "error_radius_slopes", "pipeline")),
+    ),
+    "tracking": _proof("tracking", "closed_loop", "error_proof", first="tracking"),
+    "disturbance": _proof("disturbance", "bodies", "motion", first="disturbance"),
+    "shift": _proof("shift", first="shift"),
+    "handover": _proof("handover", first="handover"),
+    "judgement": _proof("judgement", "occupancy", first="certifier"),
+    "own_stop": _proof("own_stop", first="own_stop"),
+    "self_collision": Subject(
+        ("models/self_collision.py",), ("models/test_self_collision.py", f"{_CERTIFICATE}/test_monotone.py")
+    ),
+    "separation": Subject(
+        ("models/separation.py", "models/closest_point.py"),
+        ("models/test_separation.py", f"{_CERTIFICATE}/test_occupancy.py"),
+    ),
+}
+"""By name; paths below sysid_nodes/ and test/."""
+
+EQUIVALENT: dict[tuple[str, str], str] = {}
+"""Reason why nobody can tell a mutant from the original, by file and mutated line (stripped)."""

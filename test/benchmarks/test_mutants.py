@@ -1,0 +1,33 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The table of what is mutated names files that exist; the mutations themselves are cosmic-ray's."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from benchmarks.mutant_modules import EQUIVALENT, SUBJECTS
+from benchmarks.mutants import Mutant, Outcome, write
+from benchmarks.report import Report
+
+
+@pytest.mark.parametrize("name", SUBJECTS)
+def test_files_and_their_tests_exist(name: str, project_root: Path) -> None:
+    subject = SUBJECTS[name]
+    assert all((project_root / "sysid_nodes" / file).is_file() for file in subject.files)
+    assert all((project_root / "test" / file).is_file() for file in subject.tests)
+
+
+def test_equivalent_mutants_are_of_files_that_are_mutated() -> None:
+    assert {file for file, _ in EQUIVALENT} <= {file for subject in SUBJECTS.values() for file in subject.files}
+
+
+def test_survivors_are_listed(tmp_path: Path) -> None:
+    mutant = Mutant("shift", "systems/certified/certificate/shift.py", "AddNot", 0)
+    outcomes = [Outcome(mutant, "killed", 3, "`a` became `b`"), Outcome(mutant, "survived", 7, "`c` became `d`")]
+    write(Report("mutants", "Score", tmp_path, "command"), outcomes, {"shift": 40})
+    (page,) = tmp_path.glob("*.md")
+    text = page.read_text(encoding="utf-8")
+    assert "| shift | 40 | 2 | 1 | 1 | 0 | 50 % |" in text
+    assert "shift.py:7: `c` became `d`" in text and "shift.py:3" not in text
