@@ -91,7 +91,7 @@ def relax(config: IntervalIdentifierConfig, contradiction: Contradiction) -> Rel
 
 
 def _scaled(value: Any, factor: float) -> Any:
-    return [factor * x for x in value] if isinstance(value, tuple) else factor * value
+    return tuple(factor * x for x in value) if isinstance(value, tuple) else factor * value
 
 
 def _wider_prior(flat: dict[str, Any], factor: float) -> dict[str, Any]:
