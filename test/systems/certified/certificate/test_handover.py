@@ -87,3 +87,19 @@ def test_errors_grow_with_the_time_old_torques_act():
     # sqrt(2 V) grows by 0.05, and e by that over 0.01 s.
     assert np.sqrt(2.0 * slow.level) >= np.sqrt(0.02) + 0.05
     assert slow.position > quick.position
+
+
+def test_what_a_delayed_proof_knows_joint_by_joint_grows_until_a_torque_acts() -> None:
+    bounds, age, gain = box(0.1), 0.004, 4.0
+    jerk, one = np.full(7, 2.0), np.ones(7)
+    before = Entry(0.01, 0.02, 5.0, np.ones(7), 0.02, 0.1, 0.003 * one, 0.01 * one)
+    after = handed_over(TREE, bounds, before, jerk, gain, age)
+    apart = 3.0 * age**2 * (0.5 + gain * age / 6.0)
+    reference = 0.01 + age * 5.0 / np.sqrt(bounds.armature_lower) + apart
+    np.testing.assert_allclose(after.reference_error, reference, rtol=1e-6)
+    np.testing.assert_allclose(after.position_error, 0.003 + age * reference + 3.0 * age**3 / 6.0, rtol=1e-6)
+    assert after.reference_norm >= 0.1 + age * 5.0 + apart * np.sqrt(bounds.armature_lower.sum())
+    assert after.position_norm >= 0.02 + age * after.reference_norm
+    # Of nothing but a level nothing more is known.
+    unknown = handed_over(TREE, bounds, Entry(0.01, 0.02, 5.0, np.ones(7)), jerk, gain, age)
+    assert np.isinf(unknown.reference_norm) and np.isinf(unknown.reference_error).all()
