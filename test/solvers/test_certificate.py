@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sysid_nodes.solvers.certificate import proves_empty, upper_bound, width_costs
+from sysid_nodes.solvers.certificate import _gamma, proves_empty, upper_bound, width_costs
 from sysid_nodes.solvers.linear_program import LinearProgram
 
 Array = npt.NDArray[np.float64]
@@ -142,3 +142,9 @@ def test_costs_add_up_to_the_bound_of_a_symmetric_set() -> None:
     total = radius.sum(axis=1)
     of_rows, of_box = width_costs(radius, box, c, rows, y)
     assert of_rows.sum() + of_box.sum() == pytest.approx(upper_bound(c, rows, -total, total, -box, box, y))
+
+
+@pytest.mark.parametrize("terms", [1, 1000, 2**50])
+def test_the_rounding_of_a_sum_is_counted_twice(terms: int) -> None:
+    twice = Fraction(2 * terms, 2**53)  # Higham, *Accuracy and Stability of Numerical Algorithms*, 2002, section 3.1
+    assert _gamma(terms) == pytest.approx(float(twice / (1 - twice)), rel=1e-14)
