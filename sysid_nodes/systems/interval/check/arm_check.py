@@ -19,6 +19,7 @@ from sysid_nodes.signals.windows import cut
 from sysid_nodes.systems.interval.check.angles import AngleUnits, angle_units, unwrap
 from sysid_nodes.systems.interval.check.arm_fit import ArmFit, fit_arm
 from sysid_nodes.systems.interval.check.excitation import body_excitation
+from sysid_nodes.systems.interval.check.gravity_sign import gravity_factors
 from sysid_nodes.systems.interval.check.noise_levels import NoiseLevels, noise_levels
 from sysid_nodes.systems.interval.check.signal_record import Signals
 from sysid_nodes.systems.interval.check.torque_delay import TorqueDelay, torque_delay
@@ -46,6 +47,9 @@ _MARGIN = 1.5
 
 _BEYOND_LIMIT = 3.0
 """No joint's torque is this many times its limit."""
+
+_LONG = 2.0
+"""Time from which friction, noise and delay are judged; less shows too few turns of any joint [s]."""
 
 _STILL = 0.02
 """A joint that travels less tells nothing about its own friction [rad or m]."""
@@ -99,7 +103,7 @@ def check_arm(robot: Robot, config: IntervalIdentifierConfig, signals: Signals, 
     findings = _angle_findings(robot, units, float(signals.t[0]))
     edges, _ = cut(samples, _window(samples), max_gap)
     if len(edges) < _FEWEST:
-        return ArmCheck(samples, units, findings=tuple(findings))
+        return ArmCheck(samples, units, findings=(*findings, *_gross_findings(robot, config, samples)))
     chain, body = Chain.from_robot(robot), robot.body_index(config.body)
     means = window_means(chain, samples, edges)
     theta = robot.inertial_parameters()
@@ -108,14 +112,15 @@ def check_arm(robot: Robot, config: IntervalIdentifierConfig, signals: Signals, 
     start = float(samples.t[0])
     findings += sign_and_unit(fit, config, robot.joint_names, start)
     allowed = _allowed(config, robot, samples)
-    if not any(item.kind in _SPOILING for item in findings) and not config.calibration:
+    long = samples.t[-1] - samples.t[0] >= _LONG
+    if long and not any(item.kind in _SPOILING for item in findings) and not config.calibration:
         findings += wrist(fit, robot, config, start)
         findings += friction_and_offset(fit, means, allowed, robot, config)
         findings += _noise_finding(fit, allowed, robot, config, start)
     if not thorough:
         return ArmCheck(samples, units, fit, means, findings=tuple(findings))
     delay = torque_delay(samples, edges, means, means.rigid(theta), body)
-    findings += _delay_finding(delay, config, start)
+    findings += _delay_finding(delay, config, start) if long else []
     return ArmCheck(
         samples, units, fit, means, delay,
         noise_levels(samples, max_gap),
@@ -230,6 +235,22 @@ def _noise_finding(
     if config.noise.model != "window":
         mends.append(Mend("noise.model", "window"))
     return [Finding("noise", robot.joint_names[worst], start, line, tuple(mends))]
+
+
+def _gross_findings(robot: Robot, config: IntervalIdentifierConfig, samples: JointSamples) -> list[Finding]:
+    """Signs and units that a moment of data gives away, by gravity alone."""
+    factors, start = gravity_factors(robot, config, samples), float(samples.t[0])
+    wrong = {name: factor for name, factor in factors.items() if factor < 0.0 or 500.0 < factor < 2000.0}
+    lines = {
+        name: "has the opposite sign of the torque gravity needs" + (
+            ", and seems to be in N mm instead of N m" if factor < -500.0 else ""
+        ) if factor < 0.0 else "seems to be in N mm instead of N m"
+        for name, factor in wrong.items()
+    }  # fmt: skip
+    if len(wrong) == len(factors) > 1 and len(set(lines.values())) == 1:
+        line = next(iter(lines.values()))
+        return [Finding("torque_sign", "all joints", start, f"effort of all joints {line}")]
+    return [Finding("torque_sign", name, start, f"effort of '{name}' {line}") for name, line in lines.items()]
 
 
 def _delay_finding(delay: TorqueDelay, config: IntervalIdentifierConfig, start: float) -> list[Finding]:

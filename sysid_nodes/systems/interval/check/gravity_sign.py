@@ -1,0 +1,44 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Sign and unit of torques by gravity alone: all that a moment's data can tell, and enough to name a gross mistake."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+import pinocchio
+
+from sysid_nodes.data.joint_samples import JointSamples
+from sysid_nodes.robots.robot import Robot
+from sysid_nodes.systems.interval.config import IntervalIdentifierConfig
+
+Array = npt.NDArray[np.float64]
+
+_EXPLAINED = 0.7
+"""Share of a torque's energy that gravity must explain before a factor between them is believed."""
+
+_HEAVY = 0.25
+_MOST = 200
+
+
+def gravity_factors(robot: Robot, config: IntervalIdentifierConfig, samples: JointSamples) -> dict[str, float]:
+    """Factor from the torque gravity needs to the reading, of joints that carry much and are explained by it."""
+    model = robot.model.copy()
+    body = robot.body_index(config.body)
+    guess = config.prior.bounds.centre
+    if config.target == "payload":
+        guess = guess + robot.inertial_parameters()[body]
+    if guess[0] > 0.0:
+        model.inertias[body + 1] = pinocchio.Inertia(guess[0], guess[1:4] / guess[0], np.zeros((3, 3)))
+    data, step = model.createData(), -(-len(samples) // _MOST)
+    needed = np.array([pinocchio.computeGeneralizedGravity(model, data, q) for q in samples.q[::step]])
+    read = samples.tau[::step]
+    size = np.sqrt(np.mean(needed**2, axis=0))
+    found: dict[str, float] = {}
+    for k, name in enumerate(samples.names):
+        if size[k] < max(1.0, _HEAVY * size.max()) or not read[:, k].any():
+            continue
+        factor = float(needed[:, k] @ read[:, k] / (needed[:, k] @ needed[:, k]))
+        left = float(np.sum((read[:, k] - factor * needed[:, k]) ** 2) / np.sum(read[:, k] ** 2))
+        if 1.0 - left > _EXPLAINED:
+            found[name] = factor
+    return found
