@@ -91,7 +91,7 @@ def _joint(index: int, motion: JointMotion, config: ActuatorConfig) -> tuple[Joi
 
 
 def _driven_travel(fit: JointFit) -> float:
-    """What torques move a free joint by within a segment, beyond what its speed at the start would: RMS [rad]."""
+    """Distance that torques move a free joint by within a segment, beyond its speed at the start: RMS [rad]."""
     motion = fit.problem.motion
     first = fit.solution.first
     own = np.repeat(first, np.diff(np.append(first, len(motion.t))))
