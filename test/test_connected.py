@@ -18,7 +18,6 @@ UNREACHED = {
     "sysid_nodes.solvers.trajectory_least_squares.smoother": "for the Bayesian system to come",
     "sysid_nodes.simulation.actuators.chirp": "excitation of simulated drives, for tests and benchmarks",
     "sysid_nodes.simulation.actuators.stand": "simulated drives on a stand, likewise",
-    "sysid_nodes.solvers.shooting.runs": "several recordings at once, in benchmarks; a command is to come",
     "sysid_nodes.models.passivity": "the recursion as derived; law, certificate and soundness are held against it",
 }
 """Modules that no entry point reaches, and why they stay."""
