@@ -16,8 +16,7 @@ ROOT = Path(__file__).resolve().parents[1]
 UNREACHED = {
     "sysid_nodes.solvers.trajectory_least_squares.equalities": "for the Bayesian system to come",
     "sysid_nodes.solvers.trajectory_least_squares.smoother": "for the Bayesian system to come",
-    "sysid_nodes.simulation.actuators.servo_rig": "a simulated servo with a bar, likewise",
-    "sysid_nodes.solvers.shooting.runs": "several recordings at once, in benchmarks; a command is to come",
+    "sysid_nodes.simulation.actuators.servo_rig": "a simulated servo with a bar, for benchmarks",
     "sysid_nodes.models.passivity": "the recursion as derived; law, certificate and soundness are held against it",
 }
 """Modules that no entry point reaches, and why they stay."""

@@ -70,7 +70,7 @@ class LawValue(NamedTuple):
 
 
 class Play(NamedTuple):
-    """The rest of x beyond a gap, two derivatives of it by x, those of value and slope by the half width."""
+    """The part of x beyond a gap, two derivatives of it by x, those of value and slope by the half width."""
 
     value: Array
     slope: Array

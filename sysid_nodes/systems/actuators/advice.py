@@ -44,7 +44,7 @@ class Advice:
 
 
 def advise(fit: JointFit) -> Advice:
-    """Information that the usual motions would give of the parameters of a fit."""
+    """The usual motions and how well each would tell the parameters of a fit."""
     plain = np.diag(fit.covariance.plain)
     matrix = np.diag(fit.covariance.matrix)
     known = (plain > 0.0) & np.isfinite(matrix)

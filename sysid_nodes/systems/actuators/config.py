@@ -107,7 +107,7 @@ class ShootingOptions:
 
 @dataclass(frozen=True)
 class DoubtConfig:
-    """Effects that may be there besides the law; estimates make room for it and sigmas count it."""
+    """Effects besides the law; estimates make room for them and sigmas count them."""
 
     body_error: float = option(
         0.005, "standard deviation of the robot's inertias and weights, relative", unit="1", minimum=0.0

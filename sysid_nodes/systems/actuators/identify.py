@@ -102,7 +102,7 @@ def _joint(motion: JointMotion, law: Array, config: ActuatorConfig) -> tuple[Joi
 
 
 def _driven_travel(fit: JointFit) -> float:
-    """Travel by which torques move a free joint within a segment, beyond what its speed at the start would: RMS [rad]."""
+    """Distance that torques move a free joint by within a segment, beyond its speed at the start: RMS [rad]."""
     motion = fit.problem.motion
     first = fit.solution.first
     own = np.repeat(first, np.diff(np.append(first, len(motion.t))))
