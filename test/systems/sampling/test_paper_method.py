@@ -53,7 +53,6 @@ def test_the_regularisation_is_nothing_at_the_nominal_robot(walk, cost):
 
 
 def test_it_gives_values_and_says_nothing_of_errors(walk):
-    pytest.importorskip("cma", reason="the library 'cma' is not installed")
     result = identify(walk.log, load_robot("go2"), from_flat(SamplingConfig, FEW))
     assert result.status is SamplingStatus.POINT
     rows = {row.name: row for row in result.parameters}

@@ -40,12 +40,10 @@ def cma_es(smoothed: SmoothedJoint, _law: Array, config: ActuatorConfig) -> Driv
     """The three by CMA-ES.
 
     Raises:
-        ConfigError: the library is not installed, or the drive has no stiffness to scale.
+        ConfigError: the drive has no stiffness to scale.
     """
-    try:
-        import cma
-    except ImportError:
-        raise ConfigError("method cma_es needs the library cma; pip install 'sysid-nodes[peers]'") from None
+    import cma  # takes a while, and nothing else needs it
+
     motion, options = _undamped(smoothed.motion), config.evolution
     if not motion.stiffness > 0.0:
         raise ConfigError(f"method cma_es scales the drive's stiffness, and that of '{motion.name}' is zero")

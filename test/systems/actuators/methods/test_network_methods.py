@@ -73,7 +73,6 @@ def test_the_same_seed_gives_the_same_network(rig: tuple[JointMotion, np.ndarray
 
 
 def test_cma_es_finds_what_the_gradients_find(rig: tuple[JointMotion, np.ndarray, JointMotion, JointMotion]) -> None:
-    pytest.importorskip("cma")
     seen, law, _, _ = rig
     few = replace(CONFIG, fitted=FittedConfig(**{n: n in ("armature", "gain", "viscous") for n in vars(CONFIG.fitted)}))
     found = METHODS["cma_es"](smooth_joint(seen, law, CONFIG), law, CONFIG)
