@@ -62,7 +62,7 @@ _SPOILING = SIGNAL_KINDS | {LIKELY_SIGN}
 
 @dataclass(frozen=True)
 class ArmCheck:
-    """What was found.
+    """Findings and measurements of one check.
 
     Attributes:
         samples: the joint states with units mended and turns undone.

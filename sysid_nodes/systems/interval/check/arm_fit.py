@@ -77,7 +77,7 @@ def fit_arm(means: WindowMeans, theta: Array, body: int, largest: Array) -> ArmF
 
 
 def _unit(fit: JointFit, reading: Array, largest: float, heavy: bool) -> float:
-    """What torque in N m is multiplied by in the reading."""
+    """Factor from torque in N m to the reading."""
     if np.ptp(reading) <= 1e-9 * np.abs(reading).max(initial=0.0):
         return 1.0  # a dead signal has no unit
     if not (heavy and fit.is_measured):
