@@ -156,7 +156,7 @@ class Robot:
 
     @property
     def warning(self) -> str:
-        """Corrections made, in one line; empty where nothing was."""
+        """The corrections, in one line; empty where there are none."""
         more = f", and {len(self.repairs) - 1} more" if len(self.repairs) > 1 else ""
         return f"robot '{self.name}': {self.repairs[0]}{more}; corrected" if self.repairs else ""
 

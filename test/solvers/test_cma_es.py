@@ -4,7 +4,6 @@ import pytest
 
 from sysid_nodes.solvers.sampling import minimise
 
-
 LOWER, UPPER = np.array([-2.0, 0.0, 5.0]), np.array([2.0, 10.0, 7.0])
 
 

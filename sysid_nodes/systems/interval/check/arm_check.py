@@ -62,7 +62,7 @@ _SPOILING = SIGNAL_KINDS | {LIKELY_SIGN}
 
 @dataclass(frozen=True)
 class ArmCheck:
-    """Everything that was found.
+    """Findings and measurements of one check.
 
     Attributes:
         samples: the joint states with units mended and turns undone.

@@ -70,7 +70,7 @@ def _any_friction(config: IntervalIdentifierConfig) -> IntervalIdentifierConfig:
 
 
 def _measured(rounds: CheckRounds, start: IntervalIdentifierConfig) -> Iterator[str]:
-    """Values that the recording shows, with a margin."""
+    """Numbers that the recording shows, with a margin."""
     check, flat = rounds.last, to_flat(rounds.config)
     fit, levels = check.fit, check.levels
     assert fit is not None and levels is not None
@@ -108,7 +108,7 @@ def _measured(rounds: CheckRounds, start: IntervalIdentifierConfig) -> Iterator[
 
 
 def _guessed(start: IntervalIdentifierConfig) -> Iterator[str]:
-    """Values that the torque limits suggest."""
+    """Numbers that the torque limits suggest."""
     flat = to_flat(start)
     yield f"# guessed: {100 * _OF_LIMIT:g} % of the torque limits; a recording tells more, and sysid calibrate most"
     names = [name for name in flat if name.startswith(("noise.", "known_robot.", "window."))]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Information in a motion about a body, with the noise that was measured and friction and offsets unknown."""
+"""All that a motion can tell about a body, with the noise that was measured and friction and offsets unknown."""
 
 from __future__ import annotations
 

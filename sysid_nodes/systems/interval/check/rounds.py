@@ -20,7 +20,7 @@ _MOST_ROUNDS = 4
 
 @dataclass(frozen=True)
 class CheckRounds:
-    """Findings of the rounds.
+    """Findings of all rounds.
 
     Attributes:
         first: the check with the configuration as it is.

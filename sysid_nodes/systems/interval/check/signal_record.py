@@ -85,7 +85,7 @@ class SignalRecord:
         return True
 
     def signals(self) -> Signals:
-        """Everything that is kept."""
+        """The joint states kept."""
         if not self._kept:
             empty = np.zeros((0, len(self._order.names)))
             return Signals(np.zeros(0), empty, empty, empty)
