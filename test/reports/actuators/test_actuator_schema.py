@@ -41,8 +41,9 @@ def document() -> dict[str, Any]:
         "alarms": [alarm | {"since": 2.0, "message": "changed"}],
     }  # fmt: skip
     run = ActuatorRun(
-        result, np.zeros(2), nothing, nothing, nothing, "leg", "bag", 0.1, ActuatorSessionConfig(), online, (method,)
-    )
+        result, np.zeros(2), nothing, nothing, nothing, "leg", "bag", 0.1, ActuatorSessionConfig(), online,
+        methods=(method,),
+    )  # fmt: skip
     return actuator_document(run)
 
 
