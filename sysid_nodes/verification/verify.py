@@ -133,16 +133,18 @@ def _motion(document: Document) -> list[Claim]:
 
 def _law(document: Document) -> Law:
     config, robot = document.premises["control"], document.premises["robot"]
-    encoder = document.per_joint(config["position_error"])
+    encoder, period = document.per_joint(config["position_error"]), config["period"] + _STAMP_ROUNDING
+    armature, viscous = (document.per_joint(robot["motor"][name]) for name in ("armature", "viscous"))
+    most = config["damping_share"] * armature / (period + config["delay"]) - viscous
     return Law(
         gain=config["position_gain"],
-        damping=document.per_joint(config["damping"]),
+        damping=np.minimum(document.per_joint(config["damping"]), np.where(armature > 0.0, most, np.inf)),
         limit=document["robust_limit"],
         position_error=np.where(encoder > 0.0, encoder, 0.5 * np.array(robot["encoder_step"])),
         velocity_error=document.per_joint(config["velocity_error"]),
         torque_error=document.per_joint(config["torque_error"]),
         sign_width=config["sign_width"],
-        period=config["period"] + _STAMP_ROUNDING,
+        period=period,
         delay=config["delay"],
     )
 

@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 from shared.certificate_documents import document, records
 
-from sysid_nodes.verification.document import config_id
-from sysid_nodes.verification.verify import Verdict, Verification, verify
+from sysid_nodes.verification.document import config_id, read
+from sysid_nodes.verification.verify import Verdict, Verification, _law, verify
 
 
 def not_verified(found: Verification) -> set[str]:
@@ -116,3 +116,22 @@ def test_what_it_knows_nothing_of_is_outside_its_scope() -> None:
     found = verify(document(RECORD, target="payload"))
     assert [claim.verdict for claim in found.claims] == [Verdict.OUTSIDE]
     assert not found.verified
+
+
+@pytest.mark.parametrize("which", ["record", "former"])
+def test_errors_proven_with_the_delay_of_commands_are_outside_its_scope(which: str) -> None:
+    first, second = records(0.1, 0.08)
+    changed = document(second, first)
+    changed[which]["proof"] = "delayed"
+    found = verify(changed)
+    assert [claim.verdict for claim in found.claims] == [Verdict.OUTSIDE] and not found.verified
+
+
+def test_the_damping_is_what_the_age_of_torques_leaves_of_it() -> None:
+    given = document(RECORD)
+    full = _law(read(given))
+    given["premises"]["control"]["damping_share"] = 0.1
+    capped, motor = _law(read(given)), given["premises"]["robot"]["motor"]
+    assert (capped.damping < full.damping).all()
+    most = 0.1 * np.array(motor["armature"]) / capped.age
+    np.testing.assert_allclose(capped.damping + np.array(motor["viscous"]), most, rtol=1e-12)
