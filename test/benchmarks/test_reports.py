@@ -107,10 +107,10 @@ def test_ages_count_the_commits_since(checkout: Path, capsys: pytest.CaptureFixt
         commit(checkout, name)
     assert age.main(["--reports", str(reports)]) == 1
     x, y, last = capsys.readouterr().out.splitlines()
-    assert x.endswith("2 package, 1 own")
+    assert x.endswith("  1 of 2 to the package")
     assert y.endswith("not in this history")
     assert last == "1 of 2 are 25 or more commits behind"
-    assert age.main(["--reports", str(reports), "--most", "2"]) == 1
+    assert age.main(["--reports", str(reports), "--most", "1"]) == 1
     assert "2 of 2" in capsys.readouterr().out
 
 

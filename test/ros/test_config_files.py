@@ -20,7 +20,8 @@ from sysid_nodes.systems.interval.config import IntervalIdentifierConfig
 CONFIG = Path(__file__).resolve().parents[2] / "config"
 LEGGED = sorted(path for path in CONFIG.glob("*.yaml") if path.stem in robot_names(floating_base=True))
 ACTUATORS = sorted(CONFIG.glob("*_actuators.yaml"))
-FILES = sorted(set(CONFIG.glob("*.yaml")) - {*LEGGED, *ACTUATORS})
+SAMPLING = sorted(CONFIG.glob("*_sampling.yaml"))
+FILES = sorted(set(CONFIG.glob("*.yaml")) - {*LEGGED, *ACTUATORS, *SAMPLING})
 
 
 def test_the_robots_of_this_package_that_have_a_file() -> None:

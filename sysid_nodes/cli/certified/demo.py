@@ -114,6 +114,9 @@ def _live(
             raise SysidError("the payload does not fit into the identifier's prior")
         if not before["certified"]:
             screen.say(f"Not even standing at the goal can be certified yet: {before['reason']}.")
+        elif before["position_error"] is not None:
+            errors = 1e3 * before["position_error"]
+            screen.say(f"Standing at the goal can be certified with errors up to {errors:.1f} mrad.")
         usage, pace = _follow(nodes, screen, watch)
         _save(nodes, screen, watch, work / _SAVED)
     return Ended(watch, usage, pace)

@@ -16,7 +16,7 @@ from sysid_nodes.data.packaged import packaged_file
 from sysid_nodes.exceptions import ConfigError
 from sysid_nodes.logs import read_joint_states
 from sysid_nodes.systems.interval.arm import Arm, load_arm
-from sysid_nodes.systems.interval.config import IntervalIdentifierConfig
+from sysid_nodes.systems.interval.config import METHODS, IntervalIdentifierConfig
 from sysid_nodes.systems.interval.effect import refuse_replaced
 
 _FIRST = 100
@@ -53,6 +53,9 @@ def stated_configuration(args: argparse.Namespace) -> tuple[IntervalIdentifierCo
     if config.robot == "urdf" and not config.urdf:
         raise ConfigError("this robot is known by its description only; give that with --urdf FILE", source=str(path))
     refuse_replaced(config, insisted)
+    if "method" in chosen:  # a file's options of its own method are no mistake where the command asks for another
+        others = tuple(f"{method}." for method in METHODS if method != config.method)
+        values = {name: value for name, value in values.items() if not name.startswith(others)}
     return config, frozenset({*values, *chosen})
 
 

@@ -135,7 +135,8 @@ def goal_check(model: CertifiedModel, goal: Array, bounds: Bounds, scene: Scene)
     certificate = model.judge_rest(goal, bounds, scene)
     verdict = certificate.verdict
     reason = certificate.binding if certificate.certified else f"{verdict.message} ({certificate.binding})"
-    return {"certified": certificate.certified, "verdict": verdict.name, "reason": reason}
+    errors = None if certificate.envelope is None else _number(certificate.envelope.position_error.max())
+    return {"certified": certificate.certified, "verdict": verdict.name, "reason": reason, "position_error": errors}
 
 
 def certified_fields(loop: CertifiedRun) -> dict[str, Any]:

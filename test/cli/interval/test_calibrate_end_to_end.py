@@ -20,6 +20,7 @@ from sysid_nodes.data.config import to_flat
 from sysid_nodes.reports.interval.result_file import read_result
 from sysid_nodes.robots import load_robot
 from sysid_nodes.systems.interval.calibration_file import load_calibration
+from sysid_nodes.systems.interval.config import IntervalIdentifierConfig
 
 Say = Callable[[], str]
 
@@ -37,7 +38,9 @@ def folder(arm: Problem, tmp_path_factory: pytest.TempPathFactory) -> Path:
     record(folder / "unloaded", unloaded_run(arm, rng).samples)
     record(folder / "loaded", unloaded_run(loaded(arm, LOAD, SineMotion.random(rng, 6)), rng, 6.0).samples)
     record(folder / "short", unloaded_run(arm, rng, duration=3.0).samples)
-    tree = {"/**": {"ros__parameters": {k: v for k, v in to_flat(UR10).items() if v not in ("", ())}}}
+    values = {k: v for k, v in to_flat(UR10).items() if v not in ("", ())}
+    usual, simulated = to_flat(IntervalIdentifierConfig()), {"noise.position_error"}  # what windows have no use for
+    tree = {"/**": {"ros__parameters": {k: v for k, v in values.items() if v != usual[k] and k not in simulated}}}
     (folder / "arm.yaml").write_text(yaml.safe_dump(json.loads(json.dumps(tree))))
     (folder / "arm.urdf").write_text(arm.robot.urdf)
     words = ["calibrate", str(folder / "unloaded"), "--config", str(folder / "arm.yaml")]

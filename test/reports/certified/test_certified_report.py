@@ -36,8 +36,10 @@ from sysid_nodes.systems.certified.control.output import Mode
 
 DOC = Path(__file__).parents[3] / "docs" / "certified" / "result.md"
 SCENE = Scene((Obstacle("shelf", "box", (1.5, 0.0, 0.5), (0.2, 0.2, 1.0)),))
-HERE = {"certified": True, "verdict": "CERTIFIED", "reason": "nothing"}
-REFUSED = {"certified": False, "verdict": "TORQUE", "reason": "a torque limit may be exceeded <here>"}
+HERE = {"certified": True, "verdict": "CERTIFIED", "reason": "nothing", "position_error": 0.003}
+REFUSED = {
+    "certified": False, "verdict": "TORQUE", "reason": "a torque limit may be exceeded <here>", "position_error": None,
+}  # fmt: skip
 
 
 @pytest.fixture(scope="module")

@@ -145,7 +145,7 @@ def test_reset_goes_back_to_the_prior_and_learns_again(bench: Any, motion: Joint
 @pytest.mark.usefixtures("blank_figures")
 @pytest.mark.parametrize("method", ["set_membership", "sensitivity"])
 def test_save_writes_what_a_replay_of_the_same_messages_writes(
-    bench: Any, motion: JointSamples, tmp_path: Path, method: str
+    bench: Any, motion: JointSamples, tmp_path: Path, method: str, project_root: Path
 ) -> None:
     _, feed = start(bench, method=method)
     feed(messages(motion))
@@ -154,7 +154,15 @@ def test_save_writes_what_a_replay_of_the_same_messages_writes(
     assert answer.success, answer.message
     assert answer.path == str(live / "result.json")
     bag = record(tmp_path / "bag", motion)
-    assert main(["replay", str(bag), "--method", method, "--out", str(replayed)]) == 0
+    words = [
+        "replay",
+        str(bag),
+        "--config",
+        str(project_root / "config" / "kinova_gen3_certified.yaml"),
+        "--method",
+        method,
+    ]
+    assert main([*words, "--out", str(replayed)]) == 0
     assert {file.name for file in live.iterdir()} == {file.name for file in replayed.iterdir()} - {"result.mcap"}
     one, other = (json.loads((folder / "result.json").read_text()) for folder in (live, replayed))
     assert (one.pop("source"), other.pop("source")) == ("/joint_states", str(bag))
