@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 import numpy.typing as npt
@@ -47,6 +47,9 @@ _MARGIN = 1.5
 
 _BEYOND_LIMIT = 3.0
 """No joint's torque is this many times its limit."""
+
+_MILLI = 1000.0
+"""Of a torque in N mm."""
 
 _LONG = 2.0
 """Time from which friction, noise and delay are judged; less shows too few turns of any joint [s]."""
@@ -110,9 +113,11 @@ def check_arm(robot: Robot, config: IntervalIdentifierConfig, signals: Signals, 
     fit = fit_arm(means, theta, body, _largest_torque(robot, means.rigid(theta)))
     theta[body] = fit.body
     start = float(samples.t[0])
+    long = samples.t[-1] - samples.t[0] >= _LONG
+    if not long:  # a moment's motion cannot tell a load from a torque constant
+        fit = replace(fit, unit=np.where(fit.unit == _MILLI, _MILLI, 1.0))
     findings += sign_and_unit(fit, config, robot.joint_names, start)
     allowed = _allowed(config, robot, samples)
-    long = samples.t[-1] - samples.t[0] >= _LONG
     if long and not any(item.kind in _SPOILING for item in findings) and not config.calibration:
         findings += wrist(fit, robot, config, start)
         findings += friction_and_offset(fit, means, allowed, robot, config)
