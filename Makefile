@@ -14,7 +14,9 @@ python := $(prefix)/bin/python
 build := $(prefix)/build
 stamps := $(prefix)/stamps
 
-# A ROS install sourced in the calling shell must not leak into the virtual environment, nor its guard into ours.
+# A ROS install sourced in the calling shell must not leak into the virtual environment, nor its guard into ours; and
+# where bytecode is not kept, as in many containers, each process of demo and tests compiles everything anew.
+unexport PYTHONDONTWRITEBYTECODE
 unexport PYTHONPATH PYTHONHOME LD_LIBRARY_PATH CMAKE_PREFIX_PATH COLCON_PREFIX_PATH ROS_DISTRO ROS_VERSION
 unexport RMW_IMPLEMENTATION FASTRTPS_DEFAULT_PROFILES_FILE FASTDDS_DEFAULT_PROFILES_FILE ROS_LOCALHOST_ONLY
 unexport _ROS_WHEELS_BOOTSTRAP_COMPLETE CMAKE_PROJECT_INCLUDE

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import faulthandler
+import gc
 import importlib
 import os
 import sys
@@ -46,6 +47,9 @@ os.environ["FASTDDS_BUILTIN_TRANSPORTS"] = "UDPv4"
 os.environ["ROS_AUTOMATIC_DISCOVERY_RANGE"] = "LOCALHOST"
 # Where `make setup` puts our package, after whatever a sourced ROS or colcon workspace has set.
 os.environ["AMENT_PREFIX_PATH"] = os.pathsep.join(filter(None, [os.environ.get("AMENT_PREFIX_PATH"), sys.prefix]))
+# Containers say so: every process that tests start would compile the package anew, and every run the tests.
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+sys.dont_write_bytecode = False
 # What is an error here is one in the processes that tests start, too.
 os.environ["PYTHONWARNINGS"] = "error::RuntimeWarning"
 
@@ -78,6 +82,12 @@ def pytest_configure(config: pytest.Config) -> None:
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Longest files first, those that start processes and benchmarks: a run on several processes is over sooner."""
     items.sort(key=lambda item: _LONG.isdisjoint(item.path.parts))
+
+
+def pytest_collection_finish() -> None:
+    """What modules and collected tests have made stays to the end: no collection of garbage looks through it again."""
+    gc.collect()
+    gc.freeze()
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import numpy as np
-from scipy import stats
+from scipy import special  # not stats, which takes a third of a node's start
 
 
 def interval(
@@ -27,17 +27,16 @@ def interval(
     if sigma <= 0.0:
         point = float(np.clip(mean, lower, upper))
         return point, point
-    known = stats.t(freedom)
     a, b = (lower - mean) / sigma, (upper - mean) / sigma
     mirrored = a > 0.0  # the upper tail is where a distribution function has no digits left
     if mirrored:
         a, b = -b, -a
-    below, above = known.cdf(a), known.cdf(b)
+    below, above = special.stdtr(freedom, a), special.stdtr(freedom, b)
     if not above - below > 1e-300:  # nothing of the distribution that has digits lies between the bounds
         point = float(np.clip(mean, lower, upper))
         return point, point
     tail = 0.5 * (1.0 - level)
-    ends = [float(known.ppf(below + share * (above - below))) for share in (tail, 1.0 - tail)]
+    ends = [float(special.stdtrit(freedom, below + share * (above - below))) for share in (tail, 1.0 - tail)]
     if mirrored:
         ends = [-ends[1], -ends[0]]
     low, high = (float(np.clip(mean + sigma * end, lower, upper)) for end in ends)

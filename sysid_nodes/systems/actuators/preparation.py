@@ -10,7 +10,6 @@ from itertools import pairwise
 
 import numpy as np
 import numpy.typing as npt
-from scipy import signal
 
 from sysid_nodes.data.actuator_log import ActuatorLog
 from sysid_nodes.exceptions import ConfigError, ExcitationError, LogError
@@ -177,6 +176,8 @@ def _even(t: Array, q: Array, gap: float) -> tuple[Array, Array, npt.NDArray[np.
 
 def _filtered(q: Array, dt: float, breaks: tuple[int, ...], config: MotionConfig) -> tuple[Array, Array, Array]:
     """Positions, velocities and accelerations without delay; what comes before a hole says nothing of what follows."""
+    from scipy import signal  # with all statistics behind it: half a second that other commands need not wait
+
     b, a = signal.butter(2, min(config.cutoff, 0.45 / dt), fs=1.0 / dt)
     smooth, velocity, acceleration = np.empty_like(q), np.empty_like(q), np.empty_like(q)
     for begin, end in pairwise([0, *breaks, len(q)]):

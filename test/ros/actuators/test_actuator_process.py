@@ -17,6 +17,7 @@ pytest.importorskip("online_sysid.msg", reason="the messages are not built; make
 
 from online_sysid.msg import ActuatorModels
 from shared import children
+from shared.refusal import refusal
 
 from sysid_nodes.ros import qos
 
@@ -69,8 +70,17 @@ def test_a_simulated_legs_drives_are_identified_live(
         ("simulated_drives", ("-p", "posture:=[0.0]"), "'posture' must have 3 values, got 1"),
     ],
 )
-def test_a_wrong_parameter_is_one_line_and_status_two(node: str, words: tuple[str, ...], line: str) -> None:
-    status, _, errors = children.run("-m", f"sysid_nodes.ros.nodes.{node}", "--ros-args", *words)
+def test_a_wrong_parameter_is_one_line_and_status_two(
+    node: str, words: tuple[str, ...], line: str, capfd: pytest.CaptureFixture[str]
+) -> None:
+    status, errors = refusal(node, *words, capfd=capfd)
     assert status == 2
     assert line in errors
     assert "Traceback" not in errors
+
+
+def test_a_process_that_cannot_start_exits_with_two() -> None:
+    words = ("--ros-args", "-p", "online.memory:=0")
+    status, _, errors = children.run("-m", "sysid_nodes.ros.nodes.actuator_identifier", *words)
+    assert status == 2
+    assert "'online.memory' must be at least 1" in errors

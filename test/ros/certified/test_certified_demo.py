@@ -132,6 +132,7 @@ def test_replay_of_the_bag_gives_the_same_numbers(demo: tuple[Path, subprocess.P
     assert result["costs"] == again["costs"]
 
 
+@pytest.mark.slow  # the legged robot's demo ends by the same code, with fewer processes
 @pytest.mark.parametrize("stop", [signal.SIGINT, signal.SIGTERM])
 def test_an_interrupt_leaves_nothing_behind(tmp_path: Path, stop: signal.Signals) -> None:
     errors = interrupted("kinova", tmp_path, "truths inside", stop)

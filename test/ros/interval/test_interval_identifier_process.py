@@ -16,6 +16,7 @@ pytest.importorskip("online_sysid.msg", reason="the messages are not built; make
 
 from diagnostic_msgs.msg import DiagnosticArray
 from shared import children
+from shared.refusal import refusal
 
 pytestmark = pytest.mark.ros
 
@@ -117,11 +118,10 @@ def test_a_stop_while_it_starts_is_clean_too(processes: list[subprocess.Popen[st
     ],
 )
 def test_what_cannot_start_says_so_in_one_line_and_exits_with_2(
-    processes: list[subprocess.Popen[str]], arguments: list[str], line: str
+    arguments: list[str], line: str, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    process = identifier(processes, *arguments)
-    _, errors = children.finish(process)
-    assert process.returncode == 2
+    status, errors = refusal("interval_identifier", *arguments, capfd=capfd)
+    assert status == 2
     lines = errors.strip().splitlines()
     assert len(lines) == 1
     assert line in lines[0]

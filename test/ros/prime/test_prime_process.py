@@ -21,6 +21,7 @@ from geometry_msgs.msg import PoseStamped
 from online_sysid.msg import ContactForces, InertialEstimate
 from sensor_msgs.msg import Imu, JointState
 from shared import children
+from shared.refusal import refusal
 
 from sysid_nodes.ros import qos
 from sysid_nodes.ros.nodes.simulated_legged_robot import parse_faults
@@ -129,15 +130,21 @@ def test_the_simulated_robot_publishes_each_stream_at_its_rate_and_writes_the_tr
         ("prime_estimator", ["pacing.hop:=20"], "'most_hop' must not be below 'hop'"),
     ],
 )
-def test_what_cannot_start_says_so_in_one_line_and_exits_with_2(
-    processes: list[subprocess.Popen[str]], node: str, parameters: list[str], line: str
+def test_what_cannot_start_says_so_in_one_line(
+    node: str, parameters: list[str], line: str, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    process = run(processes, node, *parameters)
-    _, errors = children.finish(process)
-    assert process.returncode == 2
+    status, errors = refusal(node, *(word for parameter in parameters for word in ("-p", parameter)), capfd=capfd)
+    assert status == 2
     assert errors.count("\n") == 1
     assert errors.startswith(f"{node}: ")
     assert line in errors
+
+
+def test_a_process_that_cannot_start_exits_with_2(processes: list[subprocess.Popen[str]]) -> None:
+    process = run(processes, "prime_estimator", "prime.step:=-1.0")
+    _, errors = children.finish(process)
+    assert process.returncode == 2
+    assert errors.count("\n") == 1 and errors.startswith("prime_estimator: ")
 
 
 def test_faults_are_read_from_their_text() -> None:

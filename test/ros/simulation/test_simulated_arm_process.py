@@ -18,6 +18,7 @@ from diagnostic_msgs.msg import DiagnosticArray
 from online_sysid.msg import StopRequest
 from sensor_msgs.msg import JointState
 from shared import children
+from shared.refusal import refusal
 
 from sysid_nodes.robots import load_robot
 from sysid_nodes.ros import qos
@@ -73,8 +74,11 @@ def test_it_waits_for_its_listener_plays_its_motion_and_tells_the_truth_to_a_fil
         ({"truth_file": "no_such_folder/truth.json"}, "no_such_folder/truth.json: cannot write"),
     ],
 )
-def test_an_arm_that_cannot_start_says_so_in_one_line(arguments: dict[str, object], line: str) -> None:
-    status, _, errors = children.run(*command(**arguments))
+def test_an_arm_that_cannot_start_says_so_in_one_line(
+    arguments: dict[str, object], line: str, capfd: pytest.CaptureFixture[str]
+) -> None:
+    _, node, _, *words = command(**arguments)
+    status, errors = refusal(node.rpartition(".")[2], *words, capfd=capfd)
     assert status == 2
     assert line in errors
     assert errors.count("\n") == 1
