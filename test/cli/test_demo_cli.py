@@ -133,6 +133,7 @@ def told(watch: Watch, loop: CertifiedRun, **options: Any) -> str:
         (["ur10"], "invalid choice: 'ur10'"),
         (["kinova", "--identify", "0.5"], "argument --identify: expected a number from 1 to 60, got '0.5'"),
         (["kinova", "--identify", "nan"], "argument --identify: expected a number from 1 to 60, got 'nan'"),
+        (["kinova", "--speed", "2"], "argument --speed: expected a number from 0.05 to 1, got '2'"),
         (["kinova", "--payload", "four"], "argument --payload: expected a number from 0.1 to 3.6, got 'four'"),
         (["kinova", "--payload", "3.8"], "argument --payload: expected a number from 0.1 to 3.6, got '3.8'"),
         (["kinova", "--seed", "-1"], "argument --seed: expected a whole number from 0 on, got '-1'"),
@@ -193,6 +194,14 @@ def test_one_file_serves_all_nodes_and_a_replay(tmp_path: Path) -> None:
     assert robot.lockstep
     assert robot.seed == 3
     assert kinova_config.parameters(3, carried, 4.0)["certified_planner.excite_time"] == 4.0
+
+
+def test_the_planner_has_a_core_to_itself() -> None:
+    speeds = [kinova_config.affordable_speed(cores) for cores in (1, 2, 3, 4, 64)]
+    assert speeds[0] > 0.0 and speeds[-2:] == [1.0, 1.0]
+    assert speeds == sorted(speeds)
+    assert 0.0 < 2.3 * speeds[1] <= 1.0 + 1e-12, "the others fit beside it on two cores"
+    assert kinova_config.parameters(3, kinova_config.payload(3, None), 4.0, speed=0.3)["simulated_arm.speed"] == 0.3
 
 
 def test_the_robot_carries_the_dumbbell_that_was_asked_for() -> None:

@@ -11,7 +11,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-LIMIT = 120.0
+LIMIT = 300.0
 """Longest wait for a process to say something or to end [s]; reached only on failure."""
 
 _FOLLOW = """

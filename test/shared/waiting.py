@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-PATIENCE = 120.0
+PATIENCE = 300.0
 """Longest wait for anything [s]: discovery takes up to 2.4 s, a busy machine multiplies. Reached only on failure."""
 
 

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 import time
 from collections.abc import Mapping
@@ -34,8 +35,8 @@ from sysid_nodes.sessions.certified.settings import CertifiedModel, CertifiedSet
 from sysid_nodes.systems.certified.control.output import Mode
 
 _WRONG, _CONTRADICTION, _NOT_THERE = 1, 3, 4
-_IDLE = 45.0  # longest rest without a new plan before the goal is given up [s]
-_DRAINED = 30.0  # longest wait for what is still under way when the motion is over [s]
+_IDLE = 120.0  # longest rest without a new plan before the goal is given up [s]
+_DRAINED = 120.0  # longest wait for what is still under way when the motion is over [s]
 _SAVING = 90.0  # longest wait for the recorder, which itself waits for the identifier to save [s]
 _PERIOD = 1e-3  # of the joint states [s]
 _SAVED = "live.json"
@@ -61,7 +62,8 @@ def run(args: argparse.Namespace) -> int:
     require_ros()
     seed = draw_seed(args.seed)
     payload = kinova_config.payload(seed, args.payload)
-    values = kinova_config.parameters(seed, payload, args.identify, 1e-3 * args.delay)
+    speed = args.speed or kinova_config.affordable_speed(len(os.sched_getaffinity(0)))
+    values = kinova_config.parameters(seed, payload, args.identify, delay=1e-3 * args.delay, speed=speed)
     model = CertifiedModel(CertifiedSettings.of(values))
     scene = required_file(kinova_config.SCENE)
     with output_and_work(args.out) as (folder, work):

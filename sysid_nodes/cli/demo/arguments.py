@@ -49,6 +49,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="kinova: how late torques act behind the joint states that they answer [ms]; default: %(default)g",
     )
     parser.add_argument(
+        "--speed",
+        type=_within(0.05, 1.0),
+        metavar="X",
+        help="kinova: seconds of the robot in one of the machine's, at most; default: such that the planner keeps up on"
+        " this many cores, 1 on four",
+    )
+    parser.add_argument(
         "--motion-time",
         type=_within(1.0, 60.0),
         metavar="S",

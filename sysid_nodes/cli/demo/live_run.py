@@ -19,7 +19,7 @@ from sysid_nodes.cli.output_folder import OutputFolder
 from sysid_nodes.exceptions import SysidError
 
 TICK = 0.2  # between two looks at the screen [s]
-STARTING = 90.0  # longest wait for the first reading [s]
+STARTING = 240.0  # longest wait for the first reading [s]
 _STALLED = 60.0  # longest wait for anything new after it [s]
 _SETTLED = 1.0  # after the end, for what is under way [s]
 _CATCHING_UP = 120.0  # longest wait for an identifier that is behind [s]

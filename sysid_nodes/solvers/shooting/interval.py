@@ -36,7 +36,7 @@ def interval(
         point = float(np.clip(mean, lower, upper))
         return point, point
     tail = 0.5 * (1.0 - level)
-    ends = [float(special.stdtrit(freedom, below + share * (above - below))) for share in (tail, 1.0 - tail)]
+    ends = [float(special.stdtrit(freedom, float(below + share * (above - below)))) for share in (tail, 1.0 - tail)]
     if mirrored:
         ends = [-ends[1], -ends[0]]
     low, high = (float(np.clip(mean + sigma * end, lower, upper)) for end in ends)

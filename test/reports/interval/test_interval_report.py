@@ -105,6 +105,7 @@ def test_a_miss_is_marked() -> None:
     assert text.count("✗ outside") == 1
 
 
+@pytest.mark.usefixtures("blank_figures")
 def test_a_contradiction_is_explained_and_nothing_is_claimed() -> None:
     text, parsed = page(Status.INCONSISTENT, torques=None)
     assert "contradiction" in parsed.ids
@@ -115,12 +116,14 @@ def test_a_contradiction_is_explained_and_nothing_is_claimed() -> None:
     assert not re.search(r"The mass lies|inside all ten", text)
 
 
+@pytest.mark.usefixtures("blank_figures")
 def test_sensitivity_is_never_called_proven() -> None:
     text, _ = page(Status.ESTIMATED, torques=None)
     assert "they are not proven" in text
     assert "If every sentence below is true" not in text
 
 
+@pytest.mark.usefixtures("blank_figures")
 def test_a_run_that_waited_has_a_page() -> None:
     found = run(Status.WAITING)
     nothing = replace(found.result, t=np.nan, costs={})
@@ -130,6 +133,7 @@ def test_a_run_that_waited_has_a_page() -> None:
     assert "No torques were kept" in text
 
 
+@pytest.mark.usefixtures("blank_figures")
 def test_text_from_outside_is_escaped() -> None:
     text, _ = page(source='<img src="http://evil.example/x">', robot="<b>arm</b>", torques=torques(20, 2))
     assert "<img" not in text

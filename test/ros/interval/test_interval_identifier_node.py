@@ -106,17 +106,19 @@ def test_live_gives_the_same_numbers_as_offline(bench: Any, motion: JointSamples
     feed(stream)
     pipeline = IntervalPipeline(load_robot("kinova_gen3"), IntervalIdentifierConfig())
     results = [pipeline.push(m.name, to_seconds(m.header.stamp), m.position, m.velocity, m.effort) for m in stream]
-    expected = [result for result in results if result is not None and result.tightened]
+    expected = {result.window: result for result in results if result is not None and result.tightened}
     assert expected, "the motion teaches nothing"
-    bench.until(lambda: len(heard) > len(expected))
+    # The publisher keeps one: on a busy machine the next overwrites what has not gone out yet, but for the last.
+    bench.until(lambda: heard[-1].window == max(expected))
     prior, *live = heard
     assert (prior.status, prior.window) == (ParameterBounds.WAITING, -1)
-    for message, result in zip(live, expected, strict=True):
+    for message in live:
+        result = expected[message.window]
         # bit for bit: the same code on the same numbers
         np.testing.assert_array_equal(message.lower, result.lower)
         np.testing.assert_array_equal(message.upper, result.upper)
         np.testing.assert_array_equal(message.nominal, result.nominal)
-        assert (message.status, message.window) == (result.status, result.window)
+        assert message.status == result.status
         assert message.samples_used == result.samples_used
         assert to_seconds(message.header.stamp) == pytest.approx(result.t, abs=1e-6)
     assert live[-1].header.stamp.sec == int(START), "stamps are the sensor's"
