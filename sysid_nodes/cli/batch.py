@@ -31,13 +31,14 @@ from typing import Any
 from sysid_nodes.cli import replay
 from sysid_nodes.cli.batch_job import Job, result_quantities, run_key
 from sysid_nodes.cli.batch_workers import Workers
+from sysid_nodes.data.versions import software_versions
 from sysid_nodes.exceptions import InputError
 from sysid_nodes.logs.recordings import find_recordings, unique_names
 from sysid_nodes.reports.atomic_file import write_atomically
 from sysid_nodes.reports.batch.report import headline, render_batch
 from sysid_nodes.reports.batch.table import build_batch, read_batch, write_batch
+from sysid_nodes.reports.files import RESULT_NAME
 from sysid_nodes.results.batch import BatchRun, Outcome
-from sysid_nodes.sessions.interval.run import software_versions
 
 TABLE, PAGE = "batch.json", "batch.html"
 
@@ -112,7 +113,7 @@ def _known(out: Path) -> dict[str, BatchRun]:
 
 def _is_done(job: Job, known: BatchRun | None) -> bool:
     """Whether a run needs not be made again."""
-    if known is None or known.outcome not in _ENDED or not (job.out / "result.json").is_file():
+    if known is None or known.outcome not in _ENDED or not (job.out / RESULT_NAME).is_file():
         return False
     return known.key == run_key(job)
 

@@ -18,8 +18,7 @@ from sysid_nodes.cli.systems import SYSTEMS
 from sysid_nodes.data.digest import digest
 from sysid_nodes.exceptions import InputError, SysidError
 from sysid_nodes.logs.recordings import recorded_span
-from sysid_nodes.reports.interval.report import REPORT_NAME
-from sysid_nodes.reports.interval.result_file import read_document
+from sysid_nodes.reports.files import REPORT_NAME, read_document
 from sysid_nodes.results.batch import BatchRun, Outcome
 from sysid_nodes.results.quantity import Quantity
 

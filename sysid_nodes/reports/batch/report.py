@@ -11,7 +11,7 @@ from urllib.parse import quote
 from markupsafe import Markup
 
 from sysid_nodes.reports.batch.plots import DATED, runs_plot
-from sysid_nodes.reports.interval.report import template
+from sysid_nodes.reports.page import template
 from sysid_nodes.reports.wording import IntervalText, listing, number_text, summary
 from sysid_nodes.results.batch import Outcome
 
