@@ -16,7 +16,14 @@ from sysid_nodes.results.batch import BatchRun, Outcome
 from sysid_nodes.solvers.threads import use_one_blas_thread
 
 _PATIENCE = "20s"
-"""For a scheduler to answer."""
+"""For a scheduler of the user's to answer."""
+_LONG_PATIENCE = "300s"
+"""For our own: a busy machine is no dead one; starting a process has taken a minute where ten others wanted its cores."""
+_DASK = {
+    "distributed.scheduler.allowed-failures": 0,
+    "distributed.comm.timeouts.connect": _LONG_PATIENCE,
+    "distributed.comm.timeouts.tcp": _LONG_PATIENCE,
+}
 
 
 class Workers:
@@ -36,7 +43,7 @@ class Workers:
         self._open = ExitStack()
 
     def __enter__(self) -> Workers:
-        self._open.enter_context(dask.config.set({"distributed.scheduler.allowed-failures": 0}))
+        self._open.enter_context(dask.config.set(_DASK))
         address: LocalCluster | str = self._scheduler or self._open.enter_context(
             LocalCluster(
                 n_workers=self._processes,
@@ -47,7 +54,9 @@ class Workers:
             )
         )
         try:
-            self._client = self._open.enter_context(Client(address, timeout=_PATIENCE))
+            self._client = self._open.enter_context(
+                Client(address, timeout=_PATIENCE if self._scheduler else _LONG_PATIENCE)
+            )
         except (OSError, ValueError) as error:
             self._open.close()
             line = f"no Dask scheduler answers ({' '.join(str(error).split())})"

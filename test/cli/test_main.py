@@ -74,7 +74,7 @@ def test_the_shell_completes_commands_options_and_choices(line: str, words: set[
         "COMP_LINE": line, "COMP_POINT": str(len(line)),
     }  # fmt: skip
     command_line = [sys.executable, "-m", "sysid_nodes.cli"]
-    ended = subprocess.run(command_line, env=os.environ | asked, timeout=120.0, capture_output=True)
+    ended = subprocess.run(command_line, env=os.environ | asked, timeout=600.0, capture_output=True)
     assert ended.returncode == 0, ended.stderr
     assert {word.strip() for word in found.read_text().split("\n")} == words
 
