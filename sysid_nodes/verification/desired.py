@@ -21,7 +21,7 @@ Array = npt.NDArray[np.float64]
 _LOST = 1e-12
 """Of a number of order one is lost to rounding at most."""
 
-_TURN = 0.004
+_TURN = 0.012
 """In a part, by the control points [rad]."""
 
 
@@ -31,13 +31,14 @@ class Parts:
 
     Attributes:
         interval: (P,) which interval of the record each part belongs to.
-        length: (P,) [s]; the last is infinite.
+        begin, length: (P,) [s]; the last has no end.
         q, qd, qdd: in the middle.
         q_off, qd_off, qdd_off: how far from there anywhere in the part.
         jerk: largest magnitude.
     """
 
     interval: npt.NDArray[np.intp]
+    begin: Array
     length: Array
     q: Array
     qd: Array
@@ -53,10 +54,12 @@ def parts(document: Document, age: float) -> Parts:
     edges, duration = document["edges"], document["duration"]
     points = control_points(document)
     fastest = float(np.abs(np.diff(points, axis=0)).max()) * 5.0 / duration
-    longest, shortest = np.diff(edges).max(), np.diff(edges).min()
-    fineness = min(max(2, int(np.ceil(longest * fastest / _TURN))), max(1, int(shortest / (1.01 * age))))
-    cuts = np.concatenate([np.linspace(a, b, fineness, endpoint=False) for a, b in pairwise(edges)])
-    cuts = np.append(cuts, duration)
+    fineness = [
+        min(max(2, int(np.ceil((b - a) * fastest / _TURN))), max(1, int((b - a) / (1.01 * age))))
+        for a, b in pairwise(edges)
+    ]
+    pieces = [np.linspace(a, b, count, endpoint=False) for (a, b), count in zip(pairwise(edges), fineness, strict=True)]
+    cuts = np.concatenate([*pieces, [duration]])
     orders = [points]
     for order in range(3):
         orders.append((5 - order) / duration * np.diff(orders[-1], axis=0))
@@ -74,6 +77,7 @@ def parts(document: Document, age: float) -> Parts:
     zero, lost = np.zeros(document.n), _LOST * size
     return Parts(
         interval=np.append(np.repeat(np.arange(len(edges) - 1), fineness), len(edges) - 1),
+        begin=cuts,
         length=np.append(np.diff(cuts), np.inf),
         q=resting(q, points[-1]),
         qd=resting(qd, zero),

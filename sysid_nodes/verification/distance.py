@@ -16,8 +16,8 @@ import numpy as np
 import numpy.typing as npt
 
 from sysid_nodes.verification.chain import Chain, turning
-from sysid_nodes.verification.demand import Assumed
 from sysid_nodes.verification.desired import Parts
+from sysid_nodes.verification.errors import Errors
 
 Array = npt.NDArray[np.float64]
 
@@ -76,14 +76,14 @@ def _body(kind: str, axes: Array, size: Array) -> tuple[Array, float]:
 
 
 def obstacle_distances(
-    chain: Chain, parts: Parts, assumed: Assumed, root: Array, shapes: Sequence[Shape], obstacles: Sequence[Shape]
+    chain: Chain, parts: Parts, error: Errors, shapes: Sequence[Shape], obstacles: Sequence[Shape]
 ) -> float:
     """Least distance of what moves from any obstacle, at most FAR [m]."""
     places = placed(chain, parts)
     least = FAR
     for shape in shapes:
         if shape.joint >= 0:
-            strayed = _strayed(chain, parts, assumed, root, shape, -1)
+            strayed = _strayed(chain, parts, error, shape, -1)
             for obstacle in obstacles:
                 distance = apart(places, obstacle, shape)
                 least = min(least, float((distance - strayed).min()) - _LOST)
@@ -93,8 +93,7 @@ def obstacle_distances(
 def self_distances(
     chain: Chain,
     parts: Parts,
-    assumed: Assumed,
-    root: Array,
+    error: Errors,
     shapes: Sequence[Shape],
     overlap: Sequence[Sequence[str]] | None,
 ) -> float:
@@ -112,7 +111,7 @@ def self_distances(
             pair = {low.joint, high.joint}
             design = high.joint - low.joint == 1 if listed is None else frozenset(pair) in listed
             if len(pair) == 2 and (low.load or high.load or not design):
-                strayed = _strayed(chain, parts, assumed, root, high, low.joint)
+                strayed = _strayed(chain, parts, error, high, low.joint)
                 least = min(least, float((apart(places, low, high) - strayed).min()) - _LOST)
     return least
 
@@ -129,17 +128,14 @@ def placed(chain: Chain, parts: Parts) -> list[tuple[Array, Array]]:
     return found
 
 
-def _strayed(chain: Chain, parts: Parts, assumed: Assumed, root: Array, shape: Shape, fixed: int) -> Array:
+def _strayed(chain: Chain, parts: Parts, error: Errors, shape: Shape, fixed: int) -> Array:
     """(P,) how far any point of a shape can be from its place in the middle, seen from joint ``fixed``."""
     lever = np.sqrt((shape.centre**2).sum()) + np.sqrt((shape.generators**2).sum(axis=1)).sum()
-    levers = []
+    reach = np.zeros(len(chain.names))
     for j in range(shape.joint, fixed, -1):
-        levers.append(lever)
+        reach[j] = lever
         lever += np.sqrt((chain.place[j] ** 2).sum())
-    reach = np.array(levers[::-1])
-    joints = slice(fixed + 1, shape.joint + 1)
-    by_error = assumed.position * np.sqrt(((reach / root[joints]) ** 2).sum())
-    return np.asarray((by_error + parts.q_off[:, joints] @ reach) * (1.0 + 1e-9))
+    return np.asarray((error.summed(reach) + parts.q_off @ reach) * (1.0 + 1e-9))
 
 
 def apart(places: Sequence[tuple[Array, Array]], one: Shape, two: Shape) -> Array:
