@@ -31,7 +31,7 @@ _WIDENED, _ROOM = 8, 1.002
 
 _BY_JOINT = ("acceleration", "position", "reference")
 
-_AGAIN = 12
+_AGAIN = 4
 _SETTLED = 0.999
 
 TOLERANCE = {"torque": 0.03, "position": 0.02, "velocity": 0.02, "distance": 0.01}

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from shared.certificate_documents import document, not_verified, records
+from shared.certificate_documents import CONFIG, LATE, document, not_verified, records
 
 from sysid_nodes.verification.document import config_id, read
 from sysid_nodes.verification.verify import Verdict, _law, verify
@@ -31,12 +31,7 @@ RECORD = records(0.1, 0.08)[0]
 @pytest.mark.parametrize(
     ("changes", "claim"),
     [
-        ({"torque_margin": RECORD.torque_margin + 5.0}, "torque limits"),
-        ({"position_margin": RECORD.position_margin + 0.05}, "position limits"),
-        ({"velocity_margin": RECORD.velocity_margin + 0.1}, "velocity limits"),
         ({"velocity_margin": RECORD.velocity_margin * np.nan}, "velocity limits"),
-        ({"obstacle_margin": RECORD.obstacle_margin + 0.05}, "distance to obstacles"),
-        ({"self_margin": RECORD.self_margin + 0.02}, "distance to the robot itself"),
         ({"error_energy": 0.6 * RECORD.error_energy}, "errors prove themselves"),
         ({"error_norm": 0.7 * RECORD.error_norm}, "errors prove themselves"),
         ({"error_rate": 0.7 * RECORD.error_rate}, "errors prove themselves"),
@@ -57,6 +52,23 @@ RECORD = records(0.1, 0.08)[0]
 )
 def test_what_a_record_says_too_much_is_not_verified(changes: dict[str, Any], claim: str) -> None:
     assert claim in not_verified(verify(document(RECORD, **changes)))
+
+
+MARGINS = {
+    "torque_margin": ("torque limits", 5.0),
+    "position_margin": ("position limits", 0.05),
+    "velocity_margin": ("velocity limits", 0.1),
+    "obstacle_margin": ("distance to obstacles", 0.05),
+    "self_margin": ("distance to the robot itself", 0.02),
+}
+
+
+def test_margins_larger_than_they_are_are_not_verified() -> None:
+    for config in (CONFIG, LATE):
+        record = records(0.1, 0.08, config)[0]
+        changes = {name: getattr(record, name) + more for name, (_, more) in MARGINS.items()}
+        found = verify(document(record, config=config, **changes))
+        assert not_verified(found) == {claim for claim, _ in MARGINS.values()}
 
 
 def test_a_record_that_was_changed_and_not_sealed_is_noticed() -> None:
