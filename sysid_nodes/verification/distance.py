@@ -25,7 +25,8 @@ Array = npt.NDArray[np.float64]
 FAR = 0.25
 """Distances count up to this [m], as in certificates."""
 
-_STEPS = 200
+_STEPS, _CLOSE = 4000, 1e-4
+"""Steps to the direction at most, and how near to the best a distance is to be [m]."""
 _LOST = 1e-9
 """Rounding of lengths of some metres is much less [m]."""
 
@@ -167,20 +168,22 @@ def apart(places: Sequence[tuple[Array, Array]], one: Shape, two: Shape) -> tupl
         centre = centre + sign * (place + turn @ shape.centre)
         generators += [turn @ generator for generator in shape.generators]
     spread = np.stack(generators, axis=1) if generators else np.zeros((len(centre), 0, 3))
-    point, best, way = centre, np.full(len(centre), -np.inf), np.zeros_like(centre)
+    point, best, way = centre.copy(), np.full(len(centre), -np.inf), np.zeros_like(centre)
+    open_ = np.arange(len(centre))
     for _ in range(_STEPS):
-        length = np.sqrt((point**2).sum(axis=1))
-        unit = point / np.maximum(length, 1e-12)[:, None]
-        along = np.einsum("pgi,pi->pg", spread, unit)
-        free = (centre * unit).sum(axis=1) - np.abs(along).sum(axis=1)
-        free = np.where(length > 1e-9, free, -np.inf)  # no direction, no bound
-        way = np.where((free > best)[:, None], unit, way)
-        best = np.maximum(best, free)
+        at, own, middle = point[open_], spread[open_], centre[open_]
+        length = np.sqrt((at**2).sum(axis=1))
+        unit = at / np.maximum(length, 1e-12)[:, None]
+        along = np.einsum("pgi,pi->pg", own, unit)
+        free = (middle * unit).sum(axis=1) - np.abs(along).sum(axis=1)
+        better = (free > best[open_]) & (length > 1e-9)  # no direction, no bound
+        way[open_[better]], best[open_[better]] = unit[better], free[better]
         # The corner of the difference that is least along the direction, and the nearest point on the way there.
-        corner = centre - np.einsum("pg,pgi->pi", np.sign(along), spread)
-        way = corner - point
-        share = -(point * way).sum(axis=1) / np.maximum((way**2).sum(axis=1), 1e-300)
-        point = point + np.clip(share, 0.0, 1.0)[:, None] * way
-        if float((length - best).max()) < 1e-5:
+        corner = middle - np.einsum("pg,pgi->pi", np.sign(along), own)
+        ahead = corner - at
+        share = -(at * ahead).sum(axis=1) / np.maximum((ahead**2).sum(axis=1), 1e-300)
+        point[open_] = at + np.clip(share, 0.0, 1.0)[:, None] * ahead
+        open_ = open_[(length - best[open_] > _CLOSE) & (best[open_] < FAR + one.radius + two.radius)]
+        if not len(open_):
             break
     return best - one.radius - two.radius, way

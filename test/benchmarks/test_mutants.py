@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from benchmarks.mutant_modules import EQUIVALENT, SUBJECTS
+from benchmarks.mutant_run import run
 from benchmarks.mutants import Mutant, Outcome, write
 from benchmarks.report import Report
 
@@ -21,6 +22,21 @@ def test_files_and_their_tests_exist(name: str, project_root: Path) -> None:
 
 def test_equivalent_mutants_are_of_files_that_are_mutated() -> None:
     assert {file for file, _ in EQUIVALENT} <= {file for subject in SUBJECTS.values() for file in subject.files}
+
+
+def test_tests_run_in_a_tree_of_their_own_the_quickest_first(tmp_path: Path) -> None:
+    (tmp_path / "sysid_nodes").mkdir()
+    (tmp_path / "sysid_nodes" / "__init__.py").write_text("ANSWER = 42\n")
+    (tmp_path / "test_answer.py").write_text(
+        "import time\nfrom pathlib import Path\nfrom sysid_nodes import ANSWER\n\n"
+        "def test_slow():\n    time.sleep(0.05)\n    assert not Path('quick').exists()\n\n"
+        "def test_quick():\n    Path('quick').touch()\n    assert ANSWER == 42\n"
+    )
+    durations = tmp_path / "durations.json"
+    assert run(tmp_path, ["test_answer.py"], durations, None)
+    assert not run(tmp_path, ["test_answer.py"], durations, 20.0), "the quick one comes first now"
+    (tmp_path / "test_answer.py").write_text("def test_endless():\n    while True:\n        pass\n")
+    assert not run(tmp_path, ["test_answer.py"], durations, 1.0)
 
 
 def test_survivors_are_listed(tmp_path: Path) -> None:

@@ -15,7 +15,7 @@ from sysid_nodes.robots import load_robot
 from sysid_nodes.verification.chain import OutsideScopeError, read_chain, turning
 from sysid_nodes.verification.demand import Spread, inertial
 from sysid_nodes.verification.desired import Parts
-from sysid_nodes.verification.distance import apart, placed, robot_shape
+from sysid_nodes.verification.distance import FAR, apart, placed, robot_shape
 from sysid_nodes.verification.errors import Errors
 from sysid_nodes.verification.models import Models
 from sysid_nodes.verification.spread import Ball, Change, Symbols
@@ -124,4 +124,4 @@ def test_distances_are_those_of_the_planner_but_never_more() -> None:
         own = [float(apart(placed(CHAIN, at(q)), shapes[i], shapes[j])[0][0]) for i, j in pairs.kept]
         clear = known_distances > 0.01
         assert (np.array(own)[clear] <= known_distances[clear] + 1e-9).all()
-        assert (np.array(own)[clear] >= known_distances[clear] - 2e-3).all()
+        assert (np.array(own)[clear] >= np.minimum(known_distances[clear], FAR) - 2e-3).all()
