@@ -62,6 +62,13 @@ SUBJECTS = {
     "disturbance": _proof("disturbance", "bodies", "motion", first="disturbance"),
     "shift": _proof("shift", first="shift"),
     "handover": _proof("handover", first="handover"),
+    "delayed": Subject(
+        (f"{_CERTIFICATE}/delayed.py",),
+        tuple(f"{_CERTIFICATE}/test_{name}.py" for name in ("delayed", "memory", "delayed_certificates")),
+    ),
+    "memory": Subject(
+        (f"{_CERTIFICATE}/memory.py",), tuple(f"{_CERTIFICATE}/test_{name}.py" for name in ("memory", "delayed"))
+    ),
     "judgement": _proof("judgement", "occupancy", first="certifier"),
     "own_stop": _proof("own_stop", first="own_stop"),
     "self_collision": Subject(

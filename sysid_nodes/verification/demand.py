@@ -1,35 +1,58 @@
 # SPDX-License-Identifier: Apache-2.0
 """Torques and inertia that the robot can be asked for while errors are as assumed, over every part of time.
 
-With errors e and r within |e|, |r| in the norm of the least armature I_a, sums over joints are bounded by Cauchy and
-Schwarz: sum |e_j| <= |e| sqrt(sum 1 / I_a,j).
+Errors e and r are known by a norm and by joint; sums over joints are bounded by Cauchy and Schwarz, or one by one.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
 
 from sysid_nodes.verification.chain import Chain, turning
 from sysid_nodes.verification.desired import Parts
+from sysid_nodes.verification.errors import Errors
 from sysid_nodes.verification.mechanics import Coefficients, Geometry, coefficients, motion
 from sysid_nodes.verification.models import Models
-from sysid_nodes.verification.spread import Ball, Change
+from sysid_nodes.verification.spread import Ball, Change, Symbols, cross, size_of
 
 Array = npt.NDArray[np.float64]
+
+Turning = tuple[Array, Array]
+"""(P, n) bounds on the angular velocities w and u of the bodies, from qd and qd_a."""
 
 
 @dataclass(frozen=True)
 class Assumed:
-    """Errors over P parts: |e| and |r| in the norm of I_a (P,), |dr/dt| of each joint (P, n) and in M (P,)."""
+    """Errors over P parts.
 
-    position: Array
-    reference: Array
+    Attributes:
+        position, reference: e and r.
+        acceleration: (P, n) |dr/dt| of each joint.
+        speed: (P,) of dr/dt in M or, of a delayed proof, in the norm of e and r.
+        rate: (P,) in M.
+    """
+
+    position: Errors
+    reference: Errors
     acceleration: Array
     speed: Array
+    rate: Array
+
+    @classmethod
+    def of(cls, sizes: Sequence[Array], root: Array) -> Assumed:
+        """From the bounds in the order of `sizes`."""
+        one, two, three, four, *rest = sizes
+        return cls(Errors(one, two, root), Errors(three, four, root), *rest)
+
+    @property
+    def sizes(self) -> tuple[Array, ...]:
+        """All bounds."""
+        e, r = self.position, self.reference
+        return e.norm, e.each, r.norm, r.each, self.acceleration, self.speed, self.rate
 
 
 @dataclass(frozen=True)
@@ -64,19 +87,22 @@ class Demand:
         q_off: (P, n) |q - q_d| there, time within the part included [rad].
         qd, qd_a, qdd: (P, n) magnitudes [rad/s, rad/s2].
         nominal: (P, n) fed-forward torque [N m].
-        model: (P, n) torque of the models' differences from the nominal one at qdd_a = qdd_d [N m].
+        pulled: (P, n) |qdd_a - qdd_d| [rad/s2].
+        model: (P, n) torque of the models' differences from the nominal one at qdd_a = qdd_d, Coulomb's apart [N m].
         moved: (P, n) of the measured and aged state's differences from the true one now [N m].
         held: (P, n) of r having moved on since [N m].
         coriolis: (P, n) |C r| [N m].
         inertia, inertia_off: (P, n, n) |M| and |M - M0|, armature included [kg m2].
         heavy: (P, n) diagonal of M less the armature [kg m2].
         qd_a_off: (P, n) error of qd_a at the controller [rad/s].
+        turning: of the bodies.
     """
 
     q_off: Array
     qd: Array
     qd_a: Array
     qdd: Array
+    pulled: Array
     nominal: Array
     model: Array
     moved: Array
@@ -86,38 +112,22 @@ class Demand:
     inertia_off: Array
     heavy: Array
     qd_a_off: Array
+    turning: Turning
 
 
 def demand(chain: Chain, gravity: Array, parts: Parts, models: Models, law: Law, assumed: Assumed) -> Demand:
     """All of it, for every model and every error assumed."""
     n, count, gain, h = len(chain.names), len(parts.length), law.gain, law.age
-    root = np.sqrt(models.least_armature)
-    e, r = assumed.position[:, None] / root, assumed.reference[:, None] / root
-    pull = gain * assumed.position  # |K_r e| in the norm of I_a
-    qd = [Ball(parts.qd[:, j], parts.qd_off[:, j] + gain * e[:, j] + r[:, j]) for j in range(n)]
-    qd_a = [Ball(parts.qd[:, j], parts.qd_off[:, j] + gain * e[:, j]) for j in range(n)]
-    qdd = [Ball(parts.qdd[:, j], parts.qdd_off[:, j]) for j in range(n)]
-    spread = Spread(chain, parts, assumed.position, root)
-    rates = list(zip(qd, qd_a, qdd, strict=True))
-    nominal, model = np.full((2, count, n), np.inf)
-    still, none = Ball(np.zeros((count, 3)), np.zeros(count)), Ball(np.zeros(count), np.zeros(count))
-    for j, body in [(j, j - before) for j in range(n) for before in (0, 1)]:  # both hold
-        place, turned = spread.seen_from(body)
-        w = _summed(place.axis, qd, parts, pull + assumed.reference, root)
-        u = _summed(place.axis, qd_a, parts, pull, root)
-        base = Ball(np.broadcast_to(-gravity, (count, 3)), turned[-1] * np.sqrt((gravity**2).sum()))
-        moves, differ = motion(place, w, u, rates, base, still), np.zeros(count)
-        together = qd_a[j].scaled(models.viscous[j, 0]) + qdd[j].scaled(models.armature[j, 0])
-        together = together + Ball(np.full(count, models.offset[j, 0]), none.radius)
-        for i in range(j, n):
-            torque, off = spread.weighed(coefficients(place, moves, j, i, still), i, turned[i], models)
-            together, differ = together + torque, differ + off
-        nominal[:, j], model[:, j] = np.minimum(nominal[:, j], together.largest), np.minimum(model[:, j], differ)
-    sizes = [np.stack([x.largest for x in group], axis=1) for group in (qd, qd_a, qdd)]
-    nominal += models.coulomb[:, 0]
+    e, r = assumed.position.each, assumed.reference.each
+    pull = assumed.position.scaled(gain)  # K_r e
+    symbols = Symbols(assumed.position, assumed.reference)
+    spread, rates = Spread(chain, parts, symbols), _rates(parts, gain, symbols)
+    torque, model, turning = inertial(spread, gravity, rates, models)
+    sizes = [np.stack([x.largest for x in group], axis=1) for group in rates]
+    nominal = np.stack([x.largest for x in torque], axis=1) + models.coulomb[:, 0]
     model += models.viscous[:, 1] * sizes[1] + models.armature[:, 1] * sizes[2]
-    model += models.coulomb[:, 1] + models.offset[:, 1]
-    inertia, inertia_off, heavy = _inertia(spread, models)
+    model += models.offset[:, 1]
+    inertia, inertia_off, heavy = _inertia(spread, models, count)
     rate = r + gain * e
     pulled = gain * rate
     then = _recent
@@ -129,20 +139,23 @@ def demand(chain: Chain, gravity: Array, parts: Parts, models: Models, law: Law,
     slope = gain * law.velocity_error + h * then(parts.jerk + gain**2 * rate)
     aged = gain * h * then(assumed.acceleration)
     qdd_a = sizes[2] + pulled + slope + aged
-    moved = _changes(chain, gravity, models.theta, (sizes[0], sizes[1], qdd_a), change)[1]
+    moved = changes(chain, gravity, models.theta, (sizes[0], sizes[1], qdd_a), change, turning)[1]
     moved += models.viscous[:, 0] * change[2] + _times(inertia, slope)
     heaviest = np.abs(models.theta) + models.theta_off
     nothing = np.zeros((count, n))
-    coriolis = _changes(chain, 0.0 * gravity, heaviest, (sizes[0], r, nothing), (nothing, nothing, nothing))[0]
-    # |M - I_a| is at most a product of roots, and the errors of all joints together lie in ellipsoids.
+    wobble = np.stack([assumed.reference.summed(below) for below in np.tri(n)], axis=1)
+    still = (nothing, nothing, nothing)
+    coriolis = changes(chain, 0.0 * gravity, heaviest, (sizes[0], r, nothing), still, (turning[0], wobble))[0]
+    # |M - I_a| is at most a product of roots.
     lever = np.sqrt(heavy)
-    feedback = np.sqrt((lever**2 * r**2).sum(axis=1)) + gain * np.sqrt((lever**2 * e**2).sum(axis=1))
+    feedback = (assumed.reference + pull).summed(lever)
     feedback = gain * lever * feedback[:, None] + models.armature.sum(axis=1) * pulled
     return Demand(
         q_off=parts.q_off + e,
         qd=sizes[0],
         qd_a=sizes[1],
         qdd=sizes[2],
+        pulled=pulled,
         nominal=nominal + feedback + moved + _times(inertia, aged),
         model=model,
         moved=moved,
@@ -152,7 +165,70 @@ def demand(chain: Chain, gravity: Array, parts: Parts, models: Models, law: Law,
         inertia_off=inertia_off,
         heavy=heavy,
         qd_a_off=change[2],
+        turning=turning,
     )
+
+
+_Rates = tuple[list[Ball], list[Ball], list[Ball]]
+
+
+def _rates(parts: Parts, gain: float, symbols: Symbols) -> _Rates:
+    """qd = qd_d + K_r e - r, qd_a = qd_d + K_r e and qdd = qdd_d of each joint."""
+    count, n = parts.q.shape
+    pulled, lagging = np.zeros((2, n, 2 * n, count))
+    for j in range(n):
+        pulled[j, j], lagging[j, n + j] = gain, -1.0
+    qd_a = [Ball(parts.qd[:, j], parts.qd_off[:, j], pulled[j], symbols) for j in range(n)]
+    qd = [Ball(x.middle, x.radius, pulled[j] + lagging[j], symbols) for j, x in enumerate(qd_a)]
+    return qd, qd_a, [Ball(parts.qdd[:, j], parts.qdd_off[:, j]) for j in range(n)]
+
+
+def inertial(spread: Spread, gravity: Array, rates: _Rates, models: Models) -> tuple[list[Ball], Array, Turning]:
+    """The nominal torque of each joint without Coulomb friction, the inertial share of `Demand.model`, and w and u.
+
+    The torque for a body is seen from there, where the body's parameters are.
+    """
+    (qd, qd_a, qdd), n, count = rates, len(rates[0]), len(rates[0][0].radius)
+    still = Ball(np.zeros((count, 3)), np.zeros(count))
+    torque = [
+        qd_a[j].scaled(models.viscous[j, 0])
+        + qdd[j].scaled(models.armature[j, 0])
+        + Ball(np.full(count, models.offset[j, 0]), np.zeros(count))
+        for j in range(n)
+    ]
+    model, fast, fast_a = np.zeros((3, count, n))
+    for i in range(n):
+        place = spread.seen_from(i)
+        w, u = _summed(place.axis, qd), _summed(place.axis, qd_a)
+        fast[:, i], fast_a[:, i] = w[-1].largest, u[-1].largest
+        own = list(zip(*(x[: i + 1] for x in rates), strict=True))
+        moves = motion(place, w, u, own, spread.fixed(-gravity, i), still)
+        for j in range(i + 1):
+            found, differ = spread.weighed(coefficients(place, moves, j, i, still), i, models)
+            torque[j], model[:, j] = torque[j] + found, model[:, j] + differ
+    return torque, model, (fast, fast_a)
+
+
+def _summed(axes: Sequence[Ball], rates: Sequence[Ball]) -> list[Ball]:
+    """Angular velocities of the bodies up to the one that has the last of the axes."""
+    found: list[Ball] = []
+    for axis, rate in zip(axes, rates, strict=False):
+        own = axis.times(rate)
+        found.append(found[-1] + own if found else own)
+    return found
+
+
+def jump(
+    chain: Chain, gravity: Array, parts: Parts, models: Models, change: Array, gain: float, assumed: Assumed
+) -> Array:
+    """(n,) what a change (n, 10) of the nominal model changes in its torque where the motion begins [N m]."""
+    nothing = np.zeros_like(models.coulomb)
+    other = replace(
+        models, theta=change, theta_off=0.0 * change, coulomb=nothing, viscous=nothing, armature=nothing, offset=nothing
+    )
+    symbols = Symbols(assumed.position, assumed.reference)
+    torque, _, _ = inertial(Spread(chain, parts, symbols), gravity, _rates(parts, gain, symbols), other)
+    return np.array([x.largest[0] for x in torque])
 
 
 def _times(matrix: Array, vector: Array) -> Array:
@@ -166,16 +242,15 @@ def _recent(x: Array) -> Array:
 
 
 class Spread:
-    """The chain in the middle of each part, and how far it can have turned from there.
+    """The chain in the middle of each part, and how it can have turned from there.
 
     Args:
         chain, parts: of which motion.
-        position: (P,) bound on |e| in the norm of I_a.
-        root: (n,) of I_a.
+        symbols: the errors.
     """
 
-    def __init__(self, chain: Chain, parts: Parts, position: Array, root: Array) -> None:
-        self._chain, self._parts, self._position, self._root = chain, parts, position, root
+    def __init__(self, chain: Chain, parts: Parts, symbols: Symbols) -> None:
+        self._chain, self._parts, self._symbols = chain, parts, symbols
         turn = np.broadcast_to(np.eye(3), (len(parts.length), 3, 3))
         self._axis, self._step, self._frame = [], [], []
         for j in range(len(chain.names)):
@@ -185,62 +260,47 @@ class Spread:
             turn = own @ turning(chain.axis[j], parts.q[:, j])
             self._frame.append(turn)
 
-    def seen_from(self, body: int) -> tuple[Geometry[Ball], dict[int, Array]]:
-        """The chain as a body sees it that has not turned, and the angle (P,) by which every other, the base -1, may.
+    def seen_from(self, body: int) -> Geometry[Ball]:
+        """The chain up to a body as that sees it.
 
         Torques do not change when everything turns together, gravity included; so any body may stand still.
         """
-        n = len(self._axis)
-        angle = {j: self._angle(min(j, body), max(j, body)) for j in range(-1, n)}
-        axis = [Ball(x, angle[j] if j <= body else angle[j - 1]) for j, x in enumerate(self._axis)]
-        length = np.sqrt((self._chain.place**2).sum(axis=1))
-        step = [Ball(x, length[j] * angle[j - 1]) for j, x in enumerate(self._step)]
-        return Geometry(axis, step), angle
+        axis = [self._seen(self._axis[j], j, body) for j in range(body + 1)]
+        step = [self._seen(self._step[j], j - 1, body) for j in range(body + 1)]
+        return Geometry(axis, step)
 
-    def weighed(self, found: Coefficients[Ball], body: int, angle: Array, models: Models) -> tuple[Ball, Array]:
-        """Nominal torque for a body turned by up to ``angle``, and the bound (P,) on what the models' differences add.
+    def fixed(self, vector: Array, body: int) -> Ball:
+        """A vector (3,) that stands still with the base, as a body sees it."""
+        return self._seen(np.broadcast_to(vector, (len(self._parts.length), 3)), -1, body)
 
-        In the body's own frame, where its parameters are; there a vector is off by its ball and by that angle.
+    def _seen(self, vector: Array, carrier: int, body: int) -> Ball:
+        """A vector (P, 3) that one body carries, seen from one further out: turned back by the joints between.
+
+        A joint's turn by x adds -x z cross the vector, and what that leaves out is at most half the whole angle squared
+        times its length. Joints are at q_d - e.
         """
+        n, parts = len(self._axis), self._parts
+        slope = np.zeros((2 * n, *vector.shape))
+        between = np.zeros(n)
+        for j in range(carrier + 1, body + 1):
+            slope[j], between[j] = cross(self._axis[j], vector), 1.0
+        by_time = parts.q_off @ between
+        angle = by_time + self._symbols.position.summed(between)
+        radius = size_of(vector) * (by_time + 0.5 * angle**2)
+        return Ball(vector, radius, slope, self._symbols)
+
+    def weighed(self, found: Coefficients[Ball], body: int, models: Models) -> tuple[Ball, Array]:
+        """Nominal torque for the body that sees ``found``, and (P,) what the models' differences add at most."""
         turn, theta, off = self._frame[body], models.theta[body], models.theta_off[body]
-
-        def own(x: Ball) -> Ball:
-            return Ball(np.einsum("pba,pb->pa", turn, x.middle), x.radius + angle * x.largest)
-
-        first = own(found.first)
-        tensor, more = np.zeros((len(angle), 3, 3)), np.zeros(len(angle))
+        first, tensor = found.first.turned(turn), None
         for one, two in found.second:
-            one, two = own(one), own(two)
-            tensor = tensor + one.middle[:, :, None] * two.middle[:, None, :]
-            more = more + one.dot(two).radius
-        second = np.stack([tensor[:, a, b] + (a != b) * tensor[:, b, a] for a, b in _TENSOR], axis=1)
-        middle = found.mass.middle * theta[0] + first.middle @ theta[1:4] + second @ theta[4:]
-        radius, model = (
-            found.mass.radius * x[0] + first.radius * np.sqrt((x[1:4] ** 2).sum()) + more * _frobenius(x[4:])
-            for x in (np.abs(theta), off)
-        )
-        model = model + np.abs(found.mass.middle) * off[0] + np.abs(first.middle) @ off[1:4] + np.abs(second) @ off[4:]
-        return Ball(middle, radius), model
-
-    def _angle(self, one: int, two: int) -> Array:
-        """(P,) largest angle between bodies ``one`` and ``two``, the nearer to the base first, beside the middle's."""
-        between = slice(one + 1, two + 1)
-        by_error = self._position * np.sqrt((1.0 / self._root[between] ** 2).sum())
-        return np.asarray(by_error + self._parts.q_off[:, between].sum(axis=1))
-
-
-def _summed(axes: Sequence[Ball], rates: Sequence[Ball], parts: Parts, error: Array, root: Array) -> list[Ball]:
-    """Angular velocities of the bodies; errors of the rates are together ``error`` (P,) in the norm of I_a."""
-    found: list[Ball] = []
-    together: list[Array] = []
-    alone = np.zeros_like(error)
-    for j, (axis, rate) in enumerate(zip(axes, rates, strict=True)):
-        middle = Ball(rate.middle, np.zeros_like(error))
-        alone = alone + parts.qd_off[:, j]
-        known = axis.times(middle)
-        found.append(known if not found else found[-1] + known)
-        together.append(error * np.sqrt((1.0 / root[: j + 1] ** 2).sum()) + alone)
-    return [Ball(x.middle, x.radius + more) for x, more in zip(found, together, strict=True)]
+            more = one.turned(turn).outer(two.turned(turn))
+            tensor = more if tensor is None else tensor + more
+        assert tensor is not None
+        second = tensor.entries(_TENSOR)
+        nominal = found.mass.scaled(float(theta[0])) + first.weighed(theta[1:4]) + second.weighed(theta[4:])
+        model = found.mass.largest * off[0] + first.each @ off[1:4] + second.each @ off[4:]
+        return nominal, np.asarray(model)
 
 
 _TENSOR = ((0, 0), (0, 1), (1, 1), (0, 2), (1, 2), (2, 2))
@@ -252,25 +312,25 @@ def _frobenius(inertia: Array) -> float:
     return float(np.sqrt((np.array([1.0, 2.0, 1.0, 2.0, 2.0, 1.0]) * inertia**2).sum()))
 
 
-def _inertia(spread: Spread, models: Models) -> tuple[Array, Array, Array]:
+def _inertia(spread: Spread, models: Models, count: int) -> tuple[Array, Array, Array]:
     """|M| and |M - M0| (P, n, n), armature included, and (P, n) the largest diagonal of M without it."""
     n = len(models.theta)
-    count = len(spread.seen_from(0)[1][0])
-    nominal, off = np.zeros((2, count, n, n))
     still, one, none = (
         Ball(np.zeros((count, 3)), np.zeros(count)),
         Ball(np.ones(count), np.zeros(count)),
         Ball(np.zeros(count), np.zeros(count)),
     )
-    for k in range(n):
-        place, turned = spread.seen_from(k)
-        moves = motion(place, None, None, [(none, none, one if j == k else none) for j in range(n)], still, still)
-        for j in range(k + 1):
-            together = none
-            for i in range(k, n):
-                torque, more = spread.weighed(coefficients(place, moves, j, i, still), i, turned[i], models)
-                together, off[:, j, k] = together + torque, off[:, j, k] + more
-            nominal[:, j, k] = together.largest
+    together, off = [[none] * n for _ in range(n)], np.zeros((count, n, n))
+    for i in range(n):
+        place = spread.seen_from(i)
+        for k in range(i + 1):
+            moves = motion(
+                place, None, None, [(none, none, one if j == k else none) for j in range(i + 1)], still, still
+            )
+            for j in range(k + 1):
+                torque, more = spread.weighed(coefficients(place, moves, j, i, still), i, models)
+                together[j][k], off[:, j, k] = together[j][k] + torque, off[:, j, k] + more
+    nominal: Array = np.array([[x.largest for x in row] for row in together]).transpose(2, 0, 1)
     nominal, off = (np.maximum(x, x.swapaxes(1, 2)) for x in (nominal, off))
     heavy = np.diagonal(nominal + off, axis1=1, axis2=2)
     # M - I_a is positive semidefinite, of the nominal model and of the true one.
@@ -278,39 +338,66 @@ def _inertia(spread: Spread, models: Models) -> tuple[Array, Array, Array]:
     return size + np.diag(models.armature.sum(axis=1)), off + np.diag(models.armature[:, 1]), heavy
 
 
-def _changes(
-    chain: Chain, gravity: Array, theta: Array, sizes: tuple[Array, Array, Array], change: tuple[Array, Array, Array]
+def changes(
+    chain: Chain,
+    gravity: Array,
+    theta: Array,
+    sizes: tuple[Array, Array, Array],
+    change: tuple[Array, Array, Array],
+    turning: Turning | None = None,
 ) -> tuple[Array, Array]:
-    """(P, n) sizes of the torques of qd, qd_a and qdd_a of these sizes, and changes for those of q, qd and qd_a."""
+    """(P, n) sizes of the torques of qd, qd_a and qdd_a of these sizes, and changes for those of q, qd and qd_a.
+
+    Args:
+        chain, gravity, theta: the robot.
+        sizes: (P, n) each.
+        change: (P, n) each.
+        turning: no body turns faster; None: than its joints together.
+    """
+    seen = [_seen_changes(chain, gravity, theta, sizes, change, turning, j) for j in range(len(chain.names))]
+    size, moved = (np.stack(x, axis=1) for x in zip(*seen, strict=True))
+    return size, moved
+
+
+def _seen_changes(
+    chain: Chain,
+    gravity: Array,
+    theta: Array,
+    sizes: tuple[Array, Array, Array],
+    change: tuple[Array, Array, Array],
+    turning: Turning | None,
+    j: int,
+) -> tuple[Array, Array]:
+    """(P,) of joint j, as its own body sees it, which has not turned."""
     n, count = len(chain.names), len(sizes[0])
     none, unit = Change(np.zeros(count), np.zeros(count)), np.ones(count)
-    turned = [np.zeros(count)]
+    turned = [change[0][:, min(i, j) + 1 : max(i, j) + 1].sum(axis=1) for i in range(-1, n)]
     axis: list[Change] = []
     step: list[Change] = []
     w: list[Change] = []
     u: list[Change] = []
     rates: list[tuple[Change, Change, Change]] = []
-    for j in range(n):
-        length = float(np.sqrt((chain.place[j] ** 2).sum()))
-        axis.append(Change(unit, turned[j]))
-        step.append(Change(length * unit, length * turned[j]))
-        turned.append(turned[j] + change[0][:, j])
-        qd, qd_a = Change(sizes[0][:, j], change[1][:, j]), Change(sizes[1][:, j], change[2][:, j])
-        rates.append((qd, qd_a, Change(sizes[2][:, j], 0.0 * unit)))
-        w.append((w[-1] if w else none) + axis[j].times(qd))
-        u.append((u[-1] if u else none) + axis[j].times(qd_a))
-    place = Geometry(axis, step)
-    moves = motion(place, w, u, rates, Change(np.sqrt((gravity**2).sum()) * unit, 0.0 * unit), none)
-    size, moved = np.zeros((2, count, n))
     for i in range(n):
+        length = float(np.sqrt((chain.place[i] ** 2).sum()))
+        axis.append(Change(unit, np.minimum(turned[i], turned[i + 1])))  # fixed in both bodies that it joins
+        step.append(Change(length * unit, length * turned[i]))
+        qd, qd_a = Change(sizes[0][:, i], change[1][:, i]), Change(sizes[1][:, i], change[2][:, i])
+        rates.append((qd, qd_a, Change(sizes[2][:, i], 0.0 * unit)))
+        w.append((w[-1] if w else none) + axis[i].times(qd))
+        u.append((u[-1] if u else none) + axis[i].times(qd_a))
+        if turning is not None:
+            w[-1], u[-1] = (x.at_most(most[:, i]) for x, most in zip((w[-1], u[-1]), turning, strict=True))
+    weight = float(np.sqrt((gravity**2).sum()))
+    place = Geometry(axis, step)
+    moves = motion(place, w, u, rates, Change(weight * unit, weight * turned[0]), none)
+    size, moved = np.zeros((2, count))
+    for i in range(j, n):
         own = Change(unit, turned[i + 1])
         weights = [Change(unit * x, 0.0 * unit) for x in (abs(theta[i, 0]), np.sqrt((theta[i, 1:4] ** 2).sum()))]
         inertia = Change(unit * _frobenius(theta[i, 4:]), 0.0 * unit)
-        for j in range(i + 1):
-            found = coefficients(place, moves, j, i, none)
-            torque = found.mass.times(weights[0]) + found.first.dot(own).times(weights[1])
-            for one, two in found.second:
-                torque = torque + one.dot(own).times(inertia).times(own).dot(two)
-            size[:, j] += torque.size
-            moved[:, j] += torque.change
+        found = coefficients(place, moves, j, i, none)
+        torque = found.mass.times(weights[0]) + found.first.dot(own).times(weights[1])
+        for one, two in found.second:
+            torque = torque + one.dot(own).times(inertia).times(own).dot(two)
+        size, moved = size + torque.size, moved + torque.change
     return size, moved

@@ -21,7 +21,7 @@ Array = npt.NDArray[np.float64]
 _LOST = 1e-12
 """Of a number of order one is lost to rounding at most."""
 
-_TURN = 0.004
+_TURN = 0.008
 """In a part, by the control points [rad]."""
 
 
@@ -31,13 +31,14 @@ class Parts:
 
     Attributes:
         interval: (P,) which interval of the record each part belongs to.
-        length: (P,) [s]; the last is infinite.
+        begin, length: (P,) [s]; the last has no end.
         q, qd, qdd: in the middle.
         q_off, qd_off, qdd_off: how far from there anywhere in the part.
         jerk: largest magnitude.
     """
 
     interval: npt.NDArray[np.intp]
+    begin: Array
     length: Array
     q: Array
     qd: Array
@@ -52,17 +53,20 @@ def parts(document: Document, age: float) -> Parts:
     """Every interval of the record cut into parts in which no joint turns far, longer than a torque acts (age [s])."""
     edges, duration = document["edges"], document["duration"]
     points = control_points(document)
-    fastest = float(np.abs(np.diff(points, axis=0)).max()) * 5.0 / duration
-    longest, shortest = np.diff(edges).max(), np.diff(edges).min()
-    fineness = min(max(2, int(np.ceil(longest * fastest / _TURN))), max(1, int(shortest / (1.01 * age))))
-    cuts = np.concatenate([np.linspace(a, b, fineness, endpoint=False) for a, b in pairwise(edges)])
-    cuts = np.append(cuts, duration)
     orders = [points]
     for order in range(3):
         orders.append((5 - order) / duration * np.diff(orders[-1], axis=0))
+    jerk = np.abs(orders[3]).max(axis=0)
+    middle, half = 0.5 * (edges[1:] + edges[:-1]) / duration, 0.5 * np.diff(edges)
+    fastest = np.abs(_at(orders[1], middle)) + half[:, None] * (np.abs(_at(orders[2], middle)) + half[:, None] * jerk)
+    # At least two, no further than _TURN each, and longer than a torque acts.
+    wanted = np.maximum(2.0, np.ceil(2.0 * half * fastest.max(axis=1) / _TURN))
+    fineness = np.minimum(wanted, np.maximum(1.0, np.floor(2.0 * half / (1.01 * age)))).astype(int)
+    pieces = [np.linspace(a, b, count, endpoint=False) for (a, b), count in zip(pairwise(edges), fineness, strict=True)]
+    cuts = np.concatenate([*pieces, [duration]])
     middle, half = 0.5 * (cuts[1:] + cuts[:-1]), 0.5 * np.diff(cuts)[:, None]
     q, qd, qdd = (_at(points, middle / duration) for points in orders[:3])
-    jerk = np.broadcast_to(np.abs(orders[3]).max(axis=0), q.shape)
+    jerk = np.broadcast_to(jerk, q.shape)
     size = np.abs(points).max(axis=0) + 1.0
     qdd_off = half * jerk * (1.0 + _LOST) + _LOST * size * 400.0 / duration**2
     qd_off = half * (np.abs(qdd) + qdd_off) * (1.0 + _LOST) + _LOST * size * 20.0 / duration
@@ -74,6 +78,7 @@ def parts(document: Document, age: float) -> Parts:
     zero, lost = np.zeros(document.n), _LOST * size
     return Parts(
         interval=np.append(np.repeat(np.arange(len(edges) - 1), fineness), len(edges) - 1),
+        begin=cuts,
         length=np.append(np.diff(cuts), np.inf),
         q=resting(q, points[-1]),
         qd=resting(qd, zero),

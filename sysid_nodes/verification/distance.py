@@ -3,7 +3,7 @@
 
 Every shape is a zonotope with a radius, and so is the difference of two. Their distance in the middle of a part is at
 least the length of that difference along any direction; Gilbert's algorithm (1966) finds one that is nearly the best.
-What moves within the part, and by errors, comes off: no point goes further than each joint's angle times its lever.
+What moves along that direction within the part, and by errors, comes off.
 """
 
 from __future__ import annotations
@@ -16,15 +16,17 @@ import numpy as np
 import numpy.typing as npt
 
 from sysid_nodes.verification.chain import Chain, turning
-from sysid_nodes.verification.demand import Assumed
 from sysid_nodes.verification.desired import Parts
+from sysid_nodes.verification.errors import Errors
+from sysid_nodes.verification.spread import cross
 
 Array = npt.NDArray[np.float64]
 
 FAR = 0.25
 """Distances count up to this [m], as in certificates."""
 
-_STEPS = 200
+_STEPS, _CLOSE = 4000, 1e-4
+"""Steps to the direction at most, and how near to the best a distance is to be [m]."""
 _LOST = 1e-9
 """Rounding of lengths of some metres is much less [m]."""
 
@@ -76,16 +78,16 @@ def _body(kind: str, axes: Array, size: Array) -> tuple[Array, float]:
 
 
 def obstacle_distances(
-    chain: Chain, parts: Parts, assumed: Assumed, root: Array, shapes: Sequence[Shape], obstacles: Sequence[Shape]
+    chain: Chain, parts: Parts, error: Errors, shapes: Sequence[Shape], obstacles: Sequence[Shape]
 ) -> float:
     """Least distance of what moves from any obstacle, at most FAR [m]."""
     places = placed(chain, parts)
     least = FAR
     for shape in shapes:
         if shape.joint >= 0:
-            strayed = _strayed(chain, parts, assumed, root, shape, -1)
             for obstacle in obstacles:
-                distance = apart(places, obstacle, shape)
+                distance, way = apart(places, obstacle, shape)
+                strayed = _strayed(chain, parts, error, places, way, shape, -1)
                 least = min(least, float((distance - strayed).min()) - _LOST)
     return least
 
@@ -93,8 +95,7 @@ def obstacle_distances(
 def self_distances(
     chain: Chain,
     parts: Parts,
-    assumed: Assumed,
-    root: Array,
+    error: Errors,
     shapes: Sequence[Shape],
     overlap: Sequence[Sequence[str]] | None,
 ) -> float:
@@ -112,8 +113,9 @@ def self_distances(
             pair = {low.joint, high.joint}
             design = high.joint - low.joint == 1 if listed is None else frozenset(pair) in listed
             if len(pair) == 2 and (low.load or high.load or not design):
-                strayed = _strayed(chain, parts, assumed, root, high, low.joint)
-                least = min(least, float((apart(places, low, high) - strayed).min()) - _LOST)
+                distance, way = apart(places, low, high)
+                strayed = _strayed(chain, parts, error, places, way, high, low.joint)
+                least = min(least, float((distance - strayed).min()) - _LOST)
     return least
 
 
@@ -129,38 +131,59 @@ def placed(chain: Chain, parts: Parts) -> list[tuple[Array, Array]]:
     return found
 
 
-def _strayed(chain: Chain, parts: Parts, assumed: Assumed, root: Array, shape: Shape, fixed: int) -> Array:
-    """(P,) how far any point of a shape can be from its place in the middle, seen from joint ``fixed``."""
-    lever = np.sqrt((shape.centre**2).sum()) + np.sqrt((shape.generators**2).sum(axis=1)).sum()
-    levers = []
+def _strayed(
+    chain: Chain,
+    parts: Parts,
+    error: Errors,
+    places: Sequence[tuple[Array, Array]],
+    way: Array,
+    shape: Shape,
+    fixed: int,
+) -> Array:
+    """(P,) how far a shape can be from its place in the middle along directions (P, 3), seen from joint ``fixed``.
+
+    A joint's turn by x moves a point by x z cross its lever, but for half the squared angle of all times the longest.
+    """
+    turn, place = places[shape.joint + 1]
+    centre, generators = place + turn @ shape.centre, [turn @ generator for generator in shape.generators]
+    longest = np.sqrt((shape.centre**2).sum()) + np.sqrt((shape.generators**2).sum(axis=1)).sum()
+    slope, between = np.zeros((len(chain.names), len(centre))), np.zeros(len(chain.names))
     for j in range(shape.joint, fixed, -1):
-        levers.append(lever)
-        lever += np.sqrt((chain.place[j] ** 2).sum())
-    reach = np.array(levers[::-1])
-    joints = slice(fixed + 1, shape.joint + 1)
-    by_error = assumed.position * np.sqrt(((reach / root[joints]) ** 2).sum())
-    return np.asarray((by_error + parts.q_off[:, joints] @ reach) * (1.0 + 1e-9))
+        turn, place = places[j + 1]
+        axis, between[j] = turn @ chain.axis[j], 1.0
+        slope[j] = np.abs((way * cross(axis, centre - place)).sum(axis=1))
+        for generator in generators:
+            slope[j] += np.abs((way * cross(axis, generator)).sum(axis=1))
+        longest += np.sqrt((chain.place[j] ** 2).sum())
+    angle = error.summed(between) + parts.q_off @ between
+    moved = error.along(slope) + (slope.T * parts.q_off).sum(axis=1) + 0.5 * angle**2 * longest
+    return np.asarray(moved * (1.0 + 1e-9))
 
 
-def apart(places: Sequence[tuple[Array, Array]], one: Shape, two: Shape) -> Array:
-    """(P,) lower bounds of the distance of two shapes in the middle of the parts."""
+def apart(places: Sequence[tuple[Array, Array]], one: Shape, two: Shape) -> tuple[Array, Array]:
+    """(P,) lower bounds of the distance of two shapes in the middle of the parts, and (P, 3) along which directions."""
     centre, generators = np.zeros((len(places[0][1]), 3)), []
     for sign, shape in ((-1.0, one), (1.0, two)):
         turn, place = places[shape.joint + 1]
         centre = centre + sign * (place + turn @ shape.centre)
         generators += [turn @ generator for generator in shape.generators]
     spread = np.stack(generators, axis=1) if generators else np.zeros((len(centre), 0, 3))
-    point, best = centre, np.full(len(centre), -np.inf)
+    point, best, way = centre.copy(), np.full(len(centre), -np.inf), np.zeros_like(centre)
+    open_ = np.arange(len(centre))
     for _ in range(_STEPS):
-        length = np.sqrt((point**2).sum(axis=1))
-        unit = point / np.maximum(length, 1e-12)[:, None]
-        along = np.einsum("pgi,pi->pg", spread, unit)
-        best = np.maximum(best, (centre * unit).sum(axis=1) - np.abs(along).sum(axis=1))
+        at, own, middle = point[open_], spread[open_], centre[open_]
+        length = np.sqrt((at**2).sum(axis=1))
+        unit = at / np.maximum(length, 1e-12)[:, None]
+        along = np.einsum("pgi,pi->pg", own, unit)
+        free = (middle * unit).sum(axis=1) - np.abs(along).sum(axis=1)
+        better = (free > best[open_]) & (length > 1e-9)  # no direction, no bound
+        way[open_[better]], best[open_[better]] = unit[better], free[better]
         # The corner of the difference that is least along the direction, and the nearest point on the way there.
-        corner = centre - np.einsum("pg,pgi->pi", np.sign(along), spread)
-        way = corner - point
-        share = -(point * way).sum(axis=1) / np.maximum((way**2).sum(axis=1), 1e-300)
-        point = point + np.clip(share, 0.0, 1.0)[:, None] * way
-        if float((length - best).max()) < 1e-5:
+        corner = middle - np.einsum("pg,pgi->pi", np.sign(along), own)
+        ahead = corner - at
+        share = -(at * ahead).sum(axis=1) / np.maximum((ahead**2).sum(axis=1), 1e-300)
+        point[open_] = at + np.clip(share, 0.0, 1.0)[:, None] * ahead
+        open_ = open_[(length - best[open_] > _CLOSE) & (best[open_] < FAR + one.radius + two.radius)]
+        if not len(open_):
             break
-    return np.asarray(best - one.radius - two.radius)
+    return best - one.radius - two.radius, way

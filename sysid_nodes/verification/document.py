@@ -77,8 +77,8 @@ def read(document: Fields) -> Document:
     chain = read_chain(premises["robot"]["urdf"], premises["robot"]["joint_names"])
     if record["target"] != "body":
         raise OutsideScopeError("the bounds are of what was added to a body, not of the whole")
-    if any(one is not None and one["proof"] != "energy" for one in (record, former)):
-        raise OutsideScopeError("its errors, or those it begins with, are proven with the delay of commands")
+    if any(one is not None and one["proof"] not in ("energy", "delayed") for one in (record, former)):
+        raise OutsideScopeError("its errors, or those it begins with, rest on a proof unknown here")
     before = None if former is None else _typed(former)
     return Document(_typed(record), before, str(record["id"]), premises, chain)
 

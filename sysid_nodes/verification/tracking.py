@@ -18,6 +18,7 @@ import numpy.typing as npt
 
 from sysid_nodes.verification.demand import Assumed, Demand, Law
 from sysid_nodes.verification.desired import Parts
+from sysid_nodes.verification.errors import Errors
 from sysid_nodes.verification.models import Models
 
 Array = npt.NDArray[np.float64]
@@ -41,10 +42,8 @@ class Start:
     speed: float
 
 
-def follows(
-    law: Law, models: Models, parts: Parts, found: Demand, assumed: Assumed, start: Start
-) -> tuple[Array, Array, Array, Array]:
-    """Bounds on V, |e|, |dr/dt| of each joint and in M that follow, over the parts."""
+def follows(law: Law, models: Models, parts: Parts, found: Demand, assumed: Assumed, start: Start) -> Assumed:
+    """Errors that follow, over the parts."""
     armature = models.least_armature
     speed, acceleration = _rates(law, models, found, assumed, start)
     gain, age = law.gain, law.age
@@ -56,14 +55,14 @@ def follows(
     # The age runs from the delay up by a period; its square counts by the mean over that, up to a ripple.
     square = law.delay**2 + law.delay * law.period + law.period**2 / 3.0
     held = 0.5 * split * (recent_speed**2)[:, None, None]
-    dragged = (gain**2 * mismatch * assumed.position)[:, None, None] ** 2 / (4.0 * _DRAG * decay[:, None])
+    dragged = (gain**2 * mismatch * assumed.position.norm)[:, None, None] ** 2 / (4.0 * _DRAG * decay[:, None])
     peaks = _peaks(law, models, found, assumed, weight, mu, decay, split)
     star = 0.5 * (peaks + (held * square + dragged) / decay[:, None]) * _MORE
     ripple = held * law.period * age**2 * _MORE
     # Each step in time costs a ripple, so that steps are the certificate's intervals and not their parts.
     first = np.flatnonzero(np.diff(parts.interval, prepend=-1))
     star, ripple = (np.maximum.reduceat(x, first, axis=0) for x in (star, ripple))
-    level, position = start.level * _MORE, start.position * _MORE
+    level, far = start.level * _MORE, start.position * _MORE
     levels, positions = np.empty((2, len(first)))
     for i, length in enumerate(np.add.reduceat(parts.length, first)):
         # The first torque acts somewhere within the first age.
@@ -73,28 +72,30 @@ def follows(
         levels[i] = (np.maximum(level, end) + ripple[i]).min() * _MORE
         level = (end + ripple[i]).min() * _MORE
         pushed = np.sqrt(2.0 * levels[i]) / gain
-        end = max(pushed + (position - pushed) * np.exp(-gain * t) for t in times)
-        positions[i] = max(position, end) * _MORE
-        position = end * _MORE
-    return levels[parts.interval], positions[parts.interval], acceleration, speed
+        end = max(pushed + (far - pushed) * np.exp(-gain * t) for t in times)
+        positions[i] = max(far, end) * _MORE
+        far = end * _MORE
+    root, size = np.sqrt(armature), np.sqrt(2.0 * levels[parts.interval])
+    position, reference = Errors.within(positions[parts.interval], root), Errors.within(size, root)
+    return Assumed(position, reference, acceleration, speed, speed)
 
 
 def _rates(law: Law, models: Models, found: Demand, assumed: Assumed, start: Start) -> tuple[Array, Array]:
     """|dr/dt| in the norm of M (P,) and by joint (P, n): M dr/dt = w - v - F_v r - C r."""
     armature, gain = models.least_armature, law.gain
     root = np.sqrt(armature)
-    e, r = assumed.position[:, None] / root, assumed.reference[:, None] / root
+    e, r = assumed.position.each, assumed.reference.each
     before = np.maximum(r, np.concatenate([r[:1], r[:-1]]))
-    size = assumed.reference
+    size = assumed.reference.norm
     viscous, coulomb = models.viscous.sum(axis=1), models.coulomb.sum(axis=1)
-    pushed = found.model + found.moved + law.torque_error + found.held + 2.0 * coulomb
+    pushed = found.model + models.coulomb[:, 1] + found.moved + law.torque_error + found.held + 2.0 * coulomb
 
     def weighed(x: Array) -> Array:
         return np.asarray(np.sqrt((x**2 / armature).sum(axis=-1)))
 
     most = np.maximum(size, np.concatenate([size[:1], size[:-1]]))
     robust = np.minimum((law.damping / armature).max() * most + weighed(law.damping * law.noise), weighed(law.limit))
-    unmatched = _norm(found.inertia_off, armature) * gain * (size + gain * assumed.position)
+    unmatched = _norm(found.inertia_off, armature) * gain * (size + gain * assumed.position.norm)
     speed = weighed(pushed) + weighed(found.coriolis) + (viscous / armature).max() * size + robust + unmatched
     speed[0] = max(speed[0], start.speed)
     x = pushed + np.einsum("pjk,pk->pj", found.inertia_off, gain * (r + gain * e)) + viscous * r + found.coriolis
@@ -125,8 +126,8 @@ def _peaks(
     slipped = np.where(nu <= 3.0 * width, (width + nu) ** 2 / (4.0 * width), 2.0 * (nu - width)) * coulomb
     sums = np.zeros((len(weight), len(decay), len(split)))
     for j in range(len(armature)):
-        full = (assumed.reference / np.sqrt(armature[j]))[:, None, None]
-        push = (found.model + found.moved)[:, j, None, None] + law.torque_error[j]
+        full = assumed.reference.each[:, j, None, None]
+        push = (found.model + models.coulomb[:, 1] + found.moved)[:, j, None, None] + law.torque_error[j]
         push = push + law.damping[j] * law.noise[j]
         bend = gain * found.inertia_off[:, j].sum(axis=1)[:, None, None] - viscous[j] + _DRAG * c * armature[j]
         bend = bend + (1.0 + share[:, None, None]) ** 2 * law.damping[j] ** 2 / (2.0 * b * armature[j])

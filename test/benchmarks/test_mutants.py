@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -21,6 +23,31 @@ def test_files_and_their_tests_exist(name: str, project_root: Path) -> None:
 
 def test_equivalent_mutants_are_of_files_that_are_mutated() -> None:
     assert {file for file, _ in EQUIVALENT} <= {file for subject in SUBJECTS.values() for file in subject.files}
+
+
+RUNS = """
+import sys
+from pathlib import Path
+from benchmarks.mutant_run import run
+folder, test = Path(sys.argv[1]), Path(sys.argv[1]) / "test_answer.py"
+for limit in (None, 20.0):
+    print(run(folder, [test.name], folder / "durations.json", limit))
+test.write_text("def test_endless():\\n    while True:\\n        pass\\n")
+print(run(folder, [test.name], folder / "durations.json", 1.0))
+"""
+
+
+def test_tests_run_in_a_tree_of_their_own_the_quickest_first(tmp_path: Path, project_root: Path) -> None:
+    (tmp_path / "sysid_nodes").mkdir()
+    (tmp_path / "sysid_nodes" / "__init__.py").write_text("ANSWER = 42\n")
+    (tmp_path / "test_answer.py").write_text(
+        "import time\nfrom pathlib import Path\nfrom sysid_nodes import ANSWER\n\n"
+        "def test_slow():\n    time.sleep(0.05)\n    assert not Path('quick').exists()\n\n"
+        "def test_quick():\n    Path('quick').touch()\n    assert ANSWER == 42\n"
+    )
+    words = [sys.executable, "-c", RUNS, str(tmp_path)]
+    done = subprocess.run(words, cwd=project_root, capture_output=True, text=True, timeout=120, check=True)
+    assert done.stdout.split() == ["True", "False", "False"], "once it is known the quick one goes first"
 
 
 def test_survivors_are_listed(tmp_path: Path) -> None:

@@ -18,21 +18,26 @@ from sysid_nodes.sessions.certified.config import CertifiedConfig, Setup, set_up
 from sysid_nodes.sessions.certified.premises import certificate_document, certificate_premises
 from sysid_nodes.systems.certified.certificate.certifier import Certifier
 from sysid_nodes.systems.certified.certificate.config import CertifierConfig
+from sysid_nodes.verification.verify import Verdict, Verification
 
 CONFIG = CertifiedConfig(certifier=CertifierConfig(intervals=16))
+LATE = replace(CONFIG, control=replace(CONFIG.control, delay=0.0025, position_gain=2.5))
+"""Torques that come up to 2.5 ms late."""
 
 
 @cache
-def setup() -> Setup:
-    return set_up(CONFIG)
+def setup(config: CertifiedConfig = CONFIG) -> Setup:
+    return set_up(config)
 
 
 @cache
-def records(share: float, displacement: float) -> tuple[TrajectoryRecord, TrajectoryRecord]:
+def records(
+    share: float, displacement: float, config: CertifiedConfig = CONFIG
+) -> tuple[TrajectoryRecord, TrajectoryRecord]:
     """A trajectory from rest for a share of the prior, and one that takes over from it."""
-    made, models, prior = setup(), box(share), PriorConfig().bounds
+    made, models, prior = setup(config), box(share), PriorConfig().bounds
     bounds = prior if share == 1.0 else Bounds(LOAD - share * prior.half_width, LOAD + share * prior.half_width)
-    certifier = Certifier(made.robot, made.shapes, CONFIG.control, CONFIG.certifier)
+    certifier = Certifier(made.robot, made.shapes, config.control, config.certifier)
     still, entry = np.zeros(7), certifier.at_rest(models)
     motion = Bezier(START, still, still, plan(displacement).k, 3.0)
     about = {
@@ -50,8 +55,15 @@ def records(share: float, displacement: float) -> tuple[TrajectoryRecord, Trajec
     return first, record_trajectory(onward, certificate, start_ns=0, previous=first, previous_time=1.0, **about)
 
 
-def document(record: TrajectoryRecord, former: TrajectoryRecord | None = None, **changes: Any) -> dict[str, Any]:
+def document(
+    record: TrajectoryRecord, former: TrajectoryRecord | None = None, config: CertifiedConfig = CONFIG, **changes: Any
+) -> dict[str, Any]:
     """The document of a record, some of its fields replaced and sealed anew."""
-    made = setup()
+    made = setup(config)
     changed = replace(record, **changes).seal() if changes else record
-    return certificate_document(changed, former, certificate_premises(made.robot, made.shapes, CONFIG), SCENE)
+    return certificate_document(changed, former, certificate_premises(made.robot, made.shapes, config), SCENE)
+
+
+def not_verified(found: Verification) -> set[str]:
+    """Names of the claims that are not."""
+    return {claim.name for claim in found.claims if claim.verdict is Verdict.NOT_VERIFIED}

@@ -31,6 +31,7 @@ from sysid_nodes.reports.atomic_file import write_atomically
 from sysid_nodes.reports.certified.history import read_certificates
 from sysid_nodes.sessions.certified.premises import certificate_document, certificate_premises
 from sysid_nodes.sessions.certified.settings import CertifiedModel, CertifiedSettings
+from sysid_nodes.verification.document import scene_id
 from sysid_nodes.verification.verify import Verification, verify
 
 NOT_VERIFIED = 3
@@ -67,6 +68,12 @@ def run(args: argparse.Namespace) -> int:
         if args.save is not None:
             write_atomically(args.save / f"{found[-1].id}.json", json.dumps(document))
     sys.stdout.write("".join(table(one) for one in found))
+    missing = {document["record"]["scene_id"] for document in documents} - {
+        scene_id(document["premises"]) for document in documents
+    }
+    if missing:
+        names = ", ".join(sorted(missing))
+        sys.stdout.write(f"obstacles {names} are neither recorded nor given: name their file with --scene\n")
     return 0 if all(one.verified for one in found) else NOT_VERIFIED
 
 

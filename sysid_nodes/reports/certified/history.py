@@ -252,6 +252,9 @@ def _events(status: list[Any]) -> tuple[Event, ...]:
 
 def _record(message: Any) -> TrajectoryRecord:
     known = {item.name for item in fields(TrajectoryRecord)} - {"start_ns", "frame_id", "joint_names"}
+    missing = sorted(name for name in known if not hasattr(message, name))
+    if missing:
+        raise LogError(f"a certified trajectory of an older version: it has no '{missing[0]}'")
     stamp = message.header.stamp
     return TrajectoryRecord(
         start_ns=int(stamp.sec) * 1_000_000_000 + int(stamp.nanosec),

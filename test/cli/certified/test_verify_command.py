@@ -26,19 +26,19 @@ def test_a_file_is_verified_and_a_tampered_one_is_not(tmp_path: Path, capsys: py
     assert "1.0000 m" in line and line.endswith("not verified")
 
 
-def write_bag(path: Path) -> None:
+def write_bag(path: Path, *, obstacles: bool = True) -> None:
     """Both trajectories and the obstacles, as a recorder has them."""
     with BagWriter(path) as bag:
         bag.add_topic(TRAJECTORIES, TYPES[TRAJECTORIES])
         bag.add_topic(OBSTACLES, TYPES[OBSTACLES])
-        obstacles = []
-        for item in document(FIRST)["premises"]["obstacles"]:
+        items = []
+        for item in document(FIRST)["premises"]["obstacles"] if obstacles else ():
             pose = {
                 "position": dict(zip("xyz", item["position"], strict=True)),
                 "orientation": dict(zip("xyzw", item["quaternion"], strict=True)),
             }
-            obstacles.append({"name": item["name"], "kind": item["kind"], "pose": pose, "size": item["size"]})
-        bag.write(OBSTACLES, 1.0, {"obstacles": obstacles})
+            items.append({"name": item["name"], "kind": item["kind"], "pose": pose, "size": item["size"]})
+        bag.write(OBSTACLES, 1.0, {"obstacles": items})
         for record in (FIRST, SECOND):
             fields = document(record)["record"]
             start = fields.pop("start_ns")
@@ -56,9 +56,16 @@ def test_a_recording_is_verified_and_saved(tmp_path: Path, capsys: pytest.Captur
     assert main(words) == 0
     assert "continues the former one" in capsys.readouterr().out
     assert {path.stem for path in saved.iterdir()} == {FIRST.id, SECOND.id}
+
+
+def test_what_a_recording_lacks_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    write_bag(tmp_path / "bag", obstacles=False)
+    config = tmp_path / "config.yaml"
     config.write_text("/**:\n  ros__parameters:\n    certifier: {intervals: 17}\n")
-    assert main([*words[:4], "--sample", "1"]) == 3
-    assert "robot, law and uncertainty" in capsys.readouterr().out
+    assert main(["verify", str(tmp_path / "bag"), "--config", str(config), "--sample", "1"]) == 3
+    said = capsys.readouterr().out
+    assert "robot, law and uncertainty" in said
+    assert f"obstacles {FIRST.scene_id} are neither recorded nor given: name their file with --scene" in said
 
 
 def test_what_is_no_certificate_is_refused_in_one_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
