@@ -224,4 +224,4 @@ class _Solver:
 def _culprits(point: _Point, trial: _Point) -> BoolArray:
     """(G,) segments that a step made worse by much: it is their starts, perhaps, and not the parameters."""
     rises = trial.equations.costs - point.equations.costs
-    return ~(rises < _CULPRIT * rises.max())
+    return np.asarray(~(rises < _CULPRIT * rises.max()))
