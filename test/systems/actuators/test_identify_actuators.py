@@ -77,15 +77,16 @@ def test_gains_in_another_unit_are_a_contradiction_and_no_value_comes_out() -> N
     assert not any(p.identifiable for joint in result.joints for p in joint.parameters)
 
 
-def test_a_gain_that_the_motion_cannot_tell_refutes_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
-    """With the stated strength off by a factor that is no contradiction, another fit is twice as good: no value."""
+@pytest.mark.parametrize("sure", [True, False])
+def test_a_strength_that_is_not_sure_refutes_nothing(monkeypatch: pytest.MonkeyPatch, sure: bool) -> None:
+    """Other gains explain the motion twice as well; whether they contradict the stated ones is their interval's."""
     _, log = chirped()
-    off = replace(log, stiffness=0.75 * log.stiffness, damping=0.75 * log.damping)
-    monkeypatch.setattr(identify, "_outside", lambda gained, factor: False)
-    config = replace(CONFIG, verdict=replace(CONFIG.verdict, gain_factor=1.2))
-    result = identify_actuators(off, leg(), config)
-    assert result.status is ActuatorStatus.PARTIAL
-    assert any("this motion does not tell which" in text for text in result.findings)
+    off = replace(log, stiffness=0.5 * log.stiffness, damping=0.5 * log.damping)
+    if not sure:
+        monkeypatch.setattr(identify, "_outside", lambda *_: False)
+    result = identify_actuators(off, leg(), CONFIG)
+    assert result.status is (ActuatorStatus.CONTRADICTION if sure else ActuatorStatus.PARTIAL)
+    assert any(("right?" if sure else "this motion does not tell which") in text for text in result.findings)
     assert any(all(not p.identifiable for p in joint.parameters) for joint in result.joints)
 
 
