@@ -135,9 +135,10 @@ def _objection(fit: JointFit, rmse: float, travel: float, config: ActuatorConfig
     left = _Objection()
     if rmse > verdict.unexplained * travel:
         left = _Objection(_unexplained(motion, rmse, travel), refutes=True)
-    delay = float(fit.law[INDEX["delay"]])
-    if "delay" in fit.problem.names and delay > verdict.longest_delay:
-        text = f"'{motion.name}' follows its command by {1e3 * delay:.0f} ms; are their stamps of one clock?"
+    told = "efforts" if motion.open_loop else "command"
+    if "delay" in fit.problem.names and _surely_outside(fit, "delay", -np.inf, verdict.longest_delay):
+        delay = 1e3 * float(fit.law[INDEX["delay"]])
+        text = f"'{motion.name}' follows its {told} by {delay:.0f} ms; are their stamps of one clock?"
         return _Objection(text, refutes=True)
     if "gain" in fit.problem.names:
         gained = fit
@@ -151,8 +152,8 @@ def _objection(fit: JointFit, rmse: float, travel: float, config: ActuatorConfig
     error = replay_error(motion, replay_joint(motion, gained.law, config)).rmse
     if gained is not fit and error >= _BETTER * rmse:
         return left
-    strong = f"{gain:.3g} times as strong as its stated gains"
-    if _outside(gained, verdict.gain_factor):
+    strong = f"{gain:.3g} times as strong as its {'efforts say' if motion.open_loop else 'stated gains'}"
+    if _surely_outside(gained, "gain", 1.0 / verdict.gain_factor, verdict.gain_factor):
         return _Objection(f"the drive of '{motion.name}' is {strong}; are their units right?", refutes=True)
     if left.text or gained is fit or 1.0 / verdict.gain_factor <= gain <= verdict.gain_factor:
         return left
@@ -162,12 +163,12 @@ def _objection(fit: JointFit, rmse: float, travel: float, config: ActuatorConfig
     )
 
 
-def _outside(gained: JointFit, factor: float) -> bool:
-    """Whether the drive's strength is surely more than a factor off what is stated."""
-    k = gained.problem.names.index("gain")
-    mean, sigma = float(gained.parameters[k]), float(gained.covariance.sigma[k])
-    low, high = interval(mean, sigma, float(gained.covariance.freedom[k]), -np.inf, np.inf)
-    return high < 1.0 / factor or low > factor
+def _surely_outside(fit: JointFit, name: str, lower: float, upper: float) -> bool:
+    """Whether all of a parameter's 95 % interval is outside of a range."""
+    k = fit.problem.names.index(name)
+    mean, sigma, freedom = float(fit.parameters[k]), float(fit.covariance.sigma[k]), float(fit.covariance.freedom[k])
+    low, high = interval(mean, sigma, freedom, -np.inf, np.inf)
+    return high < lower or low > upper
 
 
 def _may_matter(fit: JointFit, names: tuple[str, ...]) -> bool:

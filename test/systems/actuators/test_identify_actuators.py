@@ -83,7 +83,7 @@ def test_a_strength_that_is_not_sure_refutes_nothing(monkeypatch: pytest.MonkeyP
     _, log = chirped()
     off = replace(log, stiffness=0.5 * log.stiffness, damping=0.5 * log.damping)
     if not sure:
-        monkeypatch.setattr(identify, "_outside", lambda *_: False)
+        monkeypatch.setattr(identify, "_surely_outside", lambda *_: False)
     result = identify_actuators(off, leg(), CONFIG)
     assert result.status is (ActuatorStatus.CONTRADICTION if sure else ActuatorStatus.PARTIAL)
     assert any(("right?" if sure else "this motion does not tell which") in text for text in result.findings)
