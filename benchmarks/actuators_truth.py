@@ -10,18 +10,19 @@ Coulomb's) and torque ripple (5 %) besides. At the end commands made with the id
 
 from __future__ import annotations
 
+import json
 import sys
 from collections.abc import Sequence
-from concurrent.futures import ProcessPoolExecutor
-from dataclasses import dataclass, replace
+from concurrent.futures import Executor, ProcessPoolExecutor
+from dataclasses import asdict, dataclass, replace
 from itertools import repeat
+from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
 
 from benchmarks.report import Report, parser, progress
 from sysid_nodes.models.joint_load import joint_load
-from sysid_nodes.results.actuators import ActuatorEstimate
 from sysid_nodes.robots import Robot, load_robot
 from sysid_nodes.simulation.actuators.chirp import ChirpConfig, chirp
 from sysid_nodes.simulation.actuators.stand import Drives, leg_on_stand, run_on_stand
@@ -63,12 +64,15 @@ CASES = {
 
 @dataclass(frozen=True)
 class Outcome:
-    """One parameter of one joint of one seed."""
+    """One parameter of one joint of one seed: best guess, interval and truth."""
 
     name: str
-    found: ActuatorEstimate
     value: float
     true: float
+    identifiable: bool
+    lower: float
+    upper: float
+    sigma: float | None
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -76,6 +80,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options.add_argument("--seeds", type=int, default=200, help="robots drawn a case")
     options.add_argument("--last", type=float, default=2.0, help="frequency at which the chirp ends [Hz]")
     options.add_argument("--jobs", type=int, default=2, help="processes")
+    options.add_argument("--records", type=Path, help="JSON lines, one a trial; continued where it ends")
     chosen = options.parse_args(arguments)
     report = Report("actuators-truth", "Actuators against a known truth", chosen.out, chosen.command)
     report.text(
@@ -85,13 +90,30 @@ def main(arguments: Sequence[str] | None = None) -> int:
     )
     seeds = [chosen.seed + k for k in range(chosen.seeds)]
     with ProcessPoolExecutor(chosen.jobs, initializer=use_one_blas_thread) as pool:
-        for name, case in CASES.items():
-            runs = pool.map(trial, seeds, repeat(case), repeat(chosen.last))
-            found = [run for _, run in zip(progress(seeds, name), runs, strict=True)]
-            _summarise(report, name, [outcome for run in found for outcome in run])
+        for name in CASES:
+            _summarise(report, name, _outcomes(pool, name, seeds, chosen.last, chosen.records))
         _compare_tracking(report, list(pool.map(tracking, seeds[:TRACKED])))
     print(report.write())
     return 0
+
+
+def _outcomes(pool: Executor, case: str, seeds: Sequence[int], last: float, path: Path | None) -> list[Outcome]:
+    """Of all seeds of a case, those in the file first."""
+    known: dict[int, list[Outcome]] = {}
+    if path is not None and path.exists():
+        for line in path.read_text(encoding="utf-8").splitlines():
+            record = json.loads(line)
+            if record["case"] == case and record["last"] == last:
+                known[record["seed"]] = [Outcome(**row) for row in record["outcomes"]]
+    todo = [seed for seed in seeds if seed not in known]
+    runs = pool.map(trial, todo, repeat(CASES[case]), repeat(last))
+    for seed, run in zip(progress(todo, case), runs, strict=True):
+        known[seed] = run
+        if path is not None:
+            record = {"case": case, "last": last, "seed": seed, "outcomes": [asdict(outcome) for outcome in run]}
+            with path.open("a", encoding="utf-8") as file:
+                file.write(json.dumps(record) + "\n")
+    return [outcome for seed in seeds for outcome in known[seed]]
 
 
 def trial(seed: int, case: Case, last: float) -> list[Outcome]:
@@ -111,7 +133,9 @@ def trial(seed: int, case: Case, last: float) -> list[Outcome]:
         fit = fit_joint(motion, known_law(config, j), config, config.fitted.names)
         for found, value in zip(judge(fit, config), fit.parameters, strict=True):
             true = float(getattr(drives, found.name)[j])
-            outcomes.append(Outcome(found.name, found, float(value), true))
+            outcomes.append(
+                Outcome(found.name, float(value), true, found.identifiable, found.lower, found.upper, found.sigma)
+            )
     return outcomes
 
 
@@ -183,9 +207,9 @@ def _summarise(report: Report, case: str, outcomes: Sequence[Outcome]) -> None:
         factor, unit = ABSOLUTE.get(name, (100.0, "%"))
         scale = np.array([1.0 if name in ABSOLUTE else abs(outcome.true) for outcome in mine])
         error = factor * np.array([outcome.value - outcome.true for outcome in mine]) / scale
-        told = [outcome for outcome in mine if outcome.found.identifiable]
-        held = [outcome.found.lower <= outcome.true <= outcome.found.upper for outcome in told]
-        z = [(o.value - o.true) / o.found.sigma for o in told if o.found.sigma]
+        told = [outcome for outcome in mine if outcome.identifiable]
+        held = [outcome.lower <= outcome.true <= outcome.upper for outcome in told]
+        z = [(o.value - o.true) / o.sigma for o in told if o.sigma]
         rows.append(
             (
                 f"{name} [{unit}]",

@@ -15,7 +15,7 @@ from sysid_nodes.cli.actuators.online import replay_online, tell
 from sysid_nodes.cli.output_folder import OutputFolder
 from sysid_nodes.cli.progress import track
 from sysid_nodes.data.joint_state import RawJointState
-from sysid_nodes.exceptions import ConfigError, LogError
+from sysid_nodes.exceptions import ConfigError, ExcitationError, LogError
 from sysid_nodes.logs.command_reader import read_set_points
 from sysid_nodes.logs.reader import TopicLog, read_joint_states, read_topics
 from sysid_nodes.messages.prime.low_state import from_low_state
@@ -89,7 +89,7 @@ def run(args: argparse.Namespace) -> int:
             result = identify_actuators(log, robot, config.actuators)
             result = compare_runs(result, others)
             found = apply_method(log, robot, [joint.law for joint in result.joints], config.actuators)
-        except LogError as error:
+        except (LogError, ExcitationError) as error:
             raise error if error.source else LogError(str(error), source=str(bag)) from None
         document = write_actuator_run(
             folder,

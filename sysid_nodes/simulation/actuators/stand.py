@@ -15,6 +15,7 @@ import mujoco
 import numpy as np
 import numpy.typing as npt
 import pinocchio
+from mujoco import rollout
 
 from sysid_nodes.data.actuator_log import ActuatorLog
 from sysid_nodes.models.held_command import HeldCommand
@@ -123,7 +124,6 @@ def run_on_stand(
         RobotError: see `arm_spec`.
     """
     model = _model(robot, drives, step)
-    data = mujoco.MjData(model)
     begins = np.arange(command_t[0], command_t[-1] + 1e-9, step)
     told = [HeldCommand(command_t, column) for column in command.T]
     means = [
@@ -131,29 +131,40 @@ def run_on_stand(
         for held, delay in zip(told, drives.delay, strict=True)
     ]
     wanted = np.stack(means, axis=1) - drives.encoder_bias
-    every = round(1.0 / (rate * step))
-    data.qpos[:] = command[0]
     middle = 0.5 * (command.min(axis=0) + command.max(axis=0))
-    t, q, torque = [], [], []
-    for k, now in enumerate(begins):
-        if k % every == 0:
-            t.append(now)
-            q.append(data.qpos.copy())
-            torque.append(drives.stiffness * (wanted[k] - data.qpos) - drives.damping * data.qvel)
-        data.ctrl[:] = wanted[k]
-        speed = data.qvel
-        sign = speed / np.sqrt(speed**2 + 1e-6)
-        data.qfrc_applied[:] = (
-            -drives.stribeck * np.exp(-((speed / 0.1) ** 2)) * sign
-            - drives.position_friction * (data.qpos - middle) * sign
-            + drives.ripple * np.sin(_RIPPLES * data.qpos)
-        )
-        mujoco.mj_step(model, data)
-    read, at = np.array(q) + noise * rng.standard_normal((len(q), robot.n)), np.array(t)
+    q, qd = _motion(model, drives, command[0], wanted, middle)
+    kept = slice(None, None, round(1.0 / (rate * step)))
+    at, q = begins[kept], q[kept]
+    read = q + noise * rng.standard_normal(q.shape)
     if efforts:
         nothing = np.zeros(robot.n)
-        return ActuatorLog(robot.joint_names, at, read, at, read, None, nothing, nothing, np.array(torque))
-    return ActuatorLog(robot.joint_names, np.array(t), read, command_t, command, None, drives.stiffness, drives.damping)
+        torque = drives.stiffness * (wanted[kept] - q) - drives.damping * qd[kept]
+        return ActuatorLog(robot.joint_names, at, read, at, read, None, nothing, nothing, torque)
+    return ActuatorLog(robot.joint_names, at, read, command_t, command, None, drives.stiffness, drives.damping)
+
+
+def _motion(model: mujoco.MjModel, drives: Drives, start: Array, wanted: Array, middle: Array) -> tuple[Array, Array]:
+    """Positions and velocities (N, n) at the beginnings of steps with commands (N, n), from rest."""
+    data = mujoco.MjData(model)
+    data.qpos[:] = start
+    if not any(unknown.any() for unknown in (drives.stribeck, drives.position_friction, drives.ripple)):
+        first = np.concatenate([[0.0], data.qpos, data.qvel])
+        after, _ = rollout.rollout(model, data, first[None], wanted[None, :-1])
+        states = np.concatenate([first[None], after[0]])
+        return states[:, 1 : 1 + model.nq], states[:, 1 + model.nq :]
+    q, qd = np.empty_like(wanted), np.empty_like(wanted)
+    position, speed, control, applied = data.qpos, data.qvel, data.ctrl, data.qfrc_applied
+    for k, told in enumerate(wanted):
+        q[k], qd[k] = position, speed
+        control[:] = told
+        sign = speed / np.sqrt(speed**2 + 1e-6)
+        applied[:] = (
+            -drives.stribeck * np.exp(-((speed / 0.1) ** 2)) * sign
+            - drives.position_friction * (position - middle) * sign
+            + drives.ripple * np.sin(_RIPPLES * position)
+        )
+        mujoco.mj_step(model, data)
+    return q, qd
 
 
 def _model(robot: Robot, drives: Drives, step: float) -> mujoco.MjModel:

@@ -15,11 +15,18 @@ from sysid_nodes.solvers.trajectory_least_squares.robust import Huber
 
 @dataclass(frozen=True)
 class Step:
-    """A step within the bounds and the decrease of the cost that the linear model promises."""
+    """A step within the bounds.
+
+    Attributes:
+        parameters, start: (K,), (G, d) changes.
+        decrease: of the cost that the linear model promises.
+        shift: half the square of the parameters' change in units of their standard deviations under unit noise.
+    """
 
     parameters: Array
     start: Array
     decrease: float
+    shift: float
 
 
 @dataclass(frozen=True)
@@ -28,6 +35,7 @@ class Equations:
 
     Attributes:
         cost: half the sum of squares after the robust loss, priors included.
+        costs: (G,) the segments' shares of it; they have no share in the prior of the parameters.
         residual: (S, m) as it came.
         rows: (S m, K + d + 1) Jacobian by parameters and by the own start, and residual, weighted by the loss.
         edges: (G + 1,) rows at which segments begin, and their number.
@@ -38,6 +46,7 @@ class Equations:
     """
 
     cost: float
+    costs: Array
     residual: Array
     rows: Array
     edges: IntArray
@@ -51,24 +60,26 @@ class Equations:
     @property
     def reduced_gradient(self) -> Array:
         """(K,) gradient of the cost when every start follows."""
-        return self._reduced(0.0)[1]
+        return self._reduced()[1]
 
     @property
     def reduced_hessian(self) -> Array:
         """(K, K) Gauss-Newton Hessian of the same."""
-        return self._reduced(0.0)[0]
+        return self._reduced()[0]
 
-    def eliminated(self, damping: float) -> tuple[Array, Array]:
-        """(G, d, d) damped inverse Hessians of the starts and (G, K, d) their products with the mixed ones."""
+    def eliminated(self, damping: float | Array) -> tuple[Array, Array]:
+        """(G, d, d) inverse Hessians of the starts, with one damping or (G,), and (G, K, d) products with the mixed."""
         d = self.start_hessian.shape[1]
         diagonal = np.einsum("gii->gi", self.start_hessian)
         # The little that is always added keeps a start state that hardly shows from being solved for in rounding.
         little = 1e-10 * np.maximum(diagonal.max(axis=1, keepdims=True), 1e-200)
-        inverse = np.linalg.inv(self.start_hessian + (damping * diagonal + little)[:, None, :] * np.eye(d))
+        inverse = np.linalg.inv(
+            self.start_hessian + (np.reshape(damping, (-1, 1)) * diagonal + little)[:, None, :] * np.eye(d)
+        )
         return inverse, self.by_start @ inverse
 
-    def _reduced(self, damping: float) -> tuple[Array, Array]:
-        _, gain = self.eliminated(damping)
+    def _reduced(self) -> tuple[Array, Array]:
+        _, gain = self.eliminated(0.0)
         hessian = self.hessian - np.einsum("gkd,gld->kl", gain, self.by_start)
         return hessian, self.gradient - np.einsum("gkd,gd->k", gain, self.start_gradient)
 
@@ -88,13 +99,28 @@ class Equations:
             start_gradient=pull + np.einsum("gde,ge->gd", self.start_hessian, starts),
         )
 
-    def step(self, damping: float, parameters: Array, lower: Array, upper: Array, free: npt.NDArray[np.bool_]) -> Step:
-        """A damped Gauss-Newton step; what would leave the bounds stops at them and the rest is solved anew."""
-        inverse, gain = self.eliminated(damping)
-        hessian = self.hessian - np.einsum("gkd,gld->kl", gain, self.by_start)
+    def step(
+        self,
+        damping: float,
+        parameters: Array,
+        lower: Array,
+        upper: Array,
+        free: npt.NDArray[np.bool_],
+        *,
+        held_back: float | Array = 0.0,
+    ) -> Step:
+        """A damped Gauss-Newton step; what would leave the bounds stops at them and the rest is solved anew.
+
+        Args:
+            damping: relative to the Hessian's diagonal.
+            parameters, lower, upper: (K,) where the step begins, and bounds.
+            free: (K,) parameters that may move.
+            held_back: damping of the starts beyond that, one or (G,).
+        """
+        inverse, gain = self.eliminated(damping + held_back)
+        reduced = self.hessian - np.einsum("gkd,gld->kl", gain, self.by_start)
         gradient = self.gradient - np.einsum("gkd,gd->k", gain, self.start_gradient)
-        diagonal = np.diag(self.hessian)
-        hessian = hessian + np.diag(damping * diagonal)
+        hessian = reduced + np.diag(damping * np.diag(self.hessian))
         change, open_ = np.zeros(len(parameters)), free.copy()
         while open_.any():
             right = -(gradient[open_] + hessian[np.ix_(open_, ~open_)] @ change[~open_])
@@ -110,7 +136,7 @@ class Equations:
         linear = self.gradient @ change + np.sum(self.start_gradient * start)
         square = change @ self.hessian @ change + 2.0 * np.einsum("k,gkd,gd->", change, self.by_start, start)
         square += np.einsum("gd,gde,ge->", start, self.start_hessian, start)
-        return Step(change, start, float(-linear - 0.5 * square))
+        return Step(change, start, float(-linear - 0.5 * square), float(0.5 * change @ reduced @ change))
 
 
 def assemble(
@@ -145,7 +171,8 @@ def assemble(
         if loss is not None:
             squared, weight = loss(squared)
             rows *= np.sqrt(weight)[:, None]
-        cost = 0.5 * float(squared.sum() + np.sum(prior.information * off**2) + np.sum(information * moved**2))
+        costs = 0.5 * (np.add.reduceat(squared, first * width) + (information * moved**2).sum(axis=1))
+        cost = float(costs.sum() + 0.5 * np.sum(prior.information * off**2))
     edges = np.append(first, count) * width
     products = np.zeros((len(first), k + d + 1, k + d + 1))
     finite = np.isfinite(cost) and bool(np.isfinite(rows).all())
@@ -157,6 +184,7 @@ def assemble(
     total = products.sum(axis=0)
     return Equations(
         cost if finite else float("inf"),
+        costs,
         rollout.residual,
         rows,
         edges,

@@ -5,6 +5,10 @@ Short segments follow the measurement whatever the parameters are, so their cost
 ones use all that the motion says. Each horizon starts at the solution of the one before. Start states enter one
 segment each and are eliminated. A parameter at a bound is held there only while the gradient pushes it out, so a
 start at a bound is no trap.
+
+Each start has a damping of its own. A joint that rests where a segment begins sticks or slips by how it starts, and a
+step of its start then promises again and again what it does not hold; that must not keep the parameters from moving.
+So a solve ends, too, when it is the parameters that would hardly move any more.
 """
 
 from __future__ import annotations
@@ -17,13 +21,15 @@ import numpy.typing as npt
 
 from sysid_nodes.exceptions import SamplesError
 from sysid_nodes.results.least_squares import SolveStatus
-from sysid_nodes.solvers.shooting.normal_equations import Equations, assemble
+from sysid_nodes.solvers.shooting.normal_equations import Equations, Step, assemble
 from sysid_nodes.solvers.shooting.problem import Array, Gaussian, IntArray, ShootingProblem, segments
 from sysid_nodes.solvers.trajectory_least_squares.robust import Huber
 
 BoolArray = npt.NDArray[np.bool_]
 
 _LARGEST_DAMPING = 1e12
+_CULPRIT = 0.1  # rise of a segment's cost, relative to the largest, that is much
+_HELD = 1e3  # times as much damping as before, of a start whose step did not hold what it promised
 _NORMAL = 1.4826  # standard deviation of a normal distribution over its median absolute deviation
 
 
@@ -34,8 +40,8 @@ class ShootingConfig:
     Attributes:
         horizons: lengths of the segments, one solve after the other.
         iterations: of each solve at most.
-        tolerance: decrease of the cost below which the last solve ends, relative to the mean cost of a residual: the
-            square of the standard deviations, of white noise, by which parameters still move.
+        tolerance: square of the standard deviations, of white noise, by which the next step would move the
+            parameters, below which the last solve ends; also where a step neither gains nor promises as much.
         passing: the same of the solves before it.
         robust: residual, in units of their robust spread, from which on it pulls no harder; 0 for never.
         damping: first.
@@ -43,8 +49,8 @@ class ShootingConfig:
 
     horizons: tuple[int, ...]
     iterations: int = 60
-    tolerance: float = 5e-2
-    passing: float = 1.0
+    tolerance: float = 1e-2
+    passing: float = 10.0
     robust: float = 0.0
     damping: float = 1e-3
 
@@ -171,30 +177,41 @@ class _Solver:
             point = at(parameters, start, loss)
         little = tolerance / max(int(np.count_nonzero(point.equations.residual)), 1)
         damping, status, k = self._config.damping, SolveStatus.MAX_ITERATIONS, 0
+        held_back = np.zeros(len(first))  # damping of each start beyond that of the parameters
         for k in range(1, self._config.iterations + 1):  # noqa: B007
-            below, above = self.held(point)
-            step = point.equations.step(damping, point.parameters, self._lower, self._upper, ~(below | above))
+            step = self._step(point, damping, held_back)
             trial = at(point.parameters + step.parameters, point.start + step.start, loss)
-            gained = point.equations.cost - trial.equations.cost
-            if np.isfinite(trial.equations.cost) and gained >= 0.0:
-                ratio = gained / max(float(step.decrease), 1e-300)
+            held_back *= 0.5
+            if not trial.equations.cost <= point.equations.cost:
+                culprits = _culprits(point, trial)
+                still = np.where(culprits[:, None], 0.0, step.start)
+                trial = at(point.parameters + step.parameters, point.start + still, loss)
+                if trial.equations.cost <= point.equations.cost:
+                    held_back[culprits] = _HELD * (damping + held_back[culprits])
+            gained, promised = point.equations.cost - trial.equations.cost, step.decrease
+            taken = bool(gained >= 0.0)
+            if taken:
+                ratio = gained / max(promised, 1e-300)
                 damping *= max(1.0 / 3.0, 1.0 - (2.0 * ratio - 1.0) ** 3) if ratio > 0.0 else 2.0
-                small = max(gained, step.decrease) <= little * point.equations.cost
                 point = trial
                 if self._progress is not None:
                     self._progress(length, point.equations.cost)
-                if small:
-                    status = SolveStatus.CONVERGED_COST
-                    break
-            elif step.decrease <= little * point.equations.cost and damping < 1.0:
-                status = SolveStatus.CONVERGED_ROUNDING
-                break
             else:
                 damping *= 8.0
-                if damping > _LARGEST_DAMPING:
-                    status = SolveStatus.STALLED
-                    break
+            enough = little * point.equations.cost
+            if self._step(point, 0.0, held_back).shift <= enough or (taken and max(gained, promised) <= enough):
+                status = SolveStatus.CONVERGED_COST if taken else SolveStatus.CONVERGED_ROUNDING
+                break
+            if damping > _LARGEST_DAMPING:
+                status = SolveStatus.STALLED
+                break
         return status, point, loss, k
+
+    def _step(self, point: _Point, damping: float, held_back: Array) -> Step:
+        below, above = self.held(point)
+        return point.equations.step(
+            damping, point.parameters, self._lower, self._upper, ~(below | above), held_back=held_back
+        )
 
     def _loss(self, residual: Array) -> Huber | None:
         """Huber's loss at the spread that residuals have, so that it is the tails and not the misfit it cuts."""
@@ -202,3 +219,9 @@ class _Solver:
         if not self._config.robust or not measured.size:
             return None
         return Huber(self._config.robust * _NORMAL * float(np.median(measured)))
+
+
+def _culprits(point: _Point, trial: _Point) -> BoolArray:
+    """(G,) segments that a step made worse by much: it is their starts, perhaps, and not the parameters."""
+    rises = trial.equations.costs - point.equations.costs
+    return np.asarray(~(rises < _CULPRIT * rises.max()))

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
@@ -14,6 +14,7 @@ from sysid_nodes.data.actuator_log import ActuatorLog
 from sysid_nodes.models.actuator import INDEX, PARAMETERS
 from sysid_nodes.results.actuators import ActuatorEstimate, ActuatorResult, ActuatorStatus, JointActuator
 from sysid_nodes.robots import Robot
+from sysid_nodes.solvers.shooting import interval
 from sysid_nodes.solvers.shooting.normal_equations import assemble
 from sysid_nodes.solvers.shooting.problem import Gaussian
 from sysid_nodes.systems.actuators.config import ActuatorConfig
@@ -57,9 +58,9 @@ def identify_actuators(
     if start:
         config = replace(config, shooting=replace(config.shooting, horizons=config.shooting.horizons[-1:]))
     motions = prepare(log, robot, config)
-    doubts = list(check_motions(motions, config))
+    doubts = list(check_motions(log, motions, config))
 
-    def one(item: tuple[int, JointMotion]) -> tuple[JointActuator, str]:
+    def one(item: tuple[int, JointMotion]) -> tuple[JointActuator, _Objection]:
         j, motion = item
         found = _joint(motion, start[j] if start else known_law(config, j), config)
         if progress is not None:
@@ -69,7 +70,8 @@ def identify_actuators(
     with ThreadPoolExecutor(_WORKERS) as pool:
         found = list(pool.map(one, enumerate(motions)))
     joints = tuple(joint for joint, _ in found)
-    contradictions = [text for _, text in found if text]
+    contradictions = [objection.text for _, objection in found if objection.refutes]
+    doubts += [objection.text for _, objection in found if objection.text and not objection.refutes]
     if contradictions:
         status = ActuatorStatus.CONTRADICTION
     elif all(p.identifiable for joint in joints for p in joint.parameters):
@@ -81,23 +83,36 @@ def identify_actuators(
     return ActuatorResult(status, (*contradictions, *log.notes, *doubts), joints, samples, duration)
 
 
-def _joint(motion: JointMotion, law: Array, config: ActuatorConfig) -> tuple[JointActuator, str]:
-    """A joint's result, and what its motion contradicts."""
+@dataclass(frozen=True)
+class _Objection:
+    """Why nothing is claimed of a joint; the text is empty where nothing speaks against it.
+
+    Attributes:
+        text: in words.
+        refutes: whether the log contradicts what is stated, or else does not tell whether it does.
+    """
+
+    text: str = ""
+    refutes: bool = False
+
+
+def _joint(motion: JointMotion, law: Array, config: ActuatorConfig) -> tuple[JointActuator, _Objection]:
+    """A joint's result, and what its motion says against the law or the drive's stated strength."""
     names = config.fitted.open_names if motion.open_loop else config.fitted.names
     fit = fit_joint(motion, law, config, names)
     if motion.open_loop:
         replay, travel = replay_error(motion, motion.q + fit.solution.residual[:, 0]), _driven_travel(fit)
     else:
         replay, travel = replay_error(motion, replay_joint(motion, fit.law, config)), float(np.std(motion.q))
-    wrong = _contradiction(fit, replay.rmse, travel, config)
+    objection = _objection(fit, replay.rmse, travel, config)
     parameters = judge(fit, config)
-    if wrong:
-        parameters = tuple(_withheld(p, wrong) for p in parameters)
+    if objection.text:
+        parameters = tuple(_withheld(p, objection.text) for p in parameters)
     return (
         JointActuator(
             motion.name, fit.before, fit.verdict, parameters, replay, travel, fit.solution.status.converged, fit.law
         ),
-        wrong,
+        objection,
     )
 
 
@@ -114,27 +129,46 @@ def _withheld(parameter: ActuatorEstimate, reason: str) -> ActuatorEstimate:
     return ActuatorEstimate(parameter.name, parameter.unit, None, None, -np.inf, np.inf, reason)
 
 
-def _contradiction(fit: JointFit, rmse: float, travel: float, config: ActuatorConfig) -> str:
-    """The statement that the motion contradicts: the law, or the drive's stated strength; empty for nothing."""
+def _objection(fit: JointFit, rmse: float, travel: float, config: ActuatorConfig) -> _Objection:
+    """What the motion says against the law, or against the drive's stated strength."""
     motion, verdict = fit.problem.motion, config.verdict
-    left = _unexplained(motion, rmse, travel) if rmse > verdict.unexplained * travel else ""
-    delay = float(fit.law[INDEX["delay"]])
-    if "delay" in fit.problem.names and delay > verdict.longest_delay:
-        return f"'{motion.name}' follows its command by {1e3 * delay:.0f} ms; are their stamps of one clock?"
+    left = _Objection()
+    if rmse > verdict.unexplained * travel:
+        left = _Objection(_unexplained(motion, rmse, travel), refutes=True)
+    told = "efforts" if motion.open_loop else "command"
+    if "delay" in fit.problem.names and _surely_outside(fit, "delay", -np.inf, verdict.longest_delay):
+        delay = 1e3 * float(fit.law[INDEX["delay"]])
+        text = f"'{motion.name}' follows its {told} by {delay:.0f} ms; are their stamps of one clock?"
+        return _Objection(text, refutes=True)
     if "gain" in fit.problem.names:
-        names, gained = fit.problem.names, fit
+        gained = fit
     else:
         names = tuple(p.name for p in PARAMETERS if p.name in (*fit.problem.names, "gain"))
-        if not left and not _may_matter(fit, names):
-            return ""
+        if not left.text and not _may_matter(fit, names):
+            return left
         longest = replace(config.shooting, horizons=config.shooting.horizons[-1:])  # to begin where the fit ended
         gained = fit_joint(motion, fit.law, replace(config, shooting=longest), names)
     gain = float(gained.law[INDEX["gain"]])
     error = replay_error(motion, replay_joint(motion, gained.law, config)).rmse
-    off = max(gain, 1.0 / max(gain, 1e-6)) > verdict.gain_factor
-    if off and (error < _BETTER * rmse or gained is fit):
-        return f"the drive of '{motion.name}' is {gain:.3g} times as strong as its stated gains; are their units right?"
-    return left
+    if gained is not fit and error >= _BETTER * rmse:
+        return left
+    strong = f"{gain:.3g} times as strong as its {'efforts say' if motion.open_loop else 'stated gains'}"
+    if _surely_outside(gained, "gain", 1.0 / verdict.gain_factor, verdict.gain_factor):
+        return _Objection(f"the drive of '{motion.name}' is {strong}; are their units right?", refutes=True)
+    if left.text or gained is fit or 1.0 / verdict.gain_factor <= gain <= verdict.gain_factor:
+        return left
+    return _Objection(
+        f"a drive {strong} explains how '{motion.name}' moved twice as well, but so may friction that the law lacks: "
+        "this motion does not tell which"
+    )
+
+
+def _surely_outside(fit: JointFit, name: str, lower: float, upper: float) -> bool:
+    """Whether all of a parameter's 95 % interval is outside of a range."""
+    k = fit.problem.names.index(name)
+    mean, sigma, freedom = float(fit.parameters[k]), float(fit.covariance.sigma[k]), float(fit.covariance.freedom[k])
+    low, high = interval(mean, sigma, freedom, -np.inf, np.inf)
+    return high < lower or low > upper
 
 
 def _may_matter(fit: JointFit, names: tuple[str, ...]) -> bool:

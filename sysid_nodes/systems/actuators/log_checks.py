@@ -6,13 +6,14 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
+from sysid_nodes.data.actuator_log import ActuatorLog
 from sysid_nodes.exceptions import ExcitationError, LogError
 from sysid_nodes.systems.actuators.config import ActuatorConfig
 from sysid_nodes.systems.actuators.preparation import JointMotion
+from sysid_nodes.systems.actuators.readings import fresh_samples
 
 Array = npt.NDArray[np.float64]
 
-_STALE = 0.2  # share of samples that repeat the one before in every digit
 _FOLLOWS = 0.9  # correlation with another's command that says whose joint it is
 _ASTRAY = 0.5  # correlation with its own that says it is not
 _LEAD = 0.3  # by which a joint is looked for before its command [s]
@@ -21,14 +22,22 @@ _SAME = 0.005  # of the motion's range: the same place
 _WHILE, _CHANGES = 0.1, 2e-3  # time and distance over which a command counts as going on [s, rad]
 
 
-def check_motions(motions: tuple[JointMotion, ...], config: ActuatorConfig) -> tuple[str, ...]:
+def check_motions(log: ActuatorLog, motions: tuple[JointMotion, ...], config: ActuatorConfig) -> tuple[str, ...]:
     """Doubts about a log that can be used all the same.
+
+    Args:
+        log: as it was recorded.
+        motions: of its joints, see `prepare`.
+        config: distance that counts as motion.
 
     Raises:
         LogError: columns are swapped, joints move before their commands, or one is at a stop.
         ExcitationError: nothing was commanded, or nothing moved.
     """
     doubts = []
+    stale = 1.0 - float(np.mean(fresh_samples(log.q, log.names)))
+    if stale > 0.0:
+        doubts.append(f"{100.0 * stale:.1f} % of the samples send the readings before them again; they are left out")
     _check_travel(motions, config.motion.travel)
     commanded = np.stack([motion.command.at(motion.t) for motion in motions], axis=1)
     measured = np.stack([motion.q for motion in motions], axis=1)
@@ -37,9 +46,6 @@ def check_motions(motions: tuple[JointMotion, ...], config: ActuatorConfig) -> t
             _check_owner(motions, commanded, measured, j)
             _check_lead(motion, commanded[:, j])
             _check_stop(motion, commanded[:, j])
-        repeated = float(np.mean(np.diff(motion.q[motion.measured]) == 0.0))
-        if repeated > _STALE:
-            doubts.append(f"{100.0 * repeated:.0f} % of the readings of '{motion.name}' repeat the one before")
     missing = 1.0 - float(np.mean(motions[0].measured))
     if missing > 0.0:
         doubts.append(f"{100.0 * missing:.1f} % of the time has no readings")

@@ -18,6 +18,7 @@ from sysid_nodes.models.held_command import HeldCommand
 from sysid_nodes.models.joint_load import joint_load
 from sysid_nodes.robots import Robot
 from sysid_nodes.systems.actuators.config import ActuatorConfig, MotionConfig
+from sysid_nodes.systems.actuators.readings import fresh_samples
 
 Array = npt.NDArray[np.float64]
 
@@ -88,7 +89,8 @@ def prepare(log: ActuatorLog, robot: Robot, config: ActuatorConfig) -> tuple[Joi
     """The log's joints, in the robot's order.
 
     Raises:
-        LogError: joints of the robot are missing, or commands and encoders have no time in common.
+        LogError: joints of the robot are missing, commands and encoders have no time in common, or a joint repeats its
+            readings.
         ExcitationError: the log is too short.
         ConfigError: nobody states the drives' gains.
     """
@@ -101,7 +103,8 @@ def prepare(log: ActuatorLog, robot: Robot, config: ActuatorConfig) -> tuple[Joi
     told = log.t >= begin
     if told.sum() < _LEAST:
         raise ExcitationError(f"has {int(told.sum())} samples since the first command; at least {_LEAST} are needed")
-    t, q, measured, breaks = _even(log.t[told], log.q[told][:, columns], config.motion.gap)
+    new = fresh_samples(log.q[told][:, columns], robot.joint_names)
+    t, q, measured, breaks = _even(log.t[told][new], log.q[told][new][:, columns], config.motion.gap)
     dt = float(t[1] - t[0])
     smooth, velocity, acceleration = _filtered(q, dt, breaks, config.motion)
     load = joint_load(robot, smooth, velocity, acceleration)

@@ -9,7 +9,7 @@ from shared.oscillator import TRUTH, Oscillator, measurement
 
 from sysid_nodes.exceptions import SamplesError
 from sysid_nodes.results.least_squares import SolveStatus
-from sysid_nodes.solvers.shooting import Gaussian, ShootingConfig, block_jackknife, shoot
+from sysid_nodes.solvers.shooting import Gaussian, Rollout, ShootingConfig, block_jackknife, shoot
 from sysid_nodes.solvers.shooting.problem import segments
 
 WIDE = np.array([0.1, 0.0]), np.array([1000.0, 30.0])
@@ -77,6 +77,29 @@ def test_a_robust_loss_bounds_what_outliers_do() -> None:
     plain = shoot(replace(own, measured=spoilt), np.array([5.0, 1.0]), *WIDE, CONFIG)
     robust = shoot(replace(own, measured=spoilt), np.array([5.0, 1.0]), *WIDE, replace(CONFIG, robust=3.0))
     assert abs(robust.parameters - TRUTH).max() < 0.3 * abs(plain.parameters - TRUTH).max()
+
+
+class Sticking(Oscillator):
+    """The first start's velocity is held by a cusp, past which every step of it shoots."""
+
+    def rollout(self, parameters: np.ndarray, first: np.ndarray, start: np.ndarray) -> Rollout:
+        found = super().rollout(parameters, first, start)
+        residual, by_start = np.zeros((self.samples, 1)), np.zeros((self.samples, 1, 2))
+        off = start[0, 1] - 0.3
+        residual[0], by_start[0, 0, 1] = 1e3 * abs(off) ** 0.4, 4e2 * abs(off) ** -0.6 * np.sign(off)
+        return Rollout(
+            np.concatenate([found.residual, residual], axis=1),
+            np.concatenate([found.by_parameters, np.zeros((self.samples, 1, 2))], axis=1),
+            np.concatenate([found.by_start, by_start], axis=1),
+        )
+
+
+def test_a_start_that_will_not_settle_does_not_keep_the_parameters_from_it() -> None:
+    own = problem()
+    found = shoot(Sticking(own.measured, own.sigma), np.array([5.0, 1.0]), *WIDE, CONFIG)
+    assert found.status.converged
+    assert found.iterations < 13  # 15 where the start moves on with the parameters
+    np.testing.assert_allclose(found.parameters, TRUTH, rtol=0.05)
 
 
 def test_what_is_not_finite_at_the_start_is_said() -> None:

@@ -14,7 +14,7 @@ from sysid_nodes.exceptions import ConfigError, ExcitationError, InputError, Log
 from sysid_nodes.models.actuator import INDEX
 from sysid_nodes.results.actuators import ActuatorResult, ActuatorStatus
 from sysid_nodes.robots import load_robot
-from sysid_nodes.systems.actuators import ActuatorConfig, identify_actuators, replay_log
+from sysid_nodes.systems.actuators import ActuatorConfig, identify, identify_actuators, replay_log
 
 CONFIG = ActuatorConfig()
 
@@ -77,6 +77,19 @@ def test_gains_in_another_unit_are_a_contradiction_and_no_value_comes_out() -> N
     assert not any(p.identifiable for joint in result.joints for p in joint.parameters)
 
 
+@pytest.mark.parametrize("sure", [True, False])
+def test_a_strength_that_is_not_sure_refutes_nothing(monkeypatch: pytest.MonkeyPatch, sure: bool) -> None:
+    """Other gains explain the motion twice as well; whether they contradict the stated ones is their interval's."""
+    _, log = chirped()
+    off = replace(log, stiffness=0.5 * log.stiffness, damping=0.5 * log.damping)
+    if not sure:
+        monkeypatch.setattr(identify, "_surely_outside", lambda *_: False)
+    result = identify_actuators(off, leg(), CONFIG)
+    assert result.status is (ActuatorStatus.CONTRADICTION if sure else ActuatorStatus.PARTIAL)
+    assert any(("right?" if sure else "this motion does not tell which") in text for text in result.findings)
+    assert any(all(not p.identifiable for p in joint.parameters) for joint in result.joints)
+
+
 def test_a_clock_that_makes_motion_late_is_a_contradiction() -> None:
     _, log = chirped(last=2.0)
     result = identify_actuators(replace(log, t=log.t + 0.08), leg(), CONFIG)
@@ -136,6 +149,12 @@ BAD: list[tuple[str, Any, type[InputError], str]] = [
     ("quiet", lambda log: replace(log, command=0.0 * log.command), ExcitationError, "was commanded to move by 0 rad"),
     ("apart", lambda log: replace(log, t=log.t + 1e3), LogError, "no time in common"),
     ("gains", lambda log: replace(log, stiffness=None), ConfigError, "give it with law.stiffness"),
+    (
+        "one's",
+        lambda log: replace(log, q=np.column_stack([log.q[:, :2], held(log.q[:, 2], 3)])),
+        LogError,
+        "'FL_calf_joint' repeats .* of its readings while it moves",
+    ),
     ("short", lambda log: log.between(0.0, 0.1), ExcitationError, "at least 50 are needed"),
 ]
 
@@ -151,13 +170,25 @@ def test_a_log_of_another_robot_is_refused() -> None:
         identify_actuators(chirped()[1], load_robot("go2"), CONFIG)
 
 
-def test_repeated_readings_are_a_finding() -> None:
+def held(q: np.ndarray, times: int) -> np.ndarray:
+    """Readings of which only every so many-th is new."""
+    return q[times * (np.arange(len(q)) // times)]
+
+
+def test_readings_that_a_driver_sends_again_are_named_and_move_no_delay(told: ActuatorResult) -> None:
     _, log = chirped()
-    q = log.q.copy()
-    q[1::3] = q[:-1:3][: len(q[1::3])]
-    assert any(
-        "repeat the one before" in text for text in identify_actuators(replace(log, q=q), leg(), CONFIG).findings
-    )
+    result = identify_actuators(replace(log, q=held(log.q, 2)), leg(), CONFIG)
+    assert any("send the readings before them again" in text for text in result.findings)
+    for one, other in zip(result.joints, told.joints, strict=True):
+        # Half of 5 ms is what they would add to it.
+        assert one.law[INDEX["delay"]] == pytest.approx(other.law[INDEX["delay"]], abs=5e-4)
+        assert one.parameter("coulomb").estimate == pytest.approx(other.parameter("coulomb").estimate, rel=0.03)
+
+
+def test_a_coarse_encoder_repeats_itself_and_may() -> None:
+    _, log = chirped()
+    result = identify_actuators(replace(log, q=np.round(log.q / 2e-3) * 2e-3), leg(), CONFIG)
+    assert not any("again" in text for text in result.findings)
 
 
 @pytest.mark.parametrize(
