@@ -24,12 +24,14 @@ class Field:
     Attributes:
         path: dotted path; ``[]`` stands for every entry of a list.
         kind: key of KINDS.
+        optional: files of earlier versions lack it.
 
     A field of an object that is null is absent.
     """
 
     path: str
     kind: str
+    optional: bool = False
 
 
 FIELDS = (
@@ -54,6 +56,15 @@ FIELDS = (
     Field("parameters[].nominal", "number or null"),
     Field("parameters[].lower", "number or null"),
     Field("parameters[].upper", "number or null"),
+    Field("parameters[].likely_lower", "number or null", optional=True),
+    Field("parameters[].likely_upper", "number or null", optional=True),
+    Field("estimate", "object or null", optional=True),
+    Field("estimate.confidence", "number", optional=True),
+    Field("estimate.coulomb", "numbers", optional=True),
+    Field("estimate.viscous", "numbers", optional=True),
+    Field("estimate.offset", "numbers", optional=True),
+    Field("estimate.load_friction", "numbers", optional=True),
+    Field("estimate.torque_sigma", "numbers", optional=True),
     Field("truth", "ten numbers or null"),
     Field("nominal_body", "object or null"),
     Field("nominal_body.mass", "number"),
@@ -162,6 +173,8 @@ def check_fields(
     """
     for field in fields:
         for where, present, value in _values(document, field.path.split("."), ""):
+            if not present and field.optional:
+                continue
             if not present:
                 raise InputError(f"'{where}' is missing", source=source)
             if not kinds[field.kind](value):

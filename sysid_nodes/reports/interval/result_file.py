@@ -19,6 +19,7 @@ from sysid_nodes.reports.prime.schema import PIPELINE as PRIME
 from sysid_nodes.reports.prime.schema import validate_motion
 from sysid_nodes.reports.schema import SCHEMA, check_result, validate
 from sysid_nodes.results import Contradiction, IdentificationResult, Status
+from sysid_nodes.results.identification import LEVEL, Estimate
 from sysid_nodes.sessions.interval.run import IntervalRun
 
 RESULT_NAME = "result.json"
@@ -48,6 +49,7 @@ def build_document(run: IntervalRun) -> dict[str, Any]:
         "t": _number(result.t),
         "window": int(result.window),
         "parameters": _parameters(result, claimed),
+        "estimate": _estimate(result.estimate) if claimed else None,
         "truth": None if run.truth is None else _numbers(run.truth),
         "nominal_body": _body(_numbers(result.nominal)) if claimed else None,
         "samples": {
@@ -76,11 +78,19 @@ def build_document(run: IntervalRun) -> dict[str, Any]:
 def _parameters(result: IdentificationResult, claimed: bool) -> list[dict[str, Any]]:
     """One object a parameter; its numbers are null where nothing is claimed."""
     nothing = np.full(len(PARAMETER_NAMES), np.nan)
-    columns = [_numbers(values if claimed else nothing) for values in (result.nominal, result.lower, result.upper)]
-    return [
-        {"name": name, "unit": unit, "nominal": nominal, "lower": lower, "upper": upper}
-        for name, unit, nominal, lower, upper in zip(PARAMETER_NAMES, PARAMETER_UNITS, *columns, strict=True)
-    ]
+    likely = (nothing, nothing) if result.estimate is None else (result.estimate.lower, result.estimate.upper)
+    values = (result.nominal, result.lower, result.upper, *likely)
+    columns = [_numbers(column if claimed else nothing) for column in values]
+    names = ("name", "unit", "nominal", "lower", "upper", "likely_lower", "likely_upper")
+    rows = zip(PARAMETER_NAMES, PARAMETER_UNITS, *columns, strict=True)
+    return [dict(zip(names, row, strict=True)) for row in rows]
+
+
+def _estimate(found: Estimate | None) -> dict[str, Any] | None:
+    if found is None:
+        return None
+    joints = ("coulomb", "viscous", "offset", "load_friction", "torque_sigma")
+    return {"confidence": LEVEL} | {name: getattr(found, name).tolist() for name in joints}
 
 
 def thin(history: Sequence[IdentificationResult], most: int = _MAX_HISTORY) -> list[IdentificationResult]:

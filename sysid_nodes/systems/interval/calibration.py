@@ -35,6 +35,10 @@ from sysid_nodes.systems.interval.calibration_file import Calibration, joint_pla
 from sysid_nodes.systems.interval.calibration_fit import estimate, held_out_excess
 from sysid_nodes.systems.interval.calibration_system import CalibrationSystem
 from sysid_nodes.systems.interval.config import IntervalIdentifierConfig
+from sysid_nodes.systems.interval.estimate.belief import Belief
+from sysid_nodes.systems.interval.estimate.estimator import LOAD_FRICTION, before_any_data
+from sysid_nodes.systems.interval.estimate.robust_fit import robust_fit
+from sysid_nodes.systems.interval.estimate.window_model import WindowModel
 from sysid_nodes.systems.interval.momentum_rows import MomentumRows
 from sysid_nodes.systems.interval.noise import Noise
 from sysid_nodes.systems.interval.reach import Reach
@@ -117,7 +121,25 @@ def calibrate(
         show("bounds", done, 2 * poly.k)
         poly.tighten(4)
     show("bounds", 2 * poly.k, 2 * poly.k)
-    return _result(robot, config, runs, system, poly, used, xi, torque_absolute, margin, max_rows)
+    belief = _belief(n, body, centre, radius, loads, rows)
+    return _result(robot, config, runs, system, poly, used, xi, torque_absolute, margin, max_rows, belief)
+
+
+def _belief(
+    n: int, body: int, centre: Array, radius: Array, loads: Sequence[Bounds], rows: Sequence[MomentumRows]
+) -> Belief:
+    """Statistical knowledge of the robot (16 n) from all runs, whatever moments the known payloads have."""
+    unknowns = identify_payload(n, body, centre, radius, Bounds(np.zeros(10), np.zeros(10)))
+    before = before_any_data(unknowns, np.full(n, LOAD_FRICTION))
+    models, stated = [], []
+    heavy = [load for load in loads if load.upper[0] > 0.0]
+    for load in heavy:
+        before = before.and_also(Belief.gaussian(load.centre, load.half_width))
+    for load, run in zip(loads, rows, strict=True):
+        index = next((k for k, other in enumerate(heavy) if other is load), -1)
+        models.append(WindowModel.of_rows(run, body, index))
+        stated.append((run.radius.sum(axis=2) / (run.t[:, 1] - run.t[:, 0])[:, None] / 3.0).mean(axis=0))
+    return robust_fit(WindowModel.join(models), before, np.mean(stated, axis=0)).after().first(16 * n)
 
 
 def _no_progress(stage: str, done: int, total: int) -> None:
@@ -194,6 +216,7 @@ def _result(
     torque_absolute: Array,
     margin: float,
     max_rows: int,
+    belief: Belief,
 ) -> Calibration:
     k, columns = system.robot_size, system.robot_columns
     lower, upper = system.centre.copy(), system.centre.copy()
@@ -203,7 +226,6 @@ def _result(
     lower[columns] -= slack
     upper[columns] += slack
     free = np.flatnonzero(system.unloaded)
-    weighted = system.physical[free] / system.radius[free][:, None]
     useful = np.zeros(len(system.rows))
     useful[used] = poly.usefulness()
     kept = np.sort(free[np.argsort(-useful[free], kind="stable")][:max_rows])
@@ -216,7 +238,7 @@ def _result(
         upper=upper,
         rows=system.physical[kept],
         rows_radius=system.radius[kept],
-        information=weighted.T @ weighted,
+        belief=belief,
         torque_absolute=torque_absolute,
         margin=margin,
         residual_rms=np.sqrt((system.residual(xi) ** 2).mean(axis=0)),
