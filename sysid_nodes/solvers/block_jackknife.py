@@ -7,8 +7,8 @@ estimate by
     delta_b = (H - H_b)^-1 g_b,    Cov = (B - 1)/B sum_b delta_b delta_b',
 
 H_b and g_b the block's share of the Hessian and of the gradient. It is the sandwich H^-1 (sum_b g_b g_b') H^-1 with
-each block's leverage accounted for (CR3 of cluster-robust inference; Bell and McCaffrey 2002): without that, a block that
-carries most of what is known of a parameter would vouch for itself. Its Student distribution has the degrees of
+each block's leverage accounted for (CR3 of cluster-robust inference; Bell and McCaffrey 2002): without that, a block
+that carries most of what is known of a parameter would vouch for itself. Its Student distribution has the degrees of
 freedom of Satterthwaite's approximation, fewer where few blocks matter.
 """
 

@@ -121,25 +121,34 @@ def calibrate(
         show("bounds", done, 2 * poly.k)
         poly.tighten(4)
     show("bounds", 2 * poly.k, 2 * poly.k)
-    belief = _belief(n, body, centre, radius, loads, rows)
+    belief, _ = statistical_belief(n, body, centre, radius, rows, loads)
     return _result(robot, config, runs, system, poly, used, xi, torque_absolute, margin, max_rows, belief)
 
 
-def _belief(
-    n: int, body: int, centre: Array, radius: Array, loads: Sequence[Bounds], rows: Sequence[MomentumRows]
-) -> Belief:
-    """Statistical knowledge of the robot (16 n) from all runs, whatever moments the known payloads have."""
-    unknowns = identify_payload(n, body, centre, radius, Bounds(np.zeros(10), np.zeros(10)))
-    before = before_any_data(unknowns, np.full(n, LOAD_FRICTION))
-    models, stated = [], []
-    heavy = [load for load in loads if load.upper[0] > 0.0]
-    for load in heavy:
-        before = before.and_also(Belief.gaussian(load.centre, load.half_width))
-    for load, run in zip(loads, rows, strict=True):
-        index = next((k for k, other in enumerate(heavy) if other is load), -1)
-        models.append(WindowModel.of_rows(run, body, index))
+def statistical_belief(
+    n: int, body: int, centre: Array, radius: Array, rows: Sequence[MomentumRows], loads: Sequence[Bounds] = ()
+) -> tuple[Belief, Array]:
+    """Statistical knowledge of the robot (16 n) from all runs, and the spread (n,) of the residuals [N m].
+
+    Args:
+        n: number of joints.
+        body: joint that carries the payloads.
+        centre, radius: (15 n,) box of the bare robot.
+        rows: of each run.
+        loads: box of each run's payload, whose moments may be anything in it; none: no run has one.
+    """
+    nothing = Bounds(np.zeros(10), np.zeros(10))
+    before = before_any_data(identify_payload(n, body, centre, radius, nothing), np.full(n, LOAD_FRICTION))
+    models, stated, payloads = [], [], 0
+    for run, load in zip(rows, loads or [nothing] * len(rows), strict=True):
+        loaded = load.upper[0] > 0.0
+        models.append(WindowModel.of_rows(run, body, payloads if loaded else -1))
+        if loaded:
+            before = before.and_also(Belief.gaussian(load.centre, load.half_width))
+            payloads += 1
         stated.append((run.radius.sum(axis=2) / (run.t[:, 1] - run.t[:, 0])[:, None] / 3.0).mean(axis=0))
-    return robust_fit(WindowModel.join(models), before, np.mean(stated, axis=0)).after().first(16 * n)
+    fit = robust_fit(WindowModel.join(models), before, np.mean(stated, axis=0))
+    return fit.after().first(16 * n), fit.spread
 
 
 def _no_progress(stage: str, done: int, total: int) -> None:

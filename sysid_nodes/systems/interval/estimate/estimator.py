@@ -28,7 +28,7 @@ _GROWTH = 1.25
 _MARGIN = 1e-9
 """Smallest eigenvalue asked of the pseudo-inertia, relative to the mass, so that the estimate is strictly physical."""
 
-_VAGUE = 3.0
+VAGUE = 3.0
 """Standard deviation of the body before any data, in half-widths of the prior box: next to nothing."""
 
 _KNOWN = 1e-24
@@ -73,7 +73,7 @@ class StatisticalEstimator:
     def __init__(self, unknowns: Unknowns, belief: Belief) -> None:
         self._unknowns = unknowns
         prior = unknowns.prior
-        self._belief = belief.and_also(Belief.gaussian(prior.centre, _VAGUE * prior.half_width))
+        self._belief = belief.and_also(Belief.gaussian(prior.centre, VAGUE * prior.half_width))
         self._windows: list[tuple[WindowModel, Array]] = []
         self._stride, self._seen, self._next = 1, 0, 1
         self._fit: RobustFit | None = None
@@ -85,7 +85,7 @@ class StatisticalEstimator:
         stated = rows.radius.sum(axis=2) / duration / 3.0
         for k in range(len(rows.t)):
             if self._seen % self._stride == 0:
-                self._windows.append((model.window(k), stated[k]))
+                self._windows.append((model.select(np.array([k])), stated[k]))
             self._seen += 1
         if len(self._windows) > _MOST_WINDOWS:
             self._windows = self._windows[::2]

@@ -2,9 +2,10 @@
 """Robust fit of windows of torque with each joint's spread, and the errors that its own residuals show.
 
 Iteratively reweighted least squares for Student's distribution of four degrees of freedom (K. L. Lange,
-R. J. A. Little, J. M. G. Taylor, J. Am. Stat. Assoc. 84, 1989): outliers count less, and each joint's spread is estimated along.
-Neighbouring windows share their errors; the covariance is the block jackknife's (solvers/block_jackknife.py), with
-blocks longer than residuals stay alike, plus what the belief before the run may be wrong by.
+R. J. A. Little, J. M. G. Taylor, J. Am. Stat. Assoc. 84, 1989): outliers count less, and each
+joint's spread is estimated along. Neighbouring windows share their errors; the covariance is the block jackknife's
+(solvers/block_jackknife.py), with blocks longer than residuals stay alike, plus what the belief before
+the run may be wrong by.
 """
 
 from __future__ import annotations

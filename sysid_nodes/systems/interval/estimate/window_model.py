@@ -61,9 +61,8 @@ class WindowModel:
             np.concatenate([part.load for part in parts]),
         )
 
-    def window(self, k: int) -> WindowModel:
-        """The k-th window alone."""
-        at = slice(k, k + 1)
+    def select(self, at: npt.NDArray[np.intp]) -> WindowModel:
+        """Some of the windows."""
         return WindowModel(self.joints, self.body, self.coefficients[at], self.unsure[at], self.load[at])
 
     @property
