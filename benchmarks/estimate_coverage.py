@@ -73,7 +73,7 @@ class Weighing:
         """The payload's fit, its ten parameters last."""
         prior = self.arm.config.prior.bounds
         belief = self.known.and_also(Belief.gaussian(prior.centre, VAGUE * prior.half_width))
-        return robust_fit(windows, belief, np.full(self.arm.robot.n, 0.3))
+        return robust_fit(windows, belief)
 
 
 def main(arguments: list[str] | None = None) -> int:

@@ -139,15 +139,14 @@ def statistical_belief(
     """
     nothing = Bounds(np.zeros(10), np.zeros(10))
     before = before_any_data(identify_payload(n, body, centre, radius, nothing), np.full(n, LOAD_FRICTION))
-    models, stated, payloads = [], [], 0
+    models, payloads = [], 0
     for run, load in zip(rows, loads or [nothing] * len(rows), strict=True):
         loaded = load.upper[0] > 0.0
         models.append(WindowModel.of_rows(run, body, payloads if loaded else -1))
         if loaded:
             before = before.and_also(Belief.gaussian(load.centre, load.half_width))
             payloads += 1
-        stated.append((run.radius.sum(axis=2) / (run.t[:, 1] - run.t[:, 0])[:, None] / 3.0).mean(axis=0))
-    fit = robust_fit(WindowModel.join(models), before, np.mean(stated, axis=0))
+    fit = robust_fit(WindowModel.join(models), before)
     return fit.after().first(16 * n), fit.spread
 
 

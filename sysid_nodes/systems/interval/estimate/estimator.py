@@ -74,18 +74,16 @@ class StatisticalEstimator:
         self._unknowns = unknowns
         prior = unknowns.prior
         self._belief = belief.and_also(Belief.gaussian(prior.centre, VAGUE * prior.half_width))
-        self._windows: list[tuple[WindowModel, Array]] = []
+        self._windows: list[WindowModel] = []
         self._stride, self._seen, self._next = 1, 0, 1
         self._fit: RobustFit | None = None
 
     def add(self, rows: MomentumRows) -> None:
         """Takes the rows of new windows; fits anew when they have become enough more."""
-        duration = (rows.t[:, 1] - rows.t[:, 0])[:, None]
         model = WindowModel.of_rows(rows, self._unknowns.body, 0)
-        stated = rows.radius.sum(axis=2) / duration / 3.0
         for k in range(len(rows.t)):
             if self._seen % self._stride == 0:
-                self._windows.append((model.select(np.array([k])), stated[k]))
+                self._windows.append(model.select(np.array([k])))
             self._seen += 1
         if len(self._windows) > _MOST_WINDOWS:
             self._windows = self._windows[::2]
@@ -138,8 +136,7 @@ class StatisticalEstimator:
         return found.point[:-10]
 
     def _fit_anew(self) -> RobustFit:
-        stated = np.mean([entry[1] for entry in self._windows], axis=0)
-        return robust_fit(WindowModel.join([entry[0] for entry in self._windows]), self._belief, stated)
+        return robust_fit(WindowModel.join(self._windows), self._belief)
 
 
 def project(weight: Array, point: Array, bounds: Bounds) -> Array:

@@ -29,8 +29,9 @@ _STEPS = 30
 _CONVERGED = 1e-3
 """Largest step in standard deviations at which the fit ends."""
 
-_STATED_WINDOWS = 4.0
-"""Windows that the stated spread counts for."""
+_EXPECTED, _EXPECTED_WINDOWS = 0.03, 4.0
+"""Spread of every joint that is expected before any residuals are seen, relative to the torque of all, and the windows it
+counts for: a fit of few windows leaves little over, however wrong it is."""
 
 _SMALLEST = 1e-6
 """Spread below which residuals say nothing [N m]."""
@@ -75,18 +76,18 @@ class RobustFit:
         return Belief(self.point, self.information, np.zeros(len(self.point)), scatter)
 
 
-def robust_fit(model: WindowModel, belief: Belief, stated: Array) -> RobustFit:
+def robust_fit(model: WindowModel, belief: Belief) -> RobustFit:
     """Fits all that the belief leaves open.
 
     Args:
         model: windows of one or more runs, in order of time.
         belief: about x.
-        stated: (n,) spread of the residuals before any are seen [N m].
     """
     free = np.flatnonzero(belief.known)
     known = belief.information[np.ix_(free, free)]
     x = belief.point.copy()
-    spread = np.maximum(stated, _SMALLEST)
+    expected = _EXPECTED * float(np.sqrt((model.measured**2).mean()))
+    spread = np.full(model.joints, max(expected, _SMALLEST))
     trust = np.ones_like(model.unsure)
     for _ in range(_STEPS):
         residual, jacobian = model.residual(x)
@@ -102,7 +103,7 @@ def robust_fit(model: WindowModel, belief: Belief, stated: Array) -> RobustFit:
         residual = residual + jacobian @ step
         leverage = weight * np.sum((jacobian @ inverse) * jacobian, axis=2)
         trust = (_FREEDOM + 1.0) / (_FREEDOM + residual**2 / variance)
-        before, spread = spread, _spread(residual, trust * spread**2 / variance, leverage, stated)
+        before, spread = spread, _spread(residual, trust * spread**2 / variance, leverage, expected)
         settled = np.abs(spread - before).max() <= _CONVERGED * spread.max()
         if settled and (np.abs(step) <= _CONVERGED * np.sqrt(inverse.diagonal())).all():
             break
@@ -135,12 +136,12 @@ def correlation_time(residual: Array) -> Array:
     return time
 
 
-def _spread(residual: Array, trust: Array, leverage: Array, stated: Array) -> Array:
+def _spread(residual: Array, trust: Array, leverage: Array, expected: float) -> Array:
     """(n,) of the residuals, those that the fit took for itself accounted for."""
     windows = len(residual)
     left = np.maximum(windows - leverage.sum(axis=0), 0.0) / windows
     squares = (trust * residual**2).sum(axis=0)
-    total = (squares + _STATED_WINDOWS * stated**2) / (windows * left + _STATED_WINDOWS)
+    total = (squares + _EXPECTED_WINDOWS * expected**2) / (windows * left + _EXPECTED_WINDOWS)
     return np.asarray(np.maximum(np.sqrt(total), _SMALLEST))
 
 

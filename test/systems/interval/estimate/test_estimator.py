@@ -198,8 +198,8 @@ def test_what_a_run_leaves_is_what_the_next_one_starts_from() -> None:
     half = len(model.unsure) // 2
     first = WindowModel(6, 5, model.coefficients[:half], model.unsure[:half], model.load[:half])
     second = WindowModel(6, 5, model.coefficients[half:], model.unsure[half:], model.load[half:])
-    chained = robust_fit(second, robust_fit(first, before, np.full(6, 0.5)).after(), np.full(6, 0.5))
-    whole = robust_fit(model, before, np.full(6, 0.5))
+    chained = robust_fit(second, robust_fit(first, before).after())
+    whole = robust_fit(model, before)
     error = np.sqrt(whole.covariance()[0].diagonal())
     assert (np.abs(chained.point - whole.point) < 0.7 * error + 1e-9).all()
     ratio = np.sqrt(chained.covariance()[0].diagonal()[-10:]) / error[-10:]
