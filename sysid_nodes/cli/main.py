@@ -23,6 +23,7 @@ COMMANDS = {
     "init": "draft a parameter file from a URDF and a recording",
     "check": "look a recording over: signs, units, gaps, noise, excitation",
     "calibrate": "identify the bare robot, for later replays",
+    "predict": "predict a recording's torque by a calibration or result",
     "convert": "make a bag of a table of commands and encoders",
     "excite": "make a motion that tells the actuators",
     "tracking": "measure a position controller's tracking errors",
@@ -43,6 +44,7 @@ _PLACES = {
     "convert": "actuators.convert",
     "excite": "actuators.excite",
     "init": "interval.init",
+    "predict": "interval.predict",
     "tracking": "certified.tracking",
     "verify": "certified.verify",
 }

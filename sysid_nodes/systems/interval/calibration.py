@@ -43,6 +43,7 @@ from sysid_nodes.systems.interval.momentum_rows import MomentumRows
 from sysid_nodes.systems.interval.noise import Noise
 from sysid_nodes.systems.interval.reach import Reach
 from sysid_nodes.systems.interval.row_builder import RowBuilder
+from sysid_nodes.systems.interval.torque_models import plain_least_squares
 from sysid_nodes.systems.interval.unknowns import Unknowns, identify_payload, prismatic_travel
 
 Array = npt.NDArray[np.float64]
@@ -122,7 +123,9 @@ def calibrate(
         poly.tighten(4)
     show("bounds", 2 * poly.k, 2 * poly.k)
     belief, _ = statistical_belief(n, body, centre, radius, rows, loads)
-    return _result(robot, config, runs, system, poly, used, xi, torque_absolute, margin, max_rows, belief)
+    unloaded = [own for own, run in zip(rows, runs, strict=True) if run.mass == 0.0]
+    plain = plain_least_squares(unloaded, centre[14 * n :])
+    return _result(robot, config, runs, system, poly, used, xi, torque_absolute, margin, max_rows, belief, plain)
 
 
 def statistical_belief(
@@ -178,11 +181,13 @@ def _load(config: IntervalIdentifierConfig, run: Run) -> Bounds:
     return Bounds(centre - size, centre + size)
 
 
-def run_rows(robot: Robot, config: IntervalIdentifierConfig, run: Run, unknowns: Unknowns) -> MomentumRows:
+def run_rows(
+    robot: Robot, config: IntervalIdentifierConfig, run: Run, unknowns: Unknowns, *, least: int = _LEAST_WINDOWS
+) -> MomentumRows:
     """Rows of a run's windows, their radii without what the residuals are to add.
 
     Raises:
-        ExcitationError: too few windows.
+        ExcitationError: fewer than `least` windows.
     """
     chain = Chain.from_robot(robot)
     stated = config.noise
@@ -198,10 +203,9 @@ def run_rows(robot: Robot, config: IntervalIdentifierConfig, run: Run, unknowns:
         worst = max(violations, key=lambda name: int(violations[name].sum()), default="")
         contradicted = f" ({int(bad.sum())} contradict noise, mostly: {worst})" if bad.any() else ""
         edges = edges[~bad]
-    if len(edges) < _LEAST_WINDOWS:
+    if len(edges) < least:
         raise ExcitationError(
-            f"only {len(edges)} usable windows of {config.window.duration:g} s{contradicted}; "
-            f"calibration needs {_LEAST_WINDOWS}",
+            f"only {len(edges)} usable windows of {config.window.duration:g} s{contradicted}; it takes {least}",
             source=run.name,
         )
     return builder.build(run.samples, edges)
@@ -225,6 +229,7 @@ def _result(
     margin: float,
     max_rows: int,
     belief: Belief,
+    least_squares: Array,
 ) -> Calibration:
     k, columns = system.robot_size, system.robot_columns
     lower, upper = system.centre.copy(), system.centre.copy()
@@ -247,6 +252,7 @@ def _result(
         rows=system.physical[kept],
         rows_radius=system.radius[kept],
         belief=belief,
+        least_squares=least_squares,
         torque_absolute=torque_absolute,
         margin=margin,
         residual_rms=np.sqrt((system.residual(xi) ** 2).mean(axis=0)),

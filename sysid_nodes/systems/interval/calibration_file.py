@@ -39,6 +39,7 @@ class Calibration:
         rows: (m, 15 n) momentum rows of the unloaded runs: |rows @ p| <= rows_radius for the true p.
         rows_radius: (m,) [N m s].
         belief: about all parameters and load frictions (16 n), for estimates.
+        least_squares: (15 n,) ordinary least squares of the unloaded runs, which need not be physical; to compare with.
         torque_absolute: (n,) bound on the error of a window's mean torque reading, from the residuals [N m].
         margin: factor between the largest residual of windows that a fit had not seen and torque_absolute.
         residual_rms: (n,) root mean square of the residuals, in torque readings [N m].
@@ -56,6 +57,7 @@ class Calibration:
     rows: Array
     rows_radius: Array
     belief: Belief
+    least_squares: Array
     torque_absolute: Array
     margin: float
     residual_rms: Array
@@ -172,6 +174,7 @@ def _calibration(tree: Mapping[str, Any]) -> Calibration:
     shapes = {
         "placements": (n, 12),
         "estimate": (size,),
+        "least_squares": (size,),
         "lower": (size,),
         "upper": (size,),
         "rows": (m, size),

@@ -169,7 +169,7 @@ def test_data_that_cannot_calibrate() -> None:
     run = unloaded_run(arm, rng, duration=6.0)
     with pytest.raises(ExcitationError, match=r"^calibration needs a run without payload$"):
         calibrate(arm.robot, UR10, [replace(run, mass=2.0)])
-    with pytest.raises(ExcitationError, match=r"^unloaded: only 7 usable windows of 0\.25 s; calibration needs 20$"):
+    with pytest.raises(ExcitationError, match=r"^unloaded: only 7 usable windows of 0\.25 s; it takes 20$"):
         calibrate(arm.robot, UR10, [replace(run, samples=run.samples.slice(0, 200))])
     with pytest.raises(ExcitationError, match=r"only 0 usable windows .*mostly: acceleration above its bound\)"):
         calibrate(arm.robot, replace(UR10, noise=replace(UR10.noise, model="itemised", acceleration=(1e-3,))), [run])

@@ -43,6 +43,7 @@ def calibration(robot: Robot) -> Calibration:
         joints=robot.joint_names,
         placements=joint_placements(robot),
         estimate=middle,
+        least_squares=rng.normal(size=15 * n),
         lower=middle - half,
         upper=middle + half,
         rows=rng.normal(size=(m, 15 * n)),

@@ -30,8 +30,8 @@ _CONVERGED = 1e-3
 """Largest step in standard deviations at which the fit ends."""
 
 _EXPECTED, _EXPECTED_WINDOWS = 0.03, 4.0
-"""Spread of every joint that is expected before any residuals are seen, relative to the torque of all, and the windows it
-counts for: a fit of few windows leaves little over, however wrong it is."""
+"""Spread of every joint that is expected before any residuals are seen, relative to the torque of all, and the windows
+it counts for: a fit of few windows leaves little over, however wrong it is."""
 
 _SMALLEST = 1e-6
 """Spread below which residuals say nothing [N m]."""
