@@ -27,12 +27,12 @@ from sysid_nodes.data.bounds import Bounds
 from sysid_nodes.data.joint_samples import JointSamples
 from sysid_nodes.exceptions import ExcitationError
 from sysid_nodes.models.chain import Chain
-from sysid_nodes.models.known_robot import known_box
+from sysid_nodes.models.known_robot import known_box, per_joint
 from sysid_nodes.robots.robot import Robot
 from sysid_nodes.signals.windows import cut
 from sysid_nodes.solvers.polytope import Polytope
 from sysid_nodes.systems.interval.calibration_file import Calibration, joint_placements
-from sysid_nodes.systems.interval.calibration_fit import estimate, held_out_excess
+from sysid_nodes.systems.interval.calibration_fit import estimate, excess, held_out_excess
 from sysid_nodes.systems.interval.calibration_system import CalibrationSystem
 from sysid_nodes.systems.interval.config import IntervalIdentifierConfig
 from sysid_nodes.systems.interval.estimate.belief import Belief
@@ -44,6 +44,7 @@ from sysid_nodes.systems.interval.noise import Noise
 from sysid_nodes.systems.interval.reach import Reach
 from sysid_nodes.systems.interval.row_builder import RowBuilder
 from sysid_nodes.systems.interval.torque_models import plain_least_squares
+from sysid_nodes.systems.interval.transmitted_torque import TransmittedTorque
 from sysid_nodes.systems.interval.unknowns import Unknowns, identify_payload, prismatic_travel
 
 Array = npt.NDArray[np.float64]
@@ -107,13 +108,26 @@ def calibrate(
         for run, load in zip(runs, loads, strict=True)
     ]
     _check_motion(robot, rows)
-    system = CalibrationSystem.assemble(n, body, centre, radius, loads, rows)
-
     show("fit", 0, 1)
+    belief, _ = statistical_belief(n, body, centre, radius, rows, loads)
+    unloaded = [own for own, run in zip(rows, runs, strict=True) if run.mass == 0.0]
+    plain = plain_least_squares(unloaded, centre[14 * n :])
+    share = per_joint(config.known_robot.load_friction, n, "known_robot.load_friction")
+    transmitted = None
+    if share.any():
+        # Of the unloaded runs alone, so that a run with a known mass only adds rows.
+        bare, _ = statistical_belief(n, body, centre, radius, unloaded)
+        transmitted = TransmittedTorque.of_point(bare.point, n)
+        # Friction takes energy: the share is not negative.
+        centre, radius = np.concatenate([centre, 0.5 * share]), np.concatenate([radius, 0.5 * share])
+        rows = [
+            run_rows(robot, config, run, identify_payload(n, body, centre, radius, load), transmitted=transmitted)
+            for run, load in zip(runs, loads, strict=True)
+        ]
+    system = CalibrationSystem.assemble(n, body, centre, radius, loads, rows)
     xi = estimate(system)
     show("fit", 1, 1)
-    excess = held_out_excess(system, xi, _windows(rows), lambda done, total: show("judge", done, total))
-    torque_absolute = margin * excess.max(axis=0)
+    torque_absolute = _torque_error(system, xi, runs, rows, margin, lambda done, total: show("judge", done, total))
     system = system.add_torque_error(torque_absolute)
 
     poly = Polytope(-np.ones(system.size), np.ones(system.size), system.robot_size)
@@ -122,10 +136,34 @@ def calibrate(
         show("bounds", done, 2 * poly.k)
         poly.tighten(4)
     show("bounds", 2 * poly.k, 2 * poly.k)
-    belief, _ = statistical_belief(n, body, centre, radius, rows, loads)
-    unloaded = [own for own, run in zip(rows, runs, strict=True) if run.mass == 0.0]
-    plain = plain_least_squares(unloaded, centre[14 * n :])
-    return _result(robot, config, runs, system, poly, used, xi, torque_absolute, margin, max_rows, belief, plain)
+    return _result(
+        robot, config, runs, system, poly, used, xi, torque_absolute, margin, max_rows, belief, transmitted, plain
+    )
+
+
+def _torque_error(
+    system: CalibrationSystem,
+    xi: Array,
+    runs: Sequence[Run],
+    rows: Sequence[MomentumRows],
+    margin: float,
+    progress: Callable[[int, int], None],
+) -> Array:
+    """(n,) bound on the error of a window's mean torque: what the unloaded runs leave over, times the margin.
+
+    A run with a known mass is to narrow, not to widen: it counts where it refutes that bound, and without margin.
+    """
+    windows = _windows(rows)
+    own = [k for k, run in enumerate(runs) if run.mass == 0.0]
+    bare = system if len(own) == len(runs) else system.of_unloaded()
+    fit = xi if bare is system else estimate(bare)
+    ends = np.cumsum([0, *(len(windows[k]) for k in own)])
+    parts = [np.arange(a, b) for a, b in pairwise(ends)]
+    bound = margin * held_out_excess(bare, fit, parts, progress).max(axis=0)
+    loaded = [windows[k] for k in range(len(runs)) if k not in own]
+    if not loaded:
+        return np.asarray(bound)
+    return np.asarray(np.maximum(bound, excess(system, xi)[np.concatenate(loaded)].max(axis=0)))
 
 
 def statistical_belief(
@@ -182,7 +220,13 @@ def _load(config: IntervalIdentifierConfig, run: Run) -> Bounds:
 
 
 def run_rows(
-    robot: Robot, config: IntervalIdentifierConfig, run: Run, unknowns: Unknowns, *, least: int = _LEAST_WINDOWS
+    robot: Robot,
+    config: IntervalIdentifierConfig,
+    run: Run,
+    unknowns: Unknowns,
+    *,
+    least: int = _LEAST_WINDOWS,
+    transmitted: TransmittedTorque | None = None,
 ) -> MomentumRows:
     """Rows of a run's windows, their radii without what the residuals are to add.
 
@@ -194,7 +238,7 @@ def run_rows(
     if stated.model == "window":  # what the residuals are to tell
         stated = replace(stated, torque_absolute=(0.0,))
     noise = Noise.from_config(stated, robot.n, robot.encoder_step)
-    builder = RowBuilder(chain, Reach(chain, prismatic_travel(robot)), noise, unknowns)
+    builder = RowBuilder(chain, Reach(chain, prismatic_travel(robot)), noise, unknowns, transmitted)
     edges, _ = cut(run.samples, config.window.duration, config.window.max_gap)
     contradicted = ""
     if edges.size:
@@ -229,6 +273,7 @@ def _result(
     margin: float,
     max_rows: int,
     belief: Belief,
+    transmitted: TransmittedTorque | None,
     least_squares: Array,
 ) -> Calibration:
     k, columns = system.robot_size, system.robot_columns
@@ -252,6 +297,7 @@ def _result(
         rows=system.physical[kept],
         rows_radius=system.radius[kept],
         belief=belief,
+        transmitted=transmitted,
         least_squares=least_squares,
         torque_absolute=torque_absolute,
         margin=margin,

@@ -16,6 +16,7 @@ from sysid_nodes.exceptions import CalibrationError
 from sysid_nodes.robots.robot import Robot
 from sysid_nodes.systems.interval.config import NoiseConfig
 from sysid_nodes.systems.interval.estimate.belief import Belief
+from sysid_nodes.systems.interval.transmitted_torque import TransmittedTorque
 
 Array = npt.NDArray[np.float64]
 
@@ -33,12 +34,14 @@ class Calibration:
         robot: name of the robot.
         joints: n joint names.
         placements: (n, 12) of each joint in its parent's frame: position [m], then the rotation matrix by rows.
-        estimate: (15 n,) physically consistent estimate of all parameters, in the order of `Unknowns`.
+        estimate: (15 n or, with load friction, 16 n) physically consistent estimate of all parameters, in the order of
+            `Unknowns`; so are lower, upper and rows.
         lower: (15 n,) lower ends of the intervals of all values the data allow, estimate included.
         upper: (15 n,) upper ends.
         rows: (m, 15 n) momentum rows of the unloaded runs: |rows @ p| <= rows_radius for the true p.
         rows_radius: (m,) [N m s].
         belief: about all parameters and load frictions (16 n), for estimates.
+        transmitted: torque that load friction is a share of; None where there was no load friction in question.
         least_squares: (15 n,) ordinary least squares of the unloaded runs, which need not be physical; to compare with.
         torque_absolute: (n,) bound on the error of a window's mean torque reading, from the residuals [N m].
         margin: factor between the largest residual of windows that a fit had not seen and torque_absolute.
@@ -57,6 +60,7 @@ class Calibration:
     rows: Array
     rows_radius: Array
     belief: Belief
+    transmitted: TransmittedTorque | None
     least_squares: Array
     torque_absolute: Array
     margin: float
@@ -170,11 +174,13 @@ def _calibration(tree: Mapping[str, Any]) -> Calibration:
     """Checks the tree of a file; raises KeyError, TypeError or ValueError."""
     joints = tuple(str(name) for name in tree["joints"])
     n, m = len(joints), len(tree["rows_radius"])
-    size = 15 * n
+    size = len(tree["estimate"])
+    if size not in (15 * n, 16 * n):
+        raise ValueError(f"estimate has {size} numbers, not {15 * n} or {16 * n}")
     shapes = {
         "placements": (n, 12),
         "estimate": (size,),
-        "least_squares": (size,),
+        "least_squares": (15 * n,),
         "lower": (size,),
         "upper": (size,),
         "rows": (m, size),
@@ -188,11 +194,19 @@ def _calibration(tree: Mapping[str, Any]) -> Calibration:
             raise ValueError(f"{name} holds a negative number")
     if (arrays["lower"] > arrays["upper"]).any():
         raise ValueError("a lower end is above its upper end")
-    wide = size + n
+    wide = 16 * n
     parts = {"point": (wide,), "information": (wide, wide), "score": (wide,), "score_covariance": (wide, wide)}
     belief = Belief(**{name: _array(f"belief.{name}", tree["belief"][name], shape) for name, shape in parts.items()})
+    drives = tree["transmitted"]
+    transmitted = None
+    if drives is not None:
+        terms = ("coulomb", "viscous", "offset", "gain")
+        transmitted = TransmittedTorque(**{name: _array(f"transmitted.{name}", drives[name], (n,)) for name in terms})
+    if (transmitted is None) != (size == 15 * n):
+        raise ValueError("load friction and transmitted torque belong together")
     return Calibration(
         belief=belief,
+        transmitted=transmitted,
         robot=str(tree["robot"]),
         joints=joints,
         margin=float(tree["margin"]),

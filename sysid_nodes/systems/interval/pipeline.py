@@ -95,7 +95,13 @@ class IntervalPipeline:
     def _configure(self, config: IntervalIdentifierConfig) -> None:
         noise = config.noise if self.calibration is None else self.calibration.noise(config.noise)
         self.noise = Noise.from_config(noise, self.robot.n, self.robot.encoder_step)
-        self._builder = RowBuilder(self.chain, self._reach, self.noise, self.unknowns)
+        self._builder = RowBuilder(
+            self.chain,
+            self._reach,
+            self.noise,
+            self.unknowns,
+            None if self.calibration is None else self.calibration.transmitted,
+        )
 
     def reset(self) -> None:
         """Forgets all data and starts over from the prior."""

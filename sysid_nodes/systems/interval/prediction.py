@@ -67,7 +67,7 @@ class TorqueArchive:
             return TorquePrediction(np.zeros(0), empty, empty, empty)
         t = np.array([entry[0] for entry in self._kept])
         duration = t[:, 1] - t[:, 0]
-        rows = np.array([entry[1] for entry in self._kept]) / duration[:, None, None]
+        rows = np.array([entry[1] for entry in self._kept])[:, :, : 15 * n] / duration[:, None, None]
         radius = np.array([entry[2] for entry in self._kept])
         count = len(t)
         model = WindowModel(n, self._unknowns.body, rows, np.zeros((count, n)), np.zeros(count, dtype=np.intp))

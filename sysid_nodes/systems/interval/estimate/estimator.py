@@ -43,8 +43,9 @@ _DRIFT = 0.15
 
 def before_any_data(unknowns: Unknowns, load_friction: Array) -> Belief:
     """Belief about the known robot's 15 n parameters and n load frictions, of which load_friction (n,) is the sigma."""
-    radius = np.abs(unknowns.basis[:, 10:]).sum(axis=1)
-    point = np.concatenate([unknowns.known_centre, np.zeros(unknowns.joints)])
+    size = 15 * unknowns.joints
+    radius = np.abs(unknowns.basis[:size, 10:]).sum(axis=1)
+    point = np.concatenate([unknowns.known_centre[:size], np.zeros(unknowns.joints)])
     return Belief.gaussian(point, np.concatenate([radius / np.sqrt(3.0), load_friction]))
 
 

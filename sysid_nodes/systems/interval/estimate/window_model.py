@@ -48,7 +48,7 @@ class WindowModel:
         duration = (rows.t[:, 1] - rows.t[:, 0])[:, None]
         unsure = rows.radius[:, :, CAUSES.index(FRICTION_SIGN)] / duration
         count, n, _ = rows.coefficients.shape
-        return cls(n, body, rows.coefficients / duration[:, :, None], unsure, np.full(count, load))
+        return cls(n, body, rows.coefficients[:, :, : 15 * n] / duration[:, :, None], unsure, np.full(count, load))
 
     @classmethod
     def join(cls, parts: list[WindowModel]) -> WindowModel:
