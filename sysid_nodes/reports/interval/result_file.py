@@ -61,6 +61,9 @@ def build_document(run: IntervalRun) -> dict[str, Any]:
             sum(step.solve_time for step in run.history) if run.solve_time is None else run.solve_time
         ),
         "contradiction": _contradiction(result.contradiction),
+        "relaxed": [
+            {"assumption": name, "options": list(keys), "factor": factor} for name, keys, factor in run.relaxed
+        ],
         "costs": {name: [0.0 if x is None else x for x in numbers(share)] for name, share in result.costs.items()}
         if claimed
         else {},
