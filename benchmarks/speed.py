@@ -27,9 +27,8 @@ from sysid_nodes.models.known_robot import KnownRobotConfig
 from sysid_nodes.models.regressors import window_regressors
 from sysid_nodes.signals.windows import cut
 from sysid_nodes.systems.interval.config import IntervalIdentifierConfig, NoiseConfig, WindowConfig
+from sysid_nodes.systems.interval.estimate.estimator import StatisticalEstimator, before_any_data
 from sysid_nodes.systems.interval.feasible_set import FeasibleSet
-from sysid_nodes.systems.interval.momentum_rows import body_norms
-from sysid_nodes.systems.interval.nominal import NominalEstimator
 from sysid_nodes.systems.interval.pipeline import IntervalPipeline
 from sysid_nodes.systems.interval.reach import Reach
 from sysid_nodes.systems.interval.row_builder import RowBuilder
@@ -135,14 +134,12 @@ def lap(arm: Arm, samples: JointSamples, config: IntervalIdentifierConfig) -> La
     laps["rows and radii"] = _less(laps["rows and radii"], laps["regressor"])  # build starts with the regressor
     method = FeasibleSet(pipeline.unknowns, config.set_membership)
     _time(laps, "linear programs", lambda: method.step(rows, np.arange(len(rows.t)), thorough=True))
-    prior = config.prior.bounds
-    radius = rows.total_radius(body_norms(prior.lower, prior.upper)).ravel()
-    flat = rows.coefficients.reshape(radius.size, -1)
-    nominal = NominalEstimator(pipeline.unknowns)
+    known = before_any_data(pipeline.unknowns, np.full(pipeline.chain.n, 0.01))
+    estimator = StatisticalEstimator(pipeline.unknowns, known)
 
     def estimate() -> None:
-        nominal.add(flat @ pipeline.unknowns.basis, flat @ pipeline.unknowns.centre, radius)
-        nominal.solve(method.bounds)
+        estimator.add(rows)
+        estimator.estimate(method.bounds)
 
     _time(laps, "nominal", estimate)
     return laps

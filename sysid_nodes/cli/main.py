@@ -24,6 +24,7 @@ COMMANDS = {
     "init": "draft a parameter file from a URDF and a recording",
     "check": "look a recording over: signs, units, gaps, noise, excitation",
     "calibrate": "identify the bare robot, for later replays",
+    "predict": "predict a recording's torque by a calibration or result",
     "convert": "make a bag of a table of commands and encoders",
     "excite": "make a motion that tells the actuators",
     "tracking": "measure a position controller's tracking errors",
@@ -44,6 +45,7 @@ _PLACES = {
     "convert": "actuators.convert",
     "excite": "actuators.excite",
     "init": "interval.init",
+    "predict": "interval.predict",
     "tracking": "certified.tracking",
     "verify": "certified.verify",
 }
@@ -66,11 +68,11 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Runs the command line and returns its exit status."""
     words = list(sys.argv[1:] if argv is None else argv)
     try:
-        args = _parse(words)
-        from sysid_nodes.solvers.threads import use_one_blas_thread  # numpy takes its time; --help should not
-
-        use_one_blas_thread()
         with _terminable():
+            args = _parse(words)
+            from sysid_nodes.solvers.threads import use_one_blas_thread  # numpy takes its time; --help should not
+
+            use_one_blas_thread()
             status: int = args.run(args)
     except SystemExit as stop:  # argparse: help, version, wrong usage
         return stop.code if isinstance(stop.code, int) else BAD_INPUT
@@ -141,12 +143,19 @@ def _load(name: str) -> ModuleType:
 
 @contextmanager
 def _terminable() -> Iterator[None]:
-    """SIGTERM ends a command as cleanly as Ctrl-C does: what is half-written goes."""
-    before = signal.signal(signal.SIGTERM, signal.default_int_handler)
+    """SIGTERM and hangup end a command as cleanly as Ctrl-C does: what is half-written goes.
+
+    A hangup that was ignored before, as under nohup, stays ignored.
+    """
+    before = {number: signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGHUP)}
+    taken = [number for number, handler in before.items() if handler is not signal.SIG_IGN]
+    for number in taken:
+        signal.signal(number, signal.default_int_handler)
     try:
         yield
     finally:
-        signal.signal(signal.SIGTERM, before)
+        for number in taken:
+            signal.signal(number, before[number])
 
 
 def _is_interrupt(error: BaseException | None) -> bool:

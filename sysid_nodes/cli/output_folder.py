@@ -3,7 +3,9 @@
 
 from __future__ import annotations
 
+import glob
 import json
+import os
 import shutil
 import tempfile
 from pathlib import Path
@@ -36,7 +38,8 @@ class OutputFolder:
         while not place.is_dir():
             place = place.parent
         try:
-            self._staging = Path(tempfile.mkdtemp(prefix=f".{self.path.name}.", dir=place))
+            _clear_stale(place, self.path.name)
+            self._staging = Path(tempfile.mkdtemp(prefix=f".{self.path.name}.{os.getpid()}-", dir=place))
         except OSError as error:
             raise InputError(f"cannot write: {error.strerror}", source=str(self.path)) from None
         return self._staging
@@ -60,6 +63,24 @@ class OutputFolder:
             if target.is_dir() and not target.is_symlink():
                 target.rename(self._staging / f"{item.name}.replaced")
             item.replace(target)
+
+
+def _clear_stale(place: Path, name: str) -> None:
+    """Removes what a run that was killed left half-written: staging folders whose process is gone."""
+    for folder in place.glob(f".{glob.escape(name)}.*-*"):
+        process = folder.name.removeprefix(f".{name}.").partition("-")[0]
+        if process.isdigit() and folder.is_dir() and not _is_running(int(process)):
+            shutil.rmtree(folder, ignore_errors=True)
+
+
+def _is_running(process: int) -> bool:
+    try:
+        os.kill(process, 0)
+    except (ProcessLookupError, OverflowError):
+        return False
+    except PermissionError:
+        return True
+    return True
 
 
 def _check(path: Path) -> None:

@@ -72,10 +72,10 @@ def _target(path: Path) -> Path:
     """The folder or the storage file to open."""
     if not path.exists():
         raise LogError("no such file or folder", source=str(path))
-    if path.is_file():
+    if not path.is_dir():
         if path.name == "metadata.yaml":
             return _target(path.parent)
-        if path.suffix not in STORAGE_SUFFIXES:
+        if path.suffix not in STORAGE_SUFFIXES or not path.is_file():
             raise LogError("not a rosbag2 recording: expected a folder, a .mcap or a .db3 file", source=str(path))
         return path
     if (path / "metadata.yaml").exists():
@@ -221,6 +221,8 @@ def _merge(topics: Iterator[Topic]) -> tuple[Topic, ...]:
     """One entry a topic: several publishers may have been recorded as several connections."""
     merged: dict[str, Topic] = {}
     for topic in topics:
+        if topic.count < 0:
+            raise LogError(f"damaged: topic '{topic.name}' is said to have {topic.count} messages")
         known = merged.get(topic.name)
         if known is None:
             merged[topic.name] = topic

@@ -46,6 +46,13 @@ class KnownRobotConfig:
     gain_relative: Numbers = option(
         (0.0,), "uncertainty of the constant factor from torque reading to torque", unit="1", minimum=0.0, maximum=0.9
     )
+    load_friction: Numbers = option(
+        (0.0,),
+        "largest share of its transmitted torque that a drive loses; found by calibration, with noise model window",
+        unit="1",
+        minimum=0.0,
+        maximum=0.5,
+    )
     gain: Numbers = option((1.0,), "nominal factor from torque reading to torque", unit="1", minimum=1e-6)
     coulomb: Numbers = option((), "Coulomb friction; empty takes the robot's", unit="N m", minimum=0.0)
     viscous: Numbers = option((), "viscous friction; empty takes the robot's", unit="N m s/rad", minimum=0.0)

@@ -25,12 +25,14 @@ class Field:
     Attributes:
         path: dotted path; ``[]`` stands for every entry of a list.
         kind: key of KINDS.
+        optional: files of earlier versions lack it.
 
     A field of an object that is null is absent.
     """
 
     path: str
     kind: str
+    optional: bool = False
 
 
 FIELDS = (
@@ -55,6 +57,15 @@ FIELDS = (
     Field("parameters[].nominal", "number or null"),
     Field("parameters[].lower", "number or null"),
     Field("parameters[].upper", "number or null"),
+    Field("parameters[].likely_lower", "number or null", optional=True),
+    Field("parameters[].likely_upper", "number or null", optional=True),
+    Field("estimate", "object or null", optional=True),
+    Field("estimate.confidence", "number", optional=True),
+    Field("estimate.coulomb", "numbers", optional=True),
+    Field("estimate.viscous", "numbers", optional=True),
+    Field("estimate.offset", "numbers", optional=True),
+    Field("estimate.load_friction", "numbers", optional=True),
+    Field("estimate.torque_sigma", "numbers", optional=True),
     Field("truth", "ten numbers or null"),
     Field("nominal_body", "object or null"),
     Field("nominal_body.mass", "number"),
@@ -76,6 +87,10 @@ FIELDS = (
     Field("contradiction.factors", "object"),
     Field("contradiction.payload_changed", "boolean"),
     Field("contradiction.change_time", "number or null"),
+    Field("relaxed", "list", optional=True),
+    Field("relaxed[].assumption", "string", optional=True),
+    Field("relaxed[].options", "strings", optional=True),
+    Field("relaxed[].factor", "number", optional=True),
     Field("costs", "ten numbers each"),
     Field("assumptions", "strings"),
     Field("config", "object"),
@@ -196,6 +211,8 @@ def check_fields(
     """
     for field in fields:
         for where, present, value in _values(document, field.path.split("."), ""):
+            if not present and field.optional:
+                continue
             if not present:
                 raise InputError(f"'{where}' is missing", source=source)
             if not kinds[field.kind](value):

@@ -10,7 +10,7 @@ from decimal import ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_EVEN, Decimal
 from typing import Any
 
 from sysid_nodes.results import Status
-from sysid_nodes.results.identification import times_text
+from sysid_nodes.results.identification import LEVEL, times_text
 
 MINUS = "−"
 DASH = "–"
@@ -60,6 +60,14 @@ def decimal_text(value: float | None, places: int, rounding: str = ROUND_HALF_EV
         return DASH
     text = f"{Decimal(repr(float(value))).quantize(Decimal(1).scaleb(-places), rounding=rounding):f}"
     return text.replace("-", MINUS)
+
+
+def likely_text(row: Mapping[str, Any]) -> IntervalText | None:
+    """A parameter's estimate and confidence interval, rounded to what is known; None where it has none of its own."""
+    low, high = row.get("likely_lower"), row.get("likely_upper")
+    if row["nominal"] is None or low is None or high is None or (low, high) == (row["lower"], row["upper"]):
+        return None
+    return IntervalText.of(row["nominal"], low, high, digits=1)
 
 
 @dataclass(frozen=True)
@@ -145,6 +153,11 @@ def _found(document: Document) -> Verdict:
     text = IntervalText.of(mass["nominal"], mass["lower"], mass["upper"], digits=2)
     between = f"between {text.lower} and {text.upper} kg"
     subject = "payload's mass" if document["target"] == "payload" else "mass"
+    likely = likely_text(mass)
+    proven = f"lies {between}"
+    if likely is not None:
+        ends = f"{likely.lower} to {likely.upper} with {100 * LEVEL:g} % confidence"
+        proven = f"is {likely.nominal} kg ({ends}), proven {between}"
     if status is Status.INCONSISTENT:
         changed = document["contradiction"] is not None and document["contradiction"]["payload_changed"]
         headline = (
@@ -165,8 +178,8 @@ def _found(document: Document) -> Verdict:
         blind = document["excitation"]["blind"]
         first = f"The motion says nothing about {summary(blind)}; only the prior bounds it there." if blind else ""
         sentences = (first, *_progress(document), *_truth(document))
-        return Verdict("wait", "Proven, not excited", f"The {subject} lies {between}", tuple(filter(None, sentences)))
-    return Verdict("good", "Proven", f"The {subject} lies {between}", (*_progress(document), *_truth(document)))
+        return Verdict("wait", "Proven, not excited", f"The {subject} {proven}", tuple(filter(None, sentences)))
+    return Verdict("good", "Proven", f"The {subject} {proven}", (*_progress(document), *_truth(document)))
 
 
 def sentence(text: str) -> str:

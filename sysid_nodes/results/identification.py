@@ -108,6 +108,30 @@ def times_text(factor: float) -> str:
     return "a hair over 1"
 
 
+LEVEL = 0.95
+"""Confidence of the intervals of an `Estimate`."""
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """Statistics beside the guarantee: confidence intervals, and what was estimated along with the body.
+
+    Attributes:
+        lower, upper: (10,) ends of intervals that contain the truth with confidence LEVEL, inside the proven ones.
+        coulomb: (n,) friction [N m]. viscous: (n,) [N m s/rad]. offset: (n,) of the torque reading [N m].
+        load_friction: (n,) share of the transmitted torque that drives lose [1].
+        torque_sigma: (n,) spread of the windows' mean torque about the fit [N m].
+    """
+
+    lower: Array
+    upper: Array
+    coulomb: Array
+    viscous: Array
+    offset: Array
+    load_friction: Array
+    torque_sigma: Array
+
+
 @dataclass(frozen=True)
 class IdentificationResult:
     """State of knowledge about a body after some window.
@@ -115,7 +139,7 @@ class IdentificationResult:
     Attributes:
         status: meaning of the bounds.
         t: stamp of the last sample used [s].
-        nominal: (10,) physically consistent least-squares estimate inside the bounds (NaN when INCONSISTENT).
+        nominal: (10,) physically consistent robust estimate inside the bounds (NaN when INCONSISTENT).
         lower: (10,) proven lower ends (NaN when INCONSISTENT).
         upper: (10,) proven upper ends (NaN when INCONSISTENT).
         excitation: condition number and blind directions.
@@ -126,6 +150,7 @@ class IdentificationResult:
         tightened: at least one bound moved in this step.
         contradiction: windows and assumption to blame, when status is INCONSISTENT.
         costs: what each assumption costs of the width of each interval: assumption -> (10,) [parameter's unit].
+        estimate: statistics of the nominal; None where there are none.
     """
 
     status: Status
@@ -141,3 +166,4 @@ class IdentificationResult:
     tightened: bool
     contradiction: Contradiction | None = None
     costs: Mapping[str, Array] = field(default_factory=dict)
+    estimate: Estimate | None = None

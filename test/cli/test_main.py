@@ -185,16 +185,17 @@ def test_help_needs_no_heavy_import() -> None:
     assert children.run("-c", code)[0] == 0
 
 
-def test_sigterm_ends_a_command_like_an_interrupt(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
+def test_termination_and_hangup_end_a_command_like_an_interrupt(
+    number: signal.Signals, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     def terminated(_: object) -> int:
-        os.kill(os.getpid(), signal.SIGTERM)
+        os.kill(os.getpid(), number)
         time.sleep(5.0)
         return 0
 
     stand_in(monkeypatch, terminated)
-    before = signal.getsignal(signal.SIGTERM)
+    before = signal.getsignal(number)
     assert command.main(["demo"]) == 130
     assert capsys.readouterr().err == "sysid: interrupted\n"
-    assert signal.getsignal(signal.SIGTERM) is before
+    assert signal.getsignal(number) is before

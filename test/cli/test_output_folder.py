@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -87,3 +89,14 @@ def test_a_file_is_no_folder(tmp_path: Path) -> None:
     (tmp_path / "out").write_text("")
     with pytest.raises(InputError, match="out: exists and is not a folder"):
         OutputFolder(tmp_path / "out")
+
+
+def test_what_a_killed_run_left_is_cleared_and_what_a_running_one_writes_is_not(tmp_path: Path) -> None:
+    gone = subprocess.Popen(["true"])
+    gone.wait(10.0)
+    stale, alive, other = (tmp_path / name for name in (f".out.{gone.pid}-abc", f".out.{os.getpid()}-abc", ".out.mine"))
+    for folder in (stale, alive, other):
+        folder.mkdir()
+        (folder / "half").write_text("half")
+    write(tmp_path / "out")
+    assert names(tmp_path) == sorted([alive.name, other.name, "out"])

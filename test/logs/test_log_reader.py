@@ -145,6 +145,18 @@ def test_metadata_that_promises_more(bag):
         list(read_joint_states(bag))
 
 
+def test_metadata_with_a_negative_count(bag):
+    file = bag / "metadata.yaml"
+    file.write_text(file.read_text().replace(f"message_count: {COUNT}\n", "message_count: -3\n"))
+    with pytest.raises(LogError, match="damaged"):
+        list(read_joint_states(bag))
+
+
+def test_a_device_is_no_recording():
+    with pytest.raises(LogError, match=r"^/dev/null: not a rosbag2 recording"):
+        read_joint_states("/dev/null")
+
+
 @pytest.mark.parametrize("storage", ["mcap", "sqlite3"])
 def test_empty_bag(tmp_path, storage):
     with pytest.raises(LogError, match="bag is empty"):

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from shared.synthetic_run import run
 
 from sysid_nodes.reports.interval.result_file import build_document
+from sysid_nodes.reports.schema import validate
 from sysid_nodes.reports.wording import IntervalText, listing, number_text, symbol, unit_text, verdict
 from sysid_nodes.results import Status
 
@@ -78,8 +79,8 @@ def test_listing() -> None:
 @pytest.mark.parametrize(
     ("status", "tone", "headline"),
     [
-        (Status.PROVEN, "good", "The mass lies between"),
-        (Status.NOT_EXCITED, "wait", "The mass lies between"),
+        (Status.PROVEN, "good", "The mass is 2.81 kg (2.79 to 2.82 with 95 % confidence), proven between"),
+        (Status.NOT_EXCITED, "wait", "The mass is 2.81 kg (2.79 to 2.82 with 95 % confidence), proven between"),
         (Status.ESTIMATED, "wait", "The mass is estimated between"),
         (Status.WAITING, "wait", "Nothing was learnt"),
         (Status.INCONSISTENT, "bad", "The data contradict the stated assumptions"),
@@ -104,7 +105,17 @@ def test_the_verdict_admits_a_miss() -> None:
 
 def test_a_payload_is_called_one() -> None:
     document = build_document(run()) | {"target": "payload"}
-    assert verdict(document).headline.startswith("The payload's mass lies between")
+    assert verdict(document).headline.startswith("The payload's mass is 2.81 kg")
+
+
+def test_without_a_confidence_interval_of_its_own_the_proven_one_is_the_headline() -> None:
+    document = build_document(run())
+    mass = document["parameters"][0]
+    mass |= {"likely_lower": mass["lower"], "likely_upper": mass["upper"]}
+    assert verdict(document).headline.startswith("The mass lies between")
+    for earlier in ("likely_lower", "likely_upper"):
+        mass.pop(earlier)
+    assert verdict(validate(document)).headline.startswith("The mass lies between")
 
 
 def test_a_changed_payload_is_the_headline() -> None:

@@ -74,7 +74,7 @@ def run(args: argparse.Namespace) -> int:
 
 def _gains(found: Calibration, config: IntervalIdentifierConfig) -> Iterator[str]:
     """Torque gains, where they were in question."""
-    gain = slice(14 * len(found.joints), None)
+    gain = slice(14 * len(found.joints), 15 * len(found.joints))
     width = 2.0 * np.array(config.known_robot.gain) * np.array(config.known_robot.gain_relative)
     stated = np.broadcast_to(width, len(found.joints))
     ends = zip(found.joints, found.estimate[gain], found.lower[gain], found.upper[gain], stated, strict=True)

@@ -75,12 +75,13 @@ def _labelled(run: IntervalRun, relaxed: Sequence[Relaxation]) -> IntervalRun:
     """The run, with a finding that says which assumptions were relaxed to make the data fit."""
     if not relaxed:
         return run
-    grown: dict[str, float] = {}
+    grown: dict[str, tuple[tuple[str, ...], float]] = {}
     for step in relaxed:
-        grown[step.assumption] = grown.get(step.assumption, 1.0) * step.factor
-    told = "; ".join(f"{assumption} {times_text(factor)} times as large" for assumption, factor in grown.items())
+        grown[step.assumption] = (step.keys, grown.get(step.assumption, (step.keys, 1.0))[1] * step.factor)
+    told = "; ".join(f"{assumption} {times_text(factor)} times as large" for assumption, (_, factor) in grown.items())
     line = f"the result rests on relaxed assumptions: {told}"
-    return replace(run, findings=(line, *run.findings))
+    entries = tuple((assumption, keys, factor) for assumption, (keys, factor) in grown.items())
+    return replace(run, findings=(line, *run.findings), relaxed=entries)
 
 
 def _identify(session: IntervalSession, messages: Iterable[RawJointState], path: Path) -> None:

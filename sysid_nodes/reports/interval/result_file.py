@@ -17,6 +17,7 @@ from sysid_nodes.reports.files import read_document
 from sysid_nodes.reports.json_text import encode, number, numbers
 from sysid_nodes.reports.schema import SCHEMA, validate
 from sysid_nodes.results import Contradiction, IdentificationResult, Status
+from sysid_nodes.results.identification import LEVEL, Estimate
 from sysid_nodes.sessions.interval.run import IntervalRun
 
 # Keeps the file near a megabyte however long the run was.
@@ -44,6 +45,7 @@ def build_document(run: IntervalRun) -> dict[str, Any]:
         "t": number(result.t),
         "window": int(result.window),
         "parameters": _parameters(result, claimed),
+        "estimate": _estimate(result.estimate) if claimed else None,
         "truth": None if run.truth is None else numbers(run.truth),
         "nominal_body": _body(numbers(result.nominal)) if claimed else None,
         "samples": {
@@ -59,6 +61,9 @@ def build_document(run: IntervalRun) -> dict[str, Any]:
             sum(step.solve_time for step in run.history) if run.solve_time is None else run.solve_time
         ),
         "contradiction": _contradiction(result.contradiction),
+        "relaxed": [
+            {"assumption": name, "options": list(keys), "factor": factor} for name, keys, factor in run.relaxed
+        ],
         "costs": {name: [0.0 if x is None else x for x in numbers(share)] for name, share in result.costs.items()}
         if claimed
         else {},
@@ -72,11 +77,19 @@ def build_document(run: IntervalRun) -> dict[str, Any]:
 def _parameters(result: IdentificationResult, claimed: bool) -> list[dict[str, Any]]:
     """One object a parameter; its numbers are null where nothing is claimed."""
     nothing = np.full(len(PARAMETER_NAMES), np.nan)
-    columns = [numbers(values if claimed else nothing) for values in (result.nominal, result.lower, result.upper)]
-    return [
-        {"name": name, "unit": unit, "nominal": nominal, "lower": lower, "upper": upper}
-        for name, unit, nominal, lower, upper in zip(PARAMETER_NAMES, PARAMETER_UNITS, *columns, strict=True)
-    ]
+    likely = (nothing, nothing) if result.estimate is None else (result.estimate.lower, result.estimate.upper)
+    values = (result.nominal, result.lower, result.upper, *likely)
+    columns = [numbers(column if claimed else nothing) for column in values]
+    names = ("name", "unit", "nominal", "lower", "upper", "likely_lower", "likely_upper")
+    rows = zip(PARAMETER_NAMES, PARAMETER_UNITS, *columns, strict=True)
+    return [dict(zip(names, row, strict=True)) for row in rows]
+
+
+def _estimate(found: Estimate | None) -> dict[str, Any] | None:
+    if found is None:
+        return None
+    joints = ("coulomb", "viscous", "offset", "load_friction", "torque_sigma")
+    return {"confidence": LEVEL} | {name: getattr(found, name).tolist() for name in joints}
 
 
 def thin(history: Sequence[IdentificationResult], most: int = _MAX_HISTORY) -> list[IdentificationResult]:

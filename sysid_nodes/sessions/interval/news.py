@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from sysid_nodes.results import IdentificationResult, Status
+from sysid_nodes.results.identification import LEVEL
 
 
 @dataclass(frozen=True)
@@ -34,6 +35,15 @@ def is_news(result: IdentificationResult, last: IdentificationResult) -> bool:
     return result.tightened or changed
 
 
+def _likely(result: IdentificationResult) -> str:
+    """The mass with its confidence interval, to go before the status; empty while that is as wide as the proven."""
+    found = result.estimate
+    if found is None or (found.lower[0], found.upper[0]) == (result.lower[0], result.upper[0]):
+        return ""
+    low, high = found.lower[0], found.upper[0]
+    return f"mass {result.nominal[0]:.4g} kg ({low:.4g} to {high:.4g} with {100 * LEVEL:g} % confidence); "
+
+
 def sentence(result: IdentificationResult, findings: Sequence[str] = ()) -> str:
     """The status in one sentence, with its cause where there is one.
 
@@ -42,6 +52,6 @@ def sentence(result: IdentificationResult, findings: Sequence[str] = ()) -> str:
         findings: problems of the data, one line each; added where the data contradict the assumptions.
     """
     if result.status is not Status.INCONSISTENT:
-        return result.status.message
+        return _likely(result) + result.status.message
     cause = f": {result.contradiction.sentence()}" if result.contradiction else ""
     return "; ".join([result.status.message + cause, *findings])

@@ -83,6 +83,7 @@ class IntervalRun:
         truth: (10,) true parameters where known (simulation).
         pipeline: which pipeline made the result.
         versions: software versions; looked up unless given.
+        relaxed: assumptions that were relaxed to make the data fit, with their options and the factor on them.
         findings: faults and suspicions about the data themselves, one line each.
         solve_time: wall time of all steps [s]; None sums it over the history.
 
@@ -106,6 +107,7 @@ class IntervalRun:
     versions: Mapping[str, str] = field(default_factory=lambda: software_versions())
     solve_time: float | None = None
     findings: tuple[str, ...] = ()
+    relaxed: tuple[tuple[str, tuple[str, ...], float], ...] = ()
 
     def __post_init__(self) -> None:
         if not self.history:

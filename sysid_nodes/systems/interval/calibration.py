@@ -27,18 +27,24 @@ from sysid_nodes.data.bounds import Bounds
 from sysid_nodes.data.joint_samples import JointSamples
 from sysid_nodes.exceptions import ExcitationError
 from sysid_nodes.models.chain import Chain
-from sysid_nodes.models.known_robot import known_box
+from sysid_nodes.models.known_robot import known_box, per_joint
 from sysid_nodes.robots.robot import Robot
 from sysid_nodes.signals.windows import cut
 from sysid_nodes.solvers.polytope import Polytope
 from sysid_nodes.systems.interval.calibration_file import Calibration, joint_placements
-from sysid_nodes.systems.interval.calibration_fit import estimate, held_out_excess
+from sysid_nodes.systems.interval.calibration_fit import estimate, excess, held_out_excess
 from sysid_nodes.systems.interval.calibration_system import CalibrationSystem
 from sysid_nodes.systems.interval.config import IntervalIdentifierConfig
+from sysid_nodes.systems.interval.estimate.belief import Belief
+from sysid_nodes.systems.interval.estimate.estimator import LOAD_FRICTION, before_any_data
+from sysid_nodes.systems.interval.estimate.robust_fit import robust_fit
+from sysid_nodes.systems.interval.estimate.window_model import WindowModel
 from sysid_nodes.systems.interval.momentum_rows import MomentumRows
 from sysid_nodes.systems.interval.noise import Noise
 from sysid_nodes.systems.interval.reach import Reach
 from sysid_nodes.systems.interval.row_builder import RowBuilder
+from sysid_nodes.systems.interval.torque_models import plain_least_squares
+from sysid_nodes.systems.interval.transmitted_torque import TransmittedTorque
 from sysid_nodes.systems.interval.unknowns import Unknowns, identify_payload, prismatic_travel
 
 Array = npt.NDArray[np.float64]
@@ -102,13 +108,26 @@ def calibrate(
         for run, load in zip(runs, loads, strict=True)
     ]
     _check_motion(robot, rows)
-    system = CalibrationSystem.assemble(n, body, centre, radius, loads, rows)
-
     show("fit", 0, 1)
+    belief, _ = statistical_belief(n, body, centre, radius, rows, loads)
+    unloaded = [own for own, run in zip(rows, runs, strict=True) if run.mass == 0.0]
+    plain = plain_least_squares(unloaded, centre[14 * n :])
+    share = per_joint(config.known_robot.load_friction, n, "known_robot.load_friction")
+    transmitted = None
+    if share.any():
+        # Of the unloaded runs alone, so that a run with a known mass only adds rows.
+        bare, _ = statistical_belief(n, body, centre, radius, unloaded)
+        transmitted = TransmittedTorque.of_point(bare.point, n)
+        # Friction takes energy: the share is not negative.
+        centre, radius = np.concatenate([centre, 0.5 * share]), np.concatenate([radius, 0.5 * share])
+        rows = [
+            run_rows(robot, config, run, identify_payload(n, body, centre, radius, load), transmitted=transmitted)
+            for run, load in zip(runs, loads, strict=True)
+        ]
+    system = CalibrationSystem.assemble(n, body, centre, radius, loads, rows)
     xi = estimate(system)
     show("fit", 1, 1)
-    excess = held_out_excess(system, xi, _windows(rows), lambda done, total: show("judge", done, total))
-    torque_absolute = margin * excess.max(axis=0)
+    torque_absolute = _torque_error(system, xi, runs, rows, margin, lambda done, total: show("judge", done, total))
     system = system.add_torque_error(torque_absolute)
 
     poly = Polytope(-np.ones(system.size), np.ones(system.size), system.robot_size)
@@ -117,7 +136,59 @@ def calibrate(
         show("bounds", done, 2 * poly.k)
         poly.tighten(4)
     show("bounds", 2 * poly.k, 2 * poly.k)
-    return _result(robot, config, runs, system, poly, used, xi, torque_absolute, margin, max_rows)
+    return _result(
+        robot, config, runs, system, poly, used, xi, torque_absolute, margin, max_rows, belief, transmitted, plain
+    )
+
+
+def _torque_error(
+    system: CalibrationSystem,
+    xi: Array,
+    runs: Sequence[Run],
+    rows: Sequence[MomentumRows],
+    margin: float,
+    progress: Callable[[int, int], None],
+) -> Array:
+    """(n,) bound on the error of a window's mean torque: what the unloaded runs leave over, times the margin.
+
+    A run with a known mass is to narrow, not to widen: it counts where it refutes that bound, and without margin.
+    """
+    windows = _windows(rows)
+    own = [k for k, run in enumerate(runs) if run.mass == 0.0]
+    bare = system if len(own) == len(runs) else system.of_unloaded()
+    fit = xi if bare is system else estimate(bare)
+    ends = np.cumsum([0, *(len(windows[k]) for k in own)])
+    parts = [np.arange(a, b) for a, b in pairwise(ends)]
+    bound = margin * held_out_excess(bare, fit, parts, progress).max(axis=0)
+    loaded = [windows[k] for k in range(len(runs)) if k not in own]
+    if not loaded:
+        return np.asarray(bound)
+    return np.asarray(np.maximum(bound, excess(system, xi)[np.concatenate(loaded)].max(axis=0)))
+
+
+def statistical_belief(
+    n: int, body: int, centre: Array, radius: Array, rows: Sequence[MomentumRows], loads: Sequence[Bounds] = ()
+) -> tuple[Belief, Array]:
+    """Statistical knowledge of the robot (16 n) from all runs, and the spread (n,) of the residuals [N m].
+
+    Args:
+        n: number of joints.
+        body: joint that carries the payloads.
+        centre, radius: (15 n,) box of the bare robot.
+        rows: of each run.
+        loads: box of each run's payload, whose moments may be anything in it; none: no run has one.
+    """
+    nothing = Bounds(np.zeros(10), np.zeros(10))
+    before = before_any_data(identify_payload(n, body, centre, radius, nothing), np.full(n, LOAD_FRICTION))
+    models, payloads = [], 0
+    for run, load in zip(rows, loads or [nothing] * len(rows), strict=True):
+        loaded = load.upper[0] > 0.0
+        models.append(WindowModel.of_rows(run, body, payloads if loaded else -1))
+        if loaded:
+            before = before.and_also(Belief.gaussian(load.centre, load.half_width))
+            payloads += 1
+    fit = robust_fit(WindowModel.join(models), before)
+    return fit.after().first(16 * n), fit.spread
 
 
 def _no_progress(stage: str, done: int, total: int) -> None:
@@ -148,18 +219,26 @@ def _load(config: IntervalIdentifierConfig, run: Run) -> Bounds:
     return Bounds(centre - size, centre + size)
 
 
-def run_rows(robot: Robot, config: IntervalIdentifierConfig, run: Run, unknowns: Unknowns) -> MomentumRows:
+def run_rows(
+    robot: Robot,
+    config: IntervalIdentifierConfig,
+    run: Run,
+    unknowns: Unknowns,
+    *,
+    least: int = _LEAST_WINDOWS,
+    transmitted: TransmittedTorque | None = None,
+) -> MomentumRows:
     """Rows of a run's windows, their radii without what the residuals are to add.
 
     Raises:
-        ExcitationError: too few windows.
+        ExcitationError: fewer than `least` windows.
     """
     chain = Chain.from_robot(robot)
     stated = config.noise
     if stated.model == "window":  # what the residuals are to tell
         stated = replace(stated, torque_absolute=(0.0,))
     noise = Noise.from_config(stated, robot.n, robot.encoder_step)
-    builder = RowBuilder(chain, Reach(chain, prismatic_travel(robot)), noise, unknowns)
+    builder = RowBuilder(chain, Reach(chain, prismatic_travel(robot)), noise, unknowns, transmitted)
     edges, _ = cut(run.samples, config.window.duration, config.window.max_gap)
     contradicted = ""
     if edges.size:
@@ -168,10 +247,9 @@ def run_rows(robot: Robot, config: IntervalIdentifierConfig, run: Run, unknowns:
         worst = max(violations, key=lambda name: int(violations[name].sum()), default="")
         contradicted = f" ({int(bad.sum())} contradict noise, mostly: {worst})" if bad.any() else ""
         edges = edges[~bad]
-    if len(edges) < _LEAST_WINDOWS:
+    if len(edges) < least:
         raise ExcitationError(
-            f"only {len(edges)} usable windows of {config.window.duration:g} s{contradicted}; "
-            f"calibration needs {_LEAST_WINDOWS}",
+            f"only {len(edges)} usable windows of {config.window.duration:g} s{contradicted}; it takes {least}",
             source=run.name,
         )
     return builder.build(run.samples, edges)
@@ -194,6 +272,9 @@ def _result(
     torque_absolute: Array,
     margin: float,
     max_rows: int,
+    belief: Belief,
+    transmitted: TransmittedTorque | None,
+    least_squares: Array,
 ) -> Calibration:
     k, columns = system.robot_size, system.robot_columns
     lower, upper = system.centre.copy(), system.centre.copy()
@@ -203,7 +284,6 @@ def _result(
     lower[columns] -= slack
     upper[columns] += slack
     free = np.flatnonzero(system.unloaded)
-    weighted = system.physical[free] / system.radius[free][:, None]
     useful = np.zeros(len(system.rows))
     useful[used] = poly.usefulness()
     kept = np.sort(free[np.argsort(-useful[free], kind="stable")][:max_rows])
@@ -216,7 +296,9 @@ def _result(
         upper=upper,
         rows=system.physical[kept],
         rows_radius=system.radius[kept],
-        information=weighted.T @ weighted,
+        belief=belief,
+        transmitted=transmitted,
+        least_squares=least_squares,
         torque_absolute=torque_absolute,
         margin=margin,
         residual_rms=np.sqrt((system.residual(xi) ** 2).mean(axis=0)),

@@ -15,10 +15,12 @@ import numpy.typing as npt
 from sysid_nodes.exceptions import CalibrationError
 from sysid_nodes.robots.robot import Robot
 from sysid_nodes.systems.interval.config import NoiseConfig
+from sysid_nodes.systems.interval.estimate.belief import Belief
+from sysid_nodes.systems.interval.transmitted_torque import TransmittedTorque
 
 Array = npt.NDArray[np.float64]
 
-SCHEMA = 2
+SCHEMA = 3
 
 _SAME_PLACE = 1e-3
 """Largest difference of a joint's placement [m, 1] between the robot calibrated and the robot used."""
@@ -32,12 +34,15 @@ class Calibration:
         robot: name of the robot.
         joints: n joint names.
         placements: (n, 12) of each joint in its parent's frame: position [m], then the rotation matrix by rows.
-        estimate: (15 n,) physically consistent estimate of all parameters, in the order of `Unknowns`.
+        estimate: (15 n or, with load friction, 16 n) physically consistent estimate of all parameters, in the order of
+            `Unknowns`; so are lower, upper and rows.
         lower: (15 n,) lower ends of the intervals of all values the data allow, estimate included.
         upper: (15 n,) upper ends.
         rows: (m, 15 n) momentum rows of the unloaded runs: |rows @ p| <= rows_radius for the true p.
         rows_radius: (m,) [N m s].
-        information: (15 n, 15 n) sum of a a' / radius^2 over all rows of the unloaded runs, for estimates.
+        belief: about all parameters and load frictions (16 n), for estimates.
+        transmitted: torque that load friction is a share of; None where there was no load friction in question.
+        least_squares: (15 n,) ordinary least squares of the unloaded runs, which need not be physical; to compare with.
         torque_absolute: (n,) bound on the error of a window's mean torque reading, from the residuals [N m].
         margin: factor between the largest residual of windows that a fit had not seen and torque_absolute.
         residual_rms: (n,) root mean square of the residuals, in torque readings [N m].
@@ -54,7 +59,9 @@ class Calibration:
     upper: Array
     rows: Array
     rows_radius: Array
-    information: Array
+    belief: Belief
+    transmitted: TransmittedTorque | None
+    least_squares: Array
     torque_absolute: Array
     margin: float
     residual_rms: Array
@@ -124,13 +131,18 @@ def joint_placements(robot: Robot) -> Array:
 
 def save_calibration(calibration: Calibration, path: Path) -> None:
     """Writes the file in one piece: a reader never sees half of it. Every number is kept to the last bit."""
-    tree: dict[str, Any] = {"schema": SCHEMA, "kind": "calibration"} | {
-        name: value.tolist() if isinstance(value, np.ndarray) else value for name, value in asdict(calibration).items()
-    }
+    tree: dict[str, Any] = {"schema": SCHEMA, "kind": "calibration"} | _plain(asdict(calibration))
     path.parent.mkdir(parents=True, exist_ok=True)
     draft = path.with_name(path.name + ".part")
     draft.write_text(json.dumps(tree, allow_nan=False, separators=(",", ":")), encoding="utf-8")
     draft.replace(path)
+
+
+def _plain(value: Any) -> Any:
+    """Arrays as lists, all the way down."""
+    if isinstance(value, dict):
+        return {name: _plain(entry) for name, entry in value.items()}
+    return value.tolist() if isinstance(value, np.ndarray) else value
 
 
 def load_calibration(path: str | Path) -> Calibration:
@@ -162,15 +174,17 @@ def _calibration(tree: Mapping[str, Any]) -> Calibration:
     """Checks the tree of a file; raises KeyError, TypeError or ValueError."""
     joints = tuple(str(name) for name in tree["joints"])
     n, m = len(joints), len(tree["rows_radius"])
-    size = 15 * n
+    size = len(tree["estimate"])
+    if size not in (15 * n, 16 * n):
+        raise ValueError(f"estimate has {size} numbers, not {15 * n} or {16 * n}")
     shapes = {
         "placements": (n, 12),
         "estimate": (size,),
+        "least_squares": (15 * n,),
         "lower": (size,),
         "upper": (size,),
         "rows": (m, size),
         "rows_radius": (m,),
-        "information": (size, size),
         "torque_absolute": (n,),
         "residual_rms": (n,),
     }
@@ -180,7 +194,19 @@ def _calibration(tree: Mapping[str, Any]) -> Calibration:
             raise ValueError(f"{name} holds a negative number")
     if (arrays["lower"] > arrays["upper"]).any():
         raise ValueError("a lower end is above its upper end")
+    wide = 16 * n
+    parts = {"point": (wide,), "information": (wide, wide), "score": (wide,), "score_covariance": (wide, wide)}
+    belief = Belief(**{name: _array(f"belief.{name}", tree["belief"][name], shape) for name, shape in parts.items()})
+    drives = tree["transmitted"]
+    transmitted = None
+    if drives is not None:
+        terms = ("coulomb", "viscous", "offset", "gain")
+        transmitted = TransmittedTorque(**{name: _array(f"transmitted.{name}", drives[name], (n,)) for name in terms})
+    if (transmitted is None) != (size == 15 * n):
+        raise ValueError("load friction and transmitted torque belong together")
     return Calibration(
+        belief=belief,
+        transmitted=transmitted,
         robot=str(tree["robot"]),
         joints=joints,
         margin=float(tree["margin"]),

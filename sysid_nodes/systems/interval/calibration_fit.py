@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from sysid_nodes.systems.interval.calibration_system import CalibrationSystem
+from sysid_nodes.systems.interval.estimate.robust_fit import correlation_time
 
 Array = npt.NDArray[np.float64]
 Mask = npt.NDArray[np.bool_]
@@ -81,22 +82,6 @@ def held_out_excess(
 def excess(system: CalibrationSystem, xi: Array) -> Array:
     """(windows, n) residual beyond the row's own radius [N m]."""
     return np.maximum(np.abs(system.residual(xi)) - system.allowed_residual(xi), 0.0)
-
-
-def correlation_time(residual: Array) -> Array:
-    """(n,) windows (windows, n) that tell as much as one independent one: 1 + 2 x the first positive correlations."""
-    count = len(residual)
-    centred = residual - residual.mean(axis=0)
-    power = np.maximum((centred**2).sum(axis=0), 1e-300)
-    time = np.ones(residual.shape[1])
-    on = np.ones(residual.shape[1], dtype=bool)
-    for lag in range(1, count // 4):
-        correlation = (centred[lag:] * centred[: count - lag]).sum(axis=0) / power
-        on &= correlation > 0.0
-        if not on.any():
-            break
-        time += 2.0 * np.where(on, correlation, 0.0)
-    return time
 
 
 def _fit(system: CalibrationSystem, seen: Mask, start: Array, steps: int, held: Mask | None = None) -> Array:

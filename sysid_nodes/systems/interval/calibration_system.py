@@ -68,7 +68,7 @@ class CalibrationSystem:
         """
         columns = np.flatnonzero(radius > 0.0)
         k = columns.size
-        physical = np.concatenate([run.coefficients.reshape(-1, 15 * n) for run in runs])
+        physical = np.concatenate([run.coefficients.reshape(-1, len(centre)) for run in runs])
         rows = np.zeros((len(physical), k + 10 * len(loads)))
         rows[:, :k] = physical[:, columns] * radius[columns]
         offset = physical @ centre
@@ -95,6 +95,22 @@ class CalibrationSystem:
             loads=np.array([load.centre for load in loads]),
         )
 
+    def of_unloaded(self) -> CalibrationSystem:
+        """The rows of the runs without payload alone, on the robot's unknowns alone."""
+        own, k = self.unloaded, self.robot_size
+        return replace(
+            self,
+            scale=self.scale[:k],
+            rows=self.rows[own, :k],
+            offset=self.offset[own],
+            radius=self.radius[own],
+            duration=self.duration[own],
+            joint=self.joint[own],
+            unloaded=self.unloaded[own],
+            physical=self.physical[own],
+            loads=self.loads[:0],
+        )
+
     @property
     def size(self) -> int:
         return int(self.scale.size)
@@ -107,7 +123,8 @@ class CalibrationSystem:
     def gains(self) -> npt.NDArray[np.bool_]:
         """(d,) which unknowns are torque gains."""
         own = np.zeros(self.size, dtype=bool)
-        own[: self.robot_size] = self.robot_columns >= 14 * self.joints
+        n, columns = self.joints, self.robot_columns
+        own[: self.robot_size] = (columns >= 14 * n) & (columns < 15 * n)
         return own
 
     @property
@@ -158,7 +175,7 @@ class CalibrationSystem:
 
     def add_torque_error(self, error: Array) -> CalibrationSystem:
         """The same rows with (n,) error of the mean torque reading added to their radii, at the largest gain."""
-        largest = self.parameters(self.gains.astype(np.float64))[14 * self.joints :]
+        largest = self.parameters(self.gains.astype(np.float64))[14 * self.joints : 15 * self.joints]
         return replace(self, radius=self.radius + self.duration * (largest * error)[self.joint])
 
     def _per_reading(self, xi: Array) -> tuple[Array, Array]:
@@ -170,7 +187,7 @@ class CalibrationSystem:
         predicted = value + impulse
         rows = self.rows / gain[:, None]
         for column, parameter in enumerate(self.robot_columns):
-            if parameter >= 14 * n:
+            if 14 * n <= parameter < 15 * n:
                 own = self.joint == parameter - 14 * n
                 rows[:, column] = np.where(own, -predicted / gain * self.scale[column], 0.0)
         return rows, value - rows @ xi

@@ -26,6 +26,11 @@ def refuse_without_effect(config: IntervalIdentifierConfig, stated: Collection[s
             noise.torque_interpolation != "linear",
             f"noise.torque_interpolation {noise.torque_interpolation}",
         ),
+        (
+            "known_robot.load_friction",
+            noise.model != "window",
+            f"noise.model {noise.model}: torque_relative bounds it there",
+        ),
         ("noise.torque_factor", not config.calibration, "no calibration"),
         ("set_membership.", config.method != "set_membership", f"method {config.method}"),
         ("sensitivity.", config.method != "sensitivity", f"method {config.method}"),

@@ -16,8 +16,8 @@ import numpy.typing as npt
 from sysid_nodes.data.bounds import Bounds
 from sysid_nodes.results.identification import Contradiction
 from sysid_nodes.systems.interval.config import IntervalIdentifierConfig
+from sysid_nodes.systems.interval.estimate.estimator import StatisticalEstimator
 from sysid_nodes.systems.interval.momentum_rows import MomentumRows
-from sysid_nodes.systems.interval.nominal import NominalEstimator
 
 Array = npt.NDArray[np.float64]
 Ids = npt.NDArray[np.int64]
@@ -54,11 +54,11 @@ class Method(Protocol):
             Whether the bounds moved enough to be news.
         """
 
-    def nominal(self, least_squares: NominalEstimator, /) -> Array:
+    def nominal(self, estimator: StatisticalEstimator, /) -> Array:
         """(10,) the most plausible parameters inside the bounds.
 
         Args:
-            least_squares: has all rows so far, for methods without an estimate of their own.
+            estimator: has all rows so far, for methods without an estimate of their own.
         """
 
     def costs(self) -> Mapping[str, Array]:

@@ -23,18 +23,24 @@ from sysid_nodes.data.joint_samples import JointSamples
 from sysid_nodes.exceptions import ConfigError, SamplesError
 from sysid_nodes.models.chain import Chain
 from sysid_nodes.models.known_robot import known_box
-from sysid_nodes.results.identification import Contradiction, IdentificationResult, Status
+from sysid_nodes.results.identification import Contradiction, Estimate, IdentificationResult, Status
 from sysid_nodes.robots.robot import Robot
 from sysid_nodes.signals.windows import INCOMPLETE, Windower, cut
 from sysid_nodes.systems.interval.arm_stream import joint_stream
 from sysid_nodes.systems.interval.assumptions import describe
 from sysid_nodes.systems.interval.calibration_file import Calibration, load_calibration
 from sysid_nodes.systems.interval.config import IntervalIdentifierConfig
+from sysid_nodes.systems.interval.estimate.belief import Belief
+from sysid_nodes.systems.interval.estimate.estimator import (
+    LOAD_FRICTION,
+    StatisticalEstimator,
+    before_any_data,
+    since_calibration,
+)
 from sysid_nodes.systems.interval.excitation import ExcitationMeter
 from sysid_nodes.systems.interval.methods import build_method
 from sysid_nodes.systems.interval.momentum_rows import MomentumRows, body_norms
 from sysid_nodes.systems.interval.noise import Noise
-from sysid_nodes.systems.interval.nominal import NominalEstimator
 from sysid_nodes.systems.interval.prediction import TorqueArchive, TorquePrediction
 from sysid_nodes.systems.interval.reach import Reach
 from sysid_nodes.systems.interval.relaxation import unstated_assumptions
@@ -89,7 +95,13 @@ class IntervalPipeline:
     def _configure(self, config: IntervalIdentifierConfig) -> None:
         noise = config.noise if self.calibration is None else self.calibration.noise(config.noise)
         self.noise = Noise.from_config(noise, self.robot.n, self.robot.encoder_step)
-        self._builder = RowBuilder(self.chain, self._reach, self.noise, self.unknowns)
+        self._builder = RowBuilder(
+            self.chain,
+            self._reach,
+            self.noise,
+            self.unknowns,
+            None if self.calibration is None else self.calibration.transmitted,
+        )
 
     def reset(self) -> None:
         """Forgets all data and starts over from the prior."""
@@ -100,9 +112,7 @@ class IntervalPipeline:
         self._count = SampleCount()
         self._method = build_method(self.unknowns, config, self.calibration)
         self._meter = ExcitationMeter(config.prior.bounds)
-        self._least_squares = NominalEstimator(self.unknowns)
-        if self.calibration is not None:
-            self._least_squares.add_calibration(self.calibration.information)
+        self._estimator = StatisticalEstimator(self.unknowns, self._belief())
         self._archive = TorqueArchive(self.unknowns)
         self._earlier_noise: list[tuple[float, Noise]] = []
         self.result = self._prior_result()
@@ -156,12 +166,12 @@ class IntervalPipeline:
         return self.result
 
     def _add_evidence(self, rows: MomentumRows) -> None:
-        """Adds rows to the measure of excitation and to least squares."""
+        """Adds rows to the measure of excitation and to the statistical estimate."""
         prior = self.config.prior.bounds
         radius = rows.total_radius(body_norms(prior.lower, prior.upper)).ravel()
         flat = rows.coefficients.reshape(radius.size, -1)
         self._meter.add(flat[:, self.unknowns.body_slice], radius)
-        self._least_squares.add(flat @ self.unknowns.basis, flat @ self.unknowns.centre, radius)
+        self._estimator.add(rows)
 
     def finish(self) -> IdentificationResult:
         """The result if the stream ended here: the window in progress counted as incomplete, each assumption's cost.
@@ -171,8 +181,28 @@ class IntervalPipeline:
         rejected = dict(self.samples_rejected)
         if self._windower.pending:
             rejected[INCOMPLETE] = rejected.get(INCOMPLETE, 0) + self._windower.pending
-        costs = {} if self.result.status is Status.INCONSISTENT else self._method.costs()
-        return replace(self.result, costs=costs, samples_rejected=rejected)
+        if self.result.status is Status.INCONSISTENT:
+            return replace(self.result, samples_rejected=rejected)
+        estimator = self._estimator.final()
+        return replace(
+            self.result,
+            nominal=self._method.nominal(estimator),
+            estimate=self._statistics(estimator),
+            costs=self._method.costs(),
+            samples_rejected=rejected,
+        )
+
+    def _belief(self) -> Belief:
+        """What is known of the robot before any data of the body, as far as statistics go."""
+        if self.calibration is not None:
+            return since_calibration(self.calibration.belief, self.calibration.residual_rms)
+        stated = self.noise.torque_relative / np.sqrt(
+            3.0
+        )  # single readings are right to within that, friction included
+        return before_any_data(self.unknowns, np.where(self.noise.itemised, stated, LOAD_FRICTION))
+
+    def _statistics(self, estimator: StatisticalEstimator) -> Estimate | None:
+        return estimator.estimate(self._method.bounds) if self._method.certified and self._count.used else None
 
     def reconfigure(self, config: IntervalIdentifierConfig) -> None:
         """Changes live options; new noise bounds hold for the windows to come, and `assumptions` names the old.
@@ -212,7 +242,7 @@ class IntervalPipeline:
         estimates = (step.nominal for step in reversed(self.history) if step.status is not Status.INCONSISTENT)
         consistent = self._method.contradiction is None
         nominal = self.result.nominal if consistent else next(estimates, self.result.nominal)
-        return self._archive.predict(self._least_squares, nominal)
+        return self._archive.predict(self._estimator.final().parameters, nominal)
 
     def _publish(self, t: float, tightened: bool, start: float) -> None:
         """Makes the method's bounds the result, and part of the history if they are news."""
@@ -220,9 +250,11 @@ class IntervalPipeline:
         status = self._status(blind=bool(excitation.blind))
         if status is Status.INCONSISTENT:
             nominal = lower = upper = np.full(10, np.nan)
+            estimate = None
         else:
             lower, upper = self._method.bounds.lower, self._method.bounds.upper
-            nominal = self._method.nominal(self._least_squares)
+            nominal = self._method.nominal(self._estimator)
+            estimate = self._statistics(self._estimator)
         is_news = tightened or status is not self.result.status
         self.result = IdentificationResult(
             status=status,
@@ -237,6 +269,7 @@ class IntervalPipeline:
             solve_time=self._clock() - start,
             tightened=tightened,
             contradiction=self._contradiction(),
+            estimate=estimate,
         )
         if is_news:
             self._remember(self.result)

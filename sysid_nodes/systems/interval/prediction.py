@@ -12,8 +12,8 @@ from sysid_nodes.models.chain import Chain
 from sysid_nodes.models.friction import friction_torque
 from sysid_nodes.models.regressors import standard_regressor
 from sysid_nodes.robots import MotorConstants
+from sysid_nodes.systems.interval.estimate.window_model import WindowModel
 from sysid_nodes.systems.interval.momentum_rows import MomentumRows
-from sysid_nodes.systems.interval.nominal import NominalEstimator
 from sysid_nodes.systems.interval.unknowns import Unknowns
 
 Array = npt.NDArray[np.float64]
@@ -59,21 +59,20 @@ class TorqueArchive:
             self._kept = self._kept[::2]
             self._stride *= 2
 
-    def predict(self, estimator: NominalEstimator, theta: Array) -> TorquePrediction:
-        """Mean torques with the body at theta (10,) and the known robot at its estimate given the data."""
+    def predict(self, known: Array, theta: Array) -> TorquePrediction:
+        """Mean torques with the body at theta (10,) and the known robot at (16 n,), load friction included."""
         n = self._unknowns.joints
         if not self._kept:
             empty = np.zeros((0, n))
             return TorquePrediction(np.zeros(0), empty, empty, empty)
-        parameters = self._unknowns.parameters(estimator.unconstrained_estimate(), theta)
-        gain = self._unknowns.motor_slice("torque gain")
         t = np.array([entry[0] for entry in self._kept])
-        duration = (t[:, 1] - t[:, 0])[:, None]
-        a = np.array([entry[1] for entry in self._kept])
-        impulse = -np.einsum("wkk->wk", a[:, :, gain]) * parameters[gain]
-        momentum = a @ parameters + impulse
+        duration = t[:, 1] - t[:, 0]
+        rows = np.array([entry[1] for entry in self._kept])[:, :, : 15 * n] / duration[:, None, None]
         radius = np.array([entry[2] for entry in self._kept])
-        return TorquePrediction(t.mean(axis=1), impulse / duration, momentum / duration, radius / duration)
+        count = len(t)
+        model = WindowModel(n, self._unknowns.body, rows, np.zeros((count, n)), np.zeros(count, dtype=np.intp))
+        left, _ = model.residual(np.concatenate([known, theta]))
+        return TorquePrediction(t.mean(axis=1), model.measured, model.measured + left, radius / duration[:, None])
 
 
 def joint_torque(chain: Chain, parameters: Array, q: Array, qd: Array, qdd: Array) -> Array:

@@ -37,6 +37,7 @@ from sysid_nodes.systems.interval.momentum_rows import (
 from sysid_nodes.systems.interval.noise import Noise
 from sysid_nodes.systems.interval.positions import Positions, bound_positions
 from sysid_nodes.systems.interval.reach import Reach
+from sysid_nodes.systems.interval.transmitted_torque import TransmittedTorque
 from sysid_nodes.systems.interval.unknowns import Unknowns
 from sysid_nodes.systems.interval.windowed_samples import WindowedSamples
 
@@ -69,9 +70,18 @@ class RowBuilder:
         reach: norm bounds of its kinematics.
         noise: bounds on the measurement errors.
         unknowns: assumed box of all parameters.
+        transmitted: how much torque the drives transmit, where unknowns hold load frictions.
     """
 
-    def __init__(self, chain: Chain, reach: Reach, noise: Noise, unknowns: Unknowns) -> None:
+    def __init__(
+        self,
+        chain: Chain,
+        reach: Reach,
+        noise: Noise,
+        unknowns: Unknowns,
+        transmitted: TransmittedTorque | None = None,
+    ) -> None:
+        self._transmitted = transmitted
         self._chain, self._reach, self._noise, self._unknowns = chain, reach, noise, unknowns
         n = chain.n
         size = unknowns.known_magnitude
@@ -83,6 +93,7 @@ class RowBuilder:
         gain = unknowns.motor_slice("torque gain")
         self._gain = size[gain]
         self._least_gain = np.maximum(2.0 * np.abs(unknowns.centre[gain]) - size[gain], 1e-9)
+        self._load = np.zeros(n) if transmitted is None else size[unknowns.motor_slice("load friction")]
         self._size = np.abs(unknowns.centre) + np.abs(unknowns.basis).sum(axis=1)
 
     def build(self, samples: JointSamples, edges: Edges) -> MomentumRows:
@@ -173,17 +184,20 @@ class RowBuilder:
         )
 
     def _coefficients(self, windows: WindowedSamples, positions: Positions, torque: _Torque) -> Array:
-        """(W, n, 15 n): momentum less its integral, then the five motor terms of each joint."""
+        """(W, n, 15 n or 16 n): momentum less its integral, then the motor terms of each joint."""
         n, samples, certain = self._chain.n, windows.samples, windows.sign_certain
         v, entries, ends = samples.qd, positions.index, positions.edges
         first, last = windows.edges.T
         momentum, integral = window_regressors(self._chain, samples.t[entries], positions.q, v[entries], ends)
         signed = windows.sum(np.where(certain, np.sign(v[1:]) * windows.dt, 0.0))
         travel = positions.q[ends[:, 1]] - positions.q[ends[:, 0]]
-        coefficients = np.zeros((len(windows.edges), n, 15 * n))
+        coefficients = np.zeros((len(windows.edges), n, len(self._size)))
         coefficients[:, :, : 10 * n] = momentum - integral
         joints = np.arange(n)
-        columns = (signed, travel, v[last] - v[first], windows.duration[:, None], -torque.impulse)
+        columns = [signed, travel, v[last] - v[first], windows.duration[:, None], -torque.impulse]
+        if self._transmitted is not None:
+            lost = np.where(certain, np.sign(v[1:]), 0.0) * self._transmitted.size(samples)
+            columns.append(windows.sum(lost * windows.dt))
         for term, column in enumerate(columns):
             coefficients[:, joints, n * (10 + term) + joints] = column
         return coefficients
@@ -216,7 +230,10 @@ class RowBuilder:
     ) -> dict[str, Array]:
         """(W, n) shares of torque, friction and armature in the radius, by cause."""
         noise = self._noise
-        unsure = windows.sum(np.where(windows.sign_certain, 0.0, windows.dt))
+        unsure = np.where(windows.sign_certain, 0.0, windows.dt)
+        friction = self._coulomb * windows.sum(unsure)
+        if self._transmitted is not None:
+            friction = friction + self._load * windows.sum(unsure * self._transmitted.size(windows.samples))
         return {
             TORQUE_RELATIVE: self._gain * noise.torque_relative * torque.load,
             TORQUE_ABSOLUTE: self._gain * noise.torque_absolute * windows.duration[:, None],
@@ -224,7 +241,7 @@ class RowBuilder:
             POSITION: positions.travel_error * self._viscous,
             VELOCITY: 2.0 * motion.dv * self._armature,
             # Friction anywhere in [-F_c, F_c], and torque may jump by 2 F_c between two samples when it flips.
-            FRICTION_SIGN: self._coulomb * unsure * (1.0 if noise.hold else 2.0),
+            FRICTION_SIGN: friction * (1.0 if noise.hold else 2.0),
         }
 
     def _stack(self, causes: Mapping[str, Array], known_bodies: Array) -> Array:

@@ -14,9 +14,9 @@ from sysid_nodes.results.identification import Contradiction
 from sysid_nodes.systems.interval.calibration_file import Calibration
 from sysid_nodes.systems.interval.config import IntervalIdentifierConfig, SetMembershipConfig
 from sysid_nodes.systems.interval.contradiction import ChangeWatch, explain
+from sysid_nodes.systems.interval.estimate.estimator import StatisticalEstimator
 from sysid_nodes.systems.interval.feasible_set import FeasibleSet
 from sysid_nodes.systems.interval.momentum_rows import MomentumRows
-from sysid_nodes.systems.interval.nominal import NominalEstimator
 from sysid_nodes.systems.interval.unknowns import Unknowns
 
 Array = npt.NDArray[np.float64]
@@ -60,9 +60,9 @@ class SetMembership:
         self._watch = ChangeWatch(self._set.bounds, self._prior_set(), float(rows.t[-1, 1]))
         return False
 
-    def nominal(self, least_squares: NominalEstimator, /) -> Array:
-        """(10,) physically consistent least squares inside the bounds."""
-        return least_squares.solve(self.bounds)
+    def nominal(self, estimator: StatisticalEstimator, /) -> Array:
+        """(10,) physically consistent robust estimate inside the bounds."""
+        return estimator.solve(self.bounds)
 
     def costs(self) -> Mapping[str, Array]:
         """See `Method`."""

@@ -5,7 +5,8 @@ Every window of data gives rows ``A p = 0 +- r`` in the physical parameters of t
 
     p = [theta_1 .. theta_n (10 each), F_c (n), F_v (n), I_a (n), beta (n), gain (n)]          (15 n numbers)
 
-(the paper's theta of sec. III-B plus a constant factor between torque reading and torque). What is known before any
+(the paper's theta of sec. III-B plus a constant factor between torque reading and torque), and n shares of the
+transmitted torque that drives lose where a calibration has them (`LoadFriction`): 16 n. What is known before any
 data is an affine image of the unit box: ``p = centre + basis @ xi`` with xi in [-1, 1]^d. By default each uncertain
 parameter is one xi; a calibrated robot brings directions of its own, long where its data were blind and short where
 they were not.
@@ -23,8 +24,9 @@ from sysid_nodes.robots.robot import Robot
 
 Array = npt.NDArray[np.float64]
 
-MOTOR_TERMS = ("Coulomb friction", "viscous friction", "armature", "torque offset", "torque gain")
-"""The five motor parameters of a joint, in the order in which they follow the inertial ones."""
+MOTOR_TERMS = ("Coulomb friction", "viscous friction", "armature", "torque offset", "torque gain", "load friction")
+"""The motor parameters of a joint, in the order in which they follow the inertial ones; the last where a calibration
+has it."""
 
 BODY = "body"
 LINKS = "link inertia"
@@ -104,7 +106,7 @@ def identify_payload(n: int, body: int, centre: Array, radius: Array, prior: Bou
     rows = slice(10 * body, 10 * body + 10)
     centre = centre.copy()
     centre[rows] += prior.centre
-    own = np.zeros((15 * n, 10))
+    own = np.zeros((len(centre), 10))
     own[rows] = np.diag(prior.half_width)
     used = np.flatnonzero(radius > 0.0)
     groups = (BODY,) * 10 + tuple(group_of(n, int(k)) for k in used)

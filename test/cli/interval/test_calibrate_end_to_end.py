@@ -119,9 +119,9 @@ def test_the_same_recording_gives_the_same_file(folder: Path, tmp_path: Path) ->
 
 def test_a_log_that_is_too_short(folder: Path, refused: Callable[[list[str]], str]) -> None:
     said = refused(["calibrate", str(folder / "short")])
-    assert said.endswith("short: only 11 usable windows of 0.25 s; calibration needs 20")
+    assert said.endswith("short: only 11 usable windows of 0.25 s; it takes 20")
     said = refused(["calibrate", str(folder / "unloaded"), "--loaded", str(folder / "short"), "--known-mass", "3"])
-    assert said.endswith("short: only 11 usable windows of 0.25 s; calibration needs 20")
+    assert said.endswith("short: only 11 usable windows of 0.25 s; it takes 20")
 
 
 def still(_: int, fields: dict[str, Any]) -> dict[str, Any]:
@@ -191,7 +191,7 @@ def test_a_log_that_cannot_calibrate(
 @pytest.mark.parametrize(
     ("spoil", "message"),
     [
-        (lambda text: text.replace('"schema":2', '"schema":1'), "has schema 1, this version reads 2; calibrate again"),
+        (lambda text: text.replace('"schema":3', '"schema":1'), "has schema 1, this version reads 3; calibrate again"),
         (lambda text: text[: len(text) // 2], "not valid JSON"),
         (lambda text: text.replace("elbow_joint", "knee_joint"), "calibration is for joints shoulder_pan_joint"),
         (lambda _: "{}", "not a calibration file"),
@@ -232,3 +232,48 @@ def test_a_file_that_cannot_be_written(folder: Path, tmp_path: Path, capsys: pyt
     assert main([*words, "--out", str(tmp_path / "taken" / "c.json")]) == 2
     assert "c.json: cannot write: " in capsys.readouterr().err
     assert [item.name for item in tmp_path.iterdir()] == ["taken"]
+
+
+def test_a_calibration_predicts_another_run_of_the_bare_arm(
+    folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out, words = tmp_path / "predicted", ["--config", str(folder / "arm.yaml")]
+    assert main(["predict", str(folder / "calibration.json"), str(folder / "short"), *words, "--out", str(out)]) == 0
+    said = capsys.readouterr().out
+    document = json.loads((out / "result.json").read_text())
+    left = {name: np.array(values) for name, values in document["residual_rms"].items()}
+    assert set(left) == {"model", "urdf", "least_squares"}
+    assert (left["model"] < 0.4).all()  # readings are off by up to 0.5 N m; another motion than the 16 s calibrated on
+    assert (left["model"] < left["urdf"] / 10.0).all()
+    assert left["model"].sum() < left["least_squares"].sum()
+    assert f"{left['model'][1]:.3g}" in said
+    page = (out / "report.html").read_text()
+    assert all(name in page for name in document["joints"])
+    assert page.count("<svg") == 6
+
+
+def test_a_result_predicts_with_its_payload_and_a_urdf_without_one(folder: Path, tmp_path: Path) -> None:
+    words = ["--config", str(folder / "arm.yaml")]
+    calibrated = ["--calibration", str(folder / "calibration.json")]
+    assert main(["replay", str(folder / "loaded"), *words, *calibrated, "--out", str(tmp_path / "weighed")]) == 0
+
+    def left(model: Path) -> np.ndarray:
+        out = tmp_path / f"by_{model.name}"
+        assert main(["predict", str(model), str(folder / "loaded"), *words, "--out", str(out)]) == 0
+        return np.array(json.loads((out / "result.json").read_text())["residual_rms"]["model"])
+
+    weighed, bare = left(tmp_path / "weighed"), left(folder / "calibration.json")
+    assert weighed[1] < 0.6
+    assert (weighed[1:3] < bare[1:3] / 10.0).all()  # the joints that lift it
+    described = tmp_path / "arm.yaml"
+    described.write_text((folder / "arm.yaml").read_text().replace("robot: ur10", "robot: urdf"))
+    words = ["--config", str(described)]
+    assert (left(folder / "arm.urdf")[1:3] > weighed[1:3]).all()
+
+
+@pytest.mark.parametrize(
+    ("model", "line"),
+    [("arm.yaml", "not valid JSON"), ("nothing.json", "No such file or directory"), ("unloaded", "No such file")],
+)
+def test_a_model_that_cannot_predict(refused: Callable[[list[str]], str], folder: Path, model: str, line: str) -> None:
+    assert line in refused(["predict", str(folder / model), str(folder / "short")])

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import numpy as np
 import numpy.typing as npt
@@ -169,7 +170,7 @@ def test_data_that_cannot_calibrate() -> None:
     run = unloaded_run(arm, rng, duration=6.0)
     with pytest.raises(ExcitationError, match=r"^calibration needs a run without payload$"):
         calibrate(arm.robot, UR10, [replace(run, mass=2.0)])
-    with pytest.raises(ExcitationError, match=r"^unloaded: only 7 usable windows of 0\.25 s; calibration needs 20$"):
+    with pytest.raises(ExcitationError, match=r"^unloaded: only 7 usable windows of 0\.25 s; it takes 20$"):
         calibrate(arm.robot, UR10, [replace(run, samples=run.samples.slice(0, 200))])
     with pytest.raises(ExcitationError, match=r"only 0 usable windows .*mostly: acceleration above its bound\)"):
         calibrate(arm.robot, replace(UR10, noise=replace(UR10.noise, model="itemised", acceleration=(1e-3,))), [run])
@@ -185,3 +186,60 @@ def test_progress_counts_every_stage_to_its_end() -> None:
     assert list(dict.fromkeys(stage for stage, _, _ in told)) == ["fit", "judge", "bounds"]
     last = {stage: (done, total) for stage, done, total in told}
     assert all(done == total > 0 for done, total in last.values())
+
+
+@pytest.mark.parametrize("seed", [0, 1])
+def test_a_known_mass_only_narrows(seed: int) -> None:
+    """Every interval lies in the one without that run, and the drives of the joints that lift are known better."""
+    rng = np.random.default_rng(seed)
+    arm = bare_arm(rng, UR10_GAIN)
+    bare = unloaded_run(arm, rng)
+    weighed = replace(
+        unloaded_run(loaded(arm, LOAD, SineMotion.random(rng, 6)), rng, noise=0.3), mass=LOAD[0], name="loaded"
+    )
+    without, found = calibrate(arm.robot, UR10_GAIN, [bare]), calibrate(arm.robot, UR10_GAIN, [bare, weighed])
+    np.testing.assert_allclose(found.torque_absolute, without.torque_absolute, rtol=1e-3)  # the cone solver's tolerance
+    room = 1e-3 * (without.upper - without.lower) + 1e-9
+    assert (found.lower >= without.lower - room).all()
+    assert (found.upper <= without.upper + room).all()
+    gain = slice(85, 87)
+    assert ((found.upper - found.lower)[gain] < 0.9 * (without.upper - without.lower)[gain]).all()
+    assert_contains(found, arm.p)
+
+
+def test_a_known_mass_that_refutes_the_torque_error_raises_it() -> None:
+    rng = np.random.default_rng(0)
+    arm = bare_arm(rng, UR10_GAIN)
+    bare = unloaded_run(arm, rng)
+    rough = unloaded_run(loaded(arm, LOAD, SineMotion.random(rng, 6)), rng, noise=15.0, duration=8.0)
+    without = calibrate(arm.robot, UR10_GAIN, [bare])
+    found = calibrate(arm.robot, UR10_GAIN, [bare, replace(rough, mass=LOAD[0], name="loaded")])
+    assert (found.torque_absolute > without.torque_absolute).all()
+
+
+def test_drives_that_lose_a_share_of_what_they_transmit() -> None:
+    """8 %: as an error of the torque, and as a share that is one unknown a drive."""
+    rng = np.random.default_rng(12)
+    arm = bare_arm(rng, UR10)
+    lossy = replace(UR10, known_robot=replace(UR10.known_robot, load_friction=(0.15,)))
+
+    def run(problem: Problem) -> JointSamples:
+        samples = problem.samples(np.arange(0.0, 16.0, 0.01))
+        friction = problem.p[60:66] * np.sign(samples.qd) + problem.p[66:72] * samples.qd + problem.p[78:84]
+        lost = 0.08 * np.abs(samples.tau - friction) * np.sign(samples.qd)
+        return noisy(samples, lost + 0.3 * rng.uniform(-1.0, 1.0, samples.tau.shape))
+
+    bare, weighed = run(arm), run(loaded(arm, LOAD, SineMotion.random(rng, 6)))
+    results = []
+    for config in (UR10, lossy):
+        found = calibrate(arm.robot, config, [Run(bare, 0.0, "unloaded")])
+        with TemporaryDirectory() as folder:
+            save_calibration(found, Path(folder) / "c.json")
+            pipeline = IntervalPipeline(arm.robot, replace(config, calibration=str(Path(folder) / "c.json")))
+        results.append(pipeline.identify(weighed))
+    # As an error of the torque it was larger with the load than without.
+    assert results[0].status is Status.INCONSISTENT
+    assert results[1].status in (Status.PROVEN, Status.NOT_EXCITED)
+    assert ((results[1].lower <= LOAD) & (results[1].upper >= LOAD)).all()
+    assert results[1].upper[0] - results[1].lower[0] < 0.6
+    assert found.lower[91] <= 0.08 <= found.upper[91]

@@ -22,7 +22,9 @@ from sysid_nodes.systems.interval.calibration_file import (
     save_calibration,
 )
 from sysid_nodes.systems.interval.config import IntervalIdentifierConfig
+from sysid_nodes.systems.interval.estimate.belief import Belief
 from sysid_nodes.systems.interval.pipeline import IntervalPipeline
+from sysid_nodes.systems.interval.transmitted_torque import TransmittedTorque
 
 
 @pytest.fixture(scope="module")
@@ -42,11 +44,15 @@ def calibration(robot: Robot) -> Calibration:
         joints=robot.joint_names,
         placements=joint_placements(robot),
         estimate=middle,
+        transmitted=None,
+        least_squares=rng.normal(size=15 * n),
         lower=middle - half,
         upper=middle + half,
         rows=rng.normal(size=(m, 15 * n)),
         rows_radius=rng.uniform(size=m),
-        information=rng.normal(size=(15 * n, 15 * n)),
+        belief=Belief(
+            *(rng.normal(size=shape) for shape in ((16 * n,), (16 * n, 16 * n), (16 * n,), (16 * n, 16 * n)))
+        ),
         torque_absolute=rng.uniform(size=n),
         margin=1.5,
         residual_rms=rng.uniform(size=n),
@@ -60,8 +66,27 @@ def test_every_bit_comes_back(calibration: Calibration, tmp_path: Path) -> None:
     save_calibration(calibration, tmp_path / "new" / "calibration.json")
     back = load_calibration(tmp_path / "new" / "calibration.json")
     for field in fields(Calibration):
-        np.testing.assert_array_equal(getattr(back, field.name), getattr(calibration, field.name))
+        if field.name != "belief":
+            np.testing.assert_array_equal(getattr(back, field.name), getattr(calibration, field.name))
+    for field in fields(Belief):
+        np.testing.assert_array_equal(getattr(back.belief, field.name), getattr(calibration.belief, field.name))
     assert [item.name for item in (tmp_path / "new").iterdir()] == ["calibration.json"]
+
+
+def test_load_friction_comes_back_with_what_it_is_a_share_of(calibration: Calibration, tmp_path: Path) -> None:
+    rng = np.random.default_rng(1)
+    wider = {name: np.concatenate([getattr(calibration, name), np.full(6, x)]) for name, x in
+             (("estimate", 0.05), ("lower", 0.0), ("upper", 0.1))}  # fmt: skip
+    drives = TransmittedTorque(*rng.normal(size=(4, 6)))
+    rows = np.hstack([calibration.rows, rng.normal(size=(4, 6))])
+    save_calibration(replace(calibration, **wider, rows=rows, transmitted=drives), tmp_path / "c.json")
+    back = load_calibration(tmp_path / "c.json")
+    assert back.transmitted is not None
+    for field in fields(TransmittedTorque):
+        np.testing.assert_array_equal(getattr(back.transmitted, field.name), getattr(drives, field.name))
+    save_calibration(replace(calibration, transmitted=drives), tmp_path / "c.json")
+    with pytest.raises(CalibrationError, match="load friction and transmitted torque belong together"):
+        load_calibration(tmp_path / "c.json")
 
 
 def test_no_rows_is_a_calibration(calibration: Calibration, tmp_path: Path) -> None:
@@ -99,10 +124,11 @@ def with_(key: str, value: Any) -> Callable[[dict[str, Any]], Any]:
         (lambda _: {"schema": 1, "pipeline": "interval_identifier"}, "not a calibration file"),
         (with_("schema", 1), f"has schema 1, this version reads {SCHEMA}; calibrate again"),
         (without("schema"), f"has schema None, this version reads {SCHEMA}; calibrate again"),
-        (without("information"), "damaged: no 'information'"),
+        (without("belief"), "damaged: no 'belief'"),
         (without("margin"), "damaged: no 'margin'"),
         (with_("margin", None), "damaged: .*NoneType.*"),
-        (with_("lower", [0.0] * 89), r"damaged: lower has shape \(89,\), not \(90,\)"),
+        (with_("estimate", [0.0] * 80), "damaged: estimate has 80 numbers, not 90 or 96"),
+            (with_("lower", [0.0] * 89), r"damaged: lower has shape \(89,\), not \(90,\)"),
         (with_("rows", []), r"damaged: rows has shape \(0,\), not \(4, 90\)"),
         (with_("rows_radius", "wide"), r"damaged: .*"),
         (with_("rows_radius", 3), r"damaged: .*"),
@@ -110,7 +136,7 @@ def with_(key: str, value: Any) -> Callable[[dict[str, Any]], Any]:
         (with_("torque_absolute", [0.1] * 5 + [float("nan")]), "damaged: torque_absolute holds a number .* not finite"),
         (with_("torque_absolute", [0.1] * 5 + [float("inf")]), "damaged: torque_absolute holds a number .* not finite"),
         (with_("upper", [-99.0] * 90), "damaged: a lower end is above its upper end"),
-        (with_("joints", []), r"damaged: .* has shape .*"),
+        (with_("joints", []), r"damaged: estimate has 90 numbers, not 0 or 0"),
         (with_("joints", None), "damaged: .*"),
     ],
 )  # fmt: skip

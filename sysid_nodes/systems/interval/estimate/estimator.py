@@ -1,0 +1,160 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The statistical estimate of the identified body, window by window, inside whatever is proven."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+from scipy import stats
+
+from sysid_nodes.data.bounds import Bounds
+from sysid_nodes.data.inertia import PSEUDO_INERTIA_BASIS
+from sysid_nodes.results.identification import LEVEL, Estimate
+from sysid_nodes.solvers.semidefinite import constrained_quadratic
+from sysid_nodes.systems.interval.estimate.belief import Belief
+from sysid_nodes.systems.interval.estimate.robust_fit import RobustFit, robust_fit
+from sysid_nodes.systems.interval.estimate.window_model import WindowModel
+from sysid_nodes.systems.interval.momentum_rows import MomentumRows
+from sysid_nodes.systems.interval.unknowns import Unknowns
+
+Array = npt.NDArray[np.float64]
+
+_MOST_WINDOWS = 800
+"""Windows kept; of more every second one goes."""
+
+_GROWTH = 1.25
+"""Growth of the number of windows at which the fit is made anew: all fits together cost five times the last one."""
+
+_MARGIN = 1e-9
+"""Smallest eigenvalue asked of the pseudo-inertia, relative to the mass, so that the estimate is strictly physical."""
+
+VAGUE = 3.0
+"""Standard deviation of the body before any data, in half-widths of the prior box: next to nothing."""
+
+_KNOWN = 1e-24
+"""Variance of a parameter that the prior fixes."""
+
+LOAD_FRICTION = 0.1
+"""Standard deviation of the share of a torque that drives lose, before any data; UR10e: .06."""
+
+_DRIFT = 0.15
+"""Friction of a run relative to that of the calibration, one standard deviation: drives get warm."""
+
+
+def before_any_data(unknowns: Unknowns, load_friction: Array) -> Belief:
+    """Belief about the known robot's 15 n parameters and n load frictions, of which load_friction (n,) is the sigma."""
+    size = 15 * unknowns.joints
+    radius = np.abs(unknowns.basis[:size, 10:]).sum(axis=1)
+    point = np.concatenate([unknowns.known_centre[:size], np.zeros(unknowns.joints)])
+    return Belief.gaussian(point, np.concatenate([radius / np.sqrt(3.0), load_friction]))
+
+
+def since_calibration(belief: Belief, spread: Array) -> Belief:
+    """A calibration's belief for another run: friction and offsets have moved meanwhile.
+
+    Args:
+        belief: of the calibration.
+        spread: (n,) of its residuals [N m].
+    """
+    n = len(spread)
+    moved = np.zeros(len(belief.point))
+    moved[10 * n : 12 * n] = _DRIFT * np.abs(belief.point[10 * n : 12 * n])
+    moved[13 * n : 14 * n] = np.hypot(_DRIFT * belief.point[10 * n : 11 * n], spread)
+    return belief.drift(moved)
+
+
+class StatisticalEstimator:
+    """Robust least squares of the body along with friction, offsets and all else that is uncertain of the robot.
+
+    Args:
+        unknowns: the body's prior box and index.
+        belief: about the known robot, (16 n) parameters.
+    """
+
+    def __init__(self, unknowns: Unknowns, belief: Belief) -> None:
+        self._unknowns = unknowns
+        prior = unknowns.prior
+        self._belief = belief.and_also(Belief.gaussian(prior.centre, VAGUE * prior.half_width))
+        self._windows: list[WindowModel] = []
+        self._stride, self._seen, self._next = 1, 0, 1
+        self._fit: RobustFit | None = None
+
+    def add(self, rows: MomentumRows) -> None:
+        """Takes the rows of new windows; fits anew when they have become enough more."""
+        model = WindowModel.of_rows(rows, self._unknowns.body, 0)
+        for k in range(len(rows.t)):
+            if self._seen % self._stride == 0:
+                self._windows.append(model.select(np.array([k])))
+            self._seen += 1
+        if len(self._windows) > _MOST_WINDOWS:
+            self._windows = self._windows[::2]
+            self._stride *= 2
+        if self._seen >= self._next:
+            self._fit = self._fit_anew()
+            self._next = int(np.ceil(_GROWTH * self._seen))
+
+    def final(self) -> StatisticalEstimator:
+        """One that has fitted all windows, for the end of a run; this one goes on as if it had not been asked."""
+        if self._seen < self._next and self._seen:
+            other = StatisticalEstimator.__new__(StatisticalEstimator)
+            other.__dict__.update(self.__dict__)
+            other._fit = other._fit_anew()
+            return other
+        return self
+
+    def solve(self, bounds: Bounds) -> Array:
+        """(10,) physically consistent estimate inside the bounds."""
+        if self._fit is None:
+            return project(np.diag(1.0 / np.maximum(bounds.half_width, 1e-12) ** 2), bounds.centre, bounds)
+        body = slice(-10, None)
+        covariance = self._fit.inverse[body, body].copy()
+        np.fill_diagonal(covariance, np.maximum(covariance.diagonal(), _KNOWN))
+        return project(np.asarray(np.linalg.inv(covariance)), self._fit.point[body], bounds)
+
+    def estimate(self, bounds: Bounds) -> Estimate | None:
+        """Confidence intervals inside the bounds and what was estimated with the body; None before any data."""
+        if self._fit is None:
+            return None
+        fit, n = self._fit, self._unknowns.joints
+        covariance, freedom = fit.covariance()
+        nominal = self.solve(bounds)
+        error = np.sqrt(covariance.diagonal()[-10:]) * stats.t.ppf(0.5 + 0.5 * LEVEL, freedom[-10:])
+        point = fit.point[-10:]
+        return Estimate(
+            lower=np.clip(np.minimum(point - error, nominal), bounds.lower, bounds.upper),
+            upper=np.clip(np.maximum(point + error, nominal), bounds.lower, bounds.upper),
+            coulomb=fit.point[10 * n : 11 * n],
+            viscous=fit.point[11 * n : 12 * n],
+            offset=fit.point[13 * n : 14 * n],
+            load_friction=fit.point[15 * n : 16 * n],
+            torque_sigma=fit.spread,
+        )
+
+    @property
+    def parameters(self) -> Array:
+        """(16 n,) of the known robot."""
+        found = self._belief if self._fit is None else self._fit
+        return found.point[:-10]
+
+    def _fit_anew(self) -> RobustFit:
+        return robust_fit(WindowModel.join(self._windows), self._belief)
+
+
+def project(weight: Array, point: Array, bounds: Bounds) -> Array:
+    """(10,) argmin (theta - point)' weight (theta - point) over the physical bodies inside the bounds."""
+    scale = np.where(bounds.half_width > 0.0, bounds.half_width, 1.0)
+    hessian = weight * np.outer(scale, scale)
+    size = float(np.trace(hessian)) or 1.0
+    # theta = centre + scale x: the constant part of the pseudo-inertia enters as one more, fixed, coordinate.
+    constant = np.tensordot(bounds.centre, PSEUDO_INERTIA_BASIS, axes=1)[None]
+    matrices = np.concatenate([PSEUDO_INERTIA_BASIS * scale[:, None, None], constant])
+    half = bounds.half_width / scale
+    x = constrained_quadratic(
+        np.pad(hessian, (0, 1)) / size,
+        np.append(hessian @ ((bounds.centre - point) / scale), 0.0) / size,
+        np.append(-half, 1.0),
+        np.append(half, 1.0),
+        [(matrices, _MARGIN * max(float(bounds.upper[0]), 1e-6))],
+    )
+    theta = bounds.centre if x is None else bounds.centre + scale * x[:10]
+    return np.clip(theta, bounds.lower, bounds.upper)

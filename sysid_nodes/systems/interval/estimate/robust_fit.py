@@ -1,0 +1,172 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Robust fit of windows of torque with each joint's spread, and the errors that its own residuals show.
+
+Iteratively reweighted least squares for Student's distribution of four degrees of freedom (K. L. Lange,
+R. J. A. Little, J. M. G. Taylor, J. Am. Stat. Assoc. 84, 1989): outliers count less, and each
+joint's spread is estimated along. Neighbouring windows share their errors; the covariance is the block jackknife's
+(solvers/block_jackknife.py), with blocks longer than residuals stay alike, plus what the belief before
+the run may be wrong by.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import pairwise
+
+import numpy as np
+import numpy.typing as npt
+
+from sysid_nodes.solvers.block_jackknife import Jackknife, jackknife
+from sysid_nodes.systems.interval.estimate.belief import Belief
+from sysid_nodes.systems.interval.estimate.window_model import WindowModel
+
+Array = npt.NDArray[np.float64]
+
+_FREEDOM = 4.0
+"""Of Student's distribution: light enough for Gaussian noise (efficiency .9), heavy enough for gross outliers."""
+
+_STEPS = 30
+_CONVERGED = 1e-3
+"""Largest step in standard deviations at which the fit ends."""
+
+_EXPECTED, _EXPECTED_WINDOWS = 0.03, 4.0
+"""Spread of every joint that is expected before any residuals are seen, relative to the torque of all, and the windows
+it counts for: a fit of few windows leaves little over, however wrong it is."""
+
+_SMALLEST = 1e-6
+"""Spread below which residuals say nothing [N m]."""
+
+LEAST_BLOCKS = 6
+_SHORTEST_BLOCK = 2
+
+
+@dataclass(frozen=True)
+class RobustFit:
+    """Attributes: point (K,) parameters; belief, before the run; spread (n,) of the residuals [N m]; residual (W, n)
+    [N m]; information (K, K), of data and belief; inverse, of it, zero for parameters that stayed at the belief's
+    point; jackknife, None with too few windows.
+    """
+
+    point: Array
+    belief: Belief
+    spread: Array
+    residual: Array
+    information: Array
+    inverse: Array
+    jackknife: Jackknife | None
+
+    def covariance(self) -> tuple[Array, Array]:
+        """(K, K) covariance and (K,) degrees of freedom of each parameter; infinite with too few windows."""
+        if self.jackknife is None:
+            return np.full_like(self.inverse, np.inf), np.ones(len(self.point))
+        own = self.inverse @ self.belief.score_covariance @ self.inverse
+        total, data = own + self.jackknife.matrix, self.jackknife.matrix.diagonal()
+        share = np.divide(data, total.diagonal(), out=np.ones(len(data)), where=data > 0.0)
+        return total, self.jackknife.freedom / np.maximum(share, 1e-6) ** 2  # Welch and Satterthwaite
+
+    def after(self) -> Belief:
+        """What is known now: for another run.
+
+        Raises:
+            ValueError: there were too few windows.
+        """
+        if self.jackknife is None:
+            raise ValueError(f"fewer than {LEAST_BLOCKS} blocks of windows")
+        scatter = self.information @ self.jackknife.matrix @ self.information + self.belief.score_covariance
+        return Belief(self.point, self.information, np.zeros(len(self.point)), scatter)
+
+
+def robust_fit(model: WindowModel, belief: Belief) -> RobustFit:
+    """Fits all that the belief leaves open.
+
+    Args:
+        model: windows of one or more runs, in order of time.
+        belief: about x.
+    """
+    free = np.flatnonzero(belief.known)
+    known = belief.information[np.ix_(free, free)]
+    x = belief.point.copy()
+    expected = _EXPECTED * float(np.sqrt((model.measured**2).mean()))
+    spread = np.full(model.joints, max(expected, _SMALLEST))
+    trust = np.ones_like(model.unsure)
+    for _ in range(_STEPS):
+        residual, jacobian = model.residual(x)
+        jacobian = jacobian[:, :, free]
+        variance = spread**2 + model.unsure**2 / 3.0  # a number anywhere within +-unsure
+        weight = trust / variance
+        flat = jacobian.reshape(-1, free.size)
+        hessian = flat.T @ (weight.reshape(-1, 1) * flat) + known
+        inverse = _inverse(hessian)
+        slope = belief.score[free] + known @ (x - belief.point)[free]
+        step = -inverse @ (flat.T @ (weight * residual).ravel() + slope)
+        x[free] += step
+        residual = residual + jacobian @ step
+        leverage = weight * np.sum((jacobian @ inverse) * jacobian, axis=2)
+        trust = (_FREEDOM + 1.0) / (_FREEDOM + residual**2 / variance)
+        before, spread = spread, _spread(residual, trust * spread**2 / variance, leverage, expected)
+        settled = np.abs(spread - before).max() <= _CONVERGED * spread.max()
+        if settled and (np.abs(step) <= _CONVERGED * np.sqrt(inverse.diagonal())).all():
+            break
+    blocks = _blocks(residual / np.sqrt(variance))
+    found = None
+    if len(blocks) > LEAST_BLOCKS:
+        parts = [(jacobian[a:b].reshape(-1, free.size), weight[a:b].ravel(), residual[a:b].ravel()) for a, b in
+                 pairwise(blocks)]  # fmt: skip
+        hessians = np.array([j.T @ (w[:, None] * j) for j, w, _ in parts])
+        gradients = np.array([j.T @ (w * r) for j, w, r in parts])
+        found = _embed(jackknife(hessians, gradients, known), free, len(x))
+    information = np.zeros_like(belief.information)
+    information[np.ix_(free, free)] = hessian
+    return RobustFit(x, belief, spread, residual, information, _embedded(inverse, free, len(x)), found)
+
+
+def correlation_time(residual: Array) -> Array:
+    """(n,) windows (windows, n) that tell as much as one independent one: 1 + 2 x the first positive correlations."""
+    count = len(residual)
+    centred = residual - residual.mean(axis=0)
+    power = np.maximum((centred**2).sum(axis=0), 1e-300)
+    time = np.ones(residual.shape[1])
+    on = np.ones(residual.shape[1], dtype=bool)
+    for lag in range(1, count // 4):
+        correlation = (centred[lag:] * centred[: count - lag]).sum(axis=0) / power
+        on &= correlation > 0.0
+        if not on.any():
+            break
+        time += 2.0 * np.where(on, correlation, 0.0)
+    return time
+
+
+def _spread(residual: Array, trust: Array, leverage: Array, expected: float) -> Array:
+    """(n,) of the residuals, those that the fit took for itself accounted for."""
+    windows = len(residual)
+    left = np.maximum(windows - leverage.sum(axis=0), 0.0) / windows
+    squares = (trust * residual**2).sum(axis=0)
+    total = (squares + _EXPECTED_WINDOWS * expected**2) / (windows * left + _EXPECTED_WINDOWS)
+    return np.asarray(np.maximum(np.sqrt(total), _SMALLEST))
+
+
+def _blocks(residual: Array) -> npt.NDArray[np.intp]:
+    """Edges of blocks of windows, each twice as long as residuals stay alike but no longer than a sixth of the run."""
+    windows = len(residual)
+    length = 2.0 * float(np.median(correlation_time(residual))) if windows > 1 else 1.0
+    count = int(windows / max(length, _SHORTEST_BLOCK))
+    if windows >= _SHORTEST_BLOCK * LEAST_BLOCKS:
+        count = max(count, LEAST_BLOCKS)
+    return np.linspace(0, windows, count + 1).astype(np.intp)
+
+
+def _inverse(matrix: Array) -> Array:
+    scale = np.sqrt(np.maximum(matrix.diagonal(), 1e-300))
+    return np.asarray(np.linalg.inv(matrix / np.outer(scale, scale)) / np.outer(scale, scale))
+
+
+def _embed(found: Jackknife, free: npt.NDArray[np.intp], size: int) -> Jackknife:
+    freedom = np.full(size, np.inf)
+    freedom[free] = found.freedom
+    return Jackknife(_embedded(found.matrix, free, size), _embedded(found.plain, free, size), freedom)
+
+
+def _embedded(matrix: Array, free: npt.NDArray[np.intp], size: int) -> Array:
+    out = np.zeros((size, size))
+    out[np.ix_(free, free)] = matrix
+    return out
