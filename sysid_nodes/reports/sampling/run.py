@@ -13,6 +13,7 @@ import numpy.typing as npt
 
 from sysid_nodes.data.config import to_flat
 from sysid_nodes.exceptions import InputError
+from sysid_nodes.messages.sampling.posterior import posterior_fields
 from sysid_nodes.reports.atomic_file import write_atomically
 from sysid_nodes.reports.interval.report import REPORT_NAME
 from sysid_nodes.reports.interval.result_file import RESULT_NAME, encode
@@ -77,6 +78,7 @@ def sampling_document(run: SamplingRun) -> dict[str, Any]:
         "steps": result.steps,
         "levels": [_level(level) for level in result.levels],
         "duration": result.duration,
+        "posterior": None if result.posterior is None else posterior_fields(result.posterior),
         "solve_time_s": run.wall_time,
         "versions": dict(run.versions),
         "config": to_flat(run.config),

@@ -101,6 +101,11 @@ class MotionLog:
     def __len__(self) -> int:
         return len(self.t)
 
+    @property
+    def duration(self) -> float:
+        """Of what is usable [s]."""
+        return float(self.usable.sum() * self.step)
+
     def starts(self, length: int) -> npt.NDArray[np.int64]:
         """Instants at which a clip of `length` instants has all streams throughout."""
         bad = np.concatenate([[0], np.cumsum(~self.usable)])
