@@ -27,7 +27,7 @@ from sysid_nodes.cli.progress import Stages
 from sysid_nodes.data.config import from_flat
 from sysid_nodes.exceptions import InputError
 from sysid_nodes.messages.sampling.posterior import to_posterior
-from sysid_nodes.reports.interval.result_file import read_document
+from sysid_nodes.reports.files import read_document
 from sysid_nodes.reports.sampling.exploration import PAGE_NAME, headline, write_plan
 from sysid_nodes.reports.sampling.schema import validate_sampling
 from sysid_nodes.robots import load_robot

@@ -72,3 +72,24 @@ def to_plan(fields: Mapping[str, Any]) -> ExplorationPlan:
     if plan.id != fields["id"]:
         raise InputError("a plan is not what its id says")
     return plan
+
+
+_LINE, _ADD = 4, 0  # values of visualization_msgs/Marker
+
+
+def marker_fields(plan: ExplorationPlan) -> list[dict[str, Any]]:
+    """visualization_msgs/Markers in the frame `world`: the path of the base, for a robot that starts at its origin."""
+    points = [{"x": float(x), "y": float(y), "z": plan.height} for _, x, y in plan.path]
+    return [
+        {
+            "header": {"stamp": {"sec": 0, "nanosec": 0}, "frame_id": "world"},
+            "ns": "exploration_path",
+            "id": 0,
+            "type": _LINE,
+            "action": _ADD,
+            "pose": {"orientation": {"w": 1.0}},
+            "scale": {"x": 0.015},
+            "color": {"r": 0.0, "g": 0.45, "b": 0.7, "a": 1.0},
+            "points": points,
+        }
+    ]

@@ -17,7 +17,7 @@ from sysid_nodes.data.config import to_flat
 from sysid_nodes.exceptions import InputError
 from sysid_nodes.messages.sampling.plan import plan_fields, to_plan
 from sysid_nodes.reports.atomic_file import write_atomically
-from sysid_nodes.reports.interval.report import template
+from sysid_nodes.reports.page import template
 from sysid_nodes.reports.sampling.exploration_plots import commands_plot, path_plot, spreads_plot
 from sysid_nodes.reports.schema import SCHEMA
 from sysid_nodes.results.exploration import COMMANDS, ExplorationPlan

@@ -16,7 +16,7 @@ from sysid_nodes.messages.sampling.estimates import status
 from sysid_nodes.results.sampling import SamplingStatus
 from sysid_nodes.ros.diagnostics import ERROR, OK, WARN, diagnostic_status
 from sysid_nodes.sessions.sampling.online import OnlineSampling, SamplingUpdate
-from sysid_nodes.sessions.worker import Worker
+from sysid_nodes.sessions.worker import LiveWorker
 
 Take = Callable[[Any], SamplingUpdate | None]
 """Hands a message to the session."""
@@ -43,15 +43,15 @@ class LiveSampling:
         publish: Callable[[SamplingUpdate], None],
         complain: Callable[[str], None],
     ) -> None:
-        self.online, self._publish, self._complain = online, publish, complain
+        self.online, self._publish = online, publish
         self._clear_counts()
-        self._worker = Worker(self._process, capacity=capacity)
+        self._worker = LiveWorker(self._process, complain, capacity=capacity)
 
     def _clear_counts(self) -> None:
         self.received: Counter[str] = Counter()
         self._reported: Counter[str] = Counter()
         self._unusable: Counter[str] = Counter()
-        self._fault, self._solve_time = "", 0.0
+        self._solve_time = 0.0
 
     def expect(self, topic: str) -> None:
         """A topic whose silence is worth a warning."""
@@ -80,12 +80,7 @@ class LiveSampling:
         Raises:
             SysidError: the identifier is too busy to answer.
         """
-
-        def start_over() -> None:
-            self._worker.clear()
-            self._publish(self.online.reset())
-
-        self._worker.call(start_over, _PATIENCE)
+        self._worker.start_over(lambda: self._publish(self.online.reset()), _PATIENCE)
         topics = tuple(self.received)
         self._clear_counts()
         for topic in topics:
@@ -97,7 +92,7 @@ class LiveSampling:
         Raises:
             SysidError: nothing is identified, or it cannot be written.
         """
-        from sysid_nodes.reports.sampling.run import SamplingRun, write_sampling_run  # plots
+        from sysid_nodes.reports.sampling.run import SamplingRun, write_sampling_run  # plots take their time
 
         def write() -> Path:
             update, folder = self.online.update, Path(path)
@@ -117,8 +112,8 @@ class LiveSampling:
         self._reported = received
         name, sentence = status(update)
         level, message = OK, sentence
-        if self._fault:
-            level, message = ERROR, f"internal failure: {self._fault}"
+        if self._worker.fault:
+            level, message = ERROR, f"internal failure: {self._worker.fault}"
         elif name == SamplingStatus.UNTRUSTED.name:
             level = ERROR
         elif active and silent:
@@ -148,7 +143,3 @@ class LiveSampling:
                 self._publish(update)
         except (SamplesError, LogError) as error:
             self._unusable[str(error)] += 1
-        except Exception as error:  # whatever a message holds, the next one may be fine
-            first, self._fault = not self._fault, f"{type(error).__name__}: {error}"
-            if first:
-                self._complain(self._fault)

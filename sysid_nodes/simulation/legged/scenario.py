@@ -14,7 +14,6 @@ from sysid_nodes.simulation.legged.load import LoadConfig
 from sysid_nodes.simulation.legged.sensors import LeggedSensorsConfig
 from sysid_nodes.simulation.legged.set_point_drive import SetPointDriveConfig
 
-
 COMMANDED = "commanded"
 """Motion of a robot that obeys commands."""
 
