@@ -2,9 +2,9 @@
 """A scripted controller of a quadruped that obeys commands, for many robots at a time: set-points for their drives.
 
 It takes what policies of walking robots take (speed, turn rate, attitude, height, gait and its frequency) and gives
-what they give, joint positions for a PD law at a fixed period, so that a trained policy could stand in its place. It knows
-the nominal robot and not what it carries. Body errors ask for a wrench; the feet on the ground share what it differs
-from their gait's own loads by least squares; feet in the air go to Raibert's footholds. The state is MuJoCo's.
+what they give, joint positions for a PD law at a fixed period, so that a trained policy could stand in its place. It
+knows the nominal robot and not what it carries. Body errors ask for a wrench; the feet on the ground share what it
+differs from their gait's own loads by least squares; feet in the air go to Raibert's footholds. The state is MuJoCo's.
 """
 
 from __future__ import annotations

@@ -6,7 +6,8 @@ Reads the result.json of a 'sysid replay' by rollouts and writes into the folder
   commands.csv   vx, vy, wz, roll, pitch, height and gait, 50 rows a second
   plan.html      commands, path, and the standard deviations it promises beside those of random plans
 Before anything is written, robots drawn from the estimate follow the plan in simulation; none may fall, leave its
-limits of position, speed and torque, or the area. The robot's controller has to obey such commands; the simulated Go2's does.
+limits of position, speed and torque, or the area. The robot's controller has to obey such commands, as the simulated
+Go2's does.
 
 examples:
   sysid explore results/walk/result.json --duration 40 --out results/plan

@@ -37,8 +37,7 @@ def status(update: SamplingUpdate) -> tuple[str, str]:
 
 def inertia_fields(update: SamplingUpdate, robot: Robot) -> Fields:
     """online_sysid/InertialEstimate of the first body; numbers that are not claimed are NaN."""
-    name, sentence = status(update)
-    fields: Fields = {"header": header(update.t), "robot": update.robot, "message": sentence}
+    fields: Fields = {"header": header(update.t), "robot": update.robot, "message": status(update)[1]}
     fields |= {"names": list(PARAMETER_NAMES), "status": int(_quality(update)), "body": robot.body}
     fields["nominal"] = robot.inertial_parameters()[robot.body_index()].tolist()
     unknown = [math.nan] * len(PARAMETER_NAMES)

@@ -38,6 +38,7 @@ class SamplingRun:
         source: of the log.
         wall_time: that the identification took [s].
         config: that it was run with.
+        exploration: of its two stages (`stages`), where there were.
         versions: of the software; looked up unless given.
     """
 
@@ -46,6 +47,7 @@ class SamplingRun:
     source: str
     wall_time: float
     config: SamplingSessionConfig
+    exploration: Mapping[str, Any] | None = None
     versions: Mapping[str, str] = field(default_factory=lambda: software_versions())
 
 
@@ -76,6 +78,7 @@ def sampling_document(run: SamplingRun) -> dict[str, Any]:
         "steps": result.steps,
         "levels": [_level(level) for level in result.levels],
         "duration": result.duration,
+        "exploration": None if run.exploration is None else dict(run.exploration),
         "posterior": None if result.posterior is None else posterior_fields(result.posterior),
         "solve_time_s": run.wall_time,
         "versions": dict(run.versions),

@@ -3,7 +3,7 @@
 
 In: the latched estimate (option ``posterior``; online_sysid/SamplingPosterior). Out, latched: ``~/plan``
 (online_sysid/ExplorationPlan), vetted on robots drawn from the estimate and good for that estimate alone, and
-``~/markers`` (visualization_msgs/MarkerArray), its path for RViz, relative to where the robot starts. If the drawn robots
+``~/markers`` (visualization_msgs/MarkerArray), its path for RViz, relative to where the robot starts. If drawn robots
 come to harm under every plan it tried, it says so in log and ``/diagnostics``, and publishes nothing. Services
 ``~/reset``, and ``~/save``, which writes the plan's files into a folder.
 """
