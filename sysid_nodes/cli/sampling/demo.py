@@ -51,7 +51,8 @@ def _live(args: argparse.Namespace, seed: int, folder: Path, work: Path) -> tupl
     file, truth = folder / "config.yaml", folder / "truth" / "robot.json"
     with Nodes(work, domain) as nodes:
         nodes.recorder(folder / "bag", module=_RECORDER)
-        nodes.node("identifier", "spi_identifier", file, diagnostics_period=TICK)
+        # Reliable, so that recording and identifier hear the same.
+        nodes.node("identifier", "spi_identifier", file, diagnostics_period=TICK, reliability="reliable")
         nodes.node("planner", "exploration_planner", file, diagnostics_period=TICK, plans=1)
         wait_until_heard(nodes, IDENTIFIER)
         wait_until_heard(nodes, PLANNER)

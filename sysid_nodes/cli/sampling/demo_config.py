@@ -22,7 +22,7 @@ def write_nodes_file(path: Path) -> None:
         "sampling": {"horizons": {"lengths": [0.03, 0.1], "clips": [20, 16], "iterations": [6, 3], "settling": 5}},
         "exploration": {
             "duration": DURATION,
-            "search": {"iterations": 3, "population": 6, "clips": 3, "draws": 2, "random": 8},
+            "search": {"iterations": 3, "population": 6, "clips": 2, "draws": 3, "random": 6},
             "vetting": {"draws": 32},
         },
     }
@@ -47,6 +47,7 @@ def robot_parameters(seed: int, load: float, truth: Path) -> dict[str, Any]:
         "ground__time_constant": 0.012,
         "timestep": 0.001,
         "listeners": 2,
+        "reliability": "reliable",
         "history": 1.0,
         "truth_file": truth,
     }

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """A simulated Unitree Go2 or G1 with an unknown load: stands in for the robot, its drivers and motion capture.
 
-Topics, out, SensorData QoS, stamped by the sensors' own clock, which starts at the node's clock and never jumps:
+Topics, out, best effort unless ``reliability`` says otherwise, stamped by the sensors' own clock, which starts at the node's clock and never jumps:
 ``joint_states`` (sensor_msgs/JointState), ``imu/data`` (sensor_msgs/Imu) and ``mocap/pose``
 (geometry_msgs/PoseStamped), each at its own rate; with ``low_state`` Unitree's ``/lowstate`` instead of the first two;
 with ``drive.enabled`` also set-points (option ``commands``; sensor_msgs/JointState);
@@ -85,6 +85,7 @@ class SimulatedLeggedRobotNode(PlayedMotion):
             low_state=self._config.low_state,
             velocity=self._simulation.sensors.velocity.enabled,
             commands=self._config.commands if self._simulation.drive.enabled else "",
+            reliability=self._config.reliability,
         )
         self._obeyed = Obeyed(self, self._sim, self._config) if self._sim.commanded is not None else None
         self._told = 0

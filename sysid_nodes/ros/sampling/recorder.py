@@ -24,7 +24,7 @@ from sysid_nodes.ros import qos
 from sysid_nodes.ros.recording import DIAGNOSTICS, Recorded, StreamRecorder, record
 from sysid_nodes.sessions.sampling.config import SamplingSessionConfig
 
-_STREAM = qos.stream("best_effort", 5000)
+_STREAM = qos.stream("reliable", 5000)
 _CONFIG = SamplingSessionConfig()
 
 STREAMS = (

@@ -32,7 +32,7 @@ _DEPTH = 1000
 
 
 class LeggedPublishers:
-    """Publishes each reading as it arrives, SensorData QoS, stamped by the sensors' clock.
+    """Publishes each reading as it arrives, stamped by the sensors' clock.
 
     Args:
         node: owner of the publishers.
@@ -40,6 +40,7 @@ class LeggedPublishers:
         low_state: publish Unitree's LowState instead of JointState and Imu.
         velocity: publish velocities too.
         commands: topic of the set-points; empty: they are not published.
+        reliability: best_effort, as drivers publish, or reliable.
 
     Attributes:
         start: stamp of simulated time zero [s].
@@ -50,9 +51,16 @@ class LeggedPublishers:
     """
 
     def __init__(
-        self, node: Node, robot: Robot, *, low_state: bool, velocity: bool = False, commands: str = ""
+        self,
+        node: Node,
+        robot: Robot,
+        *,
+        low_state: bool,
+        velocity: bool = False,
+        commands: str = "",
+        reliability: str = "best_effort",
     ) -> None:
-        profile = qos.stream("best_effort", _DEPTH)
+        profile = qos.stream(reliability, _DEPTH)
         self.start = 0.0
         self.published: dict[str, int] = {}
         self._low_state: Any = low_state_type(robot) if low_state else None

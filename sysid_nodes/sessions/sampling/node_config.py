@@ -6,7 +6,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from sysid_nodes.data.config import option
-from sysid_nodes.sessions.node_config import NodeConfig, buffer_option, queue_option, reliability_option
+from sysid_nodes.sessions.node_config import NodeConfig, buffer_option, queue_option
 
 
 @dataclass(frozen=True)
@@ -18,8 +18,10 @@ class SamplingNodeConfig(NodeConfig):
         "messages on the topic of the commands: sensor_msgs/JointState or trajectory_msgs/JointTrajectory",
         choices=("joint_state", "trajectory"),
     )
-    reliability: str = reliability_option(
-        "of all subscriptions; best_effort also hears best-effort publishers, and may lose readings unnoticed"
+    reliability: str = option(
+        "best_effort",
+        "of all subscriptions; best_effort also hears best-effort publishers, as drivers are",
+        choices=("best_effort", "reliable"),
     )
     queue_depth: int = queue_option(5000)
     buffer: int = buffer_option(200000)

@@ -19,6 +19,9 @@ class SimulatedLeggedRobotConfig:
     faults: str = option(
         "", "faults of streams, separated by commas: STREAM:KIND, STREAM:KIND:START or STREAM:KIND:START:END, in s"
     )
+    reliability: str = option(
+        "best_effort", "of what the sensors publish, as drivers do it", choices=("best_effort", "reliable")
+    )
     commands: str = option("joint_commands", "topic of the set-points, where the motors follow some")
     plan: str = option("/exploration_planner/plan", "topic of plans that a commanded robot follows")
     posterior: str = option("/spi_identifier/posterior", "topic of the estimates that such a plan must be made for")

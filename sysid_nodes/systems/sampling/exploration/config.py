@@ -43,7 +43,9 @@ class VettingConfig:
 
     draws: int = option(300, "robots drawn from the posterior, none of which may fall", minimum=1)
     area: float = option(3.0, "furthest from the start", unit="m", minimum=0.1)
-    attempts: int = option(3, "tries, each with smaller commands than the one before", minimum=1)
+    attempts: int = option(
+        5, "tries, each calmer than the one before: smaller commands, and other gaits where robots fell", minimum=1
+    )
     shrink: float = option(0.75, "of the commands, from one try to the next", minimum=0.1, maximum=0.95)
 
 

@@ -24,9 +24,10 @@ _STOPS = 0.03  # by which a joint presses into its soft stops [rad]
 def draw(posterior: Posterior, unknowns: Unknowns, count: int, rng: np.random.Generator) -> list[Array]:
     """Vectors (K,) of robots that the estimate allows, within the bounds of the search.
 
-    No less spread than the intervals say, nor than the information does, which also spreads what a bound holds.
+    What a bound holds spreads, away from it, as the information has it.
     """
-    covariance = posterior.covariance + invert(posterior.information)
+    held = np.diag(np.diag(posterior.covariance) <= 0.0).astype(np.float64)
+    covariance = posterior.covariance + held @ invert(posterior.information) @ held
     values, vectors = np.linalg.eigh(0.5 * (covariance + covariance.T))
     root = vectors * np.sqrt(np.maximum(values, 0.0))
     sample = posterior.values + rng.standard_normal((count, len(values))) @ root.T
