@@ -16,6 +16,7 @@ PUBLISHED = {
     "/contact_markers",
     "/interval_identifier/markers",
     "/certified_planner/markers",
+    "/exploration_planner/markers",
     "/certified_planner/obstacle_markers",
 }
 

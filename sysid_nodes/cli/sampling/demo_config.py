@@ -8,6 +8,8 @@ from typing import Any
 
 import yaml
 
+from sysid_nodes.simulation.legged.scenario import COMMANDED
+
 DURATION = 8.0  # of the plan [s]
 STRENGTH = (22.5, 25.0, 23.5)  # of hips, thighs and calves [N m], as the paper found them
 LOAD_POSITION = (-0.12, 0.0, 0.06)  # at the rear [m]
@@ -22,32 +24,34 @@ def write_nodes_file(path: Path) -> None:
         "sampling": {"horizons": {"lengths": [0.03, 0.1], "clips": [20, 16], "iterations": [6, 3], "settling": 5}},
         "exploration": {
             "duration": DURATION,
-            "search": {"iterations": 3, "population": 6, "clips": 2, "draws": 3, "random": 6},
-            "vetting": {"draws": 32},
+            "search": {"iterations": 2, "population": 6, "clips": 2, "draws": 3, "random": 4},
+            "vetting": {"draws": 24},
         },
     }
     head = "# Of spi_identifier and exploration_planner, and of sysid replay.\n"
     path.write_text(head + yaml.safe_dump({"/**": {"ros__parameters": values}}, sort_keys=False), encoding="utf-8")
 
 
-def robot_parameters(seed: int, load: float, truth: Path) -> dict[str, Any]:
-    """Parameters of the simulated robot, two underscores for a dot.
+def simulated_robot(load: float = DEFAULT_LOAD) -> dict[str, Any]:
+    """Parameters of a simulated Go2 that obeys commands and hides a load [kg] and its motors.
 
     Its steps, ground and friction differ from those of the identifier's simulations.
     """
     return {
         "robot": "go2",
-        "motion": "commanded",
-        "seed": seed % 2**31,
-        "load__mass": float(load),
-        "load__position": list(LOAD_POSITION),
-        "drive__enabled": True,
-        "drive__strength": list(STRENGTH),
-        "drive__coulomb": 0.1,
-        "ground__time_constant": 0.012,
+        "motion": COMMANDED,
+        "load.mass": float(load),
+        "load.position": list(LOAD_POSITION),
+        "drive.enabled": True,
+        "drive.strength": list(STRENGTH),
+        "drive.coulomb": 0.1,
+        "ground.time_constant": 0.012,
         "timestep": 0.001,
-        "listeners": 2,
-        "reliability": "reliable",
         "history": 1.0,
-        "truth_file": truth,
     }
+
+
+def robot_parameters(seed: int, load: float, truth: Path) -> dict[str, Any]:
+    """The same for the demo, two underscores for a dot; it waits for two listeners and writes the truth to a file."""
+    own = {name.replace(".", "__"): value for name, value in simulated_robot(load).items()}
+    return own | {"seed": seed % 2**31, "listeners": 2, "reliability": "reliable", "truth_file": truth}

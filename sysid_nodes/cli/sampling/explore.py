@@ -49,7 +49,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         default=[],
         dest="settings",
         metavar="KEY=VALUE",
-        help="an option of docs/sampling/parameters.md, part 'exploration_planner'",
+        help="an option of docs/sampling/parameters.md, part 'Planning'",
     )
 
 

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """A simulated Unitree Go2 or G1 with an unknown load: stands in for the robot, its drivers and motion capture.
 
-Topics, out, best effort unless ``reliability`` says otherwise, stamped by the sensors' own clock, which starts at the node's clock and never jumps:
-``joint_states`` (sensor_msgs/JointState), ``imu/data`` (sensor_msgs/Imu) and ``mocap/pose``
-(geometry_msgs/PoseStamped), each at its own rate; with ``low_state`` Unitree's ``/lowstate`` instead of the first two;
-with ``drive.enabled`` also set-points (option ``commands``; sensor_msgs/JointState);
-with ``sensors.velocity.enabled`` also ``velocity`` (nav_msgs/Odometry, twist alone, in the base's axes).
+Topics, out, best effort unless ``reliability`` says otherwise, stamped by the sensors' own clock, which starts at the
+node's clock and never jumps: ``joint_states`` (sensor_msgs/JointState), ``imu/data`` (sensor_msgs/Imu) and
+``mocap/pose`` (geometry_msgs/PoseStamped), each at its own rate; with ``low_state`` Unitree's ``/lowstate`` instead of
+the first two; with ``drive.enabled`` also set-points (option ``commands``; sensor_msgs/JointState); with
+``sensors.velocity.enabled`` also ``velocity`` (nav_msgs/Odometry, twist alone, in the base's axes).
 With the motion ``commanded`` it follows a first motion and then the latched plan (option ``plan``;
 online_sysid/ExplorationPlan) that was made for the latest estimate (option ``posterior``), and no other.
 Also ``/diagnostics``. What the robot carries and the forces at its feet go to ``truth_file`` and ``truth_series``, and
