@@ -65,7 +65,7 @@ def generate_launch_description() -> LaunchDescription:
     rviz = Node(
         package="rviz2",
         executable="rviz2",
-        arguments=["-d", PathJoinSubstitution([FindPackageShare("online_sysid"), "rviz", "unitree_contacts.rviz"])],
+        arguments=["-d", PathJoinSubstitution([FindPackageShare("online_sysid"), "rviz", "exploration.rviz"])],
         condition=IfCondition(LaunchConfiguration("rviz")),
     )
     return LaunchDescription([*declared(ARGUMENTS), OpaqueFunction(function=_start), rviz])

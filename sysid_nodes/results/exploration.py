@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is known after an identification by rollouts, and the motion planned to know more."""
+"""Knowledge after an identification by rollouts, and the motion planned to know more."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from sysid_nodes.exceptions import InputError
 Array = npt.NDArray[np.float64]
 
 COMMANDS = ("vx", "vy", "wz", "roll", "pitch")
-"""What the curves of a plan command [m/s, m/s, rad/s, rad, rad]."""
+"""Commands that the curves of a plan give [m/s, m/s, rad/s, rad, rad]."""
 
 
 @dataclass(frozen=True)
 class Posterior:
-    """What a log told, in the K coordinates of the search.
+    """Knowledge from a log, in the K coordinates of the search.
 
     Attributes:
         names: of the coordinates.
@@ -65,7 +65,7 @@ class Spread:
 
 @dataclass(frozen=True)
 class Vetting:
-    """What simulations of draws from the posterior did under a plan.
+    """Behaviour of robots drawn from the posterior under a plan.
 
     Attributes:
         draws: robots simulated.

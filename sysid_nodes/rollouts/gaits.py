@@ -34,7 +34,7 @@ _GRAVITY = 9.81
 
 @dataclass(frozen=True)
 class Stride:
-    """What the feet do, for B robots.
+    """The feet of B robots.
 
     Attributes:
         stance: (B, 4) on the ground.

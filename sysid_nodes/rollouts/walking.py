@@ -74,7 +74,7 @@ class Command:
 
 @dataclass(frozen=True)
 class Memory:
-    """What the controller of B robots keeps between two calls.
+    """State of the controller of B robots between two calls.
 
     Attributes:
         anchor: (B, 3) reference x, y [m] and heading [rad].

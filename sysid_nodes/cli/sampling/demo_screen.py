@@ -15,7 +15,7 @@ from sysid_nodes.reports.sampling.stages import Known
 
 
 class SpiScreen(LiveScreen[SpiWatch]):
-    """What is known after each stage, against the hidden truth."""
+    """Estimates after each stage, against the hidden truth."""
 
     def begun(self, watch: SpiWatch) -> bool:
         """Whether there is anything to show."""

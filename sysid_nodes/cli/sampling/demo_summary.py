@@ -76,7 +76,7 @@ def verdict(watch: SpiWatch, document: Mapping[str, Any]) -> tuple[int, str]:
 
 
 def summary(watch: SpiWatch, usage: Mapping[str, float], out: Path, seed: int) -> str:
-    """What happened, in lines."""
+    """The course of things, in lines."""
     before, after = watch.known[0], watch.known[-1]
     rows = [row for row in zip(before, after, strict=True) if np.isfinite([row[0].sigma, row[1].sigma]).all()]
     ratio = float(np.median([second.sigma / first.sigma for first, second in rows])) if rows else np.nan

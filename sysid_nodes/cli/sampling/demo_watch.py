@@ -61,7 +61,7 @@ class SpiWatch(IdentifyingWatch):
 
     @property
     def activity(self) -> str:
-        """What is going on, in words."""
+        """The present step, in words."""
         if follows := self._text(_ROBOT, "follows"):
             return f"robot follows its {follows}"
         planning = self._text(PLANNER, "activity")
@@ -88,7 +88,7 @@ class SpiWatch(IdentifyingWatch):
 
     @property
     def waiting(self) -> bool:
-        """What is still under way when both stages are over is of no interest."""
+        """Never: nothing is of interest that is still under way when both stages are over."""
         return False
 
     @property

@@ -89,7 +89,7 @@ def render_plan(plan: ExplorationPlan, area: float, source: str) -> str:
 
 
 def headline(plan: ExplorationPlan) -> str:
-    """What the plan promises, in a line."""
+    """The plan's promise, in a line."""
     best = min(plan.spreads, key=lambda row: row.after / row.before)
     mass = next((row for row in plan.spreads if row.name.endswith("mass")), best)
     line = (

@@ -73,7 +73,7 @@ def nominal_model(robot: Robot, config: SamplingConfig, step: float) -> mujoco.M
 
 
 def nominal_drive(robot: Robot, config: SamplingConfig) -> Drive:
-    """What is known of its drives.
+    """The PD law of its drives.
 
     Raises:
         ConfigError: a list does not fit the robot.

@@ -39,7 +39,7 @@ class SearchConfig:
 
 @dataclass(frozen=True)
 class VettingConfig:
-    """What a plan must keep before it is published."""
+    """Conditions that a plan must keep before it is published."""
 
     draws: int = option(300, "robots drawn from the posterior, none of which may fall", minimum=1)
     area: float = option(3.0, "furthest from the start", unit="m", minimum=0.1)

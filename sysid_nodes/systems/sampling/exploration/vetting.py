@@ -35,7 +35,7 @@ def draw(posterior: Posterior, unknowns: Unknowns, count: int, rng: np.random.Ge
 
 
 def vet(walks: Sequence[Walks], robot: Robot, area: float, period: float) -> Vetting:
-    """What robots did, and what is wrong with it.
+    """Behaviour of robots, and the faults in it.
 
     Args:
         walks: of all draws.
