@@ -317,9 +317,10 @@ class ExplorationPlanner:
 
 
 def _calmer(curves: CommandCurves, falls: Array, shrink: float) -> CommandCurves:
-    """Smaller commands; a trot where robots fell, and where they fell trotting they stand."""
+    """Smaller commands; where robots fell a trot, or standing if they trotted; so everywhere if none fell."""
     gaits = curves.gaits.copy()
-    for k in set(np.clip(falls / curves.segment, 0, gaits.shape[1] - 1).astype(int).tolist()):
+    found = np.clip(falls / curves.segment, 0, gaits.shape[1] - 1).astype(int).tolist()
+    for k in set(found or range(gaits.shape[1])):
         gaits[:, k] = np.where(gaits[:, k] == _TROT, _STAND, _TROT)
     return replace(curves, points=shrink * curves.points, gaits=gaits)
 
