@@ -9,6 +9,8 @@ from enum import Enum
 import numpy as np
 import numpy.typing as npt
 
+from sysid_nodes.results.exploration import Posterior
+
 Array = npt.NDArray[np.float64]
 
 
@@ -116,6 +118,7 @@ class SamplingResult:
         findings: what speaks against log or fit.
         replay: some clips.
         duration: of the log [s].
+        posterior: in the coordinates of the search; None where nothing is known of the errors.
     """
 
     status: SamplingStatus
@@ -135,3 +138,4 @@ class SamplingResult:
     findings: tuple[str, ...]
     replay: ClipReplay
     duration: float
+    posterior: Posterior | None = None

@@ -1,13 +1,19 @@
 # SPDX-License-Identifier: Apache-2.0
 """Many MuJoCo simulations of one robot at a time, each with its own parameters, drives closed inside the loop."""
 
+from sysid_nodes.rollouts.closed_loop import Walks, walk
 from sysid_nodes.rollouts.drive import Drive
+from sysid_nodes.rollouts.gaits import FREQUENCY, GAITS
 from sysid_nodes.rollouts.legged_model import GroundConfig, build_legged_mujoco
 from sysid_nodes.rollouts.processes import ProcessSimulations
 from sysid_nodes.rollouts.simulations import FinerSimulations, Simulations, Simulator
 from sysid_nodes.rollouts.variants import Variants, Work
+from sysid_nodes.rollouts.walking import Command, WalkingConfig, WalkingPolicy
 
 __all__ = [
+    "FREQUENCY",
+    "GAITS",
+    "Command",
     "Drive",
     "FinerSimulations",
     "GroundConfig",
@@ -15,6 +21,10 @@ __all__ = [
     "Simulations",
     "Simulator",
     "Variants",
+    "WalkingConfig",
+    "WalkingPolicy",
+    "Walks",
     "Work",
     "build_legged_mujoco",
+    "walk",
 ]

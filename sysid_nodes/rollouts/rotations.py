@@ -42,6 +42,17 @@ def vertical(q: Array) -> Array:
     return np.stack([2.0 * (x * z - w * y), 2.0 * (y * z + w * x), 1.0 - 2.0 * (x * x + y * y)], axis=-1)
 
 
+def matrix(q: Array) -> Array:
+    """(..., 3, 3) rotation matrices."""
+    w, x, y, z = np.moveaxis(q, -1, 0)
+    rows = (
+        (1.0 - 2.0 * (y * y + z * z), 2.0 * (x * y - w * z), 2.0 * (x * z + w * y)),
+        (2.0 * (x * y + w * z), 1.0 - 2.0 * (x * x + z * z), 2.0 * (y * z - w * x)),
+        (2.0 * (x * z - w * y), 2.0 * (y * z + w * x), 1.0 - 2.0 * (x * x + y * y)),
+    )
+    return np.stack([np.stack(row, axis=-1) for row in rows], axis=-2)
+
+
 def from_matrix(rotation: Array) -> Array:
     """(..., 4) of rotation matrices (..., 3, 3); from the largest of the four, which no rounding makes small."""
     r = rotation

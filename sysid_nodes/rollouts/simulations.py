@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import Protocol
 
@@ -12,7 +12,9 @@ import numpy as np
 from mujoco.batch import Batch
 
 from sysid_nodes.rollouts.drive import Array, Drive
-from sysid_nodes.rollouts.variants import Variants, Work
+from sysid_nodes.rollouts.variants import IntArray, Variants, Work
+
+Law = Callable[[int], Array]
 
 _CAPACITY = 512  # simulations that are alive at a time; more of them gain nothing on a few cores
 
@@ -38,14 +40,21 @@ class Simulations:
         drive: of its joints.
         threads: 0 for one a CPU.
         capacity: simulations at a time.
+
+    Attributes:
+        timestep: of the model [s].
+        joints: n.
+        positions, velocities: live states (B, nq), (B, nv) of what `follow` simulates.
     """
 
     def __init__(self, model: mujoco.MjModel, drive: Drive, *, threads: int = 0, capacity: int = _CAPACITY) -> None:
         model.opt.disableflags |= int(mujoco.mjtDisableBit.mjDSBL_AUTORESET)  # a robot that blows up must not jump home
-        self._nq, self._drive, self._capacity, self.steps = model.nq, drive, capacity, 0
+        self._nq, self._drive, self.capacity, self.steps = model.nq, drive, capacity, 0
+        self.timestep, self.joints = float(model.opt.timestep), model.nv - 6
         self._batch = batch = Batch(model, nsim=capacity, nthread=threads)
         self._qpos, self._qvel, self._force = (batch.bind(name) for name in ("qpos", "qvel", "qfrc_applied"))
         self._warm = batch.bind("qacc_warmstart")
+        self.positions, self.velocities = self._qpos[:0], self._qvel[:0]
         bodies = ("body_mass", "body_ipos", "body_inertia", "body_iquat")
         self._mass, self._centre, self._moments, self._axes = (batch.expand(name) for name in bodies)
         self._friction, self._reference = batch.expand("pair_friction"), batch.expand("pair_solref")
@@ -53,29 +62,41 @@ class Simulations:
     def run(self, variants: Variants, work: Work) -> Array:
         """See `Simulator`."""
         out = np.empty((len(work.start), work.steps // work.every, self._nq + self._qvel.shape[1]))
-        for begin in range(0, len(work.start), self._capacity):
-            part = work.part(begin, begin + self._capacity)
+        for begin in range(0, len(work.start), self.capacity):
+            part = work.part(begin, begin + self.capacity)
             for k, state in enumerate(self._run(variants, part)):
                 out[begin : begin + len(part.start), k] = state
         return out
 
-    def _run(self, variants: Variants, work: Work) -> Iterator[Array]:
-        count, which, nq = len(work.start), work.variant, self._nq
-        ids = np.arange(count)
-        self._set_model(variants, work, ids)
-        q, v, force = self._qpos[:count], self._qvel[:count], self._force[:count]
-        q[:], v[:], force[:, :6], self._warm[:count] = work.start[:, :nq], work.start[:, nq:], 0.0, 0.0
-        gain, weakness, dry = variants.gain[which], variants.weakness[which], variants.dry[which]
-        for step in range(work.steps):
-            targets = work.targets[work.clip, step]
-            force[:, 6:] = self._drive.torque(targets, q[:, 7:], v[:, 6:], gain, weakness, dry)
-            self._batch.step(ids)
-            if (step + 1) % work.every == 0:
-                yield np.concatenate([q, v], axis=1)
-        self.steps += count * work.steps
+    def follow(self, variants: Variants, which: IntArray, start: Array, steps: int, law: Law) -> Iterator[Array]:
+        """Torques (B, n) of every step once it is made; `positions` and `velocities` are then the states after it.
 
-    def _set_model(self, variants: Variants, work: Work, ids: np.typing.NDArray[np.int64]) -> None:
-        which = work.variant
+        Args:
+            variants: sets of parameters.
+            which: (B,) the set of each simulation, B at most the capacity.
+            start: (B, nq + nv) states.
+            steps: to make.
+            law: set-points (B, n) for a step by its number, to be held over it.
+        """
+        ids = np.arange(len(start))
+        self._set_model(variants, which, ids)
+        self.positions, self.velocities = q, v = self._qpos[: len(ids)], self._qvel[: len(ids)]
+        force = self._force[: len(ids)]
+        q[:], v[:], force[:, :6], self._warm[: len(ids)] = start[:, : self._nq], start[:, self._nq :], 0.0, 0.0
+        gain, weakness, dry = variants.gain[which], variants.weakness[which], variants.dry[which]
+        for step in range(steps):
+            force[:, 6:] = self._drive.torque(law(step), q[:, 7:], v[:, 6:], gain, weakness, dry)
+            self._batch.step(ids)
+            yield force[:, 6:]
+        self.steps += len(ids) * steps
+
+    def _run(self, variants: Variants, work: Work) -> Iterator[Array]:
+        made = self.follow(variants, work.variant, work.start, work.steps, lambda step: work.targets[work.clip, step])
+        for step, _ in enumerate(made, start=1):
+            if step % work.every == 0:
+                yield np.concatenate([self.positions, self.velocities], axis=1)
+
+    def _set_model(self, variants: Variants, which: IntArray, ids: IntArray) -> None:
         bodies = np.array(variants.bodies, dtype=np.intp) + 1  # MuJoCo's first is the world
         at = np.ix_(ids, bodies)
         mass, centre, moments, axes = variants.principal

@@ -43,6 +43,15 @@ def to_stamp(seconds: float) -> Time:
     return Time(**stamp_fields(seconds))
 
 
+def as_fields(message: Any) -> Any:
+    """A message as nested plain values."""
+    if hasattr(message, "get_fields_and_field_types"):
+        return {name: as_fields(getattr(message, name)) for name in message.get_fields_and_field_types()}
+    if hasattr(message, "tolist"):
+        return message.tolist()
+    return [as_fields(item) for item in message] if isinstance(message, (list, tuple)) else message
+
+
 def to_joint_state(message: JointState) -> RawJointState:
     """The fields of a JointState, names and arrays untouched."""
     return RawJointState(

@@ -32,6 +32,7 @@ from rclpy.serialization import deserialize_message
 from sysid_nodes.exceptions import SysidError
 from sysid_nodes.logs import BagWriter
 from sysid_nodes.ros import qos
+from sysid_nodes.ros.conversions import as_fields
 from sysid_nodes.ros.spinning import make_executor
 
 DIAGNOSTICS = "/diagnostics"
@@ -148,15 +149,6 @@ def header_stamp(data: bytes) -> int:
     order = "<" if data[1] & 1 else ">"  # of the encapsulation: CDR_LE or CDR_BE
     sec, nanosec = struct.unpack_from(f"{order}iI", data, 4)
     return int(sec) * 1_000_000_000 + int(nanosec)
-
-
-def as_fields(message: Any) -> Any:
-    """A message as nested plain values."""
-    if hasattr(message, "get_fields_and_field_types"):
-        return {name: as_fields(getattr(message, name)) for name in message.get_fields_and_field_types()}
-    if hasattr(message, "tolist"):
-        return message.tolist()
-    return [as_fields(item) for item in message] if isinstance(message, (list, tuple)) else message
 
 
 def tell(what: dict[str, Any]) -> None:

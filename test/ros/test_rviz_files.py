@@ -16,6 +16,7 @@ PUBLISHED = {
     "/contact_markers",
     "/interval_identifier/markers",
     "/certified_planner/markers",
+    "/exploration_planner/markers",
     "/certified_planner/obstacle_markers",
 }
 
@@ -62,7 +63,7 @@ def test_the_fixed_frame_is_a_link_of_the_arm_or_the_world_of_legged_robots(path
 
     manager = yaml.safe_load(path.read_text(encoding="utf-8"))["Visualization Manager"]
     frame = manager["Global Options"]["Fixed Frame"]
-    if path.stem == "unitree_contacts":
+    if path.stem in ("unitree_contacts", "exploration"):
         assert frame == WORLD
     else:
         assert f'link name="{frame}"' in load_robot("kinova_gen3").urdf

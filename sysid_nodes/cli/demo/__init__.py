@@ -22,6 +22,10 @@ without a contact sensor. The recording is then replayed. Beside the files above
 A leg of a Go2 on a stand hides what its drives are: armature, delay, friction. Commands and encoders come from its own
 process; actuator_identifier finds the drives from them alone, live. Then one drive changes, and it has to say which.
 
+A loaded Go2 moves for eight seconds as anyone would have it; spi_identifier finds its base and motors from set-points,
+encoders, inertial sensor and motion capture. exploration_planner then plans eight seconds that tell the most about what
+is left, and vets them on robots drawn from the estimate; the robot follows, and the estimate narrows.
+
 examples:
   sysid demo kinova
   sysid demo kinova --payload 2.5 --out results/demo
@@ -30,6 +34,7 @@ examples:
   sysid demo g1 --payload 3 --out results/dance
   sysid demo actuators
   sysid demo actuators --change gain --out results/drives
+  sysid demo spi
 
 exit status: 1 a proven bound or margin did not hold, too many intervals missed the truth, an alarm was missing or
 false, or a replay of the recording says something else; 3 the data contradicted the stated assumptions; 4 the robot was
@@ -45,7 +50,7 @@ from sysid_nodes.cli.demo.arguments import add_arguments
 
 __all__ = ["add_arguments", "run"]
 
-_SYSTEMS = {"kinova": "certified", "go2": "prime", "g1": "prime", "actuators": "actuators"}
+_SYSTEMS = {"kinova": "certified", "go2": "prime", "g1": "prime", "actuators": "actuators", "spi": "sampling"}
 """Introduction to the demo of each robot."""
 
 

@@ -10,14 +10,16 @@ from pathlib import Path
 HEAVIEST = 3.6
 """The room that is certified for the load is that of an eight-pound dumbbell [kg]."""
 
-ROBOTS = ("kinova", "go2", "g1", "actuators")
+ROBOTS = ("kinova", "go2", "g1", "actuators", "spi")
 
 CHANGES = ("none", "friction", "gain", "delay")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Adds the arguments of all demos."""
-    parser.add_argument("robot", choices=ROBOTS, help="which robot; actuators: a leg on a stand")
+    parser.add_argument(
+        "robot", choices=ROBOTS, help="which robot; actuators: a leg on a stand; spi: a Go2 that explores"
+    )
     parser.add_argument(
         "--out",
         type=Path,

@@ -33,7 +33,7 @@ def run(args: argparse.Namespace) -> int:
     session = SamplingSession(load_robot(config.robot, urdf=config.urdf), config)
     bag: Path = args.bag
     try:
-        _read(session, bag, args)
+        read_into(session, bag, args.topic)
         began = time.monotonic()
         result = _identify(session, config)
     except LogError as error:
@@ -50,9 +50,14 @@ def run(args: argparse.Namespace) -> int:
     return 0
 
 
-def _read(session: SamplingSession, bag: Path, args: argparse.Namespace) -> None:
+def read_into(session: SamplingSession, bag: Path, joints: str = "/joint_states") -> None:
+    """Hands a session what it listens to in a recording; the topic of the joint states is `joints`.
+
+    Raises:
+        LogError, InputError: it cannot be read, or lacks a topic.
+    """
     used = [source for source in SOURCES if source.name in _STREAMS]
-    log = SensorLog(bag, used, {"joints": args.topic, "imu": session.config.imu, "pose": session.config.pose})
+    log = SensorLog(bag, used, {"joints": joints, "imu": session.config.imu, "pose": session.config.pose})
     for raw in track(read_set_points(bag, session.config.commands), f"read {session.config.commands}"):
         for stamp, position in zip(raw.t, raw.q, strict=True):
             session.take_set_point(float(stamp), raw.names, position)

@@ -17,17 +17,37 @@ from sysid_nodes.reports.sampling.quantities import sampling_quantities
 from sysid_nodes.reports.sampling.run import report_sampling
 from sysid_nodes.reports.sampling.schema import PIPELINE, validate_sampling
 from sysid_nodes.sessions.sampling.config import SamplingSessionConfig
+from sysid_nodes.sessions.sampling.node_config import PlannerNodeConfig, SamplingNodeConfig
+from sysid_nodes.sessions.sampling.planning import ExplorationSessionConfig
+from sysid_nodes.systems.sampling.exploration.config import ExplorationConfig
 
 
 def parameters_page() -> str:
     """Markdown of docs/sampling/parameters.md."""
     return page(
         "Parameters of identification by rollouts",
-        "Read by `sysid replay` of a walking robot's log, from a ROS parameter file (`/**: ros__parameters:`) or",
-        "`--set`. An unknown key, a wrong type or a value out of range is an error. Where a list of numbers is asked",
+        "## Identification",
+        "",
+        "Read by the node `spi_identifier` and by `sysid replay` of a walking robot's log, from a ROS parameter file",
+        "(`/**: ros__parameters:`), by the latter from `--set` too, and by `exploration_planner`, which has to have",
+        "the same. An unknown key, a wrong type or a value out of range is an error. Where a list of numbers is asked",
         "for the drives, one number stands for every joint, three (Go2: hip, thigh, calf) for its kinds.",
         "",
         *table(options(SamplingSessionConfig)),
+        "",
+        "## Identifier's node only",
+        "",
+        *table(options(SamplingNodeConfig)),
+        "",
+        "## Planning",
+        "",
+        "Read by the node `exploration_planner` with `exploration.` before each name, and by `sysid explore --set`.",
+        "",
+        *table(options(ExplorationConfig)),
+        "",
+        "## Planner's node only",
+        "",
+        *table(options(PlannerNodeConfig)),
     )
 
 
@@ -43,7 +63,7 @@ def _write(page: Path, document: dict[str, Any], folder: Path) -> None:
 SAMPLING = System(
     name="sampling",
     subject="logs of walking robots with set-points",
-    configs=(SamplingSessionConfig,),
+    configs=(SamplingSessionConfig, SamplingNodeConfig, ExplorationSessionConfig, PlannerNodeConfig),
     page=parameters_page,
     replay=Replay(wanted, replay.run),
     report=Report(_made, _write, sampling_quantities),

@@ -15,6 +15,7 @@ from sysid_nodes.reports import wording
 from sysid_nodes.reports.atomic_file import write_atomically
 from sysid_nodes.reports.page import template
 from sysid_nodes.reports.sampling.plots import clips_plot, posterior_plot
+from sysid_nodes.reports.sampling.stage_plots import stage_figures
 from sysid_nodes.results.sampling import SamplingStatus
 
 Array = npt.NDArray[np.float64]
@@ -51,7 +52,7 @@ def render_sampling_report(document: Document, series: Mapping[str, Array]) -> s
         document: a valid result.
         series: t (C, L); measured, before and after (C, L, 3 + n).
     """
-    status = SamplingStatus[document["status"]]
+    status, stages = SamplingStatus[document["status"]], document.get("exploration")
     tone, label = _TONES[status]
     rows = document["parameters"]
     return template("sampling.html.j2").render(
@@ -73,6 +74,8 @@ def render_sampling_report(document: Document, series: Mapping[str, Array]) -> s
         posterior=Markup(_posterior(document)),
         clips=[Markup(figure) for figure in _clips(series)],
         errors=replay_errors(series),
+        stages=stages,
+        figures={} if stages is None else {name: Markup(text) for name, text in stage_figures(stages).items()},
     )
 
 

@@ -13,6 +13,7 @@ import numpy.typing as npt
 
 from sysid_nodes.data.config import to_flat
 from sysid_nodes.data.versions import software_versions
+from sysid_nodes.messages.sampling.posterior import posterior_fields
 from sysid_nodes.reports.atomic_file import write_atomically
 from sysid_nodes.reports.files import REPORT_NAME, RESULT_NAME, SERIES_NAME, read_arrays, write_arrays
 from sysid_nodes.reports.json_text import encode, number, numbers
@@ -37,6 +38,7 @@ class SamplingRun:
         source: of the log.
         wall_time: that the identification took [s].
         config: that it was run with.
+        exploration: of its two stages (`stages`), where there were.
         versions: of the software; looked up unless given.
     """
 
@@ -45,6 +47,7 @@ class SamplingRun:
     source: str
     wall_time: float
     config: SamplingSessionConfig
+    exploration: Mapping[str, Any] | None = None
     versions: Mapping[str, str] = field(default_factory=lambda: software_versions())
 
 
@@ -75,6 +78,8 @@ def sampling_document(run: SamplingRun) -> dict[str, Any]:
         "steps": result.steps,
         "levels": [_level(level) for level in result.levels],
         "duration": result.duration,
+        "exploration": None if run.exploration is None else dict(run.exploration),
+        "posterior": None if result.posterior is None else posterior_fields(result.posterior),
         "solve_time_s": run.wall_time,
         "versions": dict(run.versions),
         "config": to_flat(run.config),

@@ -40,7 +40,8 @@ from sysid_nodes.logs import BagWriter
 from sysid_nodes.messages.interval.bounds import TOPIC as BOUNDS
 from sysid_nodes.reports.certified import history as loop
 from sysid_nodes.ros import qos
-from sysid_nodes.ros.recording import DIAGNOSTICS, Recorded, Recording, as_fields, header_stamp, record, tell
+from sysid_nodes.ros.conversions import as_fields
+from sysid_nodes.ros.recording import DIAGNOSTICS, Recorded, Recording, header_stamp, record, tell
 
 JOINT_STATES = loop.JOINT_STATES
 

@@ -1,10 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """A simulated Unitree Go2 or G1 with an unknown load: stands in for the robot, its drivers and motion capture.
 
-Topics, out, SensorData QoS, stamped by the sensors' own clock, which starts at the node's clock and never jumps:
-``joint_states`` (sensor_msgs/JointState), ``imu/data`` (sensor_msgs/Imu) and ``mocap/pose``
-(geometry_msgs/PoseStamped), each at its own rate; with ``low_state`` Unitree's ``/lowstate`` instead of the first two;
-with ``sensors.velocity.enabled`` also ``velocity`` (nav_msgs/Odometry, twist alone, in the base's axes).
+Topics, out, best effort unless ``reliability`` says otherwise, stamped by the sensors' own clock, which starts at the
+node's clock and never jumps: ``joint_states`` (sensor_msgs/JointState), ``imu/data`` (sensor_msgs/Imu) and
+``mocap/pose`` (geometry_msgs/PoseStamped), each at its own rate; with ``low_state`` Unitree's ``/lowstate`` instead of
+the first two; with ``drive.enabled`` also set-points (option ``commands``; sensor_msgs/JointState); with
+``sensors.velocity.enabled`` also ``velocity`` (nav_msgs/Odometry, twist alone, in the base's axes).
+With the motion ``commanded`` it follows a first motion and then the latched plan (option ``plan``;
+online_sysid/ExplorationPlan) that was made for the latest estimate (option ``posterior``), and no other.
 Also ``/diagnostics``. What the robot carries and the forces at its feet go to ``truth_file`` and ``truth_series``, and
 to topics below ``/truth`` only where that is asked for.
 """
@@ -28,6 +31,7 @@ from sysid_nodes.reports.atomic_file import write_atomically
 from sysid_nodes.ros.conversions import to_seconds
 from sysid_nodes.ros.parameters import NodeParameters
 from sysid_nodes.ros.simulation.legged_publishers import LeggedPublishers, TruthPublishers
+from sysid_nodes.ros.simulation.obeyed_plans import Obeyed
 from sysid_nodes.ros.simulation.played_motion import PlayedMotion
 from sysid_nodes.ros.spinning import run_node
 from sysid_nodes.simulation.legged import Fault, LeggedRobotSim, LeggedSimulationConfig, TruthSample
@@ -76,8 +80,15 @@ class SimulatedLeggedRobotNode(PlayedMotion):
         self._sim = LeggedRobotSim(self._simulation, np.random.default_rng(self._config.seed), faults=faults)
         self._write_truth()
         self._streams = LeggedPublishers(
-            self, self._sim.robot, low_state=self._config.low_state, velocity=self._simulation.sensors.velocity.enabled
+            self,
+            self._sim.robot,
+            low_state=self._config.low_state,
+            velocity=self._simulation.sensors.velocity.enabled,
+            commands=self._config.commands if self._simulation.drive.enabled else "",
+            reliability=self._config.reliability,
         )
+        self._obeyed = Obeyed(self, self._sim, self._config) if self._sim.commanded is not None else None
+        self._told = 0
         self._truth = TruthPublishers(self, self._sim.robot) if self._config.truth_topics else None
         self._recent: list[TruthSample] = []
 
@@ -93,7 +104,8 @@ class SimulatedLeggedRobotNode(PlayedMotion):
         return self._streams.published
 
     def _values(self) -> dict[str, str]:
-        return {"elapsed [s]": f"{self._sim.elapsed:.3f}"}
+        found = {"elapsed [s]": f"{self._sim.elapsed:.3f}"}
+        return found if self._obeyed is None else found | self._obeyed.values
 
     def _trouble(self) -> str:
         return "fallen" if self._sim.fallen else ""
@@ -106,11 +118,17 @@ class SimulatedLeggedRobotNode(PlayedMotion):
         ticks = range(round(self._config.duration / self._simulation.tick)) if self._config.duration else count()
         for _ in ticks:
             readings = self._sim.step()
+            self._tell_commands()
             yield self._sim.elapsed  # what has arrived by a time is due when the clock says so
             for reading in readings:
                 self._streams.publish(reading)
             if self._truth is not None:
                 self._tell_truth()
+
+    def _tell_commands(self) -> None:
+        for stamp, target in self._sim.set_points[self._told :]:
+            self._streams.command(stamp, target)
+        self._told = len(self._sim.set_points)
 
     def _tell_truth(self) -> None:
         self._recent.append(self._sim.last)

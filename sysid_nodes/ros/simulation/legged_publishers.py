@@ -20,6 +20,7 @@ from sysid_nodes.messages.prime.estimate import WORLD, header, quaternion, vecto
 from sysid_nodes.messages.prime.low_state import TOPIC, fill_low_state, low_state_type
 from sysid_nodes.robots import Robot
 from sysid_nodes.robots.links import base_link
+from sysid_nodes.robots.robot import Array
 from sysid_nodes.ros import qos
 from sysid_nodes.ros.conversions import to_stamp
 from sysid_nodes.simulation.legged import ImuReading, JointReading, PoseReading, Reading, TruthSample, VelocityReading
@@ -31,13 +32,15 @@ _DEPTH = 1000
 
 
 class LeggedPublishers:
-    """Publishes each reading as it arrives, SensorData QoS, stamped by the sensors' clock.
+    """Publishes each reading as it arrives, stamped by the sensors' clock.
 
     Args:
         node: owner of the publishers.
         robot: names the IMU's link and the vendor's order of motors.
         low_state: publish Unitree's LowState instead of JointState and Imu.
         velocity: publish velocities too.
+        commands: topic of the set-points; empty: they are not published.
+        reliability: best_effort, as drivers publish, or reliable.
 
     Attributes:
         start: stamp of simulated time zero [s].
@@ -47,8 +50,17 @@ class LeggedPublishers:
         ConfigError: LowState is wanted and its message package is not installed.
     """
 
-    def __init__(self, node: Node, robot: Robot, *, low_state: bool, velocity: bool = False) -> None:
-        profile = qos.stream("best_effort", _DEPTH)
+    def __init__(
+        self,
+        node: Node,
+        robot: Robot,
+        *,
+        low_state: bool,
+        velocity: bool = False,
+        commands: str = "",
+        reliability: str = "best_effort",
+    ) -> None:
+        profile = qos.stream(reliability, _DEPTH)
         self.start = 0.0
         self.published: dict[str, int] = {}
         self._low_state: Any = low_state_type(robot) if low_state else None
@@ -63,6 +75,10 @@ class LeggedPublishers:
             self._joints = node.create_publisher(JointState, JOINTS, profile)
             self._imu = node.create_publisher(Imu, IMU, profile)
             self._publishers += [self._joints, self._imu]
+        self._names = robot.joint_names
+        self._commands = node.create_publisher(JointState, commands, profile) if commands else None
+        if self._commands is not None:
+            self._publishers.append(self._commands)
         self._velocity = node.create_publisher(Odometry, VELOCITY, profile) if velocity else None
         self._base_link = base_link(robot)
         if self._velocity is not None:
@@ -97,6 +113,13 @@ class LeggedPublishers:
             self._send(self._joints, message)
         else:
             self._send(self._imu, self._filled_imu(reading))
+
+    def command(self, stamp: float, target: Array) -> None:
+        """Publishes set-points (n,) [rad] at a time of the sensors' clock [s]."""
+        if self._commands is not None:
+            head = header(self.start + stamp)
+            fields = {"header": head, "name": list(self._names), "position": target.tolist()}
+            self._send(self._commands, to_message(JointState, fields))
 
     def _filled_imu(self, reading: ImuReading) -> Imu:
         message = self._imu_message

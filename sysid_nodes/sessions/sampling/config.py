@@ -18,4 +18,6 @@ class SamplingSessionConfig:
     commands: str = option("/joint_commands", "topic of the set-points, JointState or JointTrajectory")
     imu: str = option("/imu/data", "topic of the inertial sensor, Imu with an orientation")
     pose: str = option("/mocap/pose", "topic of motion capture of the base, PoseStamped")
+    least: float = option(3.0, "motion before another identification, live", unit="s", minimum=0.5)
+    rest: float = option(0.6, "standing still that ends a motion, live", unit="s", minimum=0.1)
     sampling: SamplingConfig = section(SamplingConfig, "the identification")

@@ -16,6 +16,7 @@ from sysid_nodes.rollouts.rotations import from_matrix, inverse, product
 from sysid_nodes.sessions.sampling.config import SamplingSessionConfig
 from sysid_nodes.systems.sampling import MotionLog, Readings, Stream, identify, motion_log
 from sysid_nodes.systems.sampling.gauss_newton import Progress
+from sysid_nodes.systems.sampling.log import while_moving
 
 Array = npt.NDArray[np.float64]
 Rows = list[tuple[float, Array]]
@@ -63,37 +64,47 @@ class SamplingSession:
         """
         self._set_points.append((stamp, position[_columns(names, self.robot.joint_names, "command")]))
 
-    def readings(self) -> Readings:
-        """Everything gathered so far, by stream.
+    def readings(self, until: float = np.inf) -> Readings:
+        """Everything gathered up to a stamp [s], by stream.
 
         Raises:
             LogError: a stream is missing or too short.
         """
+
+        def stream(rows: Rows, name: str) -> Stream:
+            return Stream.of([row for row in rows if row[0] <= until], name)
+
         return Readings(
-            joints=Stream.of(self._joints, "joint states"),
-            set_points=Stream.of(self._set_points, f"set-points on '{self.config.commands}'"),
-            imu=Stream.of(self._imu, "the inertial sensor with its orientation"),
-            pose=Stream.of(self._pose, "motion capture"),
+            joints=stream(self._joints, "joint states"),
+            set_points=stream(self._set_points, f"set-points on '{self.config.commands}'"),
+            imu=stream(self._imu, "the inertial sensor with its orientation"),
+            pose=stream(self._pose, "motion capture"),
         )
 
-    def log(self) -> MotionLog:
-        """The same on the grid of the simulations.
+    def log(self, until: float = np.inf) -> MotionLog:
+        """The same on the grid of the simulations, as far as the robot moves and up to a stamp [s].
 
         Raises:
-            LogError: a stream is missing or too short, or the streams have no time in common.
+            LogError: a stream is missing or too short, the streams have no time in common, or the robot hardly moves.
         """
         config = self.config.sampling
-        return motion_log(self.readings(), config.step, delay=config.drive.delay)
+        return while_moving(motion_log(self.readings(until), config.step, delay=config.drive.delay))
 
-    def identify(self, progress: Progress | None = None) -> SamplingResult:
-        """Identifies from everything gathered so far.
+    def identify(self, progress: Progress | None = None, *, until: float = np.inf) -> SamplingResult:
+        """Identifies from everything gathered up to a stamp [s].
 
         Raises:
             LogError: see `log` and `systems.sampling.identify`.
             ConfigError: a list does not fit the robot.
             RobotError: the robot cannot walk, or has no such link.
         """
-        return identify(self.log(), self.robot, self.config.sampling, progress)
+        return identify(self.log(until), self.robot, self.config.sampling, progress)
+
+    @property
+    def heard(self) -> float:
+        """Stamp up to which every stream has been heard [s]."""
+        streams = (self._joints, self._imu, self._pose, self._set_points)
+        return min(rows[-1][0] if rows else -np.inf for rows in streams)
 
     def _joint_row(self, reading: SensorReadings) -> Array:
         names, n = reading.joints or (), self.robot.n

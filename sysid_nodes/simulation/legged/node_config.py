@@ -19,6 +19,12 @@ class SimulatedLeggedRobotConfig:
     faults: str = option(
         "", "faults of streams, separated by commas: STREAM:KIND, STREAM:KIND:START or STREAM:KIND:START:END, in s"
     )
+    reliability: str = option(
+        "best_effort", "of what the sensors publish, as drivers do it", choices=("best_effort", "reliable")
+    )
+    commands: str = option("joint_commands", "topic of the set-points, where the motors follow some")
+    plan: str = option("/exploration_planner/plan", "topic of plans that a commanded robot follows")
+    posterior: str = option("/spi_identifier/posterior", "topic of the estimates that such a plan must be made for")
     truth_file: str = option("", "JSON file that gets what stays the same of the truth; empty writes none")
     truth_series: str = option("", "npz file that gets motion and forces when the motion has ended; empty writes none")
     truth_topics: bool = option(False, "publish forces and motion below /truth")

@@ -6,12 +6,16 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from sysid_nodes.data.config import option, section
+from sysid_nodes.rollouts import WalkingConfig
 from sysid_nodes.rollouts.legged_model import GroundConfig
 from sysid_nodes.simulation.legged.controller_g1 import G1ControllerConfig
 from sysid_nodes.simulation.legged.controller_go2 import Go2ControllerConfig
 from sysid_nodes.simulation.legged.load import LoadConfig
 from sysid_nodes.simulation.legged.sensors import LeggedSensorsConfig
 from sysid_nodes.simulation.legged.set_point_drive import SetPointDriveConfig
+
+COMMANDED = "commanded"
+"""Motion of a robot that obeys commands."""
 
 
 @dataclass(frozen=True)
@@ -30,8 +34,9 @@ class LeggedSimulationConfig:
     robot: str = option("go2", "which robot", choices=("go2", "g1"))
     motion: str = option(
         "show",
-        "what it does: show is the whole programme (go2: rotations, trot and hops, 10 s; g1: a dance, 15 s)",
-        choices=("show", "stand", "sway", "trot", "hop"),
+        "what it does: show is the whole programme (go2: rotations, trot and hops, 10 s; g1: a dance, 15 s); commanded "
+        "(go2 with drives that follow set-points): a first motion of 8 s, and then what it is commanded",
+        choices=("show", "stand", "sway", "trot", "hop", "commanded"),
     )
     tick: float = option(0.002, "period of truth and fastest sensor", unit="s", minimum=1e-3, maximum=0.01)
     control_period: float = option(0.004, "of the robot's own controller", unit="s", minimum=1e-3, maximum=0.01)
@@ -45,4 +50,5 @@ class LeggedSimulationConfig:
     push: PushConfig = section(PushConfig, "push from outside")
     sensors: LeggedSensorsConfig = section(LeggedSensorsConfig, "rates, noise and biases")
     go2: Go2ControllerConfig = section(Go2ControllerConfig, "gains and gait of the Go2")
+    walking: WalkingConfig = section(WalkingConfig, "controller of a commanded Go2")
     g1: G1ControllerConfig = section(G1ControllerConfig, "gains of the G1")

@@ -28,6 +28,9 @@ class SetPointDriveConfig:
 class SetPointDrive:
     """The drives of a simulated robot.
 
+    Attributes:
+        drive: their PD law.
+
     Raises:
         ConfigError: a list does not fit the robot.
     """
@@ -37,16 +40,16 @@ class SetPointDrive:
             spread(getattr(config, name), robot, f"drive.{name}") for name in ("stiffness", "damping")
         )
         strength = spread(config.strength, robot, "drive.strength")
-        self._drive, self._gain, self._dry = Drive(stiffness, damping), np.ones(robot.n), np.zeros(robot.n)
+        self.drive, self._gain, self._dry = Drive(stiffness, damping), np.ones(robot.n), np.zeros(robot.n)
         self._weakness = np.where(strength > 0.0, 1.0 / np.maximum(strength, 1e-9), 0.0)
 
     def set_point(self, torque: Array, q: Array, w: Array) -> Array:
         """(n,) positions at which motors without saturation would give a torque at once [rad]."""
-        return self._drive.target(torque, q, w)
+        return self.drive.target(torque, q, w)
 
     def torque(self, target: Array, q: Array, w: Array) -> Array:
         """(n,) torques that they do give [N m]."""
-        return self._drive.torque(target, q, w, self._gain, self._weakness, self._dry)
+        return self.drive.torque(target, q, w, self._gain, self._weakness, self._dry)
 
 
 def with_friction(robot: Robot, config: SetPointDriveConfig) -> Robot:

@@ -15,11 +15,12 @@ from sysid_nodes.robots import Robot, load_robot
 from sysid_nodes.robots.robot import Array
 from sysid_nodes.rollouts.legged_model import build_legged_mujoco
 from sysid_nodes.rollouts.state import rotation_of
+from sysid_nodes.simulation.legged.commanded import CommandedController
 from sysid_nodes.simulation.legged.faults import Fault
 from sysid_nodes.simulation.legged.load import loaded_bodies
 from sysid_nodes.simulation.legged.plant import LeggedPlant, Torque
 from sysid_nodes.simulation.legged.programme import build_controller, standing_configuration
-from sysid_nodes.simulation.legged.scenario import LeggedSimulationConfig
+from sysid_nodes.simulation.legged.scenario import COMMANDED, LeggedSimulationConfig
 from sysid_nodes.simulation.legged.sensors import Observed, Reading
 from sysid_nodes.simulation.legged.set_point_drive import SetPointDrive, with_friction
 from sysid_nodes.simulation.legged.shells import shell
@@ -47,12 +48,13 @@ class LeggedRobotSim:
 
     Attributes:
         robot: nominal.
+        commanded: the controller that obeys commands, where the motion is that.
         set_points: stamps [s] and positions (n,) [rad] that the drives were told, where they follow set-points.
         truth: what stays the same.
 
     Raises:
         ConfigError: control period, tick and integrator's step are not multiples of one another, a vector does not have
-            three numbers, or the robot does not know the motion.
+            three numbers, the robot does not know the motion, or commands need drives that follow set-points.
     """
 
     def __init__(
@@ -64,7 +66,11 @@ class LeggedRobotSim:
         faults: Sequence[Fault] = (),
     ) -> None:
         steps = _multiple(config.tick, config.timestep, "'tick'", "'timestep'")
-        self._control_ticks = _multiple(config.control_period, config.tick, "'control_period'", "'tick'")
+        commanded = config.motion == COMMANDED
+        period, name = (
+            (config.walking.period, "'walking.period'") if commanded else (config.control_period, "'control_period'")
+        )
+        self._control_ticks = _multiple(period, config.tick, name, "'tick'")
         if len(config.push.force) != 3:
             raise ConfigError(f"'push.force' must be three numbers, got {len(config.push.force)}")
         self.robot: Robot = load_robot(config.robot)
@@ -81,7 +87,8 @@ class LeggedRobotSim:
         self._law: Torque = lambda q, _: np.zeros(len(q))
         self._drive = SetPointDrive(robot, config.drive) if config.drive.enabled else None
         self.set_points: list[tuple[float, Array]] = []
-        self._controller: Controller = build_controller(robot, config)
+        self.commanded = _commanded(robot, config, self._drive) if commanded else None
+        self._controller: Controller | CommandedController = self.commanded or build_controller(robot, config)
         published = robot.motor_order if config.vendor_order else robot.joint_names
         self._sensors = SensorSuite(config.sensors, robot.joint_names, published, rng, start=start, faults=faults)
         self._imu = robot.model.frames[robot.model.getFrameId(robot.imu)].placement
@@ -151,14 +158,21 @@ class LeggedRobotSim:
 
     def _command(self, time: float) -> None:
         q, v = self._plant.state
+        if isinstance(self._controller, CommandedController):
+            self._obey(self._controller.set_points(time, q, v), time)
+            return
         torque = self._controller.torque(time, q, v)
         if self._drive is None:
             self._law = lambda _q, _w: torque
         else:
-            target = self._drive.set_point(torque, q[7:], v[6:])
-            self.set_points.append((self._start + time, target))
-            drive = self._drive
-            self._law = lambda q, w: drive.torque(target, q, w)
+            self._obey(self._drive.set_point(torque, q[7:], v[6:]), time)
+
+    def _obey(self, target: Array, time: float) -> None:
+        """The drives follow set-points from a time on [s]."""
+        assert self._drive is not None  # nothing else has set-points
+        drive = self._drive
+        self.set_points.append((self._start + time, target))
+        self._law = lambda q, w: drive.torque(target, q, w)
 
     def _observe(self) -> Observed:
         q, _ = self._plant.state
@@ -177,6 +191,12 @@ class LeggedRobotSim:
             base_rotation=rotation,
             base_velocity=v[:3],
         )
+
+
+def _commanded(robot: Robot, config: LeggedSimulationConfig, drive: SetPointDrive | None) -> CommandedController:
+    if drive is None:
+        raise ConfigError("the motion 'commanded' needs 'drive.enabled'")
+    return CommandedController(robot, drive.drive, config.walking)
 
 
 def _multiple(long: float, short: float, long_name: str, short_name: str) -> int:

@@ -38,6 +38,9 @@ class UnknownsConfig:
     )
     strength: tuple[float, ...] = option((10.0, 200.0), "bounds of a motor's strength", unit="N m", minimum=0.1)
     strength_guess: float = option(25.0, "strength where the search begins", unit="N m", minimum=0.1)
+    weakness_sigma: float = option(
+        0.02, "prior of 1 / strength about that of the guess; 0: none", unit="1/(N m)", minimum=0.0
+    )
     gain: tuple[float, ...] = option((0.5, 1.5), "bounds of a linear gain", unit="1", minimum=0.01)
     shape_sigma: float = option(
         0.5, "prior of the inertia's shape about the nominal one, in log-Cholesky coordinates", unit="1", minimum=1e-3
@@ -73,7 +76,7 @@ class HorizonsConfig:
     """Clips, short ones first: each level begins where the one before ended."""
 
     lengths: tuple[float, ...] = option((0.03, 0.03, 0.1), "of the clips of each level", unit="s", minimum=4e-3)
-    clips: tuple[int, ...] = option((24, 32, 32), "of each level", minimum=3)
+    clips: tuple[int, ...] = option((24, 32, 32), "of each level, for every ten seconds of motion", minimum=3)
     iterations: tuple[int, ...] = option((6, 5, 5), "of each level at most", minimum=1)
     lost: float = option(
         2.0, "misfit of a settled clip, in units of the median one, from which on it is left out", minimum=1.0

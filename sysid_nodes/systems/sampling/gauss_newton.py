@@ -22,7 +22,7 @@ import numpy.typing as npt
 from sysid_nodes.exceptions import LogError
 from sysid_nodes.rollouts import Simulator
 from sysid_nodes.solvers.shooting import Gaussian, block_jackknife
-from sysid_nodes.systems.sampling.config import SamplingConfig
+from sysid_nodes.systems.sampling.config import HorizonsConfig, SamplingConfig
 from sysid_nodes.systems.sampling.log import MotionLog
 from sysid_nodes.systems.sampling.problem import ClipProblem, place_clips
 from sysid_nodes.systems.sampling.settling import leave_out_lost, settle_starts
@@ -34,6 +34,7 @@ Array = npt.NDArray[np.float64]
 BoolArray = npt.NDArray[np.bool_]
 
 _FEWEST = 6  # clips
+_LOG = 10.0  # for which their number is configured [s]
 Progress = Callable[[float, float], None]
 """Called with the length of the clips [s] and the cost."""
 
@@ -46,6 +47,7 @@ class Fit:
         vector: (K,).
         covariance: (K, K); zero for what a bound holds.
         plain: (K, K) what the stated noise alone would leave.
+        information: (K, K) its Fisher information, bounds left out of account, priors included.
         freedom: (K,) degrees of freedom of Student's distribution.
         lower, upper: (K,) whether a bound holds it.
         converged: whether the last level's search ended by itself.
@@ -59,6 +61,7 @@ class Fit:
     vector: Array
     covariance: Array
     plain: Array
+    information: Array
     freedom: Array
     lower: BoolArray
     upper: BoolArray
@@ -98,10 +101,10 @@ def fit_clips(
     rng, horizons = np.random.default_rng(config.seed), config.horizons
     problem, found = None, None
     for level, length in enumerate(horizons.lengths):
-        count, most = horizons.clips[level], horizons.iterations[level]
+        count, most = clips_of(horizons, level, log.duration), horizons.iterations[level]
         free = unknowns.coarse if level < len(horizons.lengths) - 1 and not level else np.ones(len(vector), dtype=bool)
         instants = round(length / config.step) + 1
-        first = place_clips(log, instants, int(count), rng)
+        first = place_clips(log, instants, count, rng)
         if len(first) < _FEWEST:
             raise LogError(f"has room for {len(first)} clips of {length:g} s with all streams, {_FEWEST} are needed")
         problem = ClipProblem(log, config.noise, unknowns, simulator, first, instants, guess.at(first))
@@ -125,6 +128,8 @@ def fit_clips(
     assert problem is not None and found is not None  # the configuration has one level at least
     own, halved = (p.residuals(vector) for p in (problem, replace(problem, simulator=finer)))
     shift = found.shift(np.where(np.isfinite(halved), halved, own))
+    # The error of a simulation in steps is proportional to the step: half of it went with half the step.
+    vector = np.clip(vector + 2.0 * shift, unknowns.column("lower"), unknowns.column("upper"))
     covariance = covariance + np.outer(shift, shift)
     levels[-1] = (vector, covariance)
     measured = found.equations.residual[found.equations.residual != 0.0]
@@ -133,6 +138,7 @@ def fit_clips(
         vector,
         covariance,
         plain,
+        found.equations.reduced_hessian,
         freedom,
         found.lower,
         found.upper,
@@ -143,6 +149,11 @@ def fit_clips(
         horizons.lengths,
         tuple(levels),
     )
+
+
+def clips_of(horizons: HorizonsConfig, level: int, duration: float) -> int:
+    """Clips of a level in a log of a duration [s]; as many as in one of ten seconds at least."""
+    return round(horizons.clips[level] * max(duration / _LOG, 1.0))
 
 
 def _first_vector(unknowns: Unknowns, guess: StartGuess) -> Array:

@@ -5,10 +5,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
+import mujoco
 import numpy as np
 import numpy.typing as npt
 
 from sysid_nodes.exceptions import LogError
+from sysid_nodes.results.exploration import Posterior
 from sysid_nodes.results.sampling import ClipReplay, SamplingEstimate, SamplingLevel, SamplingResult, SamplingStatus
 from sysid_nodes.robots import Robot
 from sysid_nodes.robots.kinds import spread
@@ -61,6 +63,24 @@ class Setting:
             self.simulator.close()
 
 
+def nominal_model(robot: Robot, config: SamplingConfig, step: float) -> mujoco.MjModel:
+    """The robot as described, on the ground where the search begins, simulated in steps [s].
+
+    Raises:
+        RobotError: the robot cannot walk.
+    """
+    return build_legged_mujoco(robot, robot.model.inertias.tolist()[1:], (), config.ground, timestep=step)
+
+
+def nominal_drive(robot: Robot, config: SamplingConfig) -> Drive:
+    """The PD law of its drives.
+
+    Raises:
+        ConfigError: a list does not fit the robot.
+    """
+    return Drive(*(spread(getattr(config.drive, name), robot, f"drive.{name}") for name in ("stiffness", "damping")))
+
+
 def prepare(log: MotionLog, robot: Robot, config: SamplingConfig) -> Setting:
     """Model, simulator and unknowns.
 
@@ -68,13 +88,8 @@ def prepare(log: MotionLog, robot: Robot, config: SamplingConfig) -> Setting:
         ConfigError: a list does not fit the robot.
         RobotError: the robot cannot walk, or has no such link.
     """
-    bodies = robot.model.inertias.tolist()[1:]
-    model = build_legged_mujoco(robot, bodies, (), config.ground, timestep=config.step)
-    stiffness, damping = (
-        spread(getattr(config.drive, name), robot, f"drive.{name}") for name in ("stiffness", "damping")
-    )
-    drive = Drive(stiffness, damping)
-    fine = build_legged_mujoco(robot, bodies, (), config.ground, timestep=0.5 * config.step)
+    model, drive = nominal_model(robot, config, config.step), nominal_drive(robot, config)
+    fine = nominal_model(robot, config, 0.5 * config.step)
     finer = FinerSimulations(Simulations(fine, drive, threads=config.threads, capacity=_FEW), 2)
     simulator: Simulator
     if config.processes:
@@ -145,7 +160,23 @@ def _result(log: MotionLog, config: SamplingConfig, setting: Setting, fit: Fit) 
         levels=tuple(_level(found, length, *level) for length, level in zip(fit.lengths, fit.levels, strict=True)),
         findings=findings,
         replay=_replay(log, config, setting, fit.vector),
-        duration=float(log.usable.sum() * log.step),
+        duration=log.duration,
+        posterior=_posterior(log, unknowns, fit),
+    )
+
+
+def _posterior(log: MotionLog, unknowns: Unknowns, fit: Fit) -> Posterior | None:
+    """All that a plan of further motion rests on; None where nothing is known of the errors."""
+    if not np.isfinite(fit.covariance).all() or not np.isfinite(fit.information).all():
+        return None
+    return Posterior(
+        names=tuple(unknowns.index),
+        values=fit.vector,
+        covariance=fit.covariance,
+        information=fit.information,
+        prior=unknowns.column("sigma") ** -2.0,
+        clips=len(fit.problem.first),
+        duration=log.duration,
     )
 
 

@@ -3,10 +3,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
+from scipy.ndimage import maximum_filter1d, minimum_filter1d
 
 from sysid_nodes.exceptions import LogError
 from sysid_nodes.rollouts.rotations import vertical
@@ -14,6 +15,10 @@ from sysid_nodes.rollouts.rotations import vertical
 Array = npt.NDArray[np.float64]
 BoolArray = npt.NDArray[np.bool_]
 
+MOVING, MOVING_WINDOW = 0.03, 0.4
+"""A robot moves where a joint changes by more within this time [rad, s]; encoders' noise is far less."""
+
+_LEAST = 0.5  # motion, without which there is nothing to identify from [s]
 _HOLE = 5.0  # times its usual spacing: a stream that is silent for longer has a hole
 
 
@@ -101,6 +106,11 @@ class MotionLog:
     def __len__(self) -> int:
         return len(self.t)
 
+    @property
+    def duration(self) -> float:
+        """Of what is usable [s]."""
+        return float(self.usable.sum() * self.step)
+
     def starts(self, length: int) -> npt.NDArray[np.int64]:
         """Instants at which a clip of `length` instants has all streams throughout."""
         bad = np.concatenate([[0], np.cumsum(~self.usable)])
@@ -151,6 +161,20 @@ def motion_log(readings: Readings, step: float, *, delay: float = 0.0) -> Motion
         posed=posed & has_pose,
         usable=usable,
     )
+
+
+def while_moving(log: MotionLog) -> MotionLog:
+    """The log without what the robot stands still in: clips there tell little, and would stand for those that do.
+
+    Raises:
+        LogError: hardly anything is left.
+    """
+    reach = 2 * round(0.5 * MOVING_WINDOW / log.step) + 1
+    swing = maximum_filter1d(log.q, reach, axis=0) - minimum_filter1d(log.q, reach, axis=0)
+    usable = log.usable & (swing > MOVING).any(axis=1)
+    if usable.sum() * log.step < _LEAST:
+        raise LogError(f"the robot moves for {usable.sum() * log.step:.1f} s only, {_LEAST:g} s are needed")
+    return replace(log, usable=usable)
 
 
 def _turning(stream: Stream, first: int) -> Stream:

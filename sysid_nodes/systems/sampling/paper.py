@@ -159,6 +159,7 @@ def fit_paper(
         vector,
         unknown,
         unknown,
+        unknown,
         np.full(len(vector), np.inf),
         np.where(np.isin(np.arange(len(vector)), searched), vector <= lower + span, none),
         np.where(np.isin(np.arange(len(vector)), searched), vector >= upper - span, none),

@@ -184,7 +184,11 @@ class Unknowns:
             ]
         lower, upper = 1.0 / config.strength[1], 1.0 / config.strength[0]
         guess = 1.0 / config.strength_guess
-        return [Unknown(f"weakness:{name}", guess, lower, upper, step=2e-4, reach=0.03) for name in self.motor_names()]
+        sigma = config.weakness_sigma or _INFINITE
+        return [
+            Unknown(f"weakness:{name}", guess, lower, upper, sigma, step=2e-4, reach=0.03)
+            for name in self.motor_names()
+        ]
 
     def _dry_friction(self) -> list[Unknown]:
         most = self._config.unknowns.dry_friction

@@ -1,0 +1,69 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The exploration's demo: a loaded Go2 moves as anyone would have it, and then as tells most about what is left."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+
+from sysid_nodes.cli.demo.live_run import TICK, draw_seed, follow, hidden_truth, output_and_work, wait_until_heard
+from sysid_nodes.cli.demo.nodes import Nodes, free_domain, require_ros
+from sysid_nodes.cli.sampling import demo_config
+from sysid_nodes.cli.sampling.demo_screen import SpiScreen
+from sysid_nodes.cli.sampling.demo_summary import evaluate, summary, verdict
+from sysid_nodes.cli.sampling.demo_watch import IDENTIFIER, PLANNER, SpiWatch
+from sysid_nodes.data.config import load_yaml
+from sysid_nodes.exceptions import SysidError
+from sysid_nodes.reports.sampling.stages import true_values
+from sysid_nodes.robots import load_robot
+from sysid_nodes.sessions.sampling.config import SamplingSessionConfig
+
+_RECORDER = "sysid_nodes.ros.sampling.recorder"
+
+
+def run(args: argparse.Namespace) -> int:
+    """Runs the demo and returns the exit status."""
+    require_ros()
+    seed = draw_seed(args.seed)
+    with output_and_work(args.out) as (folder, work):
+        (folder / "truth").mkdir()
+        demo_config.write_nodes_file(folder / "config.yaml")
+        watch, usage = _live(args, seed, folder, work)
+        if watch.trouble:
+            raise SysidError(f"no second stage: {watch.trouble}")
+        sys.stdout.write("Identifying again from the recording and writing the report ...\n")
+        sys.stdout.flush()
+        document = evaluate(folder, watch, str(args.out / "bag"))
+    sys.stdout.write(summary(watch, usage, args.out, seed) + "\n")
+    sys.stdout.flush()
+    status, fault = verdict(watch, document)
+    if fault:
+        sys.stderr.write(f"sysid: demo: {fault}\n")
+    return status
+
+
+def _live(args: argparse.Namespace, seed: int, folder: Path, work: Path) -> tuple[SpiWatch, Mapping[str, float]]:
+    """Runs the nodes until both stages are over; leaves bag and truth in folder."""
+    domain = free_domain() if args.domain_id is None else args.domain_id
+    title = f"Starting robot, identifier, planner and recorder on ROS domain {domain}, this machine only."
+    file, truth = folder / "config.yaml", folder / "truth" / "robot.json"
+    with Nodes(work, domain) as nodes:
+        nodes.recorder(folder / "bag", module=_RECORDER)
+        # Reliable, so that recording and identifier hear the same.
+        nodes.node("identifier", "spi_identifier", file, diagnostics_period=TICK, reliability="reliable")
+        nodes.node("planner", "exploration_planner", file, diagnostics_period=TICK, plans=1)
+        wait_until_heard(nodes, IDENTIFIER)
+        wait_until_heard(nodes, PLANNER)
+        load = demo_config.DEFAULT_LOAD if args.payload is None else args.payload
+        nodes.node("robot", "simulated_legged_robot", None, **demo_config.robot_parameters(seed, load, truth))
+        hidden, robot = hidden_truth(nodes, truth), load_robot("go2")
+        values = true_values(hidden["theta"], demo_config.STRENGTH, robot)
+        watch = SpiWatch(values, robot, load_yaml(SamplingSessionConfig, file).sampling)
+        with SpiScreen(title) as screen:
+            usage = follow(nodes, watch, lambda: screen.show(watch))
+            nodes.tell("stop")
+            nodes.wait_for_recorder()
+            screen.close(watch)
+    return watch, usage

@@ -1,0 +1,56 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The exploration's demo on the terminal."""
+
+from __future__ import annotations
+
+import math
+
+from rich.console import Group
+from rich.table import Table
+from rich.text import Text
+
+from sysid_nodes.cli.demo.live_screen import LiveScreen
+from sysid_nodes.cli.sampling.demo_watch import SpiWatch
+from sysid_nodes.reports.sampling.stages import Known
+
+
+class SpiScreen(LiveScreen[SpiWatch]):
+    """Estimates after each stage, against the hidden truth."""
+
+    def begun(self, watch: SpiWatch) -> bool:
+        """Whether there is anything to show."""
+        return watch.recorded > 0
+
+    def final(self, watch: SpiWatch) -> Table:
+        """The last estimates."""
+        return _table(watch)
+
+    def line(self, watch: SpiWatch) -> str:
+        """Where things stand, in a line."""
+        masses = [f"mass {row.value:.2f} +- {row.sigma:.2g} kg" for known in watch.known for row in known[:1]]
+        return "; ".join([f"{watch.elapsed:5.1f} s  {watch.activity}", *masses])
+
+    def drawing(self, watch: SpiWatch, note: str) -> Group:
+        """All that a real terminal shows."""
+        lines = [Text(), Text(f"{watch.elapsed:6.1f} s  {watch.activity}")]
+        return Group(_table(watch), *lines, *([Text(note)] if note else []))
+
+
+def _table(watch: SpiWatch) -> Table:
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    table.add_column("parameter", no_wrap=True)
+    for heading in ("unit", "first motion", "promised", "after the plan", "truth"):
+        table.add_column(heading, justify="right", no_wrap=True)
+    promised = {} if watch.plan is None else {row.name: row.after for row in watch.plan.spreads}
+    for k, row in enumerate(watch.known[0] if watch.known else []):
+        truth = watch.truth.get(row.name, math.nan)
+        after = _cell(watch.known[1][k], truth) if len(watch.known) > 1 else Text("")
+        expected = f"+- {promised[row.name]:.2g}" if row.name in promised else ""
+        table.add_row(row.name, row.unit, _cell(row, truth), expected, after, f"{truth:.4g}")
+    return table
+
+
+def _cell(row: Known, truth: float) -> Text:
+    if not math.isfinite(row.sigma):
+        return Text("not told", style="dim")
+    return Text(f"{row.value:.4g} +- {row.sigma:.2g}", style="green" if row.holds(truth) else "yellow")

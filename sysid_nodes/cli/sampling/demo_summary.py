@@ -1,0 +1,110 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The end of the exploration's demo: the bag replayed, compared with the live estimate and with the truth, in words."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from sysid_nodes.cli.sampling.demo_watch import SpiWatch
+from sysid_nodes.cli.sampling.replay import read_into
+from sysid_nodes.data.config import load_yaml
+from sysid_nodes.exceptions import SysidError
+from sysid_nodes.reports.files import REPORT_NAME
+from sysid_nodes.reports.sampling.run import SamplingRun, write_sampling_run
+from sysid_nodes.reports.sampling.stages import known_after, stages_document
+from sysid_nodes.robots import load_robot
+from sysid_nodes.rollouts.rotations import matrix
+from sysid_nodes.sessions.sampling.config import SamplingSessionConfig
+from sysid_nodes.sessions.sampling.session import SamplingSession
+
+Array = npt.NDArray[np.float64]
+
+_NOT_HELD = 1
+_ENOUGH = 0.75  # of the 95 % intervals; of a dozen, some may miss by chance
+_LATE = 0.1  # behind real time, from which it is worth a line [s]
+
+
+def evaluate(folder: Path, watch: SpiWatch, source: str) -> dict[str, Any]:
+    """Identifies again from folder/bag, as far as the live node had heard, and writes all files of a replay.
+
+    Args:
+        folder: holds bag and config.yaml.
+        watch: what was seen live, and the truth.
+        source: the bag, as the result is to name it.
+
+    Returns:
+        The result.
+
+    Raises:
+        SysidError: the recording cannot be read, or nothing can be identified from it.
+    """
+    config = load_yaml(SamplingSessionConfig, folder / "config.yaml")
+    session = SamplingSession(load_robot(config.robot, urdf=config.urdf), config)
+    read_into(session, folder / "bag")
+    (first, _), (until, live) = watch.posteriors[0], watch.posteriors[-1]
+    began = time.monotonic()
+    result = session.identify(until=until)
+    spent = time.monotonic() - began
+    if watch.plan is None or result.posterior is None:
+        raise SysidError("there was no plan, or the recording tells nothing")
+    stages = stages_document(
+        watch.plan,
+        watch.known[0],
+        known_after(result.posterior, session.robot, config.sampling),
+        watch.truth,
+        _walked(session, first, until),
+        same=result.posterior.id == live.id,
+    )
+    return write_sampling_run(folder, SamplingRun(result, session.robot.name, source, spent, config, stages))
+
+
+def verdict(watch: SpiWatch, document: Mapping[str, Any]) -> tuple[int, str]:
+    """Exit status, and what did not hold."""
+    if not document["exploration"]["replay_equals_live"]:
+        return _NOT_HELD, "a replay of the recording gives other numbers than the live identifier"
+    claimed = [row for row in document["parameters"] if row["lower"] is not None and row["name"] in watch.truth]
+    held = sum(row["lower"] <= watch.truth[row["name"]] <= row["upper"] for row in claimed)
+    if held < _ENOUGH * len(claimed):
+        return _NOT_HELD, f"of {len(claimed)} intervals only {held} hold the truth"
+    return 0, ""
+
+
+def summary(watch: SpiWatch, usage: Mapping[str, float], out: Path, seed: int) -> str:
+    """The course of things, in lines."""
+    before, after = watch.known[0], watch.known[-1]
+    rows = [row for row in zip(before, after, strict=True) if np.isfinite([row[0].sigma, row[1].sigma]).all()]
+    ratio = float(np.median([second.sigma / first.sigma for first, second in rows])) if rows else np.nan
+    mass, true = after[0], watch.truth["mass"]
+    plan = watch.plan
+    assert plan is not None  # else there was no second stage
+    lines = [
+        f"The body weighs {mass.value:.2f} +- {mass.sigma:.2g} kg; in truth {true:.2f} kg. The first motion alone said "
+        f"{before[0].value:.2f} +- {before[0].sigma:.2g} kg.",
+        f"{plan.duration:g} s of {', '.join(plan.gaits)}, planned for that estimate, made the standard deviations "
+        f"{ratio:.2f} times what they were (median of {len(rows)}).",
+    ]
+    if watch.behind > _LATE:
+        lines.append(f"The machine was too slow by {watch.behind:.1f} s; stamps know nothing of it.")
+    shares = ", ".join(f"{name} {100.0 * share:.0f} %" for name, share in usage.items())
+    lines.append(f"Shares of a core: {shares}. Seed {seed}.")
+    return "\n".join([*lines, f"Report: {out / REPORT_NAME}"])
+
+
+def _walked(session: SamplingSession, after: float, until: float) -> Array:
+    """(P, 3) time since the plan's motion began [s] and place of the base [m], from there and in its heading then."""
+    log = session.log(until)
+    at = np.flatnonzero(log.usable & (log.t > after))
+    if not len(at):
+        return np.zeros((0, 3))
+    at = at[:: max(round(0.1 / log.step), 1)]
+    heading = matrix(log.rotation[at[0]])[:2, 0]
+    along = heading / np.linalg.norm(heading)
+    place = (log.position[at] - log.position[at[0]])[:, :2]
+    turned = np.column_stack([place @ along, place @ np.array([-along[1], along[0]])])
+    return np.column_stack([log.t[at] - log.t[at[0]], turned])

@@ -1,0 +1,102 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The messages that the exploration's demo has heard so far. The truth is known here and not to the nodes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from sysid_nodes.cli.demo.live_watch import IdentifyingWatch
+from sysid_nodes.messages.sampling.plan import to_plan
+from sysid_nodes.messages.sampling.posterior import to_posterior
+from sysid_nodes.reports.sampling.stages import Known, known_after
+from sysid_nodes.results.exploration import ExplorationPlan, Posterior
+from sysid_nodes.robots import Robot
+from sysid_nodes.systems.sampling import SamplingConfig
+
+IDENTIFIER, PLANNER = "spi_identifier: identification", "exploration_planner: planning"
+"""Their statuses in the diagnostics."""
+
+_ROBOT = "simulated_legged_robot: motion"
+_STAGES = 2
+_PATIENCE = 600.0  # of the robot's time, for everything [s]
+
+
+class SpiWatch(IdentifyingWatch):
+    """The latest of everything the recorder tells.
+
+    Args:
+        truth: values by parameter.
+        robot: nominal.
+        config: of the identification.
+
+    Attributes:
+        posteriors: of each stage, with the stamp of its newest data [s].
+        known: what each says.
+        plan: that was published, or None.
+        statuses: of the identifications so far.
+    """
+
+    def __init__(self, truth: Mapping[str, float], robot: Robot, config: SamplingConfig) -> None:
+        super().__init__()
+        self.truth, self._robot, self._config = truth, robot, config
+        self.posteriors: list[tuple[float, Posterior]] = []
+        self.known: list[list[Known]] = []
+        self.statuses: list[str] = []
+        self.plan: ExplorationPlan | None = None
+
+    def take(self, line: Mapping[str, Any]) -> None:
+        """Takes one line of the recorder's."""
+        super().take(line)
+        if "plan" in line:
+            self.plan = to_plan(line["plan"])
+        message = line.get("posterior")
+        if message is None or message["number"] <= len(self.statuses):
+            return
+        self.statuses.append(message["status"])
+        if message["names"]:
+            stamp = message["header"]["stamp"]
+            self.posteriors.append((stamp["sec"] + 1e-9 * stamp["nanosec"], to_posterior(message)))
+            self.known.append(known_after(self.posteriors[-1][1], self._robot, self._config))
+
+    @property
+    def activity(self) -> str:
+        """The present step, in words."""
+        if follows := self._text(_ROBOT, "follows"):
+            return f"robot follows its {follows}"
+        planning = self._text(PLANNER, "activity")
+        if self.posteriors and self.plan is None and planning:
+            return planning
+        return f"robot stands; identification {len(self.statuses) + 1} is under way"
+
+    @property
+    def finished(self) -> bool:
+        """Whether both stages are over, or nothing more will come."""
+        return bool(len(self.statuses) >= _STAGES or self.trouble)
+
+    @property
+    def trouble(self) -> str:
+        """Why there will be no second stage; empty where nothing is known to be wrong."""
+        if "fallen" in self._text(_ROBOT, "message"):
+            return "the robot has fallen"
+        planning = self._text(PLANNER, "message")
+        if planning.startswith("no plan"):
+            return planning
+        if len(self.statuses) > len(self.posteriors):
+            return f"an identification ended as {self.statuses[-1]}"
+        return "nothing came of it within 600 s" if self.elapsed > _PATIENCE else ""
+
+    @property
+    def waiting(self) -> bool:
+        """Never: nothing is of interest that is still under way when both stages are over."""
+        return False
+
+    @property
+    def elapsed(self) -> float:
+        """Time of the robot [s]."""
+        return self._number(_ROBOT, "elapsed [s]")
+
+    @property
+    def behind(self) -> float:
+        """By which the motion took longer than its stamps say [s]."""
+        return self._number(_ROBOT, "behind real time [s]")

@@ -1,0 +1,77 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Plans commands to a walking robot that tell the most about what an identification left open.
+
+Reads the result.json of a 'sysid replay' by rollouts and writes into the folder given by --out
+  plan.json      the plan: control points, gaits, and the digest of the estimate that it was made for
+  commands.csv   vx, vy, wz, roll, pitch, height and gait, 50 rows a second
+  plan.html      commands, path, and the standard deviations it promises beside those of random plans
+Before anything is written, robots drawn from the estimate follow the plan in simulation; none may fall, leave its
+limits of position, speed and torque, or the area. The robot's controller has to obey such commands, as the simulated
+Go2's does.
+
+examples:
+  sysid explore results/walk/result.json --duration 40 --out results/plan
+  sysid explore results/walk/result.json --set criterion=D --set vetting.area=2 --out results/plan
+
+exit status 3: robots drawn from the estimate come to harm under every plan tried; nothing is written
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+
+from sysid_nodes.cli.configuration import setting
+from sysid_nodes.cli.output_folder import OutputFolder
+from sysid_nodes.cli.progress import Stages
+from sysid_nodes.data.config import from_flat
+from sysid_nodes.exceptions import InputError
+from sysid_nodes.messages.sampling.posterior import to_posterior
+from sysid_nodes.reports.files import read_document
+from sysid_nodes.reports.sampling.exploration import PAGE_NAME, headline, write_plan
+from sysid_nodes.reports.sampling.schema import validate_sampling
+from sysid_nodes.robots import load_robot
+from sysid_nodes.sessions.sampling.config import SamplingSessionConfig
+from sysid_nodes.systems.sampling.exploration.config import ExplorationConfig
+from sysid_nodes.systems.sampling.exploration.planner import ExplorationPlanner
+
+_HARM = 3
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("result", type=Path, metavar="RESULT", help="result.json of an identification by rollouts")
+    parser.add_argument("--out", type=Path, required=True, metavar="DIR", help="folder for the plan")
+    parser.add_argument("--duration", type=float, metavar="S", help="of the plan [s]; default: 40")
+    parser.add_argument(
+        "--set",
+        action="append",
+        default=[],
+        dest="settings",
+        metavar="KEY=VALUE",
+        help="an option of docs/sampling/parameters.md, part 'Planning'",
+    )
+
+
+def run(args: argparse.Namespace) -> int:
+    """Plans and returns the exit status."""
+    source = str(args.result)
+    document = validate_sampling(read_document(args.result), source=source)
+    if document["posterior"] is None:
+        raise InputError("says nothing of errors, as a plan needs (method 'paper' never does)", source=source)
+    chosen = dict(setting(text, ExplorationConfig) for text in args.settings)
+    if args.duration is not None:
+        chosen["duration"] = args.duration
+    config = from_flat(ExplorationConfig, chosen, source="command line")
+    session = from_flat(SamplingSessionConfig, document["config"], source=source)
+    robot = load_robot(session.robot, urdf=session.urdf)
+    planner = ExplorationPlanner(robot, session.sampling, config, to_posterior(document["posterior"]))
+    with Stages() as stages:
+        plan = planner.plan(stages.show)
+    if plan.vetting.faults:
+        sys.stderr.write(f"sysid: {source}: no plan is fit: {'; '.join(plan.vetting.faults)}\n")
+        return _HARM
+    with OutputFolder(args.out) as folder:
+        write_plan(folder, plan, config, source)
+    sys.stdout.write(f"{headline(plan)}: {args.out / PAGE_NAME}\n")
+    return 0

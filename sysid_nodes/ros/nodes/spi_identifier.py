@@ -1,0 +1,116 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Identifies base, payload and motors of a walking robot by rollouts, whenever a motion has ended.
+
+Topics, in: ``joint_states`` (sensor_msgs/JointState), the set-points (option ``commands``), ``imu/data`` (option
+``imu``; sensor_msgs/Imu) and ``mocap/pose`` (option ``pose``; geometry_msgs/PoseStamped). Out, latched, after every
+identification: ``~/inertial_estimate`` (online_sysid/InertialEstimate), ``~/actuator_models``
+(online_sysid/ActuatorModels) and ``~/posterior`` (online_sysid/SamplingPosterior), which a planner of further motion
+rests on. ``/diagnostics``; services ``~/reset`` and ``~/save``.
+"""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+from diagnostic_msgs.msg import DiagnosticStatus
+from online_sysid.msg import ActuatorModels, InertialEstimate, SamplingPosterior
+
+from sysid_nodes.logs.command_reader import RawSetPoints
+from sysid_nodes.messages.fill import to_message
+from sysid_nodes.messages.sampling import estimates as plain
+from sysid_nodes.robots import load_robot
+from sysid_nodes.ros import qos
+from sysid_nodes.ros.actuators.conversions import COMMANDS
+from sysid_nodes.ros.conversions import message_type
+from sysid_nodes.ros.identifying_node import IdentifyingNode, run
+from sysid_nodes.ros.sampling.live import LiveSampling, Take
+from sysid_nodes.sensors import SOURCES
+from sysid_nodes.sessions.sampling.config import SamplingSessionConfig
+from sysid_nodes.sessions.sampling.node_config import SamplingNodeConfig
+from sysid_nodes.sessions.sampling.online import OnlineSampling, SamplingUpdate
+
+NAME = "spi_identifier"
+
+
+class SpiIdentifierNode(IdentifyingNode[LiveSampling]):
+    """Converts, buffers, lets the session identify, converts back."""
+
+    def __init__(self, **kwargs: Any) -> None:
+        super().__init__(NAME, (SamplingSessionConfig, SamplingNodeConfig), **kwargs)
+
+    def _open(self) -> tuple[LiveSampling, str]:
+        config = self._settings.build(SamplingSessionConfig)
+        self._robot = robot = load_robot(config.robot, urdf=config.urdf)
+        live = LiveSampling(
+            OnlineSampling(robot, config),
+            capacity=self._settings.build(SamplingNodeConfig).buffer,
+            publish=self._publish,
+            complain=self._complain,
+        )
+        self._inertia = self.publisher(InertialEstimate, "~/inertial_estimate", qos.LATCHED)
+        self._models = self.publisher(ActuatorModels, "~/actuator_models", qos.LATCHED)
+        self._posterior = self.publisher(SamplingPosterior, "~/posterior", qos.LATCHED)
+        return live, f"robot '{robot.name}', configuration {live.online.config_id}"
+
+    def _subscribe(self, live: LiveSampling) -> str:
+        live.announce()
+        config, node = self._settings.build(SamplingSessionConfig), self._settings.build(SamplingNodeConfig)
+        profile = qos.stream(node.reliability, node.queue_depth)
+        topics = {"joints": "joint_states", "imu": config.imu, "pose": config.pose}
+        online = live.online
+
+        def readings(read: Any) -> Take:
+            return lambda message: online.take(read(message))
+
+        for source in SOURCES:
+            if source.name in topics:
+                kind, read = next(iter(source.types.items()))
+                self._listen(live, message_type(kind), topics[source.name], readings(read), profile)
+        command, convert = COMMANDS[node.command_type]
+        self._listen(live, command, config.commands, lambda message: _commanded(online, convert(message)), profile)
+        return "listening to " + ", ".join(stream.topic_name for stream in self._streams)
+
+    def _listen(self, live: LiveSampling, kind: Any, topic: str, take: Take, profile: Any) -> None:
+        name = str(self.resolve_topic_name(topic))
+        live.expect(name)
+        self._streams.append(
+            self.create_subscription(kind, topic, lambda message: live.put(name, take, message), profile)
+        )
+
+    def _publish(self, update: SamplingUpdate) -> None:
+        """On the worker's thread."""
+        if not self.context.ok():
+            return
+        self._inertia.publish(to_message(InertialEstimate, plain.inertia_fields(update, self._robot)))
+        self._models.publish(to_message(ActuatorModels, plain.models_fields(update, self._robot)))
+        self._posterior.publish(to_message(SamplingPosterior, plain.posterior_message_fields(update)))
+        self._say(": ".join(plain.status(update)))
+
+    def _complain(self, fault: str) -> None:
+        """On the worker's thread."""
+        if self.context.ok():
+            self.get_logger().error(f"message not used: {fault}")
+
+    def _status(self, live: LiveSampling, *, active: bool) -> DiagnosticStatus:
+        return live.status(self.get_name(), active=active)
+
+    def _write(self, live: LiveSampling, path: str) -> tuple[str, str]:
+        written, sentence = live.save(path, self.resolve_topic_name("joint_states"))
+        return str(written), sentence
+
+
+def _commanded(online: OnlineSampling, raw: RawSetPoints) -> SamplingUpdate | None:
+    found = None
+    for stamp, position in zip(raw.t, raw.q, strict=True):
+        found = online.take_set_point(float(stamp), raw.names, position) or found
+    return found
+
+
+def main(args: list[str] | None = None) -> int:
+    """Runs the node; returns the exit status: 0, or 2 with one line on stderr when it cannot start."""
+    return run(NAME, SpiIdentifierNode, args)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

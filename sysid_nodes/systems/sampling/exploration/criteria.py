@@ -1,0 +1,53 @@
+# SPDX-License-Identifier: Apache-2.0
+"""How good an information is: optimality criteria (Pukelsheim, Optimal Design of Experiments, 2006).
+
+They are of the parameters that people ask for, each in units of the precision that is asked of it, so that kilograms,
+metres and newton metres count alike; the paper's tr(F^-1) is A with all coordinates in their own units. T is what its
+public release maximises. T ignores that parameters can be mistaken for one another; it is here to compare.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from sysid_nodes.exceptions import ConfigError
+
+Array = npt.NDArray[np.float64]
+
+
+def criterion(name: str, information: Array, slopes: Array) -> float:
+    """The cost of an information: less is better; infinite where the parameters cannot be told.
+
+    Args:
+        name: A, D, E or T.
+        information: (K, K).
+        slopes: (Q, K) derivatives of the parameters asked for, each over what is asked of it.
+
+    Raises:
+        ConfigError: there is no such criterion.
+    """
+    if not np.isfinite(information).all():
+        return np.inf
+    if name == "T":
+        back = np.linalg.pinv(slopes)
+        return -float(np.trace(back.T @ information @ back))
+    covariance = slopes @ invert(information) @ slopes.T
+    values = np.linalg.eigvalsh(0.5 * (covariance + covariance.T))
+    if not values[0] > 0.0:
+        return np.inf
+    if name == "A":
+        return float(values.sum())
+    if name == "D":
+        return float(np.log(values).sum())
+    if name == "E":
+        return float(values[-1])
+    raise ConfigError(f"there is no criterion '{name}'; there are A, D, E and T")
+
+
+def invert(information: Array) -> Array:
+    """(K, K) covariance of an information (K, K), scaled to a unit diagonal before it is inverted."""
+    scale = np.sqrt(np.maximum(np.diag(information), 1e-300))
+    values, vectors = np.linalg.eigh(information / np.outer(scale, scale))
+    kept = np.maximum(values, 1e-12 * values[-1])
+    return np.asarray((vectors / kept) @ vectors.T / np.outer(scale, scale))

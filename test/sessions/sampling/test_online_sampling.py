@@ -1,0 +1,88 @@
+# SPDX-License-Identifier: Apache-2.0
+"""When an identification is due, by stamps alone, and what it is made from."""
+
+import numpy as np
+import pytest
+
+from sysid_nodes.data.readings import Readings
+from sysid_nodes.exceptions import LogError
+from sysid_nodes.results.sampling import SamplingResult
+from sysid_nodes.robots import load_robot
+from sysid_nodes.sessions.sampling.config import SamplingSessionConfig
+from sysid_nodes.sessions.sampling.online import OnlineSampling
+
+ROBOT = load_robot("go2")
+CONFIG = SamplingSessionConfig(least=1.0, rest=0.5)
+LEVEL = np.array([0.0, 0.0, 0.0, 1.0])
+
+
+def messages(moving):
+    """Joint states, set-points, inertial sensor and pose; the robot moves from 1 s on for so many seconds."""
+    for t in np.arange(0.0, 1.0 + moving + 1.5, 0.01):
+        angle = 0.2 * np.sin(6.0 * t) if 1.0 <= t < 1.0 + moving else 0.0
+        q = np.full(12, angle)
+        yield t, "joints", Readings(t, {"joint_position": q, "joint_velocity": np.zeros(12)}, ROBOT.joint_names)
+        yield t, "command", q
+        yield t, "imu", Readings(t, {"gyroscope": np.zeros(3), "imu_orientation": LEVEL})
+        yield t, "pose", Readings(t, {"mocap_pose": np.concatenate([np.zeros(3), LEVEL])})
+
+
+def play(online, rows):
+    updates = []
+    for t, kind, what in rows:
+        found = online.take_set_point(t, ROBOT.joint_names, what) if kind == "command" else online.take(what)
+        if found is not None:
+            updates.append(found)
+    return updates
+
+
+@pytest.fixture
+def asked(monkeypatch):
+    """Stamps up to which an identification was asked for; it finds nothing."""
+    found = []
+
+    def identify(self, progress=None, *, until=np.inf):
+        del self, progress
+        found.append(until)
+        return SamplingResult.__new__(SamplingResult)
+
+    monkeypatch.setattr("sysid_nodes.sessions.sampling.session.SamplingSession.identify", identify)
+    return found
+
+
+def test_it_identifies_once_a_motion_has_ended_and_up_to_then(asked):
+    updates = play(OnlineSampling(ROBOT, CONFIG), messages(2.0))
+    assert [update.number for update in updates] == [1]
+    assert asked[0] == updates[0].t
+    assert 3.4 < asked[0] < 4.3, "half a second of rest after the motion's end at 3 s"
+
+
+def test_a_motion_that_is_too_short_is_not_enough(asked):
+    assert not play(OnlineSampling(ROBOT, CONFIG), messages(0.4))
+    assert not asked
+
+
+def test_when_messages_arrive_makes_no_difference(asked):
+    rows = list(messages(2.0))
+    late = [row for row in rows if row[1] != "pose"] + [row for row in rows if row[1] == "pose"]
+    play(OnlineSampling(ROBOT, CONFIG), rows)
+    play(OnlineSampling(ROBOT, CONFIG), late)
+    assert asked[0] == asked[1]
+
+
+def test_a_log_that_tells_nothing_is_an_update_with_its_reason(monkeypatch):
+    def refuse(self, progress=None, *, until=np.inf):
+        raise LogError(f"{self.heard > until} {progress} is too short")
+
+    monkeypatch.setattr("sysid_nodes.sessions.sampling.session.SamplingSession.identify", refuse)
+    (update,) = play(OnlineSampling(ROBOT, CONFIG), messages(1.3))
+    assert update.result is None
+    assert update.fault.endswith("is too short")
+
+
+def test_a_reset_forgets(asked):
+    online = OnlineSampling(ROBOT, CONFIG)
+    play(online, messages(2.0))
+    assert online.update.number == 1
+    assert online.reset().number == 0
+    assert not asked[1:]

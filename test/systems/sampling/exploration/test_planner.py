@@ -1,0 +1,98 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A small plan: better than none, vetted, the same for the same seed, good for its estimate alone."""
+
+import json
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from shared.exploration import PLAN_OPTIONS, posterior_of
+
+from sysid_nodes.data.config import from_flat
+from sysid_nodes.exceptions import ConfigError, InputError
+from sysid_nodes.messages.sampling.plan import marker_fields, plan_fields, to_plan
+from sysid_nodes.messages.sampling.posterior import posterior_fields, to_posterior
+from sysid_nodes.results.exploration import require_estimate
+from sysid_nodes.robots import load_robot
+from sysid_nodes.systems.sampling import SamplingConfig
+from sysid_nodes.systems.sampling.exploration.config import ExplorationConfig
+from sysid_nodes.systems.sampling.exploration.planner import ExplorationPlanner
+from sysid_nodes.systems.sampling.exploration.vetting import draw
+from sysid_nodes.systems.sampling.unknowns import Unknowns
+
+ROBOT = load_robot("go2")
+SAMPLING = from_flat(SamplingConfig, {"threads": 1})
+UNKNOWNS = Unknowns(ROBOT, SAMPLING)
+POSTERIOR = posterior_of(UNKNOWNS)
+
+
+def planner(posterior=POSTERIOR, **options):
+    config = from_flat(ExplorationConfig, PLAN_OPTIONS | options)
+    return ExplorationPlanner(ROBOT, SAMPLING, config, posterior)
+
+
+@pytest.fixture(scope="module")
+def plan():
+    return planner().plan()
+
+
+def test_a_plan_promises_to_narrow_what_is_asked_for_and_has_been_vetted(plan):
+    assert not plan.vetting.faults
+    assert plan.vetting.draws == 4
+    assert plan.vetting.fallen == 0
+    assert np.median([row.after / row.before for row in plan.spreads]) < 1.0
+    assert {"mass", "centre_z", "Ixx", "strength.hip"} <= {row.name for row in plan.spreads}
+    assert plan.path[0, 0] == 0.0
+    assert np.linalg.norm(plan.path[:, 1:], axis=1).max() <= plan.vetting.reach + 0.2
+
+
+def test_a_plan_names_its_estimate_and_is_refused_for_another(plan):
+    require_estimate(plan, POSTERIOR.id)
+    other = replace(POSTERIOR, values=POSTERIOR.values + 1e-12)
+    with pytest.raises(InputError, match=f"made for estimate {POSTERIOR.id}, not for {other.id}"):
+        require_estimate(plan, other.id)
+
+
+def test_plans_and_estimates_survive_messages_and_notice_a_change(plan):
+    fields = json.loads(json.dumps(plan_fields(plan)))
+    assert to_plan(fields).id == plan.id
+    assert marker_fields(plan)[0]["points"]
+    fields["points"][3] += 1e-9
+    with pytest.raises(InputError, match="not what its id says"):
+        to_plan(fields)
+    with pytest.raises(InputError, match="do not fit"):
+        to_plan(fields | {"gaits": ["trot"] * 2})
+    known = json.loads(json.dumps(posterior_fields(POSTERIOR)))
+    assert to_posterior(known).id == POSTERIOR.id
+    with pytest.raises(InputError, match="not what its id says"):
+        to_posterior(known | {"values": [0.0, *known["values"][1:]]})
+    with pytest.raises(InputError, match="do not fit"):
+        to_posterior(known | {"names": known["names"][1:]})
+
+
+def test_where_every_robot_falls_there_is_no_fit_plan():
+    weak = POSTERIOR.values.copy()
+    for name, k in UNKNOWNS.index.items():
+        if name.startswith("weakness"):
+            weak[k] = 1.0 / 10.0
+    hopeless = replace(POSTERIOR, values=weak)
+    options = {"vetting.attempts": 1, "search.iterations": 1, "commands.height": 0.2, "commands.gaits": "pronk"}
+    found = planner(hopeless, **options).plan()
+    assert any("fall" in fault or "stop" in fault for fault in found.vetting.faults)
+
+
+def test_an_estimate_of_other_parameters_is_refused():
+    with pytest.raises(ConfigError, match="other parameters"):
+        planner(replace(POSTERIOR, names=POSTERIOR.names[::-1]))
+
+
+def test_draws_spread_as_the_estimate_says_and_keep_the_bounds():
+    drawn = np.array(draw(POSTERIOR, UNKNOWNS, 2000, np.random.default_rng(0)))
+    sigma = np.sqrt(np.diag(POSTERIOR.covariance))
+    k = UNKNOWNS.index["t1:0"]
+    assert drawn[:, k].std() == pytest.approx(sigma[k], rel=0.1)
+    assert (drawn >= UNKNOWNS.column("lower")).all()
+    held = POSTERIOR.covariance.copy()
+    held[k] = held[:, k] = 0.0
+    drawn = np.array(draw(replace(POSTERIOR, covariance=held), UNKNOWNS, 500, np.random.default_rng(0)))
+    assert drawn[:, k].std() > 0.5 * sigma[k], "what a bound holds may be anything beside it"
