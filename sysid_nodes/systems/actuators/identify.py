@@ -85,7 +85,7 @@ def identify_actuators(
 
 @dataclass(frozen=True)
 class _Objection:
-    """Why nothing is claimed of a joint; the text is empty where nothing speaks against it.
+    """Reason to claim nothing of a joint; its text is empty where nothing speaks against it.
 
     Attributes:
         text: in words.
@@ -130,7 +130,7 @@ def _withheld(parameter: ActuatorEstimate, reason: str) -> ActuatorEstimate:
 
 
 def _objection(fit: JointFit, rmse: float, travel: float, config: ActuatorConfig) -> _Objection:
-    """What the motion says against the law, or against the drive's stated strength."""
+    """Objection of the motion to the law, or to what is stated of the drive."""
     motion, verdict = fit.problem.motion, config.verdict
     left = _Objection()
     if rmse > verdict.unexplained * travel:
