@@ -1,0 +1,59 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The four-bar leg, simulated by MuJoCo, as the Bayesian identification reads it."""
+
+from __future__ import annotations
+
+from functools import cache
+
+import numpy as np
+
+from sysid_nodes.data import PARAMETER_NAMES
+from sysid_nodes.robots import Robot, load_robot
+from sysid_nodes.robots.fourbar_leg import LINKS, LOOP
+from sysid_nodes.simulation.fourbar.leg import JOINTS, MOTORS, LegRecord, LegTruth, simulate_leg
+from sysid_nodes.systems.bayesian import BayesianConfig, MechanismLog, Series, mechanism_log
+from sysid_nodes.systems.bayesian.config import DrivePriorConfig, FrictionPriorConfig, MechanismConfig
+
+CONFIG = BayesianConfig(
+    mechanism=MechanismConfig(loops=(LOOP,), passive=("rod_joint", "knee")),
+    friction=FrictionPriorConfig(coulomb_sigma=2.0, viscous_sigma=1.0),
+    drive=DrivePriorConfig(armature_sigma=0.05),
+)
+
+
+@cache
+def leg_run(seed: int, duration: float) -> tuple[LegTruth, LegRecord]:
+    """A hidden leg and its readings."""
+    rng = np.random.default_rng(seed)
+    truth = LegTruth.drawn(rng)
+    return truth, simulate_leg(truth, duration, rng)
+
+
+def leg_log(record: LegRecord, step: float = 0.01, *, torque: bool = True, power: bool = True) -> MechanismLog:
+    """Readings of the motors alone."""
+    robot = leg()
+    position = np.full((len(record.t), robot.n), np.nan)
+    order = [MOTORS.index(name) for name in robot.joint_names if name in MOTORS]
+    for k, name in enumerate(MOTORS):
+        position[:, robot.joint_names.index(name)] = record.position[:, k]
+    read = record.torque[:, order] if torque else np.full((len(record.t), 2), np.nan)
+    drawn = Series(record.t, (record.voltage * record.current)[:, None]) if power else None
+    return mechanism_log(Series(record.t, position), Series(record.t, read), drawn, step)
+
+
+@cache
+def leg() -> Robot:
+    return load_robot("fourbar_leg")
+
+
+def true_values(truth: LegTruth) -> dict[str, float]:
+    """What was hidden, by the names of the posterior."""
+    found = {
+        f"{link.name}.{name}": float(theta[k])
+        for link, theta in zip(LINKS, truth.inertial_parameters(), strict=True)
+        for k, name in enumerate(PARAMETER_NAMES)
+    }
+    for name in ("coulomb", "viscous", "armature"):
+        found |= {f"{joint}.{name}": float(v) for joint, v in zip(JOINTS, getattr(truth, name), strict=True)}
+    found |= {f"{motor}.loss": float(v) for motor, v in zip(MOTORS, truth.loss, strict=True)}
+    return found | {"idle power": truth.idle}
