@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Is the truth within the posterior's intervals as often as they say? A four-bar leg in MuJoCo, the noise estimated.
 
-Each seed hides another leg: masses, centres, inertias, friction, losses. Only parameters that the log narrows to half of
-the prior are counted; others are covered by the prior's width alone. Truth is MuJoCo's: its dry friction is a constraint
-and its loop is closed by its own solver.
+Each seed hides another leg: masses, centres, inertias, friction, losses. Only parameters that the log narrows to half
+of the prior are counted; others are covered by the prior's width alone. Truth is MuJoCo's: its dry friction is a
+constraint, and its loop is closed by its own solver.
 """
 
 from __future__ import annotations
