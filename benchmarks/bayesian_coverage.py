@@ -13,7 +13,7 @@ import sys
 import numpy as np
 import numpy.typing as npt
 
-from benchmarks.bayesian_log import CONFIG, leg, leg_log, leg_run, true_values
+from benchmarks.bayesian_log import CONFIG, leg, leg_log, leg_run
 from benchmarks.report import Report, parser, progress
 from sysid_nodes.results.bayesian import BayesianResult
 from sysid_nodes.systems.bayesian import identify
@@ -34,7 +34,7 @@ def trial(seed: int, case: str, duration: float) -> tuple[list[tuple[str, float,
     """Group, error in sigmas, error and narrowing of every observed parameter, and the result."""
     truth, record = leg_run(seed, duration)
     result = identify(leg_log(record, **CASES[case]), leg(), CONFIG)
-    values = true_values(truth)
+    values = truth.values()
     rows = []
     for told in result.parameters:
         if told.verdict == "observed":

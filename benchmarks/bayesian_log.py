@@ -7,10 +7,9 @@ from functools import cache
 
 import numpy as np
 
-from sysid_nodes.data import PARAMETER_NAMES
 from sysid_nodes.robots import Robot, load_robot
-from sysid_nodes.robots.fourbar_leg import LINKS, LOOP
-from sysid_nodes.simulation.fourbar.leg import JOINTS, MOTORS, LegRecord, LegTruth, simulate_leg
+from sysid_nodes.robots.fourbar_leg import LOOP
+from sysid_nodes.simulation.fourbar.leg import MOTORS, LegRecord, LegTruth, simulate_leg
 from sysid_nodes.systems.bayesian import BayesianConfig, MechanismLog, Series, mechanism_log
 from sysid_nodes.systems.bayesian.config import DrivePriorConfig, FrictionPriorConfig, MechanismConfig
 
@@ -44,16 +43,3 @@ def leg_log(record: LegRecord, step: float = 0.01, *, torque: bool = True, power
 @cache
 def leg() -> Robot:
     return load_robot("fourbar_leg")
-
-
-def true_values(truth: LegTruth) -> dict[str, float]:
-    """What was hidden, by the names of the posterior."""
-    found = {
-        f"{link.name}.{name}": float(theta[k])
-        for link, theta in zip(LINKS, truth.inertial_parameters(), strict=True)
-        for k, name in enumerate(PARAMETER_NAMES)
-    }
-    for name in ("coulomb", "viscous", "armature"):
-        found |= {f"{joint}.{name}": float(v) for joint, v in zip(JOINTS, getattr(truth, name), strict=True)}
-    found |= {f"{motor}.loss": float(v) for motor, v in zip(MOTORS, truth.loss, strict=True)}
-    return found | {"idle power": truth.idle}

@@ -22,6 +22,9 @@ without a contact sensor. The recording is then replayed. Beside the files above
 A leg of a Go2 on a stand hides what its drives are: armature, delay, friction. Commands and encoders come from its own
 process; actuator_identifier finds the drives from them alone, live. Then one drive changes, and it has to say which.
 
+A leg whose knee is driven through a four-bar linkage hides its links, friction and losses. It is simulated, recorded
+and identified from motor encoders, torques and a power meter, without ROS: what is known afterwards, and what is not.
+
 examples:
   sysid demo kinova
   sysid demo kinova --payload 2.5 --out results/demo
@@ -30,6 +33,7 @@ examples:
   sysid demo g1 --payload 3 --out results/dance
   sysid demo actuators
   sysid demo actuators --change gain --out results/drives
+  sysid demo fourbar
 
 exit status: 1 a proven bound or margin did not hold, too many intervals missed the truth, an alarm was missing or
 false, or a replay of the recording says something else; 3 the data contradicted the stated assumptions; 4 the robot was
@@ -45,7 +49,7 @@ from sysid_nodes.cli.demo.arguments import add_arguments
 
 __all__ = ["add_arguments", "run"]
 
-_SYSTEMS = {"kinova": "certified", "go2": "prime", "g1": "prime", "actuators": "actuators"}
+_SYSTEMS = {"kinova": "certified", "go2": "prime", "g1": "prime", "actuators": "actuators", "fourbar": "bayesian"}
 """Introduction to the demo of each robot."""
 
 

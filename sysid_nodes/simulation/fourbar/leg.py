@@ -14,6 +14,7 @@ import mujoco
 import numpy as np
 import numpy.typing as npt
 
+from sysid_nodes.data import PARAMETER_NAMES
 from sysid_nodes.data.inertia import com_to_parameters
 from sysid_nodes.robots.fourbar_leg import LINKS, PINS
 
@@ -74,6 +75,18 @@ class LegTruth:
         """(4, 10) in pinocchio's order."""
         each = zip(self.mass, self.centre, self.moments, strict=True)
         return np.array([com_to_parameters(float(m), c, np.diag(moments)) for m, c, moments in each])
+
+    def values(self) -> dict[str, float]:
+        """Everything by the names that a posterior has for it."""
+        found = {
+            f"{link.name}.{name}": float(theta[k])
+            for link, theta in zip(LINKS, self.inertial_parameters(), strict=True)
+            for k, name in enumerate(PARAMETER_NAMES)
+        }
+        for name in ("coulomb", "viscous", "armature"):
+            found |= {f"{joint}.{name}": float(v) for joint, v in zip(JOINTS, getattr(self, name), strict=True)}
+        found |= {f"{motor}.loss": float(v) for motor, v in zip(MOTORS, self.loss, strict=True)}
+        return found | {"idle power": self.idle}
 
 
 @dataclass(frozen=True)

@@ -20,8 +20,9 @@ from sysid_nodes.solvers.trajectory_least_squares.factor import Factor
 from sysid_nodes.solvers.trajectory_least_squares.parameter_program import ParameterRows
 from sysid_nodes.solvers.trajectory_least_squares.problem import Array, IntArray
 
-_REACH = 8.0  # standard deviations at which a bound cuts nothing off that samples could show
-_SWEEPS = 200  # of Gibbs' sampler: strongly correlated bounds forget their start in fewer
+_REACH = 5.0  # standard deviations at which a bound cuts nothing off that samples could show
+_SWEEPS = 100  # of Gibbs' sampler: strongly correlated bounds forget their start in fewer
+_ALONE = 1e-9  # correlation up to which parameters are drawn one by one
 
 
 @dataclass(frozen=True)
@@ -62,7 +63,8 @@ class ParameterPosterior:
         precision = np.linalg.pinv(self.covariance[np.ix_(chosen, chosen)], rcond=1e-12, hermitian=True)
         spread = 1.0 / np.sqrt(np.diag(precision))
         x = np.tile(np.clip(mean, lower, upper), (count, 1))
-        for _ in range(_SWEEPS if len(chosen) > 1 else 1):
+        coupled = np.abs(precision * np.outer(spread, spread) - np.eye(len(chosen))).max() > _ALONE
+        for _ in range(_SWEEPS if coupled else 1):
             for i in range(len(chosen)):
                 off = (x - mean) @ precision[:, i] - (x[:, i] - mean[i]) * precision[i, i]
                 centre = mean[i] - off * spread[i] ** 2
@@ -73,18 +75,29 @@ class ParameterPosterior:
         return x
 
 
-def parameter_posterior(factor: Factor, rows: ParameterRows) -> ParameterPosterior:
-    """The posterior from an undamped factor and the constraints at the same point."""
+def parameter_posterior(factor: Factor, rows: ParameterRows, extra: Array | None = None) -> ParameterPosterior:
+    """The posterior from an undamped factor and the constraints at the same point.
+
+    Args:
+        factor: of the normal equations.
+        rows: constraints.
+        extra: (p, p) covariance that correlated noise adds to that of the white noise in the factor.
+    """
     p = len(rows.lower)
     root = solve_triangular(factor.corner, np.eye(p), lower=True)
     mean = -root.T @ (root @ factor.parameter_gradient)
+    keep = np.eye(p)
     if len(rows.equality):
         # In z = L's the equalities' null space is an orthogonal projection.
         whitened = solve_triangular(factor.corner, rows.equality[:, :p].T, lower=True).T
         inverse = np.linalg.pinv(whitened)
         mean = mean - root.T @ (inverse @ (rows.equality[:, :p] @ mean + rows.equality[:, p]))
+        keep = root.T @ (np.eye(p) - inverse @ whitened) @ factor.corner.T
         root = root - inverse @ (whitened @ root)
-    return ParameterPosterior(np.asarray(mean), np.asarray(root.T @ root), rows.lower, rows.upper)
+    covariance = root.T @ root
+    if extra is not None:
+        covariance = covariance + keep @ extra @ keep.T
+    return ParameterPosterior(np.asarray(mean), np.asarray(covariance), rows.lower, rows.upper)
 
 
 def _truncated_normal(lower: Array, upper: Array, rng: np.random.Generator) -> Any:

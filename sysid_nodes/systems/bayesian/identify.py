@@ -21,7 +21,7 @@ from sysid_nodes.systems.bayesian.held_out import predict_held_out
 from sysid_nodes.systems.bayesian.initial_motion import differences, initial_positions, loop_forces
 from sysid_nodes.systems.bayesian.log import LEAST, MechanismLog
 from sysid_nodes.systems.bayesian.mechanism import Mechanism, Motion, build_mechanism
-from sysid_nodes.systems.bayesian.noise import SETTLED, NoiseUpdate, update_noise
+from sysid_nodes.systems.bayesian.noise import SETTLED, Correlation, NoiseUpdate, correlation, update_noise
 from sysid_nodes.systems.bayesian.posterior import blind_directions, coordinate_names, friction_curves, parameters
 from sysid_nodes.systems.bayesian.problem import Estimate, MechanismProblem, Noise, sharpened
 from sysid_nodes.systems.bayesian.series import result_series
@@ -32,6 +32,7 @@ Progress = Callable[[str, int, int], None]
 Fit = SolveResult[FeasiblePoint[Estimate]]
 
 _MOVES = 1e-3  # [rad] that a log has to move at least
+_LASTING = 3.0  # stages for which residuals keep, from which on the model misses something worth a line
 _CONTRADICTION = 6.0  # prior sigmas between prior and posterior mean that no honest prior shows
 
 
@@ -161,7 +162,8 @@ def _result(mechanism: Mechanism, rest: MechanismLog, config: BayesianConfig, fi
     at = best.point
     x = at.point.x
     model = linear_model(problem, at)
-    theta = None if model.factor is None else parameter_posterior(model.factor, model.rows)
+    kept = correlation(problem, model)
+    theta = None if model.factor is None else parameter_posterior(model.factor, model.rows, kept.extra)
     status = BayesianStatus[fitted.found.status.name] if theta is not None else BayesianStatus.STALLED
     own = mechanism.parameters
     if theta is None:
@@ -172,7 +174,7 @@ def _result(mechanism: Mechanism, rest: MechanismLog, config: BayesianConfig, fi
     draws = np.tile(x, (config.verdict.samples, 1))
     draws[:, own.free] += theta.samples(config.verdict.samples, rng)
     told = parameters(own, draws, theta, config)
-    findings = _findings(fitted, config)
+    findings = _findings(fitted, kept, config)
     if any(abs(p.mean - p.prior_mean) > _CONTRADICTION * p.prior_sigma and not p.active for p in told):
         status = max(status, BayesianStatus.CONTRADICTED)
     motion = problem.motion(at.point)
@@ -180,7 +182,7 @@ def _result(mechanism: Mechanism, rest: MechanismLog, config: BayesianConfig, fi
         status,
         told,
         blind_directions(own, theta, config),
-        _noise_levels(mechanism, config, fitted),
+        _noise_levels(mechanism, config, fitted, kept),
         friction_curves(own, draws, motion),
         predict_held_out(mechanism, problem.log, rest, x),
         result_series(problem, at.point),
@@ -195,43 +197,40 @@ def _result(mechanism: Mechanism, rest: MechanismLog, config: BayesianConfig, fi
     )
 
 
-def _noise_levels(mechanism: Mechanism, config: BayesianConfig, fitted: _Fitted) -> tuple[NoiseLevel, ...]:
+def _noise_levels(
+    mechanism: Mechanism, config: BayesianConfig, fitted: _Fitted, kept: Correlation
+) -> tuple[NoiseLevel, ...]:
     stated, noise, log = stated_noise(mechanism, config), fitted.problem.noise, fitted.problem.log
     names = np.array(mechanism.chain.joint_names)
     motors = names[mechanism.parameters.motors]
-    correlation = np.ones(len(motors)) if fitted.noise is None else fitted.noise.torque_correlation
     rows = [
         NoiseLevel(f"position of {name}", "rad", float(stated.position[j]), float(noise.position[j]), 1.0)
         for j, name in enumerate(names)
         if np.isfinite(log.position[:, j]).any()
     ]
     if np.isfinite(log.torque).any():
+        columns = zip(motors, stated.torque, noise.torque, kept.torque, strict=True)
         rows += [
-            NoiseLevel(
-                f"torque of {name}", "N m", float(stated.torque[k]), float(noise.torque[k]), float(correlation[k])
-            )
-            for k, name in enumerate(motors)
+            NoiseLevel(f"torque of {name}", "N m", float(before), float(after), float(time))
+            for name, before, after, time in columns
         ]
     if np.isfinite(log.power).any():
-        time = 1.0 if fitted.noise is None else fitted.noise.power_correlation
-        rows.append(NoiseLevel("power", "W", stated.power, noise.power, time))
+        rows.append(NoiseLevel("power", "W", stated.power, noise.power, kept.power))
     return tuple(rows)
 
 
-def _findings(fitted: _Fitted, config: BayesianConfig) -> tuple[str, ...]:
+def _findings(fitted: _Fitted, kept: Correlation, config: BayesianConfig) -> tuple[str, ...]:
     found = []
     if fitted.found.status is SearchStatus.LOCAL_MINIMUM_SUSPECTED:
         costs = ", ".join(f"{cost:.2f}" for cost in fitted.found.costs)
         found.append(
-            f"the starts ended at costs {costs}: more starts (search.starts) tell whether there is a lower one"
+            f"the starts ended at costs {costs}: more of them (search.starts) tell whether there is a lower one"
         )
     if config.noise.estimate and fitted.noise is not None and fitted.noise.change >= SETTLED:
         found.append(f"the noise had not settled after {config.noise.rounds} rounds")
-    if fitted.noise is not None:
-        names = np.array(fitted.problem.mechanism.chain.joint_names)[fitted.problem.mechanism.parameters.motors]
-        for name, time in zip(names, fitted.noise.torque_correlation, strict=True):
-            if time > 3.0:
-                found.append(
-                    f"what the model misses at '{name}' stays for some {time:.0f} stages; intervals allow for it"
-                )
+    own = fitted.problem.mechanism
+    names = np.array(own.chain.joint_names)[own.parameters.motors]
+    long = [f"'{name}' ({time:.0f})" for name, time in zip(names, kept.torque, strict=True) if time > _LASTING]
+    if long:
+        found.append(f"what the model misses lasts for some stages at {', '.join(long)}; intervals allow for it")
     return tuple(found)

@@ -2,9 +2,10 @@
 """Noise of a log, estimated with everything else: descents and variance components in turn, until both stay.
 
 What the stated noise was to begin with hardly matters then. A torque's noise is of its reading and of all that the
-model misses; where that errs the same way for some time, a reading counts as less than one: variances of torque and
-power are those of their means, which grow by the residuals' correlation time. Noise of passive joints is not estimated:
-loop forces take their rows up.
+model misses. That weighs readings as if it were white. Where it errs the same way for some time, the parameters err by
+more than they would for white noise, and their covariance allows for it: rows of a kind whose residuals keep for tau
+stages count with tau times their variance (as a mean of correlated readings does). Noise of passive joints is not
+estimated: loop forces take their rows up.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from sysid_nodes.solvers.trajectory_least_squares.feasible_descent import FeasiblePoint, LinearModel, linear_model
-from sysid_nodes.solvers.trajectory_least_squares.influence import influences
+from sysid_nodes.solvers.trajectory_least_squares.influence import Influence, influences
 from sysid_nodes.solvers.trajectory_least_squares.variance_components import correlation_time, variance_ratios
 from sysid_nodes.systems.bayesian.problem import GROUPS, Estimate, MechanismProblem, Noise
 
@@ -36,49 +37,69 @@ class NoiseUpdate:
     """A further estimate.
 
     Attributes:
-        noise: with correlation in it.
-        correlation: times of torques (m,) and power, in stages; 1 for white noise.
+        noise: as if it were white.
         change: largest relative change of a standard deviation.
     """
 
     noise: Noise
-    torque_correlation: Array
-    power_correlation: float
     change: float
 
 
-def update_noise(
-    problem: MechanismProblem, at: FeasiblePoint[Estimate], model: LinearModel[Estimate] | None = None
-) -> NoiseUpdate | None:
+@dataclass(frozen=True)
+class Correlation:
+    """What errs the same way for some time.
+
+    Attributes:
+        torque: (m,) correlation times of the motors' residuals, in stages; 1 for white noise.
+        power: of the power meter's.
+        extra: (p, p) covariance of the parameters that it adds.
+    """
+
+    torque: Array
+    power: float
+    extra: Array
+
+
+def update_noise(problem: MechanismProblem, at: FeasiblePoint[Estimate]) -> NoiseUpdate | None:
     """The noise that a minimum's residuals show, or None where the data leave a coordinate undetermined."""
-    model = model or linear_model(problem, at)
-    found = None if model.factor is None else influences(model.blocks, model.factor)
-    if found is None:
+    own = _influences(linear_model(problem, at))
+    if own is None:
         return None
-    own = dict(zip(GROUPS, found[1], strict=True))
     noise, ratios = problem.noise, {}
     for name in ("position", "torque", "power"):
         columns = own[name].residual.shape[1]
-        if own[name].residual.size == 0:
-            ratios[name] = np.ones(columns)
-            continue
-        ratio = variance_ratios(own[name], np.arange(columns), columns)
-        left = 1.0 - own[name].leverage.mean(axis=0)
-        ratios[name] = np.where(left > _LEAST, np.clip(ratio, _FACTOR**-2, _FACTOR**2), 1.0)
-    correlation = {name: _correlation(own[name].residual) for name in ("torque", "power")}
-    for name, time in correlation.items():
-        ratios[name] = ratios[name] * time
-    read = np.flatnonzero(np.any(np.isfinite(problem.log.position), axis=0))
+        ratios[name] = np.ones(columns)
+        if own[name].residual.size:
+            ratio = variance_ratios(own[name], np.arange(columns), columns)
+            left = 1.0 - own[name].leverage.mean(axis=0)
+            ratios[name] = np.where(left > _LEAST, np.clip(ratio, _FACTOR**-2, _FACTOR**2), 1.0)
+    read = np.any(np.isfinite(problem.log.position), axis=0)
     position = noise.position.copy()
     position[read] *= np.sqrt(ratios["position"])
-    torque = noise.torque * np.sqrt(ratios["torque"]) if len(own["torque"].residual) else noise.torque
-    power = noise.power * float(np.sqrt(ratios["power"][0])) if len(own["power"].residual) else noise.power
-    used = [ratio for name, ratio in ratios.items() if len(own[name].residual)]
-    change = max((float(np.abs(np.sqrt(ratio) - 1.0).max()) for ratio in used), default=0.0)
-    power_time = float(correlation["power"][0]) if len(own["power"].residual) else 1.0
-    return NoiseUpdate(
-        replace(noise, position=position, torque=torque, power=power), correlation["torque"], power_time, change
-    )
+    torque = noise.torque * np.sqrt(ratios["torque"])
+    power = noise.power * float(np.sqrt(ratios["power"][0]))
+    change = max(float(np.abs(np.sqrt(ratio) - 1.0).max(initial=0.0)) for ratio in ratios.values())
+    return NoiseUpdate(replace(noise, position=position, torque=torque, power=power), change)
+
+
+def correlation(problem: MechanismProblem, model: LinearModel[Estimate]) -> Correlation:
+    """How long residuals keep, and what that costs."""
+    own, p = _influences(model), problem.layout.parameters
+    extra = np.zeros((p, p))
+    if own is None:
+        return Correlation(np.ones(len(problem.noise.torque)), 1.0, extra)
+    times = {}
+    for name in ("torque", "power"):
+        times[name] = _correlation(own[name].residual)
+        gain = own[name].gain * np.sqrt(times[name] - 1.0)[:, None]
+        flat = gain.reshape(-1, p)
+        extra += flat.T @ flat
+    return Correlation(times["torque"], float(times["power"][0]), extra)
+
+
+def _influences(model: LinearModel[Estimate]) -> dict[str, Influence] | None:
+    found = None if model.factor is None else influences(model.blocks, model.factor)
+    return None if found is None else dict(zip(GROUPS, found[1], strict=True))
 
 
 def _correlation(residual: Array) -> Array:

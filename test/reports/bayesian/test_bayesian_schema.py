@@ -1,0 +1,22 @@
+# SPDX-License-Identifier: Apache-2.0
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from sysid_nodes.exceptions import InputError
+from sysid_nodes.reports.bayesian.schema import BAYESIAN_FIELDS, validate_bayesian
+
+PAGE = Path(__file__).parents[3] / "docs" / "bayesian" / "result.md"
+
+
+def test_page_follows_the_table() -> None:
+    rows = re.findall(r"^\| `([^`]+)` \| ([^|]+) \|", PAGE.read_text(encoding="utf-8"), flags=re.MULTILINE)
+    assert rows == [(field.path, field.kind) for field in BAYESIAN_FIELDS]
+
+
+def test_a_field_that_is_missing_is_named() -> None:
+    with pytest.raises(InputError, match="robot"):
+        validate_bayesian({"schema": 1, "pipeline": "bayesian"})
