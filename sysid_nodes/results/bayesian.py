@@ -13,7 +13,7 @@ Array = npt.NDArray[np.float64]
 
 
 class BayesianStatus(IntEnum):
-    """What a posterior is worth."""
+    """Worth of a posterior."""
 
     FOUND = 0
     LOCAL_MINIMUM_SUSPECTED = 1
@@ -130,7 +130,7 @@ class HeldOut:
 
 @dataclass(frozen=True)
 class BayesianSeries:
-    """What the report draws over time.
+    """Curves over time, for the report.
 
     Attributes:
         t: (K,) of inner stages [s].

@@ -32,7 +32,7 @@ _LONGEST = 4.0  # [s] period of the slowest
 
 @dataclass(frozen=True)
 class LegTruth:
-    """What is hidden: (4,) by link or joint.
+    """The hidden constants, (4,) by link or joint.
 
     Attributes:
         mass: [kg].

@@ -20,7 +20,7 @@ AGREE = 0.05
 
 
 class SearchStatus(IntEnum):
-    """What is known of the minimum."""
+    """Knowledge of the minimum."""
 
     FOUND = 0
     LOCAL_MINIMUM_SUSPECTED = 1

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 
 from sysid_nodes.data.config import option, section
 from sysid_nodes.data.joint_vector import Words
-from sysid_nodes.solvers.trajectory_least_squares import LevenbergMarquardtConfig
 
 ALL, NONE = "all", "none"
 NO_FRICTION, VISCOUS, COULOMB, STRIBECK = "none", "viscous", "coulomb", "stribeck"
@@ -16,7 +15,7 @@ FRICTION = (NO_FRICTION, VISCOUS, COULOMB, STRIBECK)
 
 @dataclass(frozen=True)
 class MechanismConfig:
-    """What the description of the robot does not say."""
+    """Joints and loops, of which the robot's description is silent."""
 
     loops: Words = option((), "closed loops, LINK:LINK each: two links of the URDF whose origins coincide")
     passive: Words = option((), "joints without a motor")
@@ -91,12 +90,13 @@ class SearchConfig:
     sharpening: tuple[float, ...] = option(
         (10.0, 3.0), "factors on the turning speed of friction, on the way", minimum=1.0
     )
-    descent: LevenbergMarquardtConfig = section(LevenbergMarquardtConfig, "each of them")
+    iterations: int = option(100, "steps of a descent at most", minimum=1)
+    tolerance: float = option(1e-6, "a descent ends where a step lowers the cost by less, relatively", minimum=0.0)
 
 
 @dataclass(frozen=True)
 class VerdictConfig:
-    """What is said of a parameter."""
+    """When a parameter counts as observed."""
 
     observed: float = option(
         0.5, "posterior over prior sigma up to which a parameter is observed", minimum=0.0, maximum=1.0

@@ -13,6 +13,7 @@ from sysid_nodes.exceptions import ExcitationError, LogError
 from sysid_nodes.results.bayesian import BayesianResult, BayesianStatus, NoiseLevel
 from sysid_nodes.results.least_squares import SolveResult, SolveStatus
 from sysid_nodes.robots import Robot
+from sysid_nodes.solvers.trajectory_least_squares import LevenbergMarquardtConfig
 from sysid_nodes.solvers.trajectory_least_squares.feasible_descent import FeasiblePoint, linear_model, solve_feasible
 from sysid_nodes.solvers.trajectory_least_squares.multi_start import Search, SearchStatus, search
 from sysid_nodes.solvers.trajectory_least_squares.parameter_posterior import ParameterPosterior, parameter_posterior
@@ -28,7 +29,7 @@ from sysid_nodes.systems.bayesian.series import result_series
 
 Array = npt.NDArray[np.float64]
 Progress = Callable[[str, int, int], None]
-"""What is being done, the step and the number of steps."""
+"""Called with the work at hand, the step and the number of steps."""
 Fit = SolveResult[FeasiblePoint[Estimate]]
 
 _MOVES = 1e-3  # [rad] that a log has to move at least
@@ -145,14 +146,15 @@ def _search(descend: Callable[[Estimate], Fit], firsts: list[Estimate]) -> Searc
 
 def _descend(problem: MechanismProblem, start: Estimate, config: BayesianConfig, *, sharpen: bool) -> Fit:
     """A descent, with friction sharpened on the way where it is far from its end."""
+    rules = LevenbergMarquardtConfig(max_iterations=config.search.iterations, cost_tolerance=config.search.tolerance)
     point = start
     if sharpen:
         for factor in config.search.sharpening:
-            rough = solve_feasible(sharpened(problem, factor), point, config.search.descent)
+            rough = solve_feasible(sharpened(problem, factor), point, rules)
             if rough.status is SolveStatus.INFEASIBLE or not np.isfinite(rough.cost):
                 break
             point = rough.point.point
-    return solve_feasible(problem, point, config.search.descent)
+    return solve_feasible(problem, point, rules)
 
 
 def _result(mechanism: Mechanism, rest: MechanismLog, config: BayesianConfig, fitted: _Fitted) -> BayesianResult:

@@ -47,7 +47,7 @@ class NoiseUpdate:
 
 @dataclass(frozen=True)
 class Correlation:
-    """What errs the same way for some time.
+    """Errors that stay the same for some time.
 
     Attributes:
         torque: (m,) correlation times of the motors' residuals, in stages; 1 for white noise.

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a report draws over time: gaps of the loops, power measured and accounted for."""
+"""Curves over time for the report: gaps of the loops, power measured and accounted for."""
 
 from __future__ import annotations
 
