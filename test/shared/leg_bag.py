@@ -12,7 +12,9 @@ from sysid_nodes.simulation.fourbar.leg import LegTruth, simulate_leg
 
 CONFIG = Path("config/fourbar_bayesian.yaml")
 
-QUICK = [f"--set=bayesian.{text}" for text in ("step=0.02", "search.starts=1", "noise.rounds=4", "verdict.samples=500")]
+QUICK = [
+    f"--set=bayesian.{text}" for text in ("step=0.02", "search.starts=1", "noise.rounds=4", "verdict.samples=2000")
+]
 
 
 def write_leg(path: Path, duration: float, *, power: bool = True) -> LegTruth:

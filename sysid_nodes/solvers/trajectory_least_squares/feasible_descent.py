@@ -134,7 +134,7 @@ def solve_feasible(
 
 
 @dataclass(frozen=True)
-class LinearModel(Generic[Point]):
+class LinearModel:
     """A problem linearised at a point that meets its equalities.
 
     Attributes:
@@ -150,7 +150,7 @@ class LinearModel(Generic[Point]):
     rows: ParameterRows
 
 
-def linear_model(problem: ManifoldProblem[Point], at: FeasiblePoint[Point]) -> LinearModel[Point]:
+def linear_model(problem: ManifoldProblem[Point], at: FeasiblePoint[Point]) -> LinearModel:
     """The linear model from which covariances come."""
     layout = at.space.layout(problem.layout)
     blocks = reduce_all(problem.linearise(at.point), at.space)

@@ -7,7 +7,7 @@ cost that a single one of several starts reached is suspect.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import IntEnum
 from typing import Generic
@@ -54,9 +54,8 @@ class Search(Generic[Point]):
     costs: tuple[float, ...]
 
 
-def search(descend: Callable[[Point], SolveResult[Point]], starts: Iterable[Point]) -> Search[Point]:
-    """Descends from each start and judges the lowest end; at least one start."""
-    results = [descend(start) for start in starts]
+def judge(results: Sequence[SolveResult[Point]]) -> Search[Point]:
+    """The lowest of the ends of descents from different starts, at least one, and what they say of it."""
     best = min(results, key=lambda result: result.cost)
     near = sum(result.cost <= best.cost + AGREE for result in results)
     if not best.status.converged:

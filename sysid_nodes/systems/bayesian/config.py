@@ -78,7 +78,6 @@ class NoiseConfig:
     power: float = option(5.0, "of the power meter", unit="W", minimum=1e-9)
     estimate: bool = option(True, "estimate the noise from the log")
     rounds: int = option(12, "of the noise's estimation at most", minimum=1)
-    outliers: float = option(0.0, "sigmas beyond which a reading pulls ever less; 0: all pull", minimum=0.0)
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,7 @@ from sysid_nodes.results.least_squares import SolveResult, SolveStatus
 from sysid_nodes.robots import Robot
 from sysid_nodes.solvers.trajectory_least_squares import LevenbergMarquardtConfig
 from sysid_nodes.solvers.trajectory_least_squares.feasible_descent import FeasiblePoint, linear_model, solve_feasible
-from sysid_nodes.solvers.trajectory_least_squares.multi_start import Search, SearchStatus, search
+from sysid_nodes.solvers.trajectory_least_squares.multi_start import Search, SearchStatus, judge
 from sysid_nodes.solvers.trajectory_least_squares.parameter_posterior import ParameterPosterior, parameter_posterior
 from sysid_nodes.systems.bayesian.config import BayesianConfig
 from sysid_nodes.systems.bayesian.held_out import predict_held_out
@@ -102,7 +102,7 @@ def start_point(mechanism: Mechanism, log: MechanismLog, x: Array) -> Estimate:
 
 def _fit(mechanism: Mechanism, log: MechanismLog, config: BayesianConfig, progress: Progress | None) -> _Fitted:
     own = mechanism.parameters
-    problem = MechanismProblem(mechanism, log, stated_noise(mechanism, config), config.noise.outliers)
+    problem = MechanismProblem(mechanism, log, stated_noise(mechanism, config))
     rounds = config.noise.rounds if config.noise.estimate else 1
     start = start_point(mechanism, log, own.mean)
 
@@ -122,26 +122,15 @@ def _fit(mechanism: Mechanism, log: MechanismLog, config: BayesianConfig, progre
             break
         problem = replace(problem, noise=update.noise)
         result = _descend(problem, result.point.point, config, sharpen=False)
-    others = []
+    results = [result]
     rng = np.random.default_rng(config.search.seed)
-    for _ in range(config.search.starts - 1):
+    for k in range(1, config.search.starts):
+        tell("descending from another start", k, config.search.starts)
         x = own.mean.copy()
         x[own.free] += own.sigma[own.free] * rng.standard_normal(len(own.free))
         x = np.where(np.isfinite(own.lower), np.maximum(x, own.lower + 0.1 * own.sigma), x)
-        others.append(replace(start, x=x))
-    firsts = [result.point.point, *others]
-
-    def descend(point: Estimate) -> Fit:
-        tell("descending from another start", len(others), len(others) + 1)
-        return result if point is firsts[0] else _descend(problem, point, config, sharpen=True)
-
-    found = _search(descend, firsts)
-    return _Fitted(problem, found, update)
-
-
-def _search(descend: Callable[[Estimate], Fit], firsts: list[Estimate]) -> Search[FeasiblePoint[Estimate]]:
-    remaining = list(firsts)
-    return search(lambda _: descend(remaining.pop(0)), [None] * len(firsts))  # type: ignore[list-item]
+        results.append(_descend(problem, replace(start, x=x), config, sharpen=True))
+    return _Fitted(problem, judge(results), update)
 
 
 def _descend(problem: MechanismProblem, start: Estimate, config: BayesianConfig, *, sharpen: bool) -> Fit:

@@ -82,7 +82,7 @@ def update_noise(problem: MechanismProblem, at: FeasiblePoint[Estimate]) -> Nois
     return NoiseUpdate(replace(noise, position=position, torque=torque, power=power), change)
 
 
-def correlation(problem: MechanismProblem, model: LinearModel[Estimate]) -> Correlation:
+def correlation(problem: MechanismProblem, model: LinearModel) -> Correlation:
     """How long residuals keep, and what that costs."""
     own, p = _influences(model), problem.layout.parameters
     extra = np.zeros((p, p))
@@ -97,7 +97,7 @@ def correlation(problem: MechanismProblem, model: LinearModel[Estimate]) -> Corr
     return Correlation(times["torque"], float(times["power"][0]), extra)
 
 
-def _influences(model: LinearModel[Estimate]) -> dict[str, Influence] | None:
+def _influences(model: LinearModel) -> dict[str, Influence] | None:
     found = None if model.factor is None else influences(model.blocks, model.factor)
     return None if found is None else dict(zip(GROUPS, found[1], strict=True))
 

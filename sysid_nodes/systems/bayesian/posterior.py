@@ -21,6 +21,7 @@ OBSERVED, IN_PART, NOT_OBSERVED = "observed", "in part", "not observed"
 
 _LOG_CHOLESKY = ("log mass / 2", "size x", "size y", "size z", "s12", "s23", "s13", "centre x", "centre y", "centre z")
 _SPREAD = (0.025, 0.975)
+_AT_BOUND = 1e-6  # prior sigmas
 _SHARES = 4  # of a blind direction, the largest
 _DIRECTIONS = 10
 _SPEEDS = 81
@@ -44,7 +45,8 @@ def parameters(
         np.zeros(len(own.free)), np.diag(own.sigma[own.free] ** 2), bounds, np.full(len(bounds), np.inf)
     )
     prior[:, own.free] += alone.samples(len(draws), rng)
-    held = dict(zip(own.free.tolist(), (theta.lower >= 0.0) & (theta.mean < 0.0), strict=True))
+    at_bound = (theta.lower >= -_AT_BOUND * own.sigma[own.free]) & (theta.mean < 0.0)
+    held = dict(zip(own.free.tolist(), at_bound, strict=True))
     out = []
     names = [f"{link}.{name}" for link in own.links for name in PARAMETER_NAMES]
     before, after = (_inertias(own, rows) for rows in (prior, draws))

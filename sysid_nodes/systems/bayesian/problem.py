@@ -24,8 +24,6 @@ import numpy.typing as npt
 
 from sysid_nodes.solvers.trajectory_least_squares import Blocks, Layout
 from sysid_nodes.solvers.trajectory_least_squares.parameter_program import ParameterRows
-from sysid_nodes.solvers.trajectory_least_squares.problem import Loss
-from sysid_nodes.solvers.trajectory_least_squares.robust import Cauchy
 from sysid_nodes.solvers.trajectory_least_squares.stage_equalities import StageEqualities
 from sysid_nodes.systems.bayesian.log import MechanismLog
 from sysid_nodes.systems.bayesian.mechanism import Mechanism, Motion, Torque
@@ -66,13 +64,11 @@ class MechanismProblem:
         mechanism: with its constants.
         log: readings.
         noise: of the readings.
-        outliers: sigmas beyond which a reading pulls ever less; 0 for none.
     """
 
     mechanism: Mechanism
     log: MechanismLog
     noise: Noise
-    outliers: float = 0.0
 
     @property
     def layout(self) -> Layout:
@@ -139,9 +135,6 @@ class MechanismProblem:
         )
         return groups
 
-    def _loss(self) -> Loss | None:
-        return Cauchy(self.outliers) if self.outliers else None
-
     def _position(self, point: Estimate) -> Blocks:
         read = np.flatnonzero(np.any(np.isfinite(self.log.position), axis=0))
         stages = np.flatnonzero(np.all(np.isfinite(self.log.position[:, read]), axis=1))
@@ -149,7 +142,7 @@ class MechanismProblem:
         value = (point.q - self.log.position)[np.ix_(stages, read)] / sigma
         jacobian = np.zeros((len(stages), len(read), point.q.shape[1]))
         jacobian[:, np.arange(len(read)), read] = 1.0 / sigma
-        return Blocks(stages, value, jacobian, loss=self._loss())
+        return Blocks(stages, value, jacobian)
 
     def _torque(self, point: Estimate, torque: Array, found: Torque | None) -> Blocks:
         own, (motors,) = self.mechanism.parameters, np.nonzero(self.mechanism.parameters.motors)
@@ -163,7 +156,7 @@ class MechanismProblem:
             each = np.arange(len(motors))
             rows.by_x[:, each, own.joint("gain").start + motors] = own_torque / self.noise.torque
             rows.by_x[:, each, own.joint("offset").start + motors] = 1.0 / self.noise.torque
-        return self._dynamic(value, rows, stages, self._loss())
+        return self._dynamic(value, rows, stages)
 
     def _power(self, point: Estimate, motion: Motion, torque: Array, found: Torque | None) -> Blocks:
         own, (motors,) = self.mechanism.parameters, np.nonzero(self.mechanism.parameters.motors)
@@ -179,13 +172,13 @@ class MechanismProblem:
             rows.by_x[:, 0, own.joint("loss").start + motors] = t**2
             rows.by_x[:, 0, own.idle] = 1.0
             rows = rows.scaled(1.0 / self.noise.power)
-        return self._dynamic(value, rows, stages, self._loss())
+        return self._dynamic(value, rows, stages)
 
-    def _dynamic(self, value: Array, rows: _Rows | None, stages: IntArray, loss: Loss | None = None) -> Blocks:
+    def _dynamic(self, value: Array, rows: _Rows | None, stages: IntArray) -> Blocks:
         """Residuals at inner stages with derivatives in the three stages that give their motion."""
         m = value.shape[1]
         if rows is None:
-            return Blocks(stages - 1, value, np.zeros((len(stages), m, 0)), loss=loss)
+            return Blocks(stages - 1, value, np.zeros((len(stages), m, 0)))
         slow, fast = rows.by_v / (2.0 * self.log.step), rows.by_a / self.log.step**2
         jacobian = np.concatenate([fast - slow, rows.by_q - 2.0 * fast, fast + slow], axis=2)
         free, local = self.mechanism.parameters.free, self.mechanism.closures.count
@@ -196,7 +189,6 @@ class MechanismProblem:
             np.ascontiguousarray(rows.by_x[:, :, free]),
             rows.by_force if local else None,
             stages if local else None,
-            loss,
         )
 
 

@@ -176,3 +176,17 @@ def test_ipopt_finds_the_same_minimum() -> None:
 def test_feasible_point_says_so() -> None:
     problem = sliding(20, 6)
     assert isinstance(solve_feasible(problem, start(problem)).point, FeasiblePoint)
+
+
+def test_correlated_noise_widens_what_constraints_leave_free() -> None:
+    problem = sliding(40, 7, sum_of_last=2.0)
+    model = linear_model(problem, solve_feasible(problem, start(problem)).point)
+    assert model.factor is not None
+    plain = parameter_posterior(model.factor, model.rows)
+    row = model.rows.equality[0, :4]
+    extra = 0.01 * np.eye(4)
+    wide = parameter_posterior(model.factor, model.rows, extra)
+    assert abs(row @ wide.covariance @ row) < 1e-12  # the sum stays known
+    assert np.all(np.linalg.eigvalsh(wide.covariance - plain.covariance) > -1e-12)
+    free = np.array([0.0, 1.0, 0.0, 0.0])
+    assert free @ wide.covariance @ free > free @ plain.covariance @ free + 0.005

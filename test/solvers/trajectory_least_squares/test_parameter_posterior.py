@@ -8,7 +8,7 @@ import pytest
 from scipy.optimize import LinearConstraint, minimize
 
 from sysid_nodes.results.least_squares import SolveResult, SolveStatus
-from sysid_nodes.solvers.trajectory_least_squares.multi_start import SearchStatus, search
+from sysid_nodes.solvers.trajectory_least_squares.multi_start import SearchStatus, judge
 from sysid_nodes.solvers.trajectory_least_squares.parameter_posterior import ParameterPosterior
 from sysid_nodes.solvers.trajectory_least_squares.parameter_program import ParameterRows, constrained_step
 
@@ -87,10 +87,10 @@ def test_far_beyond_a_bound() -> None:
     ],
 )
 def test_search_tells_what_is_known(costs: tuple[float, ...], status: SearchStatus) -> None:
-    def descend(cost: float) -> SolveResult[float]:
+    results = []
+    for cost in costs:
         ended = SolveStatus.CONVERGED_STEP if cost > 0.0 else SolveStatus.STALLED
-        return SolveResult(ended, cost, cost, 10.0, 1, 0, 1.0, 0.0)
-
-    found = search(descend, costs)
+        results.append(SolveResult(ended, cost, cost, 10.0, 1, 0, 1.0, 0.0))
+    found = judge(results)
     assert found.status is status
     assert found.best.cost == min(costs)
