@@ -22,6 +22,7 @@ Array = npt.NDArray[np.float64]
 
 LEVELS = (0.5, 0.9, 0.95)
 QUANTILE = (0.6745, 1.6449, 1.96)
+SPREAD = 0.3  # of the truths about the description: the prior's sigmas
 GROUPS = ("inertia", "friction", "drive", "power")
 CASES = {
     "torque and power": {"torque": True, "power": True},
@@ -32,7 +33,7 @@ CASES = {
 
 def trial(seed: int, case: str, duration: float) -> tuple[list[tuple[str, float, float, float]], BayesianResult]:
     """Group, error in sigmas, error and narrowing of every observed parameter, and the result."""
-    truth, record = leg_run(seed, duration)
+    truth, record = leg_run(seed, duration, SPREAD)
     result = identify(leg_log(record, **CASES[case]), leg(), CONFIG)
     values = truth.values()
     rows = []

@@ -21,10 +21,10 @@ CONFIG = BayesianConfig(
 
 
 @cache
-def leg_run(seed: int, duration: float) -> tuple[LegTruth, LegRecord]:
+def leg_run(seed: int, duration: float, spread: float = 0.15) -> tuple[LegTruth, LegRecord]:
     """A hidden leg and its readings."""
     rng = np.random.default_rng(seed)
-    truth = LegTruth.drawn(rng)
+    truth = LegTruth.drawn(rng, spread)
     return truth, simulate_leg(truth, duration, rng)
 
 
