@@ -24,8 +24,9 @@ _POINTS = 600
 def posterior_plot(rows: Rows, *, label: str) -> str:
     """Intervals of the parameters in units of their prior's: grey is the prior, blue the posterior."""
     with rc_context(STYLE):
-        figure, axes = panel(_WIDTH, _ROW * len(rows) + 0.7)
-        figure.subplots_adjust(left=0.22)
+        height = _ROW * len(rows) + 0.7
+        figure, axes = panel(_WIDTH, height)
+        axes.set_position((0.2, 0.48 / height, 0.78, 1.0 - 0.53 / height))  # room for names
         for k, row in enumerate(rows):
             half = 0.5 * (row["prior_upper"] - row["prior_lower"])
             middle = 0.5 * (row["prior_upper"] + row["prior_lower"])

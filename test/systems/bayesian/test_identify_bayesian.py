@@ -53,6 +53,7 @@ def test_stated_noise_hardly_matters() -> None:
         assert second.sigma == pytest.approx(first.sigma, rel=0.2)
 
 
+@pytest.mark.slow
 def test_known_total_mass_is_met_and_helps() -> None:
     mass = float(leg_run(SEED, DURATION)[0].mass.sum())
     known = replace(QUICK, inertia=InertiaPriorConfig(total_mass=mass))
