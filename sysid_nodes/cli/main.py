@@ -5,21 +5,22 @@ from __future__ import annotations
 
 import argparse
 import importlib
+import os
 import signal
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from types import ModuleType
-from typing import NoReturn
 
-from sysid_nodes import __version__
+from sysid_nodes.cli.parser import BAD_USAGE, Parser, Version
 from sysid_nodes.exceptions import SysidError
 
-OK, BAD_INPUT, CONTRADICTION, INTERRUPTED = 0, 2, 3, 130
+OK, BAD_INPUT, CONTRADICTION, INTERRUPTED = 0, BAD_USAGE, 3, 130
 
 COMMANDS = {
     "demo": "watch a simulated robot weigh its payload, live",
     "replay": "identify the payload in a recorded log",
+    "batch": "replay many recordings, and compare what they say",
     "init": "draft a parameter file from a URDF and a recording",
     "check": "look a recording over: signs, units, gaps, noise, excitation",
     "calibrate": "identify the bare robot, for later replays",
@@ -61,13 +62,6 @@ examples:
 """
 
 
-class Parser(argparse.ArgumentParser):
-    """An argument parser whose complaints are one line."""
-
-    def error(self, message: str) -> NoReturn:
-        self.exit(BAD_INPUT, f"sysid: error: {message} (see '{self.prog} --help')\n")
-
-
 def main(argv: Sequence[str] | None = None) -> int:
     """Runs the command line and returns its exit status."""
     words = list(sys.argv[1:] if argv is None else argv)
@@ -101,9 +95,11 @@ def _parse(words: list[str]) -> argparse.Namespace:
         epilog=_EPILOG,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument("-V", "--version", action="version", version=f"sysid {__version__}")
+    parser.add_argument("-V", "--version", action=Version)
     commands = parser.add_subparsers(metavar="COMMAND", required=True, parser_class=Parser)
-    chosen = next((word for word in words if not word.startswith("-")), None)
+    completing = "_ARGCOMPLETE" in os.environ
+    typed = os.environ["COMP_LINE"].split()[1:] if completing else words
+    chosen = next((word for word in typed if not word.startswith("-")), None)
     for name, summary in COMMANDS.items():
         module = _load(name) if name == chosen else None
         text = (module.__doc__ or "") if module else ""
@@ -118,7 +114,15 @@ def _parse(words: list[str]) -> argparse.Namespace:
         if module:
             module.add_arguments(command)
             command.set_defaults(run=module.run)
-    return parser.parse_args(words)
+    if completing:
+        import argcomplete
+
+        argcomplete.autocomplete(parser)  # prints the words that fit and ends the process
+    args, unknown = parser.parse_known_args(words)
+    if unknown:
+        # By the command's own parser, which knows the options that may have been meant.
+        commands.choices[str(chosen)].error(f"unrecognized arguments: {' '.join(unknown)}")
+    return args
 
 
 def _load(name: str) -> ModuleType:

@@ -35,6 +35,11 @@ from sysid_nodes.exceptions import ConfigError
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("bag", type=Path, metavar="BAG", help="rosbag2 folder, or a single .mcap or .db3 file")
     parser.add_argument("--out", type=Path, required=True, metavar="DIR", help="folder for the results")
+    add_options(parser)
+
+
+def add_options(parser: argparse.ArgumentParser) -> None:
+    """All arguments but recording and folder."""
     parser.add_argument("--topic", default="/joint_states", help="topic of the joint states; default: %(default)s")
     configuration.add_arguments(parser)
     for system in SYSTEMS:

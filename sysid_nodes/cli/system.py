@@ -9,6 +9,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from sysid_nodes.results.quantity import Quantity
+
 
 @dataclass(frozen=True)
 class Replay:
@@ -33,10 +35,12 @@ class Report:
     Attributes:
         made: whether a result is this system's: the document, which has a pipeline, and the folder that it is in.
         write: checks the result and writes the page: path of the page, result, folder.
+        quantities: the numbers of a checked result that other runs' are compared with.
     """
 
     made: Callable[[Mapping[str, Any], Path], bool]
     write: Callable[[Path, dict[str, Any], Path], None]
+    quantities: Callable[[Mapping[str, Any]], list[Quantity]]
 
 
 @dataclass(frozen=True)

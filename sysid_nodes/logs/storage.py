@@ -12,12 +12,16 @@ import importlib.util
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 from typing import Any, Protocol
 
 from sysid_nodes.exceptions import LogError
 
 STORAGE_SUFFIXES = {".mcap": "mcap", ".db3": "sqlite3"}
+
+_LISTED = 5
+"""Recordings that a message names."""
 
 
 @dataclass(frozen=True)
@@ -44,6 +48,9 @@ class Storage(Protocol):
 
     def topics(self) -> tuple[Topic, ...]:
         """All topics of the recording."""
+
+    def span(self) -> tuple[int, int]:
+        """Log times of the first and the last message [ns]; not positive in length where there is none."""
 
     def messages(self, topic: str) -> Iterator[tuple[int, bytes]]:
         """Log time [ns] and serialised message of one topic, in the order of log times."""
@@ -76,8 +83,34 @@ def _target(path: Path) -> Path:
     files = sorted(file for file in path.iterdir() if file.suffix in STORAGE_SUFFIXES)
     if len(files) == 1:
         return files[0]
-    found = f"{len(files)} storage files" if files else "no .mcap or .db3 file"
-    raise LogError(f"not a rosbag2 recording: no metadata.yaml and {found} in it", source=str(path))
+    raise LogError(f"not a rosbag2 recording: no metadata.yaml and {_content(path)}", source=str(path))
+
+
+def recordings_in(folder: Path, depth: int | None = None) -> Iterator[Path]:
+    """The recordings in a folder and below, in the order of their paths: rosbag2 folders, and single storage files.
+
+    Args:
+        folder: where to look.
+        depth: of the folders to look into; None for all.
+    """
+    if (folder / "metadata.yaml").is_file():
+        yield folder
+        return
+    for path in sorted(folder.iterdir()):
+        if path.is_dir() and not path.is_symlink() and depth != 0:
+            yield from recordings_in(path, None if depth is None else depth - 1)
+        elif path.suffix in STORAGE_SUFFIXES and path.is_file():
+            yield path
+
+
+def _content(folder: Path) -> str:
+    """Content of a folder that is no recording, for the message."""
+    # Not deeper: whoever says `/` shall not wait for an error.
+    found = [str(path.relative_to(folder)) for path in islice(recordings_in(folder, depth=2), _LISTED + 1)]
+    if not found:
+        return "no .mcap or .db3 file in it"
+    more = " ..." if len(found) > _LISTED else ""
+    return f"several to choose from: {', '.join(found[:_LISTED])}{more}"
 
 
 @contextmanager
@@ -103,9 +136,13 @@ class _RosbagsStorage:
                 Topic(c.topic, c.msgtype, c.msgcount, c.msgdef.data, _encoding(c.msgdef.format.name))
                 for c in reader.connections
             )
+            self._span = reader.start_time, reader.end_time
 
     def topics(self) -> tuple[Topic, ...]:
         return self._topics
+
+    def span(self) -> tuple[int, int]:
+        return self._span
 
     def messages(self, topic: str) -> Iterator[tuple[int, bytes]]:
         with _damage(self._path), self._reader() as reader:
@@ -141,6 +178,12 @@ class _Rosbag2PyStorage:
 
     def topics(self) -> tuple[Topic, ...]:
         return self._topics
+
+    def span(self) -> tuple[int, int]:
+        with _damage(self._path):
+            metadata = self._reader().get_metadata()
+            start = int(metadata.starting_time.nanoseconds)
+            return start, start + int(metadata.duration.nanoseconds)
 
     def messages(self, topic: str) -> Iterator[tuple[int, bytes]]:
         with _damage(self._path):

@@ -4,19 +4,23 @@
 from __future__ import annotations
 
 import os
+import re
 import signal
+import subprocess
 import sys
 import time
 import types
+from pathlib import Path
 
 import pytest
 from shared import children
 
 from sysid_nodes import __version__
 from sysid_nodes.cli import main as command
+from sysid_nodes.cli.parser import source_commit
 from sysid_nodes.exceptions import LogError
 
-AVAILABLE = ("demo", "replay", "init", "check", "calibrate", "tracking", "report", "export", "verify", "key")
+AVAILABLE = ("demo", "replay", "batch", "init", "check", "calibrate", "tracking", "report", "export", "verify", "key")
 
 
 def stand_in(monkeypatch: pytest.MonkeyPatch, run: object, name: str = "demo") -> None:
@@ -45,7 +49,34 @@ def test_every_command_has_help_with_examples(name: str, capsys: pytest.CaptureF
 
 def test_version(capsys: pytest.CaptureFixture[str]) -> None:
     assert command.main(["--version"]) == 0
-    assert capsys.readouterr().out == f"sysid {__version__}\n"
+    assert capsys.readouterr().out.startswith(f"sysid {__version__}")
+
+
+def test_the_version_of_a_source_tree_has_its_commit(tmp_path: Path) -> None:
+    assert source_commit(tmp_path) == ""
+    (tmp_path / "file").write_text("as committed")
+    for words in ("init", "add file", "-c user.name=n -c user.email=e commit -m first"):
+        subprocess.run(["git", "-C", tmp_path, *words.split()], check=True, capture_output=True)
+    commit = source_commit(tmp_path)
+    assert re.fullmatch("[0-9a-f]{7,}", commit)
+    (tmp_path / "file").write_text("changed")
+    assert source_commit(tmp_path) == f"{commit}-dirty"
+
+
+@pytest.mark.parametrize(
+    ("line", "words"),
+    [("sysid re", {"replay", "report"}), ("sysid replay --conf", {"--config"}), ("sysid demo ki", {"kinova"})],
+)
+def test_the_shell_completes_commands_options_and_choices(line: str, words: set[str], tmp_path: Path) -> None:
+    found = tmp_path / "words"
+    asked = {
+        "_ARGCOMPLETE": "1", "_ARGCOMPLETE_STDOUT_FILENAME": str(found), "_ARGCOMPLETE_IFS": "\n",
+        "COMP_LINE": line, "COMP_POINT": str(len(line)),
+    }  # fmt: skip
+    command_line = [sys.executable, "-m", "sysid_nodes.cli"]
+    ended = subprocess.run(command_line, env=os.environ | asked, timeout=600.0, capture_output=True)
+    assert ended.returncode == 0, ended.stderr
+    assert {word.strip() for word in found.read_text().split("\n")} == words
 
 
 @pytest.mark.parametrize(
@@ -53,6 +84,12 @@ def test_version(capsys: pytest.CaptureFixture[str]) -> None:
     [
         ([], "the following arguments are required: COMMAND"),
         (["weigh"], "invalid choice: 'weigh'"),
+        (["rpelay"], "did you mean 'replay'?"),
+        (
+            ["replay", "bag", "--out", "o", "--confg", "c"],
+            "unrecognized arguments: --confg c; did you mean '--config'?",
+        ),
+        (["demo", "kinov"], "did you mean 'kinova'?"),
         (["replay"], "the following arguments are required: BAG, --out"),
         (["replay", "bag", "--out", "o", "--method", "guess"], "argument --method: invalid choice: 'guess'"),
         (["export", "result.json"], "the following arguments are required: --out"),

@@ -12,6 +12,7 @@ from sysid_nodes.cli.actuators.configuration import wanted
 from sysid_nodes.cli.option_tables import page, table
 from sysid_nodes.cli.system import Export, Replay, Report, System
 from sysid_nodes.data.config import options
+from sysid_nodes.reports.actuators.quantities import actuator_quantities
 from sysid_nodes.reports.actuators.run import report_actuators
 from sysid_nodes.reports.actuators.schema import PIPELINE, validate_actuators
 from sysid_nodes.reports.files import SERIES_NAME
@@ -60,6 +61,6 @@ ACTUATORS = System(
     configs=(ActuatorSessionConfig, ActuatorNodeConfig, SimulatedDrivesConfig),
     page=parameters_page,
     replay=Replay(wanted, replay.run, replay.add_arguments),
-    report=Report(_made, _write),
+    report=Report(_made, _write, actuator_quantities),
     export=Export(PIPELINE, export.run),
 )

@@ -14,6 +14,7 @@ from sysid_nodes.reports.certified.report import write_certified_report
 from sysid_nodes.reports.certified.result import load_certified_run
 from sysid_nodes.reports.certified.schema import validate_loop
 from sysid_nodes.reports.files import SERIES_NAME
+from sysid_nodes.reports.interval.quantities import interval_quantities
 from sysid_nodes.reports.interval.series_file import read_series
 from sysid_nodes.sessions.certified.config import CertifiedPlannerConfig, RobustControllerConfig
 from sysid_nodes.simulation.arm.config import SimulatedArmConfig
@@ -62,5 +63,5 @@ CERTIFIED = System(
     subject="certified motion",
     configs=CONFIGS,
     page=parameters_page,
-    report=Report(_made, _write),
+    report=Report(_made, _write, interval_quantities),
 )

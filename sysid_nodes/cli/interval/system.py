@@ -12,6 +12,7 @@ from sysid_nodes.cli.option_tables import page, table
 from sysid_nodes.cli.system import Export, Replay, Report, System
 from sysid_nodes.data.config import options
 from sysid_nodes.reports.files import SERIES_NAME
+from sysid_nodes.reports.interval.quantities import interval_quantities
 from sysid_nodes.reports.interval.report import write_report
 from sysid_nodes.reports.interval.series_file import read_series
 from sysid_nodes.reports.schema import validate
@@ -58,6 +59,6 @@ INTERVAL = System(
     configs=(IntervalIdentifierConfig, IntervalNodeConfig),
     page=parameters_page,
     replay=Replay(wanted=lambda _args: True, run=replay.run, add_arguments=replay.add_arguments),
-    report=Report(_made, _write),
+    report=Report(_made, _write, interval_quantities),
     export=Export("interval", export.run),
 )

@@ -13,6 +13,7 @@ from sysid_nodes.cli.prime.configuration import wanted
 from sysid_nodes.cli.system import Replay, Report, System
 from sysid_nodes.data.config import options
 from sysid_nodes.reports.files import SERIES_NAME
+from sysid_nodes.reports.prime.quantities import motion_quantities
 from sysid_nodes.reports.prime.run import report_motion
 from sysid_nodes.reports.prime.schema import PIPELINE, validate_motion
 from sysid_nodes.sessions.prime.config import PrimeSessionConfig
@@ -60,5 +61,5 @@ PRIME = System(
     configs=(PrimeSessionConfig, PrimeNodeConfig, SimulatedLeggedRobotConfig, LeggedSimulationConfig),
     page=parameters_page,
     replay=Replay(wanted, replay.run, replay.add_arguments),
-    report=Report(_made, _write),
+    report=Report(_made, _write, motion_quantities),
 )

@@ -13,6 +13,7 @@ from sysid_nodes.cli.sampling.configuration import wanted
 from sysid_nodes.cli.system import Replay, Report, System
 from sysid_nodes.data.config import options
 from sysid_nodes.reports.files import SERIES_NAME
+from sysid_nodes.reports.sampling.quantities import sampling_quantities
 from sysid_nodes.reports.sampling.run import report_sampling
 from sysid_nodes.reports.sampling.schema import PIPELINE, validate_sampling
 from sysid_nodes.sessions.sampling.config import SamplingSessionConfig
@@ -45,5 +46,5 @@ SAMPLING = System(
     configs=(SamplingSessionConfig,),
     page=parameters_page,
     replay=Replay(wanted, replay.run),
-    report=Report(_made, _write),
+    report=Report(_made, _write, sampling_quantities),
 )

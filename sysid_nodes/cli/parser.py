@@ -1,0 +1,55 @@
+# SPDX-License-Identifier: Apache-2.0
+"""An argument parser whose complaints are one line, with the word that was probably meant."""
+
+from __future__ import annotations
+
+import argparse
+import re
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any, NoReturn
+
+from sysid_nodes import __version__
+
+BAD_USAGE = 2
+
+
+class Parser(argparse.ArgumentParser):
+    """See the module."""
+
+    def error(self, message: str) -> NoReturn:
+        self.exit(BAD_USAGE, f"sysid: error: {message}{self._nearest(message)} (see '{self.prog} --help')\n")
+
+    def _nearest(self, message: str) -> str:
+        """The option or choice nearest to the one complained about."""
+        from sysid_nodes.data.joint_vector import did_you_mean  # with NumPy, which --help shall not wait for
+
+        unknown = re.match(r"unrecognized arguments: (-\S+)", message)
+        if unknown:
+            return did_you_mean(unknown[1].partition("=")[0], self._option_string_actions)
+        choice = re.search(r"invalid choice: '(.*?)' \(choose from (.*)\)", message)
+        return did_you_mean(choice[1], (word.strip(" '") for word in choice[2].split(","))) if choice else ""
+
+
+class Version(argparse.Action):
+    """Prints the version; of a source tree, the commit as well."""
+
+    def __init__(self, option_strings: list[str], dest: str = argparse.SUPPRESS) -> None:
+        super().__init__(option_strings, dest, nargs=0, default=argparse.SUPPRESS, help="show the version and exit")
+
+    def __call__(self, parser: argparse.ArgumentParser, *_: Any) -> None:
+        commit = source_commit(Path(__file__).resolve().parents[2])
+        sys.stdout.write(f"sysid {__version__}{f' (commit {commit})' if commit else ''}\n")
+        parser.exit()
+
+
+def source_commit(folder: Path) -> str:
+    """Commit of a source tree, `-dirty` where files differ from it; empty where the folder is no git checkout."""
+    if not (folder / ".git").exists():
+        return ""
+    try:
+        words = ["git", "-C", str(folder), "describe", "--always", "--dirty", "--exclude=*"]
+        return subprocess.run(words, capture_output=True, text=True, check=True, timeout=5.0).stdout.strip()
+    except (OSError, subprocess.SubprocessError):
+        return ""
