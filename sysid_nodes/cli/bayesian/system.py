@@ -12,6 +12,7 @@ from sysid_nodes.cli.bayesian.configuration import wanted
 from sysid_nodes.cli.option_tables import page, table
 from sysid_nodes.cli.system import Replay, Report, System
 from sysid_nodes.data.config import options
+from sysid_nodes.reports.bayesian.quantities import bayesian_quantities
 from sysid_nodes.reports.bayesian.run import report_bayesian
 from sysid_nodes.reports.bayesian.schema import PIPELINE, validate_bayesian
 from sysid_nodes.reports.files import SERIES_NAME
@@ -44,5 +45,5 @@ BAYESIAN = System(
     configs=(BayesianSessionConfig,),
     page=parameters_page,
     replay=Replay(wanted, replay.run),
-    report=Report(_made, _write),
+    report=Report(_made, _write, bayesian_quantities),
 )
