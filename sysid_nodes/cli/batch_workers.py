@@ -18,7 +18,7 @@ from sysid_nodes.solvers.threads import use_one_blas_thread
 _PATIENCE = "20s"
 """For a scheduler of the user's to answer."""
 _LONG_PATIENCE = "300s"
-"""For our own: a busy machine is no dead one; a process has taken a minute to start where ten others wanted its cores."""
+"""For our own: a busy machine is no dead one; where ten others wanted its cores, a process took a minute to start."""
 _DASK = {
     "distributed.scheduler.allowed-failures": 0,
     "distributed.comm.timeouts.connect": _LONG_PATIENCE,
