@@ -9,9 +9,11 @@ import pytest
 from sysid_nodes.cli.systems import CERTIFIED
 from sysid_nodes.data.config import load_yaml, read_parameters, to_flat
 from sysid_nodes.exceptions import ConfigError
-from sysid_nodes.robots import robot_names
+from sysid_nodes.robots import load_robot, robot_names
 from sysid_nodes.sessions.actuators.config import ActuatorSessionConfig, actuator_robot
 from sysid_nodes.sessions.actuators.session import ActuatorSession
+from sysid_nodes.sessions.bayesian.config import BayesianSessionConfig
+from sysid_nodes.sessions.bayesian.session import BayesianSession
 from sysid_nodes.sessions.prime.config import PrimeSessionConfig
 from sysid_nodes.sessions.prime.session import prime_robot
 from sysid_nodes.simulation.arm.config import SimulatedArmConfig
@@ -21,7 +23,8 @@ CONFIG = Path(__file__).resolve().parents[2] / "config"
 LEGGED = sorted(path for path in CONFIG.glob("*.yaml") if path.stem in robot_names(floating_base=True))
 ACTUATORS = sorted(CONFIG.glob("*_actuators.yaml"))
 SAMPLING = sorted(CONFIG.glob("*_sampling.yaml"))
-FILES = sorted(set(CONFIG.glob("*.yaml")) - {*LEGGED, *ACTUATORS, *SAMPLING})
+BAYESIAN = sorted(CONFIG.glob("*_bayesian.yaml"))
+FILES = sorted(set(CONFIG.glob("*.yaml")) - {*LEGGED, *ACTUATORS, *SAMPLING, *BAYESIAN})
 
 
 def test_the_robots_of_this_package_that_have_a_file() -> None:
@@ -68,6 +71,12 @@ def test_a_misspelt_key_is_refused_with_the_file_s_name(path: Path, tmp_path: Pa
     copy.write_text(path.read_text(encoding="utf-8").replace("torque_absolute", "torque_absolut"), encoding="utf-8")
     with pytest.raises(ConfigError, match=rf"{path.name}: unknown key 'noise\.torque_absolut'"):
         load_yaml(IntervalIdentifierConfig, copy)
+
+
+@pytest.mark.parametrize("path", BAYESIAN, ids=lambda path: path.stem)
+def test_a_file_of_posteriors_loads_and_fits_its_robot(path: Path) -> None:
+    config = load_yaml(BayesianSessionConfig, path)
+    BayesianSession(load_robot(config.robot), config)
 
 
 @pytest.mark.parametrize("path", LEGGED, ids=lambda path: path.stem)

@@ -26,6 +26,9 @@ A loaded Go2 moves for eight seconds as anyone would have it; spi_identifier fin
 encoders, inertial sensor and motion capture. exploration_planner then plans eight seconds that tell the most about what
 is left, and vets them on robots drawn from the estimate; the robot follows, and the estimate narrows.
 
+A leg whose knee is driven through a four-bar linkage hides its links, friction and losses. It is simulated, recorded
+and identified from motor encoders, torques and a power meter, without ROS: what is known afterwards, and what is not.
+
 examples:
   sysid demo kinova
   sysid demo kinova --payload 2.5 --out results/demo
@@ -35,6 +38,7 @@ examples:
   sysid demo actuators
   sysid demo actuators --change gain --out results/drives
   sysid demo spi
+  sysid demo fourbar
 
 exit status: 1 a proven bound or margin did not hold, too many intervals missed the truth, an alarm was missing or
 false, or a replay of the recording says something else; 3 the data contradicted the stated assumptions; 4 the robot was
@@ -50,7 +54,7 @@ from sysid_nodes.cli.demo.arguments import add_arguments
 
 __all__ = ["add_arguments", "run"]
 
-_SYSTEMS = {"kinova": "certified", "go2": "prime", "g1": "prime", "actuators": "actuators", "spi": "sampling"}
+_SYSTEMS = {"kinova": "certified", "go2": "prime", "g1": "prime", "actuators": "actuators", "spi": "sampling", "fourbar": "bayesian"}
 """Introduction to the demo of each robot."""
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 HEAVIEST = 3.6
 """The room that is certified for the load is that of an eight-pound dumbbell [kg]."""
 
-ROBOTS = ("kinova", "go2", "g1", "actuators", "spi")
+ROBOTS = ("kinova", "go2", "g1", "actuators", "spi", "fourbar")
 
 CHANGES = ("none", "friction", "gain", "delay")
 
@@ -18,7 +18,7 @@ CHANGES = ("none", "friction", "gain", "delay")
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Adds the arguments of all demos."""
     parser.add_argument(
-        "robot", choices=ROBOTS, help="which robot; actuators: a leg on a stand; spi: a Go2 that explores"
+        "robot", choices=ROBOTS, help="which robot; actuators: a leg on a stand; spi: a Go2 that explores; fourbar: a linkage"
     )
     parser.add_argument(
         "--out",
@@ -61,7 +61,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--motion-time",
         type=_within(1.0, 60.0),
         metavar="S",
-        help="go2, g1: how long it moves [s]; default: its whole programme, 10 and 15 s; actuators: until the change",
+        help="go2, g1: how long it moves [s]; default: its whole programme, 10 and 15 s; actuators: until the change; "
+        "fourbar: 12 s",
     )
     parser.add_argument(
         "--change",

@@ -48,12 +48,13 @@ class Factor:
     local_root: Array
     local_rows: Array
 
-    def step(self) -> Step:
-        """-H^-1 g."""
+    def step(self, parameter: Array | None = None) -> Step:
+        """-H^-1 g, or the best step with that of the parameters given."""
         layout = self.equations.layout
-        parameter = -self.parameter_gradient
-        if layout.parameters:
-            parameter = lapack.dpotrs(self.corner, parameter, lower=1)[0]
+        if parameter is None:
+            parameter = -self.parameter_gradient
+            if layout.parameters:
+                parameter = lapack.dpotrs(self.corner, parameter, lower=1)[0]
         right = -(self.gradient + self.border @ parameter)
         stage = lapack.dtbtrs(self.band.lapack, right[:, None], uplo="L", trans="T")[0]
         stage = stage.reshape(layout.stages, layout.size)

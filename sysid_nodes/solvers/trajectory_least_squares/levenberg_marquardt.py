@@ -19,6 +19,11 @@ from sysid_nodes.data.config import option
 from sysid_nodes.results.least_squares import Iteration, SolveResult, SolveStatus
 from sysid_nodes.solvers.trajectory_least_squares.factor import factorise
 from sysid_nodes.solvers.trajectory_least_squares.normal_equations import NormalEquations, assemble
+from sysid_nodes.solvers.trajectory_least_squares.parameter_program import (
+    ParameterRows,
+    ParameterStep,
+    constrained_step,
+)
 from sysid_nodes.solvers.trajectory_least_squares.problem import Array, Loss, Point, Problem
 from sysid_nodes.solvers.trajectory_least_squares.robust import cost
 from sysid_nodes.solvers.trajectory_least_squares.timer import Timer
@@ -87,9 +92,13 @@ def minimise(
     config: LevenbergMarquardtConfig,
     timer: Timer,
     progress: Callable[[Iteration], None] | None,
+    rows: Callable[[Point], ParameterRows] | None = None,
 ) -> SolveResult[Point]:
-    """`solve` against a timer that may have been running: its limit counts, that of the configuration does not."""
-    return _Descent(problem, start, config).run(timer, progress)
+    """`solve` against a timer that may have been running: its limit counts, that of the configuration does not.
+
+    `rows` gives constraints on the steps of the parameters, which the start meets.
+    """
+    return _Descent(problem, start, config, rows).run(timer, progress)
 
 
 @dataclass(frozen=True)
@@ -110,8 +119,14 @@ class _Trial(Generic[Point]):
 class _Descent(Generic[Point]):
     """State of a solve: the best point, its linear model, the damping, and how much the last steps gained."""
 
-    def __init__(self, problem: Problem[Point], start: Point, config: LevenbergMarquardtConfig) -> None:
-        self._problem, self._config = problem, config
+    def __init__(
+        self,
+        problem: Problem[Point],
+        start: Point,
+        config: LevenbergMarquardtConfig,
+        rows: Callable[[Point], ParameterRows] | None,
+    ) -> None:
+        self._problem, self._config, self._rows = problem, config, rows
         self._point, self._damping, self._growth = start, config.initial_damping, 2.0
         self._equations, self._losses, self._cost = _linearise(problem, start)
         self._initial_cost = self._cost
@@ -141,7 +156,8 @@ class _Descent(Generic[Point]):
             return status
         self._iterations += 1
         damping, before = self._damping, self._cost
-        trial = _trial(self._problem, self._point, self._equations, self._losses, before, damping)
+        rows = None if self._rows is None else self._rows(self._point)
+        trial = _trial(self._problem, self._point, self._equations, self._losses, before, damping, rows)
         self._degenerate += trial is None
         taken = trial if trial is not None and _is_acceptable(trial, damping, before) else None
         if taken is None:
@@ -239,15 +255,20 @@ def _trial(
     losses: list[Loss | None],
     value: float,
     damping: float,
+    rows: ParameterRows | None,
 ) -> _Trial[Point] | None:
-    """The damped step and its effect; None where the damped Hessian is not positive definite."""
+    """The damped step and its effect; None where the damped Hessian is not positive definite or constraints clash."""
     factor = factorise(equations, damping)
-    if factor is None:
+    held: ParameterStep | None = None
+    if factor is not None and rows is not None:
+        held = constrained_step(factor.corner, factor.parameter_gradient, rows)
+    if factor is None or (rows is not None and held is None):
         return None
-    step = factor.step()
+    step = factor.step(None if held is None else held.step)
     moved = problem.retract(point, step.stage, step.parameter, step.local)
     reached = cost(problem.residuals(moved), losses)
-    length = predicted = 0.0
+    length = 0.0
+    predicted = 0.0 if held is None else -0.5 * held.slack_product
     steps = (step.stage, step.parameter, step.local)
     for gradient, delta, diagonal in zip(_gradients(equations), steps, equations.diagonals(), strict=True):
         if gradient.size:

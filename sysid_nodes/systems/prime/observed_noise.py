@@ -38,6 +38,7 @@ from sysid_nodes.solvers.trajectory_least_squares import Blocks, Posterior, asse
 from sysid_nodes.solvers.trajectory_least_squares.factor import Step, factorise
 from sysid_nodes.solvers.trajectory_least_squares.influence import Influence, influences
 from sysid_nodes.solvers.trajectory_least_squares.sandwich import sandwich
+from sysid_nodes.solvers.trajectory_least_squares.variance_components import STATED, correlation_time
 from sysid_nodes.systems.prime.problem import PrimeProblem
 from sysid_nodes.systems.prime.sensing import TORQUE
 from sysid_nodes.systems.prime.trajectory import Trajectory
@@ -46,18 +47,12 @@ Array = npt.NDArray[np.float64]
 BoolArray = npt.NDArray[np.bool_]
 IntArray = npt.NDArray[np.intp]
 
-STATED = 2.0
-"""Readings' worth of belief in the stated noise: what has little redundancy, as in a short log, keeps it."""
-
 TRIANGLE = 0.25
 """Correlation of means of white noise over triangles that overlap by half: 1/6 over 2/3."""
 
 REACH = 2
 """Stages before and after a change of contact that are about it: a stage's forces and accelerations are means over its
 neighbourhood, and the change itself is known to a stage."""
-
-LONGEST = 50
-"""Stages over which correlation is looked for."""
 
 
 def observed_covariances(problem: PrimeProblem, blocks: Sequence[Blocks], point: Trajectory) -> Posterior | None:
@@ -136,22 +131,6 @@ def _components(own: Influence, changing: BoolArray) -> Array:
 def _variance_ratio(r: Array) -> float:
     """By how much the variance of a sum over columns exceeds the sum of their variances, at least 1."""
     return max(1.0, float(np.sum(r.sum(axis=1) ** 2) / max(np.sum(r**2), np.finfo(float).tiny)))
-
-
-def correlation_time(r: Array) -> Array:
-    """(m,) by how much the variance of a mean of residuals r (B, m) exceeds that of white noise, at least 1.
-
-    1 + 2 (rho_1 + rho_2 + ...), up to where two successive correlations no longer add up to something positive (the
-    initial positive sequence of Geyer, Practical Markov chain Monte Carlo, 1992).
-    """
-    lags = min(len(r) // 4, LONGEST) // 2 * 2
-    if not lags:
-        return np.ones(r.shape[1])
-    correlation = np.array([np.sum(r[: len(r) - lag] * r[lag:], axis=0) for lag in range(lags)])
-    correlation /= np.maximum(correlation[0], np.finfo(float).tiny)
-    pairs = correlation.reshape(-1, 2, r.shape[1]).sum(axis=1)
-    positive = np.cumprod(pairs > 0.0, axis=0)
-    return np.asarray(np.maximum(2.0 * np.sum(pairs * positive, axis=0) - 1.0, 1.0))
 
 
 def _parameter_covariance(

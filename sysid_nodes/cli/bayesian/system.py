@@ -1,0 +1,49 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Bayesian identification as the command line knows it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from sysid_nodes.cli.bayesian import replay
+from sysid_nodes.cli.bayesian.configuration import wanted
+from sysid_nodes.cli.option_tables import page, table
+from sysid_nodes.cli.system import Replay, Report, System
+from sysid_nodes.data.config import options
+from sysid_nodes.reports.bayesian.quantities import bayesian_quantities
+from sysid_nodes.reports.bayesian.run import report_bayesian
+from sysid_nodes.reports.bayesian.schema import PIPELINE, validate_bayesian
+from sysid_nodes.reports.files import SERIES_NAME
+from sysid_nodes.sessions.bayesian.config import BayesianSessionConfig
+
+
+def parameters_page() -> str:
+    """Markdown of docs/bayesian/parameters.md."""
+    return page(
+        "Parameters of the Bayesian identification",
+        "Read by `sysid replay` of a robot with a fixed base, from a ROS parameter file (`/**: ros__parameters:`) or",
+        "`--set`. An unknown key, a wrong type or a value out of range is an error.",
+        "",
+        *table(options(BayesianSessionConfig)),
+    )
+
+
+def _made(document: Mapping[str, Any], _folder: Path) -> bool:
+    return bool(document["pipeline"] == PIPELINE)
+
+
+def _write(page: Path, document: dict[str, Any], folder: Path) -> None:
+    validate_bayesian(document, source=str(folder))
+    report_bayesian(page, document, folder / SERIES_NAME)
+
+
+BAYESIAN = System(
+    name="bayesian",
+    subject="logs of robots with a fixed base",
+    configs=(BayesianSessionConfig,),
+    page=parameters_page,
+    replay=Replay(wanted, replay.run),
+    report=Report(_made, _write, bayesian_quantities),
+)

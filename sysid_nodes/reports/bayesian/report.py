@@ -1,0 +1,107 @@
+# SPDX-License-Identifier: Apache-2.0
+"""report.html of a Bayesian identification: one self-contained page made from result.json and series.npz."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from markupsafe import Markup
+
+from sysid_nodes.reports import wording
+from sysid_nodes.reports.atomic_file import write_atomically
+from sysid_nodes.reports.bayesian.plots import friction_plot, gap_plot, posterior_plot, power_plot, torque_plot
+from sysid_nodes.reports.page import template
+from sysid_nodes.results.bayesian import BayesianStatus
+
+Array = npt.NDArray[np.float64]
+Document = Mapping[str, Any]
+
+_TONES = {
+    BayesianStatus.FOUND: ("good", "Found"),
+    BayesianStatus.LOCAL_MINIMUM_SUSPECTED: ("wait", "A local minimum is suspected"),
+    BayesianStatus.STALLED: ("bad", "Not found"),
+    BayesianStatus.CONTRADICTED: ("bad", "The log contradicts the priors"),
+}
+_GROUPS = (
+    ("inertia", "Links", "about the joint's frame, in it"),
+    ("friction", "Friction", "of the joints"),
+    ("drive", "Motors", "rotors, offsets and scale of the torque readings"),
+    ("power", "Power meter", "losses of the motors, power at rest"),
+)
+_MOST = 60  # parameters in a figure
+
+
+def write_bayesian_report(path: Path, document: Document, series: Mapping[str, Array]) -> None:
+    """Renders and writes the page atomically.
+
+    Raises:
+        InputError: the file cannot be written.
+    """
+    write_atomically(path, render_bayesian_report(document, series))
+
+
+def render_bayesian_report(document: Document, series: Mapping[str, Array]) -> str:
+    """The page as text.
+
+    Args:
+        document: a valid result.
+        series: t, gap (K,), power (3, K), held_out_t (L,), measured, nominal, identified (L, m).
+    """
+    status = BayesianStatus[document["status"]]
+    tone, label = _TONES[status]
+    rows = document["parameters"]
+    drawn = [row for row in rows if row["mean"] is not None and row["verdict"] != "not observed"][:_MOST]
+    held_out = document["held_out"]
+    figures = {
+        "posterior": posterior_plot(drawn, label="Posterior against prior") if drawn else "",
+        "friction": friction_plot(document["friction"], label="Friction") if document["friction"] else "",
+        "power": power_plot(series["t"], series["power"], label="Power") if _has(series["power"][0]) else "",
+        "gap": gap_plot(series["t"], series["gap"], label="Gap of the loops") if document["loop_gap"] else "",
+        "torque": "",
+    }
+    if held_out:
+        joints = [row["joint"] for row in held_out]
+        figures["torque"] = torque_plot(series["held_out_t"], series, joints, label="Torques that were held out")
+    return template("bayesian.html.j2").render(
+        document=document,
+        headline=headline(document),
+        verdict={"tone": tone, "label": label, "sentences": [wording.sentence(status.message)]},
+        facts=[
+            ("robot", document["robot"]),
+            ("data", f"{document['stages']} stages of {1e3 * document['step']:g} ms"),
+            ("iterations", f"{document['iterations']} in the last descent, {len(document['costs'])} starts"),
+            ("largest gap of a loop", f"{document['loop_gap']:.1e} m" if document["loop_gap"] else "no loops"),
+            ("time it took", f"{document['solve_time_s']:.1f} s"),
+        ],
+        groups=[
+            {"name": name, "note": note, "rows": [row for row in rows if row["group"] == key]}
+            for key, name, note in _GROUPS
+            if any(row["group"] == key for row in rows)
+        ],
+        truth=any(row["truth"] is not None for row in rows),
+        least_squares=any(row["least_squares"] is not None for row in held_out),
+        figures={name: Markup(figure) for name, figure in figures.items()},
+    )
+
+
+def headline(document: Document) -> str:
+    """The finding in a line."""
+    rows = document["parameters"]
+    if not BayesianStatus[document["status"]].trusted:
+        return BayesianStatus[document["status"]].message
+    told = sum(row["verdict"] == "observed" for row in rows)
+    blind = sum(row["verdict"] == "not observed" for row in rows)
+    line = f"{told} of {len(rows)} constants are observed, {blind} are not: there the posterior is the prior"
+    truths = [row for row in rows if row["truth"] is not None and row["verdict"] == "observed"]
+    if truths:
+        inside = sum(row["lower"] <= row["truth"] <= row["upper"] for row in truths)
+        line += f"; the truth is within {inside} of {len(truths)} intervals of 95 %"
+    return line
+
+
+def _has(values: Array) -> bool:
+    return bool(np.isfinite(values).any())

@@ -1,0 +1,92 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Joint states and power of a robot until someone asks what they say."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from sysid_nodes.data import RawJointState
+from sysid_nodes.exceptions import ConfigError, LogError
+from sysid_nodes.results.bayesian import BayesianResult
+from sysid_nodes.robots import Robot
+from sysid_nodes.sessions.bayesian.config import BayesianSessionConfig
+from sysid_nodes.systems.bayesian import MechanismLog, Progress, Series, identify, mechanism_log
+from sysid_nodes.systems.bayesian.mechanism import build_mechanism
+
+Array = npt.NDArray[np.float64]
+
+
+class BayesianSession:
+    """Readings of a robot.
+
+    Args:
+        robot: nominal, with a fixed base.
+        config: of everything.
+
+    Raises:
+        ConfigError: a joint or link that is named does not exist, or the torque factors do not fit the motors.
+        RobotError: the base floats, or a loop cannot be closed.
+    """
+
+    def __init__(self, robot: Robot, config: BayesianSessionConfig) -> None:
+        build_mechanism(robot, config.bayesian, power=False)  # what is wrong is said before a long log is read
+        self.robot, self.config = robot, config
+        passive = config.bayesian.mechanism.passive
+        self._motors = [name for name in robot.joint_names if name not in passive]
+        if len(config.torque_factor) not in (1, len(self._motors)):
+            raise ConfigError(
+                f"'torque_factor' must be one number, or {len(self._motors)} for {', '.join(self._motors)}"
+            )
+        self._factor = np.broadcast_to(np.array(config.torque_factor), len(self._motors))
+        self._joints: list[tuple[float, Array, Array]] = []
+        self._power: list[tuple[float, float]] = []
+
+    def take(self, state: RawJointState) -> None:
+        """A joint state; joints that the robot does not have are left alone, joints without a motor may be missing.
+
+        Raises:
+            LogError: a joint with a motor is missing, or has no position.
+        """
+        place = {name: k for k, name in enumerate(state.names)}
+        if missing := [name for name in self._motors if name not in place]:
+            raise LogError(f"a joint state has no joint '{missing[0]}'")
+        if len(state.position) != len(state.names):
+            raise LogError(f"a joint state has {len(state.position)} positions for {len(state.names)} joints")
+        position = np.full(self.robot.n, np.nan)
+        for j, name in enumerate(self.robot.joint_names):
+            if name in place:
+                position[j] = state.position[place[name]]
+        torque = np.full(len(self._motors), np.nan)
+        if len(state.effort) == len(state.names):
+            torque = self._factor * np.array([state.effort[place[name]] for name in self._motors])
+        self._joints.append((state.stamp, position, torque))
+
+    def take_power(self, stamp: float, voltage: float, current: float) -> None:
+        """A reading of the power meter [V, A]; a current out of the battery is negative, as BatteryState has it."""
+        self._power.append((stamp, -voltage * current))
+
+    def log(self) -> MechanismLog:
+        """Everything gathered so far, on the grid of the stages.
+
+        Raises:
+            LogError: there is too little of it, stamps go back, or a reading is not a number.
+        """
+        if not self._joints:
+            raise LogError("holds no joint state")
+        t = np.array([row[0] for row in self._joints])
+        position, torque = (np.array([row[k] for row in self._joints]) for k in (1, 2))
+        power = None
+        if self._power:
+            table = np.array(self._power)
+            power = Series(table[:, 0], table[:, 1:])
+        return mechanism_log(Series(t, position), Series(t, torque), power, self.config.bayesian.step)
+
+    def identify(self, progress: Progress | None = None) -> BayesianResult:
+        """The posterior from everything gathered so far.
+
+        Raises:
+            LogError: see `log` and `systems.bayesian.identify`.
+            ExcitationError: nothing moves.
+        """
+        return identify(self.log(), self.robot, self.config.bayesian, progress)

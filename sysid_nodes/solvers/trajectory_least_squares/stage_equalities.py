@@ -1,0 +1,109 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Hard equalities of each stage by itself, c(x_k) = 0: the manifold that they leave, its tangent space, the way back.
+
+With C = dc/dx of full rank, C' = [Y Z] [R; 0] gives the steps dx = Z y that keep the linearised equality, n - c
+coordinates a stage, and the shortest way back, dx = -Y R^-T c (the null-space method). A trajectory that moves in these
+coordinates is plain least squares on a smaller manifold: the closing of a mechanism costs no penalty, no multiplier and
+no drift, and the band gets narrower.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from sysid_nodes.solvers.trajectory_least_squares.posterior import Posterior
+from sysid_nodes.solvers.trajectory_least_squares.problem import Array, Blocks, Layout
+
+_SINGULAR = 1e-9  # least pivot of unit rows: below it the stage is singular, and the tangent space is not this one
+
+
+@dataclass(frozen=True)
+class StageEqualities:
+    """Equalities at every stage, the same number c at each.
+
+    Attributes:
+        value: (T + 1, c).
+        jacobian: (T + 1, c, n).
+    """
+
+    value: Array
+    jacobian: Array
+
+    @property
+    def violation(self) -> float:
+        """Largest |c|; inf where one is not a number."""
+        worst = float(np.abs(self.value).max(initial=0.0))
+        return worst if np.isfinite(worst) else np.inf
+
+
+@dataclass(frozen=True)
+class TangentSpace:
+    """Steps that keep the linearised equalities.
+
+    Attributes:
+        basis: (T + 1, n, n - c) orthonormal Z.
+        correction: (T + 1, n) the shortest step that meets the linearised equalities.
+        regular: whether C has full rank at every stage.
+    """
+
+    basis: Array
+    correction: Array
+    regular: bool
+
+    def layout(self, full: Layout) -> Layout:
+        """Sizes of the unknown in these coordinates."""
+        return replace(full, size=self.basis.shape[2])
+
+    def reduce(self, blocks: Blocks) -> Blocks:
+        """A group of blocks with derivatives in these coordinates."""
+        n, m = self.basis.shape[1:]
+        b, rows, columns = blocks.jacobian.shape
+        width = columns // n
+        parts = blocks.jacobian.reshape(b, rows, width, n)
+        stages = blocks.first[:, None] + np.arange(width)
+        reduced = parts.transpose(0, 2, 1, 3) @ self.basis[stages]
+        return replace(blocks, jacobian=reduced.transpose(0, 2, 1, 3).reshape(b, rows, width * m))
+
+    def expand(self, step: Array) -> Array:
+        """(T + 1, n) of a step (T + 1, n - c) in these coordinates."""
+        return np.asarray(np.einsum("kij,kj->ki", self.basis, step))
+
+    def expand_posterior(self, found: Posterior) -> Posterior:
+        """Covariances of the stages themselves: none across the manifold."""
+        z = self.basis
+
+        def both(reach: int, covariance: Array) -> Array:
+            count = len(covariance)
+            return np.asarray(z[:count] @ covariance @ z[reach : reach + count].swapaxes(1, 2))
+
+        return replace(
+            found,
+            stage=both(0, found.stage),
+            stage_parameter=z @ found.stage_parameter,
+            neighbour=both(1, found.neighbour),
+            second=both(2, found.second),
+        )
+
+
+def tangent_space(equalities: StageEqualities) -> TangentSpace:
+    """The tangent space of the equalities at a point."""
+    c, n = equalities.jacobian.shape[1:]
+    norm = np.linalg.norm(equalities.jacobian, axis=2, keepdims=True)
+    scale = np.where(norm > 0.0, norm, 1.0)
+    q, r = np.linalg.qr((equalities.jacobian / scale).swapaxes(1, 2), mode="complete")
+    r = r[:, :c]
+    pivots = np.abs(np.diagonal(r, axis1=1, axis2=2))
+    regular = bool(np.all(pivots > _SINGULAR))
+    correction = np.zeros((len(q), n))
+    if regular and c:
+        value = (equalities.value / scale[:, :, 0])[:, :, None]
+        correction = -(q[:, :, :c] @ np.linalg.solve(r.swapaxes(1, 2), value))[:, :, 0]
+    return TangentSpace(q[:, :, c:], correction, regular)
+
+
+def reduce_all(groups: Sequence[Blocks], space: TangentSpace) -> list[Blocks]:
+    """Groups of blocks with derivatives in the coordinates of a tangent space."""
+    return [space.reduce(blocks) for blocks in groups]

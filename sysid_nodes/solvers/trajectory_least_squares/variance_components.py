@@ -1,0 +1,54 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Variances of the noise, estimated from the residuals of a fit.
+
+Rows of one kind share a variance. The sum of their squares over their redundancy,
+
+    s^2 = sum r_i^2 / sum (1 - P_ii),   P_ii the leverage,
+
+is the almost unbiased estimate of a variance component, in units of the stated one (Foerstner 1979; Rao and Kleffe,
+Estimation of variance components, 1988). Repeated with the residuals weighed anew until it stays, it is the restricted
+maximum of the likelihood.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from sysid_nodes.solvers.trajectory_least_squares.influence import Influence
+from sysid_nodes.solvers.trajectory_least_squares.problem import Array, IntArray
+
+STATED = 2.0
+"""Readings' worth of belief in the stated noise: what has little redundancy, as in a short log, keeps it."""
+
+LONGEST = 50
+"""Stages over which correlation is looked for."""
+
+
+def variance_ratios(own: Influence, kinds: IntArray, count: int, *, belief: float = STATED) -> Array:
+    """(count,) variance of each kind of rows in units of the stated one.
+
+    Args:
+        own: residuals and leverages of B blocks of m rows.
+        kinds: (m,) the kind of each row, from 0 to count - 1.
+        count: kinds.
+        belief: readings' worth of belief in the stated variance.
+    """
+    squares = np.bincount(kinds, np.sum(own.residual**2, axis=0), count)
+    free = np.bincount(kinds, np.sum(np.clip(1.0 - own.leverage, 0.0, 1.0), axis=0), count)
+    return np.asarray((squares + belief) / (free + belief))
+
+
+def correlation_time(r: Array) -> Array:
+    """(m,) by how much the variance of a mean of residuals r (B, m) exceeds that of white noise, at least 1.
+
+    1 + 2 (rho_1 + rho_2 + ...), up to where two successive correlations no longer add up to something positive (the
+    initial positive sequence of Geyer, Practical Markov chain Monte Carlo, 1992).
+    """
+    lags = min(len(r) // 4, LONGEST) // 2 * 2
+    if not lags:
+        return np.ones(r.shape[1])
+    correlation = np.array([np.sum(r[: len(r) - lag] * r[lag:], axis=0) for lag in range(lags)])
+    correlation /= np.maximum(correlation[0], np.finfo(float).tiny)
+    pairs = correlation.reshape(-1, 2, r.shape[1]).sum(axis=1)
+    positive = np.cumprod(pairs > 0.0, axis=0)
+    return np.asarray(np.maximum(2.0 * np.sum(pairs * positive, axis=0) - 1.0, 1.0))

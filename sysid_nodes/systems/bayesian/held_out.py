@@ -1,0 +1,79 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Torques of the part of a log that was not used: predicted by the estimate, the description and least squares."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from sysid_nodes.exceptions import LogError
+from sysid_nodes.models.regressors import standard_regressor
+from sysid_nodes.results.bayesian import HeldOut
+from sysid_nodes.systems.bayesian.initial_motion import differences, initial_positions, loop_forces
+from sysid_nodes.systems.bayesian.log import LEAST, MechanismLog
+from sysid_nodes.systems.bayesian.mechanism import Mechanism, Motion
+
+Array = npt.NDArray[np.float64]
+
+_RANK = 1e-8  # of the columns that least squares can tell apart
+
+
+def predict_held_out(mechanism: Mechanism, used: MechanismLog, rest: MechanismLog, x: Array) -> HeldOut | None:
+    """Predictions of what is left of a log, None where that is too short or has no torques."""
+    if rest.stages < LEAST or not np.isfinite(rest.torque).any():
+        return None
+    try:
+        motion = _motion(mechanism, rest)
+    except LogError:  # a part in which some joint was not read
+        return None
+    own, (motors,) = mechanism.parameters, np.nonzero(mechanism.parameters.motors)
+    inside = np.all(np.isfinite(rest.torque[1:-1]), axis=1)
+    measured = rest.torque[1:-1][inside]
+
+    def reading(theta: Array) -> Array:
+        forced = Motion(motion.q, motion.v, motion.a, loop_forces(mechanism, motion, theta))
+        gain, offset = (own.constants(theta, name)[motors] for name in ("gain", "offset"))
+        return np.asarray((gain * mechanism.torque(forced, theta)[:, motors] + offset)[inside])
+
+    fitted = _least_squares(mechanism, used, motion)
+    nominal, identified = reading(own.mean), reading(x)
+    least_squares = np.full_like(measured, np.nan) if fitted is None else fitted[inside]
+    errors = [part - measured for part in (nominal, least_squares, identified)]
+    return HeldOut(
+        tuple(np.array(mechanism.chain.joint_names)[motors].tolist()),
+        rest.t[1:-1][inside] + (rest.start - used.start),
+        measured,
+        nominal,
+        least_squares,
+        identified,
+        np.array([np.sqrt(np.mean(error**2, axis=0)) for error in errors]),
+    )
+
+
+def _motion(mechanism: Mechanism, log: MechanismLog) -> Motion:
+    q, v, a = differences(initial_positions(mechanism, log), log.step)
+    return Motion(q, v, a, np.zeros((len(q), mechanism.closures.count)))
+
+
+def _least_squares(mechanism: Mechanism, used: MechanismLog, motion: Motion) -> Array | None:
+    """(K, n) torques predicted by ordinary least squares on smoothed motion; for open chains with all joints driven."""
+    if mechanism.closures.count or not mechanism.parameters.motors.all():
+        return None
+    here = _motion(mechanism, used)
+    torque = used.torque[1:-1]
+    inside = np.all(np.isfinite(torque), axis=1)
+    if inside.sum() < LEAST:
+        return None
+    rows, right = _regressor(mechanism, here)[inside], torque[inside]
+    solution = np.linalg.lstsq(rows.reshape(-1, rows.shape[2]), right.ravel(), rcond=_RANK)[0]
+    return np.asarray(_regressor(mechanism, motion) @ solution)
+
+
+def _regressor(mechanism: Mechanism, motion: Motion) -> Array:
+    """(K, n, 10 n + 4 n) rigid bodies; Coulomb and viscous friction, armature and offset of each joint."""
+    n = mechanism.chain.n
+    turned = np.tanh(motion.v / np.exp(mechanism.parameters.mean[mechanism.parameters.joint("turning_speed")]))
+    joint = np.zeros((len(motion.q), n, 4 * n))
+    for k, column in enumerate((turned, motion.v, motion.a, np.ones_like(motion.v))):
+        joint[:, np.arange(n), k * n + np.arange(n)] = column
+    return np.concatenate([standard_regressor(mechanism.chain, motion.q, motion.v, motion.a), joint], axis=2)

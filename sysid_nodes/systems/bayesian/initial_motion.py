@@ -1,0 +1,86 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A first motion: readings smoothed, joints that are not read placed so that the loops close."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from sysid_nodes.exceptions import LogError
+from sysid_nodes.models.loop_closure import LoopClosures
+from sysid_nodes.solvers.wiener_smoother import smooth_motion
+from sysid_nodes.systems.bayesian.log import MechanismLog
+from sysid_nodes.systems.bayesian.mechanism import Mechanism, Motion
+
+Array = npt.NDArray[np.float64]
+BoolArray = npt.NDArray[np.bool_]
+
+_ITERATIONS = 100
+_LONGEST = 0.3  # [rad] of a joint's step: Newton's method finds the branch it began on
+_CLOSED = 1e-9
+
+
+def initial_positions(mechanism: Mechanism, log: MechanismLog) -> Array:
+    """(N, n) positions that close the loops, near the readings.
+
+    Raises:
+        LogError: a joint of an open chain was not read, or a loop cannot be closed at the readings.
+    """
+    read = np.any(np.isfinite(log.position), axis=0)
+    q = np.zeros_like(log.position)
+    for j in np.flatnonzero(read):
+        measured = np.isfinite(log.position[:, j])
+        q[:, j] = _smooth(log.position[:, j], measured, log.step)
+    if read.all() and not mechanism.closures.count:
+        return q
+    free = ~read
+    freedom = mechanism.chain.n - mechanism.closures.count
+    if int(read.sum()) < freedom:
+        names = ", ".join(np.array(mechanism.chain.joint_names)[free])
+        raise LogError(f"{freedom} joints must be read to tell the motion; not read: {names}")
+    before = np.zeros(int(free.sum()))
+    for k in range(len(q)):
+        q[k] = _close(mechanism.closures, q[k], free, before, k == 0)
+        before = q[k, free]
+    return q
+
+
+def differences(q: Array, step: float) -> tuple[Array, Array, Array]:
+    """Positions, velocities and accelerations (N - 2, n) at inner stages."""
+    return q[1:-1], (q[2:] - q[:-2]) / (2.0 * step), (q[2:] - 2.0 * q[1:-1] + q[:-2]) / step**2
+
+
+def loop_forces(mechanism: Mechanism, motion: Motion, x: Array) -> Array:
+    """(N, c) forces in the loops that leave nothing to do to joints without a motor [N]."""
+    if not mechanism.closures.count:
+        return motion.force
+    passive = ~mechanism.parameters.motors
+    free = mechanism.torque(Motion(motion.q, motion.v, motion.a, np.zeros_like(motion.force)), x)[:, passive]
+    _, jacobian = mechanism.closures.linearise(motion.q)
+    across = jacobian[:, :, passive].swapaxes(1, 2)
+    return np.asarray((np.linalg.pinv(across) @ free[:, :, None])[:, :, 0])
+
+
+def _smooth(y: Array, measured: BoolArray, step: float) -> Array:
+    n = len(y)
+    filled = np.interp(np.arange(n), np.flatnonzero(measured), y[measured])
+    if np.ptp(y[measured]) == 0.0:
+        return np.asarray(filled)
+    return smooth_motion(filled, measured, np.ones(n - 2), np.zeros(n - 2), step).position
+
+
+def _close(closures: LoopClosures, q: Array, free: BoolArray, before: Array, first: bool) -> Array:
+    """The configuration with free joints placed by Newton's method from where they were."""
+    q = q.copy()
+    q[free] = before
+    moving = free
+    for _ in range(_ITERATIONS):
+        value, jacobian = closures.linearise(q[None])
+        if np.abs(value).max() < _CLOSED:
+            return q
+        # Readings of more joints than there are freedoms do not close by themselves: then all joints give way.
+        moving = free if int(free.sum()) >= closures.count else np.ones_like(free)
+        step = -np.linalg.lstsq(jacobian[0][:, moving], value[0], rcond=1e-9)[0]
+        q[moving] += step * min(1.0, _LONGEST / max(float(np.abs(step).max()), 1e-12))
+    where = "the first positions" if first else "some positions"
+    raise LogError(f"a loop cannot be closed at {where} that were read: {1e3 * np.abs(value).max():.3g} mm stay open")

@@ -1,0 +1,101 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Readings on an even grid: means of what falls into each step, brought to the step's time.
+
+The steps' windows do not overlap, so that white noise stays white. A step without a reading of a kind has not-a-number.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from sysid_nodes.exceptions import LogError
+
+Array = npt.NDArray[np.float64]
+BoolArray = npt.NDArray[np.bool_]
+
+LEAST = 20
+"""Stages that an identification needs."""
+
+
+@dataclass(frozen=True)
+class MechanismLog:
+    """N stages of a robot with n joints, m of them with a motor.
+
+    Attributes:
+        start: stamp of the first stage [s].
+        step: between stages [s].
+        position: (N, n) [rad]; not a number where a joint was not read.
+        torque: (N, m) [N m], likewise.
+        power: (N,) drawn from the supply [W], likewise.
+    """
+
+    start: float
+    step: float
+    position: Array
+    torque: Array
+    power: Array
+
+    @property
+    def stages(self) -> int:
+        """N."""
+        return len(self.position)
+
+    @property
+    def t(self) -> Array:
+        """(N,) from the first stage [s]."""
+        return np.asarray(self.step * np.arange(self.stages, dtype=np.float64))
+
+    def part(self, first: int, last: int) -> MechanismLog:
+        """Stages first..last - 1."""
+        own = slice(first, last)
+        return MechanismLog(
+            self.start + self.step * first, self.step, self.position[own], self.torque[own], self.power[own]
+        )
+
+
+@dataclass(frozen=True)
+class Series:
+    """Readings of one kind: stamps (K,) that increase [s], values (K, w)."""
+
+    t: Array
+    values: Array
+
+
+def mechanism_log(position: Series, torque: Series, power: Series | None, step: float) -> MechanismLog:
+    """The log on a grid over the time in which positions were read.
+
+    Raises:
+        LogError: the log is shorter than some stages, a stamp goes back, or a reading is not a number.
+    """
+    for series in (position, torque, *([power] if power is not None else [])):
+        if np.any(np.diff(series.t) < 0.0):
+            raise LogError("stamps go back")
+        if not np.isfinite(series.values[:, ~np.all(np.isnan(series.values), axis=0)]).all():
+            raise LogError("a reading is not a number")
+    if len(position.t) < LEAST or position.t[-1] - position.t[0] < LEAST * step:
+        raise LogError(f"holds less than {LEAST} stages of {step:g} s")
+    start = float(position.t[0])
+    count = int((position.t[-1] - start) / step) + 1
+    grid = [_on_grid(series, start, step, count) for series in (position, torque)]
+    drawn = np.full(count, np.nan) if power is None else _on_grid(power, start, step, count)[:, 0]
+    return MechanismLog(start, step, grid[0], grid[1], drawn)
+
+
+def _on_grid(series: Series, start: float, step: float, count: int) -> Array:
+    """(count, w) mean of the readings nearest to each stage, moved to its time along the signal's slope."""
+    index = np.round((series.t - start) / step).astype(np.intp)
+    inside = (index >= 0) & (index < count)
+    index, t, values = index[inside], series.t[inside], series.values[inside]
+    number = np.bincount(index, minlength=count).astype(np.float64)
+    number[number == 0.0] = np.nan
+    mean = np.stack([np.bincount(index, column, count) for column in values.T], axis=1) / number[:, None]
+    off = np.bincount(index, t - start, count) / number - step * np.arange(count)
+    there = np.flatnonzero(np.isfinite(number))
+    if len(there) < 3:
+        return mean
+    slope = np.gradient(mean[there], step * there + off[there], axis=0)
+    mean[there] -= slope * off[there, None]
+    return mean

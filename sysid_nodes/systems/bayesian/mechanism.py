@@ -1,0 +1,142 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Joint torques of a mechanism with closed loops, with derivatives in motion, loop forces and constants.
+
+    T = M(q) a + h(q, v) + I_a a + f(v) - J(q)'lambda
+
+is what motors have to give, and zero at joints without one. Rigid-body terms are linear in the inertial parameters
+(models/regressors.py); their derivatives in the motion are pinocchio's.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+import pinocchio
+
+from sysid_nodes.models.chain import Chain
+from sysid_nodes.models.loop_closure import LoopClosures, build_closures
+from sysid_nodes.models.regressors import standard_regressor
+from sysid_nodes.models.stribeck import friction, friction_by_coefficients, friction_by_velocity
+from sysid_nodes.robots import Robot
+from sysid_nodes.systems.bayesian.config import BayesianConfig
+from sysid_nodes.systems.bayesian.parameters import JOINT, Parameters, build_parameters
+
+Array = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Motion:
+    """N samples of a motion: (N, n) each, and (N, c) forces in the loops [N]."""
+
+    q: Array
+    v: Array
+    a: Array
+    force: Array
+
+
+@dataclass(frozen=True)
+class Torque:
+    """T (N, n) and its derivatives: (N, n, n) by q, v, a; (N, n, c) by loop forces; (N, n, P) by all constants x."""
+
+    value: Array
+    by_q: Array
+    by_v: Array
+    by_a: Array
+    by_force: Array
+    by_x: Array
+
+
+@dataclass(frozen=True)
+class Mechanism:
+    """A robot with a fixed base, its loops and its constants.
+
+    Attributes:
+        robot: nominal.
+        chain: its tree.
+        closures: of its loops.
+        parameters: its constants.
+        sharpness: factor on the speed over which friction turns; 1 for the model itself.
+    """
+
+    robot: Robot
+    chain: Chain
+    closures: LoopClosures
+    parameters: Parameters
+    sharpness: float = 1.0
+
+    def torque(self, motion: Motion, x: Array) -> Array:
+        """T (N, n) [N m]."""
+        own = self.parameters
+        regressor = standard_regressor(self.chain, motion.q, motion.v, motion.a)
+        total = regressor @ own.inertia(x).ravel()
+        total = total + own.constants(x, "armature") * motion.a + friction(self._friction(x), motion.v)
+        if self.closures.count:
+            _, jacobian = self.closures.linearise(motion.q)
+            total = total - np.einsum("kcn,kc->kn", jacobian, motion.force)
+        return np.asarray(total)
+
+    def linearise(self, motion: Motion, x: Array) -> Torque:
+        """T with its derivatives."""
+        own, n, count = self.parameters, self.parameters.n, len(motion.q)
+        regressor = standard_regressor(self.chain, motion.q, motion.v, motion.a)
+        inertia, coefficients = own.inertia(x), self._friction(x)
+        by_x = np.zeros((count, n, len(x)))
+        for i, slope in enumerate(own.inertia_jacobian(x)):
+            by_x[:, :, own.body(i)] = regressor[:, :, 10 * i : 10 * i + 10] @ slope
+        joint = np.arange(n)
+        slopes = friction_by_coefficients(coefficients, motion.v)
+        slopes[:, 3:] *= coefficients[3:]  # of the speeds' logarithms
+        for row, name in enumerate(JOINT[:5]):
+            by_x[:, joint, own.joint(name).start + joint] = slopes[:, row]
+        by_x[:, joint, own.joint("armature").start + joint] = motion.a
+        armature = own.constants(x, "armature")
+        value = regressor @ inertia.ravel() + armature * motion.a + friction(coefficients, motion.v)
+        by_q, by_v, by_a = _rigid_derivatives(self.robot.model, inertia, motion)
+        by_v[:, joint, joint] += friction_by_velocity(coefficients, motion.v)
+        by_a[:, joint, joint] += armature
+        by_force = np.zeros((count, n, self.closures.count))
+        if self.closures.count:
+            _, jacobian = self.closures.linearise(motion.q)
+            value = value - np.einsum("kcn,kc->kn", jacobian, motion.force)
+            by_force = -jacobian.swapaxes(1, 2)
+            by_q = by_q - self.closures.force_jacobian(motion.q, motion.force)
+        return Torque(np.asarray(value), by_q, by_v, by_a, by_force, by_x)
+
+    def _friction(self, x: Array) -> Array:
+        coefficients = self.parameters.friction(x)
+        coefficients[3] *= self.sharpness
+        coefficients[4] = np.maximum(coefficients[4], coefficients[3])
+        return coefficients
+
+
+def build_mechanism(robot: Robot, config: BayesianConfig, *, power: bool) -> Mechanism:
+    """The mechanism of a robot.
+
+    Args:
+        robot: with a fixed base.
+        config: loops, joints without motors, priors.
+        power: whether a power meter was read.
+
+    Raises:
+        ConfigError: a joint or link that is named does not exist.
+        RobotError: the base floats, or a loop cannot be closed.
+    """
+    chain = Chain.from_robot(robot)
+    closures = build_closures(robot, chain, [loop for loop in config.mechanism.loops if loop])
+    return Mechanism(robot, chain, closures, build_parameters(robot, config, power=power))
+
+
+def _rigid_derivatives(model: pinocchio.Model, inertia: Array, motion: Motion) -> tuple[Array, Array, Array]:
+    """(N, n, n) derivatives of inverse dynamics by q, v, a."""
+    own = model.copy()
+    for i, theta in enumerate(inertia):
+        own.inertias[i + 1] = pinocchio.Inertia.FromDynamicParameters(theta)
+    data, n = own.createData(), own.nv
+    out = np.empty((3, len(motion.q), n, n))
+    for k, (q, v, a) in enumerate(zip(motion.q, motion.v, motion.a, strict=True)):
+        by_q, by_v, mass = pinocchio.computeRNEADerivatives(own, data, q, v, a)
+        out[0, k], out[1, k] = by_q, by_v
+        out[2, k] = np.triu(mass) + np.triu(mass, 1).T
+    return out[0], out[1], out[2]

@@ -1,0 +1,110 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Noise of a log, estimated with everything else: descents and variance components in turn, until both stay.
+
+What the stated noise was to begin with hardly matters then. A torque's noise is of its reading and of all that the
+model misses. That weighs readings as if it were white. Where it errs the same way for some time, the parameters err by
+more than they would for white noise, and their covariance allows for it: rows of a kind whose residuals keep for tau
+stages count with tau times their variance (as a mean of correlated readings does). Noise of passive joints is not
+estimated: loop forces take their rows up.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+import numpy.typing as npt
+
+from sysid_nodes.solvers.trajectory_least_squares.feasible_descent import FeasiblePoint, LinearModel, linear_model
+from sysid_nodes.solvers.trajectory_least_squares.influence import Influence, influences
+from sysid_nodes.solvers.trajectory_least_squares.variance_components import correlation_time, variance_ratios
+from sysid_nodes.systems.bayesian.problem import GROUPS, Estimate, MechanismProblem, Noise
+
+Array = npt.NDArray[np.float64]
+
+SETTLED = 0.05
+"""Relative change of a standard deviation from which on another round would show nothing."""
+
+WHITE = 1.5
+"""Correlation times below that are chance's."""
+
+_LEAST = 0.02  # of the information in the rows of a kind that must be left to tell their noise
+_FACTOR = 30.0  # by which a round may change a standard deviation
+
+
+@dataclass(frozen=True)
+class NoiseUpdate:
+    """A further estimate.
+
+    Attributes:
+        noise: as if it were white.
+        change: largest relative change of a standard deviation.
+    """
+
+    noise: Noise
+    change: float
+
+
+@dataclass(frozen=True)
+class Correlation:
+    """Errors that stay the same for some time.
+
+    Attributes:
+        torque: (m,) correlation times of the motors' residuals, in stages; 1 for white noise.
+        power: of the power meter's.
+        extra: (p, p) covariance of the parameters that it adds.
+    """
+
+    torque: Array
+    power: float
+    extra: Array
+
+
+def update_noise(problem: MechanismProblem, at: FeasiblePoint[Estimate]) -> NoiseUpdate | None:
+    """The noise that a minimum's residuals show, or None where the data leave a coordinate undetermined."""
+    own = _influences(linear_model(problem, at))
+    if own is None:
+        return None
+    noise, ratios = problem.noise, {}
+    for name in ("position", "torque", "power"):
+        columns = own[name].residual.shape[1]
+        ratios[name] = np.ones(columns)
+        if own[name].residual.size:
+            ratio = variance_ratios(own[name], np.arange(columns), columns)
+            left = 1.0 - own[name].leverage.mean(axis=0)
+            ratios[name] = np.where(left > _LEAST, np.clip(ratio, _FACTOR**-2, _FACTOR**2), 1.0)
+    read = np.any(np.isfinite(problem.log.position), axis=0)
+    position = noise.position.copy()
+    position[read] *= np.sqrt(ratios["position"])
+    torque = noise.torque * np.sqrt(ratios["torque"])
+    power = noise.power * float(np.sqrt(ratios["power"][0]))
+    change = max(float(np.abs(np.sqrt(ratio) - 1.0).max(initial=0.0)) for ratio in ratios.values())
+    return NoiseUpdate(replace(noise, position=position, torque=torque, power=power), change)
+
+
+def correlation(problem: MechanismProblem, model: LinearModel) -> Correlation:
+    """How long residuals keep, and what that costs."""
+    own, p = _influences(model), problem.layout.parameters
+    extra = np.zeros((p, p))
+    if own is None:
+        return Correlation(np.ones(len(problem.noise.torque)), 1.0, extra)
+    times = {}
+    for name in ("torque", "power"):
+        times[name] = _correlation(own[name].residual)
+        gain = own[name].gain * np.sqrt(times[name] - 1.0)[:, None]
+        flat = gain.reshape(-1, p)
+        extra += flat.T @ flat
+    return Correlation(times["torque"], float(times["power"][0]), extra)
+
+
+def _influences(model: LinearModel) -> dict[str, Influence] | None:
+    found = None if model.factor is None else influences(model.blocks, model.factor)
+    return None if found is None else dict(zip(GROUPS, found[1], strict=True))
+
+
+def _correlation(residual: Array) -> Array:
+    """(m,) correlation times, 1 where the residuals may as well be white."""
+    if len(residual) < 8:
+        return np.ones(residual.shape[1])
+    time = correlation_time(residual)
+    return np.where(time > WHITE, time, 1.0)

@@ -1,0 +1,190 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The constants of a mechanism as coordinates: what is unknown, its prior and its bounds.
+
+All constants are one vector x: log-Cholesky vectors of all moving bodies, then a line of constants for each joint, then
+those of the power meter. Speeds are logarithms. Those with a sigma of zero are known, the rest are theta.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from sysid_nodes.data.inertia import log_cholesky_jacobian, log_cholesky_to_parameters, parameters_to_log_cholesky
+from sysid_nodes.exceptions import ConfigError, RobotError
+from sysid_nodes.robots import Robot
+from sysid_nodes.systems.bayesian.config import ALL, COULOMB, NO_FRICTION, NONE, STRIBECK, BayesianConfig
+
+Array = npt.NDArray[np.float64]
+BoolArray = npt.NDArray[np.bool_]
+IntArray = npt.NDArray[np.intp]
+
+JOINT = ("coulomb", "stiction", "viscous", "turning_speed", "stribeck_speed", "armature", "offset", "gain", "loss")
+"""Constants of a joint; the last four of joints with a motor alone."""
+JOINT_UNITS = ("N m", "N m", "N m s/rad", "rad/s", "rad/s", "kg m2", "N m", "1", "W/(N m)^2")
+_SPEEDS = (3, 4)
+_POSITIVE = (0, 1, 2, 5, 8)
+
+
+@dataclass(frozen=True)
+class Parameters:
+    """Layout, prior and bounds of x (P,).
+
+    Attributes:
+        links: (n,) link of each moving body.
+        joints: (n,) names.
+        motors: (n,) whether a joint has one.
+        mean, sigma: (P,) Gaussian prior in x; a sigma of zero is known.
+        lower: (P,) bound of x; minus infinity where there is none.
+        total_mass: of all bodies [kg]; None where it is not known.
+    """
+
+    links: tuple[str, ...]
+    joints: tuple[str, ...]
+    motors: BoolArray
+    mean: Array
+    sigma: Array
+    lower: Array
+    total_mass: float | None
+
+    @property
+    def n(self) -> int:
+        """Joints, and moving bodies."""
+        return len(self.joints)
+
+    @property
+    def free(self) -> IntArray:
+        """(p,) indices in x of theta."""
+        return np.flatnonzero(self.sigma > 0.0)
+
+    def body(self, i: int) -> slice:
+        """Log-Cholesky vector of a body in x."""
+        return slice(10 * i, 10 * i + 10)
+
+    def joint(self, name: str) -> slice:
+        """A constant of all joints in x, (n,)."""
+        first = 10 * self.n + JOINT.index(name) * self.n
+        return slice(first, first + self.n)
+
+    @property
+    def idle(self) -> int:
+        """Index in x of the power drawn at rest."""
+        return 10 * self.n + len(JOINT) * self.n
+
+    def inertia(self, x: Array) -> Array:
+        """(n, 10) inertial parameters of the bodies."""
+        return np.array([log_cholesky_to_parameters(x[self.body(i)]) for i in range(self.n)])
+
+    def inertia_jacobian(self, x: Array) -> Array:
+        """(n, 10, 10) of each body's parameters by its log-Cholesky vector."""
+        return np.array([log_cholesky_jacobian(x[self.body(i)]) for i in range(self.n)])
+
+    def constants(self, x: Array, name: str) -> Array:
+        """(n,) a constant of all joints in its unit."""
+        value = x[self.joint(name)]
+        return np.exp(value) if JOINT.index(name) in _SPEEDS else value
+
+    def friction(self, x: Array) -> Array:
+        """(5, n) coefficients of models.stribeck."""
+        return np.array([self.constants(x, name) for name in JOINT[:5]])
+
+    def mass_row(self, x: Array) -> Array:
+        """(P + 1,) total mass by x, and the total mass less the known one; zeros where it is not known."""
+        row = np.zeros(len(x) + 1)
+        if self.total_mass is not None:
+            for i in range(self.n):
+                row[self.body(i).start] = 2.0 * np.exp(2.0 * x[self.body(i).start])
+            row[-1] = float(np.sum(np.exp(2.0 * x[: 10 * self.n : 10]))) - self.total_mass
+        return row
+
+
+def build_parameters(robot: Robot, config: BayesianConfig, *, power: bool) -> Parameters:
+    """Parameters of a robot with a fixed base.
+
+    Raises:
+        ConfigError: a joint or link that is named does not exist.
+        RobotError: a body's inertia is impossible.
+    """
+    n, joints = robot.n, robot.joint_names
+    motors = _motors(robot, config)
+    bodies, links = _unknown_bodies(robot, config)
+    mean, sigma, lower = _joint_priors(robot, config, motors, power=power)
+    eta, spread = np.zeros((n, 10)), np.zeros((n, 10))
+    for i, theta in enumerate(robot.inertial_parameters()):
+        eta[i] = parameters_to_log_cholesky(theta)
+        size = np.exp(eta[i, 1:4])
+        prior = config.inertia
+        # P = e^2alpha N N' with N's diagonal the size along each axis: d is relative, s and t are lengths.
+        spread[i, 0] = 0.5 * prior.mass_sigma
+        spread[i, 1:4] = prior.shape_sigma
+        spread[i, 4:7] = prior.shape_sigma * size.mean()
+        spread[i, 7:] = prior.centre_sigma * max(float(size.mean()), float(np.linalg.norm(eta[i, 7:])))
+    spread[~bodies] = 0.0
+    total = config.inertia.total_mass or None
+    if total is not None and not bodies.any():
+        raise ConfigError("'inertia.total_mass' needs links whose inertia is unknown")
+    return Parameters(
+        links,
+        joints,
+        motors,
+        np.concatenate([eta.ravel(), mean.ravel(), [0.0]]),
+        np.concatenate([spread.ravel(), sigma.ravel(), [config.power.idle_sigma if power else 0.0]]),
+        np.concatenate([np.full(10 * n, -np.inf), lower.ravel(), [-np.inf]]),
+        total,
+    )
+
+
+def _motors(robot: Robot, config: BayesianConfig) -> BoolArray:
+    passive = [name for name in config.mechanism.passive if name]
+    if strange := [name for name in passive if name not in robot.joint_names]:
+        raise ConfigError(f"'mechanism.passive' names '{strange[0]}', which is no joint of robot '{robot.name}'")
+    motors = np.array([name not in passive for name in robot.joint_names])
+    if not motors.any():
+        raise ConfigError("'mechanism.passive' leaves no joint with a motor")
+    return motors
+
+
+def _unknown_bodies(robot: Robot, config: BayesianConfig) -> tuple[BoolArray, tuple[str, ...]]:
+    """Which moving bodies are unknown, and the link of each."""
+    by_joint: dict[int, str] = {}
+    for frame in robot.model.frames.tolist():
+        if "BODY" in str(frame.type) and int(frame.parentJoint) > 0:
+            by_joint.setdefault(int(frame.parentJoint) - 1, str(frame.name))
+    links = tuple(by_joint.get(i, name) for i, name in enumerate(robot.joint_names))
+    wanted = config.inertia.bodies.strip()
+    if wanted in (ALL, NONE):
+        return np.full(robot.n, wanted == ALL), links
+    unknown = np.zeros(robot.n, dtype=bool)
+    for link in wanted.split(","):
+        try:
+            unknown[robot.body_index(link.strip())] = True
+        except RobotError as error:
+            raise ConfigError(f"'inertia.bodies': {error}") from None
+    return unknown, links
+
+
+def _joint_priors(
+    robot: Robot, config: BayesianConfig, motors: BoolArray, *, power: bool
+) -> tuple[Array, Array, Array]:
+    """(9, n) means, sigmas and lower bounds of the joints' constants."""
+    n, prior, drive = robot.n, config.friction, config.drive
+    mean, sigma, lower = np.zeros((9, n)), np.zeros((9, n)), np.full((9, n), -np.inf)
+    lower[list(_POSITIVE)] = 0.0
+    mean[0], mean[2] = robot.motor.coulomb, robot.motor.viscous
+    mean[3], mean[4] = np.log(prior.turning_speed), np.log(max(prior.stribeck_speed, prior.turning_speed))
+    mean[5], mean[6] = robot.motor.armature, robot.motor.offset
+    mean[7] = 1.0
+    kinds = np.where(motors, prior.motors, prior.passive)
+    dry = np.isin(kinds, (COULOMB, STRIBECK))
+    sigma[0, dry] = prior.coulomb_sigma
+    sigma[1, kinds == STRIBECK] = prior.stiction_sigma
+    sigma[2, kinds != NO_FRICTION] = prior.viscous_sigma
+    sigma[3, dry] = prior.turning_sigma
+    sigma[4, kinds == STRIBECK] = prior.stribeck_sigma
+    sigma[5, motors], sigma[6, motors], sigma[7, motors] = drive.armature_sigma, drive.offset_sigma, drive.gain_sigma
+    sigma[8, motors] = config.power.loss_sigma if power else 0.0
+    mean[:3, kinds == NO_FRICTION] = 0.0
+    mean[5:7, ~motors] = 0.0
+    return mean, sigma, lower

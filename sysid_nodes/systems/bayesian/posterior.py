@@ -1,0 +1,143 @@
+# SPDX-License-Identifier: Apache-2.0
+"""From the posterior of theta to constants with units: draws are mapped, and means and quantiles taken of them."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from sysid_nodes.data import PARAMETER_NAMES, PARAMETER_UNITS
+from sysid_nodes.data.inertia import pseudo_inertia_to_parameters
+from sysid_nodes.models.stribeck import friction
+from sysid_nodes.results.bayesian import BlindDirection, FrictionCurve, PosteriorParameter
+from sysid_nodes.solvers.trajectory_least_squares.parameter_posterior import ParameterPosterior
+from sysid_nodes.systems.bayesian.config import BayesianConfig
+from sysid_nodes.systems.bayesian.mechanism import Motion
+from sysid_nodes.systems.bayesian.parameters import JOINT, JOINT_UNITS, Parameters
+
+Array = npt.NDArray[np.float64]
+
+OBSERVED, IN_PART, NOT_OBSERVED = "observed", "in part", "not observed"
+
+_LOG_CHOLESKY = ("log mass / 2", "size x", "size y", "size z", "s12", "s23", "s13", "centre x", "centre y", "centre z")
+_SPREAD = (0.025, 0.975)
+_AT_BOUND = 1e-6  # prior sigmas
+_SHARES = 4  # of a blind direction, the largest
+_DIRECTIONS = 10
+_SPEEDS = 81
+
+
+def parameters(
+    own: Parameters, draws: Array, theta: ParameterPosterior, config: BayesianConfig
+) -> tuple[PosteriorParameter, ...]:
+    """All constants that have a prior.
+
+    Args:
+        own: layout and prior.
+        draws: (S, P) from the posterior.
+        theta: posterior of the steps from the estimate.
+        config: verdicts.
+    """
+    rng = np.random.default_rng(config.search.seed)
+    prior = np.tile(own.mean, (len(draws), 1))
+    bounds = own.lower[own.free] - own.mean[own.free]
+    alone = ParameterPosterior(
+        np.zeros(len(own.free)), np.diag(own.sigma[own.free] ** 2), bounds, np.full(len(bounds), np.inf)
+    )
+    prior[:, own.free] += alone.samples(len(draws), rng)
+    at_bound = (theta.lower >= -_AT_BOUND * own.sigma[own.free]) & (theta.mean < 0.0)
+    held = dict(zip(own.free.tolist(), at_bound, strict=True))
+    out = []
+    names = [f"{link}.{name}" for link in own.links for name in PARAMETER_NAMES]
+    before, after = (_inertias(own, rows) for rows in (prior, draws))
+    unknown = np.repeat([own.sigma[own.body(i)].any() for i in range(own.n)], 10)
+    for k in np.flatnonzero(unknown):
+        out.append(_told(names[k], PARAMETER_UNITS[k % 10], "inertia", before[:, k], after[:, k], config, active=False))
+    for row, (name, unit) in enumerate(zip(JOINT, JOINT_UNITS, strict=True)):
+        for j, joint in enumerate(own.joints):
+            k = own.joint(name).start + j
+            if own.sigma[k] > 0.0:
+                group = "friction" if row < 5 else ("power" if name == "loss" else "drive")
+                ends = (prior[:, k], draws[:, k])
+                first, last = map(np.exp, ends) if row in (3, 4) else ends
+                out.append(_told(f"{joint}.{name}", unit, group, first, last, config, active=bool(held[k])))
+    if own.sigma[own.idle] > 0.0:
+        out.append(_told("idle power", "W", "power", prior[:, own.idle], draws[:, own.idle], config, active=False))
+    return tuple(out)
+
+
+def coordinate_names(own: Parameters) -> tuple[str, ...]:
+    """(p,) names of theta's coordinates."""
+    names = [f"{link}: {part}" for link in own.links for part in _LOG_CHOLESKY]
+    names += [f"{joint}.{name}" for name in JOINT for joint in own.joints]
+    return tuple([*names, "idle power"][k] for k in own.free)
+
+
+def blind_directions(own: Parameters, theta: ParameterPosterior, config: BayesianConfig) -> tuple[BlindDirection, ...]:
+    """Directions in units of the prior in which the posterior is about as wide, the widest first."""
+    sigma = own.sigma[own.free]
+    values, vectors = np.linalg.eigh(theta.covariance / np.outer(sigma, sigma))
+    names = coordinate_names(own)
+    out: list[BlindDirection] = []
+    for value, vector in sorted(zip(values, vectors.T, strict=True), key=lambda pair: -pair[0]):
+        if value < config.verdict.blind**2 or len(out) == _DIRECTIONS:
+            break
+        largest = np.argsort(-np.abs(vector))[:_SHARES]
+        out.append(BlindDirection(float(np.sqrt(value)), tuple((names[k], float(vector[k])) for k in largest)))
+    return tuple(out)
+
+
+def friction_curves(own: Parameters, draws: Array, motion: Motion) -> tuple[FrictionCurve, ...]:
+    """Friction over speed of every joint that has a prior of some."""
+    out = []
+    for j, joint in enumerate(own.joints):
+        if not any(own.sigma[own.joint(name).start + j] > 0.0 for name in JOINT[:5]):
+            continue
+        covered = np.quantile(motion.v[:, j], [0.005, 0.995])
+        reach = max(float(np.abs(covered).max()), 1e-3)
+        speed = np.linspace(-reach, reach, _SPEEDS)
+        coefficients = draws[:, [own.joint(name).start + j for name in JOINT[:5]]].T.copy()
+        coefficients[3:] = np.exp(coefficients[3:])
+        values = friction(coefficients[:, :, None], speed[None])
+        lower, median, upper = np.quantile(values, [_SPREAD[0], 0.5, _SPREAD[1]], axis=0)
+        out.append(FrictionCurve(joint, speed, median, lower, upper, (float(covered[0]), float(covered[1]))))
+    return tuple(out)
+
+
+def _inertias(own: Parameters, draws: Array) -> Array:
+    """(S, 10 n) inertial parameters of the draws."""
+    eta = draws[:, : 10 * own.n].reshape(len(draws), own.n, 10)
+    factor = np.zeros((*eta.shape[:2], 4, 4))
+    for k, (row, column) in enumerate(((0, 1), (1, 2), (0, 2), (0, 3), (1, 3), (2, 3)), start=4):
+        factor[..., row, column] = eta[..., k]
+    for k in range(3):
+        factor[..., k, k] = np.exp(eta[..., 1 + k])
+    factor[..., 3, 3] = 1.0
+    factor *= np.exp(eta[..., 0])[..., None, None]
+    return pseudo_inertia_to_parameters(factor @ factor.swapaxes(-1, -2)).reshape(len(draws), -1)
+
+
+def _told(
+    name: str, unit: str, group: str, before: Array, after: Array, config: BayesianConfig, *, active: bool
+) -> PosteriorParameter:
+    narrowing = float(after.std() / before.std())
+    verdict = OBSERVED if narrowing <= config.verdict.observed else IN_PART
+    if narrowing >= config.verdict.blind:
+        verdict = NOT_OBSERVED
+    ends = [*np.quantile(before, _SPREAD), *np.quantile(after, _SPREAD)]
+    return PosteriorParameter(
+        name,
+        unit,
+        group,
+        float(before.mean()),
+        float(before.std()),
+        float(ends[0]),
+        float(ends[1]),
+        float(after.mean()),
+        float(after.std()),
+        float(ends[2]),
+        float(ends[3]),
+        narrowing,
+        verdict,
+        active,
+    )

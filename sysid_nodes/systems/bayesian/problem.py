@@ -1,0 +1,228 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The MAP problem of a log: joint positions of all stages, loop forces of the inner ones, theta.
+
+Velocities and accelerations are central differences of positions, so that positions are the only states; with loops
+closed at the position level, velocities and accelerations need no closing of their own and nothing drifts (the paper
+closes accelerations, with Baumgarte's terms). At an inner stage T (mechanism.py) gives residuals
+
+    position:   (q - reading) / sigma                         joints that are read
+    torque:     (gain T + offset - reading) / sigma           joints with a motor
+    passive:    T / sigma                                     joints without
+    power:      (sum (T v + loss T^2) + idle - reading) / sigma.
+
+The paper's disturbance w and its hard inverse dynamics T = S u + w are the second and third, w eliminated; eliminating
+the loop forces leaves of it what moves the mechanism (the paper's projector, eq. 36). The gain is on the torque's side:
+were it on the reading's, scaling everything down would pay.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+import numpy.typing as npt
+
+from sysid_nodes.solvers.trajectory_least_squares import Blocks, Layout
+from sysid_nodes.solvers.trajectory_least_squares.parameter_program import ParameterRows
+from sysid_nodes.solvers.trajectory_least_squares.stage_equalities import StageEqualities
+from sysid_nodes.systems.bayesian.log import MechanismLog
+from sysid_nodes.systems.bayesian.mechanism import Mechanism, Motion, Torque
+
+Array = npt.NDArray[np.float64]
+IntArray = npt.NDArray[np.intp]
+
+FORCE_SIGMA = 1e5
+"""Prior of loop forces [N]: only so that they are determined where neither motors nor joints tell them."""
+
+GROUPS = ("position", "torque", "passive", "power", "force", "prior")
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """A point: positions (N, n), loop forces (N, c) [N], all constants x (P,)."""
+
+    q: Array
+    force: Array
+    x: Array
+
+
+@dataclass(frozen=True)
+class Noise:
+    """Standard deviations: positions (n,), torques (m,), passive joints' torques, power."""
+
+    position: Array
+    torque: Array
+    passive: float
+    power: float
+
+
+@dataclass(frozen=True)
+class MechanismProblem:
+    """Residuals, equalities and constraints of a log.
+
+    Attributes:
+        mechanism: with its constants.
+        log: readings.
+        noise: of the readings.
+    """
+
+    mechanism: Mechanism
+    log: MechanismLog
+    noise: Noise
+
+    @property
+    def layout(self) -> Layout:
+        return Layout(
+            self.log.stages,
+            self.mechanism.chain.n,
+            len(self.mechanism.parameters.free),
+            self.mechanism.closures.count,
+        )
+
+    def retract(self, point: Estimate, stage_step: Array, parameter_step: Array, local_step: Array) -> Estimate:
+        x = point.x.copy()
+        x[self.mechanism.parameters.free] += parameter_step
+        return Estimate(point.q + stage_step, point.force + local_step, x)
+
+    def residuals(self, point: Estimate) -> list[Array]:
+        return [blocks.residual for blocks in self._blocks(point, None)]
+
+    def linearise(self, point: Estimate) -> list[Blocks]:
+        return self._blocks(point, self.mechanism.linearise(self.motion(point), point.x))
+
+    def stage_equalities(self, point: Estimate) -> StageEqualities:
+        closures, (count, n) = self.mechanism.closures, point.q.shape
+        if not closures.count:
+            return StageEqualities(np.zeros((count, 0)), np.zeros((count, 0, n)))
+        return StageEqualities(*closures.linearise(point.q))
+
+    def parameter_rows(self, point: Estimate) -> ParameterRows:
+        own = self.mechanism.parameters
+        row = own.mass_row(point.x)[None, [*own.free, len(point.x)]]
+        known = own.total_mass is None
+        lower = (own.lower - point.x)[own.free]
+        return ParameterRows(row[:0] if known else row, lower, np.full(len(lower), np.inf))
+
+    def motion(self, point: Estimate) -> Motion:
+        """The motion at the inner stages."""
+        q, step = point.q, self.log.step
+        velocity, acceleration = (q[2:] - q[:-2]) / (2.0 * step), (q[2:] - 2.0 * q[1:-1] + q[:-2]) / step**2
+        return Motion(q[1:-1], velocity, acceleration, point.force[1:-1])
+
+    def _blocks(self, point: Estimate, found: Torque | None) -> list[Blocks]:
+        """All groups; without derivatives (empty Jacobians) where `found` is not given."""
+        motion, own = self.motion(point), self.mechanism.parameters
+        torque = self.mechanism.torque(motion, point.x) if found is None else found.value
+        groups = [self._position(point), self._torque(point, torque, found)]
+        (passive,) = np.nonzero(~own.motors)
+        rows = None if found is None else _Rows.of(found, passive).scaled(1.0 / self.noise.passive)
+        stages = np.arange(1, self.log.stages - 1)
+        groups.append(self._dynamic(torque[:, passive] / self.noise.passive, rows, stages))
+        groups.append(self._power(point, motion, torque, found))
+        c = point.force.shape[1]
+        local = np.tile(np.eye(c) / FORCE_SIGMA, (len(stages), 1, 1))
+        empty = np.zeros((len(stages), c, own.n))
+        held = Blocks(stages, motion.force / FORCE_SIGMA, empty, None, local, stages)
+        groups.append(held if c else Blocks(stages[:0], np.zeros((0, 0)), np.zeros((0, 0, own.n))))
+        free, sigma = own.free, own.sigma[own.free]
+        groups.append(
+            Blocks(
+                np.array([0]),
+                ((point.x - own.mean)[free] / sigma)[None],
+                np.zeros((1, len(free), own.n)),
+                np.diag(1.0 / sigma)[None],
+            )
+        )
+        return groups
+
+    def _position(self, point: Estimate) -> Blocks:
+        read = np.flatnonzero(np.any(np.isfinite(self.log.position), axis=0))
+        stages = np.flatnonzero(np.all(np.isfinite(self.log.position[:, read]), axis=1))
+        sigma = self.noise.position[read]
+        value = (point.q - self.log.position)[np.ix_(stages, read)] / sigma
+        jacobian = np.zeros((len(stages), len(read), point.q.shape[1]))
+        jacobian[:, np.arange(len(read)), read] = 1.0 / sigma
+        return Blocks(stages, value, jacobian)
+
+    def _torque(self, point: Estimate, torque: Array, found: Torque | None) -> Blocks:
+        own, (motors,) = self.mechanism.parameters, np.nonzero(self.mechanism.parameters.motors)
+        stages = 1 + np.flatnonzero(np.all(np.isfinite(self.log.torque[1:-1]), axis=1))
+        gain, offset = (own.constants(point.x, name)[motors] for name in ("gain", "offset"))
+        own_torque = torque[stages - 1][:, motors]
+        value = (gain * own_torque + offset - self.log.torque[stages]) / self.noise.torque
+        rows = None
+        if found is not None:
+            rows = _Rows.of(found, motors).at(stages - 1).scaled(gain / self.noise.torque)
+            each = np.arange(len(motors))
+            rows.by_x[:, each, own.joint("gain").start + motors] = own_torque / self.noise.torque
+            rows.by_x[:, each, own.joint("offset").start + motors] = 1.0 / self.noise.torque
+        return self._dynamic(value, rows, stages)
+
+    def _power(self, point: Estimate, motion: Motion, torque: Array, found: Torque | None) -> Blocks:
+        own, (motors,) = self.mechanism.parameters, np.nonzero(self.mechanism.parameters.motors)
+        stages = 1 + np.flatnonzero(np.isfinite(self.log.power[1:-1]))
+        t, v = torque[stages - 1][:, motors], motion.v[stages - 1][:, motors]
+        loss = own.constants(point.x, "loss")[motors]
+        drawn = np.sum(t * v + loss * t**2, axis=1) + point.x[own.idle]
+        value = ((drawn - self.log.power[stages]) / self.noise.power)[:, None]
+        rows = None
+        if found is not None:
+            rows = _Rows.of(found, motors).at(stages - 1).summed(v + 2.0 * loss * t)
+            rows.by_v[:, 0, motors] += t
+            rows.by_x[:, 0, own.joint("loss").start + motors] = t**2
+            rows.by_x[:, 0, own.idle] = 1.0
+            rows = rows.scaled(1.0 / self.noise.power)
+        return self._dynamic(value, rows, stages)
+
+    def _dynamic(self, value: Array, rows: _Rows | None, stages: IntArray) -> Blocks:
+        """Residuals at inner stages with derivatives in the three stages that give their motion."""
+        m = value.shape[1]
+        if rows is None:
+            return Blocks(stages - 1, value, np.zeros((len(stages), m, 0)))
+        slow, fast = rows.by_v / (2.0 * self.log.step), rows.by_a / self.log.step**2
+        jacobian = np.concatenate([fast - slow, rows.by_q - 2.0 * fast, fast + slow], axis=2)
+        free, local = self.mechanism.parameters.free, self.mechanism.closures.count
+        return Blocks(
+            stages - 1,
+            value,
+            jacobian,
+            np.ascontiguousarray(rows.by_x[:, :, free]),
+            rows.by_force if local else None,
+            stages if local else None,
+        )
+
+
+@dataclass(frozen=True)
+class _Rows:
+    """Derivatives of m rows at some inner stages, as in Torque."""
+
+    by_q: Array
+    by_v: Array
+    by_a: Array
+    by_force: Array
+    by_x: Array
+
+    @staticmethod
+    def of(found: Torque, joints: IntArray) -> _Rows:
+        parts = (found.by_q, found.by_v, found.by_a, found.by_force, found.by_x)
+        return _Rows(*(part[:, joints].copy() for part in parts))
+
+    def _map(self, change: object) -> _Rows:
+        parts = (self.by_q, self.by_v, self.by_a, self.by_force, self.by_x)
+        return _Rows(*(change(part) for part in parts))  # type: ignore[operator]
+
+    def at(self, index: IntArray) -> _Rows:
+        return self._map(lambda part: part[index])
+
+    def scaled(self, factor: float | Array) -> _Rows:
+        by_row = np.asarray(factor)[..., None]
+        return self._map(lambda part: part * by_row)
+
+    def summed(self, weight: Array) -> _Rows:
+        """One row, the sum with weights (K, m)."""
+        return self._map(lambda part: np.einsum("km,kmj->kj", weight, part)[:, None])
+
+
+def sharpened(problem: MechanismProblem, factor: float) -> MechanismProblem:
+    """The same with friction that turns over a speed wider by a factor."""
+    return replace(problem, mechanism=replace(problem.mechanism, sharpness=factor))

@@ -1,0 +1,23 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Curves over time for the report: gaps of the loops, power measured and accounted for."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from sysid_nodes.results.bayesian import BayesianSeries
+from sysid_nodes.systems.bayesian.problem import Estimate, MechanismProblem
+
+
+def result_series(problem: MechanismProblem, point: Estimate) -> BayesianSeries:
+    """Of the estimated motion."""
+    mechanism, own = problem.mechanism, problem.mechanism.parameters
+    motion = problem.motion(point)
+    (motors,) = np.nonzero(own.motors)
+    torque, loss = mechanism.torque(motion, point.x)[:, motors], own.constants(point.x, "loss")[motors]
+    mechanical = np.sum(torque * motion.v[:, motors], axis=1)
+    drawn = mechanical + np.sum(loss * torque**2, axis=1) + point.x[own.idle]
+    gap = np.zeros(len(motion.q))
+    if mechanism.closures.count:
+        gap = np.linalg.norm(mechanism.closures.gaps(motion.q), axis=2).max(axis=1)
+    return BayesianSeries(problem.log.t[1:-1], gap, np.stack([problem.log.power[1:-1], mechanical, drawn]))

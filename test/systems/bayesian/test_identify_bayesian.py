@@ -1,0 +1,125 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Posteriors of the leg that MuJoCo hides; coverage over many legs is benchmarks/bayesian_coverage.py."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from benchmarks.bayesian_log import CONFIG, leg, leg_log, leg_run
+from sysid_nodes.exceptions import ExcitationError, LogError
+from sysid_nodes.results.bayesian import BayesianResult, BayesianStatus, PosteriorParameter
+from sysid_nodes.systems.bayesian import BayesianConfig, MechanismLog, Series, identify, mechanism_log
+from sysid_nodes.systems.bayesian.config import InertiaPriorConfig, NoiseConfig, SearchConfig, VerdictConfig
+
+QUICK = replace(CONFIG, step=0.02, search=SearchConfig(starts=1), verdict=VerdictConfig(samples=500))
+SEED, DURATION = 11, 3.0
+
+
+def short_log(*, torque: bool = True, power: bool = True) -> MechanismLog:
+    return leg_log(leg_run(SEED, DURATION)[1], 0.02, torque=torque, power=power)
+
+
+def told(result: BayesianResult) -> dict[str, PosteriorParameter]:
+    return {parameter.name: parameter for parameter in result.parameters}
+
+
+def errors(result: BayesianResult) -> list[float]:
+    """Errors in sigmas of what is observed."""
+    truth = leg_run(SEED, DURATION)[0].values()
+    return [(p.mean - truth[p.name]) / p.sigma for p in result.parameters if p.verdict == "observed"]
+
+
+def test_no_torque_but_power() -> None:
+    result = identify(short_log(torque=False), leg(), QUICK)
+    assert result.status is BayesianStatus.FOUND
+    found = told(result)
+    assert found["hip.coulomb"].verdict == "observed"
+    assert result.held_out is None
+    assert np.mean(np.abs(errors(result)) < 2.5) > 0.8
+
+
+@pytest.mark.slow
+def test_stated_noise_hardly_matters() -> None:
+    results = [
+        identify(short_log(), leg(), replace(QUICK, noise=NoiseConfig(position=1e-3 * factor, torque=factor)))
+        for factor in (1.0, 30.0)
+    ]
+    for name in ("hip.coulomb", "crank_motor.coulomb", "shank.Iyy"):
+        first, second = (told(result)[name] for result in results)
+        assert abs(first.mean - second.mean) < 0.3 * first.sigma
+        assert second.sigma == pytest.approx(first.sigma, rel=0.2)
+
+
+@pytest.mark.slow
+def test_known_total_mass_is_met_and_helps() -> None:
+    mass = float(leg_run(SEED, DURATION)[0].mass.sum())
+    known = replace(QUICK, inertia=InertiaPriorConfig(total_mass=mass))
+    with_it, without = identify(short_log(), leg(), known), identify(short_log(), leg(), QUICK)
+    masses = [told(with_it)[f"{link}.m"] for link in ("thigh", "crank", "rod", "shank")]
+    log_masses = [with_it.theta[k] for k, name in enumerate(with_it.names) if name.endswith("log mass / 2")]
+    assert sum(np.exp(2.0 * np.array(log_masses))) == pytest.approx(mass, abs=1e-9)
+    assert masses[0].sigma < 0.7 * told(without)["thigh.m"].sigma
+
+
+def test_a_bound_is_kept() -> None:
+    """A description whose friction is far above the truth's zero: the posterior hugs the bound."""
+    config = replace(QUICK, friction=replace(QUICK.friction, passive="coulomb"))
+    result = identify(leg_log(leg_run(SEED, 4.0)[1], 0.01), leg(), config)
+    for joint in ("knee", "rod_joint"):
+        friction = told(result)[f"{joint}.coulomb"]  # the truth is 0
+        assert friction.lower >= 0.0
+        assert friction.lower < 0.3 * friction.sigma
+    assert all(p.lower >= 0.0 for p in result.parameters if p.name.endswith((".coulomb", ".viscous", ".armature")))
+
+
+def constant(log: MechanismLog) -> MechanismLog:
+    return replace(log, position=np.where(np.isfinite(log.position), 0.0, np.nan))
+
+
+@pytest.mark.parametrize(
+    ("change", "error", "message"),
+    [
+        (constant, ExcitationError, "no joint moves"),
+        (
+            lambda log: replace(log, torque=np.full_like(log.torque, np.nan), power=log.power * np.nan),
+            LogError,
+            "neither",
+        ),
+        (lambda log: replace(log, position=np.full_like(log.position, np.nan)), LogError, "no joint position"),
+        (lambda log: log.part(0, 21), LogError, "20 are needed"),
+    ],
+)
+def test_useless_logs(change: object, error: type[Exception], message: str) -> None:
+    with pytest.raises(error, match=message):
+        identify(change(short_log()), leg(), QUICK)  # type: ignore[operator]
+
+
+@pytest.mark.parametrize(
+    ("t", "value", "message"),
+    [
+        (np.arange(50.0)[::-1], 0.0, "stamps go back"),
+        (np.arange(50.0), np.nan, "not a number"),
+        (0.001 * np.arange(50.0), 0.0, "less than 20 stages"),
+    ],
+)
+def test_useless_readings(t: np.ndarray, value: float, message: str) -> None:
+    values = np.ones((50, 1))
+    values[7] = 1.0 + value
+    with pytest.raises(LogError, match=message):
+        mechanism_log(Series(t, values), Series(t, values), None, 0.01)
+
+
+def test_readings_are_brought_to_the_stages_time() -> None:
+    rng = np.random.default_rng(0)
+    t = np.sort(rng.uniform(0.0, 4.0, 2000))
+    wave = np.sin(3.0 * t)[:, None]
+    log = mechanism_log(Series(t, wave), Series(t, 2.0 * wave), None, 0.01)
+    there = np.isfinite(log.position[:, 0])
+    assert there.mean() > 0.9
+    truth = np.sin(3.0 * (log.t + log.start))
+    assert np.abs(log.position[there, 0] - truth[there]).max() < 5e-4
+    assert np.isnan(log.power).all()
+    assert isinstance(BayesianConfig().step, float)

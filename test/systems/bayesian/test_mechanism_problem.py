@@ -1,0 +1,132 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Residuals against MuJoCo's own dynamics, derivatives against finite differences."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import mujoco
+import numpy as np
+import pytest
+
+from benchmarks.bayesian_log import CONFIG, leg, leg_log, leg_run
+from sysid_nodes.data.inertia import parameters_to_log_cholesky
+from sysid_nodes.exceptions import ConfigError
+from sysid_nodes.simulation.fourbar.leg import LegTruth, mjcf
+from sysid_nodes.solvers.trajectory_least_squares.problem import Array
+from sysid_nodes.systems.bayesian.config import DrivePriorConfig, FrictionPriorConfig, InertiaPriorConfig
+from sysid_nodes.systems.bayesian.identify import start_point, stated_noise
+from sysid_nodes.systems.bayesian.initial_motion import loop_forces
+from sysid_nodes.systems.bayesian.mechanism import Motion, build_mechanism
+from sysid_nodes.systems.bayesian.problem import GROUPS, Estimate, MechanismProblem
+
+ALL_TERMS = replace(
+    CONFIG,
+    friction=FrictionPriorConfig(
+        motors="stribeck", passive="stribeck", turning_speed=0.3, turning_sigma=0.2, stribeck_speed=0.8
+    ),
+    drive=DrivePriorConfig(armature_sigma=0.05, offset_sigma=0.5, gain_sigma=0.1),
+    inertia=InertiaPriorConfig(total_mass=3.4),
+)
+
+
+def problem_and_point(duration: float = 0.4) -> tuple[MechanismProblem, Estimate]:
+    mechanism = build_mechanism(leg(), ALL_TERMS, power=True)
+    log = leg_log(leg_run(0, duration)[1])
+    start = start_point(mechanism, log, mechanism.parameters.mean)
+    rng = np.random.default_rng(0)
+    own = mechanism.parameters
+    x = start.x.copy()
+    x[own.free] += 0.2 * own.sigma[own.free] * np.abs(rng.standard_normal(len(own.free)))
+    q = start.q + 0.003 * rng.standard_normal(start.q.shape)
+    problem = MechanismProblem(mechanism, log, stated_noise(mechanism, ALL_TERMS))
+    return problem, Estimate(q, start.force + rng.standard_normal(start.force.shape), x)
+
+
+def true_x(problem_mean: Array, truth: LegTruth, own: object) -> Array:
+    x = problem_mean.copy()
+    for i, theta in enumerate(truth.inertial_parameters()):
+        x[own.body(i)] = parameters_to_log_cholesky(theta)  # type: ignore[attr-defined]
+    for name in ("coulomb", "viscous", "armature"):
+        x[own.joint(name)] = getattr(truth, name)  # type: ignore[attr-defined]
+    return x
+
+
+def test_torques_are_mujocos() -> None:
+    """Accelerations that MuJoCo gives to known torques need these torques, loop forces eliminated."""
+    truth = LegTruth.drawn(np.random.default_rng(3))
+    truth = replace(truth, coulomb=np.zeros(4))  # MuJoCo's dry friction is a constraint, not a function of the speed
+    model = mujoco.MjModel.from_xml_string(mjcf(truth))
+    data = mujoco.MjData(model)
+    rng = np.random.default_rng(4)
+    motions, torques = [], []
+    for k in range(3000):
+        data.ctrl[:] = torque = 3.0 * np.sin(0.002 * k * np.array([1.0, 1.7]) + 0.5)
+        mujoco.mj_step(model, data)
+        if k % 500 == 499:
+            mujoco.mj_forward(model, data)
+            motions.append([data.qpos.copy(), data.qvel.copy(), data.qacc.copy()])
+            torques.append(torque)
+    del rng
+    names = [model.joint(j).name for j in range(4)]
+    order = [names.index(name) for name in leg().joint_names]
+    q, v, a = np.moveaxis(np.array(motions)[:, :, order], 1, 0)
+    mechanism = build_mechanism(leg(), CONFIG, power=False)
+    x = true_x(mechanism.parameters.mean, truth, mechanism.parameters)
+    # The configuration of MuJoCo is off the loop by nanometres, its acceleration by what pulls it back.
+    motion = Motion(q, v, a, np.zeros((len(q), 2)))
+    motion = replace(motion, force=loop_forces(mechanism, motion, x))
+    found = mechanism.torque(motion, x)
+    np.testing.assert_allclose(found[:, mechanism.parameters.motors], torques, atol=2e-3)
+    np.testing.assert_allclose(found[:, ~mechanism.parameters.motors], 0.0, atol=1e-9)
+
+
+@pytest.mark.parametrize("group", range(len(GROUPS)), ids=GROUPS)
+def test_derivatives(group: int) -> None:
+    problem, point = problem_and_point()
+    layout = problem.layout
+    rng = np.random.default_rng(group)
+    blocks = problem.linearise(point)[group]
+    np.testing.assert_array_equal(blocks.residual, problem.residuals(point)[group])
+    eps = 1e-6
+    for _ in range(6):
+        stage = rng.standard_normal((layout.stages, layout.size))
+        theta = 0.1 * rng.standard_normal(layout.parameters)
+        local = rng.standard_normal((layout.stages, layout.local))
+        ends = [
+            problem.residuals(problem.retract(point, s * eps * stage, s * eps * theta, s * eps * local))[group]
+            for s in (1.0, -1.0)
+        ]
+        width = blocks.jacobian.shape[2] // layout.size
+        windows = stage[blocks.first[:, None] + np.arange(width)].reshape(len(blocks.first), -1)
+        expected = np.einsum("bmj,bj->bm", blocks.jacobian, windows)
+        if blocks.parameter_jacobian is not None:
+            expected = expected + blocks.parameter_jacobian @ theta
+        if blocks.local_jacobian is not None and blocks.local is not None:
+            expected = expected + np.einsum("bml,bl->bm", blocks.local_jacobian, local[blocks.local])
+        scale = max(1.0, float(np.abs(expected).max()))
+        np.testing.assert_allclose((ends[0] - ends[1]) / (2 * eps), expected, atol=2e-6 * scale)
+
+
+def test_total_mass_row() -> None:
+    problem, point = problem_and_point()
+    row = problem.parameter_rows(point).equality[0]
+    masses = problem.mechanism.parameters.inertia(point.x)[:, 0]
+    assert row[-1] == pytest.approx(masses.sum() - 3.4)
+    eps, theta = 1e-6, np.random.default_rng(1).standard_normal(problem.layout.parameters)
+    zero = np.zeros_like(point.q)
+    ends = [
+        problem.parameter_rows(problem.retract(point, zero, s * eps * theta, 0.0 * point.force)).equality[0, -1]
+        for s in (1.0, -1.0)
+    ]
+    assert (ends[0] - ends[1]) / (2 * eps) == pytest.approx(row[:-1] @ theta, rel=1e-6)
+
+
+def test_unknown_names() -> None:
+    for part, message in (
+        (replace(CONFIG, mechanism=replace(CONFIG.mechanism, passive=("ankle",))), "'mechanism.passive' names 'ankle'"),
+        (replace(CONFIG, inertia=InertiaPriorConfig(bodies="foot")), "no link 'foot'"),
+        (replace(CONFIG, mechanism=replace(CONFIG.mechanism, passive=leg().joint_names)), "no joint with a motor"),
+    ):
+        with pytest.raises(ConfigError, match=message):
+            build_mechanism(leg(), part, power=False)
