@@ -156,7 +156,11 @@ def trial(world: World, seed: int, mode: str) -> Record:
         seed: of load, noise and biases.
         mode: "batch" or "horizon", as of ``sysid replay``.
     """
-    made = walk(world, seed)
+    return judge(world, walk(world, seed), seed, mode)
+
+
+def judge(world: World, made: Walk, seed: int, mode: str) -> Record:
+    """The same of a walk that was made before."""
     pace = {"horizon.window": 15, "pacing.hop": 3, "prime.step": 0.02} if world.robot == "g1" else {"pacing.hop": 4}
     config = from_flat(PrimeSessionConfig, {"robot": world.robot, **pace, **world.options})
     config = replace(config, prime=replace(config.prime, sensors=simulated_config().sensors))

@@ -92,7 +92,7 @@ def _body(model: Model, theta: Array, covariance: Array, index: int) -> BodyEsti
 
 
 def _contacts(problem: PrimeProblem, point: Trajectory, at: Evaluated, found: Posterior | None) -> ContactEstimate:
-    base, law = problem.model.base, problem.law
+    base, law = problem.model.base, at.law
     stages, nc = problem.stages, base.contacts
     axes = law.plane.axes
     force, covariance = np.full((stages, nc, 3), np.nan), np.full((stages, nc, 3, 3), np.nan)

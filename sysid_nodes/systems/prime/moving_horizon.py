@@ -192,7 +192,8 @@ class MovingHorizon:
         joints = self._samples.get("joint_position")
         if joints is not None:
             fresh = (joints.steps >= kept) & np.isfinite(joints.values).all(axis=1)
-            q[joints.steps[fresh], 7:] = joints.values[fresh]
+            offsets = point.theta[self._model.parameters.offsets]
+            q[joints.steps[fresh], 7:] = joints.values[fresh] - (offsets if len(offsets) else 0.0)
         # The last stage's contact variables were not used: new ones go on with those before, settled by the step.
         w = np.concatenate([w[:-1], np.repeat(w[-2:-1], new + 1, axis=0)])
         found = Trajectory(q, w, point.theta)
