@@ -123,9 +123,10 @@ _ALL = "all at random"
 def summarise(report: Report, records: Sequence[tuple[str, Record]]) -> None:
     """The table of cases, and coverage of those that are drawn."""
     report.text(
-        "Errors / sigmas = error over sigma, of the torso's mass, centre of mass and moments of inertia, as result.json "
-        "has them; the root mean square over stages for forces of feet on the ground and the base's pose. The status is "
-        "that of the whole result. `silent`: more than three sigma off in a parameter that is called observed, and GOOD."
+        "Errors / sigmas = error over sigma, of the torso's mass, centre of mass and moments of inertia, as "
+        "result.json has them; the root mean square over stages for forces of feet on the ground and the base's pose. "
+        "The status is that of the whole result. `silent`: more than three sigma off in a parameter that is called "
+        "observed, and the status neither DOUBTFUL nor LOST."
     )
     report.section("Cases")
     head = (
@@ -151,7 +152,7 @@ def ratios(entry: Record) -> dict[str, float]:
 
 
 def _silent(entry: Record) -> list[str]:
-    if entry["status"] == "DOUBTFUL":
+    if entry["status"] in ("DOUBTFUL", "LOST"):
         return []
     return [name for name, value in ratios(entry).items() if abs(value) > FAR and name not in entry["unobserved"]]
 

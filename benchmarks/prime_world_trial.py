@@ -14,11 +14,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import pinocchio
+from shared.legged_log import averaged
+from shared.legged_readings import readings_of
 
 from benchmarks.prime_log import START, Log, simulated_config
 from benchmarks.prime_score import EDGE, THRESHOLD
-from shared.legged_log import averaged
-from shared.legged_readings import readings_of
 from sysid_nodes.data.config import from_flat
 from sysid_nodes.models.discrete_motion import difference
 from sysid_nodes.models.rotations import quaternion_product
@@ -41,6 +41,8 @@ from sysid_nodes.simulation.legged.load import LoadConfig
 
 Array = npt.NDArray[np.float64]
 Record = dict[str, Any]
+
+_NAMES = {"m": "mass"} | {f"c{axis}": f"CoM {axis}" for axis in "xyz"}
 
 TIMESTEP = 5e-4
 """Of the simulation [s]: its integrator of first order makes motors half a step late."""
@@ -174,12 +176,13 @@ def judge(world: World, made: Walk, seed: int, mode: str) -> Record:
     found: Record = {
         "seed": seed,
         "mode": mode,
-        "status": session.judgement.status.name,
+        "status": session.whole_status.name,
         "message": session.judgement.sentence,
         "statuses": sorted({update.judgement.status.name for update in updates}),
         "seconds": seconds,
         "truth": true.tolist(),
         "parameters": {"error": (body.parameters - true).tolist(), "sigma": spread.tolist()},
+        "unobserved": [_NAMES.get(name, name) for name in body.unobserved],
         "com": {"error": (body.com - com).tolist(), "sigma": body.com_sigma.tolist()},
         "constants": {
             name: [float(value), float(sigma)]
@@ -191,7 +194,6 @@ def judge(world: World, made: Walk, seed: int, mode: str) -> Record:
             )
         },
     }
-    found["unobserved"] = []
     return found | _motion(made, updates, config.prime.step)
 
 

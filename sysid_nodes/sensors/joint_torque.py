@@ -32,8 +32,9 @@ class JointTorqueConfig(ChannelConfig):
     relative: float = option(0.0, "standard deviation as a share of the reading", unit="1", minimum=0.0)
     gain_sigma: float = option(
         0.03,
-        "prior standard deviation of the drives' constant gain error, one for each kind of joint, which is then"
-        " estimated; 0: none. On legs a gain and a weight are nearly one unknown: 0.03 leaves a mass some 5 %",
+        "prior standard deviation of the drives' constant gain errors, one for each kind of joint and one that all"
+        " share, which are then estimated; 0: none. On legs gain and weight are nearly one unknown: 0.03 leaves a mass"
+        " some 5 %",
         unit="1",
         minimum=0.0,
     )
@@ -49,7 +50,7 @@ class JointTorque:
     Attributes:
         sigma: (n,) standard deviation at zero torque [N m].
         relative: further standard deviation as a share of the reading.
-        kinds: (n,) which of the gains is each joint's.
+        kinds: (n,) which of the kinds' gains is each joint's; the last gain is common to all.
     """
 
     sigma: Array
@@ -77,7 +78,12 @@ class JointTorque:
 
     def gains(self, parameters: Array) -> Array:
         """(n,) factors that make torques readings."""
-        return 1.0 + parameters[self.kinds] if self.parameters else np.ones(self.rows)
+        return 1.0 + self.shares @ parameters if self.parameters else np.ones(self.rows)
+
+    @property
+    def shares(self) -> Array:
+        """(n, kinds + 1) which gains add up to each joint's: its kind's and the common one."""
+        return np.column_stack([np.eye(int(self.kinds.max()) + 1)[self.kinds], np.ones(self.rows)])
 
     def residual(self, samples: Samples, states: States, parameters: Array) -> Array:
         """(K, n) whitened: predicted less measured torques."""
@@ -88,7 +94,7 @@ class JointTorque:
         scale, residual = self.scale(samples), self.residual(samples, states, parameters)
         by_tau, by_gain = (scale * self.gains(parameters))[:, :, None] * np.eye(self.rows), None
         if self.parameters:
-            by_gain = (scale * states.require("tau", self.name))[:, :, None] * np.eye(len(parameters))[self.kinds]
+            by_gain = (scale * states.require("tau", self.name))[:, :, None] * self.shares
         return Linearisation(residual, tau=by_tau, parameters=by_gain)
 
 
@@ -96,7 +102,8 @@ def joint_torque(robot: Robot, config: JointTorqueConfig) -> JointTorque:
     """The torque readings of a robot; a joint without a torque limit has no share of it."""
     limits = np.where(np.isfinite(robot.limits.torque), robot.limits.torque, 0.0)
     names, kinds = joint_kinds(robot)
-    gains = StaticParameter("joint_torque.gain", "1", np.zeros(len(names)), np.full(len(names), config.gain_sigma))
+    count = len(names) + 1
+    gains = StaticParameter("joint_torque.gain", "1", np.zeros(count), np.full(count, config.gain_sigma))
     return JointTorque(
         np.hypot(config.sigma, config.share_of_limit * limits),
         config.relative,

@@ -110,6 +110,16 @@ class InertiaConfig:
         unit="1",
         minimum=0.0,
     )
+    observed: float = option(
+        0.3, "share of its prior's standard deviation that a parameter's may have to be called observed", minimum=0.01
+    )
+    least_turning: float = option(
+        0.1,
+        "angular velocity of the base, root mean square over half a second, that moments of inertia about an axis and"
+        " the height of the centre of mass need to be called observed",
+        unit="rad/s",
+        minimum=0.0,
+    )
     mass_sigma: float = option(0.7, "prior standard deviation of a mass's logarithm", minimum=1e-6)
     com_sigma: float = option(0.15, "prior standard deviation of the centre of mass", unit="m", minimum=1e-6)
     shape_sigma: float = option(

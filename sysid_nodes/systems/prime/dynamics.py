@@ -66,10 +66,10 @@ class DynamicsRows:
         moved = copy(self)
         moved._robot = robot
         moved.scale = self.scale.copy()
-        moved.scale[:, :6] /= 1.0 + theta[self._parameters.masses].sum()
+        moved.scale[:, :6] /= self._parameters.heavier(theta)
         gains = theta[self._parameters.gains]
         if len(gains):
-            factor = 1.0 + gains[self._parameters.kinds]
+            factor = 1.0 + self._parameters.shares @ gains
             moved.torque = self.torque / factor
             moved.scale[:, 6:] *= factor
         return moved
@@ -81,21 +81,21 @@ class DynamicsRows:
         """
         parameters, motion = self._parameters, at.motion
         out = np.zeros((*residual.shape, parameters.count))
-        if (kinds := parameters.gains.stop - parameters.gains.start) > 0:
-            factor = 1.0 + point.theta[parameters.gains][parameters.kinds]
+        if parameters.gains.start < parameters.gains.stop:
+            factor = 1.0 + parameters.shares @ point.theta[parameters.gains]
             wanted = (residual[:, 6:] + self.scale[:, 6:] * self.torque) / factor
-            out[:, 6:, parameters.gains] = wanted[:, :, None] * np.eye(kinds)[parameters.kinds]
+            out[:, 6:, parameters.gains] = wanted[:, :, None] * parameters.shares
         if parameters.drives.start < parameters.drives.stop:
-            speed = motion.velocity[:, 6:]
-            terms = (direction(speed, REST), speed, motion.acceleration[:, 6:])
-            moved = np.stack([a * b for a, b in zip(terms, parameters.motor_slopes, strict=True)], axis=2)
+            speed, limits = motion.velocity[:, 6:], parameters.torque
+            turned = self._robot.motor.armature * motion.acceleration[:, 6:]
+            moved = np.stack([direction(speed, REST) * limits, speed * limits, turned], axis=2)
             out[:, 6:, parameters.drives] = self.scale[:, 6:, None] * moved
         for column in range(parameters.masses.start, parameters.masses.stop):
             none = np.zeros_like(at.force)
             arguments = np.ascontiguousarray(point.q[1:-1]), motion.velocity, motion.acceleration
             rest = self._robot.kernel.dynamics(*arguments, parameters.known_inertia, none, none)
-            out[:, :, column] = self.scale * rest
-            out[:, :6, column] -= residual[:, :6] / (1.0 + point.theta[column])
+            out[:, :, column] = self.scale * rest * parameters.heavier(point.theta)
+            out[:, :6, column] -= residual[:, :6]
         return out
 
     def residual(self, point: Trajectory, at: Evaluated) -> Array:

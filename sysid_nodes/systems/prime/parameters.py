@@ -14,8 +14,8 @@ import numpy.typing as npt
 
 from sysid_nodes.data import inertia
 from sysid_nodes.robots import Robot
-from sysid_nodes.robots.kinds import joint_kinds
 from sysid_nodes.sensors import Sensor, parameter_layout
+from sysid_nodes.sensors.joint_torque import JointTorque
 from sysid_nodes.systems.prime.config import PrimeConfig
 
 Array = npt.NDArray[np.float64]
@@ -34,11 +34,12 @@ class Parameters:
         nominal: (n + 1, 10) inertial parameters of all bodies.
         tilt: columns of the ground's slope; empty where it is known.
         feet: columns of the feet's displacements, three a foot; empty where they are known.
-        drives: columns of the joints' Coulomb friction, viscous friction and armature, all joints' together; or empty.
-        motor_slopes: (3, n) what the joints' constants grow by with each: torque limit, torque limit, armature.
-        masses: column of the relative error of all links' masses that are not identified; empty where they are exact.
+        drives: columns of the joints' Coulomb and viscous friction as a share of the torque limits, and of the
+            logarithm of their armature's error, all joints' together; or empty.
+        torque: (n,) the limits [N m].
+        masses: column of the logarithm of the error of all links' masses that are not identified; or empty.
         foot: (nc,) foot that each contact point belongs to.
-        kinds: (n,) kind of each joint, whose drive's gain it shares.
+        shares: (n, kinds + 1) which gains add up to each joint's drive's.
         sensors: columns of each sensor's parameters.
         names, units: (p,).
         mean, sigma: (p,) prior.
@@ -50,10 +51,10 @@ class Parameters:
     tilt: slice
     feet: slice
     drives: slice
-    motor_slopes: Array
+    torque: Array
     masses: slice
     foot: npt.NDArray[np.int64]
-    kinds: npt.NDArray[np.int64]
+    shares: Array
     sensors: dict[str, slice]
     names: tuple[str, ...]
     units: tuple[str, ...]
@@ -72,7 +73,7 @@ class Parameters:
 
     @property
     def gains(self) -> slice:
-        """Columns of the drives' gains, one for each kind of joint; empty where they are exact."""
+        """Columns of the drives' gains, one for each kind of joint and a common one; empty where they are exact."""
         return self.sensors.get(TORQUE, slice(0, 0))
 
     @property
@@ -91,9 +92,13 @@ class Parameters:
         out[self.bodies] *= 1e-12  # a body of no mass has no centre of mass
         return out
 
+    def heavier(self, theta: Array) -> float:
+        """Factor on the masses of the links that are not identified."""
+        return float(np.exp(theta[self.masses].sum()))
+
     def inertia(self, theta: Array) -> Array:
         """(n + 1, 10) inertial parameters of every body."""
-        out = self.nominal * (1.0 + theta[self.masses].sum())
+        out = self.nominal * self.heavier(theta)
         for index, body in enumerate(self.bodies):
             out[body] = inertia.log_cholesky_to_parameters(theta[self.columns(index)])
         return out
@@ -147,9 +152,9 @@ def build_parameters(robot: Robot, sensors: tuple[Sensor, ...], config: PrimeCon
     feet = tuple(
         _Constant(tuple(f"{joint}.foot[{axis}]" for axis in range(3)), "m", contact.foot_sigma) for joint in carriers
     )
-    motor = config.process.coulomb, config.process.viscous, config.process.armature
-    if min(motor) == 0.0 and max(motor) > 0.0:
-        motor = tuple(max(sigma, 1e-9) for sigma in motor)
+    process = config.process
+    motor = [process.coulomb, process.viscous, process.armature]
+    motor = [max(sigma, 1e-9) for sigma in motor] if any(motor) else motor
     told = (("joint.coulomb", "1"), ("joint.viscous", "s/rad"), ("joint.armature", "1"))
     drives = tuple(_Constant((name,), unit, sigma) for (name, unit), sigma in zip(told, motor, strict=True))
     masses = (_Constant(("links.mass",), "1", config.inertia.links_sigma),)
@@ -170,10 +175,10 @@ def build_parameters(robot: Robot, sensors: tuple[Sensor, ...], config: PrimeCon
         tilt=spans[1],
         feet=spans[2],
         drives=spans[3],
-        motor_slopes=np.array([limits, limits, robot.motor.armature]),
+        torque=limits,
         masses=spans[4],
         foot=np.array([carriers.index(point.joint) for point in robot.contacts], dtype=np.int64),
-        kinds=joint_kinds(robot)[1],
+        shares=next((sensor.shares for sensor in sensors if isinstance(sensor, JointTorque)), np.zeros((robot.n, 0))),
         sensors={name: slice(first + part.start, first + part.stop) for name, part in own.columns.items()},
         names=(*names, *(name for entry in more for name in entry.names), *own.names),
         units=(*_UNITS * len(links), *(entry.unit for entry in more for _ in entry.names), *own.units),

@@ -30,16 +30,16 @@ _STEP = 1e-6
 def moved_robot(base: FloatingBase, parameters: Parameters, theta: Array) -> FloatingBase:
     """The robot with its feet where theta (p,) has them, and with its friction and armature."""
     if parameters.drives.start < parameters.drives.stop:
-        coulomb, viscous, armature = (
-            own + share * slope
-            for own, share, slope in zip(
-                (base.motor.coulomb, base.motor.viscous, base.motor.armature),
-                theta[parameters.drives],
-                parameters.motor_slopes,
-                strict=True,
-            )
+        (coulomb, viscous, armature), own = theta[parameters.drives], base.motor
+        base = replace(
+            base,
+            motor=MotorConstants(
+                own.coulomb + coulomb * parameters.torque,
+                own.viscous + viscous * parameters.torque,
+                own.armature * np.exp(armature),
+                own.offset,
+            ),
         )
-        base = replace(base, motor=MotorConstants(coulomb, viscous, armature, base.motor.offset))
     if parameters.feet.start == parameters.feet.stop:
         return base
     shift = theta[parameters.feet].reshape(-1, 3)[parameters.foot]
