@@ -4,14 +4,11 @@
 Start the robot's drivers and whatever commands it beside it.
 """
 
-from pathlib import Path
-
-from ament_index_python.packages import get_package_share_directory
-from launch.actions import DeclareLaunchArgument, OpaqueFunction
-from launch.substitutions import LaunchConfiguration
+from launch.actions import OpaqueFunction
 from launch_ros.actions import Node
 
 from launch import LaunchContext, LaunchDescription
+from sysid_nodes.ros.launching import declared, given, packaged, switches
 from sysid_nodes.simulation.actuators.config import SimulatedDrivesConfig
 
 ARGUMENTS = (
@@ -26,25 +23,20 @@ ARGUMENTS = (
 
 
 def _start(context: LaunchContext) -> list[Node]:
-    value = {name: LaunchConfiguration(name).perform(context) for name, _, _ in ARGUMENTS}
-    true = {name: text.lower() in ("true", "1") for name, text in value.items()}
-    config = Path(value["config"])
-    if not config.is_file():
-        config = Path(get_package_share_directory("online_sysid")) / "config" / config
-    if not config.is_file():
-        raise FileNotFoundError(f"no parameter file '{value['config']}', nor one of that name in {config.parent}")
+    value = given(context, ARGUMENTS)
+    true = switches(value, "autostart", "use_sim_time", "simulated")
     topics = [("joint_states", value["joint_states"])]
     chosen = {"commands": value["commands"], "command_type": value["command_type"]}
     if true["simulated"]:
         chosen["joints"] = SimulatedDrivesConfig().joints
-    switches = {name: true[name] for name in ("autostart", "use_sim_time")}
+    clock = {name: true[name] for name in ("autostart", "use_sim_time")}
     nodes = [
         Node(
             package="online_sysid",
             executable="actuator_identifier",
             name="actuator_identifier",
             output="screen",
-            parameters=[str(config), chosen, switches],
+            parameters=[packaged(value["config"]), chosen, clock],
             remappings=topics,
         )
     ]
@@ -63,7 +55,4 @@ def _start(context: LaunchContext) -> list[Node]:
 
 
 def generate_launch_description() -> LaunchDescription:
-    arguments = [
-        DeclareLaunchArgument(name, default_value=default, description=text) for name, default, text in ARGUMENTS
-    ]
-    return LaunchDescription([*arguments, OpaqueFunction(function=_start)])
+    return LaunchDescription([*declared(ARGUMENTS), OpaqueFunction(function=_start)])

@@ -1,14 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """The interval identifier by itself, on whatever publishes joint_states."""
 
-from pathlib import Path
-
-from ament_index_python.packages import get_package_share_directory
-from launch.actions import DeclareLaunchArgument, OpaqueFunction
-from launch.substitutions import LaunchConfiguration
+from launch.actions import OpaqueFunction
 from launch_ros.actions import Node
 
 from launch import LaunchContext, LaunchDescription
+from sysid_nodes.ros.launching import declared, given, packaged, switches
 
 ARGUMENTS = (
     ("config", "kinova_gen3.yaml", "parameter file: a path, or the name of a file in the package's config folder"),
@@ -25,14 +22,8 @@ ARGUMENTS = (
 
 
 def _start(context: LaunchContext) -> list[Node]:
-    value = {name: LaunchConfiguration(name).perform(context) for name, _, _ in ARGUMENTS}
-    config = Path(value["config"])
-    if not config.is_file():
-        config = Path(get_package_share_directory("online_sysid")) / "config" / config
-    if not config.is_file():
-        raise FileNotFoundError(f"no parameter file '{value['config']}', nor one of that name in {config.parent}")
-    given = {name: value[name] for name in ("urdf", "body", "calibration", "reliability") if value[name]}
-    switches = {name: value[name].lower() in ("true", "1") for name in ("autostart", "use_sim_time")}
+    value = given(context, ARGUMENTS)
+    chosen = {name: value[name] for name in ("urdf", "body", "calibration", "reliability") if value[name]}
     return [
         Node(
             package="online_sysid",
@@ -40,14 +31,11 @@ def _start(context: LaunchContext) -> list[Node]:
             name="interval_identifier",
             namespace=value["namespace"],
             output="screen",
-            parameters=[str(config), given | switches],
+            parameters=[packaged(value["config"]), chosen | switches(value, "autostart", "use_sim_time")],
             remappings=[(name, value[name]) for name in ("joint_states", "robot_description")],
         )
     ]
 
 
 def generate_launch_description() -> LaunchDescription:
-    arguments = [
-        DeclareLaunchArgument(name, default_value=default, description=text) for name, default, text in ARGUMENTS
-    ]
-    return LaunchDescription([*arguments, OpaqueFunction(function=_start)])
+    return LaunchDescription([*declared(ARGUMENTS), OpaqueFunction(function=_start)])

@@ -6,10 +6,7 @@ certified:=true planner and robust controller move the arm, which needs one that
 it: config:=kinova_gen3_certified.yaml.
 """
 
-from pathlib import Path
-
-from ament_index_python.packages import get_package_share_directory
-from launch.actions import DeclareLaunchArgument, IncludeLaunchDescription, OpaqueFunction
+from launch.actions import IncludeLaunchDescription, OpaqueFunction
 from launch.conditions import IfCondition
 from launch.launch_description_sources import PythonLaunchDescriptionSource
 from launch.substitutions import LaunchConfiguration, PathJoinSubstitution
@@ -18,6 +15,7 @@ from launch_ros.substitutions import FindPackageShare
 
 from launch import LaunchContext, LaunchDescription
 from sysid_nodes.robots import load_robot
+from sysid_nodes.ros.launching import declared, given, is_true, packaged, switches
 
 ARGUMENTS = (
     ("config", "kinova_gen3.yaml", "parameter file: a path, or the name of a file in the package's config folder"),
@@ -32,48 +30,35 @@ ARGUMENTS = (
 )
 
 
-def _is_true(context: LaunchContext, name: str) -> bool:
-    return LaunchConfiguration(name).perform(context).lower() in ("true", "1")
-
-
-def _file(context: LaunchContext, name: str, folder: str) -> str:
-    """Path of a file given by its path or by its name in a folder of the package."""
-    given = LaunchConfiguration(name).perform(context)
-    shared = Path(get_package_share_directory("online_sysid")) / folder / given
-    if given and not Path(given).is_file() and not shared.is_file():
-        raise FileNotFoundError(f"no file '{given}', nor one of that name in {shared.parent}")
-    return given if not given or Path(given).is_file() else str(shared)
-
-
 def _state_publisher(context: LaunchContext) -> list[Node]:
-    if not _is_true(context, "publish_description"):
+    value = given(context, ARGUMENTS)
+    if not is_true(value["publish_description"]):
         return []
     description = {"robot_description": load_robot("kinova_gen3").urdf}
     return [
         Node(
             package="robot_state_publisher",
             executable="robot_state_publisher",
-            parameters=[description | {"use_sim_time": _is_true(context, "use_sim_time")}],
-            remappings=[("joint_states", LaunchConfiguration("joint_states"))],
+            parameters=[description | switches(value, "use_sim_time")],
+            remappings=[("joint_states", value["joint_states"])],
         )
     ]
 
 
 def _certified_motion(context: LaunchContext) -> list[Node]:
-    parameters = [
-        _file(context, "config", "config"),
-        {"scene": _file(context, "scene", "config/scenes"), "use_sim_time": _is_true(context, "use_sim_time")},
-    ]
+    value = given(context, ARGUMENTS)
+    scene = {"scene": value["scene"] and packaged(value["scene"], "config/scenes")}
+    parameters = [packaged(value["config"]), scene | switches(value, "use_sim_time")]
     common = {
         "package": "online_sysid",
         "output": "screen",
         "parameters": parameters,
-        "remappings": [("joint_states", LaunchConfiguration("joint_states"))],
+        "remappings": [("joint_states", value["joint_states"])],
     }
     nodes = []
-    if _is_true(context, "simulated"):
+    if is_true(value["simulated"]):
         nodes.append(Node(executable="simulated_arm", name="simulated_arm", **common))
-    if _is_true(context, "certified"):
+    if is_true(value["certified"]):
         nodes.append(Node(executable="robust_controller", name="robust_controller", **common))
         nodes.append(Node(executable="certified_planner", name="certified_planner", **common))
     return nodes
@@ -92,8 +77,5 @@ def generate_launch_description() -> LaunchDescription:
         arguments=["-d", PathJoinSubstitution([share, "rviz", "kinova.rviz"])],
         condition=IfCondition(LaunchConfiguration("rviz")),
     )
-    arguments = [
-        DeclareLaunchArgument(name, default_value=default, description=text) for name, default, text in ARGUMENTS
-    ]
     functions = [OpaqueFunction(function=_state_publisher), OpaqueFunction(function=_certified_motion)]
-    return LaunchDescription([*arguments, identifier, *functions, rviz])
+    return LaunchDescription([*declared(ARGUMENTS), identifier, *functions, rviz])

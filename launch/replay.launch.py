@@ -18,6 +18,7 @@ from launch.substitutions import LaunchConfiguration, PathJoinSubstitution
 from launch_ros.substitutions import FindPackageShare
 
 from launch import LaunchDescription
+from sysid_nodes.ros.launching import declared
 
 ARGUMENTS = (
     ("config", "kinova_gen3.yaml", "parameter file: a path, or the name of a file in the package's config folder"),
@@ -46,8 +47,5 @@ def generate_launch_description() -> LaunchDescription:
     end = RegisterEventHandler(
         OnProcessExit(target_action=player, on_exit=[EmitEvent(event=Shutdown(reason="the bag is over"))])
     )
-    arguments = [
-        DeclareLaunchArgument(name, default_value=default, description=text) for name, default, text in ARGUMENTS
-    ]
     bag = DeclareLaunchArgument("bag", description="folder of the bag")
-    return LaunchDescription([bag, *arguments, identifier, player, end])
+    return LaunchDescription([bag, *declared(ARGUMENTS), identifier, player, end])

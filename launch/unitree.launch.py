@@ -6,8 +6,7 @@ Start the robot's drivers and motion capture beside it, or let simulated:=true s
 
 from pathlib import Path
 
-from ament_index_python.packages import get_package_share_directory
-from launch.actions import DeclareLaunchArgument, OpaqueFunction
+from launch.actions import OpaqueFunction
 from launch.conditions import IfCondition
 from launch.substitutions import LaunchConfiguration, PathJoinSubstitution
 from launch_ros.actions import Node
@@ -15,6 +14,7 @@ from launch_ros.substitutions import FindPackageShare
 
 from launch import LaunchContext, LaunchDescription
 from sysid_nodes.data.config import load_yaml
+from sysid_nodes.ros.launching import declared, given, packaged, switches
 from sysid_nodes.sessions.prime.config import PrimeSessionConfig
 from sysid_nodes.sessions.prime.session import prime_robot
 
@@ -34,15 +34,11 @@ ARGUMENTS = (
 
 
 def _start(context: LaunchContext) -> list[Node]:
-    value = {name: LaunchConfiguration(name).perform(context) for name, _, _ in ARGUMENTS}
-    true = {name: text.lower() in ("true", "1") for name, text in value.items()}
-    config = Path(value["config"])
-    if not config.is_file():
-        config = Path(get_package_share_directory("online_sysid")) / "config" / config
-    if not config.is_file():
-        raise FileNotFoundError(f"no parameter file '{value['config']}', nor one of that name in {config.parent}")
-    robot = prime_robot(load_yaml(PrimeSessionConfig, config))
-    switches = {name: true[name] for name in ("low_state", "autostart", "use_sim_time")}
+    value = given(context, ARGUMENTS)
+    true = switches(value, "low_state", "autostart", "use_sim_time", "simulated", "publish_description")
+    config = packaged(value["config"])
+    robot = prime_robot(load_yaml(PrimeSessionConfig, Path(config)))
+    options = {name: true[name] for name in ("low_state", "autostart", "use_sim_time")}
     names = {"joint_states": "joint_states", "imu/data": "imu", "mocap/pose": "pose", "velocity": "velocity"}
     topics = [(topic, value[argument]) for topic, argument in names.items()]
     nodes = [
@@ -51,7 +47,7 @@ def _start(context: LaunchContext) -> list[Node]:
             executable="prime_estimator",
             name="prime_estimator",
             output="screen",
-            parameters=[str(config), switches],
+            parameters=[config, options],
             remappings=topics,
         )
     ]
@@ -79,13 +75,10 @@ def _start(context: LaunchContext) -> list[Node]:
 
 
 def generate_launch_description() -> LaunchDescription:
-    arguments = [
-        DeclareLaunchArgument(name, default_value=default, description=text) for name, default, text in ARGUMENTS
-    ]
     rviz = Node(
         package="rviz2",
         executable="rviz2",
         arguments=["-d", PathJoinSubstitution([FindPackageShare("online_sysid"), "rviz", "unitree_contacts.rviz"])],
         condition=IfCondition(LaunchConfiguration("rviz")),
     )
-    return LaunchDescription([*arguments, OpaqueFunction(function=_start), rviz])
+    return LaunchDescription([*declared(ARGUMENTS), OpaqueFunction(function=_start), rviz])

@@ -27,9 +27,9 @@ UNUSED = {
 """Public functions and classes that only tests use, and why they stay."""
 
 ROS = {
-    "builtin_interfaces", "diagnostic_msgs", "geometry_msgs", "lifecycle_msgs", "nav_msgs", "online_sysid",
-    "rcl_interfaces", "rclpy", "rosgraph_msgs", "sensor_msgs", "std_msgs", "std_srvs", "tf2_msgs", "trajectory_msgs",
-    "visualization_msgs",
+    "ament_index_python", "builtin_interfaces", "diagnostic_msgs", "geometry_msgs", "launch", "lifecycle_msgs",
+    "nav_msgs", "online_sysid", "rcl_interfaces", "rclpy", "rosgraph_msgs", "sensor_msgs", "std_msgs", "std_srvs",
+    "tf2_msgs", "trajectory_msgs", "visualization_msgs",
 }  # fmt: skip
 
 FILES = {

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +15,9 @@ from sysid_nodes.data.joint_vector import Words
 from sysid_nodes.exceptions import ConfigError
 from sysid_nodes.robots import robot_names
 from sysid_nodes.systems.interval.config import METHODS
+
+_INTERVAL = ("body", "method", "calibration")
+"""Arguments that only the interval identifier has."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -58,6 +61,25 @@ def file_values(config: type[Any], path: Path | None, leave_out: Collection[str]
     values = {name: value for name, value in values.items() if name not in leave_out}
     from_flat(config, values, source=str(path))
     return values
+
+
+def chosen_values(args: argparse.Namespace, config: type[Any], flags: Sequence[str], *, subject: str) -> dict[str, Any]:
+    """Options of a configuration that --set and arguments of their names give; the arguments win.
+
+    Args:
+        args: of the command.
+        config: of the pipeline that runs.
+        flags: names of options that are arguments too.
+        subject: of the pipeline, in the words of an error message.
+
+    Raises:
+        ConfigError: a setting is malformed, or an argument belongs to the interval identifier.
+    """
+    for name in _INTERVAL:
+        if getattr(args, name, None) is not None:
+            raise ConfigError(f"--{name} is for an identification in intervals, not for {subject}")
+    given = {name: value for name in flags if (value := getattr(args, name, None)) is not None}
+    return dict(setting(text, config) for text in args.settings) | given
 
 
 def setting(text: str, config: type[Any]) -> tuple[str, Any]:

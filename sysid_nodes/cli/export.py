@@ -23,7 +23,7 @@ from pathlib import Path
 
 from sysid_nodes.cli.systems import SYSTEMS
 from sysid_nodes.exceptions import ConfigError, InputError
-from sysid_nodes.reports.interval.result_file import read_document
+from sysid_nodes.reports.files import read_document
 
 FORMATS = ("isaaclab", "interval", "prime", "npz")
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from types import TracebackType
 
 from sysid_nodes.exceptions import InputError
-from sysid_nodes.reports.interval.result_file import RESULT_NAME
+from sysid_nodes.reports.files import RESULT_NAME
 
 
 class OutputFolder:

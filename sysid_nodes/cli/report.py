@@ -14,8 +14,7 @@ from pathlib import Path
 
 from sysid_nodes.cli.systems import SYSTEMS
 from sysid_nodes.exceptions import InputError
-from sysid_nodes.reports.interval.report import REPORT_NAME
-from sysid_nodes.reports.interval.result_file import read_document
+from sysid_nodes.reports.files import REPORT_NAME, read_document
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

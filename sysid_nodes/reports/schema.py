@@ -6,6 +6,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from enum import Enum
 from typing import Any
 
 from sysid_nodes.data import PARAMETER_NAMES
@@ -104,6 +105,11 @@ def _is_list(value: Any, item: Any, length: int | None = None) -> bool:
     return isinstance(value, list) and (length is None or len(value) == length) and all(map(item, value))
 
 
+def is_member(kind: type[Enum]) -> Callable[[Any], bool]:
+    """Condition on a value: the name of a member."""
+    return lambda value: isinstance(value, str) and value in kind.__members__
+
+
 KINDS: dict[str, Callable[[Any], bool]] = {
     "integer": _is_integer,
     "number": _is_number,
@@ -111,7 +117,7 @@ KINDS: dict[str, Callable[[Any], bool]] = {
     "string": lambda v: isinstance(v, str),
     "string or null": lambda v: v is None or isinstance(v, str),
     "boolean": lambda v: isinstance(v, bool),
-    "status": lambda v: isinstance(v, str) and v in Status.__members__,
+    "status": is_member(Status),
     "list": lambda v: isinstance(v, list),
     "strings": lambda v: _is_list(v, KINDS["string"]),
     "numbers": lambda v: _is_list(v, _is_number),
@@ -150,6 +156,34 @@ def check_result(document: Any, *, source: str = "") -> dict[str, Any]:
     if document["schema"] != SCHEMA:
         raise InputError(f"schema {document['schema']!r} is not supported, this version reads {SCHEMA}", source=source)
     return document
+
+
+def check_pipeline(document: Any, pipeline: str, *, source: str = "") -> dict[str, Any]:
+    """Checks that a document is a result of a pipeline, and of this schema.
+
+    Raises:
+        InputError: it is not.
+    """
+    if not isinstance(document, Mapping) or document.get("pipeline") != pipeline:
+        raise InputError(f"not a result of the pipeline '{pipeline}'", source=source)
+    return check_result(dict(document), source=source)
+
+
+def check_estimates(rows: Sequence[Mapping[str, Any]], where: str = "", *, source: str) -> None:
+    """Checks that just those parameters have an estimate that are identifiable.
+
+    Args:
+        rows: parameters, each with `name`, `identifiable` and `estimate`.
+        where: words after a parameter's name in an error message.
+        source: of the document, for errors.
+
+    Raises:
+        InputError: with the first parameter that does not.
+    """
+    for row in rows:
+        if row["identifiable"] != (row["estimate"] is not None):
+            line = f"{row['name']}{where} must have an estimate if it is identifiable, and only then"
+            raise InputError(line, source=source)
 
 
 def check_fields(

@@ -169,6 +169,11 @@ def _found(document: Document) -> Verdict:
     return Verdict("good", "Proven", f"The {subject} lies {between}", (*_progress(document), *_truth(document)))
 
 
+def sentence(text: str) -> str:
+    """A message as a sentence of its own."""
+    return text[:1].upper() + text[1:] + "."
+
+
 def listing(words: Sequence[str]) -> str:
     """Words as an enumeration: a, b and c."""
     return words[0] if len(words) == 1 else ", ".join(words[:-1]) + " and " + words[-1] if words else "nothing"

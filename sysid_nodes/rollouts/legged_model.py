@@ -20,7 +20,8 @@ import pinocchio
 from sysid_nodes.data.config import option
 from sysid_nodes.exceptions import RobotError
 from sysid_nodes.robots import Robot
-from sysid_nodes.robots.robot import Array, Primitive
+from sysid_nodes.robots.robot import Primitive
+from sysid_nodes.rollouts.rigid_body import quaternion, set_inertia
 
 
 @dataclass(frozen=True)
@@ -108,7 +109,7 @@ def _add_bodies(spec: mujoco.MjSpec, robot: Robot, bodies: Sequence[pinocchio.In
     parts = [spec.worldbody]
     base = spec.worldbody.add_body(name="base")
     base.add_freejoint(name="root_joint")
-    _set_inertia(base, bodies[0])
+    set_inertia(base, bodies[0])
     parts.append(base)
     data = robot.model.createData()
     pinocchio.computeJointJacobians(robot.model, data, pinocchio.neutral(robot.model))
@@ -116,9 +117,9 @@ def _add_bodies(spec: mujoco.MjSpec, robot: Robot, bodies: Sequence[pinocchio.In
         index = k + 2
         placement = robot.model.jointPlacements[index]
         body = parts[robot.model.parents[index]].add_body(
-            name=name, pos=placement.translation, quat=_quaternion(placement.rotation)
+            name=name, pos=placement.translation, quat=quaternion(placement.rotation)
         )
-        _set_inertia(body, bodies[k + 1])
+        set_inertia(body, bodies[k + 1])
         joint = body.add_joint(name=name, armature=robot.motor.armature[k], frictionloss=robot.motor.coulomb[k])
         joint.damping[0] = robot.motor.viscous[k]
         motion = data.oMi[index].actInv(pinocchio.Motion(data.J[:, robot.model.joints[index].idx_v]))
@@ -144,7 +145,7 @@ def _add_feet(spec: mujoco.MjSpec, parts: Sequence[mujoco.MjsBody], robot: Robot
 def _add_shell(parts: Sequence[mujoco.MjsBody], robot: Robot, shell: Sequence[Primitive], ground: GroundConfig) -> None:
     for number, shape in enumerate(shell):
         geom = parts[robot.model.getJointId(shape.frame)].add_geom(
-            name=f"shell_{number}", type=_SHAPES[shape.kind], pos=shape.position, quat=_quaternion(shape.rotation)
+            name=f"shell_{number}", type=_SHAPES[shape.kind], pos=shape.position, quat=quaternion(shape.rotation)
         )
         geom.size[: len(shape.size)] = shape.size
         _set_contact(geom, ground, collides_with=2, seen_by=1)
@@ -153,7 +154,7 @@ def _add_shell(parts: Sequence[mujoco.MjsBody], robot: Robot, shell: Sequence[Pr
 def _add_accelerometer(spec: mujoco.MjSpec, parts: Sequence[mujoco.MjsBody], robot: Robot) -> None:
     imu = robot.model.frames[robot.model.getFrameId(robot.imu)]
     parts[int(imu.parentJoint)].add_site(
-        name="imu", pos=imu.placement.translation, quat=_quaternion(imu.placement.rotation)
+        name="imu", pos=imu.placement.translation, quat=quaternion(imu.placement.rotation)
     )
     spec.add_sensor(
         name="accelerometer",
@@ -181,20 +182,6 @@ def _add_pair(spec: mujoco.MjSpec, name: str, ground: GroundConfig) -> None:
     pair.friction = [ground.friction, ground.friction, 0.0, 0.0, 0.0]
     pair.solref[:2] = [ground.time_constant, ground.damping_ratio]
     pair.solreffriction[:2] = [ground.friction_time_constant, 1.0]
-
-
-def _quaternion(rotation: Array) -> Array:
-    """MuJoCo's w, x, y, z."""
-    x, y, z, w = pinocchio.Quaternion(rotation).coeffs()
-    return np.array([w, x, y, z])
-
-
-def _set_inertia(body: mujoco.MjsBody, inertia: pinocchio.Inertia) -> None:
-    tensor = inertia.inertia
-    body.explicitinertial = True
-    body.mass = inertia.mass
-    body.ipos = inertia.lever
-    body.fullinertia = [tensor[0, 0], tensor[1, 1], tensor[2, 2], tensor[0, 1], tensor[0, 2], tensor[1, 2]]
 
 
 def _check_order(model: mujoco.MjModel, robot: Robot) -> None:

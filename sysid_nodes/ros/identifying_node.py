@@ -59,7 +59,7 @@ class IdentifyingNode(LifecycleNode, Generic[AnyLive]):
 
     Args:
         name: of the node.
-        configs: classes of its options; `autostart` and `diagnostics_period` are among them.
+        configs: classes of its options, one of them a `NodeConfig`.
         kwargs: rclpy's.
 
     Attributes:

@@ -12,7 +12,7 @@ from collections import deque
 from collections.abc import Callable
 from concurrent.futures import Future
 from concurrent.futures import TimeoutError as FutureTimeoutError
-from typing import Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
 from sysid_nodes.exceptions import SysidError
 
@@ -119,3 +119,43 @@ class Worker(Generic[Item]):
             except IndexError:
                 return
             self._step(item)
+
+
+class LiveWorker(Worker[Item]):
+    """A worker whose step may raise: whatever an item holds, the next one may be fine.
+
+    Args:
+        step: takes an item.
+        complain: called on the thread with the first failure, in one line.
+        options: as for a Worker.
+
+    Attributes:
+        fault: the last failure in one line, or empty.
+    """
+
+    def __init__(self, step: Callable[[Item], None], complain: Callable[[str], None], **options: Any) -> None:
+        self.fault = ""
+        self._attempted, self._complain = step, complain
+        super().__init__(self._attempt, **options)
+
+    def start_over(self, function: Callable[[], object], timeout: float) -> None:
+        """Forgets the waiting items, calls function on the thread, and forgets overload and failure.
+
+        Raises:
+            SysidError: the thread was busy with one step for longer than timeout [s].
+        """
+
+        def run() -> None:
+            self.clear()
+            function()
+
+        self.call(run, timeout)
+        self.overflowed, self.fault = 0, ""
+
+    def _attempt(self, item: Item) -> None:
+        try:
+            self._attempted(item)
+        except Exception as error:
+            first, self.fault = not self.fault, f"{type(error).__name__}: {error}"
+            if first:
+                self._complain(self.fault)

@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 
 from sysid_nodes.cli.main import main
-from sysid_nodes.reports.interval.result_file import encode, read_result
+from sysid_nodes.reports.interval.result_file import read_result
+from sysid_nodes.reports.json_text import encode
 
 
 def test_the_page_is_the_one_that_replay_made(replayed: Path, tmp_path: Path) -> None:

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import gc
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 import pytest
@@ -25,14 +25,17 @@ class Bench:
         self._nodes = [self.tester]
 
     def node(self, **parameters: Any) -> Any:
-        """An identifier with parameters given by name, dots written as two underscores."""
-        from rclpy.parameter import Parameter
-
+        """An interval identifier, see `add`."""
         from sysid_nodes.ros.nodes.interval_identifier import IntervalIdentifierNode
 
-        parameters = {"autostart": False, "diagnostics_period": 0.1} | parameters
-        overrides = [Parameter(name.replace("__", "."), value=value) for name, value in parameters.items()]
-        node = IntervalIdentifierNode(parameter_overrides=overrides)
+        return self.add(IntervalIdentifierNode, {"diagnostics_period": 0.1} | parameters)
+
+    def add(self, kind: Callable[..., Any], parameters: Mapping[str, Any]) -> Any:
+        """A node that waits to be configured, its parameters by name, dots written as two underscores."""
+        from rclpy.parameter import Parameter
+
+        given = {"autostart": False} | {name.replace("__", "."): value for name, value in parameters.items()}
+        node = kind(parameter_overrides=[Parameter(name, value=value) for name, value in given.items()])
         self._executor.add_node(node)
         self._nodes.append(node)
         return node
@@ -54,6 +57,12 @@ class Bench:
         heard: list[Any] = []
         self.tester.create_subscription(kind, topic, heard.append, profile)
         return heard
+
+    @staticmethod
+    def start(node: Any) -> None:
+        """Configures and activates a node."""
+        node.trigger_configure()
+        node.trigger_activate()
 
     def close(self) -> None:
         self._executor.shutdown()

@@ -8,7 +8,7 @@ import pytest
 
 from sysid_nodes.exceptions import SysidError
 from sysid_nodes.sessions import worker as module
-from sysid_nodes.sessions.worker import Worker
+from sysid_nodes.sessions.worker import LiveWorker, Worker
 
 LONG = 30.0  # [s]; never waited for unless the worker is broken
 
@@ -100,3 +100,26 @@ def test_a_step_that_does_not_end_is_not_waited_for_for_ever(
     with pytest.raises(SysidError, match=r"not ended within 0\.01 s"):
         worker.stop()
     monkeypatch.undo()
+
+
+def test_a_live_worker_survives_a_step_that_fails_and_complains_once() -> None:
+    complaints: list[str] = []
+    seen: list[int] = []
+    last = threading.Event()
+
+    def step(item: int) -> None:
+        if item < 2:
+            raise ValueError(f"no {item}")
+        seen.append(item)
+        last.set()
+
+    made = LiveWorker(step, complaints.append, capacity=5)
+    try:
+        for item in range(3):
+            made.put(item)
+        assert last.wait(LONG)
+        assert (seen, complaints, made.fault) == ([2], ["ValueError: no 0"], "ValueError: no 1")
+        made.start_over(seen.clear, LONG)
+        assert (seen, made.fault, made.overflowed) == ([], "", 0)
+    finally:
+        made.stop()

@@ -4,15 +4,12 @@
 from __future__ import annotations
 
 import argparse
-from typing import Any
 
-from sysid_nodes.cli.configuration import file_values, option_names, setting
+from sysid_nodes.cli.configuration import chosen_values, file_values, option_names
 from sysid_nodes.data.config import from_flat
-from sysid_nodes.exceptions import ConfigError
 from sysid_nodes.sessions.actuators.config import ActuatorSessionConfig
 
 _SECTIONS = ("actuators", "commands", "drive", "online")
-_INTERVAL = ("body", "method", "calibration")
 
 
 def wanted(args: argparse.Namespace) -> bool:
@@ -33,12 +30,8 @@ def configuration(args: argparse.Namespace) -> ActuatorSessionConfig:
         ConfigError: a file cannot be read, a key is unknown, a value is wrong, or an argument belongs to another
             pipeline.
     """
-    for name in _INTERVAL:
-        if getattr(args, name, None) is not None:
-            raise ConfigError(f"--{name} is for an identification in intervals, not for actuators")
-    chosen: dict[str, Any] = dict(setting(text, ActuatorSessionConfig) for text in args.settings)
     flags = ("robot", "urdf", "commands")
-    chosen |= {name: getattr(args, name) for name in flags if getattr(args, name) is not None}
+    chosen = chosen_values(args, ActuatorSessionConfig, flags, subject="actuators")
     if args.config is None and args.urdf is not None:
         chosen.setdefault("robot", "urdf")
     values = file_values(ActuatorSessionConfig, args.config)

@@ -14,7 +14,7 @@ from sysid_nodes.data.config import load_yaml
 from sysid_nodes.reports.actuators.live import compare_live, session_run
 from sysid_nodes.reports.actuators.run import write_actuator_run
 from sysid_nodes.reports.actuators.truth import compare_truth
-from sysid_nodes.reports.interval.report import REPORT_NAME
+from sysid_nodes.reports.files import REPORT_NAME
 from sysid_nodes.sessions.actuators.config import ActuatorSessionConfig, actuator_robot
 
 _NOT_HELD = 1

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from sysid_nodes.cli.demo.live_watch import LiveWatch
+from sysid_nodes.cli.demo.live_watch import IdentifyingWatch
 from sysid_nodes.reports.actuators.truth import true_parameters
 
 IDENTIFIER = "actuator_identifier: identification"
@@ -36,7 +36,7 @@ class Row:
         return self.lower <= self.truth <= self.upper
 
 
-class ActuatorWatch(LiveWatch):
+class ActuatorWatch(IdentifyingWatch):
     """The latest of everything the recorder tells.
 
     Args:
@@ -88,8 +88,7 @@ class ActuatorWatch(LiveWatch):
     @property
     def waiting(self) -> bool:
         """Whether the identifier has messages that it has not got to yet."""
-        sent = {key.rpartition(" ")[2]: text for key, text in self._values(_ROBOT, "published on ").items()}
-        heard = {key.rpartition(" ")[2]: text for key, text in self._values(IDENTIFIER, "received on ").items()}
+        sent, heard = (self._counts(_ROBOT, "published on "), self._counts(IDENTIFIER, "received on "))
         return sent != heard or self._number(IDENTIFIER, "messages waiting") > 0
 
     @property
@@ -106,6 +105,3 @@ class ActuatorWatch(LiveWatch):
     def solve_time(self) -> float:
         """Of the newest window [s]."""
         return self._number(IDENTIFIER, "solve time [s]")
-
-    def _values(self, component: str, prefix: str) -> dict[str, str]:
-        return {key: text for key, text in self._heard.get(component, {}).items() if key.startswith(prefix)}

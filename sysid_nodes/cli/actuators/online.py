@@ -22,7 +22,7 @@ from sysid_nodes.messages.actuators.models import TOPIC, TYPE, models_fields
 from sysid_nodes.reports.actuators.live import session_run
 from sysid_nodes.reports.actuators.report import headline
 from sysid_nodes.reports.actuators.run import write_actuator_run
-from sysid_nodes.reports.interval.report import REPORT_NAME
+from sysid_nodes.reports.files import REPORT_NAME
 from sysid_nodes.results.actuators import ActuatorStatus
 from sysid_nodes.robots import Robot
 from sysid_nodes.sessions.actuators.config import ActuatorSessionConfig

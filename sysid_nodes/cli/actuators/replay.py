@@ -20,7 +20,7 @@ from sysid_nodes.logs.command_reader import read_set_points
 from sysid_nodes.logs.reader import TopicLog, read_joint_states, read_topics
 from sysid_nodes.messages.prime.low_state import from_low_state
 from sysid_nodes.reports.actuators.run import ActuatorRun, read_known, write_actuator_run
-from sysid_nodes.reports.interval.report import REPORT_NAME
+from sysid_nodes.reports.files import REPORT_NAME
 from sysid_nodes.robots import Robot
 from sysid_nodes.sessions.actuators.config import actuator_robot
 from sysid_nodes.sessions.actuators.recording import recorded_log, torque_log

@@ -14,7 +14,7 @@ from sysid_nodes.cli.system import Export, Replay, Report, System
 from sysid_nodes.data.config import options
 from sysid_nodes.reports.actuators.run import report_actuators
 from sysid_nodes.reports.actuators.schema import PIPELINE, validate_actuators
-from sysid_nodes.reports.interval.series_file import SERIES_NAME
+from sysid_nodes.reports.files import SERIES_NAME
 from sysid_nodes.sessions.actuators.config import ActuatorSessionConfig
 from sysid_nodes.sessions.actuators.node_config import ActuatorNodeConfig
 from sysid_nodes.simulation.actuators.config import SimulatedDrivesConfig

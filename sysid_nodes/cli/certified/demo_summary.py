@@ -17,9 +17,9 @@ from sysid_nodes.reports.certified.history import read_loop
 from sysid_nodes.reports.certified.report import write_certified_report
 from sysid_nodes.reports.certified.result import ARRIVED, CertifiedRun, certified_fields, evaluate_run, goal_check
 from sysid_nodes.reports.certified.schema import validate_loop
-from sysid_nodes.reports.interval.report import REPORT_NAME
-from sysid_nodes.reports.interval.result_file import RESULT_NAME, build_document, read_result, write_result
-from sysid_nodes.reports.interval.series_file import SERIES_NAME, write_series
+from sysid_nodes.reports.files import REPORT_NAME, RESULT_NAME, SERIES_NAME
+from sysid_nodes.reports.interval.result_file import build_document, read_result, write_result
+from sysid_nodes.reports.interval.series_file import write_series
 from sysid_nodes.reports.wording import IntervalText, missed_truths, verdict
 from sysid_nodes.sessions.certified.settings import CertifiedModel, CertifiedSettings
 from sysid_nodes.sessions.interval.session import IntervalSession

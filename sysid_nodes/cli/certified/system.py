@@ -13,7 +13,8 @@ from sysid_nodes.data.config import Option, options
 from sysid_nodes.reports.certified.report import write_certified_report
 from sysid_nodes.reports.certified.result import load_certified_run
 from sysid_nodes.reports.certified.schema import validate_loop
-from sysid_nodes.reports.interval.series_file import SERIES_NAME, read_series
+from sysid_nodes.reports.files import SERIES_NAME
+from sysid_nodes.reports.interval.series_file import read_series
 from sysid_nodes.sessions.certified.config import CertifiedPlannerConfig, RobustControllerConfig
 from sysid_nodes.simulation.arm.config import SimulatedArmConfig
 from sysid_nodes.systems.interval.config import IntervalIdentifierConfig

@@ -4,14 +4,16 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 import shutil
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from sysid_nodes.cli.demo.live_watch import IdentifyingWatch
 from sysid_nodes.cli.demo.nodes import Nodes
 from sysid_nodes.cli.output_folder import OutputFolder
 from sysid_nodes.exceptions import SysidError
@@ -19,6 +21,8 @@ from sysid_nodes.exceptions import SysidError
 TICK = 0.2  # between two looks at the screen [s]
 STARTING = 90.0  # longest wait for the first reading [s]
 _STALLED = 60.0  # longest wait for anything new after it [s]
+_SETTLED = 1.0  # after the end, for what is under way [s]
+_CATCHING_UP = 120.0  # longest wait for an identifier that is behind [s]
 
 
 def draw_seed(asked: int | None) -> int:
@@ -50,6 +54,56 @@ def hidden_truth(nodes: Nodes, file: Path) -> Mapping[str, Any]:
             raise SysidError(f"the simulated robot did not start within {STARTING:g} s")
     found: Mapping[str, Any] = json.loads(file.read_text(encoding="utf-8"))
     return found
+
+
+def wait_until_heard(nodes: Nodes, status: str) -> None:
+    """Waits until the recorder hears a node's diagnostics; it would miss the node's first messages otherwise.
+
+    Args:
+        nodes: that run.
+        status: the node's, in the diagnostics.
+
+    Raises:
+        SysidError: it does not within STARTING.
+    """
+    deadline = time.monotonic() + STARTING
+    while time.monotonic() < deadline:
+        if any(status in line.get("diagnostics", ()) for line in nodes.read(TICK)):
+            return
+    raise SysidError(f"nothing was heard of {status.partition(':')[0]} within {STARTING:g} s")
+
+
+def follow(nodes: Nodes, watch: IdentifyingWatch, show: Callable[[], None]) -> Mapping[str, float]:
+    """Takes what the recorder tells until the motion is over and identified.
+
+    Args:
+        nodes: that run.
+        watch: takes every line.
+        show: called with every look.
+
+    Returns:
+        The processes' shares of a core during the motion.
+
+    Raises:
+        SysidError: a reading has been waited for too long, or a process has ended.
+    """
+    arrivals, usage = Arrivals("reading"), ProcessorShares(nodes)
+    over, latest = math.inf, math.inf
+    while True:
+        for line in nodes.read(TICK):
+            watch.take(line)
+        now = time.monotonic()
+        if watch.finished:
+            latest = min(latest, now + _CATCHING_UP)
+            behind = watch.waiting and now < latest
+            over = math.inf if behind else min(over, now + _SETTLED)
+        else:
+            arrivals.check(watch.recorded, now)
+            if watch.recorded:
+                usage.look(now)
+        show()
+        if now > over:
+            return usage.shares
 
 
 class Arrivals:

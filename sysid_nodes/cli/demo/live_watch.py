@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from typing import Any
 
@@ -31,3 +32,22 @@ class LiveWatch:
     def _number(self, component: str, key: str) -> float:
         """The same as a number; zero before there is one."""
         return float(self._heard.get(component, {}).get(key, 0.0))
+
+    def _counts(self, component: str, prefix: str) -> dict[str, int]:
+        """A component's newest counts under keys that begin with a prefix, by the rest of the key."""
+        values = self._heard.get(component, {})
+        return {key[len(prefix) :]: int(text) for key, text in values.items() if key.startswith(prefix)}
+
+
+class IdentifyingWatch(LiveWatch, ABC):
+    """The watch of a demo whose robot plays a motion that a node identifies from."""
+
+    @property
+    @abstractmethod
+    def finished(self) -> bool:
+        """Whether the robot has ended its motion."""
+
+    @property
+    @abstractmethod
+    def waiting(self) -> bool:
+        """Whether the node has messages that it has not got to yet."""

@@ -17,8 +17,8 @@ from sysid_nodes.exceptions import ExcitationError, LogError
 from sysid_nodes.logs import BagWriter, read_joint_states
 from sysid_nodes.logs.writer import to_nanoseconds
 from sysid_nodes.messages.interval.bounds import TOPIC, TYPE, bounds_fields
+from sysid_nodes.reports.files import REPORT_NAME
 from sysid_nodes.reports.interval.files import write_run
-from sysid_nodes.reports.interval.report import REPORT_NAME
 from sysid_nodes.reports.wording import verdict
 from sysid_nodes.results import Status
 from sysid_nodes.results.identification import times_text

@@ -11,8 +11,9 @@ from sysid_nodes.cli.interval import export, replay
 from sysid_nodes.cli.option_tables import page, table
 from sysid_nodes.cli.system import Export, Replay, Report, System
 from sysid_nodes.data.config import options
+from sysid_nodes.reports.files import SERIES_NAME
 from sysid_nodes.reports.interval.report import write_report
-from sysid_nodes.reports.interval.series_file import SERIES_NAME, read_series
+from sysid_nodes.reports.interval.series_file import read_series
 from sysid_nodes.reports.schema import validate
 from sysid_nodes.sessions.interval.node_config import IntervalNodeConfig
 from sysid_nodes.systems.interval.config import IntervalIdentifierConfig

@@ -5,12 +5,10 @@ from __future__ import annotations
 
 import argparse
 import dataclasses
-from typing import Any
 
-from sysid_nodes.cli.configuration import file_values, option_names, setting
+from sysid_nodes.cli.configuration import chosen_values, file_values, option_names
 from sysid_nodes.data.config import from_flat, read_parameters
 from sysid_nodes.data.packaged import packaged_file
-from sysid_nodes.exceptions import ConfigError
 from sysid_nodes.robots import robot_names
 from sysid_nodes.sensors import SOURCES, SensorsConfig, sources
 from sysid_nodes.sessions.prime.config import PrimeSessionConfig
@@ -22,7 +20,6 @@ NODE_ONLY = frozenset(item.name for item in dataclasses.fields(PrimeNodeConfig))
 _SECTIONS = frozenset(
     item.name for item in dataclasses.fields(PrimeSessionConfig) if item.name not in ("robot", "urdf")
 )
-_INTERVAL = ("body", "method", "calibration")
 
 
 def wanted(args: argparse.Namespace) -> bool:
@@ -46,11 +43,7 @@ def configuration(args: argparse.Namespace) -> PrimeSessionConfig:
         ConfigError: a file cannot be read, a key is unknown, a value is wrong, or an argument belongs to the other
             pipeline.
     """
-    for name in _INTERVAL:
-        if getattr(args, name, None) is not None:
-            raise ConfigError(f"--{name} is for an identification in intervals, not for a motion")
-    chosen: dict[str, Any] = dict(setting(text, PrimeSessionConfig) for text in args.settings)
-    chosen |= {name: getattr(args, name) for name in ("robot", "urdf") if getattr(args, name) is not None}
+    chosen = chosen_values(args, PrimeSessionConfig, ("robot", "urdf"), subject="a motion")
     path = args.config or packaged_file(f"config/{chosen.get('robot', PrimeSessionConfig().robot)}.yaml")
     values = {**file_values(PrimeSessionConfig, path, NODE_ONLY), **chosen}
     config = from_flat(PrimeSessionConfig, values, source="command line")

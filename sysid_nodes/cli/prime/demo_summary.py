@@ -11,7 +11,7 @@ from sysid_nodes.cli.prime.demo_watch import PrimeWatch
 from sysid_nodes.cli.prime.replay import open_log, replay_into
 from sysid_nodes.data.config import load_yaml
 from sysid_nodes.logs.reader import read_topics
-from sysid_nodes.reports.interval.report import REPORT_NAME
+from sysid_nodes.reports.files import REPORT_NAME
 from sysid_nodes.reports.prime.live import compare_live
 from sysid_nodes.reports.prime.run import HORIZON
 from sysid_nodes.reports.prime.series import PrimeSeries

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from sysid_nodes.cli.demo.live_watch import LiveWatch
+from sysid_nodes.cli.demo.live_watch import IdentifyingWatch
 from sysid_nodes.reports.prime.truth import ON_GROUND
 from sysid_nodes.results.motion_status import MotionStatus
 
@@ -24,7 +24,7 @@ _APART = 0.021  # of two stamps that are compared [s]
 _KEPT = 500  # true forces
 
 
-class PrimeWatch(LiveWatch):
+class PrimeWatch(IdentifyingWatch):
     """The latest of everything the recorder tells.
 
     Args:
@@ -178,7 +178,3 @@ class PrimeWatch(LiveWatch):
     def received(self) -> dict[str, int]:
         """Messages that reached the estimator, by topic."""
         return self._counts(ESTIMATOR, "received on ")
-
-    def _counts(self, component: str, prefix: str) -> dict[str, int]:
-        values = self._heard.get(component, {})
-        return {key[len(prefix) :]: int(text) for key, text in values.items() if key.startswith(prefix)}

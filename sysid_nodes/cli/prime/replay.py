@@ -16,7 +16,7 @@ from sysid_nodes.cli.prime.configuration import configuration, topics
 from sysid_nodes.cli.progress import Stages, track
 from sysid_nodes.exceptions import ExcitationError, LogError
 from sysid_nodes.logs.sensor_reader import SensorLog
-from sysid_nodes.reports.interval.report import REPORT_NAME
+from sysid_nodes.reports.files import REPORT_NAME
 from sysid_nodes.reports.prime.bag import RESULT_BAG, PrimeBag
 from sysid_nodes.reports.prime.run import BATCH, HORIZON, PrimeRun, write_motion_run
 from sysid_nodes.reports.prime.series import PrimeCollector, PrimeSeries

@@ -12,7 +12,7 @@ from sysid_nodes.cli.prime import replay
 from sysid_nodes.cli.prime.configuration import wanted
 from sysid_nodes.cli.system import Replay, Report, System
 from sysid_nodes.data.config import options
-from sysid_nodes.reports.interval.series_file import SERIES_NAME
+from sysid_nodes.reports.files import SERIES_NAME
 from sysid_nodes.reports.prime.run import report_motion
 from sysid_nodes.reports.prime.schema import PIPELINE, validate_motion
 from sysid_nodes.sessions.prime.config import PrimeSessionConfig

@@ -14,7 +14,7 @@ from sysid_nodes.cli.sampling.configuration import configuration
 from sysid_nodes.exceptions import LogError
 from sysid_nodes.logs.command_reader import read_set_points
 from sysid_nodes.logs.sensor_reader import SensorLog
-from sysid_nodes.reports.interval.report import REPORT_NAME
+from sysid_nodes.reports.files import REPORT_NAME
 from sysid_nodes.reports.sampling.report import headline
 from sysid_nodes.reports.sampling.run import SamplingRun, write_sampling_run
 from sysid_nodes.results.sampling import SamplingResult, SamplingStatus

@@ -12,7 +12,7 @@ from sysid_nodes.cli.sampling import replay
 from sysid_nodes.cli.sampling.configuration import wanted
 from sysid_nodes.cli.system import Replay, Report, System
 from sysid_nodes.data.config import options
-from sysid_nodes.reports.interval.series_file import SERIES_NAME
+from sysid_nodes.reports.files import SERIES_NAME
 from sysid_nodes.reports.sampling.run import report_sampling
 from sysid_nodes.reports.sampling.schema import PIPELINE, validate_sampling
 from sysid_nodes.sessions.sampling.config import SamplingSessionConfig

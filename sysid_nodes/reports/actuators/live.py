@@ -14,8 +14,8 @@ from sysid_nodes.messages.actuators.models import TOPIC, TYPE, models_fields
 from sysid_nodes.reports.actuators.run import ActuatorRun, actuator_document, write_actuator_run
 from sysid_nodes.reports.actuators.schema import validate_actuators
 from sysid_nodes.reports.atomic_file import write_atomically
-from sysid_nodes.reports.interval.files import result_target
-from sysid_nodes.reports.interval.result_file import encode
+from sysid_nodes.reports.files import result_target
+from sysid_nodes.reports.json_text import encode
 from sysid_nodes.sessions.actuators.session import ActuatorSession, ActuatorUpdate
 
 

@@ -16,7 +16,7 @@ from sysid_nodes.reports.actuators.methods import TORQUE
 from sysid_nodes.reports.actuators.plots import friction_plot, overlay_plot, torque_plot
 from sysid_nodes.reports.actuators.truth import true_parameters
 from sysid_nodes.reports.atomic_file import write_atomically
-from sysid_nodes.reports.interval.report import template
+from sysid_nodes.reports.page import template
 from sysid_nodes.results.actuators import ActuatorStatus
 
 Array = npt.NDArray[np.float64]
@@ -52,7 +52,7 @@ def render_actuator_report(document: Document, series: Mapping[str, Array]) -> s
     return template("actuators.html.j2").render(
         document=document,
         headline=headline(document),
-        verdict={"tone": tone, "label": label, "sentences": [status.message[:1].upper() + status.message[1:] + "."]},
+        verdict={"tone": tone, "label": label, "sentences": [wording.sentence(status.message)]},
         facts=[
             ("robot", document["robot"]),
             ("joints", str(len(document["joints"]))),

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -13,19 +12,17 @@ import numpy as np
 import numpy.typing as npt
 
 from sysid_nodes.data.config import to_flat
-from sysid_nodes.exceptions import InputError
+from sysid_nodes.data.versions import software_versions
 from sysid_nodes.reports.actuators.methods import TORQUE, method_fields, torque_series, write_weights
 from sysid_nodes.reports.actuators.report import write_actuator_report
 from sysid_nodes.reports.actuators.schema import PIPELINE, validate_actuators
 from sysid_nodes.reports.atomic_file import write_atomically
-from sysid_nodes.reports.interval.report import REPORT_NAME
-from sysid_nodes.reports.interval.result_file import RESULT_NAME, encode
-from sysid_nodes.reports.interval.series_file import SERIES_NAME
+from sysid_nodes.reports.files import REPORT_NAME, RESULT_NAME, SERIES_NAME, read_arrays, read_document, write_arrays
+from sysid_nodes.reports.json_text import encode, number
 from sysid_nodes.reports.schema import SCHEMA
 from sysid_nodes.results.actuator_methods import JointMethod
 from sysid_nodes.results.actuators import ActuatorEstimate, ActuatorResult, JointActuator
 from sysid_nodes.sessions.actuators.config import ActuatorSessionConfig
-from sysid_nodes.sessions.interval.run import software_versions
 
 Array = npt.NDArray[np.float64]
 
@@ -95,7 +92,7 @@ def write_actuator_run(folder: Path, run: ActuatorRun) -> dict[str, Any]:
     series = {"t": run.t, "command": run.command, "measured": run.measured, "replayed": run.replayed}
     series |= torque_series(run.methods)
     write_weights(folder, run.methods, onnx=run.config.actuators.network.onnx)
-    np.savez_compressed(folder / SERIES_NAME, allow_pickle=False, **{k: np.float64(v) for k, v in series.items()})
+    write_arrays(folder / SERIES_NAME, {name: np.float64(values) for name, values in series.items()})
     write_actuator_report(folder / REPORT_NAME, document, series)
     write_atomically(folder / RESULT_NAME, encode(document))
     return document
@@ -107,12 +104,7 @@ def report_actuators(page: Path, document: Mapping[str, Any], series: Path) -> N
     Raises:
         InputError: the series cannot be read, or the page cannot be written.
     """
-    try:
-        with np.load(series, allow_pickle=False) as archive:
-            names = ("t", "command", "measured", "replayed", *(name for name in TORQUE if name in archive))
-            arrays = {name: np.asarray(archive[name]) for name in names}
-    except (OSError, ValueError, KeyError):
-        raise InputError("cannot be read, or is not of this result", source=str(series)) from None
+    arrays = read_arrays(series, ("t", "command", "measured", "replayed"), optional=TORQUE)
     write_actuator_report(page, document, arrays)
 
 
@@ -122,12 +114,7 @@ def read_known(path: Path) -> dict[tuple[str, str], tuple[float, float]]:
     Raises:
         InputError: the file cannot be read or is no result of this pipeline.
     """
-    try:
-        document = validate_actuators(json.loads(path.read_text(encoding="utf-8")), source=str(path))
-    except (OSError, ValueError) as error:
-        if isinstance(error, InputError):
-            raise
-        raise InputError("cannot be read, or is not JSON", source=str(path)) from None
+    document = validate_actuators(read_document(path), source=str(path))
     return {
         (joint["name"], row["name"]): (float(row["estimate"]), float(row["sigma"]))
         for joint in document["joints"]
@@ -139,9 +126,9 @@ def read_known(path: Path) -> dict[tuple[str, str], tuple[float, float]]:
 def _joint(joint: JointActuator) -> dict[str, Any]:
     return {
         "name": joint.name,
-        "condition_before": _number(joint.before.condition),
-        "condition": _number(joint.verdict.condition),
-        "correlation": [[_number(value) for value in row] for row in joint.verdict.correlation],
+        "condition_before": number(joint.before.condition),
+        "condition": number(joint.verdict.condition),
+        "correlation": [[number(value) for value in row] for row in joint.verdict.correlation],
         "parameters": [_parameter(parameter) for parameter in joint.parameters],
         "replay": {"rmse": joint.replay.rmse, "mae": joint.replay.mae, "worst": joint.replay.worst},
         "motion": joint.motion,
@@ -154,16 +141,11 @@ def _parameter(parameter: ActuatorEstimate) -> dict[str, Any]:
         "name": parameter.name,
         "unit": parameter.unit,
         "identifiable": parameter.identifiable,
-        "estimate": _number(parameter.estimate),
-        "sigma": _number(parameter.sigma),
-        "lower": _number(parameter.lower),
-        "upper": _number(parameter.upper),
+        "estimate": number(parameter.estimate),
+        "sigma": number(parameter.sigma),
+        "lower": number(parameter.lower),
+        "upper": number(parameter.upper),
         "reason": parameter.reason,
         "advice": parameter.advice,
         "between_runs": None if parameter.between_runs is None else asdict(parameter.between_runs),
     }
-
-
-def _number(value: float | None) -> float | None:
-    """JSON knows no infinity."""
-    return float(value) if value is not None and np.isfinite(value) else None

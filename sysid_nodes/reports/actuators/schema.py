@@ -6,11 +6,10 @@ Tests and docs/actuators/result.md follow this table.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Any
 
-from sysid_nodes.exceptions import InputError
-from sysid_nodes.reports.schema import KINDS, SCHEMA, Field, check_fields
+from sysid_nodes.reports.schema import KINDS, Field, check_estimates, check_fields, check_pipeline, is_member
 from sysid_nodes.results.actuators import ActuatorStatus
 
 PIPELINE = "actuators"
@@ -85,7 +84,7 @@ ACTUATOR_FIELDS = (
 )
 
 ACTUATOR_KINDS: dict[str, Callable[[Any], bool]] = KINDS | {
-    "actuator status": lambda v: isinstance(v, str) and v in ActuatorStatus.__members__,
+    "actuator status": is_member(ActuatorStatus),
 }
 
 
@@ -96,15 +95,8 @@ def validate_actuators(document: Any, *, source: str = "") -> dict[str, Any]:
         InputError: with the path of the first field that is absent or wrong, or a parameter that is not identifiable
             and has an estimate.
     """
-    if not isinstance(document, Mapping) or document.get("pipeline") != PIPELINE:
-        raise InputError(f"not a result of the pipeline '{PIPELINE}'", source=source)
-    if document.get("schema") != SCHEMA:
-        line = f"schema {document.get('schema')!r} is not supported, this version reads {SCHEMA}"
-        raise InputError(line, source=source)
-    check_fields(document, ACTUATOR_FIELDS, ACTUATOR_KINDS, source=source)
-    for joint in document["joints"]:
-        for row in joint["parameters"]:
-            if row["identifiable"] != (row["estimate"] is not None):
-                line = f"{row['name']} of '{joint['name']}' must have an estimate if it is identifiable, and only then"
-                raise InputError(line, source=source)
-    return dict(document)
+    result = check_pipeline(document, PIPELINE, source=source)
+    check_fields(result, ACTUATOR_FIELDS, ACTUATOR_KINDS, source=source)
+    for joint in result["joints"]:
+        check_estimates(joint["parameters"], f" of '{joint['name']}'", source=source)
+    return result

@@ -18,7 +18,8 @@ from sysid_nodes.reports.certified.history import Array, CertifiedHistory
 from sysid_nodes.reports.certified.plots import Bar
 from sysid_nodes.reports.certified.result import ARRIVED, CARRY, IDENTIFY, STOPPED, CertifiedRun
 from sysid_nodes.reports.drawing.scene_picture import Still, Way, scene_picture
-from sysid_nodes.reports.interval import report as interval_report
+from sysid_nodes.reports.interval.report import page_values
+from sysid_nodes.reports.page import template
 from sysid_nodes.results.certificate import Verdict
 from sysid_nodes.sessions.interval.run import TorqueSeries
 
@@ -38,9 +39,8 @@ def render_certified_report(document: wording.Document, loop: CertifiedRun, torq
         loop: the run.
         torques: as for the page of the identification.
     """
-    values = interval_report.page_values(document, torques)
-    return interval_report.template("certified.html.j2").render(
-        **values,
+    return template("certified.html.j2").render(
+        **page_values(document, torques),
         loop=document["loop"],
         outcome={
             "tone": _TONES.get(loop.outcome, "wait"),

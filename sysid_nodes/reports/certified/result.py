@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -15,6 +15,7 @@ from sysid_nodes.data.bounds import Bounds
 from sysid_nodes.data.scene import Scene, scene_from_mapping, scene_to_mapping
 from sysid_nodes.reports.certified.history import Array, CertifiedHistory, Plan, read_loop
 from sysid_nodes.reports.certified.margins import Distances, Margin, Tracking, distances, margins, tracking
+from sysid_nodes.reports.json_text import number, numbers
 from sysid_nodes.results.certificate import Verdict
 from sysid_nodes.sessions.certified.settings import CertifiedModel, CertifiedSettings
 
@@ -135,7 +136,7 @@ def goal_check(model: CertifiedModel, goal: Array, bounds: Bounds, scene: Scene)
     certificate = model.judge_rest(goal, bounds, scene)
     verdict = certificate.verdict
     reason = certificate.binding if certificate.certified else f"{verdict.message} ({certificate.binding})"
-    errors = None if certificate.envelope is None else _number(certificate.envelope.position_error.max())
+    errors = None if certificate.envelope is None else number(certificate.envelope.position_error.max())
     return {"certified": certificate.certified, "verdict": verdict.name, "reason": reason, "position_error": errors}
 
 
@@ -145,18 +146,18 @@ def certified_fields(loop: CertifiedRun) -> dict[str, Any]:
     return {
         "outcome": loop.outcome,
         "sentence": loop.sentence,
-        "start": _number(history.t[0]),
-        "end": _number(history.t[-1]),
-        "identified_at": _number(loop.identified_at),
-        "goal": None if loop.goal is None else _numbers(loop.goal),
-        "goal_error": _number(loop.goal_error),
+        "start": number(history.t[0]),
+        "end": number(history.t[-1]),
+        "identified_at": number(loop.identified_at),
+        "goal": None if loop.goal is None else numbers(loop.goal),
+        "goal_error": number(loop.goal_error),
         "near": loop.near,
         "prior_check": None,
         "final_check": None,
         "plans": [_plan(plan, loop) for plan in history.plans],
         "events": [
             {
-                "t": _number(event.t),
+                "t": number(event.t),
                 "mode": event.mode.name,
                 "reason": event.reason.name,
                 "text": event.text,
@@ -169,13 +170,13 @@ def certified_fields(loop: CertifiedRun) -> dict[str, Any]:
             {
                 "name": margin.name,
                 "unit": margin.unit,
-                "certified": _number(margin.certified),
-                "seen": _number(margin.seen),
+                "certified": number(margin.certified),
+                "seen": number(margin.seen),
                 "kept": margin.kept,
             }
             for margin in loop.margins
         ],
-        "tracking_share": _number(float(loop.tracking.usage.max(initial=0.0))),
+        "tracking_share": number(float(loop.tracking.usage.max(initial=0.0))),
         "nearest_obstacle": loop.distances.nearest,
         "real_time_factor": None,
         "processor": {},
@@ -190,24 +191,16 @@ def _plan(plan: Plan, loop: CertifiedRun) -> dict[str, Any]:
     return {
         "id": record.id,
         "phase": loop.phases.get(record.id, ""),
-        "told": _number(plan.told),
-        "start": _number(record.start),
-        "begun": _number(plan.begun),
-        "ended": _number(plan.ended),
-        "rest": _number(record.start + record.duration),
+        "told": number(plan.told),
+        "start": number(record.start),
+        "begun": number(plan.begun),
+        "ended": number(plan.ended),
+        "rest": number(record.start + record.duration),
         "verdict": Verdict(record.verdict).name if record.verdict in list(Verdict) else str(record.verdict),
         "binding": record.binding,
         "window": int(record.bounds_window),
-        "torque": _numbers(limit - record.torque_margin),
-        "torque_margin": _number(float(record.torque_margin.min())),
-        "obstacle_margin": _number(record.obstacle_margin),
-        "self_margin": _number(record.self_margin),
+        "torque": numbers(limit - record.torque_margin),
+        "torque_margin": number(float(record.torque_margin.min())),
+        "obstacle_margin": number(record.obstacle_margin),
+        "self_margin": number(record.self_margin),
     }
-
-
-def _number(value: float | None) -> float | None:
-    return float(value) if value is not None and math.isfinite(value) else None
-
-
-def _numbers(values: Sequence[float] | Array) -> list[float | None]:
-    return [_number(float(value)) for value in values]

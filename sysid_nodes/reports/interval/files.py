@@ -6,10 +6,10 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from sysid_nodes.exceptions import InputError
-from sysid_nodes.reports.interval.report import REPORT_NAME, write_report
-from sysid_nodes.reports.interval.result_file import RESULT_NAME, build_document, write_result
-from sysid_nodes.reports.interval.series_file import SERIES_NAME, write_series
+from sysid_nodes.reports.files import REPORT_NAME, RESULT_NAME, SERIES_NAME, result_target
+from sysid_nodes.reports.interval.report import write_report
+from sysid_nodes.reports.interval.result_file import build_document, write_result
+from sysid_nodes.reports.interval.series_file import write_series
 from sysid_nodes.sessions.interval.run import IntervalRun
 
 
@@ -48,25 +48,3 @@ def save_run(path: str, run: IntervalRun) -> Path:
         return target
     write_run(target.parent, run)
     return target
-
-
-def result_target(path: str) -> tuple[Path, bool]:
-    """Absolute path of a result file, its folder made, and whether it is to be written without any other file.
-
-    Args:
-        path: what ends in .json is a file, anything else a folder; a leading ~ is the home folder.
-
-    Raises:
-        InputError: the path is empty, or the folder cannot be made.
-    """
-    if not path.strip():
-        raise InputError("path is empty; give a folder, or a file that ends in .json")
-    try:
-        target = Path(path).expanduser().absolute()
-        alone = target.suffix == ".json"
-        (target.parent if alone else target).mkdir(parents=True, exist_ok=True)
-    except FileExistsError:
-        raise InputError("cannot write: a file is where a folder should be", source=path) from None
-    except (OSError, RuntimeError, ValueError) as error:  # RuntimeError: no such user; ValueError: a null character
-        raise InputError(f"cannot write: {getattr(error, 'strerror', '') or error}", source=path) from None
-    return (target, True) if alone else (target / RESULT_NAME, False)

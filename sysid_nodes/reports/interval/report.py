@@ -8,18 +8,16 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from jinja2 import Environment, PackageLoader, StrictUndefined, Template
 from markupsafe import Markup
 
 from sysid_nodes.data.config import options
 from sysid_nodes.reports import wording
 from sysid_nodes.reports.atomic_file import write_atomically
 from sysid_nodes.reports.drawing import plots
+from sysid_nodes.reports.page import template
 from sysid_nodes.results import Status
 from sysid_nodes.sessions.interval.run import TorqueSeries
 from sysid_nodes.systems.interval.config import IntervalIdentifierConfig
-
-REPORT_NAME = "report.html"
 
 # Of a torque curve, each drawn as its extremes; fewer for many joints, or the page of a humanoid gets heavy.
 _POINTS = 400
@@ -39,19 +37,6 @@ def render_report(document: Document, torques: TorqueSeries | None = None) -> st
         torques: measured and predicted torques; without them the page says that they are missing.
     """
     return template("interval.html.j2").render(**page_values(document, torques))
-
-
-def template(name: str) -> Template:
-    """A page of this package, with the filters that pages use."""
-    environment = Environment(
-        loader=PackageLoader("sysid_nodes.reports"),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    environment.filters |= {"number": wording.number_text, "unit": wording.unit_text, "words": wording.words}
-    return environment.get_template(name)
 
 
 def page_values(document: Document, torques: TorqueSeries | None) -> dict[str, Any]:

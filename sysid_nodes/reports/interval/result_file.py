@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -13,15 +12,12 @@ import numpy as np
 
 from sysid_nodes.data import PARAMETER_NAMES, PARAMETER_UNITS
 from sysid_nodes.data.inertia import is_consistent, parameters_to_com
-from sysid_nodes.exceptions import InputError
 from sysid_nodes.reports.atomic_file import write_atomically
-from sysid_nodes.reports.prime.schema import PIPELINE as PRIME
-from sysid_nodes.reports.prime.schema import validate_motion
-from sysid_nodes.reports.schema import SCHEMA, check_result, validate
+from sysid_nodes.reports.files import read_document
+from sysid_nodes.reports.json_text import encode, number, numbers
+from sysid_nodes.reports.schema import SCHEMA, validate
 from sysid_nodes.results import Contradiction, IdentificationResult, Status
 from sysid_nodes.sessions.interval.run import IntervalRun
-
-RESULT_NAME = "result.json"
 
 # Keeps the file near a megabyte however long the run was.
 _MAX_HISTORY = 2000
@@ -45,16 +41,16 @@ def build_document(run: IntervalRun) -> dict[str, Any]:
         "status": result.status.name,
         "message": result.status.message,
         "findings": list(run.findings),
-        "t": _number(result.t),
+        "t": number(result.t),
         "window": int(result.window),
         "parameters": _parameters(result, claimed),
-        "truth": None if run.truth is None else _numbers(run.truth),
-        "nominal_body": _body(_numbers(result.nominal)) if claimed else None,
+        "truth": None if run.truth is None else numbers(run.truth),
+        "nominal_body": _body(numbers(result.nominal)) if claimed else None,
         "samples": {
             "used": int(result.samples_used),
             "rejected": {reason: int(count) for reason, count in sorted(result.samples_rejected.items())},
         },
-        "condition_number": _number(result.excitation.condition_number),
+        "condition_number": number(result.excitation.condition_number),
         "excitation": {
             "singular_values": [float(x) for x in np.ravel(result.excitation.singular_values) if math.isfinite(x)],
             "blind": list(result.excitation.blind),
@@ -63,7 +59,7 @@ def build_document(run: IntervalRun) -> dict[str, Any]:
             sum(step.solve_time for step in run.history) if run.solve_time is None else run.solve_time
         ),
         "contradiction": _contradiction(result.contradiction),
-        "costs": {name: [0.0 if x is None else x for x in _numbers(share)] for name, share in result.costs.items()}
+        "costs": {name: [0.0 if x is None else x for x in numbers(share)] for name, share in result.costs.items()}
         if claimed
         else {},
         "assumptions": list(run.assumptions),
@@ -76,7 +72,7 @@ def build_document(run: IntervalRun) -> dict[str, Any]:
 def _parameters(result: IdentificationResult, claimed: bool) -> list[dict[str, Any]]:
     """One object a parameter; its numbers are null where nothing is claimed."""
     nothing = np.full(len(PARAMETER_NAMES), np.nan)
-    columns = [_numbers(values if claimed else nothing) for values in (result.nominal, result.lower, result.upper)]
+    columns = [numbers(values if claimed else nothing) for values in (result.nominal, result.lower, result.upper)]
     return [
         {"name": name, "unit": unit, "nominal": nominal, "lower": lower, "upper": upper}
         for name, unit, nominal, lower, upper in zip(PARAMETER_NAMES, PARAMETER_UNITS, *columns, strict=True)
@@ -103,54 +99,23 @@ def write_result(path: Path, document: Mapping[str, Any]) -> None:
 
 
 def read_result(path: Path) -> dict[str, Any]:
-    """Reads and validates a result file, or the result.json of a folder; its fields are those of its pipeline.
+    """Reads and validates a result file, or the result.json of a folder.
 
     Raises:
         InputError: the file is absent, is not strict JSON or is not a result of schema 1.
     """
-    document = read_document(path)
-    return (validate_motion if document["pipeline"] == PRIME else validate)(document, source=str(path))
-
-
-def read_document(path: Path) -> dict[str, Any]:
-    """Reads a result file, or the result.json of a folder, of any pipeline; its own fields are not checked.
-
-    Raises:
-        InputError: the file is absent, is not strict JSON or is not a result of schema 1.
-    """
-    path = path / RESULT_NAME if path.is_dir() else path
-    try:
-        text = path.read_text(encoding="utf-8")
-        document = json.loads(text, parse_constant=_reject_constant)
-    except OSError as error:
-        raise InputError(error.strerror or str(error), source=str(path)) from None
-    except (ValueError, RecursionError) as error:
-        raise InputError(f"not valid JSON: {error}", source=str(path)) from None
-    return check_result(document, source=str(path))
-
-
-def encode(document: Mapping[str, Any]) -> str:
-    """JSON text with a line for each field and for each entry of a list of objects: small, and diff-friendly."""
-    lines = []
-    for name, value in document.items():
-        if isinstance(value, list) and value and isinstance(value[0], dict):
-            entries = ",\n".join("    " + json.dumps(item, allow_nan=False) for item in value)
-            text = f"[\n{entries}\n  ]"
-        else:
-            text = json.dumps(value, allow_nan=False)
-        lines.append(f"  {json.dumps(name)}: {text}")
-    return "{\n" + ",\n".join(lines) + "\n}\n"
+    return validate(read_document(path), source=str(path))
 
 
 def _step(step: IdentificationResult) -> dict[str, Any]:
     return {
-        "t": _number(step.t),
+        "t": number(step.t),
         "window": int(step.window),
         "status": step.status.name,
-        "nominal": _numbers(step.nominal),
-        "lower": _numbers(step.lower),
-        "upper": _numbers(step.upper),
-        "condition_number": _number(step.excitation.condition_number),
+        "nominal": numbers(step.nominal),
+        "lower": numbers(step.lower),
+        "upper": numbers(step.upper),
+        "condition_number": number(step.excitation.condition_number),
         "samples_used": int(step.samples_used),
         "solve_time_s": float(step.solve_time),
     }
@@ -172,27 +137,15 @@ def _contradiction(found: Contradiction | None) -> dict[str, Any] | None:
     return {
         "sentence": found.sentence(),
         "windows": [int(w) for w in found.windows],
-        "times": [_numbers(row) for row in np.atleast_2d(found.times)],
+        "times": [numbers(row) for row in np.atleast_2d(found.times)],
         "assumption": found.assumption,
-        "factors": {name: _number(factor) for name, factor in found.factors.items()},
+        "factors": {name: number(factor) for name, factor in found.factors.items()},
         "payload_changed": bool(found.payload_changed),
-        "change_time": _number(found.change_time),
+        "change_time": number(found.change_time),
     }
-
-
-def _number(value: float | None) -> float | None:
-    return float(value) if value is not None and math.isfinite(value) else None
-
-
-def _numbers(values: Any) -> list[float | None]:
-    return [_number(float(x)) for x in np.ravel(values)]
 
 
 def _plain(value: Any) -> Any:
     if isinstance(value, (tuple, list)):
         return [_plain(x) for x in value]
-    return _number(value) if isinstance(value, float) else value
-
-
-def _reject_constant(name: str) -> float:
-    raise ValueError(f"{name} is not a JSON number")
+    return number(value) if isinstance(value, float) else value

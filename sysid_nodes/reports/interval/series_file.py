@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import io
 import zipfile
 from pathlib import Path
 from typing import Any
@@ -11,10 +10,8 @@ from typing import Any
 import numpy as np
 
 from sysid_nodes.exceptions import InputError, SamplesError
-from sysid_nodes.reports.atomic_file import write_atomically
+from sysid_nodes.reports.files import write_arrays
 from sysid_nodes.sessions.interval.run import TorqueSeries
-
-SERIES_NAME = "series.npz"
 
 _KEYS = ("joint_names", "t", "measured", "predicted")
 
@@ -29,9 +26,7 @@ def write_series(path: Path, series: TorqueSeries) -> None:
     for name in ("measured", "predicted", "radius"):
         if (values := getattr(series, name)) is not None:
             arrays[name] = values.astype(np.float32)
-    buffer = io.BytesIO()
-    np.savez_compressed(buffer, **arrays)
-    write_atomically(path, buffer.getvalue())
+    write_arrays(path, arrays)
 
 
 def read_series(path: Path) -> TorqueSeries:

@@ -15,7 +15,7 @@ from markupsafe import Markup
 from sysid_nodes.data.config import options
 from sysid_nodes.reports import wording
 from sysid_nodes.reports.atomic_file import write_atomically
-from sysid_nodes.reports.interval.report import template
+from sysid_nodes.reports.page import template
 from sysid_nodes.reports.prime import plots as motion_plots
 from sysid_nodes.reports.prime.parameters import body_values
 from sysid_nodes.reports.prime.picture import contact_picture
@@ -101,7 +101,7 @@ def _headline(document: Document) -> str:
 def _verdict(document: Document, series: PrimeSeries) -> dict[str, Any]:
     status = MotionStatus[document["status"]]
     tone, label = _TONES[status]
-    sentences = [_sentence(status.message)]
+    sentences = [wording.sentence(status.message)]
     trusted = np.array([MotionStatus(int(value)).trusted for value in series.status])
     if not trusted.all() and document["run"]["mode"] == "horizon":
         sentences.append(f"{100.0 * (1.0 - trusted.mean()):.1f} % of the stages were published as not to be relied on.")
@@ -235,7 +235,3 @@ def _plain(value: Any) -> str:
 
 def _count(number: int) -> str:
     return f"{number:,}".replace(",", "\u2009")
-
-
-def _sentence(text: str) -> str:
-    return text[:1].upper() + text[1:] + "."

@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import json
-import math
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +11,8 @@ import numpy as np
 
 from sysid_nodes.data import PARAMETER_NAMES, PARAMETER_UNITS
 from sysid_nodes.reports.atomic_file import write_atomically
-from sysid_nodes.reports.interval.files import result_target
+from sysid_nodes.reports.files import result_target
+from sysid_nodes.reports.json_text import number
 from sysid_nodes.reports.prime.schema import PIPELINE
 from sysid_nodes.results.motion_estimate import BodyEstimate
 from sysid_nodes.results.motion_status import MotionStatus
@@ -79,8 +79,8 @@ def _body(body: BodyEstimate) -> dict[str, Any]:
                 "unit": unit,
                 "nominal": float(nominal),
                 "observed": bool(seen),
-                "estimate": _number(value) if seen else None,
-                "sigma": _number(s) if seen else None,
+                "estimate": number(value) if seen else None,
+                "sigma": number(s) if seen else None,
             }
             for name, unit, nominal, value, s, seen in entries
         ],
@@ -95,16 +95,11 @@ def _constants(session: PrimeSession) -> list[dict[str, Any]]:
     sigma = np.sqrt(np.diag(estimate.parameter_covariance))
     rows = zip(estimate.parameter_names, estimate.parameter_units, estimate.parameters, sigma, strict=True)
     return [
-        {"name": name, "unit": unit, "estimate": _number(value), "sigma": _number(s)} for name, unit, value, s in rows
+        {"name": name, "unit": unit, "estimate": number(value), "sigma": number(s)} for name, unit, value, s in rows
     ]
-
-
-def _number(value: float) -> float | None:
-    """Null for NaN, which JSON does not have."""
-    return float(value) if math.isfinite(value) else None
 
 
 def _plain(values: Any) -> Any:
     if isinstance(values, np.ndarray):
         return [_plain(value) for value in values]
-    return _number(values)
+    return number(values)

@@ -11,18 +11,17 @@ from typing import Any
 import numpy as np
 
 from sysid_nodes.data.config import from_flat
+from sysid_nodes.data.versions import software_versions
 from sysid_nodes.exceptions import InputError
 from sysid_nodes.reports.atomic_file import write_atomically
-from sysid_nodes.reports.interval.report import REPORT_NAME
-from sysid_nodes.reports.interval.result_file import RESULT_NAME, encode
-from sysid_nodes.reports.interval.series_file import SERIES_NAME
+from sysid_nodes.reports.files import REPORT_NAME, RESULT_NAME, SERIES_NAME
+from sysid_nodes.reports.json_text import encode, number
 from sysid_nodes.reports.prime.report import write_prime_report
 from sysid_nodes.reports.prime.result import prime_document
 from sysid_nodes.reports.prime.schema import validate_motion
 from sysid_nodes.reports.prime.series import PrimeSeries, read_prime_series, write_prime_series
 from sysid_nodes.reports.prime.truth import PrimeTruth, feet, score, sum_by_foot
 from sysid_nodes.robots import Robot
-from sysid_nodes.sessions.interval.run import software_versions
 from sysid_nodes.sessions.prime.config import PrimeSessionConfig
 from sysid_nodes.sessions.prime.session import PrimeSession, prime_robot
 
@@ -76,8 +75,8 @@ def run_document(run: PrimeRun) -> dict[str, Any]:
                 {
                     "name": name,
                     "residuals": int(series.count[:, k].sum()),
-                    "rms": _number(rms[k]),
-                    "worst": _number(series.fit[:, k].max()),
+                    "rms": number(rms[k]),
+                    "worst": number(series.fit[:, k].max()),
                 }
                 for k, name in enumerate(series.sensors)
             ],
@@ -135,11 +134,7 @@ def _feet(series: PrimeSeries, robot: Robot) -> list[dict[str, Any]]:
                 "on_ground": float(down.mean()),
                 "touchdowns": int(np.sum(~down[:-1] & down[1:])),
                 "mean_force": float(force[down, k].mean()) if down.any() else None,
-                "peak_force": _number(force[:, k].max()),
+                "peak_force": number(force[:, k].max()),
             }
         )
     return rows
-
-
-def _number(value: Any) -> float | None:
-    return float(value) if np.isfinite(value) else None

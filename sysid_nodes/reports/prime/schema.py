@@ -6,11 +6,10 @@ Tests and docs/prime/result.md follow this table.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Any
 
-from sysid_nodes.exceptions import InputError
-from sysid_nodes.reports.schema import KINDS, SCHEMA, Field, check_fields
+from sysid_nodes.reports.schema import KINDS, Field, check_fields, check_pipeline, is_member
 from sysid_nodes.results.motion_status import MotionStatus
 
 PIPELINE = "prime"
@@ -107,7 +106,7 @@ RUN_FIELDS = (
 """Of the results of a whole run; absent from what a live node saves."""
 
 MOTION_KINDS: dict[str, Callable[[Any], bool]] = KINDS | {
-    "motion status": lambda v: isinstance(v, str) and v in MotionStatus.__members__,
+    "motion status": is_member(MotionStatus),
     "numbers or nulls": lambda v: isinstance(v, list) and all(map(KINDS["number or null"], v)),
     "counts by stream": lambda v: isinstance(v, dict) and all(map(KINDS["counts"], v.values())),
 }
@@ -120,12 +119,8 @@ def validate_motion(document: Any, *, source: str = "") -> dict[str, Any]:
     Raises:
         InputError: with the path of the first field that is absent or wrong.
     """
-    if not isinstance(document, Mapping) or document.get("pipeline") != PIPELINE:
-        raise InputError(f"not a result of the pipeline '{PIPELINE}'", source=source)
-    if document.get("schema") != SCHEMA:
-        line = f"schema {document.get('schema')!r} is not supported, this version reads {SCHEMA}"
-        raise InputError(line, source=source)
-    check_fields(document, MOTION_FIELDS, MOTION_KINDS, source=source)
-    if "run" in document:
-        check_fields(document, RUN_FIELDS, MOTION_KINDS, source=source)
-    return dict(document)
+    result = check_pipeline(document, PIPELINE, source=source)
+    check_fields(result, MOTION_FIELDS, MOTION_KINDS, source=source)
+    if "run" in result:
+        check_fields(result, RUN_FIELDS, MOTION_KINDS, source=source)
+    return result

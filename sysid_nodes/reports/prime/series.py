@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import io
 import math
 import zipfile
 from dataclasses import dataclass, field, fields
@@ -14,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from sysid_nodes.exceptions import InputError
-from sysid_nodes.reports.atomic_file import write_atomically
+from sysid_nodes.reports.files import write_arrays
 from sysid_nodes.sessions.prime.update import PrimeUpdate
 
 Array = npt.NDArray[np.float64]
@@ -130,9 +129,7 @@ def write_prime_series(path: Path, series: PrimeSeries, truth: dict[str, Array] 
             thin = value.dtype == np.float64 and item.name not in ("t", "solved")
             arrays[item.name] = value.astype(np.float32) if thin else value
     arrays |= {f"truth_{name}": value for name, value in (truth or {}).items()}
-    buffer = io.BytesIO()
-    np.savez_compressed(buffer, **arrays)
-    write_atomically(path, buffer.getvalue())
+    write_arrays(path, arrays)
 
 
 def read_prime_series(path: Path) -> tuple[PrimeSeries, dict[str, Array] | None]:

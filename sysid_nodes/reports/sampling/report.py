@@ -11,8 +11,9 @@ import numpy as np
 import numpy.typing as npt
 from markupsafe import Markup
 
+from sysid_nodes.reports import wording
 from sysid_nodes.reports.atomic_file import write_atomically
-from sysid_nodes.reports.interval.report import template
+from sysid_nodes.reports.page import template
 from sysid_nodes.reports.sampling.plots import clips_plot, posterior_plot
 from sysid_nodes.results.sampling import SamplingStatus
 
@@ -56,7 +57,7 @@ def render_sampling_report(document: Document, series: Mapping[str, Array]) -> s
     return template("sampling.html.j2").render(
         document=document,
         headline=headline(document),
-        verdict={"tone": tone, "label": label, "sentences": [status.message[:1].upper() + status.message[1:] + "."]},
+        verdict={"tone": tone, "label": label, "sentences": [wording.sentence(status.message)]},
         facts=[
             ("robot", document["robot"]),
             ("method", document["method"].replace("_", "-")),

@@ -12,16 +12,14 @@ import numpy as np
 import numpy.typing as npt
 
 from sysid_nodes.data.config import to_flat
-from sysid_nodes.exceptions import InputError
+from sysid_nodes.data.versions import software_versions
 from sysid_nodes.reports.atomic_file import write_atomically
-from sysid_nodes.reports.interval.report import REPORT_NAME
-from sysid_nodes.reports.interval.result_file import RESULT_NAME, encode
-from sysid_nodes.reports.interval.series_file import SERIES_NAME
+from sysid_nodes.reports.files import REPORT_NAME, RESULT_NAME, SERIES_NAME, read_arrays, write_arrays
+from sysid_nodes.reports.json_text import encode, number, numbers
 from sysid_nodes.reports.sampling.report import write_sampling_report
 from sysid_nodes.reports.sampling.schema import PIPELINE, validate_sampling
 from sysid_nodes.reports.schema import SCHEMA
 from sysid_nodes.results.sampling import SamplingEstimate, SamplingLevel, SamplingResult
-from sysid_nodes.sessions.interval.run import software_versions
 from sysid_nodes.sessions.sampling.config import SamplingSessionConfig
 
 Array = npt.NDArray[np.float64]
@@ -65,7 +63,7 @@ def sampling_document(run: SamplingRun) -> dict[str, Any]:
         "findings": list(result.findings),
         "parameters": [_parameter(parameter) for parameter in result.parameters],
         "bodies": [
-            {"link": link, "parameters": theta.tolist(), "covariance": [_numbers(row) for row in covariance]}
+            {"link": link, "parameters": theta.tolist(), "covariance": [numbers(row) for row in covariance]}
             for link, theta, covariance in bodies
         ],
         "weakness": result.weakness.tolist(),
@@ -91,7 +89,7 @@ def write_sampling_run(folder: Path, run: SamplingRun) -> dict[str, Any]:
     """
     document = validate_sampling(sampling_document(run), source=RESULT_NAME)
     series = {name: np.asarray(getattr(run.result.replay, name)) for name in _SERIES}
-    np.savez_compressed(folder / SERIES_NAME, allow_pickle=False, **series)
+    write_arrays(folder / SERIES_NAME, series)
     write_sampling_report(folder / REPORT_NAME, document, series)
     write_atomically(folder / RESULT_NAME, encode(document))
     return document
@@ -103,12 +101,7 @@ def report_sampling(page: Path, document: Mapping[str, Any], series: Path) -> No
     Raises:
         InputError: the series cannot be read, or the page cannot be written.
     """
-    try:
-        with np.load(series, allow_pickle=False) as archive:
-            arrays = {name: np.asarray(archive[name]) for name in _SERIES}
-    except (OSError, ValueError, KeyError):
-        raise InputError("cannot be read, or is not of this result", source=str(series)) from None
-    write_sampling_report(page, document, arrays)
+    write_sampling_report(page, document, read_arrays(series, _SERIES))
 
 
 def _parameter(parameter: SamplingEstimate) -> dict[str, Any]:
@@ -118,23 +111,14 @@ def _parameter(parameter: SamplingEstimate) -> dict[str, Any]:
         "group": parameter.group,
         "nominal": parameter.nominal,
         "identifiable": parameter.identifiable,
-        "estimate": _number(parameter.estimate),
-        "sigma": _number(parameter.sigma),
-        "lower": _number(parameter.lower),
-        "upper": _number(parameter.upper),
+        "estimate": number(parameter.estimate),
+        "sigma": number(parameter.sigma),
+        "lower": number(parameter.lower),
+        "upper": number(parameter.upper),
         "bound": parameter.bound,
         "reason": parameter.reason,
     }
 
 
 def _level(level: SamplingLevel) -> dict[str, Any]:
-    return {"length": level.length, "estimates": _numbers(level.estimates), "sigmas": _numbers(level.sigmas)}
-
-
-def _numbers(values: Array) -> list[float | None]:
-    return [_number(float(value)) for value in values]
-
-
-def _number(value: float | None) -> float | None:
-    """JSON knows neither infinity nor what is not a number."""
-    return float(value) if value is not None and np.isfinite(value) else None
+    return {"length": level.length, "estimates": numbers(level.estimates), "sigmas": numbers(level.sigmas)}

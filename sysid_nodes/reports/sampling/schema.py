@@ -6,11 +6,10 @@ Tests and docs/sampling/result.md follow this table.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Any
 
-from sysid_nodes.exceptions import InputError
-from sysid_nodes.reports.schema import KINDS, SCHEMA, Field, check_fields
+from sysid_nodes.reports.schema import KINDS, Field, check_estimates, check_fields, check_pipeline, is_member
 from sysid_nodes.results.sampling import SamplingStatus
 
 PIPELINE = "sampling"
@@ -58,7 +57,7 @@ SAMPLING_FIELDS = (
 )
 
 SAMPLING_KINDS: dict[str, Callable[[Any], bool]] = KINDS | {
-    "sampling status": lambda v: isinstance(v, str) and v in SamplingStatus.__members__,
+    "sampling status": is_member(SamplingStatus),
 }
 
 
@@ -69,14 +68,7 @@ def validate_sampling(document: Any, *, source: str = "") -> dict[str, Any]:
         InputError: with the path of the first field that is absent or wrong, or a parameter that is not identifiable
             and has an estimate.
     """
-    if not isinstance(document, Mapping) or document.get("pipeline") != PIPELINE:
-        raise InputError(f"not a result of the pipeline '{PIPELINE}'", source=source)
-    if document.get("schema") != SCHEMA:
-        line = f"schema {document.get('schema')!r} is not supported, this version reads {SCHEMA}"
-        raise InputError(line, source=source)
-    check_fields(document, SAMPLING_FIELDS, SAMPLING_KINDS, source=source)
-    for row in document["parameters"]:
-        if row["identifiable"] != (row["estimate"] is not None):
-            line = f"'{row['name']}' must have an estimate if it is identifiable, and only then"
-            raise InputError(line, source=source)
-    return dict(document)
+    result = check_pipeline(document, PIPELINE, source=source)
+    check_fields(result, SAMPLING_FIELDS, SAMPLING_KINDS, source=source)
+    check_estimates(result["parameters"], source=source)
+    return result

@@ -15,7 +15,7 @@ from sysid_nodes.exceptions import SamplesError
 from sysid_nodes.messages.actuators.models import status
 from sysid_nodes.ros.actuators.diagnostics import ActuatorHealth, actuator_diagnostic
 from sysid_nodes.sessions.actuators.session import ActuatorSession, ActuatorUpdate
-from sysid_nodes.sessions.worker import Worker
+from sysid_nodes.sessions.worker import LiveWorker
 
 Take = Callable[[Any], ActuatorUpdate | None]
 """Hands a message to the session."""
@@ -35,7 +35,6 @@ class LiveActuators:
 
     Attributes:
         session: as given; its methods are for the worker's thread.
-        fault: the last such failure in one line, or empty.
     """
 
     def __init__(
@@ -47,12 +46,12 @@ class LiveActuators:
         complain: Callable[[str], None],
     ) -> None:
         self.session = session
-        self._publish, self._complain = publish, complain
+        self._publish = publish
         self._start()
-        self._worker = Worker(self._process, capacity=capacity)
+        self._worker = LiveWorker(self._process, complain, capacity=capacity)
 
     def _start(self) -> None:
-        self.fault, self._lost = "", False
+        self._lost = False
         self.received: Counter[str] = Counter()
         self._reported: Counter[str] = Counter()
         self._rejected: dict[str, int] = {}
@@ -90,13 +89,7 @@ class LiveActuators:
         Raises:
             SysidError: the identifier is too busy to answer.
         """
-
-        def start_over() -> None:
-            self._worker.clear()
-            self._publish(self.session.reset())
-
-        self._worker.call(start_over, _PATIENCE)
-        self._worker.overflowed = 0
+        self._worker.start_over(lambda: self._publish(self.session.reset()), _PATIENCE)
         topics = tuple(self.received)
         self._start()
         self.expect(*topics)
@@ -128,7 +121,7 @@ class LiveActuators:
             rejected_now=grown,
             solve_time=self._solve_time,
             update=self.session.update,
-            fault=self.fault,
+            fault=self._worker.fault,
         )
         return actuator_diagnostic(node, health)
 
@@ -150,7 +143,3 @@ class LiveActuators:
                 self._publish(update)
         except SamplesError as error:
             self._unusable[str(error)] += 1
-        except Exception as error:  # whatever a message holds, the next one may be fine
-            first, self.fault = not self.fault, f"{type(error).__name__}: {error}"
-            if first:
-                self._complain(self.fault)

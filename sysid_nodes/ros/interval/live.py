@@ -14,7 +14,7 @@ from sysid_nodes.ros.conversions import to_joint_state
 from sysid_nodes.ros.interval.diagnostics import Monitor
 from sysid_nodes.sessions.interval.run import IntervalRun
 from sysid_nodes.sessions.interval.session import IntervalSession
-from sysid_nodes.sessions.worker import Worker
+from sysid_nodes.sessions.worker import LiveWorker
 from sysid_nodes.systems.interval.config import IntervalIdentifierConfig
 
 # Longer than any window takes to solve, shorter than a service's caller cares to wait [s].
@@ -37,9 +37,6 @@ class LiveInterval:
         judged: called on the worker's thread with what is wrong with the data, whenever that was looked at.
         complain: called on the worker's thread with the first failure that is not the message's fault.
 
-    Attributes:
-        fault: the last such failure in one line, or empty.
-
     Raises:
         InputError: configuration and robot do not fit one another.
     """
@@ -58,13 +55,11 @@ class LiveInterval:
     ) -> None:
         self._session = IntervalSession(robot, config, stated=stated, memory=_MEMORY)
         self.subject = self._session.subject
-        self.fault = ""
         self._due = False
         self._monitor = monitor
         self._publish = publish
         self._judged = judged
-        self._complain = complain
-        self._worker = Worker(self._process, capacity=capacity)
+        self._worker = LiveWorker(self._process, complain, capacity=capacity)
 
     def put(self, message: JointState) -> None:
         """Queues a message; called a thousand times a second."""
@@ -89,14 +84,7 @@ class LiveInterval:
         Raises:
             SysidError: the identifier is too busy to answer.
         """
-
-        def start_over() -> None:
-            self._worker.clear()
-            self._tell(self._session.reset())
-
-        self._worker.call(start_over, _PATIENCE)
-        self._worker.overflowed = 0
-        self.fault = ""
+        self._worker.start_over(lambda: self._tell(self._session.reset()), _PATIENCE)
         self._monitor.reset()
 
     def reconfigure(self, config: IntervalIdentifierConfig) -> None:
@@ -136,7 +124,7 @@ class LiveInterval:
             active=active,
             waiting=len(self._worker),
             overflowed=self.overflowed,
-            fault=self.fault,
+            fault=self._worker.fault,
         )
 
     def stop(self) -> None:
@@ -147,15 +135,10 @@ class LiveInterval:
         self._publish(result, self.findings)
 
     def _process(self, message: JointState) -> None:
-        try:
-            state = to_joint_state(message)
-            self._monitor.processed(state.stamp)
-            if (result := self._session.process(state)) is not None:
-                self._tell(result)
-            if self._due:
-                self._due = False
-                self._judged(self._session.judge().lines)
-        except Exception as error:  # whatever a message holds, the next one may be fine
-            first, self.fault = not self.fault, f"{type(error).__name__}: {error}"
-            if first:
-                self._complain(self.fault)
+        state = to_joint_state(message)
+        self._monitor.processed(state.stamp)
+        if (result := self._session.process(state)) is not None:
+            self._tell(result)
+        if self._due:
+            self._due = False
+            self._judged(self._session.judge().lines)

@@ -17,7 +17,7 @@ from sysid_nodes.ros.prime.diagnostics import PrimeHealth, prime_diagnostic
 from sysid_nodes.sessions.prime.session import PrimeSession
 from sysid_nodes.sessions.prime.trust import PrimeJudgement
 from sysid_nodes.sessions.prime.update import PrimeUpdate
-from sysid_nodes.sessions.worker import Worker
+from sysid_nodes.sessions.worker import LiveWorker
 
 Convert = Callable[[Any, float], Sequence[Readings]]
 """Readings of a message that arrived at a time of the node's clock [s]."""
@@ -41,9 +41,6 @@ class LivePrime:
         publish: called on the worker's thread with every update.
         judged: called on the worker's thread when the status changes, with old and new judgement.
         complain: called on the worker's thread with the first failure that is not the message's fault.
-
-    Attributes:
-        fault: the last such failure in one line, or empty.
     """
 
     def __init__(
@@ -56,10 +53,9 @@ class LivePrime:
         complain: Callable[[str], None],
     ) -> None:
         self._session = session
-        self._publish, self._judged, self._complain = publish, judged, complain
-        self.fault = ""
+        self._publish, self._judged = publish, judged
         self._start()
-        self._worker = Worker(self._process, capacity=capacity, period=_PERIOD)
+        self._worker = LiveWorker(self._process, complain, capacity=capacity, period=_PERIOD)
 
     def _start(self) -> None:
         self.received: Counter[str] = Counter()
@@ -91,13 +87,10 @@ class LivePrime:
         """
 
         def start_over() -> None:
-            self._worker.clear()
             self._session.reset()
             self._start()
 
-        self._worker.call(start_over, _PATIENCE)
-        self._worker.overflowed = 0
-        self.fault = ""
+        self._worker.start_over(start_over, _PATIENCE)
 
     def save(self, path: str) -> tuple[Path, str]:
         """Writes the present state of knowledge; returns the file and the status in words.
@@ -139,7 +132,7 @@ class LivePrime:
             processor=(used - processor) / span,
             judgement=session.judgement,
             masses={body.link: f"{body.mass:.4f} +- {body.mass_sigma:.4f}" for body in bodies},
-            fault=self.fault,
+            fault=self._worker.fault,
         )
         return prime_diagnostic(node, health)
 
@@ -150,15 +143,10 @@ class LivePrime:
     # -- on the worker's thread
 
     def _process(self, item: tuple[Convert, Any, float, float] | None) -> None:
-        try:
-            if item is None:
-                self._look()
-            else:
-                self._take(*item)
-        except Exception as error:  # whatever a message holds, the next one may be fine
-            first, self.fault = not self.fault, f"{type(error).__name__}: {error}"
-            if first:
-                self._complain(self.fault)
+        if item is None:
+            self._look()
+        else:
+            self._take(*item)
 
     def _take(self, convert: Convert, message: Any, arrival: float, put: float) -> None:
         heard = convert(message, arrival)

@@ -3,37 +3,30 @@
 
     python -m sysid_nodes.ros.prime.recorder BAG
 
-The parent needs no ROS: it reads JSON objects, one a line, from stdout, and writes commands, one a line, to stdin.
+Beside what `recording.py` says:
 
     {"forces": {"t": ..., "normal": [...], "touches": [...], "status": N}}    some of the estimate's ContactForces
     {"truth": {"t": ..., "normal": [...], "touches": [...]}}                  the simulated robot's true ones
     {"inertia": {...}}           every InertialEstimate message, its arrays as lists
-    {"count": N, "diagnostics": {"NODE: WHAT": {"key": "value", ...}}}        five times a second
-    stop                         completes the bag; answer {"recorded": N}, then the end
-
-Messages are written as they come over the wire, in the order in which they came: their log times are those of the
-newest sensor stamp, and never the same twice. When stdin closes without a stop, or on a signal, the bag is dropped.
 """
 
 from __future__ import annotations
 
 import sys
-from functools import partial
 from typing import Any
 
 from diagnostic_msgs.msg import DiagnosticArray
 from geometry_msgs.msg import PoseStamped
 from nav_msgs.msg import Odometry
 from online_sysid.msg import ContactForces, InertialEstimate
-from rclpy.serialization import deserialize_message
 from sensor_msgs.msg import Imu, JointState
 from visualization_msgs.msg import MarkerArray
 
 from sysid_nodes.logs import BagWriter
 from sysid_nodes.messages.prime.estimate import CONTACT_FORCES, INERTIA, MARKERS, ODOMETRY, SMOOTHED
 from sysid_nodes.ros import qos
-from sysid_nodes.ros.certified.recorder import Recorded, Recording, as_fields, header_stamp, record, tell
 from sysid_nodes.ros.conversions import to_seconds
+from sysid_nodes.ros.recording import DIAGNOSTICS, Recorded, StreamRecorder, record, tell
 
 _EVERY = 4  # of the estimate's forces one in so many is told
 _SENSOR = qos.stream("best_effort", 5000)
@@ -55,39 +48,25 @@ TOPICS = (
     Recorded(ODOMETRY, Odometry, _STREAM),
     Recorded(SMOOTHED, JointState, _STREAM),
     Recorded(MARKERS, MarkerArray, _STREAM),
-    Recorded("/diagnostics", DiagnosticArray, _STREAM),
+    Recorded(DIAGNOSTICS, DiagnosticArray, _STREAM),
 )
 """All that robot and estimator say."""
 
 
-class PrimeRecorder(Recording):
-    """Writes every message of a walking robot and its estimator as it arrives."""
+class PrimeRecorder(StreamRecorder):
+    """Writes what a walking robot and its estimator say."""
 
     def __init__(self, bag: BagWriter) -> None:
-        super().__init__(bag)
-        self._now = self._forces = 0
-        for topic in TOPICS:
-            bag.add_topic(topic.name, topic.type_name, latched=topic.profile is qos.LATCHED)
-            take = self._reading if topic in STREAMS else self._message
-            self.create_subscription(topic.message, topic.name, partial(take, topic), topic.profile, raw=True)
+        super().__init__(bag, TOPICS, STREAMS)
+        self._forces = 0
 
-    def _reading(self, topic: Recorded, data: bytes) -> None:
-        self._now = max(self._now + 1, header_stamp(data))
-        self._bag.write_serialized(topic.name, self._now, data)
-        self.count += 1
-
-    def _message(self, topic: Recorded, data: bytes) -> None:
-        if self.count:  # before there is no time of the robot's
-            self._now += 1
-            self._bag.write_serialized(topic.name, self._now, data)
-        if topic.message is DiagnosticArray:
-            self._note(data)
-        elif topic.word == "inertia":
-            tell({topic.word: as_fields(deserialize_message(data, topic.message))})
-        elif topic.word:
-            self._forces += topic.word == "forces"
-            if topic.word == "truth" or self._forces % _EVERY == 0:
-                tell({topic.word: _brief(deserialize_message(data, topic.message))})
+    def _tell(self, word: str, message: Any) -> None:
+        if word == "inertia":
+            super()._tell(word, message)
+            return
+        self._forces += word == "forces"
+        if word == "truth" or self._forces % _EVERY == 0:
+            tell({word: _brief(message)})
 
 
 def _brief(message: ContactForces) -> dict[str, Any]:

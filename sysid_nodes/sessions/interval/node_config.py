@@ -5,28 +5,18 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from sysid_nodes.data.config import option, section
+from sysid_nodes.data.config import section
 from sysid_nodes.data.key_file import AuthorityConfig
+from sysid_nodes.sessions.node_config import NodeConfig, buffer_option, queue_option, reliability_option
 
 
 @dataclass(frozen=True)
-class IntervalNodeConfig:
+class IntervalNodeConfig(NodeConfig):
     """How the node meets its surroundings. Nothing here touches a number that it publishes."""
 
-    autostart: bool = option(True, "configure and activate without a lifecycle manager")
-    reliability: str = option(
-        "reliable",
+    reliability: str = reliability_option(
         "of the joint state subscription; best_effort also hears best-effort publishers, and may lose samples",
-        choices=("reliable", "best_effort"),
     )
-    queue_depth: int = option(
-        5000, "messages the middleware keeps until the node takes them", minimum=1, maximum=1000000
-    )
-    buffer: int = option(
-        20000,
-        "messages that may wait for the identifier; one more empties the buffer, counted as overload",
-        minimum=1,
-        maximum=10000000,
-    )
-    diagnostics_period: float = option(1.0, "time between two diagnostics", unit="s", minimum=0.01, maximum=3600.0)
+    queue_depth: int = queue_option(5000)
+    buffer: int = buffer_option(20000)
     authority: AuthorityConfig = section(AuthorityConfig, "who may command")

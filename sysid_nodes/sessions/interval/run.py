@@ -3,24 +3,19 @@
 
 from __future__ import annotations
 
-import platform
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from importlib import metadata
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from sysid_nodes import DISTRIBUTION
 from sysid_nodes.data import PARAMETER_NAMES
+from sysid_nodes.data.versions import software_versions
 from sysid_nodes.exceptions import InputError, SamplesError
 from sysid_nodes.results import IdentificationResult
 
 Array = npt.NDArray[np.float64]
-
-# Distributions whose version can change a number in the result.
-_DISTRIBUTIONS = (DISTRIBUTION, "numpy", "scipy", "pin", "highspy", "clarabel", "mujoco", "rosbags", "matplotlib")
 
 
 @dataclass(frozen=True)
@@ -122,14 +117,3 @@ class IntervalRun:
     def result(self) -> IdentificationResult:
         """The last result."""
         return self.history[-1]
-
-
-def software_versions() -> dict[str, str]:
-    """Versions of the interpreter and of the installed packages that compute the numbers."""
-    versions = {"python": platform.python_version(), "machine": f"{platform.system()} {platform.machine()}"}
-    for name in _DISTRIBUTIONS:
-        try:
-            versions[name] = metadata.version(name)
-        except metadata.PackageNotFoundError:
-            continue
-    return versions

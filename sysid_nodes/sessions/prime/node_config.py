@@ -6,13 +6,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from sysid_nodes.data.config import option
+from sysid_nodes.sessions.node_config import NodeConfig, buffer_option, queue_option
 
 
 @dataclass(frozen=True)
-class PrimeNodeConfig:
+class PrimeNodeConfig(NodeConfig):
     """How the node meets its surroundings. Nothing here touches a number that it publishes."""
 
-    autostart: bool = option(True, "configure and activate without a lifecycle manager")
     low_state: bool = option(False, "take joints and IMU from Unitree's LowState instead of JointState and Imu")
     velocity_type: str = option(
         "odometry",
@@ -20,16 +20,8 @@ class PrimeNodeConfig:
         " prime.sensors.base_velocity is enabled",
         choices=("odometry", "twist"),
     )
-    queue_depth: int = option(
-        1000, "messages of a stream that the middleware keeps until the node takes them", minimum=1, maximum=1000000
-    )
-    buffer: int = option(
-        5000,
-        "messages that may wait for the estimator; one more empties the buffer, counted as overload",
-        minimum=1,
-        maximum=10000000,
-    )
-    diagnostics_period: float = option(1.0, "time between two diagnostics", unit="s", minimum=0.01, maximum=3600.0)
+    queue_depth: int = queue_option(1000)
+    buffer: int = buffer_option(5000)
     marker_period: float = option(0.05, "time between two messages of markers", unit="s", minimum=0.0)
     inertia_period: float = option(0.5, "time between two messages of inertial parameters", unit="s", minimum=0.0)
     tf: bool = option(True, "publish the base's transform, where tf2_msgs is installed")

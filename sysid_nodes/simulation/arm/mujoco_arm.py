@@ -16,7 +16,7 @@ import pinocchio
 
 from sysid_nodes.exceptions import RobotError
 from sysid_nodes.robots import MotorConstants, Robot
-from sysid_nodes.robots.robot import Array
+from sysid_nodes.rollouts.rigid_body import quaternion, set_inertia
 
 
 def build_mujoco(
@@ -61,8 +61,8 @@ def arm_spec(
     for k, name in enumerate(robot.joint_names):
         placement = robot.model.jointPlacements[k + 1]
         body = parts[robot.model.parents[k + 1]].add_body(name=name, pos=placement.translation)
-        body.quat = _quaternion(placement.rotation)
-        _set_inertia(body, bodies[k])
+        body.quat = quaternion(placement.rotation)
+        set_inertia(body, bodies[k])
         joint = body.add_joint(name=name, armature=motor.armature[k])
         joint.damping[0] = motor.viscous[k]
         linear, angular = np.split(data.oMi[k + 1].actInv(pinocchio.Motion(jacobian[:, k])).vector, 2)
@@ -71,19 +71,5 @@ def arm_spec(
         joint.axis = angular if revolute else linear
         parts.append(body)
     if load is not None:
-        _set_inertia(parts[load[0] + 1].add_body(name="payload"), load[1])
+        set_inertia(parts[load[0] + 1].add_body(name="payload"), load[1])
     return spec
-
-
-def _quaternion(rotation: Array) -> Array:
-    """MuJoCo's w, x, y, z."""
-    x, y, z, w = pinocchio.Quaternion(rotation).coeffs()
-    return np.array([w, x, y, z])
-
-
-def _set_inertia(body: mujoco.MjsBody, inertia: pinocchio.Inertia) -> None:
-    tensor = inertia.inertia
-    body.explicitinertial = True
-    body.mass = inertia.mass
-    body.ipos = inertia.lever
-    body.fullinertia = [tensor[0, 0], tensor[1, 1], tensor[2, 2], tensor[0, 1], tensor[0, 2], tensor[1, 2]]

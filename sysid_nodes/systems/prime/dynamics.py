@@ -60,13 +60,13 @@ class DynamicsRows:
     def at(self, robot: FloatingBase, theta: Array) -> DynamicsRows:
         """The rows for a robot as the constants theta (p,) have it, with their gains.
 
-        A reading is (1 + gain) times a torque, and disturbances are in proportion to the links' masses: otherwise a
+        A reading is (1 + gain) times a torque, and disturbances are in proportion to the robot's weight: otherwise a
         robot that is lighter throughout, its drives saying more, would lessen the residuals, whatever its weight.
         """
         moved = copy(self)
         moved._robot = robot
         moved.scale = self.scale.copy()
-        moved.scale[:, :6] /= self._parameters.heavier(theta)
+        moved.scale[:, :6] /= self._parameters.weight(theta)[0]
         gains = theta[self._parameters.gains]
         if len(gains):
             factor = 1.0 + self._parameters.shares @ gains
@@ -95,7 +95,7 @@ class DynamicsRows:
             arguments = np.ascontiguousarray(point.q[1:-1]), motion.velocity, motion.acceleration
             rest = self._robot.kernel.dynamics(*arguments, parameters.known_inertia, none, none)
             out[:, :, column] = self.scale * rest * parameters.heavier(point.theta)
-            out[:, :6, column] -= residual[:, :6]
+        out[:, :6] -= residual[:, :6, None] * parameters.weight(point.theta)[1]
         return out
 
     def residual(self, point: Trajectory, at: Evaluated) -> Array:

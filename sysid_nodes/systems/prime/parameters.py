@@ -96,6 +96,15 @@ class Parameters:
         """Factor on the masses of the links that are not identified."""
         return float(np.exp(theta[self.masses].sum()))
 
+    def weight(self, theta: Array) -> tuple[float, Array]:
+        """The robot's mass over the nominal one, and the gradient (p,) of its logarithm."""
+        masses = self.inertia(theta)[:, 0]
+        total, gradient = float(masses.sum()), np.zeros(self.count)
+        for index, slope in enumerate(self.inertia_jacobian(theta)):
+            gradient[self.columns(index)] = slope[0] / total
+        gradient[self.masses] = (total - float(masses[self.bodies].sum())) / total
+        return total / float(self.nominal[:, 0].sum()), gradient
+
     def inertia(self, theta: Array) -> Array:
         """(n + 1, 10) inertial parameters of every body."""
         out = self.nominal * self.heavier(theta)

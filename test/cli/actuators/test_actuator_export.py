@@ -17,7 +17,7 @@ from shared.actuator_session import feed, messages, run, session
 from sysid_nodes.cli.main import main
 from sysid_nodes.data.config import load_yaml
 from sysid_nodes.reports.actuators.live import save_session
-from sysid_nodes.reports.interval.result_file import encode
+from sysid_nodes.reports.json_text import encode
 from sysid_nodes.robots import MotorConstants, load_robot
 from sysid_nodes.sessions.prime.config import PrimeSessionConfig
 from sysid_nodes.sessions.prime.session import prime_robot

@@ -12,7 +12,8 @@ import pytest
 from shared.payload_problem import Problem
 
 from sysid_nodes.cli.main import main
-from sysid_nodes.reports.interval.result_file import encode, read_result
+from sysid_nodes.reports.interval.result_file import read_result
+from sysid_nodes.reports.json_text import encode
 from sysid_nodes.robots import load_robot
 
 

@@ -24,7 +24,7 @@ from sysid_nodes.data.config import from_flat
 from sysid_nodes.logs import BagWriter, read_messages, stamp_fields
 from sysid_nodes.logs.reader import read_topics
 from sysid_nodes.messages.prime.estimate import CONTACT_FORCES, MARKERS, ODOMETRY, SMOOTHED, TYPES
-from sysid_nodes.reports.interval.result_file import read_result
+from sysid_nodes.reports.files import read_document
 from sysid_nodes.reports.prime.series import read_prime_series
 from sysid_nodes.sessions.prime.config import PrimeSessionConfig
 from sysid_nodes.sessions.prime.horizon import make_horizon
@@ -97,7 +97,7 @@ def test_the_numbers_are_the_sessions_that_the_live_node_runs(walk: Walk, replay
     session = PrimeSession(robot, config, lambda: make_horizon(robot, config))
     for readings in open_log(walk.bag, config):
         session.take(readings)
-    document = read_result(replayed)
+    document = read_document(replayed)
     assert document["status"] == session.judgement.status.name == "GOOD"
     assert session.estimate is not None
     # bit for bit: the same steps on the same numbers, whatever the machine's clock says
@@ -108,7 +108,7 @@ def test_the_numbers_are_the_sessions_that_the_live_node_runs(walk: Walk, replay
 
 
 def test_the_truth_is_told_and_met(replayed: Path) -> None:
-    truth = read_result(replayed)["run"]["truth"]
+    truth = read_document(replayed)["run"]["truth"]
     assert truth["contact_f1"] == 1.0  # all feet stay on the ground
     assert truth["force_error"] < 0.1  # a second, while the load is not yet known; 0.02 is usual
     assert truth["position_rms"] < 2e-3
@@ -136,9 +136,9 @@ def test_both_storages_and_a_single_file_give_the_same(walk: Walk, replayed: Pat
     other = write_bag(tmp_path / "bag", walk.readings, storage="sqlite3")
     assert replay(other, tmp_path / "db") == 0
     assert replay(walk.bag / "bag.mcap", tmp_path / "single") == 0
-    expected = read_result(replayed)
+    expected = read_document(replayed)
     for out in ("db", "single"):
-        again = read_result(tmp_path / out)
+        again = read_document(tmp_path / out)
         assert again["bodies"] == expected["bodies"]
         assert again["history"] == expected["history"]
 
@@ -154,7 +154,7 @@ def test_how_the_streams_interleave_does_not_matter(walk: Walk, replayed: Path, 
     order = sorted(shaken, key=lambda reading: reading.arrival)
     assert [type(r) for r in order] != [type(r) for r in walk.readings]
     assert replay(write_bag(tmp_path / "bag", order), tmp_path / "out") == 0
-    found, expected = read_result(tmp_path / "out"), read_result(replayed)
+    found, expected = read_document(tmp_path / "out"), read_document(replayed)
     assert found["bodies"] == expected["bodies"]
     assert found["history"] == expected["history"]
 
@@ -164,7 +164,7 @@ def test_the_whole_log_at_once(walk: Walk, tmp_path: Path, capsys: pytest.Captur
     said = capsys.readouterr()
     assert "solving for the whole log" in said.err
     assert "base weighs" in said.out
-    document = read_result(tmp_path / "out")
+    document = read_document(tmp_path / "out")
     run = document["run"]
     assert (run["mode"], document["solves"], run["left_out"]) == ("batch", 1, 0)
     assert run["stages"] > 100
@@ -179,7 +179,7 @@ def test_a_log_with_a_pause_is_estimated_over_its_longest_stretch(walk: Walk, tm
     early = [r for r in kept if r.stamp < START + 0.3]
     bag = write_bag(tmp_path / "bag", [*early, *late])
     assert replay(bag, tmp_path / "out", "--mode", "batch") in (0, 3)
-    run = read_result(tmp_path / "out")["run"]
+    run = read_document(tmp_path / "out")["run"]
     assert run["left_out"] == pytest.approx(20, abs=6)
     assert run["start"] > START + 5.0
 
@@ -190,7 +190,7 @@ def test_without_motion_capture_it_goes_on_and_says_so(
     bag = write_bag(tmp_path / "bag", walk.readings, without=("/mocap/pose",))
     assert replay(bag, tmp_path / "out") == 0
     assert "has no readings on '/mocap/pose'; it goes without" in capsys.readouterr().err
-    document = read_result(tmp_path / "out")
+    document = read_document(tmp_path / "out")
     assert document["status"] == "DEGRADED"
     assert any("mocap_pose" in finding for finding in document["findings"])
 
@@ -201,9 +201,9 @@ def test_velocities_are_used_where_asked_for_as_odometry_or_as_twist(
     enabled = "prime.sensors.base_velocity.enabled=true"
     assert replay(walk.bag, tmp_path / "odometry", "--set", enabled) == 0
     assert replay(walk.bag, tmp_path / "twist", "--velocity-topic", "/twist") == 0
-    odometry, twist = read_result(tmp_path / "odometry"), read_result(tmp_path / "twist")
+    odometry, twist = read_document(tmp_path / "odometry"), read_document(tmp_path / "twist")
     assert odometry["samples"]["used"] == twist["samples"]["used"] == len(walk.readings)
-    assert odometry["bodies"] == twist["bodies"] != read_result(replayed)["bodies"]
+    assert odometry["bodies"] == twist["bodies"] != read_document(replayed)["bodies"]
     config = from_flat(PrimeSessionConfig, {**FAST, "prime.sensors.base_velocity.enabled": True})
     robot = prime_robot(config)
     session = PrimeSession(robot, config, lambda: make_horizon(robot, config))
@@ -215,7 +215,7 @@ def test_velocities_are_used_where_asked_for_as_odometry_or_as_twist(
     capsys.readouterr()
     assert replay(walk.bag, tmp_path / "none", "--velocity-topic", "/nowhere") == 0
     assert "has no readings on '/nowhere'; it goes without" in capsys.readouterr().err
-    assert read_result(tmp_path / "none")["status"] == "DEGRADED"
+    assert read_document(tmp_path / "none")["status"] == "DEGRADED"
 
 
 def rounded(stamp: float) -> float:
@@ -244,7 +244,7 @@ def test_the_page_can_be_made_again(replayed: Path, tmp_path: Path, capsys: pyte
 def test_a_result_of_a_live_node_has_no_page_and_says_so(
     replayed: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    document = read_result(replayed)
+    document = read_document(replayed)
     del document["run"]
     (tmp_path / "result.json").write_text(json.dumps(document), encoding="utf-8")
     assert main(["report", str(tmp_path)]) == 2

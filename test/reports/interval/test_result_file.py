@@ -16,7 +16,8 @@ from shared.synthetic_run import TRUTH, results, run
 
 from sysid_nodes.data import PARAMETER_NAMES, PARAMETER_UNITS
 from sysid_nodes.exceptions import InputError
-from sysid_nodes.reports.interval.result_file import build_document, encode, read_result, thin, write_result
+from sysid_nodes.reports.interval.result_file import build_document, read_result, thin, write_result
+from sysid_nodes.reports.json_text import encode
 from sysid_nodes.reports.schema import FIELDS, KINDS, validate
 from sysid_nodes.results import Status
 

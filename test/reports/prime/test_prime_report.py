@@ -19,7 +19,8 @@ from shared.legged_readings import START, feed_all, make_session, record
 
 from sysid_nodes.exceptions import InputError
 from sysid_nodes.logs import BagWriter
-from sysid_nodes.reports.interval.result_file import encode, read_result
+from sysid_nodes.reports.files import read_document
+from sysid_nodes.reports.json_text import encode
 from sysid_nodes.reports.prime.bag import PrimeBag
 from sysid_nodes.reports.prime.live import compare_live
 from sysid_nodes.reports.prime.report import render_prime_report
@@ -241,7 +242,7 @@ def test_a_result_is_valid_and_survives_its_file(
 ) -> None:
     document = document_of(fed[0], series, truth=truth_of(series))
     (tmp_path / "result.json").write_text(encode(document), encoding="utf-8")
-    assert read_result(tmp_path) == json.loads(json.dumps(document))
+    assert validate_motion(read_document(tmp_path)) == json.loads(json.dumps(document))
     foot = document["run"]["feet"][0]
     assert (foot["name"], foot["on_ground"], foot["touchdowns"], foot["peak_force"]) == ("FL_foot", 1.0, 0, 50.0)
     assert document["run"]["feet"][1]["on_ground"] == 0.0

@@ -15,7 +15,7 @@ from shared.children import finish
 from shared.demo_process import LONG, check_that_an_orphaned_recorder_drops_its_bag, interrupted, sysid
 
 from sysid_nodes.logs.reader import read_topics
-from sysid_nodes.reports.interval.result_file import read_document as read_result
+from sysid_nodes.reports.files import read_document as read_result
 from sysid_nodes.ros.actuators.recorder import TOPICS
 
 pytestmark = pytest.mark.ros

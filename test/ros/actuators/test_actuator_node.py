@@ -38,19 +38,7 @@ ONE_WINDOW = 850  # messages
 
 
 def identifier(bench: Any, **parameters: Any) -> Any:
-    from rclpy.parameter import Parameter
-
-    given = {name.replace("__", "."): value for name, value in parameters.items()}
-    values = {**VALUES, "autostart": False, "diagnostics_period": 0.05, **given}
-    node = ActuatorIdentifierNode(parameter_overrides=[Parameter(name, value=value) for name, value in values.items()])
-    bench._executor.add_node(node)
-    bench._nodes.append(node)
-    return node
-
-
-def start(node: Any) -> None:
-    node.trigger_configure()
-    node.trigger_activate()
+    return bench.add(ActuatorIdentifierNode, {**VALUES, "diagnostics_period": 0.05} | parameters)
 
 
 class Robot:
@@ -93,7 +81,7 @@ def values(report: DiagnosticArray) -> dict[str, str]:
 
 def test_the_node_publishes_what_a_session_says_of_the_same_messages(bench: Any, tmp_path: Path) -> None:
     node = identifier(bench)
-    start(node)
+    bench.start(node)
     heard = bench.listen(ActuatorModels, MODELS, qos.stream("reliable", 100))
     reports = bench.listen(DiagnosticArray, "/diagnostics")
     Robot(bench, node).play(2 * ONE_WINDOW)
@@ -132,7 +120,7 @@ def test_the_node_publishes_what_a_session_says_of_the_same_messages(bench: Any,
 
 def test_diagnostics_name_a_silent_topic_and_what_is_not_used(bench: Any) -> None:
     node = identifier(bench)
-    start(node)
+    bench.start(node)
     reports = bench.listen(DiagnosticArray, "/diagnostics")
     bench.until(lambda: reports and "nothing on" in reports[-1].status[0].message)
     assert "/joint_commands" in reports[-1].status[0].message
@@ -144,12 +132,12 @@ def test_diagnostics_name_a_silent_topic_and_what_is_not_used(bench: Any) -> Non
     bench.until(lambda: values(reports[-1]).get(key) == "1")
     publisher.publish(JointState(name=list(run().robot.joint_names), position=[0.0] * 3))
     bench.until(lambda: values(reports[-1]).get("not used, command: no stamp") == "1")
-    assert not node._live.fault
+    assert not node._live._worker.fault
 
 
 def test_a_trajectory_gives_the_numbers_of_a_recorded_one(bench: Any) -> None:
     node = identifier(bench, command_type="trajectory")
-    start(node)
+    bench.start(node)
     publisher = bench.tester.create_publisher(JointTrajectory, "/joint_commands", qos.stream("reliable", 10))
     bench.until(lambda: publisher.get_subscription_count() == 1)
     message = JointTrajectory(joint_names=list(run().robot.joint_names))
@@ -169,7 +157,7 @@ def test_a_trajectory_gives_the_numbers_of_a_recorded_one(bench: Any) -> None:
 
 def test_messages_lost_to_overload_end_the_window_and_are_counted(bench: Any) -> None:
     node = identifier(bench, buffer=50)
-    start(node)
+    bench.start(node)
     live = node._live
     reports = bench.listen(DiagnosticArray, "/diagnostics")
     taken: list[Any] = []
@@ -200,7 +188,7 @@ def bench_wait(condition: Any) -> None:
 def test_it_may_be_deactivated_cleaned_up_and_started_again(bench: Any) -> None:
     node = identifier(bench)
     for _ in range(2):
-        start(node)
+        bench.start(node)
         assert node._live is not None
         node.trigger_deactivate()
         node.trigger_cleanup()

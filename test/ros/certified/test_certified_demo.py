@@ -28,7 +28,8 @@ from sysid_nodes.messages.interval.bounds import TOPIC
 from sysid_nodes.reports.certified.history import COMMANDS, TYPES
 from sysid_nodes.reports.certified.schema import validate_loop
 from sysid_nodes.reports.interval.result_file import read_result
-from sysid_nodes.ros.certified.recorder import TOPICS, header_stamp
+from sysid_nodes.ros.certified.recorder import TOPICS
+from sysid_nodes.ros.recording import header_stamp
 from sysid_nodes.simulation.arm import random_dumbbell
 
 pytestmark = pytest.mark.ros

@@ -19,7 +19,7 @@ from shared.children import finish
 from shared.demo_process import LONG, check_that_an_orphaned_recorder_drops_its_bag, interrupted, sysid
 
 from sysid_nodes.logs.reader import read_topics
-from sysid_nodes.reports.interval.result_file import read_result
+from sysid_nodes.reports.files import read_document
 from sysid_nodes.ros.prime.recorder import STREAMS, TOPICS
 
 pytestmark = pytest.mark.ros
@@ -61,7 +61,7 @@ def test_it_leaves_all_its_files_and_nothing_else(demo: tuple[Path, int, str, st
 def test_the_bag_has_what_robot_and_estimator_said(demo: tuple[Path, int, str, str]) -> None:
     counts = {topic.name: topic.count for topic in read_topics(demo[0] / "out" / "bag")}
     assert set(counts) == {topic.name for topic in TOPICS}
-    live = read_result(demo[0] / "out")["run"]["live"]
+    live = read_document(demo[0] / "out")["run"]["live"]
     for stream in STREAMS:
         assert 0 < counts[stream.name] <= live["readings"][f"sent {stream.name}"]
     assert counts["/truth/contact_forces"] > 0
@@ -69,7 +69,7 @@ def test_the_bag_has_what_robot_and_estimator_said(demo: tuple[Path, int, str, s
 
 
 def test_the_replay_finds_the_hidden_load(demo: tuple[Path, int, str, str]) -> None:
-    document = read_result(demo[0] / "out")
+    document = read_document(demo[0] / "out")
     mass, truth = document["bodies"][0]["parameters"][0], document["run"]["truth"]
     assert truth["bodies"][0]["parameters"][0] - mass["nominal"] == pytest.approx(LOAD)
     assert abs(truth["bodies"][0]["mass_error"]) < 0.05
@@ -83,7 +83,7 @@ def test_the_bag_can_be_replayed_by_hand(demo: tuple[Path, int, str, str]) -> No
     process = sysid("replay", "out/bag", "--config", "out/config.yaml", "--out", "again", cwd=folder)
     _, errors = finish(process, LONG)
     assert process.returncode in (0, 3), errors
-    result, again = read_result(folder / "out"), read_result(folder / "again")
+    result, again = read_document(folder / "out"), read_document(folder / "again")
     assert again["bodies"] == result["bodies"]
     assert again["samples"] == result["samples"]
 

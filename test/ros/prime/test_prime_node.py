@@ -37,23 +37,11 @@ from sysid_nodes.simulation.legged import Fault, VelocityReading
 
 pytestmark = pytest.mark.ros
 
-PATIENT = {**FAST, "autostart": False, "diagnostics_period": 0.05, "inertia_period": 0.1}
+PATIENT = {**FAST, "diagnostics_period": 0.05, "inertia_period": 0.1}
 
 
 def estimator(bench: Any, **parameters: Any) -> Any:
-    from rclpy.parameter import Parameter
-
-    given = {name.replace("__", "."): value for name, value in parameters.items()}
-    overrides = [Parameter(name, value=value) for name, value in {**PATIENT, **given}.items()]
-    node = PrimeEstimatorNode(parameter_overrides=overrides)
-    bench._executor.add_node(node)
-    bench._nodes.append(node)
-    return node
-
-
-def start(node: Any) -> None:
-    node.trigger_configure()
-    node.trigger_activate()
+    return bench.add(PrimeEstimatorNode, PATIENT | parameters)
 
 
 class Robot:
@@ -83,7 +71,7 @@ def values(report: DiagnosticArray) -> dict[str, str]:
 
 def test_from_three_streams_to_all_that_is_published(bench: Any) -> None:
     node = estimator(bench)
-    start(node)
+    bench.start(node)
     forces = bench.listen(ContactForces, "/contact_forces", qos.stream("reliable", 1000))
     odometry = bench.listen(Odometry, "/odom", qos.stream("reliable", 1000))
     joints = bench.listen(JointState, "/joint_states_smoothed", qos.stream("reliable", 1000))
@@ -117,7 +105,7 @@ def test_from_three_streams_to_all_that_is_published(bench: Any) -> None:
 def test_velocities_reach_the_estimator_of_either_type(bench: Any, kind: Any, velocity_type: str) -> None:
     node = estimator(bench, prime__sensors__base_velocity__enabled=True, velocity_type=velocity_type)
     taken: list[Readings] = []
-    start(node)
+    bench.start(node)
     node._live._session.take = taken.append
     publisher = bench.tester.create_publisher(kind, "/velocity", qos.stream("best_effort", 10))
     bench.until(lambda: publisher.get_subscription_count() == 1)
@@ -137,7 +125,7 @@ def test_velocities_reach_the_estimator_of_either_type(bench: Any, kind: Any, ve
 
 def test_the_simulated_robots_velocities_are_used(bench: Any) -> None:
     node = estimator(bench, prime__sensors__base_velocity__enabled=True)
-    start(node)
+    bench.start(node)
     reports = bench.listen(DiagnosticArray, "/diagnostics")
     readings, _ = record(1.0, velocity=True)
     Robot(bench, node, velocity=True).play(readings)
@@ -150,13 +138,13 @@ def test_the_simulated_robots_velocities_are_used(bench: Any) -> None:
 
 def test_without_being_asked_for_nobody_listens_to_velocities(bench: Any) -> None:
     node = estimator(bench)
-    start(node)
+    bench.start(node)
     assert "/velocity" not in {stream.topic_name for stream in node._streams}
 
 
 def test_a_poisoned_stream_is_named_in_status_and_diagnostics(bench: Any) -> None:
     node = estimator(bench)
-    start(node)
+    bench.start(node)
     forces = bench.listen(ContactForces, "/contact_forces", qos.stream("reliable", 1000))
     reports = bench.listen(DiagnosticArray, "/diagnostics")
     robot = Robot(bench, node)
@@ -171,7 +159,7 @@ def test_a_poisoned_stream_is_named_in_status_and_diagnostics(bench: Any) -> Non
 
 def test_silence_of_all_streams_is_published_as_lost(bench: Any) -> None:
     node = estimator(bench)
-    start(node)
+    bench.start(node)
     forces = bench.listen(ContactForces, "/contact_forces", qos.stream("reliable", 1000))
     reports = bench.listen(DiagnosticArray, "/diagnostics")
     Robot(bench, node).play(record(0.5)[0])
@@ -182,7 +170,7 @@ def test_silence_of_all_streams_is_published_as_lost(bench: Any) -> None:
 
 def test_before_any_message_it_is_starting_and_names_what_is_missing(bench: Any) -> None:
     node = estimator(bench)
-    start(node)
+    bench.start(node)
     reports = bench.listen(DiagnosticArray, "/diagnostics")
     bench.until(lambda: reports)
     assert values(reports[-1])["status"] == "STARTING"
@@ -191,7 +179,7 @@ def test_before_any_message_it_is_starting_and_names_what_is_missing(bench: Any)
 
 def test_reset_and_save(bench: Any, tmp_path: Path) -> None:
     node = estimator(bench)
-    start(node)
+    bench.start(node)
     Robot(bench, node).play(record(0.5)[0])
     answer = bench.call(Save, "/prime_estimator/save", Save.Request(path=str(tmp_path / "out")))
     assert answer.success, answer.message
@@ -209,7 +197,7 @@ def test_reset_and_save(bench: Any, tmp_path: Path) -> None:
 def test_it_may_be_deactivated_cleaned_up_and_started_again(bench: Any) -> None:
     node = estimator(bench)
     for _ in range(2):
-        start(node)
+        bench.start(node)
         assert node._live is not None
         node.trigger_deactivate()
         node.trigger_cleanup()
@@ -270,7 +258,7 @@ def test_the_worker_s_thread_ends_with_the_node(bench: Any) -> None:
 
     before = threading.active_count()
     node = estimator(bench)
-    start(node)
+    bench.start(node)
     assert threading.active_count() > before
     node.release()
     deadline = time.monotonic() + 10.0
