@@ -183,7 +183,7 @@ def test_encoder_steps_are_noise() -> None:
     sensor = joint_position(gen3, SensorsConfig().joint_position)
     np.testing.assert_allclose(sensor.sigma, np.sqrt(1e-6 + np.deg2rad([0.02] * 4 + [0.011] * 3) ** 2 / 12.0))
     states = States(np.zeros((2, 7)), np.zeros((2, 7)))
-    by_q = sensor.linearise(samples_of(np.zeros((2, 7))), states, np.zeros(0)).q
+    by_q = sensor.linearise(samples_of(np.zeros((2, 7))), states, np.zeros(7)).q
     np.testing.assert_allclose(by_q, np.broadcast_to(np.diag(1.0 / sensor.sigma), (2, 7, 7)))
 
 

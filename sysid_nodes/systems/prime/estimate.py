@@ -33,6 +33,7 @@ def motion_estimate(
     iterations: int,
     solve_time: float,
     turned: Array | None = None,
+    loaded: bool | None = None,
 ) -> MotionEstimate:
     """The result at the solver's point.
 
@@ -45,12 +46,14 @@ def motion_estimate(
         iterations: of all solves together.
         solve_time: of all solves together [s].
         turned: (3,) how the base has turned (observability.py), these stages included; None for these alone.
+        loaded: whether torques were read, likewise.
     """
     point, model = solved.point, problem.model
     at = problem.evaluate(point)
     parameters = model.parameters
     covariance = np.full((parameters.count, parameters.count), np.nan) if found is None else found.parameter
     turned = turning(at.motion) if turned is None else turned
+    loaded = problem.loaded if loaded is None else loaded
     q_covariance, v_covariance = _motion_covariances(problem, found)
     fit = {
         name: Fit(residual.size, float(np.sqrt(np.mean(residual**2))) if residual.size else 0.0)
@@ -64,7 +67,7 @@ def motion_estimate(
         v=np.concatenate([at.motion.mean_in(0)[:1], at.motion.velocity, at.motion.mean_in(1)[-1:]]),
         v_covariance=v_covariance,
         contacts=_contacts(problem, point, at, found),
-        bodies=tuple(_body(model, point, covariance, index, turned) for index in range(len(parameters.bodies))),
+        bodies=tuple(_body(model, point, covariance, index, turned, loaded) for index in range(len(parameters.bodies))),
         parameter_names=parameters.names,
         parameter_units=parameters.units,
         parameters=point.theta,
@@ -84,7 +87,7 @@ def _status(solved: SolveResult[Trajectory], found: Posterior | None) -> Estimat
     return EstimateStatus.CONVERGED if solved.status.converged else EstimateStatus.UNFINISHED
 
 
-def _body(model: Model, point: Trajectory, covariance: Array, index: int, turned: Array) -> BodyEstimate:
+def _body(model: Model, point: Trajectory, covariance: Array, index: int, turned: Array, loaded: bool) -> BodyEstimate:
     parameters, theta = model.parameters, point.theta
     columns = parameters.columns(index)
     slope = parameters.inertia_jacobian(theta)[index]
@@ -94,7 +97,7 @@ def _body(model: Model, point: Trajectory, covariance: Array, index: int, turned
         slope @ covariance[columns, columns] @ slope.T,
         parameters.nominal[parameters.bodies[index]],
     )
-    seen = observed_parameters(parameters, model.config.inertia, theta, index, body, turned, point.q)
+    seen = observed_parameters(parameters, model.config.inertia, theta, index, body, turned, point.q, loaded=loaded)
     return replace(body, observed=seen[0], com_observed=seen[1])
 
 

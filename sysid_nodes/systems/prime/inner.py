@@ -32,6 +32,11 @@ Array = npt.NDArray[np.float64]
 class InnerRows(Protocol):
     """Rows of the dynamics and of the contacts of a window."""
 
+    @property
+    def dynamics(self) -> DynamicsRows:
+        """Of the dynamics, as given."""
+        ...
+
     def residuals(self, point: Trajectory, law: ContactLaw) -> tuple[Array, Array, DiscreteMotion]:
         """(K, nv) and (K, 6 nc) whitened, and the motion that sensors need."""
         ...

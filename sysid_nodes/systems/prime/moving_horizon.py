@@ -71,6 +71,7 @@ class MovingHorizon:
         self._arrival: Arrival | None = None
         self._dropped = 0
         self._turned = np.zeros(3)  # of the base since the beginning, see observability.py
+        self._loaded = False  # whether torques have been read since
         self._way = 0.0  # of the first stage since something saw the base's place [m]
 
     def restart(self) -> None:
@@ -81,7 +82,7 @@ class MovingHorizon:
     def forget(self) -> None:
         """Forgets everything."""
         self._last = self._known = self._pose = None
-        self._theta, self._turned = self._model.parameters.mean, np.zeros(3)
+        self._theta, self._turned, self._loaded = self._model.parameters.mean, np.zeros(3), False
         self.restart()
 
     @property
@@ -91,9 +92,9 @@ class MovingHorizon:
 
     def recall(self, knowledge: Knowledge | None) -> None:
         """Forgets the motion but its end, and goes on from what was known of the constants once; None: the prior."""
-        pose, turned = self._pose, self._turned
+        kept = self._pose, self._turned, self._loaded
         self.forget()
-        self._pose, self._turned = pose, turned
+        self._pose, self._turned, self._loaded = kept
         if knowledge is not None:
             self._theta, self._known = knowledge.theta, knowledge.arrival
 
@@ -206,6 +207,7 @@ class MovingHorizon:
         self._dropped, result = 0, solved.result
         found = None if solved.factor is None else covariances(solved.factor, last=self._config.covered)
         self._turned = np.maximum(self._turned, turning(discrete_motion(result.point.q, self._model.config.step)))
+        self._loaded = self._loaded or solved.problem.loaded
         estimate = motion_estimate(
             solved.problem,
             result,
@@ -215,6 +217,7 @@ class MovingHorizon:
             iterations=result.iterations,
             solve_time=0.0,
             turned=self._turned,
+            loaded=self._loaded,
         )
         if estimate.status is EstimateStatus.FAILED:
             self.restart()

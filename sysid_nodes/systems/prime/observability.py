@@ -4,7 +4,7 @@
 A parameter is observed where its sigma is well below the prior's at the same value. That is not enough: a robot that
 does not turn moves by noise all the same, and an estimate of motion and inertia together takes the noise for motion.
 Moments of inertia therefore need the body to have turned about their axes, and the height of its centre of mass needs
-it to have leant.
+it to have leant. Without torques every force may be larger or smaller throughout: no mass is observed.
 """
 
 from __future__ import annotations
@@ -37,7 +37,15 @@ def turning(motion: DiscreteMotion) -> Array:
 
 
 def observed_parameters(
-    parameters: Parameters, config: InertiaConfig, theta: Array, index: int, body: BodyEstimate, turned: Array, q: Array
+    parameters: Parameters,
+    config: InertiaConfig,
+    theta: Array,
+    index: int,
+    body: BodyEstimate,
+    turned: Array,
+    q: Array,
+    *,
+    loaded: bool,
 ) -> tuple[BoolArray, BoolArray]:
     """(10,) whether each inertial parameter of a body is observed, (3,) whether each component of its centre of mass.
 
@@ -49,6 +57,7 @@ def observed_parameters(
         body: its estimate.
         turned: (3,) `turning` of the base.
         q: (N, nq) configurations, for the direction of gravity.
+        loaded: whether any torque was read: without, nothing says how large the forces are, and so no mass.
     """
     columns = parameters.columns(index)
     slope = parameters.inertia_jacobian(theta)[index] * parameters.sigma[columns]
@@ -56,6 +65,7 @@ def observed_parameters(
     with np.errstate(invalid="ignore"):
         known = np.sqrt(np.diag(body.covariance)) <= config.observed * prior
         com = body.com_sigma <= config.observed * config.com_sigma
+    known &= loaded
     com &= known[0]
     if parameters.bodies[index] == 0:
         enough = turned >= config.least_turning

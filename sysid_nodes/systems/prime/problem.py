@@ -136,6 +136,11 @@ class PrimeProblem:
         base = self.model.base
         return Layout(self.stages, base.nv, self.model.parameters.count, 3 * base.contacts)
 
+    @property
+    def loaded(self) -> bool:
+        """Whether there is any reading of a torque."""
+        return bool(self.inner.dynamics.scale[:, 6:].any())
+
     def with_smoothing(self, smoothing: float) -> PrimeProblem:
         """The same problem at another smoothing eps."""
         return replace(self, law=replace(self.law, smoothing=smoothing))
