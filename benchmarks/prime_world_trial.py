@@ -17,7 +17,7 @@ import pinocchio
 from shared.legged_log import averaged
 from shared.legged_readings import readings_of
 
-from benchmarks.prime_log import START, Log, simulated_config
+from benchmarks.prime_log import START, Log
 from benchmarks.prime_score import EDGE, THRESHOLD
 from sysid_nodes.data.config import from_flat
 from sysid_nodes.models.discrete_motion import difference
@@ -165,7 +165,6 @@ def judge(world: World, made: Walk, seed: int, mode: str) -> Record:
     """The same of a walk that was made before."""
     pace = {"horizon.window": 15, "pacing.hop": 3, "prime.step": 0.02} if world.robot == "g1" else {"pacing.hop": 4}
     config = from_flat(PrimeSessionConfig, {"robot": world.robot, **pace, **world.options})
-    config = replace(config, prime=replace(config.prime, sensors=simulated_config().sensors))
     begun = time.process_time()
     updates, session = (_batch if mode == "batch" else _horizon)(made, config)
     seconds = time.process_time() - begun

@@ -193,8 +193,11 @@ def test_registry_configuration_and_streams_agree(go2: Robot) -> None:
     assert [sensor.name for sensor in sensors] == list(SensorsConfig.__dataclass_fields__)
     layout = parameter_layout(sensors)
     assert layout.names[layout.columns["accelerometer"]] == tuple(f"accelerometer.bias[{k}]" for k in range(3))
-    assert len(layout.names) == len(layout.units) == len(layout.mean) == len(layout.sigma) == 10
-    assert layout.columns["joint_position"] == slice(0, 0)
+    assert len(layout.names) == len(layout.units) == len(layout.mean) == len(layout.sigma) == 26
+    assert layout.columns["joint_position"] == slice(0, 12)
+    assert layout.columns["joint_torque"] == slice(12, 16)  # hip, thigh, calf, and all of them
+    known = from_flat(SensorsConfig, {"joint_position.offset_sigma": 0.0, "joint_torque.gain_sigma": 0.0})
+    assert len(parameter_layout(build_sensors(go2, known)).names) == 10
     few = build_sensors(go2, from_flat(SensorsConfig, {"mocap_pose.enabled": False, "gyroscope.estimate_bias": False}))
     assert "mocap_pose" not in [sensor.name for sensor in few]
     # Every sensor's stream is one that an aligner accepts.

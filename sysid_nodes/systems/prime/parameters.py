@@ -7,7 +7,7 @@ and in every sigma where they do not.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
@@ -91,6 +91,13 @@ class Parameters:
         out = self.nominal.copy()
         out[self.bodies] *= 1e-12  # a body of no mass has no centre of mass
         return out
+
+    def held(self) -> Parameters:
+        """The same with slope, feet, drives, links and encoders next to exact at their prior's mean."""
+        sigma = self.sigma.copy()
+        for columns in (self.tilt, self.feet, self.drives, self.masses, self.gains, self.offsets):
+            sigma[columns] *= 1e-4
+        return replace(self, sigma=sigma)
 
     def heavier(self, theta: Array) -> float:
         """Factor on the masses of the links that are not identified."""
