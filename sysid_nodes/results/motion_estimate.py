@@ -66,7 +66,7 @@ class BodyEstimate:
 
     @property
     def unobserved(self) -> tuple[str, ...]:
-        """What the data do not tell, in the field's names."""
+        """Names of the quantities that the data do not tell."""
         centre = tuple(f"c{axis}" for axis in "xyz")
         names = (PARAMETER_NAMES[0], *centre, *PARAMETER_NAMES[4:])
         seen = (self.observed[0], *self.com_observed, *self.observed[4:])

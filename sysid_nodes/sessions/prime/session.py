@@ -116,7 +116,7 @@ class PrimeSession:
 
     @property
     def whole_status(self) -> MotionStatus:
-        """What all of it is worth, not only its end."""
+        """Status of all of it, not only of its end."""
         return status_of_whole(self.stretches, self.judgement.status)
 
     @property

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a session was worth over time: stretches of one status, and one status for the whole."""
+"""Status of a session over time: stretches of one status, and one status for the whole."""
 
 from __future__ import annotations
 

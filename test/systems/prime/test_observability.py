@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the data tell of a body, and what they do not."""
+"""Verdicts on the parameters of a body: told by the data, or not."""
 
 from __future__ import annotations
 
