@@ -33,7 +33,7 @@ from sysid_nodes.simulation.legged.load import LoadConfig
 from sysid_nodes.systems.prime import PrimeConfig
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "test"))
-from shared.legged_log import averaged, simulated_config
+from shared.legged_log import averaged
 
 __all__ = ["SCENARIOS", "AlignedLog", "Log", "Scenario", "record", "simulated_config"]
 
@@ -41,6 +41,11 @@ Array = npt.NDArray[np.float64]
 
 START = 100.0
 """Stamp of simulated time zero [s]."""
+
+
+def simulated_config() -> PrimeConfig:
+    """The estimator's defaults."""
+    return PrimeConfig()
 
 
 @dataclass(frozen=True)

@@ -127,6 +127,7 @@ class _FlaggedProblem:
         kinematics, dt = contact_kinematics(model.base, point.q), model.config.step
         force = self.force(point)
         return Evaluated(
+            self.inner.law,
             discrete_motion(point.q, dt),
             kinematics,
             contact_motion(kinematics, model.base.contact_radii, plane, 0.0, dt, derivatives=False),

@@ -28,6 +28,7 @@ import numpy as np
 import numpy.typing as npt
 
 from sysid_nodes.exceptions import InputError
+from sysid_nodes.models.rotations import quaternion_exp, quaternion_matrix
 
 Array = npt.NDArray[np.float64]
 
@@ -39,6 +40,7 @@ class ContactPlane:
     Attributes:
         normal: (3,) unit vector.
         height: distance from the world's origin along the normal [m].
+        tilt: the plane turned further about its two tangents, through the world's origin [rad].
 
     Raises:
         InputError: the normal is not three finite numbers of length one, or the height is not finite.
@@ -46,6 +48,7 @@ class ContactPlane:
 
     normal: tuple[float, float, float] = (0.0, 0.0, 1.0)
     height: float = 0.0
+    tilt: tuple[float, float] = (0.0, 0.0)
 
     def __post_init__(self) -> None:
         normal = np.asarray(self.normal, dtype=np.float64)
@@ -62,7 +65,12 @@ class ContactPlane:
         helper = np.eye(3)[int(np.argmin(np.abs(normal)))]
         first = helper - (helper @ normal) * normal
         first /= np.linalg.norm(first)
-        return np.array([normal, first, np.cross(normal, first)])
+        level = np.array([normal, first, np.cross(normal, first)])
+        return level if self.tilt == (0.0, 0.0) else level @ _rotation(np.array(self.tilt) @ level[1:]).T
+
+
+def _rotation(turn: Array) -> Array:
+    return np.asarray(quaternion_matrix(quaternion_exp(turn[None]))[0])
 
 
 def smooth_projection(w: Array, smoothing: float) -> Array:

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 import numpy.typing as npt
@@ -32,6 +32,7 @@ class FloatingBase:
         contact_names: of the nc spheres.
         contact_radii: (nc,) [m].
         kernel: what evaluates it.
+        implementation: as for `kernel.implementation`.
     """
 
     tree: FloatingTree
@@ -40,6 +41,7 @@ class FloatingBase:
     contact_names: tuple[str, ...]
     contact_radii: Array
     kernel: StageKernel = field(repr=False, compare=False)
+    implementation: str = ""
 
     @property
     def nv(self) -> int:
@@ -86,7 +88,13 @@ class FloatingBase:
             tuple(point.name for point in robot.contacts),
             np.array([point.radius for point in robot.contacts]),
             stage_kernel(tree, implementation),
+            implementation,
         )
+
+    def with_contact_offsets(self, offsets: Array) -> FloatingBase:
+        """The robot with its spheres' centres elsewhere (nc, 3) in their bodies' frames [m]."""
+        tree = self.tree._replace(contact_offsets=offsets)
+        return replace(self, tree=tree, kernel=stage_kernel(tree, self.implementation))
 
 
 @dataclass(frozen=True)

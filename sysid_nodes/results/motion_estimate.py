@@ -4,11 +4,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import IntEnum
 
 import numpy as np
 import numpy.typing as npt
+
+from sysid_nodes.data import PARAMETER_NAMES
 
 Array = npt.NDArray[np.float64]
 
@@ -51,12 +53,24 @@ class BodyEstimate:
         parameters: (10,) [m, mcx, mcy, mcz, Ixx, Ixy, Iyy, Ixz, Iyz, Izz] about the frame's origin, SI.
         covariance: (10, 10) of the same, first order.
         nominal: (10,) before.
+        observed: (10,) whether the data tell a parameter; else it is what the prior makes of it.
+        com_observed: (3,) the same of the centre of mass.
     """
 
     link: str
     parameters: Array
     covariance: Array
     nominal: Array
+    observed: npt.NDArray[np.bool_] = field(default_factory=lambda: np.ones(10, dtype=bool))
+    com_observed: npt.NDArray[np.bool_] = field(default_factory=lambda: np.ones(3, dtype=bool))
+
+    @property
+    def unobserved(self) -> tuple[str, ...]:
+        """Names of the quantities that the data do not tell."""
+        centre = tuple(f"c{axis}" for axis in "xyz")
+        names = (PARAMETER_NAMES[0], *centre, *PARAMETER_NAMES[4:])
+        seen = (self.observed[0], *self.com_observed, *self.observed[4:])
+        return tuple(name for name, told in zip(names, seen, strict=True) if not told)
 
     @property
     def mass(self) -> float:

@@ -20,11 +20,17 @@ class JointPositionConfig(ChannelConfig):
 
     largest: float = option(100.0, "a reading with a larger component is garbage", unit="rad", minimum=0.0)
     sigma: float = option(1e-3, "standard deviation of a joint's position", unit="rad", minimum=1e-9)
+    offset_sigma: float = option(
+        0.01,
+        "prior standard deviation of every encoder's constant offset, which is then estimated; 0: none",
+        unit="rad",
+        minimum=0.0,
+    )
 
 
 @dataclass(frozen=True)
 class JointPosition:
-    """Reading: n joint positions [rad or m] in the robot's order.
+    """Reading: n joint positions plus the encoders' offsets [rad or m] in the robot's order.
 
     Attributes:
         sigma: (n,) standard deviation, encoder steps included.
@@ -47,17 +53,24 @@ class JointPosition:
         """Numbers in a residual."""
         return len(self.sigma)
 
-    def residual(self, samples: Samples, states: States, _parameters: Array) -> Array:
+    def residual(self, samples: Samples, states: States, parameters: Array) -> Array:
         """(K, n) whitened: predicted less measured joint positions."""
-        return (states.q[:, -self.rows :] - samples.values) * (samples.weights[:, None] / self.sigma)
+        offset = parameters if self.parameters else 0.0
+        return (states.q[:, -self.rows :] + offset - samples.values) * (samples.weights[:, None] / self.sigma)
 
     def linearise(self, samples: Samples, states: States, parameters: Array) -> Linearisation:
-        """The residual and its Jacobian with respect to q."""
-        scale = samples.weights[:, None] / self.sigma
-        by_q = np.eye(self.nv)[-self.rows :]
-        return Linearisation(self.residual(samples, states, parameters), q=scale[:, :, None] * by_q)
+        """The residual and its Jacobian with respect to q and to the offsets."""
+        rows = (samples.weights[:, None] / self.sigma)[:, :, None]
+        by_q, by_offset = rows * np.eye(self.nv)[-self.rows :], rows * np.eye(self.rows)
+        residual = self.residual(samples, states, parameters)
+        return Linearisation(residual, q=by_q, parameters=by_offset if self.parameters else None)
 
 
 def joint_position(robot: Robot, config: JointPositionConfig) -> JointPosition:
     """The encoders of a robot; rounding to a step is noise of step / sqrt(12)."""
-    return JointPosition(np.sqrt(config.sigma**2 + robot.encoder_step**2 / 12.0), robot.model.nv)
+    offset = StaticParameter("joint_position.offset", "rad", np.zeros(robot.n), np.full(robot.n, config.offset_sigma))
+    return JointPosition(
+        np.sqrt(config.sigma**2 + robot.encoder_step**2 / 12.0),
+        robot.model.nv,
+        parameters=(offset,) if config.offset_sigma > 0.0 else (),
+    )

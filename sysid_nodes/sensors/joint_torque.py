@@ -6,9 +6,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+import numpy.typing as npt
 
 from sysid_nodes.data.config import option
 from sysid_nodes.robots import Robot
+from sysid_nodes.robots.kinds import joint_kinds
 from sysid_nodes.sensors.sensor import Array, Linearisation, States, StaticParameter
 from sysid_nodes.signals.channel_config import WINDOWS, ChannelConfig, ValueKind, Window
 from sysid_nodes.signals.samples import Samples
@@ -28,6 +30,14 @@ class JointTorqueConfig(ChannelConfig):
         0.005, "standard deviation as a share of the joint's torque limit", unit="1", minimum=0.0
     )
     relative: float = option(0.0, "standard deviation as a share of the reading", unit="1", minimum=0.0)
+    gain_sigma: float = option(
+        0.03,
+        "prior standard deviation of the drives' constant gain errors, one for each kind of joint and one that all"
+        " share, which are then estimated; 0: none. On legs gain and weight are nearly one unknown: 0.03 leaves a mass"
+        " some 5 %",
+        unit="1",
+        minimum=0.0,
+    )
 
 
 @dataclass(frozen=True)
@@ -35,15 +45,17 @@ class JointTorque:
     """Reading: n motor torques at the joints [N m] in the robot's order.
 
     The prediction is the state's `tau`, what the motors must have given: with inverse dynamics, the joint part of
-    M a + h - J' f plus friction and armature.
+    M a + h - J' f plus friction and armature. A reading is (1 + gain) times it.
 
     Attributes:
         sigma: (n,) standard deviation at zero torque [N m].
         relative: further standard deviation as a share of the reading.
+        kinds: (n,) which of the kinds' gains is each joint's; the last gain is common to all.
     """
 
     sigma: Array
     relative: float
+    kinds: npt.NDArray[np.int64]
     name: str = "joint_torque"
     kind: ValueKind = ValueKind.VECTOR
     parameters: tuple[StaticParameter, ...] = ()
@@ -64,17 +76,37 @@ class JointTorque:
         scale: Array = 1.0 / np.sqrt(variance + (self.relative * samples.values) ** 2)
         return scale
 
-    def residual(self, samples: Samples, states: States, _parameters: Array) -> Array:
+    def gains(self, parameters: Array) -> Array:
+        """(n,) factors that make torques readings."""
+        return 1.0 + self.shares @ parameters if self.parameters else np.ones(self.rows)
+
+    @property
+    def shares(self) -> Array:
+        """(n, kinds + 1) which gains add up to each joint's: its kind's and the common one."""
+        return np.column_stack([np.eye(int(self.kinds.max()) + 1)[self.kinds], np.ones(self.rows)])
+
+    def residual(self, samples: Samples, states: States, parameters: Array) -> Array:
         """(K, n) whitened: predicted less measured torques."""
-        return (states.require("tau", self.name) - samples.values) * self.scale(samples)
+        return (self.gains(parameters) * states.require("tau", self.name) - samples.values) * self.scale(samples)
 
     def linearise(self, samples: Samples, states: States, parameters: Array) -> Linearisation:
-        """The residual and its Jacobian with respect to tau."""
-        by_tau = self.scale(samples)[:, :, None] * np.eye(self.rows)
-        return Linearisation(self.residual(samples, states, parameters), tau=by_tau)
+        """The residual and its Jacobian with respect to tau and to the gains."""
+        scale, residual = self.scale(samples), self.residual(samples, states, parameters)
+        by_tau, by_gain = (scale * self.gains(parameters))[:, :, None] * np.eye(self.rows), None
+        if self.parameters:
+            by_gain = (scale * states.require("tau", self.name))[:, :, None] * self.shares
+        return Linearisation(residual, tau=by_tau, parameters=by_gain)
 
 
 def joint_torque(robot: Robot, config: JointTorqueConfig) -> JointTorque:
     """The torque readings of a robot; a joint without a torque limit has no share of it."""
     limits = np.where(np.isfinite(robot.limits.torque), robot.limits.torque, 0.0)
-    return JointTorque(np.hypot(config.sigma, config.share_of_limit * limits), config.relative)
+    names, kinds = joint_kinds(robot)
+    count = len(names) + 1
+    gains = StaticParameter("joint_torque.gain", "1", np.zeros(count), np.full(count, config.gain_sigma))
+    return JointTorque(
+        np.hypot(config.sigma, config.share_of_limit * limits),
+        config.relative,
+        kinds,
+        parameters=(gains,) if config.gain_sigma > 0.0 else (),
+    )

@@ -183,7 +183,7 @@ def test_encoder_steps_are_noise() -> None:
     sensor = joint_position(gen3, SensorsConfig().joint_position)
     np.testing.assert_allclose(sensor.sigma, np.sqrt(1e-6 + np.deg2rad([0.02] * 4 + [0.011] * 3) ** 2 / 12.0))
     states = States(np.zeros((2, 7)), np.zeros((2, 7)))
-    by_q = sensor.linearise(samples_of(np.zeros((2, 7))), states, np.zeros(0)).q
+    by_q = sensor.linearise(samples_of(np.zeros((2, 7))), states, np.zeros(7)).q
     np.testing.assert_allclose(by_q, np.broadcast_to(np.diag(1.0 / sensor.sigma), (2, 7, 7)))
 
 
@@ -193,8 +193,11 @@ def test_registry_configuration_and_streams_agree(go2: Robot) -> None:
     assert [sensor.name for sensor in sensors] == list(SensorsConfig.__dataclass_fields__)
     layout = parameter_layout(sensors)
     assert layout.names[layout.columns["accelerometer"]] == tuple(f"accelerometer.bias[{k}]" for k in range(3))
-    assert len(layout.names) == len(layout.units) == len(layout.mean) == len(layout.sigma) == 10
-    assert layout.columns["joint_position"] == slice(0, 0)
+    assert len(layout.names) == len(layout.units) == len(layout.mean) == len(layout.sigma) == 26
+    assert layout.columns["joint_position"] == slice(0, 12)
+    assert layout.columns["joint_torque"] == slice(12, 16)  # hip, thigh, calf, and all of them
+    known = from_flat(SensorsConfig, {"joint_position.offset_sigma": 0.0, "joint_torque.gain_sigma": 0.0})
+    assert len(parameter_layout(build_sensors(go2, known)).names) == 10
     few = build_sensors(go2, from_flat(SensorsConfig, {"mocap_pose.enabled": False, "gyroscope.estimate_bias": False}))
     assert "mocap_pose" not in [sensor.name for sensor in few]
     # Every sensor's stream is one that an aligner accepts.

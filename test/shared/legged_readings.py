@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Sequence
 from functools import cache
 
 import numpy as np
+from shared.legged_log import KNOWN
 
 from sysid_nodes.data.config import from_flat
 from sysid_nodes.data.readings import Readings
@@ -45,8 +46,9 @@ FAST = {
     "pacing.max_lag": 1e3,
     "horizon.window": 15,
     "horizon.iterations": 3,
+    **{f"prime.{name}": value for name, value in KNOWN.items()},
 }
-"""Few solves on short windows, at a pace that does not depend on the machine."""
+"""A known robot; few solves on short windows, at a pace that does not depend on the machine."""
 
 
 @cache

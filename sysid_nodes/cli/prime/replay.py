@@ -29,6 +29,7 @@ from sysid_nodes.sessions.prime.batch import Gatherer, StreamRecord, solve_batch
 from sysid_nodes.sessions.prime.config import PrimeSessionConfig
 from sysid_nodes.sessions.prime.horizon import make_horizon
 from sysid_nodes.sessions.prime.session import PrimeSession, prime_robot
+from sysid_nodes.sessions.prime.stretches import Stretch
 from sysid_nodes.sessions.prime.trust import BASE_STREAMS
 
 MODES = (HORIZON, BATCH)
@@ -79,7 +80,8 @@ def run(args: argparse.Namespace) -> int:
     with OutputFolder(args.out) as folder:
         document = replay_into(folder, robot, config, log, args.mode or HORIZON, str(args.bag), args.truth)
     status = MotionStatus[document["status"]]
-    if not status.trusted:
+    observed = [row["observed"] for body in document["bodies"] for row in body["parameters"]]
+    if not status.trusted or (observed and not any(observed)):
         sys.stderr.write(f"sysid: {args.bag}: {document['message']}; see {args.out / REPORT_NAME}\n")
         return _CONTRADICTION
     sys.stdout.write(f"{told(document)}: {args.out / REPORT_NAME}\n")
@@ -128,14 +130,22 @@ def replay_into(
 
 
 def told(document: dict[str, Any]) -> str:
-    """The result in a line."""
+    """The result in a line, with every stretch that is not good."""
     parts = []
     for body in document["bodies"]:
         mass = body["parameters"][0]
-        parts.append(f"the {body['link']} weighs {mass['estimate']:.3f} +- {mass['sigma']:.3f} kg")
+        if mass["observed"]:
+            parts.append(f"the {body['link']} weighs {mass['estimate']:.3f} +- {mass['sigma']:.3f} kg")
+        else:
+            parts.append(f"the mass of {body['link']} is not observed")
     run = document["run"]
     parts.append(f"{run['end'] - run['start']:.1f} s of motion ({document['status'].lower()})")
-    return ", ".join(parts)
+    poor = [Stretch(MotionStatus[s["status"]], s["start"], s["end"], "").sentence for s in _poor(document)]
+    return ", ".join([*parts, *poor])
+
+
+def _poor(document: dict[str, Any]) -> list[dict[str, Any]]:
+    return [stretch for stretch in document["stretches"] if stretch["status"] not in ("STARTING", "GOOD")]
 
 
 def open_log(path: Path, config: PrimeSessionConfig, topics: Mapping[str, str] | None = None) -> SensorLog:

@@ -120,7 +120,7 @@ def inertia_fields(update: PrimeUpdate, robot: Robot, index: int = 0) -> Fields:
     return body_fields(body, robot) | {
         "header": header(float(update.estimate.t[-1]), moving_link(robot, body.link)),
         "status": int(update.judgement.status),
-        "message": update.judgement.sentence,
+        "message": "; ".join([update.judgement.sentence, *_unobserved(body)]),
         "sigma": (math.sqrt(update.judgement.inflation) * np.sqrt(np.diag(body.covariance))).tolist(),
         "centre_of_mass_sigma": vector(math.sqrt(update.judgement.inflation) * body.com_sigma),
         "solve_time": float(update.estimate.solve_time),
@@ -133,7 +133,11 @@ def body_fields(body: BodyEstimate, robot: Robot) -> Fields:
         "robot": robot.name,
         "body": body.link,
         "names": list(PARAMETER_NAMES),
-        "estimate": body.parameters.tolist(),
+        "estimate": np.where(body.observed, body.parameters, np.nan).tolist(),
         "nominal": body.nominal.tolist(),
-        "centre_of_mass": vector(body.com),
+        "centre_of_mass": vector(np.where(body.com_observed, body.com, np.nan)),
     }
+
+
+def _unobserved(body: BodyEstimate) -> list[str]:
+    return [f"not observed: {', '.join(body.unobserved)}"] if body.unobserved else []

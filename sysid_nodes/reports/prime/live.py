@@ -45,10 +45,15 @@ def compare_live(bag: Path, series: PrimeSeries, readings: Mapping[str, int], ga
         "largest_force_difference": float(apart.max()) if apart.size else None,
         "force_difference_rms": float(np.sqrt(np.mean(apart**2))) if apart.size else None,
         "largest_position_difference": float(moved.max()) if moved.size else None,
-        "mass_difference": float(masses[-1] - series.theta[-1, 0, 0]) if masses and len(series.bodies) else None,
+        "mass_difference": _difference(masses, series),
         "readings": dict(readings),
     }
     return found | {"sentence": _sentence(found, gave_up)}
+
+
+def _difference(masses: list[float], series: PrimeSeries) -> float | None:
+    """Of the last masses [kg]; None where there is none, or it was not observed."""
+    return float(masses[-1] - series.theta[-1, 0, 0]) if masses and np.isfinite(masses[-1]) else None
 
 
 def _published_stages(bag: Path, shape: tuple[int, ...]) -> tuple[Array, Array, Array]:

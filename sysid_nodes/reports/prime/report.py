@@ -93,7 +93,7 @@ def _headline(document: Document) -> str:
     body = document["bodies"][0]
     mass = body["parameters"][0]
     if mass["estimate"] is None:
-        return f"The mass of '{body['link']}' is not known"
+        return f"The mass of '{body['link']}' is not observed"
     sigma = "" if mass["sigma"] is None else f" ± {wording.decimal_text(mass['sigma'], 3)}"
     return f"The {body['link']} weighs {wording.decimal_text(mass['estimate'], 3)}{sigma} kg with all that it carries"
 

@@ -15,6 +15,7 @@ from sysid_nodes.reports.files import result_target
 from sysid_nodes.reports.json_text import number
 from sysid_nodes.reports.prime.schema import PIPELINE
 from sysid_nodes.results.motion_estimate import BodyEstimate
+from sysid_nodes.results.motion_status import MotionStatus
 from sysid_nodes.sessions.prime.session import PrimeSession
 
 
@@ -26,8 +27,11 @@ def prime_document(session: PrimeSession) -> dict[str, Any]:
         "schema": 1,
         "pipeline": PIPELINE,
         "robot": session.robot.name,
-        "status": session.judgement.status.name,
-        "message": session.judgement.sentence,
+        "status": session.whole_status.name,
+        "message": _message(session),
+        "stretches": [
+            {"status": s.status.name, "start": s.start, "end": s.end, "why": s.why} for s in session.stretches
+        ],
         "findings": [finding.message for finding in session.judgement.findings],
         "t": None if estimate is None else float(estimate.t[-1]),
         "bodies": [_body(body) for body in bodies],
@@ -54,17 +58,34 @@ def save_prime(path: str, session: PrimeSession) -> Path:
     return target
 
 
+def _message(session: PrimeSession) -> str:
+    """Status and findings, then what the data do not tell, then the stretches that are not good."""
+    estimate, parts = session.estimate, [session.judgement.sentence]
+    for body in () if estimate is None else estimate.bodies:
+        if body.unobserved:
+            parts.append(f"not observed of {body.link}: {', '.join(body.unobserved)}")
+    parts += [stretch.sentence for stretch in session.stretches if stretch.status > MotionStatus.GOOD]
+    return "; ".join(parts)
+
+
 def _body(body: BodyEstimate) -> dict[str, Any]:
     sigma = np.sqrt(np.diag(body.covariance))
-    entries = zip(PARAMETER_NAMES, PARAMETER_UNITS, body.nominal, body.parameters, sigma, strict=True)
+    entries = zip(PARAMETER_NAMES, PARAMETER_UNITS, body.nominal, body.parameters, sigma, body.observed, strict=True)
     return {
         "link": body.link,
         "parameters": [
-            {"name": name, "unit": unit, "nominal": float(nominal), "estimate": number(value), "sigma": number(s)}
-            for name, unit, nominal, value, s in entries
+            {
+                "name": name,
+                "unit": unit,
+                "nominal": float(nominal),
+                "observed": bool(seen),
+                "estimate": number(value) if seen else None,
+                "sigma": number(s) if seen else None,
+            }
+            for name, unit, nominal, value, s, seen in entries
         ],
-        "centre_of_mass": _plain(body.com),
-        "centre_of_mass_sigma": _plain(body.com_sigma),
+        "centre_of_mass": _plain(np.where(body.com_observed, body.com, np.nan)),
+        "centre_of_mass_sigma": _plain(np.where(body.com_observed, body.com_sigma, np.nan)),
     }
 
 

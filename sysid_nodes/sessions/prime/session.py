@@ -15,12 +15,14 @@ from sysid_nodes.data.config import to_flat
 from sysid_nodes.data.joint_order import JointOrder
 from sysid_nodes.data.readings import Readings
 from sysid_nodes.results.motion_estimate import EstimateStatus, MotionEstimate
+from sysid_nodes.results.motion_status import MotionStatus
 from sysid_nodes.robots import Robot, load_robot, with_contacts, with_motor
 from sysid_nodes.sensors import build_sensors, channel_specs
 from sysid_nodes.sessions.prime.config import PrimeSessionConfig
 from sysid_nodes.sessions.prime.horizon import Horizon
 from sysid_nodes.sessions.prime.memory import PrimeMemory
 from sysid_nodes.sessions.prime.streams import PrimeStreams, is_only_late
+from sysid_nodes.sessions.prime.stretches import Stretch, extend_stretches, status_of_whole
 from sysid_nodes.sessions.prime.trust import PrimeJudgement, Trust
 from sysid_nodes.sessions.prime.update import ParameterStep, PrimeUpdate
 from sysid_nodes.signals.pacing import Pacer
@@ -33,6 +35,9 @@ _LOOK = 0.1
 
 _HISTORY = 0.5
 """Time between two entries of the history of parameters [s]."""
+
+_MOST_HISTORY = 2000
+"""Entries; every other one goes when there are more, and their distance doubles: memory stays flat."""
 
 
 def prime_robot(config: PrimeSessionConfig) -> Robot:
@@ -66,7 +71,8 @@ class PrimeSession:
         solves: solves made.
         skipped: steps not used because the machine was too slow.
         unusable: messages not used, by reason.
-        history: inertial parameters over time.
+        history: inertial parameters over time, thinned so that it stays short.
+        stretches: what the estimates were worth over time.
         waited: how long ago the next reading arrived, set by the caller [s]; counts as lag.
         newest: time that the sensors have reached, as far as known [s].
     """
@@ -104,7 +110,14 @@ class PrimeSession:
         self.received = self.solves = self.skipped = 0
         self.unusable: Counter[str] = Counter()
         self.history: list[ParameterStep] = []
+        self._history_step = _HISTORY
+        self.stretches: list[Stretch] = []
         self.waited, self.newest = 0.0, -math.inf
+
+    @property
+    def whole_status(self) -> MotionStatus:
+        """Status of all of it, not only of its end."""
+        return status_of_whole(self.stretches, self.judgement.status)
 
     @property
     def estimate(self) -> MotionEstimate | None:
@@ -156,6 +169,9 @@ class PrimeSession:
     def conclude(self, estimate: MotionEstimate, judgement: PrimeJudgement) -> None:
         """Takes an estimate of everything, made elsewhere from the steps of this session, as the newest."""
         self._estimate, self.judgement, self.solves = estimate, judgement, 1
+        self.stretches = []
+        for end in (0, -1):
+            extend_stretches(self.stretches, judgement, float(estimate.t[end]))
         self._remember(estimate)
 
     def _advance(self, stamp: float) -> PrimeUpdate | None:
@@ -208,6 +224,7 @@ class PrimeSession:
         self.pacer.note_solve(self.newest, spent, lag, usual=self._usual)
         self._usual = True
         self.judgement = self._judge(self._step)
+        extend_stretches(self.stretches, self.judgement, float(estimate.t[-1]))
         trusted = self.judgement.status.trusted or is_only_late(self.judgement.findings)
         failed = estimate.status is EstimateStatus.FAILED
         if self._memory.note(float(estimate.t[-1]), self._horizon, trusted=trusted, failed=failed):
@@ -225,8 +242,10 @@ class PrimeSession:
 
     def _remember(self, estimate: MotionEstimate) -> None:
         t = float(estimate.t[-1])
-        if self.history and abs(t - self.history[-1].t) < _HISTORY:
+        if self.history and abs(t - self.history[-1].t) < self._history_step:
             return
         values = np.array([body.parameters for body in estimate.bodies]).reshape(-1, 10)
         variance = np.array([np.diag(body.covariance) for body in estimate.bodies]).reshape(-1, 10)
         self.history.append(ParameterStep(t, values, np.sqrt(variance)))
+        if len(self.history) > _MOST_HISTORY:
+            self.history, self._history_step = self.history[::2], 2.0 * self._history_step

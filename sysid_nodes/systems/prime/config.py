@@ -24,12 +24,25 @@ class ContactConfig:
     height_sigma: float = option(
         0.01, "prior standard deviation of the height, which is then estimated; 0: exact", unit="m", minimum=0.0
     )
+    tilt_sigma: float = option(
+        0.05,
+        "prior standard deviation of the ground's slope against its normal, about each of two axes, which is then"
+        " estimated; 0: none",
+        unit="rad",
+        minimum=0.0,
+    )
+    foot_sigma: float = option(
+        0.002,
+        "prior standard deviation of a foot's place on its link, along each axis, which is then estimated; 0: exact",
+        unit="m",
+        minimum=0.0,
+    )
     gap_sigma: float = option(2e-3, "standard deviation of the ground's shape and give", unit="m", minimum=1e-9)
     slip_sigma: float = option(0.05, "standard deviation of creep in a contact", unit="m/s", minimum=1e-9)
     force_sigma: float = option(
-        50.0,
+        1000.0,
         "prior standard deviation of a contact force's components: decides what the motion does not, as how the corners"
-        " of a foot share its load",
+        " of a foot share its load; a small one makes a robot light whose drives' gain is not known",
         unit="N",
         minimum=1e-6,
     )
@@ -60,6 +73,22 @@ class ProcessConfig:
     torque: float = option(
         0.1, "standard deviation of unknown joint torque, besides the sensor's", unit="N m", minimum=0.0
     )
+    coulomb: float = option(
+        0.003,
+        "prior standard deviation of the joints' Coulomb friction as a share of their torque limits, then estimated;"
+        " with viscous and armature 0: exact",
+        unit="1",
+        minimum=0.0,
+    )
+    viscous: float = option(
+        0.0003, "the same of their viscous friction, at 1 rad/s and a share of the limits", unit="s/rad", minimum=0.0
+    )
+    armature: float = option(
+        0.3,
+        "prior standard deviation of their armature as a share of the robot's, then estimated",
+        unit="1",
+        minimum=0.0,
+    )
     drift: float = option(
         0.02,
         "standard deviation of the base's place along the ground as a share of the way since something saw it: feet"
@@ -74,6 +103,23 @@ class InertiaConfig:
     """Bodies to identify and what is known of them before."""
 
     bodies: str = option("", "links to identify, separated by commas; empty for the robot's default, none for none")
+    links_sigma: float = option(
+        0.03,
+        "prior standard deviation of the masses of all other links together, as a share; then estimated. Legs whose"
+        " weight is known would calibrate the drives; 0: they do",
+        unit="1",
+        minimum=0.0,
+    )
+    observed: float = option(
+        0.3, "share of its prior's standard deviation that a parameter's may have to be called observed", minimum=0.01
+    )
+    least_turning: float = option(
+        0.1,
+        "angular velocity of the base, root mean square over half a second, that moments of inertia about an axis and"
+        " the height of the centre of mass need to be called observed",
+        unit="rad/s",
+        minimum=0.0,
+    )
     mass_sigma: float = option(0.7, "prior standard deviation of a mass's logarithm", minimum=1e-6)
     com_sigma: float = option(0.15, "prior standard deviation of the centre of mass", unit="m", minimum=1e-6)
     shape_sigma: float = option(

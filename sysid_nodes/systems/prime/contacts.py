@@ -38,17 +38,19 @@ class ContactLaw:
         config: friction, law, noise.
         smoothing: eps [J].
         dt: step [s].
+        tilt: of the ground, see `ContactPlane` [rad].
     """
 
     config: ContactConfig
     smoothing: float
     dt: float
+    tilt: tuple[float, float] = (0.0, 0.0)
 
     @cached_property
     def plane(self) -> contact.ContactPlane:
         """The ground."""
         x, y, z = self.config.normal
-        return contact.ContactPlane((x, y, z), self.config.height)
+        return contact.ContactPlane((x, y, z), self.config.height, self.tilt)
 
     def force(self, w: Array) -> Array:
         """(..., 3) in contact coordinates [N]."""

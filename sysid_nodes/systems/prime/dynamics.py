@@ -16,7 +16,8 @@ import numpy as np
 import numpy.typing as npt
 
 from sysid_nodes.models.contact_motion import contact_arms
-from sysid_nodes.models.floating_base import FloatingBase, inverse_dynamics, inverse_dynamics_derivatives
+from sysid_nodes.models.floating_base import REST, FloatingBase, inverse_dynamics, inverse_dynamics_derivatives
+from sysid_nodes.models.friction import direction
 from sysid_nodes.models.rotations import skew
 from sysid_nodes.solvers.trajectory_least_squares import Blocks
 from sysid_nodes.systems.prime.config import ProcessConfig
@@ -38,7 +39,7 @@ class DynamicsRows:
         torque_scale: (K, n) 1/sigma of the measured torques, zero where there is none.
 
     Attributes:
-        torque: (K, n) as given.
+        torque: (K, n) as given; after `at` without the drives' gains.
         scale: (K, nv) whitening of all rows.
     """
 
@@ -55,6 +56,47 @@ class DynamicsRows:
         part = copy(self)
         part.torque, part.scale = self.torque[first:], self.scale[first:]
         return part
+
+    def at(self, robot: FloatingBase, theta: Array) -> DynamicsRows:
+        """The rows for a robot as the constants theta (p,) have it, with their gains.
+
+        A reading is (1 + gain) times a torque, and disturbances are in proportion to the robot's weight: otherwise a
+        robot that is lighter throughout, its drives saying more, would lessen the residuals, whatever its weight.
+        """
+        moved = copy(self)
+        moved._robot = robot
+        moved.scale = self.scale.copy()
+        moved.scale[:, :6] /= self._parameters.weight(theta)[0]
+        gains = theta[self._parameters.gains]
+        if len(gains):
+            factor = 1.0 + self._parameters.shares @ gains
+            moved.torque = self.torque / factor
+            moved.scale[:, 6:] *= factor
+        return moved
+
+    def constant_columns(self, point: Trajectory, at: Evaluated, residual: Array) -> Array:
+        """(K, nv, p) derivative of the whitened residual (K, nv) by gains, friction, armature and the links' masses.
+
+        For rows that are `at` a point.
+        """
+        parameters, motion = self._parameters, at.motion
+        out = np.zeros((*residual.shape, parameters.count))
+        if parameters.gains.start < parameters.gains.stop:
+            factor = 1.0 + parameters.shares @ point.theta[parameters.gains]
+            wanted = (residual[:, 6:] + self.scale[:, 6:] * self.torque) / factor
+            out[:, 6:, parameters.gains] = wanted[:, :, None] * parameters.shares
+        if parameters.drives.start < parameters.drives.stop:
+            speed, limits = motion.velocity[:, 6:], parameters.torque
+            turned = self._robot.motor.armature * motion.acceleration[:, 6:]
+            moved = np.stack([direction(speed, REST) * limits, speed * limits, turned], axis=2)
+            out[:, 6:, parameters.drives] = self.scale[:, 6:, None] * moved
+        for column in range(parameters.masses.start, parameters.masses.stop):
+            none = np.zeros_like(at.force)
+            arguments = np.ascontiguousarray(point.q[1:-1]), motion.velocity, motion.acceleration
+            rest = self._robot.kernel.dynamics(*arguments, parameters.known_inertia, none, none)
+            out[:, :, column] = self.scale * rest * parameters.heavier(point.theta)
+        out[:, :6] -= residual[:, :6, None] * parameters.weight(point.theta)[1]
+        return out
 
     def residual(self, point: Trajectory, at: Evaluated) -> Array:
         """(K, nv) whitened."""

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 import numpy.typing as npt
@@ -15,6 +16,7 @@ from sysid_nodes.results.least_squares import SolveResult
 from sysid_nodes.results.motion_estimate import BodyEstimate, ContactEstimate, EstimateStatus, Fit, MotionEstimate
 from sysid_nodes.solvers.trajectory_least_squares.posterior import Posterior
 from sysid_nodes.systems.prime.contacts import ContactLaw
+from sysid_nodes.systems.prime.observability import observed_parameters, turning
 from sysid_nodes.systems.prime.problem import Model, PrimeProblem
 from sysid_nodes.systems.prime.trajectory import Evaluated, Trajectory
 
@@ -30,6 +32,8 @@ def motion_estimate(
     *,
     iterations: int,
     solve_time: float,
+    turned: Array | None = None,
+    loaded: bool | None = None,
 ) -> MotionEstimate:
     """The result at the solver's point.
 
@@ -41,11 +45,15 @@ def motion_estimate(
         times: (N,) of the stages [s].
         iterations: of all solves together.
         solve_time: of all solves together [s].
+        turned: (3,) how the base has turned (observability.py), these stages included; None for these alone.
+        loaded: whether torques were read, likewise.
     """
     point, model = solved.point, problem.model
     at = problem.evaluate(point)
     parameters = model.parameters
     covariance = np.full((parameters.count, parameters.count), np.nan) if found is None else found.parameter
+    turned = turning(at.motion) if turned is None else turned
+    loaded = problem.loaded if loaded is None else loaded
     q_covariance, v_covariance = _motion_covariances(problem, found)
     fit = {
         name: Fit(residual.size, float(np.sqrt(np.mean(residual**2))) if residual.size else 0.0)
@@ -59,7 +67,7 @@ def motion_estimate(
         v=np.concatenate([at.motion.mean_in(0)[:1], at.motion.velocity, at.motion.mean_in(1)[-1:]]),
         v_covariance=v_covariance,
         contacts=_contacts(problem, point, at, found),
-        bodies=tuple(_body(model, point.theta, covariance, index) for index in range(len(parameters.bodies))),
+        bodies=tuple(_body(model, point, covariance, index, turned, loaded) for index in range(len(parameters.bodies))),
         parameter_names=parameters.names,
         parameter_units=parameters.units,
         parameters=point.theta,
@@ -79,20 +87,22 @@ def _status(solved: SolveResult[Trajectory], found: Posterior | None) -> Estimat
     return EstimateStatus.CONVERGED if solved.status.converged else EstimateStatus.UNFINISHED
 
 
-def _body(model: Model, theta: Array, covariance: Array, index: int) -> BodyEstimate:
-    parameters = model.parameters
+def _body(model: Model, point: Trajectory, covariance: Array, index: int, turned: Array, loaded: bool) -> BodyEstimate:
+    parameters, theta = model.parameters, point.theta
     columns = parameters.columns(index)
     slope = parameters.inertia_jacobian(theta)[index]
-    return BodyEstimate(
+    body = BodyEstimate(
         parameters.links[index],
         log_cholesky_to_parameters(theta[columns]),
         slope @ covariance[columns, columns] @ slope.T,
         parameters.nominal[parameters.bodies[index]],
     )
+    seen = observed_parameters(parameters, model.config.inertia, theta, index, body, turned, point.q, loaded=loaded)
+    return replace(body, observed=seen[0], com_observed=seen[1])
 
 
 def _contacts(problem: PrimeProblem, point: Trajectory, at: Evaluated, found: Posterior | None) -> ContactEstimate:
-    base, law = problem.model.base, problem.law
+    base, law = problem.model.base, at.law
     stages, nc = problem.stages, base.contacts
     axes = law.plane.axes
     force, covariance = np.full((stages, nc, 3), np.nan), np.full((stages, nc, 3, 3), np.nan)

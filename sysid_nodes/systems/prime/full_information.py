@@ -14,6 +14,7 @@ from sysid_nodes.results.least_squares import Iteration, SolveResult
 from sysid_nodes.results.motion_estimate import EstimateStatus, MotionEstimate
 from sysid_nodes.signals.samples import Samples
 from sysid_nodes.solvers.trajectory_least_squares import solve
+from sysid_nodes.systems.prime.config import PrimeConfig
 from sysid_nodes.systems.prime.dead_reckoning import add_place_drift, stages_with_place
 from sysid_nodes.systems.prime.estimate import motion_estimate
 from sysid_nodes.systems.prime.initialisation import initial_configurations, initial_trajectory
@@ -37,7 +38,8 @@ def estimate_motion(
 
     The smoothing of the contacts goes down from solve to solve; each starts at the previous one's solution. Covariances
     are those of the noise that the residuals show (observed_noise.py). Residuals larger than the stated noise make the
-    result DOUBTFUL.
+    result DOUBTFUL. A robot that stands still tells nothing of drives, feet and links but noise, which an estimate of
+    them would take for motion: they then stay at their prior's mean, and are in the covariances all the same.
 
     Args:
         model: of the robot.
@@ -50,9 +52,13 @@ def estimate_motion(
         SamplesError: fewer than three stages.
     """
     q = initial_configurations(model, samples, len(times))
-    problem = build_problem(model, samples, len(times), first_arrival(model, q[0]))
+    rests = is_at_rest(samples, model.config)
+    taken = replace(model, parameters=model.parameters.held()) if rests else model
+    problem = build_problem(taken, samples, len(times), first_arrival(model, q[0]))
     start = clock() if clock is not None else 0.0
     problem, solved = solve_by_continuation(problem, q, model.parameters.mean, clock=clock, progress=progress)
+    if rests:
+        problem = build_problem(model, samples, len(times), first_arrival(model, q[0]))
     blocks = problem.linearise(solved.point)
     found = observed_covariances(problem, blocks, solved.point)
     elapsed = clock() - start if clock is not None else 0.0
@@ -65,6 +71,16 @@ def estimate_motion(
     if estimate.status.usable and max(misfit.values(), default=0.0) > model.config.misfit:
         return replace(estimate, status=EstimateStatus.DOUBTFUL)
     return estimate
+
+
+def is_at_rest(samples: Mapping[str, Samples], config: PrimeConfig) -> bool:
+    """Whether the gyroscope says that the base never turned as fast as an inertia needs to be seen."""
+    gyro = samples.get("gyroscope")
+    if gyro is None or not len(gyro):
+        return False
+    span = min(max(round(SPAN / config.step), 1), len(gyro))
+    total = np.cumsum(np.concatenate([np.zeros((1, 3)), gyro.values**2]), axis=0)
+    return bool(np.sqrt((total[span:] - total[:-span]).max() / span) < config.inertia.least_turning)
 
 
 def sharpen(problem: PrimeProblem, point: Trajectory, smoothing: float) -> tuple[PrimeProblem, Trajectory]:

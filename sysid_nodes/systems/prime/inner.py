@@ -7,7 +7,7 @@ The compiled window kernel makes a window of 30 stages some ten times faster; wi
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Protocol
 
 import numpy as np
@@ -23,6 +23,7 @@ from sysid_nodes.systems.prime.contacts import ROUNDING, ContactLaw
 from sysid_nodes.systems.prime.dynamics import DynamicsRows
 from sysid_nodes.systems.prime.elimination import ITERATIONS, settle
 from sysid_nodes.systems.prime.parameters import Parameters
+from sysid_nodes.systems.prime.surroundings import add_columns, moved_ground, moved_robot
 from sysid_nodes.systems.prime.trajectory import Evaluated, Trajectory
 
 Array = npt.NDArray[np.float64]
@@ -30,6 +31,11 @@ Array = npt.NDArray[np.float64]
 
 class InnerRows(Protocol):
     """Rows of the dynamics and of the contacts of a window."""
+
+    @property
+    def dynamics(self) -> DynamicsRows:
+        """Of the dynamics, as given."""
+        ...
 
     def residuals(self, point: Trajectory, law: ContactLaw) -> tuple[Array, Array, DiscreteMotion]:
         """(K, nv) and (K, 6 nc) whitened, and the motion that sensors need."""
@@ -60,23 +66,34 @@ class ReferenceRows:
 
     def residuals(self, point: Trajectory, law: ContactLaw) -> tuple[Array, Array, DiscreteMotion]:
         """See `InnerRows`."""
-        at = evaluate(self.base, self.parameters, law, point, derivatives=False)
-        return self.dynamics.residual(point, at), law.residual(point.w[1:-1], at.contact), at.motion
+        base = moved_robot(self.base, self.parameters, point.theta)
+        at = evaluate(base, self.parameters, law, point, derivatives=False)
+        dynamics = self.dynamics.at(base, point.theta).residual(point, at)
+        return dynamics, at.law.residual(point.w[1:-1], at.contact), at.motion
 
     def blocks(self, point: Trajectory, law: ContactLaw) -> tuple[Blocks, Blocks, DiscreteMotion]:
         """See `InnerRows`."""
-        at = evaluate(self.base, self.parameters, law, point, derivatives=True)
-        contact = law.blocks(point.w[1:-1], at.contact, self.parameters.height, self.parameters.count)
-        return self.dynamics.blocks(point, at, law), contact, at.motion
+        base, parameters = moved_robot(self.base, self.parameters, point.theta), self.parameters
+        at = evaluate(base, parameters, law, point, derivatives=True)
+        rows = self.dynamics.at(base, point.theta)
+        dynamics = rows.blocks(point, at, at.law)
+        contact = at.law.blocks(point.w[1:-1], at.contact, parameters.height, parameters.count)
+        assert dynamics.parameter_jacobian is not None and contact.parameter_jacobian is not None
+        columns = np.concatenate([dynamics.parameter_jacobian, contact.parameter_jacobian], axis=1)
+        _add_constants(rows, point, at, base, parameters, dynamics.residual, columns)
+        nv = dynamics.residual.shape[1]
+        dynamics = replace(dynamics, parameter_jacobian=columns[:, :nv])
+        return dynamics, replace(contact, parameter_jacobian=columns[:, nv:]), at.motion
 
     def settle_contacts(self, point: Trajectory, law: ContactLaw, first: int) -> Array:
         """See `InnerRows`."""
         part, dynamics = Trajectory(point.q[first:], point.w[first:], point.theta), self.dynamics.after(first)
-        at = evaluate(self.base, self.parameters, law, part, derivatives=False)
+        base = moved_robot(self.base, self.parameters, point.theta)
+        at, dynamics = evaluate(base, self.parameters, law, part, derivatives=False), dynamics.at(base, point.theta)
         wanted = dynamics.without_contacts(part, at)
-        columns = dynamics.contact_columns(at, law)
-        velocity = law.velocity(at.contact.gap[1:-1], at.contact.slip)
-        inner = settle(part.w[1:-1], wanted, columns, velocity, law)
+        columns = dynamics.contact_columns(at, at.law)
+        velocity = at.law.velocity(at.contact.gap[1:-1], at.contact.slip)
+        inner = settle(part.w[1:-1], wanted, columns, velocity, at.law)
         return np.concatenate([part.w[:1], inner, part.w[-1:]])
 
 
@@ -85,18 +102,18 @@ class CompiledRows:
     """By the window kernel.
 
     Attributes:
-        kernel: of the robot and its ground.
+        base: of the robot.
         parameters: layout of theta.
         dynamics: rows of the inner stages, for their torques and scales.
     """
 
-    kernel: WindowKernel
+    base: FloatingBase
     parameters: Parameters
     dynamics: DynamicsRows
 
     def residuals(self, point: Trajectory, law: ContactLaw) -> tuple[Array, Array, DiscreteMotion]:
         """See `InnerRows`."""
-        out, *motion = self.kernel.residual(*self._arguments(point, law))
+        out, *motion = self._kernel(point, law).residual(*self._arguments(point, law))
         nv = self.dynamics.scale.shape[1]
         return out[:, :nv], out[:, nv:], DiscreteMotion(law.dt, *motion)
 
@@ -104,10 +121,14 @@ class CompiledRows:
         """See `InnerRows`."""
         parameters = self.parameters
         slopes = parameters.inertia_jacobian(point.theta)
-        out, by_stage, by_parameter, by_local, *motion = self.kernel.blocks(
+        out, by_stage, by_parameter, by_local, *motion = self._kernel(point, law).blocks(
             *self._arguments(point, law), parameters.bodies, slopes, parameters.height, parameters.count
         )
+        base = moved_robot(self.base, parameters, point.theta)
+        at = evaluate(base, parameters, law, point, derivatives=False)
         nv = self.dynamics.scale.shape[1]
+        rows = self.dynamics.at(base, point.theta)
+        _add_constants(rows, point, at, base, parameters, out[:, :nv], by_parameter)
         first = np.arange(len(out))
         dynamics, contact = (
             Blocks(first, out[:, rows], by_stage[:, rows], by_parameter[:, rows], by_local[:, rows], first + 1)
@@ -117,26 +138,57 @@ class CompiledRows:
 
     def settle_contacts(self, point: Trajectory, law: ContactLaw, first: int) -> Array:
         """See `InnerRows`."""
-        return self.kernel.settle(*self._arguments(point, law, first), ITERATIONS)
+        return self._kernel(point, law).settle(*self._arguments(point, law, first), ITERATIONS)
+
+    def _kernel(self, point: Trajectory, law: ContactLaw) -> WindowKernel:
+        """For the robot and ground that the constants have; built in a quarter of a millisecond."""
+        base = moved_robot(self.base, self.parameters, point.theta)
+        kernel = build_kernel(base, moved_ground(law, self.parameters, point.theta))
+        assert kernel is not None
+        return kernel
 
     def _arguments(
         self, point: Trajectory, law: ContactLaw, first: int = 0
     ) -> tuple[Array, Array, Array, float, float, Array, Array]:
+        rows = self.dynamics.at(self.base, point.theta)
         return (
             np.ascontiguousarray(point.q[first:]),
             np.ascontiguousarray(point.w[first:]),
             self.parameters.inertia(point.theta),
             float(point.theta[self.parameters.height]),
             law.smoothing,
-            self.dynamics.torque[first:],
-            self.dynamics.scale[first:],
+            rows.torque[first:],
+            rows.scale[first:],
         )
+
+
+def _add_constants(
+    rows: DynamicsRows,
+    point: Trajectory,
+    at: Evaluated,
+    base: FloatingBase,
+    parameters: Parameters,
+    residual: Array,
+    columns: Array,
+) -> None:
+    """Adds the derivatives by all constants but inertia and height to columns (K, nv + 6 nc, p)."""
+    add_columns(point, at, base, parameters, rows.scale, columns)
+    columns[:, : residual.shape[1]] += rows.constant_columns(point, at, residual)
 
 
 def evaluate(
     base: FloatingBase, parameters: Parameters, law: ContactLaw, point: Trajectory, *, derivatives: bool
 ) -> Evaluated:
-    """Quantities that several residuals share."""
+    """Quantities that several residuals share.
+
+    Args:
+        base: the robot, its feet already where theta has them.
+        parameters: layout of theta.
+        law: contact model of the configured ground.
+        point: where.
+        derivatives: whether those of gap and slip are wanted.
+    """
+    law = moved_ground(law, parameters, point.theta)
     plane = law.plane
     motion = discrete_motion(point.q, law.dt)
     kinematics = contact_kinematics(base, point.q)
@@ -144,11 +196,11 @@ def evaluate(
     contact = contact_motion(kinematics, base.contact_radii, plane, height, law.dt, derivatives=derivatives)
     force = law.force(point.w[1:-1]) @ plane.axes
     moment = cross(contact_arms(plane, base.contact_radii), force)
-    return Evaluated(motion, kinematics, contact, force, moment)
+    return Evaluated(law, motion, kinematics, contact, force, moment)
 
 
-def build_kernel(base: FloatingBase, law: ContactLaw, name: str = "") -> WindowKernel | None:
-    """The compiled kernel of a robot on its ground, None where there is none; `name` as for `kernel.implementation`."""
+def build_kernel(base: FloatingBase, law: ContactLaw) -> WindowKernel | None:
+    """The compiled kernel of a robot on its ground, None where there is none."""
     config, motor = law.config, base.motor
     contact = [law.dt, config.friction, config.impulse_scale, config.force_sigma, ROUNDING, config.law == "coulomb"]
     constants = WindowConstants(
@@ -159,4 +211,4 @@ def build_kernel(base: FloatingBase, law: ContactLaw, name: str = "") -> WindowK
         friction=np.array([motor.coulomb, motor.viscous, motor.offset, motor.armature]),
         rest=REST,
     )
-    return window_kernel(base.tree, constants, name)
+    return window_kernel(base.tree, constants, base.implementation)

@@ -15,7 +15,7 @@ from dataclasses import replace
 import numpy as np
 import numpy.typing as npt
 
-from sysid_nodes.models.discrete_motion import difference, retract
+from sysid_nodes.models.discrete_motion import difference, discrete_motion, retract
 from sysid_nodes.results.motion_estimate import EstimateStatus, MotionEstimate
 from sysid_nodes.signals.samples import AlignedSteps, Samples, join
 from sysid_nodes.solvers.trajectory_least_squares.posterior import covariances
@@ -37,6 +37,7 @@ from sysid_nodes.systems.prime.estimate import motion_estimate
 from sysid_nodes.systems.prime.full_information import solve_by_continuation
 from sysid_nodes.systems.prime.horizon_config import HorizonConfig
 from sysid_nodes.systems.prime.initialisation import initial_configurations
+from sysid_nodes.systems.prime.observability import turning
 from sysid_nodes.systems.prime.problem import Arrival, Model, PrimeProblem, build_problem
 from sysid_nodes.systems.prime.real_time import Improved, improve
 from sysid_nodes.systems.prime.trajectory import Trajectory
@@ -69,6 +70,8 @@ class MovingHorizon:
         self._pose: Array | None = None  # of the base, the newest: where a new motion without mocap begins
         self._arrival: Arrival | None = None
         self._dropped = 0
+        self._turned = np.zeros(3)  # of the base since the beginning, see observability.py
+        self._loaded = False  # whether torques have been read since
         self._way = 0.0  # of the first stage since something saw the base's place [m]
 
     def restart(self) -> None:
@@ -79,7 +82,7 @@ class MovingHorizon:
     def forget(self) -> None:
         """Forgets everything."""
         self._last = self._known = self._pose = None
-        self._theta = self._model.parameters.mean
+        self._theta, self._turned, self._loaded = self._model.parameters.mean, np.zeros(3), False
         self.restart()
 
     @property
@@ -89,9 +92,9 @@ class MovingHorizon:
 
     def recall(self, knowledge: Knowledge | None) -> None:
         """Forgets the motion but its end, and goes on from what was known of the constants once; None: the prior."""
-        pose = self._pose
+        kept = self._pose, self._turned, self._loaded
         self.forget()
-        self._pose = pose
+        self._pose, self._turned, self._loaded = kept
         if knowledge is not None:
             self._theta, self._known = knowledge.theta, knowledge.arrival
 
@@ -192,7 +195,8 @@ class MovingHorizon:
         joints = self._samples.get("joint_position")
         if joints is not None:
             fresh = (joints.steps >= kept) & np.isfinite(joints.values).all(axis=1)
-            q[joints.steps[fresh], 7:] = joints.values[fresh]
+            offsets = point.theta[self._model.parameters.offsets]
+            q[joints.steps[fresh], 7:] = joints.values[fresh] - (offsets if len(offsets) else 0.0)
         # The last stage's contact variables were not used: new ones go on with those before, settled by the step.
         w = np.concatenate([w[:-1], np.repeat(w[-2:-1], new + 1, axis=0)])
         found = Trajectory(q, w, point.theta)
@@ -202,8 +206,18 @@ class MovingHorizon:
         """Remembers a solved window and makes it a result."""
         self._dropped, result = 0, solved.result
         found = None if solved.factor is None else covariances(solved.factor, last=self._config.covered)
+        self._turned = np.maximum(self._turned, turning(discrete_motion(result.point.q, self._model.config.step)))
+        self._loaded = self._loaded or solved.problem.loaded
         estimate = motion_estimate(
-            solved.problem, result, solved.residuals, found, self._times, iterations=result.iterations, solve_time=0.0
+            solved.problem,
+            result,
+            solved.residuals,
+            found,
+            self._times,
+            iterations=result.iterations,
+            solve_time=0.0,
+            turned=self._turned,
+            loaded=self._loaded,
         )
         if estimate.status is EstimateStatus.FAILED:
             self.restart()

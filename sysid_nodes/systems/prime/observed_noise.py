@@ -39,8 +39,8 @@ from sysid_nodes.solvers.trajectory_least_squares.factor import Step, factorise
 from sysid_nodes.solvers.trajectory_least_squares.influence import Influence, influences
 from sysid_nodes.solvers.trajectory_least_squares.sandwich import sandwich
 from sysid_nodes.solvers.trajectory_least_squares.variance_components import STATED, correlation_time
+from sysid_nodes.systems.prime.parameters import TORQUE
 from sysid_nodes.systems.prime.problem import PrimeProblem
-from sysid_nodes.systems.prime.sensing import TORQUE
 from sysid_nodes.systems.prime.trajectory import Trajectory
 
 Array = npt.NDArray[np.float64]

@@ -1,9 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Constant unknowns: inertia of the chosen bodies, height of the ground, and the sensors' own parameters."""
+"""Constant unknowns: inertia of the chosen bodies, ground, places of the feet, and the sensors' own parameters.
+
+Whatever is not known of robot and ground and stays the same is here with its prior: estimated where the data tell it,
+and in every sigma where they do not.
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
@@ -11,19 +15,31 @@ import numpy.typing as npt
 from sysid_nodes.data import inertia
 from sysid_nodes.robots import Robot
 from sysid_nodes.sensors import Sensor, parameter_layout
+from sysid_nodes.sensors.joint_torque import JointTorque
 from sysid_nodes.systems.prime.config import PrimeConfig
 
 Array = npt.NDArray[np.float64]
 
+TORQUE, JOINTS = "joint_torque", "joint_position"
+"""Names of the sensors whose parameters are looked at here."""
+
 
 @dataclass(frozen=True)
 class Parameters:
-    """The vector theta (p,): log-Cholesky ten-vectors of nb bodies, ground height, sensors' parameters.
+    """The vector theta (p,): log-Cholesky ten-vectors of nb bodies, the ground, the feet, sensors' parameters.
 
     Attributes:
         bodies: (nb,) indices of the identified bodies, 0 for the base.
         links: (nb,) their links.
         nominal: (n + 1, 10) inertial parameters of all bodies.
+        tilt: columns of the ground's slope; empty where it is known.
+        feet: columns of the feet's displacements, three a foot; empty where they are known.
+        drives: columns of the joints' Coulomb and viscous friction as a share of the torque limits, and of the
+            logarithm of their armature's error, all joints' together; or empty.
+        torque: (n,) the limits [N m].
+        masses: column of the logarithm of the error of all links' masses that are not identified; or empty.
+        foot: (nc,) foot that each contact point belongs to.
+        shares: (n, kinds + 1) which gains add up to each joint's drive's.
         sensors: columns of each sensor's parameters.
         names, units: (p,).
         mean, sigma: (p,) prior.
@@ -32,6 +48,13 @@ class Parameters:
     bodies: npt.NDArray[np.int64]
     links: tuple[str, ...]
     nominal: Array
+    tilt: slice
+    feet: slice
+    drives: slice
+    torque: Array
+    masses: slice
+    foot: npt.NDArray[np.int64]
+    shares: Array
     sensors: dict[str, slice]
     names: tuple[str, ...]
     units: tuple[str, ...]
@@ -48,13 +71,50 @@ class Parameters:
         """Column of the ground's height."""
         return 10 * len(self.bodies)
 
+    @property
+    def gains(self) -> slice:
+        """Columns of the drives' gains, one for each kind of joint and a common one; empty where they are exact."""
+        return self.sensors.get(TORQUE, slice(0, 0))
+
+    @property
+    def offsets(self) -> slice:
+        """Columns of the encoders' offsets; empty where there are none."""
+        return self.sensors.get(JOINTS, slice(0, 0))
+
     def columns(self, index: int) -> slice:
         """Columns of an identified body."""
         return slice(10 * index, 10 * index + 10)
 
+    @property
+    def known_inertia(self) -> Array:
+        """(n + 1, 10) nominal parameters, those of identified bodies next to nothing."""
+        out = self.nominal.copy()
+        out[self.bodies] *= 1e-12  # a body of no mass has no centre of mass
+        return out
+
+    def held(self) -> Parameters:
+        """The same with slope, feet, drives, links and encoders next to exact at their prior's mean."""
+        sigma = self.sigma.copy()
+        for columns in (self.tilt, self.feet, self.drives, self.masses, self.gains, self.offsets):
+            sigma[columns] *= 1e-4
+        return replace(self, sigma=sigma)
+
+    def heavier(self, theta: Array) -> float:
+        """Factor on the masses of the links that are not identified."""
+        return float(np.exp(theta[self.masses].sum()))
+
+    def weight(self, theta: Array) -> tuple[float, Array]:
+        """The robot's mass over the nominal one, and the gradient (p,) of its logarithm."""
+        masses = self.inertia(theta)[:, 0]
+        total, gradient = float(masses.sum()), np.zeros(self.count)
+        for index, slope in enumerate(self.inertia_jacobian(theta)):
+            gradient[self.columns(index)] = slope[0] / total
+        gradient[self.masses] = (total - float(masses[self.bodies].sum())) / total
+        return total / float(self.nominal[:, 0].sum()), gradient
+
     def inertia(self, theta: Array) -> Array:
         """(n + 1, 10) inertial parameters of every body."""
-        out = self.nominal.copy()
+        out = self.nominal * self.heavier(theta)
         for index, body in enumerate(self.bodies):
             out[body] = inertia.log_cholesky_to_parameters(theta[self.columns(index)])
         return out
@@ -101,20 +161,57 @@ def build_parameters(robot: Robot, sensors: tuple[Sensor, ...], config: PrimeCon
         ]
     )
     own = parameter_layout(sensors)
-    first = 10 * len(bodies) + 1
+    carriers = list(dict.fromkeys(point.joint for point in robot.contacts))
+    contact = config.contact
+    height = (_Constant(("ground.height",), "m", max(contact.height_sigma, 1e-6)),)  # a micrometre is exact
+    tilt = (_Constant(("ground.tilt[0]", "ground.tilt[1]"), "rad", contact.tilt_sigma),)
+    feet = tuple(
+        _Constant(tuple(f"{joint}.foot[{axis}]" for axis in range(3)), "m", contact.foot_sigma) for joint in carriers
+    )
+    process = config.process
+    motor = [process.coulomb, process.viscous, process.armature]
+    motor = [max(sigma, 1e-9) for sigma in motor] if any(motor) else motor
+    told = (("joint.coulomb", "1"), ("joint.viscous", "s/rad"), ("joint.armature", "1"))
+    drives = tuple(_Constant((name,), unit, sigma) for (name, unit), sigma in zip(told, motor, strict=True))
+    masses = (_Constant(("links.mass",), "1", config.inertia.links_sigma),)
+    first = 10 * len(bodies)
+    spans = []
+    for group in (height, tilt, feet, drives, masses):
+        last = first + sum(len(entry.names) for entry in group if entry.sigma > 0.0)
+        spans.append(slice(first, last))
+        first = last
+    more = [entry for entry in (*height, *tilt, *feet, *drives, *masses) if entry.sigma > 0.0]
+    limits = np.where(np.isfinite(robot.limits.torque), robot.limits.torque, 0.0)
     eta = [inertia.parameters_to_log_cholesky(nominal[body]) for body in bodies]
     names = [f"{link}.{part}" for link in links for part in _LOG_CHOLESKY]
     return Parameters(
         bodies=bodies,
         links=tuple(links),
         nominal=nominal,
+        tilt=spans[1],
+        feet=spans[2],
+        drives=spans[3],
+        torque=limits,
+        masses=spans[4],
+        foot=np.array([carriers.index(point.joint) for point in robot.contacts], dtype=np.int64),
+        shares=next((sensor.shares for sensor in sensors if isinstance(sensor, JointTorque)), np.zeros((robot.n, 0))),
         sensors={name: slice(first + part.start, first + part.stop) for name, part in own.columns.items()},
-        names=(*names, "ground.height", *own.names),
-        units=(*_UNITS * len(links), "m", *own.units),
-        mean=np.concatenate([*eta, [0.0], own.mean]),
-        # A height known exactly still needs a column; a micrometre is exact.
-        sigma=np.concatenate([*[spread] * len(bodies), [max(config.contact.height_sigma, 1e-6)], own.sigma]),
+        names=(*names, *(name for entry in more for name in entry.names), *own.names),
+        units=(*_UNITS * len(links), *(entry.unit for entry in more for _ in entry.names), *own.units),
+        mean=np.concatenate([*eta, np.zeros(first - 10 * len(bodies)), own.mean]),
+        sigma=np.concatenate(
+            [*[spread] * len(bodies), *(np.full(len(entry.names), entry.sigma) for entry in more), own.sigma]
+        ),
     )
+
+
+@dataclass(frozen=True)
+class _Constant:
+    """Unknowns of the ground or a foot with zero mean; none where sigma is zero."""
+
+    names: tuple[str, ...]
+    unit: str
+    sigma: float
 
 
 _LOG_CHOLESKY = ("alpha", "d1", "d2", "d3", "s12", "s23", "s13", "t1", "t2", "t3")

@@ -17,13 +17,12 @@ stage: the normal equations are block-pentadiagonal with an arrow, whatever the 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
 
 from sysid_nodes.exceptions import SamplesError
-from sysid_nodes.kernel.window import WindowKernel
 from sysid_nodes.models.discrete_motion import difference, difference_jacobian, retract
 from sysid_nodes.models.floating_base import FloatingBase
 from sysid_nodes.robots import Robot
@@ -35,6 +34,7 @@ from sysid_nodes.systems.prime.dynamics import DynamicsRows
 from sysid_nodes.systems.prime.inner import CompiledRows, InnerRows, ReferenceRows, build_kernel, evaluate
 from sysid_nodes.systems.prime.parameters import Parameters, build_parameters
 from sysid_nodes.systems.prime.sensing import Readings, build_readings, moving_sensors, torque_rows
+from sysid_nodes.systems.prime.surroundings import moved_robot
 from sysid_nodes.systems.prime.trajectory import Evaluated, Trajectory
 
 Array = npt.NDArray[np.float64]
@@ -50,7 +50,7 @@ class Model:
         sensors: measurement models.
         parameters: layout and prior of theta.
         config: all settings.
-        kernel: compiled rows, or None.
+        compiled: whether rows are.
         moving: names of the sensors whose predictions need velocities.
     """
 
@@ -59,7 +59,7 @@ class Model:
     sensors: tuple[Sensor, ...]
     parameters: Parameters
     config: PrimeConfig
-    kernel: WindowKernel | None = field(repr=False, compare=False)
+    compiled: bool
     moving: frozenset[str]
 
     @property
@@ -87,7 +87,7 @@ def build_model(robot: Robot, config: PrimeConfig, *, implementation: str = "") 
         sensors,
         build_parameters(robot, sensors, config),
         config,
-        build_kernel(base, contact_law(config), implementation),
+        build_kernel(base, contact_law(config)) is not None,
         moving_sensors(robot, sensors),
     )
 
@@ -136,13 +136,19 @@ class PrimeProblem:
         base = self.model.base
         return Layout(self.stages, base.nv, self.model.parameters.count, 3 * base.contacts)
 
+    @property
+    def loaded(self) -> bool:
+        """Whether there is any reading of a torque."""
+        return bool(self.inner.dynamics.scale[:, 6:].any())
+
     def with_smoothing(self, smoothing: float) -> PrimeProblem:
         """The same problem at another smoothing eps."""
         return replace(self, law=replace(self.law, smoothing=smoothing))
 
     def evaluate(self, point: Trajectory) -> Evaluated:
         """The model's quantities at a point."""
-        return evaluate(self.model.base, self.model.parameters, self.law, point, derivatives=False)
+        base = moved_robot(self.model.base, self.model.parameters, point.theta)
+        return evaluate(base, self.model.parameters, self.law, point, derivatives=False)
 
     def linearise(self, point: Trajectory) -> Sequence[Blocks]:
         """All residual blocks with derivatives, in the order of `groups`."""
@@ -215,14 +221,12 @@ def build_problem(model: Model, samples: Mapping[str, Samples], stages: int, arr
     config = model.config
     torque, scale = torque_rows(model.robot, model.sensors, samples, stages)
     dynamics = DynamicsRows(model.base, model.parameters, config.process, torque, scale)
-    inner: InnerRows = ReferenceRows(model.base, model.parameters, dynamics)
-    if model.kernel is not None:
-        inner = CompiledRows(model.kernel, model.parameters, dynamics)
+    rows = CompiledRows if model.compiled else ReferenceRows
     return PrimeProblem(
         model=model,
         stages=stages,
         law=model.law,
-        inner=inner,
+        inner=rows(model.base, model.parameters, dynamics),
         readings=build_readings(model.sensors, model.moving, config.sensors, model.parameters, samples, stages),
         arrival=arrival,
     )

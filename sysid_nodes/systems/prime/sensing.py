@@ -15,7 +15,7 @@ from sysid_nodes.sensors import Linearisation, Samples, Sensor, SensorsConfig, S
 from sysid_nodes.signals.channel_config import Window
 from sysid_nodes.solvers.trajectory_least_squares import Blocks, Cauchy
 from sysid_nodes.solvers.trajectory_least_squares.problem import Loss
-from sysid_nodes.systems.prime.parameters import Parameters
+from sysid_nodes.systems.prime.parameters import TORQUE, Parameters
 from sysid_nodes.systems.prime.trajectory import Trajectory
 
 Array = npt.NDArray[np.float64]
@@ -130,15 +130,13 @@ def torque_rows(
         if sensor.name == TORQUE and TORQUE in samples:
             kept = _samples_between(samples[TORQUE], 1, stages - 2)
             rest = _states_at_rest(robot, len(kept))
-            found = sensor.linearise(kept, rest, np.zeros(0))
+            found = sensor.linearise(kept, rest, _prior_mean(sensor))
             if len(kept):
                 scale[:] = 1.0 / robot.limits.torque
             torque[kept.steps - 1] = kept.values
             scale[kept.steps - 1] = np.diagonal(np.asarray(found.tau), axis1=1, axis2=2)
     return torque, scale
 
-
-TORQUE = "joint_torque"
 
 ROBUST = ("mocap_pose",)
 """Sensors with a robust loss, which good readings (norm about sqrt(rows)) hardly feel. Markers get swapped and the pose
@@ -163,9 +161,12 @@ def _needs_velocity(robot: Robot, sensor: Sensor) -> bool:
     reading = np.zeros((1, sensor.width))
     reading[:, -1] = 1.0  # a unit quaternion, if it is one
     probe = Samples(np.zeros(1, dtype=np.int64), reading, np.ones(1))
-    mean = np.concatenate([np.zeros(0), *(entry.mean for entry in sensor.parameters)])
-    found = sensor.linearise(probe, _states_at_rest(robot, 1), mean)
+    found = sensor.linearise(probe, _states_at_rest(robot, 1), _prior_mean(sensor))
     return found.v is not None or found.a is not None
+
+
+def _prior_mean(sensor: Sensor) -> Array:
+    return np.concatenate([np.zeros(0), *(entry.mean for entry in sensor.parameters)])
 
 
 def _states_at_rest(robot: Robot, count: int) -> States:

@@ -11,6 +11,7 @@ import numpy.typing as npt
 from sysid_nodes.models.contact_motion import ContactMotion
 from sysid_nodes.models.discrete_motion import DiscreteMotion
 from sysid_nodes.models.floating_base import ContactKinematics
+from sysid_nodes.systems.prime.contacts import ContactLaw
 
 Array = npt.NDArray[np.float64]
 
@@ -35,6 +36,7 @@ class Evaluated:
     """Everything that several residuals need at a trajectory; K = N - 2 inner stages.
 
     Attributes:
+        law: contact model, the ground as theta has it.
         motion: velocities and accelerations.
         kinematics: contact spheres, (N, ...).
         contact: gaps and sliding.
@@ -42,6 +44,7 @@ class Evaluated:
         moment: (K, nc, 3) of these forces about the spheres' centres [N m].
     """
 
+    law: ContactLaw
     motion: DiscreteMotion
     kinematics: ContactKinematics
     contact: ContactMotion

@@ -16,7 +16,7 @@ from sysid_nodes.results.motion_estimate import EstimateStatus, MotionEstimate
 from sysid_nodes.signals.samples import AlignedSteps, Samples
 from sysid_nodes.simulation.legged import LeggedSimulationConfig
 from sysid_nodes.solvers.trajectory_least_squares import GaussianPrior
-from sysid_nodes.systems.prime import HorizonConfig, MovingHorizon, PrimeConfig, build_model, estimate_motion
+from sysid_nodes.systems.prime import HorizonConfig, MovingHorizon, build_model, estimate_motion
 from sysid_nodes.systems.prime.arrival import loosen
 from sysid_nodes.systems.prime.dead_reckoning import distance_since_seen
 from sysid_nodes.systems.prime.problem import Arrival
@@ -179,7 +179,7 @@ def test_a_whole_log_whose_mocap_stops(motion: str) -> None:
     """Started from summed-up leg odometry in all three axes, it ended decimetres off, doubtful, without a mass."""
     log = walk(1, motion)
     found = estimate_motion(
-        build_model(log.robot, PrimeConfig()), log.steps.times, blind(log, (SEEN, len(log.q))).samples
+        build_model(log.robot, simulated_config()), log.steps.times, blind(log, (SEEN, len(log.q))).samples
     )
     assert found.status is EstimateStatus.CONVERGED
     for k in range(SEEN, len(log.q) - 3, 20):
@@ -194,7 +194,7 @@ def test_a_whole_log_whose_mocap_stops(motion: str) -> None:
 @pytest.mark.parametrize("gap", [(0, 130), (60, 160), (0, 10**6)], ids=["from the start", "in between", "throughout"])
 def test_a_whole_log_with_a_gap(gap: tuple[int, int]) -> None:
     log = walk(0)
-    found = estimate_motion(build_model(log.robot, PrimeConfig()), log.steps.times, blind(log, gap).samples)
+    found = estimate_motion(build_model(log.robot, simulated_config()), log.steps.times, blind(log, gap).samples)
     assert found.status is EstimateStatus.CONVERGED
     assert abs(found.bodies[0].mass / log.truth.theta[0] - 1.0) < 0.01
     if gap[1] > len(log.q):

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from shared.legged_log import LeggedLog, simulate
+from shared.legged_log import LeggedLog, simulate, simulated_config
 
 from sysid_nodes.data.config import from_flat
 from sysid_nodes.models.discrete_motion import difference
@@ -15,7 +15,7 @@ from sysid_nodes.results.motion_estimate import EstimateStatus, MotionEstimate
 from sysid_nodes.robots import Robot
 from sysid_nodes.simulation.legged import Fault, LeggedSimulationConfig
 from sysid_nodes.solvers.trajectory_least_squares import Blocks
-from sysid_nodes.systems.prime import PrimeConfig, build_model, estimate_motion
+from sysid_nodes.systems.prime import build_model, estimate_motion
 from sysid_nodes.systems.prime.judgement import worst_misfit
 
 INNER = slice(3, -3)
@@ -29,7 +29,7 @@ def trot(duration: float = 1.2, *, faults: tuple[Fault, ...] = (), skip: float =
 
 
 def run(log: LeggedLog, robot: Robot | None = None, iterations: int = 60) -> MotionEstimate:
-    config = PrimeConfig()
+    config = simulated_config()
     config = replace(config, iteration=replace(config.iteration, most=iterations))
     return estimate_motion(build_model(robot or log.robot, config), log.steps.times, log.steps.samples)
 

@@ -1,0 +1,198 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Is PRIME ever wrong without a word? Walks in worlds that it is not told about: error, sigma, error/sigma, status.
+
+Each case is one thing that the robot's description, its drives or its ground have and the estimator's configuration
+does not know. `--draws N` adds N walks with all of them drawn at random, and the shares of errors within 50, 68 and
+95 % of their sigmas. A short log each; `--cases` chooses.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+
+from benchmarks.prime_world_trial import Record, World, trial
+from benchmarks.report import Report, parser, progress
+from sysid_nodes.robots import load_robot
+from sysid_nodes.robots.kinds import joint_kinds
+from sysid_nodes.rollouts.legged_model import GroundConfig
+
+Array = npt.NDArray[np.float64]
+
+BATCH, HORIZON = "batch", "horizon"
+
+LEVELS = {0.6745: 50, 1.0: 68, 1.96: 95, 3.0: 99.7}
+"""Sigmas, and the share of errors that a normal distribution has within them [%]."""
+
+FAR = 3.0
+"""Error over sigma beyond which a parameter that is called good is wrong without a word."""
+
+_JOINTS, _FOOT, _TILT = 0.02, 2e-3, np.radians(3.0)
+"""Largest offset of an encoder [rad], standard deviation of a foot's centre [m], largest slope [rad]."""
+
+_INERTIA = {"Ixx": 4, "Iyy": 6, "Izz": 9}
+
+
+def _signs(seed: int, *shape: int) -> Array:
+    return np.random.default_rng([seed, 23]).choice([-1.0, 1.0], shape)
+
+
+CASES: dict[str, tuple[str, Callable[[int], World], tuple[str, ...]]] = {
+    "nominal": ("nothing", lambda _: World(), (BATCH, HORIZON)),
+    "gain3": ("drives give 3 % less than they say", lambda _: World(gain=1.03), (BATCH, HORIZON)),
+    "gain5": ("drives give 5 % less than they say", lambda _: World(gain=1.05), (BATCH, HORIZON)),
+    "tilt2": ("a slope of 2 degrees", lambda _: World(tilt=(np.radians(1.2), np.radians(1.6))), (BATCH, HORIZON)),
+    "tilt3": ("a slope of 3 degrees", lambda _: World(tilt=(-np.radians(1.8), np.radians(2.4))), (BATCH, HORIZON)),
+    "stand": ("it stands for 10 s", lambda _: World(motion="stand", skip=1.0, duration=10.0), (BATCH, HORIZON)),
+    "friction": ("friction of 0.4", lambda _: World(ground=GroundConfig(friction=0.4)), (BATCH, HORIZON)),
+    "foot": ("centres of feet off by 2 mm", lambda seed: World(feet=_FOOT * _signs(seed, 4, 3)), (BATCH, HORIZON)),
+    "joints": ("encoders off by 0.02 rad", lambda seed: World(joints=_JOINTS * _signs(seed, 12)), (BATCH, HORIZON)),
+    "soft": (
+        "soft ground, control at 250 Hz",
+        lambda _: World(ground=GroundConfig(friction=0.7, time_constant=0.02)),
+        (BATCH,),
+    ),
+    "silent": ("no torques", lambda _: World(torques=False), (BATCH, HORIZON)),
+    "g1": ("nothing, a G1", lambda _: World(robot="g1", duration=5.0), (BATCH, HORIZON)),
+}
+"""Word for the command line, title, world by seed, modes."""
+
+
+def draw(seed: int, robot: str = "go2") -> World:
+    """A world in which all is off by what is usual."""
+    rng = np.random.default_rng([seed, 29])
+    model = load_robot(robot)
+    kinds, index = joint_kinds(model)
+    return World(
+        robot=robot,
+        gain=1.0 + 0.03 * rng.standard_normal(len(kinds))[index],
+        joints=_JOINTS * rng.uniform(-1.0, 1.0, model.n),
+        feet=_FOOT * rng.standard_normal((len(model.contacts), 3)),
+        tilt=tuple(_TILT * rng.uniform(-1.0, 1.0, 2) / np.sqrt(2.0)),
+        ground=GroundConfig(friction=float(rng.uniform(0.4, 0.9)), time_constant=float(rng.uniform(0.005, 0.02))),
+        control=float(rng.choice([0.002, 0.004, 0.01])),
+    )
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    options = parser("prime_world", __doc__)
+    options.add_argument("--cases", nargs="*", choices=CASES, default=list(CASES), help="which")
+    options.add_argument("--seeds", type=int, default=1, help="runs of a case, four times as many of the G1")
+    options.add_argument("--draws", type=int, default=0, help="walks with everything drawn at random")
+    options.add_argument("--robot", choices=("go2", "g1"), default="go2", help="that is drawn")
+    options.add_argument("--modes", nargs="*", choices=(BATCH, HORIZON), default=[BATCH, HORIZON], help="which")
+    options.add_argument("--duration", type=float, default=4.0, help="of a log that is drawn [s]")
+    options.add_argument("--records", type=Path, help="JSON lines, one a run, to keep")
+    chosen = options.parse_args(arguments)
+    jobs = [
+        (title, build(seed), seed, mode)
+        for name in chosen.cases
+        for title, build, modes in [CASES[name]]
+        for seed in range(chosen.seed, chosen.seed + chosen.seeds * (4 if name == "g1" else 1))
+        for mode in modes
+        if mode in chosen.modes
+    ]
+    seeds = range(chosen.seed, chosen.seed + chosen.draws)
+    drawn = [
+        (_ALL, replace(draw(seed, chosen.robot), duration=chosen.duration), seed, mode)
+        for seed in seeds
+        for mode in chosen.modes
+    ]
+    records: list[tuple[str, Record]] = []
+    for title, world, seed, mode in progress([*jobs, *drawn], "walks"):
+        entry = trial(world, seed, mode)
+        records.append((title, entry))
+        if chosen.records:
+            with chosen.records.open("a", encoding="utf-8") as file:
+                file.write(json.dumps({"title": title} | entry) + "\n")
+    report = Report("prime-world", "PRIME in worlds that it is not told about", chosen.out, chosen.command)
+    summarise(report, records)
+    print(report.write())
+    return 0
+
+
+_ALL = "all at random"
+
+
+def summarise(report: Report, records: Sequence[tuple[str, Record]]) -> None:
+    """The table of cases, and coverage of those that are drawn."""
+    report.text(
+        "Errors / sigmas = error over sigma, of the torso's mass, centre of mass and moments of inertia, as "
+        "result.json has them; the root mean square over stages for forces of feet on the ground and the base's pose. "
+        "The status is that of the whole result. `silent`: more than three sigma off in a parameter that is called "
+        "observed, and the status neither DOUBTFUL nor LOST."
+    )
+    report.section("Cases")
+    head = (
+        "not told", "seed", "mode", "status", "mass [kg]", "CoM x [mm]", "CoM y [mm]", "CoM z [mm]", *_INERTIA,
+        "force x, y, z", "within 3 [%]", "place", "angle", "force error [%]", "CPU [s]", "silent",
+    )  # fmt: skip
+    report.table(head, (_row(title, entry) for title, entry in records))
+    mine = [entry for title, entry in records if title == _ALL]
+    for mode in (BATCH, HORIZON):
+        if chosen := [entry for entry in mine if entry["mode"] == mode]:
+            report.section(f"Coverage, {mode}: {len(chosen)} walks, everything at random")
+            report.table(("", *(f"within {share} %" for share in LEVELS.values()), "RMS [sigma]"), _coverage(chosen))
+            said = sum(entry["status"] == "DOUBTFUL" for entry in chosen)
+            wrong = sum(bool(_silent(entry)) for entry in chosen)
+            report.text(f"DOUBTFUL: {said} of {len(chosen)}. Wrong without a word: {wrong}.")
+
+
+def ratios(entry: Record) -> dict[str, float]:
+    """Error over sigma of each observed quantity of the torso."""
+    found = {"mass": _ratio(entry["parameters"], 0)}
+    found |= {f"CoM {axis}": _ratio(entry["com"], k) for k, axis in enumerate("xyz")}
+    return found | {name: _ratio(entry["parameters"], k) for name, k in _INERTIA.items()}
+
+
+def _silent(entry: Record) -> list[str]:
+    if entry["status"] in ("DOUBTFUL", "LOST"):
+        return []
+    return [name for name, value in ratios(entry).items() if abs(value) > FAR and name not in entry["unobserved"]]
+
+
+def _ratio(values: Record, k: int) -> float:
+    return float(values["error"][k] / values["sigma"][k])
+
+
+def _row(title: str, entry: Record) -> tuple[object, ...]:
+    def cell(values: Record, k: int, scale: float, name: str) -> str:
+        if name in entry["unobserved"]:
+            return "not observed"
+        error, sigma = scale * values["error"][k], scale * values["sigma"][k]
+        return f"{error:+.3g} / {sigma:.2g} = {error / sigma:+.1f}"
+
+    com = (cell(entry["com"], k, 1e3, f"CoM {axis}") for k, axis in enumerate("xyz"))
+    inertia = (cell(entry["parameters"], k, 1.0, name) for name, k in _INERTIA.items())
+    pose, force = entry["rms"]["pose"], entry["rms"]["force"]
+    return (
+        title, entry["seed"], entry["mode"], entry["status"], cell(entry["parameters"], 0, 1.0, "mass"), *com, *inertia,
+        ", ".join(f"{value:.1f}" for value in force),
+        ", ".join(f"{100 * value:.0f}" for value in entry["inside"]["force"]["3.0"]),
+        ", ".join(f"{value:.1f}" for value in pose[:3]), ", ".join(f"{value:.1f}" for value in pose[3:]),
+        f"{100 * entry['force_error']:.1f}", f"{entry['seconds']:.1f}", ", ".join(_silent(entry)) or "no",
+    )  # fmt: skip
+
+
+def _coverage(entries: Sequence[Record]) -> Iterable[tuple[object, ...]]:
+    table = [ratios(entry) for entry in entries]
+    for name in table[0]:
+        z = np.array([row[name] for row, entry in zip(table, entries, strict=True) if name not in entry["unobserved"]])
+        if len(z):
+            yield name, *(f"{100 * np.mean(np.abs(z) <= k):.0f}" for k in LEVELS), f"{np.sqrt(np.mean(z**2)):.2f}"
+    parts = {"force": ("x", "y", "z"), "pose": ("x", "y", "z", "roll", "pitch", "yaw")}
+    for name, axes in parts.items():
+        for k, axis in enumerate(axes):
+            shares = (np.mean([entry["inside"][name][str(level)][k] for entry in entries]) for level in LEVELS)
+            rms = np.sqrt(np.mean([entry["rms"][name][k] ** 2 for entry in entries]))
+            yield f"{name} {axis}", *(f"{100 * share:.0f}" for share in shares), f"{rms:.2f}"
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,78 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Verdicts on the parameters of a body: told by the data, or not."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from shared.legged_log import LeggedLog, simulate
+
+from sysid_nodes.results.motion_estimate import BodyEstimate, MotionEstimate
+from sysid_nodes.simulation.legged import LeggedSimulationConfig
+from sysid_nodes.simulation.legged.load import LoadConfig
+from sysid_nodes.systems.prime import PrimeConfig, build_model, estimate_motion
+from sysid_nodes.systems.prime.observability import observed_parameters
+
+LEVEL = np.array([[0.0, 0.0, 0.3, 0.0, 0.0, 0.0, 1.0] + [0.0] * 12])
+
+
+@pytest.fixture(scope="module")
+def log() -> LeggedLog:
+    """A Go2 that turns on its feet, with 3 kg that nobody knows of."""
+    return simulate(LeggedSimulationConfig(load=LoadConfig(mass=3.0)), 1.5, seed=1, skip=0.6)
+
+
+def solve(log: LeggedLog, gain: float = 1.0, *, torques: bool = True) -> MotionEstimate:
+    samples = dict(log.steps.samples)
+    told = samples.pop("joint_torque")
+    if torques:
+        samples["joint_torque"] = replace(told, values=gain * told.values)
+    return estimate_motion(build_model(log.robot, PrimeConfig()), log.steps.times, samples)
+
+
+@pytest.mark.parametrize("gain", [1.0, 1.05])
+def test_drives_that_are_not_what_they_say_are_in_the_sigma(log: LeggedLog, gain: float) -> None:
+    """With drives taken at their word, 5 % of gain was 60 sigma of the mass."""
+    body = solve(log, gain).bodies[0]
+    assert abs(body.mass - log.truth.theta[0]) < 3.0 * body.mass_sigma < 0.2 * body.mass
+    assert body.observed[0]
+
+
+def test_without_torques_no_mass_is_observed(log: LeggedLog) -> None:
+    body = solve(log, torques=False).bodies[0]
+    assert not body.observed.any()
+    assert not body.com_observed.any()
+    assert body.unobserved[0] == "m"
+
+
+@pytest.mark.parametrize(
+    ("turned", "lost"),
+    [
+        ((1.0, 1.0, 1.0), ()),
+        ((0.0, 0.0, 1.0), ("cz", "Ixx", "Ixy", "Iyy")),
+        ((0.0, 1.0, 0.0), ("Ixx", "Ixz", "Izz")),
+        ((0.0, 0.0, 0.0), ("cz", "Ixx", "Ixy", "Iyy", "Ixz", "Iyz", "Izz")),
+    ],
+)
+def test_a_body_that_does_not_turn_shows_no_inertia(
+    log: LeggedLog, turned: tuple[float, ...], lost: tuple[str, ...]
+) -> None:
+    config = PrimeConfig()
+    parameters = build_model(log.robot, config).parameters
+    nominal = parameters.nominal[0]
+    body = BodyEstimate("base", nominal, 1e-12 * np.eye(10), nominal)
+    seen = observed_parameters(
+        parameters, config.inertia, parameters.mean, 0, body, np.array(turned), LEVEL, loaded=True
+    )
+    assert replace(body, observed=seen[0], com_observed=seen[1]).unobserved == lost
+
+
+def test_what_is_only_the_prior_is_not_observed(log: LeggedLog) -> None:
+    config = PrimeConfig()
+    parameters = build_model(log.robot, config).parameters
+    slope = parameters.inertia_jacobian(parameters.mean)[0] * parameters.sigma[parameters.columns(0)]
+    body = BodyEstimate("base", parameters.nominal[0], slope @ slope.T, parameters.nominal[0])
+    seen = observed_parameters(parameters, config.inertia, parameters.mean, 0, body, np.ones(3), LEVEL, loaded=True)
+    assert not seen[0].any()
