@@ -54,7 +54,14 @@ from sysid_nodes.cli.demo.arguments import add_arguments
 
 __all__ = ["add_arguments", "run"]
 
-_SYSTEMS = {"kinova": "certified", "go2": "prime", "g1": "prime", "actuators": "actuators", "spi": "sampling", "fourbar": "bayesian"}
+_SYSTEMS = {
+    "kinova": "certified",
+    "go2": "prime",
+    "g1": "prime",
+    "actuators": "actuators",
+    "spi": "sampling",
+    "fourbar": "bayesian",
+}
 """Introduction to the demo of each robot."""
 
 

@@ -18,7 +18,9 @@ CHANGES = ("none", "friction", "gain", "delay")
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Adds the arguments of all demos."""
     parser.add_argument(
-        "robot", choices=ROBOTS, help="which robot; actuators: a leg on a stand; spi: a Go2 that explores; fourbar: a linkage"
+        "robot",
+        choices=ROBOTS,
+        help="which robot; actuators: a leg on a stand; spi: a Go2 that explores; fourbar: a linkage",
     )
     parser.add_argument(
         "--out",
