@@ -23,14 +23,15 @@ class OutputFolder:
 
     Args:
         path: the folder to make.
+        document: name of the file that shows an existing folder to be of an earlier run.
 
     Raises:
         InputError: the path is a file or a folder with other content, or cannot be written.
     """
 
-    def __init__(self, path: Path) -> None:
-        self.path = path
-        _check(path)
+    def __init__(self, path: Path, document: str = RESULT_NAME) -> None:
+        self.path, self._document = path, document
+        _check(path, document)
 
     def __enter__(self) -> Path:
         """The folder to write into, on the file system of the target."""
@@ -57,8 +58,8 @@ class OutputFolder:
 
     def _publish(self) -> None:
         self.path.mkdir(parents=True, exist_ok=True)
-        # The result goes last: where it is new, all that belongs to it is.
-        for item in sorted(self._staging.iterdir(), key=lambda item: item.name == RESULT_NAME):
+        # The document goes last: where it is new, all that belongs to it is.
+        for item in sorted(self._staging.iterdir(), key=lambda item: item.name == self._document):
             target = self.path / item.name
             if target.is_dir() and not target.is_symlink():
                 target.rename(self._staging / f"{item.name}.replaced")
@@ -83,12 +84,12 @@ def _is_running(process: int) -> bool:
     return True
 
 
-def _check(path: Path) -> None:
+def _check(path: Path, document: str) -> None:
     if path.exists() and not path.is_dir():
         raise InputError("exists and is not a folder", source=str(path))
     try:
-        if path.is_dir() and any(path.iterdir()) and not _is_ours(path / RESULT_NAME):
-            raise InputError(f"the folder is not empty and holds no earlier {RESULT_NAME}", source=str(path))
+        if path.is_dir() and any(path.iterdir()) and not _is_ours(path / document):
+            raise InputError(f"the folder is not empty and holds no earlier {document}", source=str(path))
     except OSError as error:
         raise InputError(f"cannot be read: {error.strerror}", source=str(path)) from None
 

@@ -29,7 +29,7 @@ from sysid_nodes.data.config import from_flat
 from sysid_nodes.exceptions import InputError
 from sysid_nodes.messages.sampling.posterior import to_posterior
 from sysid_nodes.reports.files import read_document
-from sysid_nodes.reports.sampling.exploration import PAGE_NAME, headline, write_plan
+from sysid_nodes.reports.sampling.exploration import PAGE_NAME, PLAN_NAME, headline, write_plan
 from sysid_nodes.reports.sampling.schema import validate_sampling
 from sysid_nodes.robots import load_robot
 from sysid_nodes.sessions.sampling.config import SamplingSessionConfig
@@ -55,7 +55,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Plans and returns the exit status."""
-    source = str(args.result)
+    source, out = str(args.result), OutputFolder(args.out, PLAN_NAME)  # refused before the work, not after it
     document = validate_sampling(read_document(args.result), source=source)
     if document["posterior"] is None:
         raise InputError("says nothing of errors, as a plan needs (method 'paper' never does)", source=source)
@@ -71,7 +71,7 @@ def run(args: argparse.Namespace) -> int:
     if plan.vetting.faults:
         sys.stderr.write(f"sysid: {source}: no plan is fit: {'; '.join(plan.vetting.faults)}\n")
         return _HARM
-    with OutputFolder(args.out) as folder:
+    with out as folder:
         write_plan(folder, plan, config, source)
     sys.stdout.write(f"{headline(plan)}: {args.out / PAGE_NAME}\n")
     return 0

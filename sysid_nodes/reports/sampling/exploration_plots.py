@@ -21,7 +21,9 @@ _UNITS = ("m/s", "m/s", "rad/s", "rad", "rad")
 def spreads_plot(spreads: Sequence[Spread]) -> str:
     """Standard deviations after the plan and after random ones, relative to those before."""
     with rc_context(STYLE):
-        figure, axes = panel(9.2, 3.0)
+        figure = Figure(figsize=(9.2, 3.2))
+        axes = figure.subplots()
+        figure.subplots_adjust(left=0.11, right=0.99, bottom=0.27, top=0.97)
         place = np.arange(len(spreads))
         for k, row in enumerate(spreads):
             axes.plot(np.full(len(row.random), k), row.random / row.before, "_", color=GREY, markersize=12)
@@ -30,7 +32,6 @@ def spreads_plot(spreads: Sequence[Spread]) -> str:
         axes.set_yscale("log")
         axes.set_xticks(place, [row.name for row in spreads], rotation=30, ha="right", fontsize=8.0)
         axes.set_ylabel("sigma, relative to now")
-        figure.subplots_adjust(bottom=0.3)
         return to_svg(figure, "Predicted standard deviations")
 
 

@@ -73,6 +73,8 @@ class ExplorationConfig:
     def __post_init__(self) -> None:
         if unknown := [name for name in self.gaits if name not in GAITS]:
             raise ConfigError(f"'commands.gaits' knows no '{unknown[0]}', only {', '.join(GAITS)}")
+        if abs(self.segments * self.segment - self.duration) > 1e-9:
+            raise ConfigError(f"'duration' must be a multiple of 'segment', {self.segment:g} s, got {self.duration:g}")
 
     @property
     def gaits(self) -> tuple[str, ...]:
