@@ -70,7 +70,7 @@ class Begun:
 
 @dataclass(frozen=True)
 class Late:
-    """What follows over P parts: errors, z = r - r_bar, and lambda (P,)."""
+    """Consequences over P parts: errors, z = r - r_bar, and lambda (P,)."""
 
     errors: Assumed
     apart: Errors

@@ -61,7 +61,7 @@ def start(document: Document, models: Models, law: Law, former: Settled | None) 
 
 @dataclass(frozen=True)
 class Settled:
-    """What follows of a former trajectory at the takeover, if its errors are as it claims.
+    """Consequences of a former trajectory at the takeover, if its errors are as it claims.
 
     Attributes:
         apart: z = r - r_bar.

@@ -250,7 +250,7 @@ def _claimed(document: Document, possible: Models, law: Law, moving: Parts) -> A
 def _settled(
     document: Document, fields: Mapping[str, Any], possible: Models, law: Law, gravity: Array, moving: Parts
 ) -> Settled:
-    """What follows of a delayed former trajectory, its claims taken at their word."""
+    """Consequences of a delayed former trajectory, its claims taken at their word."""
     chain = document.chain
     former = Document(fields, None, "", document.premises, chain)
     before = models(former, _body(former))

@@ -19,7 +19,6 @@ from sysid_nodes.reports.sampling.schema import PIPELINE, validate_sampling
 from sysid_nodes.sessions.sampling.config import SamplingSessionConfig
 from sysid_nodes.sessions.sampling.node_config import PlannerNodeConfig, SamplingNodeConfig
 from sysid_nodes.sessions.sampling.planning import ExplorationSessionConfig
-from sysid_nodes.systems.sampling.exploration.config import ExplorationConfig
 
 
 def parameters_page() -> str:
@@ -41,9 +40,9 @@ def parameters_page() -> str:
         "",
         "## Planning",
         "",
-        "Read by the node `exploration_planner` with `exploration.` before each name, and by `sysid explore --set`.",
+        "Read by the node `exploration_planner`, and by `sysid explore --set` without `exploration.` before each name.",
         "",
-        *table(options(ExplorationConfig)),
+        *table([item for item in options(ExplorationSessionConfig) if item.name.startswith("exploration.")]),
         "",
         "## Planner's node only",
         "",

@@ -193,7 +193,7 @@ class IntervalPipeline:
         )
 
     def _belief(self) -> Belief:
-        """What is known of the robot before any data of the body, as far as statistics go."""
+        """Statistical knowledge of the robot before any data of the body."""
         if self.calibration is not None:
             return since_calibration(self.calibration.belief, self.calibration.residual_rms)
         stated = self.noise.torque_relative / np.sqrt(

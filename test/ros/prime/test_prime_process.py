@@ -21,6 +21,7 @@ from geometry_msgs.msg import PoseStamped
 from online_sysid.msg import ContactForces, InertialEstimate
 from sensor_msgs.msg import Imu, JointState
 from shared import children
+from shared.legged_log import KNOWN
 from shared.refusal import refusal
 
 from sysid_nodes.ros import qos
@@ -68,7 +69,9 @@ def test_a_simulated_go2_is_weighed_live(
     reports = bench.listen(DiagnosticArray, "/diagnostics", 100)
     forces = bench.listen(ContactForces, "/contact_forces", qos.stream("reliable", 1000))
     inertia = bench.listen(InertialEstimate, "/torso_inertia", qos.LATCHED)
-    node = run(processes, "prime_estimator", "diagnostics_period:=0.2", "pacing.max_lag:=5.0")
+    # Drives that are taken at their word: with those that are not, no mass is known to 0.1 kg.
+    known = [f"prime.{name}:={value}" for name, value in KNOWN.items()]
+    node = run(processes, "prime_estimator", "diagnostics_period:=0.2", "pacing.max_lag:=5.0", *known)
     robot = run(
         processes, "simulated_legged_robot", "motion:=sway", "load.mass:=3.0", "listeners:=1",
         f"truth_file:={tmp_path / 'truth.json'}",

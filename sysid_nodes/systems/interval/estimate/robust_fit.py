@@ -65,7 +65,7 @@ class RobustFit:
         return total, self.jackknife.freedom / np.maximum(share, 1e-6) ** 2  # Welch and Satterthwaite
 
     def after(self) -> Belief:
-        """What is known now: for another run.
+        """Knowledge after this run, for another one.
 
         Raises:
             ValueError: there were too few windows.
