@@ -49,6 +49,15 @@ def option_names(args: argparse.Namespace) -> list[str]:
     return [*values, *(text.partition("=")[0].strip() for text in args.settings)]
 
 
+def has_section(args: argparse.Namespace, *sections: str) -> bool:
+    """Whether the parameter file or --set gives an option of one of these sections.
+
+    Raises:
+        ConfigError: the parameter file cannot be read.
+    """
+    return any(name.split(".")[0] in sections for name in option_names(args))
+
+
 def file_values(config: type[Any], path: Path | None, leave_out: Collection[str] = ()) -> Mapping[str, Any]:
     """A configuration's own options from a parameter file, checked by themselves so that an error names the file.
 

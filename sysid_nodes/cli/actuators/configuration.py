@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import argparse
 
-from sysid_nodes.cli.configuration import chosen_values, file_values, option_names
+from sysid_nodes.cli.configuration import chosen_values, file_values, has_section
 from sysid_nodes.data.config import from_flat
 from sysid_nodes.sessions.actuators.config import ActuatorSessionConfig
 
@@ -20,7 +20,7 @@ def wanted(args: argparse.Namespace) -> bool:
     """
     if args.commands is not None or args.online is not None:
         return True
-    return any(name.split(".")[0] in _SECTIONS for name in option_names(args))
+    return has_section(args, *_SECTIONS)
 
 
 def configuration(args: argparse.Namespace) -> ActuatorSessionConfig:

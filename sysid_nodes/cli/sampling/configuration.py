@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import argparse
 
-from sysid_nodes.cli.configuration import chosen_values, file_values, option_names
+from sysid_nodes.cli.configuration import chosen_values, file_values, has_section
 from sysid_nodes.data.config import from_flat
 from sysid_nodes.sessions.sampling.config import SamplingSessionConfig
 
@@ -18,7 +18,7 @@ def wanted(args: argparse.Namespace) -> bool:
     Raises:
         ConfigError: the parameter file cannot be read.
     """
-    return any(name.split(".")[0] == _SECTION for name in option_names(args))
+    return has_section(args, _SECTION)
 
 
 def configuration(args: argparse.Namespace) -> SamplingSessionConfig:
