@@ -70,6 +70,14 @@ def test_a_slope_without_scatter_is_that_of_weighted_least_squares() -> None:
     assert found.sigma == pytest.approx(1.0 / np.sqrt(((x - x.mean()) ** 2).sum()), rel=1e-12)
 
 
+def test_where_runs_scatter_far_more_than_their_sigmas_each_counts_the_same_for_a_slope() -> None:
+    x, y = np.arange(6.0), np.array([5.0, -4.0, 3.0, 9.0, -2.0, 7.0])
+    found = fit_slope(x, y, np.array([0.001, 0.01, 0.001, 0.01, 0.001, 0.01]))
+    assert found is not None
+    # The scatter is 5, the sigmas differ by 1e-2 at most: weights agree to 1e-5.
+    assert found.slope == pytest.approx(np.polyfit(x, y, 1)[0], rel=1e-4)
+
+
 @pytest.mark.parametrize("x", [np.zeros(6), np.arange(3.0)], ids=["one abscissa", "three runs"])
 def test_too_little_for_a_slope_gives_none(x: np.ndarray) -> None:
     assert fit_slope(x, np.arange(float(len(x))), np.ones(len(x))) is None
