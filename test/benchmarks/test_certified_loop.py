@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 import pytest
 from shared.gen3_scene import START, gen3, obstacles
+from shared.quick_and_slow import mark_slow
 
 from benchmarks.certified_log import CertifiedLog
 from benchmarks.certified_loop import CertifiedLoop, Event, LoopConfig
@@ -252,7 +253,7 @@ def test_what_a_held_torque_does_before_its_loss_is_noticed_is_part_of_the_stop_
     assert (way > above + 0.01).any() or (way < -below - 0.01).any()
 
 
-@pytest.mark.parametrize("seed", [1, 2, 3])
+@pytest.mark.parametrize("seed", mark_slow([1, 2, 3], but=[1]))
 def test_errors_stay_proven_where_a_start_is_off_by_all_that_is_allowed(robot: Robot, seed: int) -> None:
     """A plan from where the robot was measured; when it begins, the robot is measured half a millirad further on."""
     off = CERTIFIER.start_distance * np.random.default_rng(seed).choice([-0.999, 0.999], robot.n)
@@ -264,7 +265,7 @@ def test_errors_stay_proven_where_a_start_is_off_by_all_that_is_allowed(robot: R
     assert 0.0 < max(log.usage) < 1.0
 
 
-@pytest.mark.parametrize("seed", [1, 2, 3])
+@pytest.mark.parametrize("seed", mark_slow([1, 2, 3], but=[1]))
 def test_nor_are_they_left_where_the_robot_moves_as_fast_as_rest_allows_besides(robot: Robot, seed: int) -> None:
     """The true start at a corner of what is certified, position and velocity pulling the same way, narrow bounds."""
     rng, bounds, still = np.random.default_rng(seed), _around_truth(robot), np.zeros(robot.n)

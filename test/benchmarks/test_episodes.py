@@ -7,6 +7,7 @@ import json
 from pathlib import Path
 
 import numpy as np
+import pytest
 
 from benchmarks import episodes
 from benchmarks.episode_trial import run_trial
@@ -17,6 +18,7 @@ from sysid_nodes.models.known_robot import PriorConfig
 SEED = 1
 
 
+@pytest.mark.slow
 def test_episodes(tmp_path: Path) -> None:
     records = tmp_path / "records.jsonl"
     arguments = ["--episodes", "1", "--jobs", "1", "--seed", str(SEED), "--records", str(records)]

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from shared.quick_and_slow import mark_slow
 
 from sysid_nodes.exceptions import InputError
 from sysid_nodes.simulation.legged.kinematics import bump, smooth_step
@@ -24,7 +25,7 @@ def draw(seed, mass, reach):
     }
 
 
-@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize("seed", mark_slow(range(5), but=(1, 3)))
 def test_go2_keeps_its_feet(run, seed):
     show = run(10.0, seed, **draw(seed, 4.0, 0.06))
     truth = show.truth

@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 from shared.noisy_payload import PATTERNS, PAYLOAD_PRIOR, Errors, configuration, measure, point_mass, problem
 from shared.payload_problem import gen3_problem
+from shared.quick_and_slow import mark_slow
 
 from sysid_nodes.data import JointSamples
 from sysid_nodes.data.inertia import parameters_to_pseudo_inertia
@@ -67,7 +68,7 @@ TRIALS = [
 ]
 
 
-@pytest.mark.parametrize("seed", range(len(TRIALS)))
+@pytest.mark.parametrize("seed", mark_slow(range(len(TRIALS)), but=range(14)))
 def test_truth_is_inside_every_bound(seed: int) -> None:
     pattern, kind, known, errors = TRIALS[seed]
     rng = np.random.default_rng(100 + seed)

@@ -9,6 +9,7 @@ from functools import cache
 import numpy as np
 import pytest
 from shared.legged_log import LeggedLog, simulate, simulated_config
+from shared.quick_and_slow import mark_slow
 
 from sysid_nodes.data.config import from_flat
 from sysid_nodes.models.discrete_motion import difference
@@ -101,7 +102,7 @@ def test_a_loosened_arrival_has_the_covariance_of_the_move_on_top() -> None:
 # -- the moving horizon
 
 
-@pytest.mark.parametrize("seed", [0, 1, FRONT])
+@pytest.mark.parametrize("seed", mark_slow([0, 1, FRONT], but=[FRONT]))
 def test_mocap_gone_for_good(seed: int) -> None:
     """Feet slide some millimetres forward at every step: the place falls behind by a per cent of the way and more.
 

@@ -1,0 +1,14 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Cases of which the default suite runs some, and -m slow the rest."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable
+from typing import Any
+
+import pytest
+
+
+def mark_slow(cases: Iterable[Any], *, but: Collection[Any]) -> list[Any]:
+    """Values of one parameter, those slow that are not in ``but``."""
+    return [case if case in but else pytest.param(case, marks=pytest.mark.slow) for case in cases]
