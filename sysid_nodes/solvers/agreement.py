@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
-from scipy import stats
+from scipy import special  # not stats, which takes a third of a node's start
 
 from sysid_nodes.solvers.shooting.runs import BetweenRuns, combine_runs
 
@@ -73,8 +73,8 @@ def compare_estimates(estimates: Array, sigmas: Array, level: float) -> Agreemen
     common = combine_runs(estimates[:, None], sigmas[:, None])
     weight = sigmas**-2.0
     fixed = float(weight @ estimates / weight.sum())
-    p = float(stats.chi2.sf(weight @ (estimates - fixed) ** 2, len(estimates) - 1))
-    reach = float(stats.t.ppf(0.975, common.freedom) * common.sigma[0])
+    p = float(special.chdtrc(len(estimates) - 1, weight @ (estimates - fixed) ** 2))
+    reach = float(special.stdtrit(common.freedom, 0.975) * common.sigma[0])
     outliers = tuple(k for k in range(len(estimates)) if _contradicts(k, estimates, sigmas, level / len(estimates)))
     mean = float(common.mean[0])
     return Agreement(p >= level and not outliers, p, common, mean - reach, mean + reach, outliers)
@@ -112,7 +112,7 @@ def fit_slope(abscissa: Array, estimates: Array, sigmas: Array) -> Slope | None:
     solution = covariance @ (design.T @ (weight * estimates))
     quality = max(float(weight @ residual**2) / freedom, 1.0)
     sigma = float(np.sqrt(quality * covariance[1, 1]))
-    p = float(2.0 * stats.t.sf(abs(solution[1]) / sigma, freedom))
+    p = float(2.0 * special.stdtr(freedom, -abs(solution[1]) / sigma))
     return Slope(float(solution[1]) / float(np.ptp(abscissa)), sigma / float(np.ptp(abscissa)), p)
 
 
@@ -129,4 +129,4 @@ def _contradicts(k: int, estimates: Array, sigmas: Array, level: float) -> bool:
         return False
     rest = combine_runs(estimates[others, None], sigmas[others, None])
     distance = abs(estimates[k] - rest.mean[0]) / np.hypot(sigmas[k], rest.predictive[0])
-    return bool(2.0 * stats.t.sf(distance, rest.freedom) < level)
+    return bool(2.0 * special.stdtr(rest.freedom, -distance) < level)

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import numpy as np
 import numpy.typing as npt
-from scipy import stats
+from scipy import special  # not stats, which takes a third of a node's start
 
 from sysid_nodes.data.bounds import Bounds
 from sysid_nodes.data.inertia import PSEUDO_INERTIA_BASIS
@@ -118,7 +118,7 @@ class StatisticalEstimator:
         fit, n = self._fit, self._unknowns.joints
         covariance, freedom = fit.covariance()
         nominal = self.solve(bounds)
-        error = np.sqrt(covariance.diagonal()[-10:]) * stats.t.ppf(0.5 + 0.5 * LEVEL, freedom[-10:])
+        error = np.sqrt(covariance.diagonal()[-10:]) * special.stdtrit(freedom[-10:], 0.5 + 0.5 * LEVEL)
         point = fit.point[-10:]
         return Estimate(
             lower=np.clip(np.minimum(point - error, nominal), bounds.lower, bounds.upper),
