@@ -25,7 +25,7 @@ export PATH := $(prefix)/bin:$(PATH)
 export ROS_AUTOMATIC_DISCOVERY_RANGE := LOCALHOST
 
 lock := requirements/ros-wheels.txt requirements/constraints.txt
-sources := CMakeLists.txt package.xml $(wildcard cmake/* msg/*.msg srv/*.srv launch/* config/* config/scenes/* rviz/*) \
+sources := CMakeLists.txt package.xml $(wildcard action/*.action cmake/* msg/*.msg srv/*.srv launch/* config/* config/scenes/* rviz/*) \
 	$(wildcard sysid_nodes/kernel/*.cpp sysid_nodes/kernel/*.hpp) \
 	$(wildcard sysid_nodes/ros/nodes/*.py)
 

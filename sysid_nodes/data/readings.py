@@ -19,12 +19,14 @@ class Readings(NamedTuple):
     Attributes:
         stamp: the sensor's [s].
         values: a reading of each stream, by the stream's name; what the message lacks is left out or empty.
+        frame: that they are in, where the message says so and it is that of the estimate.
         joints: their names where every reading has one number a joint, in this order; None for other readings.
     """
 
     stamp: float
     values: Mapping[str, Array]
     joints: tuple[str, ...] | None = None
+    frame: str = ""
 
 
 @dataclass(frozen=True)

@@ -16,6 +16,7 @@ import numpy.typing as npt
 
 from sysid_nodes.exceptions import LogError
 from sysid_nodes.logs.reader import JOINT_STATE, TopicLog, read_topics
+from sysid_nodes.logs.storage import absolute
 
 Array = npt.NDArray[np.float64]
 
@@ -60,7 +61,7 @@ def read_set_points(path: str | Path, topic: str, motors: tuple[str, ...] = ()) 
         LogError: see `TopicLog`; the topic is of none of the types, or a LowCmd of a robot whose motors' order is not
             known. While iterating: points lack positions.
     """
-    kind = next((found.type for found in read_topics(path) if found.name == topic), JOINT_TRAJECTORY)
+    kind = next((found.type for found in read_topics(path) if found.name == absolute(topic)), JOINT_TRAJECTORY)
     if kind in LOW_COMMANDS:
         if not motors:
             raise LogError(f"topic '{topic}' is of {kind}; whose motors are these? Give --robot", source=str(path))

@@ -13,7 +13,7 @@ import numpy.typing as npt
 from sysid_nodes.data.joint_state import RawJointState
 from sysid_nodes.exceptions import LogError
 from sysid_nodes.logs.messages import typestore_for
-from sysid_nodes.logs.storage import Topic, open_storage
+from sysid_nodes.logs.storage import Topic, absolute, open_storage
 
 Array = npt.NDArray[np.float64]
 T = TypeVar("T")
@@ -28,7 +28,7 @@ class TopicLog(Generic[T]):
 
     Args:
         path: rosbag2 folder, or a single .mcap or .db3 file.
-        topic: topic name.
+        topic: topic name; a relative one is meant below the root.
         type_name: message type the topic must have, `package/msg/Name`.
         convert: makes an item of a log time [ns] and a decoded message.
 
@@ -46,7 +46,7 @@ class TopicLog(Generic[T]):
         self.path = Path(path)
         self._storage = open_storage(self.path)
         self.topics = self._storage.topics()
-        self.topic = _find(self.topics, topic, type_name, str(path))
+        self.topic = _find(self.topics, absolute(topic), type_name, str(path))
         self._store = typestore_for(self.topic, str(path))
         self._convert = convert
 

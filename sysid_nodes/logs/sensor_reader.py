@@ -10,6 +10,7 @@ from pathlib import Path
 
 from sysid_nodes.data.readings import Readings, Source
 from sysid_nodes.logs.reader import TopicLog, read_topics
+from sysid_nodes.logs.storage import absolute
 
 
 class SensorLog:
@@ -31,7 +32,7 @@ class SensorLog:
 
     def __init__(self, path: str | Path, sources: Sequence[Source], topics: Mapping[str, str] | None = None) -> None:
         given = topics or {}
-        named = [(given.get(source.name) or f"/{source.topic}", source) for source in sources]
+        named = [(absolute(given.get(source.name) or source.topic), source) for source in sources]
         kinds = {topic.name: topic.type for topic in read_topics(path) if topic.count}
         found = [(topic, source) for topic, source in named if topic in kinds or source is sources[0]]
         self._logs = [_open(path, topic, source, kinds.get(topic, "")) for topic, source in found]

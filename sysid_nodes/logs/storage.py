@@ -43,6 +43,11 @@ class Topic:
     encoding: str = ""
 
 
+def absolute(topic: str) -> str:
+    """Full name of a topic in a recording; a relative name is meant below the root."""
+    return topic if topic.startswith("/") else f"/{topic}"
+
+
 class Storage(Protocol):
     """Interface of a backend."""
 

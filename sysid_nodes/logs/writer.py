@@ -16,6 +16,7 @@ from rosbags.rosbag2 import StoragePlugin, Writer
 
 from sysid_nodes.exceptions import LogError
 from sysid_nodes.logs.messages import OWN_PACKAGE, build, own_definitions, writing_typestore
+from sysid_nodes.logs.storage import absolute
 
 StorageName = Literal["mcap", "sqlite3"]
 
@@ -84,13 +85,15 @@ class BagWriter:
             self._clean()
 
     def add_topic(self, topic: str, type_name: str, *, latched: bool = False) -> None:
-        """Declares a topic; `latched` records the QoS of a transient local publisher for playback.
+        """Declares a topic, below the root where its name is relative.
+
+        `latched` records the QoS of a transient local publisher for playback.
 
         Raises:
             LogError: the type is unknown.
         """
         assert self._writer is not None, "use the writer as a context manager"
-        own = type_name.split("/")
+        topic, own = absolute(topic), type_name.split("/")
         if own[0] == OWN_PACKAGE and type_name not in self._store.fielddefs:
             self._store.register(writing_typestore(own_definitions(own[-1])).fielddefs)
         if type_name not in self._store.fielddefs:
@@ -111,7 +114,7 @@ class BagWriter:
             LogError: the topic was not declared, a field does not exist or an array has the wrong length.
         """
         assert self._writer is not None, "use the writer as a context manager"
-        connection = self._connections.get(topic)
+        connection = self._connections.get(absolute(topic))
         if connection is None:
             raise LogError(f"topic '{topic}' was not declared", source=str(self.path))
         message = build(self._store, connection.msgtype, fields)
@@ -130,7 +133,7 @@ class BagWriter:
             LogError: the topic was not declared.
         """
         assert self._writer is not None, "use the writer as a context manager"
-        connection = self._connections.get(topic)
+        connection = self._connections.get(absolute(topic))
         if connection is None:
             raise LogError(f"topic '{topic}' was not declared", source=str(self.path))
         self._writer.write(connection, stamp, data)

@@ -23,7 +23,9 @@ from std_srvs.srv import Trigger
 
 from sysid_nodes.data.key_file import AuthorityConfig, read_key
 from sysid_nodes.messages.signing import Doubt, Inspector, Signer
+from sysid_nodes.ros import qos
 from sysid_nodes.ros.diagnostics import WARN
+from sysid_nodes.ros.latest import subscribe_latest
 from sysid_nodes.ros.spinning import until_shutdown
 
 Serve = Callable[[Any, Any], Any]
@@ -87,6 +89,12 @@ class Authority:
         """A subscription that passes on what may command."""
         full = self._node.resolve_topic_name(topic)
         return self._node.create_subscription(kind, topic, partial(self._take, full, take), profile)
+
+    def subscribe_latest(self, kind: Any, topic: str, take: Callable[[Any], None]) -> list[Any]:
+        """The same from publishers that latch and from others; who signs, latches. See ros/latest.py."""
+        if self.signed:
+            return [self.subscribe(kind, topic, take, qos.LATCHED)]
+        return subscribe_latest(self._node, kind, topic, take)
 
     def _take(self, topic: str, take: Callable[[Any], None], message: Any) -> None:
         if self.allows(message, topic):

@@ -6,9 +6,15 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
+from rclpy.node import Node
 from rclpy.time import Time
 
 OK, WARN, ERROR = DiagnosticStatus.OK, DiagnosticStatus.WARN, DiagnosticStatus.ERROR
+
+
+def component(node: Node) -> str:
+    """Name of a node in diagnostics: its full one, for there may be several robots."""
+    return str(node.get_fully_qualified_name()).lstrip("/")
 
 
 def diagnostic_status(

@@ -48,7 +48,8 @@ def read_imu(message: Any) -> Readings:
 def read_pose(message: Any) -> Readings:
     """A motion capture pose from a PoseStamped: position [m], orientation (x, y, z, w)."""
     place, turn = message.pose.position, message.pose.orientation
-    return Readings(stamp(message), {"mocap_pose": np.concatenate([numbers(place, "xyz"), numbers(turn, "xyzw")])})
+    pose = np.concatenate([numbers(place, "xyz"), numbers(turn, "xyzw")])
+    return Readings(stamp(message), {"mocap_pose": pose}, frame=message.header.frame_id)
 
 
 def read_odometry(message: Any) -> Readings:

@@ -8,12 +8,17 @@ from dataclasses import dataclass
 from sysid_nodes.data.config import option
 
 
-@dataclass(frozen=True)
-class NodeConfig:
-    """How a node meets its surroundings. Nothing here touches a number that it publishes."""
+def frame_prefix_option() -> str:
+    """Prefix of frames, for several robots of a kind on one tree of transforms."""
+    words = "what is put before the names of the robot's frames in messages, as robot_state_publisher's frame_prefix"
+    prefix: str = option("", words)
+    return prefix
 
-    autostart: bool = option(True, "configure and activate without a lifecycle manager")
-    diagnostics_period: float = option(1.0, "time between two diagnostics", unit="s", minimum=0.01, maximum=3600.0)
+
+def autostart_option() -> bool:
+    """Whether a node takes its first transitions by itself."""
+    start: bool = option(True, "configure and activate without a lifecycle manager")
+    return start
 
 
 def reliability_option(words: str) -> str:
@@ -34,3 +39,11 @@ def buffer_option(messages: int) -> int:
     words = "messages that may wait to be worked on; one more empties the buffer, counted as overload"
     length: int = option(messages, words, minimum=1, maximum=10000000)
     return length
+
+
+@dataclass(frozen=True)
+class NodeConfig:
+    """How a node meets its surroundings. Nothing here touches a number that it publishes."""
+
+    autostart: bool = autostart_option()
+    diagnostics_period: float = option(1.0, "time between two diagnostics", unit="s", minimum=0.01, maximum=3600.0)

@@ -53,17 +53,17 @@ def test_there_is_a_view_of_contacts() -> None:
 
     path = next(path for path in FILES if path.name == "unitree_contacts.rviz")
     displays = yaml.safe_load(path.read_text(encoding="utf-8"))["Visualization Manager"]["Displays"]
-    assert [d["Topic"]["Value"] for d in displays if d["Enabled"] and "Topic" in d] == [MARKERS]
+    assert [d["Topic"]["Value"] for d in displays if d["Enabled"] and "Topic" in d] == [f"/{MARKERS}"]
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.name)
 def test_the_fixed_frame_is_a_link_of_the_arm_or_the_world_of_legged_robots(path: Path) -> None:
-    from sysid_nodes.messages.prime.estimate import WORLD
     from sysid_nodes.robots import load_robot
+    from sysid_nodes.sessions.prime.update import Frames
 
     manager = yaml.safe_load(path.read_text(encoding="utf-8"))["Visualization Manager"]
     frame = manager["Global Options"]["Fixed Frame"]
     if path.stem in ("unitree_contacts", "exploration"):
-        assert frame == WORLD
+        assert frame == Frames.world
     else:
         assert f'link name="{frame}"' in load_robot("kinova_gen3").urdf

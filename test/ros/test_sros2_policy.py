@@ -25,8 +25,11 @@ pytestmark = pytest.mark.ros
 
 TRACKING = {"tracking.position_error": [0.01], "tracking.velocity_error": [0.1]}
 KINDS: dict[Any, list[dict[str, Any]]] = {
-    RobustControllerNode: [{"controller.recertify": False}],
-    CertifiedPlannerNode: [{}, {"certified_planner.output": "position", **TRACKING}],
+    RobustControllerNode: [{"autostart": False, "controller.recertify": False}],
+    CertifiedPlannerNode: [
+        {"autostart": False},
+        {"autostart": False, "certified_planner.output": "position", **TRACKING},
+    ],
     IntervalIdentifierNode: [{"autostart": False}, {"autostart": False, "robot": "urdf"}],
     SimulatedArmNode: [{}, {"simulated_arm.interface": "position"}],
 }
@@ -53,12 +56,11 @@ def test_a_node_has_what_it_is_granted_and_no_more(make: Any, project_root: Path
         for parameters in KINDS[make]:
             values = {"authority.key_file": str(tmp_path / "key")} | parameters
             node = make(parameter_overrides=[Parameter(name, value=value) for name, value in values.items()])
-            if make is IntervalIdentifierNode and "robot" not in parameters:
+            if make is not SimulatedArmNode:
                 node.trigger_configure()
+            if make is not SimulatedArmNode and "robot" not in parameters:
                 node.trigger_activate()
-            elif make is IntervalIdentifierNode:
-                node.trigger_configure()
-            elif make is CertifiedPlannerNode:
+            if make is CertifiedPlannerNode:
                 node._listen_to_joints(True)
             name = node.get_name()
             said |= {topic for topic, _ in node.get_publisher_names_and_types_by_node(name, "/")}
@@ -69,6 +71,11 @@ def test_a_node_has_what_it_is_granted_and_no_more(make: Any, project_root: Path
             node.destroy_node()
     finally:
         rclpy.try_shutdown()
+    actions = {f"{action}/_action" for action in granted(path, name, "action", "execute")}
+    ways = {f"{action}/{way}" for action in actions for way in ("feedback", "status")}
+    calls = {f"{action}/{call}" for action in actions for call in ("send_goal", "get_result", "cancel_goal")}
+    assert ways <= said and calls <= served
+    said, served = said - ways, served - calls
     assert granted(path, name, "topic", "publish") == said
     assert granted(path, name, "topic", "subscribe") - SIMULATED_TIME == heard - SIMULATED_TIME
     assert granted(path, name, "service", "reply") >= served - {f"/{name}/get_type_description"}

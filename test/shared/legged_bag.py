@@ -13,7 +13,7 @@ import numpy as np
 from sysid_nodes.logs import BagWriter
 from sysid_nodes.logs.reader import JOINT_STATE
 from sysid_nodes.logs.writer import StorageName
-from sysid_nodes.messages.prime.estimate import WORLD, header, quaternion, vector
+from sysid_nodes.messages.prime.estimate import header, quaternion, vector
 from sysid_nodes.simulation.legged import (
     ImuReading,
     JointReading,
@@ -53,7 +53,7 @@ def messages(reading: Reading) -> list[tuple[str, dict[str, object]]]:
     """Topics and fields of the messages that a reading's driver would publish."""
     if isinstance(reading, VelocityReading):
         head, twist = header(reading.stamp, "base"), {"linear": vector(reading.linear)}
-        odometry = {"header": header(reading.stamp, WORLD), "child_frame_id": "base", "twist": {"twist": twist}}
+        odometry = {"header": header(reading.stamp, "world"), "child_frame_id": "base", "twist": {"twist": twist}}
         return [("/velocity", odometry), ("/twist", {"header": head, "twist": twist})]
     return [message(reading)]
 
@@ -71,7 +71,7 @@ def message(reading: JointReading | ImuReading | PoseReading) -> tuple[str, dict
             "linear_acceleration": vector(reading.accelerometer),
         }
     pose = {"position": vector(reading.position), "orientation": quaternion(reading.orientation)}
-    return "/mocap/pose", {"header": header(reading.stamp, WORLD), "pose": pose}
+    return "/mocap/pose", {"header": header(reading.stamp, "world"), "pose": pose}
 
 
 def write_truth(folder: Path, sim: LeggedRobotSim, start: float) -> Path:

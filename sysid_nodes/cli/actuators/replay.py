@@ -18,6 +18,7 @@ from sysid_nodes.data.joint_state import RawJointState
 from sysid_nodes.exceptions import ConfigError, ExcitationError, LogError
 from sysid_nodes.logs.command_reader import read_set_points
 from sysid_nodes.logs.reader import TopicLog, read_joint_states, read_topics
+from sysid_nodes.logs.storage import absolute
 from sysid_nodes.messages.prime.low_state import from_low_state
 from sysid_nodes.reports.actuators.run import ActuatorRun, read_known, write_actuator_run
 from sysid_nodes.reports.files import REPORT_NAME
@@ -57,7 +58,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def _states(bag: Path, topic: str, robot: Robot) -> TopicLog[RawJointState]:
     """Joint states of a recording; of Unitree's LowState where the topic is one."""
-    kind = next((found.type for found in read_topics(bag) if found.name == topic), "")
+    kind = next((found.type for found in read_topics(bag) if found.name == absolute(topic)), "")
     if kind not in LOW_STATES:
         return read_joint_states(bag, topic)
     clock = TickClock()

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from sysid_nodes.messages.prime.estimate import WORLD, Fields, header, vector
+from sysid_nodes.messages.prime.estimate import Fields, header, vector
 from sysid_nodes.results.motion_status import MotionStatus
 from sysid_nodes.sessions.prime.update import PrimeUpdate
 
@@ -46,16 +46,17 @@ def contact_marker_fields(update: PrimeUpdate, normal: Array) -> Fields:
         normal: (3,) unit normal of the ground in the world.
     """
     found, k = update.estimate.contacts, update.stage
+    head = header(update.t, update.frames.world)
     colour = COLOURS[update.judgement.status]
     markers: list[Fields] = []
     for index in range(len(found.names)):
         point, force, touches = found.position[k, index], found.force[k, index], bool(found.on_ground[k, index])
         known = touches and bool(np.isfinite(force).all())
-        markers.append(_state(update.t, index, point, colour if touches else _AIR))
-        markers.append(_arrow(update.t, index, point, force, colour) if known else _deletion(update.t, "force", index))
+        markers.append(_state(head, index, point, colour if touches else _AIR))
+        markers.append(_arrow(head, index, point, force, colour) if known else _deletion(head, "force", index))
         cone = cone_triangles(point, normal, update.friction)
-        markers.append(_cone(update.t, index, cone, colour) if known else _deletion(update.t, "friction_cone", index))
-    markers.append(_text(update))
+        markers.append(_cone(head, index, cone, colour) if known else _deletion(head, "friction_cone", index))
+    markers.append(_text(head, update))
     return {"markers": markers}
 
 
@@ -71,10 +72,10 @@ def cone_triangles(apex: Array, normal: Array, friction: float) -> Array:
     return np.stack([np.broadcast_to(apex, ring[1:].shape), ring[:-1], ring[1:]], axis=1).reshape(-1, 3)
 
 
-def _marker(t: float, namespace: str, index: int, kind: int, colour: Colour, alpha: float, **fields: Any) -> Fields:
+def _marker(head: Fields, namespace: str, index: int, kind: int, colour: Colour, alpha: float, **fields: Any) -> Fields:
     red, green, blue = colour
     return {
-        "header": header(t, WORLD),
+        "header": head,
         "ns": namespace,
         "id": index,
         "type": kind,
@@ -85,33 +86,33 @@ def _marker(t: float, namespace: str, index: int, kind: int, colour: Colour, alp
     }
 
 
-def _deletion(t: float, namespace: str, index: int) -> Fields:
-    return {"header": header(t, WORLD), "ns": namespace, "id": index, "action": DELETE}
+def _deletion(head: Fields, namespace: str, index: int) -> Fields:
+    return {"header": head, "ns": namespace, "id": index, "action": DELETE}
 
 
 def _pose(point: Array) -> Fields:
     return {"position": vector(point), "orientation": {"x": 0.0, "y": 0.0, "z": 0.0, "w": 1.0}}
 
 
-def _state(t: float, index: int, point: Array, colour: Colour) -> Fields:
-    return _marker(t, "contact", index, SPHERE, colour, 0.9, pose=_pose(point), scale=vector(np.full(3, _BALL)))
+def _state(head: Fields, index: int, point: Array, colour: Colour) -> Fields:
+    return _marker(head, "contact", index, SPHERE, colour, 0.9, pose=_pose(point), scale=vector(np.full(3, _BALL)))
 
 
-def _arrow(t: float, index: int, point: Array, force: Array, colour: Colour) -> Fields:
+def _arrow(head: Fields, index: int, point: Array, force: Array, colour: Colour) -> Fields:
     points = [vector(point), vector(point + METRES_PER_NEWTON * force)]
     scale = vector(np.array([_SHAFT, _HEAD, _HEAD_LENGTH]))
-    return _marker(t, "force", index, ARROW, colour, 1.0, points=points, scale=scale)
+    return _marker(head, "force", index, ARROW, colour, 1.0, points=points, scale=scale)
 
 
-def _cone(t: float, index: int, corners: Array, colour: Colour) -> Fields:
+def _cone(head: Fields, index: int, corners: Array, colour: Colour) -> Fields:
     points = [vector(corner) for corner in corners]
-    return _marker(t, "friction_cone", index, TRIANGLES, colour, 0.25, points=points, scale=vector(np.ones(3)))
+    return _marker(head, "friction_cone", index, TRIANGLES, colour, 0.25, points=points, scale=vector(np.ones(3)))
 
 
-def _text(update: PrimeUpdate) -> Fields:
+def _text(head: Fields, update: PrimeUpdate) -> Fields:
     place = update.estimate.q[update.stage, :3] + np.array([0.0, 0.0, _ABOVE])
     bodies = [f"{body.mass:.2f} ± {body.mass_sigma:.2f} kg" for body in update.estimate.bodies]
     lines = [update.judgement.status.name, *bodies]
     white = (1.0, 1.0, 1.0)
     scale = vector(np.full(3, _LETTERS))
-    return _marker(update.t, "status", 0, TEXT, white, 1.0, pose=_pose(place), scale=scale, text="\n".join(lines))
+    return _marker(head, "status", 0, TEXT, white, 1.0, pose=_pose(place), scale=scale, text="\n".join(lines))

@@ -21,13 +21,13 @@ Array = npt.NDArray[np.float64]
 Fields = dict[str, Any]
 
 CONTACT_FORCES, ODOMETRY, SMOOTHED, INERTIA, MARKERS = (
-    "/contact_forces",
-    "/odom",
-    "/joint_states_smoothed",
-    "/torso_inertia",
-    "/contact_markers",
+    "contact_forces",
+    "odom",
+    "joint_states_smoothed",
+    "torso_inertia",
+    "contact_markers",
 )
-"""Topics."""
+"""Topics, relative to the node's namespace; in a recording below the root."""
 
 TYPES = {
     CONTACT_FORCES: "online_sysid/msg/ContactForces",
@@ -36,9 +36,6 @@ TYPES = {
     INERTIA: "online_sysid/msg/InertialEstimate",
     MARKERS: "visualization_msgs/msg/MarkerArray",
 }
-
-WORLD = "world"
-"""Frame of the estimate: the motion capture's."""
 
 
 def header(t: float, frame: str = "") -> Fields:
@@ -75,7 +72,7 @@ def contact_forces_fields(update: PrimeUpdate, k: int) -> Fields:
         for i, name in enumerate(found.names)
     ]
     return {
-        "header": header(float(update.estimate.t[k]), WORLD),
+        "header": header(float(update.estimate.t[k]), update.frames.world),
         "contacts": contacts,
         "status": int(update.judgement.status),
     }
@@ -89,8 +86,8 @@ def odometry_fields(update: PrimeUpdate, k: int, child: str) -> Fields:
     pose = scale * turn @ estimate.q_covariance[k, :6, :6] @ turn.T
     twist = scale * estimate.v_covariance[k, :6, :6]
     return {
-        "header": header(float(estimate.t[k]), WORLD),
-        "child_frame_id": child,
+        "header": header(float(estimate.t[k]), update.frames.world),
+        "child_frame_id": update.frames.prefix + child,
         "pose": {
             "pose": {"position": vector(estimate.q[k, :3]), "orientation": quaternion(estimate.q[k, 3:7])},
             "covariance": pose.ravel().tolist(),
@@ -118,7 +115,7 @@ def inertia_fields(update: PrimeUpdate, robot: Robot, index: int = 0) -> Fields:
     """online_sysid/InertialEstimate of an identified body."""
     body = update.estimate.bodies[index]
     return body_fields(body, robot) | {
-        "header": header(float(update.estimate.t[-1]), moving_link(robot, body.link)),
+        "header": header(float(update.estimate.t[-1]), update.frames.prefix + moving_link(robot, body.link)),
         "status": int(update.judgement.status),
         "message": "; ".join([update.judgement.sentence, *_unobserved(body)]),
         "sigma": (math.sqrt(update.judgement.inflation) * np.sqrt(np.diag(body.covariance))).tolist(),

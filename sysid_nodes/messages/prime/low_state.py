@@ -21,7 +21,7 @@ from sysid_nodes.signals.tick_clock import TickClock
 
 Array = npt.NDArray[np.float64]
 
-TOPIC = "/lowstate"
+TOPIC = "lowstate"
 
 _PACKAGES = {"go2": "unitree_go", "g1": "unitree_hg"}
 _SERIAL = 0

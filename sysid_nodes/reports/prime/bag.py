@@ -20,7 +20,6 @@ from sysid_nodes.messages.prime.estimate import (
     ODOMETRY,
     SMOOTHED,
     TYPES,
-    WORLD,
     Fields,
     contact_forces_fields,
     header,
@@ -95,5 +94,7 @@ class PrimeBag:
     def _transform(self, update: PrimeUpdate, k: int) -> Fields:
         q = update.estimate.q[k]
         moved = {"translation": vector(q[:3]), "rotation": quaternion(q[3:7])}
-        head = header(float(update.estimate.t[k]), WORLD)
-        return {"transforms": [{"header": head, "child_frame_id": self._base, "transform": moved}]}
+        head = header(float(update.estimate.t[k]), update.frames.world)
+        return {
+            "transforms": [{"header": head, "child_frame_id": update.frames.prefix + self._base, "transform": moved}]
+        }

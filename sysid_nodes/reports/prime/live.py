@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from sysid_nodes.logs.reader import read_messages, read_topics
+from sysid_nodes.logs.storage import absolute
 from sysid_nodes.messages.prime.estimate import CONTACT_FORCES, INERTIA, ODOMETRY, TYPES
 from sysid_nodes.reports.prime.series import PrimeSeries
 
@@ -73,7 +74,7 @@ def _published_stages(bag: Path, shape: tuple[int, ...]) -> tuple[Array, Array, 
 
 def _messages(bag: Path, topic: str) -> Iterator[Any]:
     """Messages of a topic; none where the node got to publish none."""
-    if any(found.name == topic and found.count for found in read_topics(bag)):
+    if any(found.name == absolute(topic) and found.count for found in read_topics(bag)):
         yield from (message for _, message in read_messages(bag, topic, TYPES[topic]))
 
 

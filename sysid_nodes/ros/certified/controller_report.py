@@ -50,7 +50,7 @@ class ControllerReport:
         found, self._period, self._age = (self._period, self._age), 0.0, 0.0
         return found
 
-    def status(self, output: ControllerOutput, *, bounds_silent: bool) -> DiagnosticStatus:
+    def status(self, output: ControllerOutput, *, active: bool, bounds_silent: bool) -> DiagnosticStatus:
         """The controller since the last report."""
         values = {
             "mode": output.mode.name,
@@ -67,7 +67,7 @@ class ControllerReport:
             "largest share so far": f"{self._worst:.4f}",
             "bounds": StopReason.BOUNDS_SILENT.name if bounds_silent else "",
         }
-        level, message = self._judge(output, bounds_silent)
+        level, message = self._judge(output, bounds_silent) if active else (OK, "inactive")
         self._steps = self._commands = 0
         self._longest = self._usage = 0.0
         return diagnostic_status(f"{self._name}: control", level, message, values, hardware=self._topic)

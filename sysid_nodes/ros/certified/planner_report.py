@@ -40,6 +40,7 @@ def planner_status(
     name: str,
     planning: Planning,
     *,
+    active: bool,
     deaf: str,
     refused: StopReason,
     broken: str,
@@ -51,13 +52,14 @@ def planner_status(
     Args:
         name: of the status.
         planning: the planning.
+        active: the node listens.
         deaf: who has not been heard of yet; empty where all have.
         refused: why nothing is sent to a position controller any more.
         broken: how the last step broke off; empty where it did not.
         values: details, see `planner_values`.
         robot: its name.
     """
-    level, message = _judge(planning, deaf, refused, broken)
+    level, message = _judge(planning, deaf, refused, broken) if active else (OK, "inactive")
     return diagnostic_status(name, level, message, values, hardware=robot)
 
 

@@ -3,8 +3,8 @@
 
 Topics, out: the JointTrajectory topic of the configuration and ``stop_request`` (online_sysid/StopRequest: the robot
 does not follow as certified, or moves among obstacles it was not certified for). In: ``joint_states`` and
-``robot_stop`` (online_sysid/StopRequest, latched, where the robot tells of its own stops). Service (std_srvs/Trigger):
-``~/reset`` begins anew from where the robot rests.
+``robot_stop`` (online_sysid/StopRequest, latched or not, where the robot tells of its own stops). Service
+(std_srvs/Trigger): ``~/reset`` begins anew from where the robot rests.
 """
 
 from __future__ import annotations
@@ -12,10 +12,10 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 from online_sysid.msg import StopRequest
-from rclpy.node import Node
 from sensor_msgs.msg import JointState
 from std_srvs.srv import Trigger
 from trajectory_msgs.msg import JointTrajectory
@@ -29,9 +29,11 @@ from sysid_nodes.ros import qos
 from sysid_nodes.ros.authority import Authority
 from sysid_nodes.ros.certified.controller_conversions import nanoseconds, stop_request
 from sysid_nodes.ros.certified.position_streaming import PositionStream
+from sysid_nodes.ros.managed_node import ManagedNode
 from sysid_nodes.sessions.certified.config import CertifiedPlannerConfig, Setup
 from sysid_nodes.sessions.certified.state import Planned, Seen
 from sysid_nodes.systems.certified.certificate.tracked import known_errors
+from sysid_nodes.systems.certified.control.output import Mode
 
 _TELL = 10_000_000  # of the robot's time between two reports to the planner [ns]
 _CHECK = 0.1  # [s]
@@ -58,7 +60,7 @@ class PositionOutput:
 
     def __init__(
         self,
-        node: Node,
+        node: ManagedNode,
         authority: Authority,
         setup: Setup,
         config: CertifiedPlannerConfig,
@@ -79,13 +81,22 @@ class PositionOutput:
         self._lock = threading.Lock()
         self._order = JointOrder(robot.joint_names)
         self._heard, self._last_told, self._said = 0.0, 0, StopReason.NONE
-        self._trajectories = node.create_publisher(JointTrajectory, self._config.topic, qos.stream("reliable", 10))
-        stops = node.create_publisher(StopRequest, "stop_request", qos.stream("reliable", 100))
+        self._node, self._authority = node, authority
+        self._trajectories = node.publisher(JointTrajectory, self._config.topic, qos.stream("reliable", 10))
+        stops = node.publisher(StopRequest, "stop_request", qos.stream("reliable", 100))
         self._stops = authority.publisher(stops)
-        node.create_subscription(JointState, "joint_states", self._joints, qos.stream("best_effort", 1))
-        authority.subscribe(StopRequest, "robot_stop", self._stopped, qos.LATCHED)
-        authority.serve("reset", self._reset)
-        node.create_timer(_CHECK, self._check)
+        node.serve("reset", self._reset)
+        node.every(_CHECK, self._check)
+
+    def listen(self) -> list[Any]:
+        """Subscriptions to what the robot tells."""
+        joints = self._node.create_subscription(JointState, "joint_states", self._joints, qos.stream("best_effort", 1))
+        return [joints, *self._authority.subscribe_latest(StopRequest, "robot_stop", self._stopped)]
+
+    @property
+    def moving(self) -> bool:
+        """Whether the robot follows a trajectory."""
+        return self._stream.seen().mode in (Mode.TRACKING, Mode.BRAKING)
 
     @property
     def reason(self) -> StopReason:

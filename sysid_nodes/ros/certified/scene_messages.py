@@ -3,28 +3,36 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+import numpy as np
 from geometry_msgs.msg import Point, Pose, Quaternion
 from online_sysid.msg import Obstacle as ObstacleMessage
 from online_sysid.msg import Obstacles
 
 from sysid_nodes.data.scene import Obstacle, Scene
 from sysid_nodes.exceptions import ConfigError
+from sysid_nodes.ros.frames import FrameLookup, rotation, transformed
 
 
-def to_scene(message: Obstacles, frames: tuple[str, ...]) -> Scene:
+def to_scene(message: Obstacles, base: str, frames: FrameLookup | None = None) -> Scene:
     """The scene that a message describes.
 
     Args:
         message: as it came.
-        frames: names of the robot's base frame; another frame is refused, an empty one passes.
+        base: name of the robot's base frame; an empty one in the message is it, too.
+        frames: knows the way from other frames; None: they are refused.
 
     Raises:
-        ConfigError: an obstacle is unusable, or the frame is not the robot's base.
+        InputError: an obstacle is unusable, or nothing is known of its frame.
     """
     frame = message.header.frame_id
-    if frame and frame not in frames:
-        raise ConfigError(f"obstacles must be in the robot's base frame '{frames[0]}', got '{frame}'")
-    return Scene(tuple(_to_obstacle(item) for item in message.obstacles))
+    if frame in ("", base):
+        return Scene(tuple(_to_obstacle(item) for item in message.obstacles))
+    if frames is None:
+        raise ConfigError(f"obstacles must be in the robot's base frame '{base}', got '{frame}'")
+    moved = frames.transform(base, frame)
+    return Scene(tuple(_to_obstacle(_moved(item, moved)) for item in message.obstacles))
 
 
 def to_obstacles(scene: Scene, frame: str) -> Obstacles:
@@ -32,6 +40,17 @@ def to_obstacles(scene: Scene, frame: str) -> Obstacles:
     message = Obstacles(obstacles=[_from_obstacle(item) for item in scene.obstacles])
     message.header.frame_id = frame
     return message
+
+
+def _moved(item: ObstacleMessage, transform: Any) -> ObstacleMessage:
+    """An obstacle in the transform's target frame; what has no axes of its own keeps none."""
+    pose = transformed(transform, item.pose)
+    if item.kind not in ("box", "capsule"):
+        pose.orientation = item.pose.orientation
+    generators = np.array(item.generators)
+    if len(generators) % 3 == 0:  # otherwise it is refused as it is
+        generators = (generators.reshape(-1, 3) @ rotation(transform).T).ravel()
+    return ObstacleMessage(name=item.name, kind=item.kind, pose=pose, size=item.size, generators=generators.tolist())
 
 
 def _to_obstacle(item: ObstacleMessage) -> Obstacle:

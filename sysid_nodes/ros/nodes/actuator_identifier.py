@@ -22,7 +22,9 @@ from sysid_nodes.ros import qos
 from sysid_nodes.ros.actuators.conversions import COMMANDS
 from sysid_nodes.ros.actuators.live import LiveActuators, Take
 from sysid_nodes.ros.conversions import to_joint_state
-from sysid_nodes.ros.identifying_node import IdentifyingNode, run
+from sysid_nodes.ros.diagnostics import component
+from sysid_nodes.ros.identifying_node import IdentifyingNode
+from sysid_nodes.ros.managed_node import run
 from sysid_nodes.sessions.actuators.config import ActuatorSessionConfig, actuator_robot
 from sysid_nodes.sessions.actuators.node_config import ActuatorNodeConfig
 from sysid_nodes.sessions.actuators.session import ActuatorSession, ActuatorUpdate
@@ -87,8 +89,8 @@ class ActuatorIdentifierNode(IdentifyingNode[LiveActuators]):
         if self.context.ok():
             self.get_logger().error(f"message not used: {fault}")
 
-    def _status(self, live: LiveActuators, *, active: bool) -> DiagnosticStatus:
-        return live.status(self.get_name(), active=active)
+    def _judge(self, live: LiveActuators, *, active: bool) -> DiagnosticStatus:
+        return live.status(component(self), active=active)
 
     def _write(self, live: LiveActuators, path: str) -> tuple[str, str]:
         written, sentence = live.save(path, self.resolve_topic_name("joint_states"))

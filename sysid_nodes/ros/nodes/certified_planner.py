@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Plans trajectories that are proven safe for every model in the bounds, one while the other is executed.
+"""Lifecycle node that plans trajectories proven safe for every model in the bounds, one while the other is executed.
 
 Topics, in: ``robust_controller/status`` (online_sysid/ControllerStatus, latched),
 ``interval_identifier/parameter_bounds`` (online_sysid/ParameterBounds, latched), ``obstacles`` (online_sysid/Obstacles,
-latched), ``goal`` (sensor_msgs/JointState: a posture to go to after those asked for before; ``signed_goal``,
+latched or not), ``goal`` (sensor_msgs/JointState: a posture to go to after those asked for before; ``signed_goal``,
 online_sysid/Goal, where only who holds a key is obeyed: ros/authority.py) and, only while the robot
-rests without a trajectory, ``joint_states``. Out: ``certified_trajectory`` (online_sysid/CertifiedTrajectory),
-``~/markers`` and ``~/obstacle_markers`` (visualization_msgs/MarkerArray, latched) and ``/diagnostics``.
+rests without a trajectory, ``joint_states``. Action: ``~/go_to`` (online_sysid/GoTo), a goal whose end is told. Out:
+``certified_trajectory`` (online_sysid/CertifiedTrajectory), ``~/markers`` and ``~/obstacle_markers``
+(visualization_msgs/MarkerArray, latched) and ``/diagnostics``.
 
 With ``certified_planner.output: position`` a position controller takes the place of the robust controller: see
 ros/certified/position_output.py.
@@ -23,29 +24,29 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from diagnostic_msgs.msg import DiagnosticArray
+from diagnostic_msgs.msg import DiagnosticStatus
 from online_sysid.msg import CertifiedTrajectory, ControllerStatus, Goal, Obstacles, ParameterBounds
-from rclpy.node import Node
 from sensor_msgs.msg import JointState
 from visualization_msgs.msg import MarkerArray
 
 from sysid_nodes.data.bounds import Bounds
 from sysid_nodes.data.joint_order import JointOrder
+from sysid_nodes.data.key_file import AuthorityConfig
 from sysid_nodes.exceptions import ConfigError, SysidError
 from sysid_nodes.models.self_collision import self_collision_words
 from sysid_nodes.results.stop_reason import StopReason
 from sysid_nodes.robots.robot import Array
 from sysid_nodes.ros import qos
-from sysid_nodes.ros.authority import Authority
 from sysid_nodes.ros.certified.controller_conversions import nanoseconds, to_seen
 from sysid_nodes.ros.certified.planner_report import planner_status, planner_values
 from sysid_nodes.ros.certified.position_output import PositionOutput, position_setup
+from sysid_nodes.ros.certified.posture_action import PostureAction
 from sysid_nodes.ros.certified.scene_markers import margin_lines, obstacle_markers, plan_markers
 from sysid_nodes.ros.certified.scene_messages import to_scene
 from sysid_nodes.ros.certified.trajectory_messages import to_trajectory
-from sysid_nodes.ros.diagnostics import diagnostic_array
-from sysid_nodes.ros.parameters import NodeParameters
-from sysid_nodes.ros.spinning import run_node, spin, until_shutdown
+from sysid_nodes.ros.diagnostics import component
+from sysid_nodes.ros.frames import FrameLookup
+from sysid_nodes.ros.managed_node import ManagedNode, run
 from sysid_nodes.sessions.certified.config import CertifiedPlannerConfig, set_up
 from sysid_nodes.sessions.certified.motion_planner import build_planner
 from sysid_nodes.sessions.certified.planning import Planning
@@ -60,7 +61,7 @@ NAME = "certified_planner"
 _GOALS = qos.stream("reliable", 10)
 
 
-class CertifiedPlannerNode(Node):
+class CertifiedPlannerNode(ManagedNode):
     """Converts, lets the planning step, converts back.
 
     Raises:
@@ -68,54 +69,79 @@ class CertifiedPlannerNode(Node):
     """
 
     def __init__(self, **kwargs: Any) -> None:
-        super().__init__(NAME, **kwargs)
-        settings = NodeParameters(self, (CertifiedPlannerConfig,), running=lambda: True)
-        config = settings.build(CertifiedPlannerConfig)
+        super().__init__(NAME, (CertifiedPlannerConfig,), period=f"{NAME}.diagnostics_period", **kwargs)
+
+    def _who_commands(self) -> AuthorityConfig:
+        return self._settings.build(CertifiedPlannerConfig).authority
+
+    def _make(self) -> str:
+        config = self._settings.build(CertifiedPlannerConfig)
         self._config = config.certified_planner
-        self._setup = set_up(config)
+        self._setup = setup = set_up(config)
         if self._config.output == "position":
-            self._setup = position_setup(self._setup, config)
-        planner = build_planner(self._setup, config, time.perf_counter)
-        self._planning = Planning(planner, self._setup, config, time.perf_counter)
+            self._setup = setup = position_setup(setup, config)
+        planner = build_planner(setup, config, time.perf_counter)
+        self._planning = Planning(planner, setup, config, time.perf_counter)
         self._replanner = Replanner(self._planning, self._config.retry, time.perf_counter)
-        self._order = JointOrder(self._setup.robot.joint_names)
+        self._order = JointOrder(setup.robot.joint_names)
         self._posture: Array | None = None
         self._joint_states: Any = None
         self._busy, self._broken = False, ""
         self._phase, self._failed, self._dropped = Phase.EXCITE, False, 0
-        self._own_stop = own_stop_words(config.certifier, self._setup.robot.n)
-        self._worker: Worker[tuple[Seen, Array | None]] = Worker(self._step, capacity=1)
-        self._authority = authority = Authority(self, config.authority)
-        trajectories = self.create_publisher(CertifiedTrajectory, "certified_trajectory", qos.stream("reliable", 10))
-        self._trajectories = authority.publisher(trajectories)
-        self._markers = self.create_publisher(MarkerArray, "~/markers", qos.LATCHED)
-        self._obstacles = self.create_publisher(MarkerArray, "~/obstacle_markers", qos.LATCHED)
-        self._diagnostics = self.create_publisher(DiagnosticArray, "/diagnostics", 10)
+        self._own_stop = own_stop_words(config.certifier, setup.robot.n)
+        self._frames = FrameLookup(self)
+        self._taken.callback(self._frames.destroy)
+        stream = self.publisher(CertifiedTrajectory, "certified_trajectory", qos.stream("reliable", 10))
+        self._trajectories = self._authority.publisher(stream)
+        self._markers = self.publisher(MarkerArray, "~/markers", qos.LATCHED)
+        self._obstacles = self.publisher(MarkerArray, "~/obstacle_markers", qos.LATCHED)
         self._positions: PositionOutput | None = None
         if self._config.output == "position":
-            planning, told = self._planning, self._replanner.told
-            self._positions = PositionOutput(self, authority, self._setup, config, lambda: planning.known.scene, told)
-        else:
-            self.create_subscription(ControllerStatus, "robust_controller/status", self._controller, qos.LATCHED)
-        authority.subscribe(ParameterBounds, "interval_identifier/parameter_bounds", self._bounds, qos.LATCHED)
-        authority.subscribe(Obstacles, "obstacles", self._scene, qos.LATCHED)
-        authority.subscribe(Goal, "signed_goal", lambda m: self._goal(m.joint_names, m.position), _GOALS)
-        authority.subscribe(JointState, "goal", lambda m: self._goal(m.name, m.position), _GOALS)
-        self.create_timer(LOOK_PERIOD, self._look)
-        self.create_timer(self._config.diagnostics_period, self._diagnose)
-        self._obstacles.publish(obstacle_markers(self._setup.scene, self._setup.frame))
-        self.get_logger().info(f"{self._setup.robot.name}: configuration {self._setup.config_id}")
-        self.get_logger().info(self._own_stop)
-        self.get_logger().info(self_collision_words(self._setup.robot, self._setup.shapes))
+            known, told = self._planning, self._replanner.told
+            self._positions = PositionOutput(self, self._authority, setup, config, lambda: known.known.scene, told)
+        self._postures = PostureAction(self, self._authority, self._planning.agenda, self._order, self._progress)
+        self._taken.callback(self._postures.destroy)
+        self.every(LOOK_PERIOD, self._look)
+        self._worker: Worker[tuple[Seen, Array | None]] = Worker(self._step, capacity=1)
+        self._taken.callback(self._worker.stop)  # before the publishers go, which its thread uses
+        self._obstacles.publish(obstacle_markers(setup.scene, setup.frame))
+        self._say(self._own_stop)
+        self._say(self_collision_words(setup.robot, setup.shapes))
+        return f"{setup.robot.name}, configuration {setup.config_id}"
 
-    def release(self) -> None:
-        """Ends the planner's thread, after the step in progress."""
-        self._worker.stop()
+    def _begin(self) -> str:
+        authority, streams = self._authority, self._streams
+        if self._positions is not None:
+            streams += self._positions.listen()
+        else:
+            streams.append(
+                self.create_subscription(ControllerStatus, "robust_controller/status", self._controller, qos.LATCHED)
+            )
+        bounds = "interval_identifier/parameter_bounds"
+        streams.append(authority.subscribe(ParameterBounds, bounds, self._bounds, qos.LATCHED))
+        streams += authority.subscribe_latest(Obstacles, "obstacles", self._scene)
+        streams.append(
+            authority.subscribe(Goal, "signed_goal", lambda m: self._goal(m.joint_names, m.position), _GOALS)
+        )
+        streams.append(authority.subscribe(JointState, "goal", lambda m: self._goal(m.name, m.position), _GOALS))
+        return f"planning for {streams[0].topic_name}"
+
+    def _held(self) -> str:
+        """A position controller follows what it was sent, and nobody else watches that."""
+        moving = self._positions is not None and self._positions.moving
+        return super()._held() or ("the robot executes a trajectory; wait for its end" if moving else "")
+
+    def _unsubscribe(self) -> None:
+        super()._unsubscribe()
+        if self._made:
+            self._listen_to_joints(False)
+            self._replanner.seen = None
 
     # -- planning
 
     def _look(self) -> None:
         """Begins a step where one may be wanted."""
+        self._postures.report()
         seen = self._replanner.due()
         if seen is None or self._busy:
             return
@@ -136,7 +162,7 @@ class CertifiedPlannerNode(Node):
                 self.get_logger().error(f"{self._broken}\n{traceback.format_exc()}")
             self._replanner.fail(self._broken)
         if self.context.ok():
-            self._say(self._planning)
+            self._tell(self._planning)
         self._busy = False
 
     def _publish(self, planned: Planned) -> None:
@@ -153,7 +179,7 @@ class CertifiedPlannerNode(Node):
             f"certificates; {record.binding}"
         )
 
-    def _say(self, planning: Planning) -> None:
+    def _tell(self, planning: Planning) -> None:
         """One line for each event, on the worker's thread."""
         failed = planning.failed > 0
         if failed and not self._failed:
@@ -185,7 +211,7 @@ class CertifiedPlannerNode(Node):
 
     def _scene(self, message: Obstacles) -> None:
         try:
-            scene = to_scene(message, (self._setup.frame,))
+            scene = to_scene(message, self._setup.frame, self._frames)
         except SysidError as error:
             self.get_logger().error(f"obstacles not used, no more plans: {error}")
             self._planning.take_scene(None)
@@ -219,12 +245,18 @@ class CertifiedPlannerNode(Node):
         posture = np.array(message.position)[columns]
         self._posture = posture if np.isfinite(posture).all() else None
 
-    def _diagnose(self) -> None:
+    def _progress(self) -> tuple[str, str]:
+        """What plans are for, and the trajectory in execution."""
+        seen = self._replanner.seen
+        return self._planning.agenda.phase.value, "" if seen is None else seen.trajectory_id
+
+    def _status(self, *, active: bool) -> DiagnosticStatus:
         planning, positions = self._planning, self._positions
         missing = "no status of a controller" if positions is None else "no joint states"
-        status = planner_status(
-            f"{self.get_name()}: planning",
+        return planner_status(
+            f"{component(self)}: planning",
             planning,
+            active=active,
             deaf=missing if self._replanner.seen is None else "",
             refused=StopReason.NONE if positions is None else positions.reason,
             broken=self._broken,
@@ -233,19 +265,11 @@ class CertifiedPlannerNode(Node):
             | ({} if positions is None else positions.values()),
             robot=self._setup.robot.name,
         )
-        with until_shutdown():
-            self._diagnostics.publish(diagnostic_array(self._authority.amend(status), self.get_clock().now()))
 
 
 def main(args: list[str] | None = None) -> int:
     """Runs the node; returns the exit status: 0, or 2 with one line on stderr when it cannot start."""
-    return run_node(
-        NAME,
-        CertifiedPlannerNode,
-        lambda node: spin(node, lambda: False),
-        args,
-        release=CertifiedPlannerNode.release,
-    )
+    return run(NAME, CertifiedPlannerNode, args)
 
 
 if __name__ == "__main__":

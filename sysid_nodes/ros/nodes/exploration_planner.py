@@ -29,8 +29,9 @@ from sysid_nodes.messages.sampling.posterior import to_posterior
 from sysid_nodes.results.exploration import ExplorationPlan
 from sysid_nodes.ros import qos
 from sysid_nodes.ros.conversions import as_fields, to_seconds
-from sysid_nodes.ros.diagnostics import ERROR, OK, WARN, diagnostic_status
-from sysid_nodes.ros.identifying_node import IdentifyingNode, run
+from sysid_nodes.ros.diagnostics import ERROR, OK, WARN, component, diagnostic_status
+from sysid_nodes.ros.identifying_node import IdentifyingNode
+from sysid_nodes.ros.managed_node import run
 from sysid_nodes.sessions.sampling.node_config import PlannerNodeConfig
 from sysid_nodes.sessions.sampling.planning import ExplorationSessionConfig, PlanningSession
 from sysid_nodes.sessions.worker import LiveWorker
@@ -153,8 +154,8 @@ class ExplorationPlannerNode(IdentifyingNode[LivePlanning]):
         self._markers.publish(to_message(MarkerArray, {"markers": marker_fields(plan)}))
         self._say(f"plan {plan.id} for estimate {plan.estimate}: {', '.join(plan.gaits)}")
 
-    def _status(self, live: LivePlanning, *, active: bool) -> DiagnosticStatus:
-        return live.status(self.get_name(), active=active)
+    def _judge(self, live: LivePlanning, *, active: bool) -> DiagnosticStatus:
+        return live.status(component(self), active=active)
 
     def _write(self, live: LivePlanning, path: str) -> tuple[str, str]:
         from sysid_nodes.reports.sampling.exploration import write_plan  # plots take their time

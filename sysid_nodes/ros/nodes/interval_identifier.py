@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 from diagnostic_msgs.msg import DiagnosticStatus
@@ -24,10 +25,12 @@ from sysid_nodes.exceptions import InputError
 from sysid_nodes.results import IdentificationResult
 from sysid_nodes.ros import qos
 from sysid_nodes.ros.conversions import to_parameter_bounds
-from sysid_nodes.ros.identifying_node import IdentifyingNode, run
+from sysid_nodes.ros.diagnostics import component
+from sysid_nodes.ros.identifying_node import IdentifyingNode
 from sysid_nodes.ros.interval.diagnostics import Monitor
 from sysid_nodes.ros.interval.live import LiveInterval
 from sysid_nodes.ros.interval.markers import marker_array
+from sysid_nodes.ros.managed_node import run
 from sysid_nodes.ros.parameters import NodeParameters
 from sysid_nodes.sessions.interval.journal import Journal
 from sysid_nodes.sessions.interval.node_config import IntervalNodeConfig
@@ -42,7 +45,7 @@ class IntervalIdentifierNode(IdentifyingNode[LiveInterval]):
 
     def __init__(self, **kwargs: Any) -> None:
         super().__init__(NAME, (IntervalIdentifierConfig, IntervalNodeConfig), **kwargs)
-        self._monitor = Monitor(self.get_name(), self.resolve_topic_name("joint_states"))
+        self._monitor = Monitor(component(self), self.resolve_topic_name("joint_states"))
         self._description = ""
         self._description_subscription: Any = None
 
@@ -114,6 +117,8 @@ class IntervalIdentifierNode(IdentifyingNode[LiveInterval]):
         """On the worker's thread."""
         if self.context.ok():
             subject = self._configured.subject
+            prefix = self._settings.build(IntervalNodeConfig).frame_prefix
+            subject = replace(subject, frame=prefix + subject.frame)
             self._bounds.publish(to_parameter_bounds(result, subject, findings))
             self._markers.publish(marker_array(result, subject.frame))
             self._journal.result(result, findings)
@@ -122,7 +127,7 @@ class IntervalIdentifierNode(IdentifyingNode[LiveInterval]):
         """On the worker's thread."""
         self.get_logger().error(f"message not used: {fault}")
 
-    def _status(self, live: LiveInterval, *, active: bool) -> DiagnosticStatus:
+    def _judge(self, live: LiveInterval, *, active: bool) -> DiagnosticStatus:
         self._journal.overload(live.overflowed)
         return live.status(active=active)
 

@@ -26,7 +26,9 @@ from sysid_nodes.messages.prime.low_state import from_low_state, low_state_type
 from sysid_nodes.robots import Robot
 from sysid_nodes.ros import qos
 from sysid_nodes.ros.conversions import message_type, to_seconds
-from sysid_nodes.ros.identifying_node import IdentifyingNode, run
+from sysid_nodes.ros.diagnostics import component
+from sysid_nodes.ros.identifying_node import IdentifyingNode
+from sysid_nodes.ros.managed_node import run
 from sysid_nodes.ros.prime.live import Convert, LivePrime
 from sysid_nodes.ros.prime.publishers import PrimePublishers
 from sysid_nodes.ros.spinning import until_shutdown
@@ -121,8 +123,8 @@ class PrimeEstimatorNode(IdentifyingNode[LivePrime]):
         if self._streams:
             self._configured.look()
 
-    def _status(self, live: LivePrime, *, active: bool) -> DiagnosticStatus:
-        return live.status(self.get_name(), active=active)
+    def _judge(self, live: LivePrime, *, active: bool) -> DiagnosticStatus:
+        return live.status(component(self), active=active)
 
     def _write(self, live: LivePrime, path: str) -> tuple[str, str]:
         written, sentence = live.save(path)

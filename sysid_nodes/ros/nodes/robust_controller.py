@@ -1,14 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Executes certified trajectories on a torque-controlled robot, and nothing else.
+"""Lifecycle node that executes certified trajectories on a torque-controlled robot, and nothing else.
 
 Topics, in: ``joint_states`` (sensor_msgs/JointState), ``certified_trajectory`` (online_sysid/CertifiedTrajectory),
 ``interval_identifier/parameter_bounds`` (online_sysid/ParameterBounds, latched), ``obstacles`` (online_sysid/Obstacles,
-latched) and ``robot_stop`` (online_sysid/StopRequest, latched: the robot has stopped by itself). Out:
+latched or not) and ``robot_stop`` (online_sysid/StopRequest, likewise: the robot has stopped by itself). Out:
 ``torque_command`` (online_sysid/TorqueCommand), ``stop_request`` (online_sysid/StopRequest), ``~/status``
 (online_sysid/ControllerStatus, latched), ``/diagnostics`` and, unless ``same_clock`` is set, ``no_command``
 (std_msgs/Header): that of a joint state which no torque answers, as nothing is executed yet. Services
 (std_srvs/Trigger): ``~/brake`` follows the certified end of the trajectory, ``~/stop`` calls for the robot's own stop,
 ``~/reset`` starts over after either. With ``authority.key_file`` only who holds that key is obeyed: ros/authority.py.
+
+It does not become inactive while the robot is under its command, and a shutdown then calls for the robot's own stop.
 
 One thread answers joint states; everything else is small enough to wait for in between.
 """
@@ -18,10 +20,11 @@ from __future__ import annotations
 import gc
 import sys
 import time
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from diagnostic_msgs.msg import DiagnosticArray
+from diagnostic_msgs.msg import DiagnosticStatus
 from online_sysid.msg import (
     CertifiedTrajectory,
     ControllerStatus,
@@ -30,25 +33,25 @@ from online_sysid.msg import (
     StopRequest,
     TorqueCommand,
 )
-from rclpy.node import Node
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Header
 from std_srvs.srv import Trigger
 
+from sysid_nodes.data.key_file import AuthorityConfig
 from sysid_nodes.data.scene import Scene
 from sysid_nodes.exceptions import SysidError
 from sysid_nodes.results import Status
 from sysid_nodes.results.stop_reason import StopReason
 from sysid_nodes.ros import qos
-from sysid_nodes.ros.authority import Authority
 from sysid_nodes.ros.certified.controller_conversions import TorqueWriter, stop_request, to_controller_status
 from sysid_nodes.ros.certified.controller_report import ControllerReport
 from sysid_nodes.ros.certified.scene_messages import to_scene
 from sysid_nodes.ros.certified.trajectory_messages import to_record
 from sysid_nodes.ros.conversions import to_joint_state
-from sysid_nodes.ros.diagnostics import diagnostic_array
-from sysid_nodes.ros.parameters import NodeParameters
-from sysid_nodes.ros.spinning import run_node, spin, until_shutdown
+from sysid_nodes.ros.diagnostics import component
+from sysid_nodes.ros.frames import FrameLookup
+from sysid_nodes.ros.managed_node import ManagedNode, run
+from sysid_nodes.ros.spinning import spin, until_shutdown
 from sysid_nodes.sessions.certified.config import RobustControllerConfig, check_ages, set_up
 from sysid_nodes.sessions.certified.controller import build_controller
 from sysid_nodes.sessions.certified.recertifier import Recertifier
@@ -62,7 +65,7 @@ _BOUNDS = "interval_identifier/parameter_bounds"
 _ANSWERS = qos.stream("reliable", 100)
 
 
-class RobustControllerNode(Node):
+class RobustControllerNode(ManagedNode):
     """Converts, lets the controller answer, converts back.
 
     Raises:
@@ -70,48 +73,65 @@ class RobustControllerNode(Node):
     """
 
     def __init__(self, **kwargs: Any) -> None:
-        super().__init__(NAME, **kwargs)
-        settings = NodeParameters(self, (RobustControllerConfig,), running=lambda: True)
-        config = settings.build(RobustControllerConfig)
+        super().__init__(NAME, (RobustControllerConfig,), period=f"{NAME}.diagnostics_period", **kwargs)
+
+    def _who_commands(self) -> AuthorityConfig:
+        return self._settings.build(RobustControllerConfig).authority
+
+    def _make(self) -> str:
+        config = self._settings.build(RobustControllerConfig)
         self._setup = setup = set_up(config)
         check_ages(config)
         self._surroundings: Scene | None = setup.scene
         self._controller = build_controller(setup, config, config.controller)
         self._prover = Recertifier(config) if config.controller.recertify else None
+        if self._prover is not None:
+            self._taken.callback(self._prover.close)
         self._same_clock = config.robust_controller.same_clock
+        self._depth = config.robust_controller.queue_depth
         names = setup.robot.joint_names
         self._writer, self._torque = TorqueWriter(names), np.zeros(0)
         self._output = ControllerOutput(Mode.IDLE, StopReason.NONE, np.nan)
         self._told: tuple[Any, ...] = ()
         self._robot_stop = StopReason.NONE
+        self._frames = FrameLookup(self)
+        self._taken.callback(self._frames.destroy)
         topic = self.resolve_topic_name("joint_states")
-        self._authority = authority = Authority(self, config.authority)
-        self._report = ControllerReport(self.get_name(), topic, age_watched=self._same_clock)
-        self._commands = self.create_publisher(TorqueCommand, "torque_command", _ANSWERS)
+        self._reports = ControllerReport(component(self), topic, age_watched=self._same_clock)
+        self._commands = self.publisher(TorqueCommand, "torque_command", _ANSWERS)
         # Time of an arm in lockstep would else run ahead of a controller that is about to start (torque_interface.py).
-        self._idle = None if self._same_clock else self.create_publisher(Header, "no_command", _ANSWERS)
-        stops = self.create_publisher(StopRequest, "stop_request", qos.stream("reliable", 100))
-        self._stops = authority.publisher(stops)
-        self._status = self.create_publisher(ControllerStatus, "~/status", qos.LATCHED)
-        self._diagnostics = self.create_publisher(DiagnosticArray, "/diagnostics", 10)
-        depth = config.robust_controller.queue_depth
-        self.create_subscription(JointState, "joint_states", self._step, qos.stream("reliable", depth))
-        authority.subscribe(CertifiedTrajectory, "certified_trajectory", self._offer, qos.stream("reliable", 10))
-        authority.subscribe(ParameterBounds, _BOUNDS, self._bounds, qos.LATCHED)
-        authority.subscribe(Obstacles, "obstacles", self._scene, qos.LATCHED)
-        authority.subscribe(StopRequest, "robot_stop", self._stopped, qos.LATCHED)
+        self._idle = None if self._same_clock else self.publisher(Header, "no_command", _ANSWERS)
+        stops = self.publisher(StopRequest, "stop_request", qos.stream("reliable", 100))
+        self._stops = self._authority.publisher(stops)
+        self._statuses = self.publisher(ControllerStatus, "~/status", qos.LATCHED)
         for name, serve in (("brake", self._brake), ("stop", self._stop), ("reset", self._reset)):
-            authority.serve(name, serve)
-        self.create_timer(_CHECK_PERIOD, self._check)
-        self.create_timer(_STATUS_PERIOD, self._publish_status)
-        self.create_timer(config.robust_controller.diagnostics_period, self._diagnose)
+            self.serve(name, serve)
+        self.every(_CHECK_PERIOD, self._check)
+        self.every(_STATUS_PERIOD, self._publish_status)
+        return f"{setup.robot.name}, configuration {setup.config_id}, scene {setup.scene.id}"
+
+    def _begin(self) -> str:
+        authority, states = self._authority, qos.stream("reliable", self._depth)
+        self._streams += [
+            self.create_subscription(JointState, "joint_states", self._step, states),
+            authority.subscribe(CertifiedTrajectory, "certified_trajectory", self._offer, qos.stream("reliable", 10)),
+            authority.subscribe(ParameterBounds, _BOUNDS, self._bounds, qos.LATCHED),
+            *authority.subscribe_latest(Obstacles, "obstacles", self._scene),
+            *authority.subscribe_latest(StopRequest, "robot_stop", self._stopped),
+        ]
         self._publish_status()
-        self.get_logger().info(f"{setup.robot.name}: configuration {setup.config_id}, scene {setup.scene.id}")
+        return f"answering {self._streams[0].topic_name}"
+
+    def _held(self) -> str:
+        commands = self._controller.mode.commands
+        return super()._held() or ("the robot is under command; call ~/stop first" if commands else "")
 
     def release(self) -> None:
-        """Ends the process beside this one, if there is one."""
-        if self._prover is not None:
-            self._prover.close()
+        """Gives back all that configure and activate took, after a stop where the robot is under command."""
+        if self._made and self.context.ok() and self._controller.mode.commands:
+            with until_shutdown():
+                self._react(self._controller.stop(StopReason.REQUESTED))
+        super().release()
 
     # -- joint states
 
@@ -126,7 +146,7 @@ class RobustControllerNode(Node):
             self._torque = output.torque
             self._commands.publish(self._writer.write(output.torque, message.header.stamp))
             done = time.perf_counter()
-            self._report.commanded(now, done, age)
+            self._reports.commanded(now, done, age)
             if age is not None:
                 output = self._controller.sent(age + done - now) or output
         elif output.mode is Mode.IDLE and self._idle is not None:
@@ -135,6 +155,8 @@ class RobustControllerNode(Node):
         self._take_proofs()
 
     def _check(self) -> None:
+        if not self._streams:
+            return
         self._take_proofs()
         output = self._controller.check(time.perf_counter())
         if output is not None:
@@ -145,14 +167,14 @@ class RobustControllerNode(Node):
         self._output = output
         if output.stop is not None:
             self._stops.publish(stop_request(output.stop))
-        self._report.stepped(output)
+        self._reports.stepped(output)
         state = (output.mode, output.reason, output.trajectory_id, output.refused_id, output.refused_reason)
         if state != self._told:
-            self._say(state)
+            self._tell(state)
             self._told = state
             self._publish_status()
 
-    def _say(self, new: tuple[Any, ...]) -> None:
+    def _tell(self, new: tuple[Any, ...]) -> None:
         """One line for each event."""
         output, old = self._output, self._told or (None, None, "", "", None)
         if new[:2] != old[:2]:
@@ -192,7 +214,7 @@ class RobustControllerNode(Node):
 
     def _scene(self, message: Obstacles) -> None:
         try:
-            scene = to_scene(message, (self._setup.frame,))
+            scene = to_scene(message, self._setup.frame, self._frames)
         except SysidError as error:
             self.get_logger().error(f"obstacles not used: {error}")
             self._surroundings = None
@@ -230,7 +252,9 @@ class RobustControllerNode(Node):
     # -- reports
 
     def _publish_status(self) -> None:
-        period, age = self._report.take_period()
+        if not self._streams:  # nobody is to plan for a controller that does not listen
+            return
+        period, age = self._reports.take_period()
         message = to_controller_status(
             self._output, self._setup.robot.joint_names, self._torque, self._setup.robot.limits.torque,
             period=period, age=age, age_watched=self._same_clock, start_rate=self._controller.start_rate,
@@ -239,13 +263,11 @@ class RobustControllerNode(Node):
         message.commands_signed, message.unauthorised = authority.signed, authority.refused
         message.unauthorised_text = authority.text
         with until_shutdown():
-            self._status.publish(message)
+            self._statuses.publish(message)
 
-    def _diagnose(self) -> None:
+    def _status(self, *, active: bool) -> DiagnosticStatus:
         silent = not self.count_publishers(self.resolve_topic_name(_BOUNDS))
-        status = self._authority.amend(self._report.status(self._output, bounds_silent=silent))
-        with until_shutdown():
-            self._diagnostics.publish(diagnostic_array(status, self.get_clock().now()))
+        return self._reports.status(self._output, active=active, bounds_silent=silent)
 
 
 _USUAL = (StopReason.NONE, StopReason.PLAN_ENDED, StopReason.REQUESTED, StopReason.BOUNDS_SILENT)
@@ -254,13 +276,13 @@ _USUAL = (StopReason.NONE, StopReason.PLAN_ENDED, StopReason.REQUESTED, StopReas
 def main(args: list[str] | None = None) -> int:
     """Runs the node; returns the exit status: 0, or 2 with one line on stderr when it cannot start."""
 
-    def serve(node: RobustControllerNode) -> None:
+    def serve(node: RobustControllerNode, stopped: Callable[[], bool]) -> None:
         # A collection takes longer than a control period, and nothing here makes cycles.
         gc.freeze()
         gc.disable()
-        spin(node, lambda: False)
+        spin(node, stopped)
 
-    return run_node(NAME, RobustControllerNode, serve, args, release=RobustControllerNode.release)
+    return run(NAME, RobustControllerNode, args, serve)
 
 
 if __name__ == "__main__":

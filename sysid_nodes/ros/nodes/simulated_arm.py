@@ -41,12 +41,14 @@ from sysid_nodes.reports.atomic_file import write_atomically
 from sysid_nodes.results.stop_reason import StopReason
 from sysid_nodes.robots import load_robot
 from sysid_nodes.robots.covering import covering_shapes
+from sysid_nodes.robots.links import base_frame
 from sysid_nodes.ros import qos
 from sysid_nodes.ros.authority import Authority
 from sysid_nodes.ros.certified.controller_conversions import JointStateWriter, nanoseconds, stop_request
 from sysid_nodes.ros.certified.scene_messages import to_scene
 from sysid_nodes.ros.certified.set_point_messages import set_points
-from sysid_nodes.ros.diagnostics import diagnostic_array
+from sysid_nodes.ros.diagnostics import component, diagnostic_array
+from sysid_nodes.ros.frames import FrameLookup
 from sysid_nodes.ros.parameters import NodeParameters
 from sysid_nodes.ros.simulation.arm_report import ArmReport
 from sysid_nodes.ros.simulation.torque_interface import TorqueInterface
@@ -88,12 +90,13 @@ class SimulatedArmNode(Node):
         self._readings = DriverReadings(self._config.driver, self._robot.n, self._rng)
         shapes = covering_shapes(self._robot, config.payload_volume)
         clearance = TrueClearance(self._robot, shapes, scene_of(config.scene), self._config.clearance_period)
-        self._report = ArmReport(self.get_name(), self._robot, clearance)
+        self._report = ArmReport(component(self), self._robot, clearance)
         self._fault_config, self._fault, self._moved = self._config.fault, JointFaultConfig().begun(0.0), False
         # Whole milliseconds, so that ticks are whole nanoseconds and stamps are exact.
         self._epoch = self.get_clock().now().nanoseconds // 1_000_000 * 1_000_000
         self._told = ""
-        self._base = str(next(f.name for f in self._robot.model.frames if f.name != "universe"))
+        self._base = config.frame_prefix + base_frame(self._robot)
+        self._frames = FrameLookup(self)
         self._writer = JointStateWriter()
         self._joint_states = self.create_publisher(JointState, "joint_states", qos.stream("reliable", _QUEUE))
         self._authority = authority = Authority(self, config.authority)
@@ -106,7 +109,7 @@ class SimulatedArmNode(Node):
         elif self._config.interface == "position":
             self.create_subscription(JointTrajectory, _POSITIONS, self._follow, qos.stream("reliable", 10))
         authority.subscribe(StopRequest, "stop_request", self._stop, qos.stream("reliable", 100))
-        authority.subscribe(Obstacles, "obstacles", self._surround, qos.LATCHED)
+        authority.subscribe_latest(Obstacles, "obstacles", self._surround)
         authority.serve("release", self._release)
         authority.serve("restart", self._restart)
         self.create_timer(_REPORT_PERIOD, self._diagnose)
@@ -200,7 +203,7 @@ class SimulatedArmNode(Node):
 
     def _surround(self, message: Obstacles) -> None:
         try:
-            self._report.clearance.surround(to_scene(message, (self._base,)))
+            self._report.clearance.surround(to_scene(message, self._base, self._frames))
         except SysidError as error:
             self.get_logger().warning(f"obstacles not used: {error}")
 

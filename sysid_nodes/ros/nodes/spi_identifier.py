@@ -23,7 +23,9 @@ from sysid_nodes.robots import load_robot
 from sysid_nodes.ros import qos
 from sysid_nodes.ros.actuators.conversions import COMMANDS
 from sysid_nodes.ros.conversions import message_type
-from sysid_nodes.ros.identifying_node import IdentifyingNode, run
+from sysid_nodes.ros.diagnostics import component
+from sysid_nodes.ros.identifying_node import IdentifyingNode
+from sysid_nodes.ros.managed_node import run
 from sysid_nodes.ros.sampling.live import LiveSampling, Take
 from sysid_nodes.sensors import SOURCES
 from sysid_nodes.sessions.sampling.config import SamplingSessionConfig
@@ -92,8 +94,8 @@ class SpiIdentifierNode(IdentifyingNode[LiveSampling]):
         if self.context.ok():
             self.get_logger().error(f"message not used: {fault}")
 
-    def _status(self, live: LiveSampling, *, active: bool) -> DiagnosticStatus:
-        return live.status(self.get_name(), active=active)
+    def _judge(self, live: LiveSampling, *, active: bool) -> DiagnosticStatus:
+        return live.status(component(self), active=active)
 
     def _write(self, live: LiveSampling, path: str) -> tuple[str, str]:
         written, sentence = live.save(path, self.resolve_topic_name("joint_states"))

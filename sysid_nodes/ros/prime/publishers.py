@@ -21,7 +21,6 @@ from sysid_nodes.messages.prime.estimate import (
     MARKERS,
     ODOMETRY,
     SMOOTHED,
-    WORLD,
     header,
     quaternion,
     vector,
@@ -108,6 +107,10 @@ class PrimePublishers:
     def _transform(self, update: PrimeUpdate) -> TransformStamped:
         q = update.estimate.q[update.stage]
         moved = {"translation": vector(q[:3]), "rotation": quaternion(q[3:7])}
-        fields = {"header": header(update.t, WORLD), "child_frame_id": self._base, "transform": moved}
+        fields = {
+            "header": header(update.t, update.frames.world),
+            "child_frame_id": update.frames.prefix + self._base,
+            "transform": moved,
+        }
         message: TransformStamped = to_message(TransformStamped, fields)
         return message

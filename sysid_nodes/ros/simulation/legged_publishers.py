@@ -16,7 +16,7 @@ from sensor_msgs.msg import Imu, JointState
 
 from sysid_nodes.data.joint_order import JointOrder
 from sysid_nodes.messages.fill import to_message
-from sysid_nodes.messages.prime.estimate import WORLD, header, quaternion, vector
+from sysid_nodes.messages.prime.estimate import header, quaternion, vector
 from sysid_nodes.messages.prime.low_state import TOPIC, fill_low_state, low_state_type
 from sysid_nodes.robots import Robot
 from sysid_nodes.robots.links import base_link
@@ -29,6 +29,7 @@ JOINTS, IMU, POSE, VELOCITY = "joint_states", "imu/data", "mocap/pose", "velocit
 """Topics, relative to the node's namespace."""
 
 _DEPTH = 1000
+_WORLD = "world"
 
 
 class LeggedPublishers:
@@ -85,7 +86,7 @@ class LeggedPublishers:
             self._publishers.append(self._velocity)
         self._joint_message, self._imu_message, self._pose_message = JointState(), Imu(), PoseStamped()
         self._imu_message.header.frame_id = robot.imu
-        self._pose_message.header.frame_id = WORLD
+        self._pose_message.header.frame_id = _WORLD
 
     @property
     def listeners(self) -> int:
@@ -97,7 +98,7 @@ class LeggedPublishers:
         if isinstance(reading, PoseReading):
             self._send(self._pose, self._filled_pose(reading))
         elif isinstance(reading, VelocityReading):
-            head = header(self.start + reading.stamp, WORLD)
+            head = header(self.start + reading.stamp, _WORLD)
             twist = {"twist": {"linear": vector(reading.linear)}}
             fields = {"header": head, "child_frame_id": self._base_link, "twist": twist}
             self._send(self._velocity, to_message(Odometry, fields))
@@ -171,8 +172,8 @@ class TruthPublishers:
     """
 
     def __init__(self, node: Node, robot: Robot) -> None:
-        self._forces = node.create_publisher(ContactForces, "/truth/contact_forces", 10)
-        self._odometry = node.create_publisher(Odometry, "/truth/odom", 10)
+        self._forces = node.create_publisher(ContactForces, "truth/contact_forces", 10)
+        self._odometry = node.create_publisher(Odometry, "truth/odom", 10)
         self._names = tuple(point.name for point in robot.contacts)
 
     def publish(self, stamp: float, samples: Sequence[TruthSample]) -> None:
@@ -195,7 +196,7 @@ class TruthPublishers:
             }
             for k, name in enumerate(self._names)
         ]
-        head = header(stamp, WORLD)
+        head = header(stamp, _WORLD)
         self._forces.publish(to_message(ContactForces, {"header": head, "contacts": contacts}))
         pose = {"pose": {"position": vector(last.q[:3]), "orientation": quaternion(last.q[3:7])}}
         twist = {"twist": {"linear": vector(last.v[:3]), "angular": vector(last.v[3:6])}}

@@ -11,7 +11,7 @@ from typing import Any
 from diagnostic_msgs.msg import DiagnosticArray
 from rclpy.node import Node
 
-from sysid_nodes.ros.diagnostics import ERROR, OK, WARN, diagnostic_array, diagnostic_status
+from sysid_nodes.ros.diagnostics import ERROR, OK, WARN, component, diagnostic_array, diagnostic_status
 from sysid_nodes.ros.spinning import make_executor
 
 _REPORT_PERIOD = 0.2  # [s]
@@ -127,5 +127,5 @@ class PlayedMotion(Node):
         }
         level = ERROR if trouble else WARN if late else OK
         message = ", ".join(filter(None, [self._state, "slower than real time" if late else "", trouble]))
-        status = diagnostic_status(f"{self.get_name()}: motion", level, message, values, hardware="simulation")
+        status = diagnostic_status(f"{component(self)}: motion", level, message, values, hardware="simulation")
         self._diagnostics.publish(diagnostic_array(status, self.get_clock().now()))

@@ -20,7 +20,7 @@ class ActuatorSessionConfig:
     joints: str = option(
         "", "how the names of the joints begin that are driven; the others are held at zero; empty: all"
     )
-    commands: str = option("/joint_commands", "topic of the commands, JointTrajectory, JointState or Unitree's LowCmd")
+    commands: str = option("joint_commands", "topic of the commands, JointTrajectory, JointState or Unitree's LowCmd")
     drive: str = option(
         "commands",
         "whether commands drive the joints or, in logs that have none, the efforts measured with their states",

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Callable
 
 import numpy as np
 
@@ -35,6 +36,7 @@ class Agenda:
         phase: what plans are for now.
         goals: (n,) postures to go to, one after the other; more may be added.
         left_out: why the last call of `objective` gave up a goal; empty where it gave up none.
+        ended: called with a goal that is gone from the list, and why it was given up; empty: the robot is there.
 
     Raises:
         ConfigError: a goal lacks numbers.
@@ -46,6 +48,8 @@ class Agenda:
         self.phase = Phase.EXCITE if node.excite else Phase.REACH
         self.goals: deque[Array] = deque(_goals(node.goals, n))
         self.left_out = ""
+        self._given_up: list[Array] = []
+        self.ended: Callable[[Array, str], None] | None = None
         self._excite: Excite = planner.excite(config.prior.bounds)
         self._rule = StopRule(config.planner.stop_rule)
         self._learned: set[str] = set()
@@ -81,20 +85,33 @@ class Agenda:
             return self._expected(previous, previous_time)
         while self.goals:
             goal = self.goals[0]
+            if any(goal is given_up for given_up in self._given_up):
+                self._given_up = [given_up for given_up in self._given_up if given_up is not goal]
+                self.goals.popleft()
+                continue
             ends = start.state.q if start.resting or start.goal is None else start.goal
             if self._planner.reached(ends, goal):
                 if not start.resting:
                     return None  # the present trajectory ends there
-                self.goals.popleft()
+                self._end("")
                 continue
             self.phase = Phase.REACH
             try:
                 return self._way_to(goal, start.state.q, scene)
             except ConfigError as error:
                 self.left_out = str(error)
-                self.goals.popleft()
+                self._end(self.left_out)
         self.phase = Phase.REST
         return None
+
+    def give_up(self, goal: Array) -> None:
+        """Goes to this one of the goals no more, nor tells of its end; from any thread."""
+        self._given_up.append(goal)
+
+    def _end(self, why: str) -> None:
+        goal = self.goals.popleft()
+        if self.ended is not None:
+            self.ended(goal, why)
 
     def ends_with(self, plan: Bezier, starts: int) -> bool:
         """Whether a plan that starts at a stamp [ns] is meant to be followed to its end."""

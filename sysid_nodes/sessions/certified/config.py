@@ -17,6 +17,7 @@ from sysid_nodes.robots.covering import covering_shapes
 from sysid_nodes.robots.links import base_frame
 from sysid_nodes.sessions.certified.settings import CertifiedSettings
 from sysid_nodes.sessions.certified.streaming_config import StreamingConfig
+from sysid_nodes.sessions.node_config import autostart_option, frame_prefix_option
 from sysid_nodes.systems.certified.certificate.config import TrackingConfig
 from sysid_nodes.systems.certified.control.config import ControllerConfig
 from sysid_nodes.systems.certified.search.config import PlannerConfig
@@ -27,6 +28,8 @@ class CertifiedConfig(CertifiedSettings):
     """The robot, what is known of it and around it, and the law that moves it."""
 
     scene: str = option("", "scene file of the obstacles; empty: none until obstacles are published")
+    frame_prefix: str = frame_prefix_option()
+    autostart: bool = autostart_option()
     planner: PlannerConfig = section(PlannerConfig, "the plans")
     authority: AuthorityConfig = section(AuthorityConfig, "who may command")
 
@@ -162,4 +165,5 @@ def set_up(config: CertifiedConfig) -> Setup:
     body = config.body or robot.body
     robot.body_index(body)
     digest = config_digest(robot, shapes, config.known_robot, config.control, config.certifier)
-    return Setup(robot, shapes, scene_of(config.scene), digest, body, base_frame(robot))
+    frame = config.frame_prefix + base_frame(robot)
+    return Setup(robot, shapes, scene_of(config.scene), digest, body, frame)

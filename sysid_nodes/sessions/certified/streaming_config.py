@@ -12,7 +12,7 @@ from sysid_nodes.data.config import option
 class StreamingConfig:
     """Topic and timing of the messages, and what is waited for."""
 
-    topic: str = option("/joint_trajectory_controller/joint_trajectory", "where to publish JointTrajectory messages")
+    topic: str = option("joint_trajectory_controller/joint_trajectory", "where to publish JointTrajectory messages")
     spacing: float = option(0.02, "time between two points", unit="s", minimum=0.001, maximum=0.5)
     lead: float = option(
         0.03, "a trajectory that would take over sooner after its publication is not sent", unit="s", minimum=0.0

@@ -7,7 +7,13 @@ from dataclasses import dataclass
 
 from sysid_nodes.data.config import section
 from sysid_nodes.data.key_file import AuthorityConfig
-from sysid_nodes.sessions.node_config import NodeConfig, buffer_option, queue_option, reliability_option
+from sysid_nodes.sessions.node_config import (
+    NodeConfig,
+    buffer_option,
+    frame_prefix_option,
+    queue_option,
+    reliability_option,
+)
 
 
 @dataclass(frozen=True)
@@ -19,4 +25,5 @@ class IntervalNodeConfig(NodeConfig):
     )
     queue_depth: int = queue_option(5000)
     buffer: int = buffer_option(20000)
+    frame_prefix: str = frame_prefix_option()
     authority: AuthorityConfig = section(AuthorityConfig, "who may command")

@@ -141,4 +141,4 @@ def solve_batch(
     session.conclude(estimate, judgement)
     friction = config.prime.contact.friction
     inner = range(1, len(estimate.t) - 1)
-    return PrimeUpdate(estimate, inner, judgement, 0.0, float(estimate.t[-1]), friction), left
+    return PrimeUpdate(estimate, inner, judgement, 0.0, float(estimate.t[-1]), friction, session.frames), left

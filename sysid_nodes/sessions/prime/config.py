@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from sysid_nodes.data.config import option, section
 from sysid_nodes.robots import ContactsConfig, MotorConfig
+from sysid_nodes.sessions.node_config import frame_prefix_option
 from sysid_nodes.signals.alignment import GridConfig
 from sysid_nodes.signals.pacing import PacingConfig
 from sysid_nodes.signals.stream_health import StreamHealthConfig
@@ -59,6 +60,8 @@ class PrimeSessionConfig:
 
     robot: str = option("go2", "registered robot, or urdf")
     urdf: str = option("", "URDF file, for any other robot or for one's own of a registered one")
+    world_frame: str = option("", "frame of the estimate; empty: that of the motion capture's messages, or 'world'")
+    frame_prefix: str = frame_prefix_option()
     published: int = option(
         1, "stages before the newest that is published; more is smoother and later", minimum=1, maximum=1000
     )

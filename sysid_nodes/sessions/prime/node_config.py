@@ -24,4 +24,4 @@ class PrimeNodeConfig(NodeConfig):
     buffer: int = buffer_option(5000)
     marker_period: float = option(0.05, "time between two messages of markers", unit="s", minimum=0.0)
     inertia_period: float = option(0.5, "time between two messages of inertial parameters", unit="s", minimum=0.0)
-    tf: bool = option(True, "publish the base's transform, where tf2_msgs is installed")
+    tf: bool = option(False, "publish the base's transform, where tf2_msgs is installed and nobody else does")

@@ -24,7 +24,7 @@ from sysid_nodes.sessions.prime.memory import PrimeMemory
 from sysid_nodes.sessions.prime.streams import PrimeStreams, is_only_late
 from sysid_nodes.sessions.prime.stretches import Stretch, extend_stretches, status_of_whole
 from sysid_nodes.sessions.prime.trust import PrimeJudgement, Trust
-from sysid_nodes.sessions.prime.update import ParameterStep, PrimeUpdate
+from sysid_nodes.sessions.prime.update import Frames, ParameterStep, PrimeUpdate
 from sysid_nodes.signals.pacing import Pacer
 from sysid_nodes.signals.samples import AlignedSteps
 
@@ -113,6 +113,12 @@ class PrimeSession:
         self._history_step = _HISTORY
         self.stretches: list[Stretch] = []
         self.waited, self.newest = 0.0, -math.inf
+        self._pose_frame = ""
+
+    @property
+    def frames(self) -> Frames:
+        """Frames of the estimate: as configured, or else as the poses say."""
+        return Frames(self.config.world_frame or self._pose_frame or Frames.world, self.config.frame_prefix)
 
     @property
     def whole_status(self) -> MotionStatus:
@@ -143,6 +149,12 @@ class PrimeSession:
                 self.received += 1
                 self.unusable["a joint is missing" if self._order.missing(names) else "a joint is there twice"] += 1
                 return None
+        if readings.frame and readings.frame != self._pose_frame:
+            if self._pose_frame:
+                self.received += 1
+                self.unusable["its pose is in another frame than those before"] += 1
+                return None
+            self._pose_frame = readings.frame
         for stream, value in readings.values.items():
             if names is None:
                 self._aligner.push(stream, readings.stamp, value)
@@ -235,7 +247,7 @@ class PrimeSession:
         first = min(max(int(np.searchsorted(estimate.t, self._published + 0.5 * dt)), 1), last)
         self._published = float(estimate.t[last])
         friction = self.config.prime.contact.friction
-        return PrimeUpdate(estimate, range(first, last + 1), self.judgement, lag, self.newest, friction)
+        return PrimeUpdate(estimate, range(first, last + 1), self.judgement, lag, self.newest, friction, self.frames)
 
     def _judge(self, now: float) -> PrimeJudgement:
         return self._trust.judge(self._estimate, self._streams.findings, self.pacer.finding, now)

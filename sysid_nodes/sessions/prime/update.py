@@ -15,6 +15,19 @@ Array = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True)
+class Frames:
+    """Names of frames.
+
+    Attributes:
+        world: that of the estimate.
+        prefix: goes before the names of the robot's links.
+    """
+
+    world: str = "world"
+    prefix: str = ""
+
+
+@dataclass(frozen=True)
 class PrimeUpdate:
     """Result of a solve, to be published.
 
@@ -25,6 +38,7 @@ class PrimeUpdate:
         lag: age of the newest stage when the solve has ended, by the sensors' clock [s].
         newest: time that the sensors have reached [s].
         friction: coefficient that the contact model assumes.
+        frames: that it is expressed in.
     """
 
     estimate: MotionEstimate
@@ -33,6 +47,7 @@ class PrimeUpdate:
     lag: float
     newest: float
     friction: float
+    frames: Frames = Frames()
 
     @property
     def stage(self) -> int:

@@ -15,9 +15,9 @@ class SamplingSessionConfig:
 
     robot: str = option("go2", "registered robot that walks, or urdf")
     urdf: str = option("", "URDF file, for one's own form of the robot")
-    commands: str = option("/joint_commands", "topic of the set-points, JointState or JointTrajectory")
-    imu: str = option("/imu/data", "topic of the inertial sensor, Imu with an orientation")
-    pose: str = option("/mocap/pose", "topic of motion capture of the base, PoseStamped")
+    commands: str = option("joint_commands", "topic of the set-points, JointState or JointTrajectory")
+    imu: str = option("imu/data", "topic of the inertial sensor, Imu with an orientation")
+    pose: str = option("mocap/pose", "topic of motion capture of the base, PoseStamped")
     least: float = option(3.0, "motion before another identification, live", unit="s", minimum=0.5)
     rest: float = option(0.6, "standing still that ends a motion, live", unit="s", minimum=0.1)
     sampling: SamplingConfig = section(SamplingConfig, "the identification")

@@ -31,5 +31,5 @@ class SamplingNodeConfig(NodeConfig):
 class PlannerNodeConfig(NodeConfig):
     """How the exploration planner's node meets its surroundings."""
 
-    posterior: str = option("/spi_identifier/posterior", "topic of the estimates")
+    posterior: str = option("spi_identifier/posterior", "topic of the estimates")
     plans: int = option(0, "plans at most, one for each estimate; 0: for every estimate", minimum=0)

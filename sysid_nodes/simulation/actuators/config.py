@@ -25,6 +25,6 @@ class SimulatedDrivesConfig:
         choices=("none", "friction", "gain", "delay"),
     )
     change_duration: float = option(16.0, "of the motion after the change", unit="s", minimum=1.0)
-    commands: str = option("/joint_commands", "topic of the commands")
+    commands: str = option("joint_commands", "topic of the commands")
     listeners: int = option(0, "subscribers to wait for on both topics before the motion begins", minimum=0)
     truth_file: str = option("", "JSON file that gets what is hidden; empty writes none")

@@ -14,6 +14,7 @@ from sysid_nodes.exceptions import ConfigError
 from sysid_nodes.models.known_robot import Numbers
 from sysid_nodes.robots import Robot
 from sysid_nodes.robots.kinova_gen3.payloads import PayloadVolumeConfig
+from sysid_nodes.sessions.node_config import frame_prefix_option
 from sysid_nodes.simulation.arm.driver_readings import DriverConfig
 from sysid_nodes.simulation.arm.excitation import check_limits
 from sysid_nodes.simulation.arm.gen3 import gen3_excitation
@@ -114,6 +115,7 @@ class SimulatedArmConfig:
     robot: str = option("kinova_gen3", "robot by name")
     variant: str = option("", "variant of the robot; empty takes its default")
     scene: str = option("", "scene file of the obstacles; empty: none until obstacles are published")
+    frame_prefix: str = frame_prefix_option()
     payload_volume: PayloadVolumeConfig = section(PayloadVolumeConfig, "room that the payload takes")
     simulated_arm: ArmSimulationConfig = section(ArmSimulationConfig, "the simulation")
     authority: AuthorityConfig = section(AuthorityConfig, "who may command")

@@ -71,13 +71,13 @@ def record(rng: np.random.Generator) -> TrajectoryRecord:
 
 def test_obstacles_survive_the_way_through_the_middleware_to_the_last_bit() -> None:
     message = deserialize_message(serialize_message(to_obstacles(SCENE, FRAME)), Obstacles)
-    assert to_scene(message, (FRAME,)) == SCENE
-    assert to_scene(message, (FRAME,)).id == SCENE.id
+    assert to_scene(message, FRAME) == SCENE
+    assert to_scene(message, FRAME).id == SCENE.id
 
 
 def test_obstacles_in_another_frame_are_refused() -> None:
     with pytest.raises(ConfigError, match="base frame 'base_link', got 'camera'"):
-        to_scene(to_obstacles(SCENE, "camera"), (FRAME,))
+        to_scene(to_obstacles(SCENE, "camera"), FRAME)
 
 
 @pytest.mark.parametrize(
@@ -94,14 +94,14 @@ def test_an_obstacle_that_makes_no_sense_is_refused(field: str, value: object, l
     message = to_obstacles(Scene(SCENE.obstacles[:1]), FRAME)
     setattr(message.obstacles[0], field, value)
     with pytest.raises(ConfigError, match=line):
-        to_scene(message, (FRAME,))
+        to_scene(message, FRAME)
 
 
 def test_a_quaternion_that_is_none_is_refused() -> None:
     message = to_obstacles(Scene(SCENE.obstacles[:1]), FRAME)
     message.obstacles[0].pose.orientation.w = message.obstacles[0].pose.orientation.z = 0.0
     with pytest.raises(ConfigError, match="norm 1"):
-        to_scene(message, (FRAME,))
+        to_scene(message, FRAME)
 
 
 def test_a_trajectory_survives_the_way_through_the_middleware_with_its_digest() -> None:
