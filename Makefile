@@ -7,6 +7,7 @@ OUT ?= demo_output
 KERNEL ?= ON
 JOBS ?= 2
 BENCH ?=
+BUNDLE ?=
 
 # Absolute, because CMake and ament need it so.
 prefix := $(abspath $(VENV))
@@ -30,7 +31,7 @@ sources := CMakeLists.txt package.xml $(wildcard action/*.action cmake/* msg/*.m
 	$(wildcard sysid_nodes/ros/nodes/*.py)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test lint bench mutants clean
+.PHONY: help setup demo test lint docs wheel bench mutants clean
 .DELETE_ON_ERROR:
 
 help:  ## print this list
@@ -54,6 +55,16 @@ lint: setup  ## ruff, mypy, import-linter
 	$(python) -m mypy
 	$(prefix)/bin/lint-imports
 
+docs: $(stamps)/docs  ## the documentation as a site with search and reference: build/site/index.html
+	$(prefix)/docs/bin/python -m sphinx -q -W --keep-going -c docs -b html . build/site
+
+# What setuptools finds in build/lib it packs, however old. The wheel's pinocchio is the one that its kernel is linked to.
+wheel: setup  ## dist/*.whl with the compiled kernel, installs without a compiler; BUNDLE=yes: with its dependencies
+	@rm -rf build/lib build/bdist.*
+	SYSID_WHEEL_PINOCCHIO="$$($(python) -c 'from importlib.metadata import version; print(version("libpinocchio"))')" \
+		$(python) -m pip wheel -q --disable-pip-version-check --no-deps -w dist .
+	$(if $(BUNDLE),$(python) -m pip wheel -q --disable-pip-version-check -c requirements/constraints.txt -w dist dist/sysid_nodes-*.whl)
+
 bench: setup  ## rerun the benchmarks behind benchmarks/reports (two hours); refuses uncommitted code but with BENCH=--dirty
 	@$(python) -m pip install -qq --disable-pip-version-check --no-deps -r requirements/bench-peers.txt
 	@set -e; for name in containment tightness speed streaming real_logs estimate_coverage \
@@ -67,7 +78,7 @@ mutants: setup  ## how many small mistakes the tests notice; hours, so say BENCH
 	$(python) -m benchmarks.mutants $(BENCH)
 
 clean:  ## remove the virtual environment and all that was built
-	rm -rf $(VENV) build install log $(OUT) .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis
+	rm -rf $(VENV) build dist install log $(OUT) .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis
 	rm -rf *.egg-info sysid_nodes/kernel/_*.so
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
@@ -76,13 +87,18 @@ $(stamps)/venv:
 	$(PYTHON) -m venv $(prefix)
 	@mkdir -p $(stamps) && touch $(prefix)/COLCON_IGNORE $@
 
+$(stamps)/docs: requirements/docs.txt | $(stamps)/venv
+	$(PYTHON) -m venv $(prefix)/docs
+	$(prefix)/docs/bin/python -m pip install -qq --disable-pip-version-check -r requirements/docs.txt
+	@touch $@
+
 $(stamps)/installed: $(stamps)/venv $(lock) pyproject.toml setup.py package.xml
-	@echo "make setup: installing ROS 2 Jazzy, pinocchio, MuJoCo and tools into $(VENV) (about a minute, 2 GB)"
-	@$(python) -m pip install -qq --disable-pip-version-check \
+	@echo "make setup: ROS 2 Jazzy, pinocchio, MuJoCo and tools go into $(VENV) (2 GB); once"
+	@cmake/progress.sh "make setup: downloading and installing" $(build)-install.log \
+		$(python) -m pip install --progress-bar off --disable-pip-version-check \
 		-c requirements/constraints.txt -r requirements/ros-wheels.txt -e ".[build,dev]"
 	@touch $@
 
 $(stamps)/built: $(stamps)/installed $(sources)
-	@echo "make setup: building messages and kernel"
 	@cmake/build_into.sh $(prefix) $(build) $(KERNEL)
 	@touch $@

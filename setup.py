@@ -1,11 +1,50 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Builds the Python package; the version comes from package.xml, everything else from pyproject.toml."""
+"""Builds the Python package; the version comes from package.xml, everything else from pyproject.toml.
 
+With SYSID_WHEEL_PINOCCHIO, a version, the wheel takes along what lies beside the sources: the kernel that was compiled
+against that version of libpinocchio, and the parameter files. `make wheel` does that.
+"""
+
+import os
 import xml.etree.ElementTree as ElementTree
 from pathlib import Path
+from typing import Any
 
-from setuptools import setup
+from setuptools import Distribution, setup
 
-VERSION = ElementTree.parse(Path(__file__).with_name("package.xml")).findtext("version")
+ROOT = Path(__file__).parent
+VERSION = ElementTree.parse(ROOT / "package.xml").findtext("version")
+PINOCCHIO = os.environ.get("SYSID_WHEEL_PINOCCHIO", "")
 
-setup(version=VERSION)
+
+class Compiled(Distribution):  # type: ignore[misc]  # setuptools has no types
+    """A package of one platform and Python, which needs the very library that its kernel is linked to."""
+
+    def has_ext_modules(self) -> bool:
+        """Makes the wheel's tag that of this platform."""
+        return True
+
+    def parse_config_files(self, *args: Any, **options: Any) -> None:
+        """Adds to what pyproject.toml requires."""
+        super().parse_config_files(*args, **options)
+        self.install_requires = [*self.install_requires, f"libpinocchio=={PINOCCHIO}"]
+
+
+def shared(folder: str) -> list[tuple[str, list[str]]]:
+    """A folder of files by where CMake, too, installs them."""
+    files: dict[str, list[str]] = {}
+    for path in sorted((ROOT / folder).rglob("*.yaml")):
+        inside = path.relative_to(ROOT)
+        files.setdefault(f"share/online_sysid/{inside.parent}", []).append(str(inside))
+    return list(files.items())
+
+
+if PINOCCHIO:
+    setup(
+        version=VERSION,
+        distclass=Compiled,
+        data_files=shared("config"),
+        package_data={"sysid_nodes.kernel": ["_*.so"]},
+    )
+else:
+    setup(version=VERSION)

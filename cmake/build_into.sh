@@ -23,16 +23,17 @@ sys.exit(not pathlib.Path(sysconfig.get_path("include"), "Python.h").exists())' 
     skip "Python.h is missing (Debian: apt install python3-dev)"
 
 run() {
-    "$@" >"$log" 2>&1 || {
-        tail -n 40 "$log" >&2
-        echo "make setup: '$1 $2' failed; the whole log is in $log (KERNEL=OFF leaves the C++ kernel out)" >&2
+    words=$1
+    shift
+    cmake/progress.sh "make setup: $words" "$log" "$@" || {
+        echo "make setup: KERNEL=OFF leaves the C++ kernel out" >&2
         exit 1
     }
 }
 
-run cmake -G Ninja -S . -B "$build" -DCMAKE_BUILD_TYPE=Release -DBUILD_TESTING=OFF -DSYSID_EDITABLE=ON -DSYSID_KERNEL="$kernel" \
+run "looking for compiler and ROS" cmake -G Ninja -S . -B "$build" -DCMAKE_BUILD_TYPE=Release -DBUILD_TESTING=OFF -DSYSID_EDITABLE=ON -DSYSID_KERNEL="$kernel" \
     -DCMAKE_PREFIX_PATH="$prefix" -DCMAKE_INSTALL_PREFIX="$prefix" -DPython3_EXECUTABLE="$prefix/bin/python" \
     -DCMAKE_PROJECT_INCLUDE="$PWD/cmake/ros_wheels.cmake"
 grep -- '-- Kernel:' "$log" | cut -c 4- || true
-run cmake --build "$build"
-run cmake --install "$build"
+run "compiling messages and kernel" cmake --build "$build"
+run "installing them" cmake --install "$build"

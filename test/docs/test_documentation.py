@@ -28,6 +28,7 @@ ROOT = Path(__file__).resolve().parents[2]
 PAGES = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md"), *ROOT.glob("examples/*.md")])
 NAMES = [str(page.relative_to(ROOT)) for page in PAGES]
 TUTORIAL = ROOT / "docs" / "interval" / "tutorial-own-robot.md"
+KINOVA = ROOT / "docs" / "interval" / "kinova.md"
 OWN_ARM = ROOT / "examples" / "own_arm"
 
 
@@ -133,12 +134,14 @@ def test_scripts_named_in_commands_exist(page: str, line: str) -> None:
         assert (ROOT / words[1]).is_file()
 
 
-def test_python_in_the_readme_runs(capsys: pytest.CaptureFixture[str]) -> None:
-    snippets = blocks(ROOT / "README.md", "python")
-    assert snippets
-    for snippet in snippets:
-        exec(compile(snippet, "README.md", "exec"), {})
-    assert "no complete window" in capsys.readouterr().out
+@pytest.mark.parametrize(
+    ("page", "printed"),
+    [("README.md", r"1\.\d\d to 1\.\d\d kg: bounds are proven"), ("docs/install.md", "no complete window")],
+)
+def test_python_in_the_pages_runs(page: str, printed: str, capsys: pytest.CaptureFixture[str]) -> None:
+    (snippet,) = blocks(ROOT / page, "python")
+    exec(compile(snippet, page, "exec"), {})
+    assert re.match(printed, capsys.readouterr().out)
 
 
 def test_the_recipe_for_a_robot_makes_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -163,10 +166,10 @@ def indented(page: Path, language: str) -> list[str]:
 
 
 @pytest.mark.ros
-def test_ros_python_in_the_readme_runs() -> None:
+def test_ros_python_in_the_pages_runs() -> None:
     """Each snippet, but for a moment instead of for ever."""
     rclpy = pytest.importorskip("rclpy")
-    snippets = blocks(ROOT / "README.md", "py")
+    snippets = blocks(KINOVA, "py")
     assert snippets
     for snippet in snippets:
         assert snippet.count("rclpy.spin(node)") == 1
@@ -174,7 +177,7 @@ def test_ros_python_in_the_readme_runs() -> None:
         try:
             exec(
                 compile(
-                    snippet.replace("rclpy.spin(node)", "rclpy.spin_once(node, timeout_sec=0.2)"), "README.md", "exec"
+                    snippet.replace("rclpy.spin(node)", "rclpy.spin_once(node, timeout_sec=0.2)"), KINOVA.name, "exec"
                 ),
                 names,
             )

@@ -1,0 +1,83 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Sphinx's configuration of the documentation's site: `make docs`.
+
+The pages are the repository's Markdown files, so the sources' folder is the repository's root and every link between
+files is one between pages. What only Sphinx needs (tables of contents) is added to them here, not written into them.
+"""
+
+from __future__ import annotations
+
+import re
+import xml.etree.ElementTree as ElementTree
+from pathlib import Path
+from typing import Any
+
+from docutils import nodes
+
+ROOT = Path(__file__).resolve().parents[1]
+
+project = "online_sysid"
+author = "online_sysid maintainers"
+project_copyright = "online_sysid maintainers, Apache-2.0"
+release = version = ElementTree.parse(ROOT / "package.xml").findtext("version", "")
+
+extensions = ["myst_parser", "autoapi.extension", "sphinx.ext.napoleon", "sphinx.ext.mathjax", "sphinx_copybutton"]
+root_doc = "docs/index"
+include_patterns = ["docs/**", "*.md", "examples/*.md", "benchmarks/README.md", "reference/**"]
+exclude_patterns = ["README.md", "docs/conf.py", "docs/site", ".*"]
+
+myst_enable_extensions = ["dollarmath", "amsmath"]
+myst_heading_anchors = 4
+suppress_warnings = [
+    "misc.highlighting_failure",  # pseudo-code in fences
+]
+
+html_theme = "furo"
+html_title = f"online_sysid {release}"
+html_extra_path = ["site"]  # relative to this file: the page that leads to the first one
+html_theme_options = {"navigation_with_keys": True}
+
+autoapi_dirs = [str(ROOT / "sysid_nodes")]
+autoapi_root = "reference"
+autoapi_add_toctree_entry = False
+autoapi_ignore = ["*/ros/*", "*/cli/*"]  # edges: nodes and commands have pages of their own
+autoapi_options = ["members", "undoc-members", "show-inheritance", "show-module-summary"]
+autoapi_keep_files = False
+
+CONTENTS = {
+    "Start": ["install", "choose", "gallery", "errors", "batch"],
+    "Systems": [
+        "interval/index", "certified/index", "prime/index", "actuators/index", "sampling/index", "bayesian/index",
+    ],
+    "Reference": ["/reference/sysid_nodes/index", "/examples/README", "architecture"],
+    "Project": ["/benchmarks/README", "/CONTRIBUTING", "/CHANGELOG"],
+}  # fmt: skip
+"""What the site's menu shows; pages of a system follow below its first one."""
+
+
+def add_contents(_app: Any, name: str, source: list[str]) -> None:
+    """Adds hidden tables of contents, which readers of the Markdown itself have no use for."""
+    folder, _, page = name.rpartition("/")
+    if name == root_doc:
+        source[0] += "".join(toctree(pages, caption) for caption, pages in CONTENTS.items())
+    elif page == "index" and folder.startswith("docs/"):
+        rest = sorted(path.stem for path in (ROOT / folder).glob("*.md") if path.stem != "index")
+        source[0] += toctree(rest)
+
+
+def toctree(pages: list[str], caption: str = "") -> str:
+    """A hidden table of contents in MyST."""
+    options = ":hidden:\n" + (f":caption: {caption}\n" if caption else "")
+    return "\n\n```{toctree}\n" + options + "\n" + "\n".join(pages) + "\n```\n"
+
+
+def resolve_folder(_app: Any, _environment: Any, node: nodes.Element, content: nodes.Node) -> nodes.Node | None:
+    """Links to folders of the repository, which the site does not hold, become their names."""
+    target = ROOT / Path(node.get("refdoc", "")).parent / node.get("reftarget", "")
+    return content if target.resolve().is_dir() else None
+
+
+def setup(app: Any) -> None:
+    """Called by Sphinx."""
+    app.connect("source-read", add_contents)
+    app.connect("missing-reference", resolve_folder)
