@@ -59,7 +59,11 @@ SUBJECTS = {
         tuple(f"systems/interval/test_{name}.py" for name in ("row_builder", "error_radius_slopes", "pipeline")),
     ),
     "tracking": _proof("tracking", "closed_loop", "error_proof", first="tracking"),
-    "disturbance": _proof("disturbance", "bodies", "motion", first="disturbance"),
+    "disturbance": _proof("disturbance", "motion", first="disturbance"),
+    "bodies": Subject(
+        tuple(f"{_CERTIFICATE}/{name}.py" for name in ("bodies", "recursion")),
+        (f"{_CERTIFICATE}/test_bodies.py", *_PROOF),
+    ),
     "shift": _proof("shift", first="shift"),
     "handover": _proof("handover", first="handover"),
     "delayed": Subject(

@@ -15,14 +15,15 @@ from hypothesis import settings
 
 ROOT = Path(__file__).resolve().parents[1]
 
+_KERNELS = ("_regressors", "_normal_equations", "_stages", "_joint_rollout", "_closest_points", "_affine_dynamics")
+
 _NEEDED = {
     "ros": (
         ("rclpy", "rclpy is not installed"),
         ("online_sysid.msg", "the messages are not built; make setup builds them"),
     ),
     "kernel": tuple(
-        (f"sysid_nodes.kernel.{name}", "the C++ kernel is not built; make setup builds it")
-        for name in ("_regressors", "_normal_equations", "_stages", "_joint_rollout")
+        (f"sysid_nodes.kernel.{name}", "the C++ kernel is not built; make setup builds it") for name in _KERNELS
     ),
 }
 """What SYSID_REQUIRE may name, and what that means."""
@@ -115,3 +116,13 @@ def shared_data() -> Path:
 def blank_figures(monkeypatch: pytest.MonkeyPatch) -> None:
     """Leaves the figures of reports empty, nine tenths of what a report costs: for tests that do not look at them."""
     monkeypatch.setattr("matplotlib.figure.Figure.draw", lambda *_: None)
+
+
+@pytest.fixture(params=["compiled", "reference"])
+def kernel(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
+    """Both implementations of the hot loops, one after the other; the compiled one is skipped where it is not built."""
+    if request.param == "compiled":
+        for name in _KERNELS:
+            pytest.importorskip(f"sysid_nodes.kernel.{name}", reason="the C++ kernel is not built")
+    monkeypatch.setenv("SYSID_KERNEL", request.param)
+    return str(request.param)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The one hot loop of the suite: compiled on pinocchio where it was built, in NumPy everywhere else.
+"""The hot loops of the suite: compiled where they were built, in NumPy everywhere else. Here: rigid-body regressors.
 
 `SYSID_KERNEL=reference` forces NumPy, `SYSID_KERNEL=compiled` refuses to run without the compiled module; unset, the
 compiled one is taken when it imports. Both give the same numbers to rounding.
@@ -72,3 +72,20 @@ def window_regressors(
     if implementation(kernel) == "compiled":
         return _regressors.window_regressors(*tree, stamps, position, velocity, pairs)
     return reference.window_regressors(tree, stamps, position, velocity, pairs)
+
+
+def standard_regressor(tree: Tree, q: Array, qd: Array, qdd: Array, *, kernel: str = "") -> Array:
+    """W with M(q) qdd + C(q, qd) qd + g(q) = W theta (eq. 10): (N, n, 10 n).
+
+    Args:
+        tree: n joints.
+        q, qd, qdd: (N, n).
+        kernel: as of `window_regressors`.
+
+    Raises:
+        ConfigError: see `implementation`.
+    """
+    if implementation(kernel) == "compiled":
+        states = (np.ascontiguousarray(x, dtype=np.float64) for x in (q, qd, qdd))
+        return _regressors.standard_regressor(*tree, *states)
+    return reference.standard_regressor(tree, q, qd, qdd)

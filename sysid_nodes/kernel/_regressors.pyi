@@ -14,3 +14,14 @@ def window_regressors(
     qd: npt.NDArray[np.float64],
     edges: npt.NDArray[np.int64],
 ) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]: ...
+def standard_regressor(
+    parents: npt.NDArray[np.int64],
+    rotation: npt.NDArray[np.float64],
+    translation: npt.NDArray[np.float64],
+    axis: npt.NDArray[np.float64],
+    revolute: npt.NDArray[np.bool_],
+    gravity: npt.NDArray[np.float64],
+    q: npt.NDArray[np.float64],
+    qd: npt.NDArray[np.float64],
+    qdd: npt.NDArray[np.float64],
+) -> npt.NDArray[np.float64]: ...

@@ -142,6 +142,28 @@ def momentum_rows(tree: Tree, motion: TreeMotion) -> Iterator[tuple[npt.NDArray[
         yield k, i, inertia_form(jacobian, velocity), rate
 
 
+def standard_regressor(tree: Tree, q: Array, qd: Array, qdd: Array) -> Array:
+    """W with M(q) qdd + C(q, qd) qd + g(q) = W theta (eq. 10): (N, n, 10 n) for q, qd, qdd (N, n)."""
+    n, moves = q.shape[1], supports(tree)
+    out = np.zeros((len(q), n, 10 * n))
+    for start in range(0, len(q), BLOCK):
+        block = slice(start, start + BLOCK)
+        motion = forward_kinematics(tree, q[block], qd[block])
+        acceleration = np.empty_like(motion.velocity)
+        for i, parent in enumerate(tree.parents):
+            carried = acceleration[parent] if parent >= 0 else np.r_[-tree.gravity, np.zeros(3)][:, None]
+            acceleration[i] = carried + motion.jacobian[i] * qdd[block, i] + motion.turn[i] * qd[block, i]
+        for i in range(n):
+            k = np.flatnonzero(moves[:, i])
+            frame = (motion.rotation[i], motion.origin[i])
+            velocity = to_body(*frame, motion.velocity[i])
+            local = to_body(*frame, motion.jacobian[k])
+            rows = inertia_form(local, to_body(*frame, acceleration[i]))
+            rows -= inertia_form(motion_cross(velocity[None], local), velocity)
+            out[block, k, 10 * i : 10 * i + 10] = np.moveaxis(rows, -1, 0)
+    return out
+
+
 def window_regressors(tree: Tree, t: Array, q: Array, qd: Array, edges: npt.NDArray[np.int64]) -> tuple[Array, Array]:
     """Difference of W_m over each window and trapezoid integral of W_c between its edge samples.
 

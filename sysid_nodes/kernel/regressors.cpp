@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Window integrals of the momentum regressors; kernel/reference.py derives and does the same in NumPy.
+// Window integrals of the momentum regressors, and the standard one; kernel/reference.py derives and does the same in
+// NumPy.
 #include <pinocchio/algorithm/jacobian.hpp>
+#include <pinocchio/algorithm/kinematics.hpp>
 
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
@@ -70,11 +72,11 @@ void add_rows(const pin::Model &model, const pin::Data &data, double weight, dou
   }
 }
 
-Rows as_array(std::unique_ptr<std::vector<double>> values, std::size_t windows, std::size_t n) {
+Rows as_array(std::unique_ptr<std::vector<double>> values, std::size_t count, std::size_t n) {
   double *data = values->data();
   nb::capsule owner(values.get(), [](void *p) noexcept { delete static_cast<std::vector<double> *>(p); });
   values.release();
-  return Rows(data, {windows, n, 10 * n}, owner);
+  return Rows(data, {count, n, 10 * n}, owner);
 }
 
 std::pair<Rows, Rows> window_regressors(In<int64_t, nb::ndim<1>> parents, In<double, nb::shape<-1, 3, 3>> rotation,
@@ -113,11 +115,49 @@ std::pair<Rows, Rows> window_regressors(In<int64_t, nb::ndim<1>> parents, In<dou
   return {as_array(std::move(difference), windows, n), as_array(std::move(integral), windows, n)};
 }
 
+Rows standard_regressor(In<int64_t, nb::ndim<1>> parents, In<double, nb::shape<-1, 3, 3>> rotation,
+                        In<double, nb::shape<-1, 3>> translation, In<double, nb::shape<-1, 3>> axis,
+                        In<bool, nb::ndim<1>> revolute, In<double, nb::shape<3>> gravity, In<double, nb::ndim<2>> q,
+                        In<double, nb::ndim<2>> qd, In<double, nb::ndim<2>> qdd) {
+  const std::size_t n = parents.shape(0), samples = q.shape(0);
+  for (const std::size_t joints : {rotation.shape(0), translation.shape(0), axis.shape(0), revolute.shape(0),
+                                   q.shape(1), qd.shape(1), qdd.shape(1)})
+    if (joints != n) throw std::invalid_argument("arrays differ in their number of joints");
+  if (qd.shape(0) != samples || qdd.shape(0) != samples) throw std::invalid_argument("arrays differ in their samples");
+  auto out = std::make_unique<std::vector<double>>(samples * 10 * n * n, 0.0);
+  {
+    nb::gil_scoped_release release;
+    const pin::Model model = build_model(n, parents.data(), rotation.data(), translation.data(), axis.data(),
+                                         revolute.data(), gravity.data());
+    pin::Data data(model);
+    using Joints = MapOf<Eigen::VectorXd>;
+    for (std::size_t s = 0; s < samples; ++s) {
+      pin::forwardKinematics(model, data, Joints(q.data() + s * n, n), Joints(qd.data() + s * n, n),
+                             Joints(qdd.data() + s * n, n));
+      pin::computeJointJacobians(model, data);
+      for (std::size_t i = 0; i < n; ++i) {
+        const pin::SE3 &place = data.oMi[i + 1];
+        const pin::Motion &velocity = data.v[i + 1];
+        pin::Motion acceleration = data.a[i + 1];
+        acceleration.linear() -= place.rotation().transpose() * model.gravity.linear();
+        for (pin::JointIndex joint = i + 1; joint > 0; joint = model.parents[joint]) {
+          const pin::Motion jacobian = place.actInv(pin::Motion(data.J.col(joint - 1)));
+          Eigen::Map<Row>(out->data() + ((s * n + joint - 1) * n + i) * 10) =
+              inertia_form(jacobian, acceleration) - inertia_form(velocity.cross(jacobian), velocity);
+        }
+      }
+    }
+  }
+  return as_array(std::move(out), samples, n);
+}
+
 }  // namespace
 
 NB_MODULE(_regressors, m) {
   using namespace nb::literals;
-  m.doc() = "Window integrals of the momentum regressors on pinocchio.";
+  m.doc() = "Regressors on pinocchio.";
   m.def("window_regressors", &window_regressors, "parents"_a, "rotation"_a, "translation"_a, "axis"_a, "revolute"_a,
         "gravity"_a, "t"_a, "q"_a, "qd"_a, "edges"_a);
+  m.def("standard_regressor", &standard_regressor, "parents"_a, "rotation"_a, "translation"_a, "axis"_a, "revolute"_a,
+        "gravity"_a, "q"_a, "qd"_a, "qdd"_a);
 }

@@ -13,6 +13,8 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from sysid_nodes.kernel.closest_points import closest_points
+
 Array = npt.NDArray[np.float64]
 Mask = npt.NDArray[np.bool_]
 
@@ -50,6 +52,7 @@ def closest_point(
     enough: Array | float = np.inf,
     tolerance: float = 1e-9,
     max_iterations: int = 40,
+    kernel: str = "",
 ) -> ClosestPoint:
     """Closest points by a few sweeps of coordinate descent, then Gilbert, Johnson and Keerthi's method.
 
@@ -62,10 +65,16 @@ def closest_point(
         enough: (N,) stop early where a distance of this much is found [m].
         tolerance: stop where the two bounds agree to this much, relative to the distance.
         max_iterations: of Gilbert's method.
+        kernel: "compiled" or "reference"; empty for the best there is.
     """
+    enough = np.broadcast_to(np.asarray(enough, dtype=np.float64), (len(centre),))
+    compiled = closest_points(centre, generators, enough, tolerance, max_iterations, kernel=kernel)
+    if compiled is not None:
+        point, e, direction, lower = compiled
+        return ClosestPoint(point, e, direction, lower, np.sqrt((point * point).sum(axis=1)))
     c, g = np.ascontiguousarray(centre.T), np.ascontiguousarray(generators.transpose(1, 2, 0))
     size = np.sqrt(_dot(c, c)) + np.sqrt((g * g).sum(axis=1)).sum(axis=0)
-    problem = _Problem(c, g, size, np.broadcast_to(np.asarray(enough, dtype=np.float64), size.shape), tolerance)
+    problem = _Problem(c, g, size, enough, tolerance)
     point, e = _sweep(c, g)
     lower, direction = _height(point, c, g)
     found = _Found(point, e, direction, lower)

@@ -31,31 +31,15 @@ def body_columns(chain: Chain, body: int) -> tuple[npt.NDArray[np.intp], npt.NDA
     return columns[mine], columns[~mine]
 
 
-def standard_regressor(chain: Chain, q: Array, qd: Array, qdd: Array) -> Array:
+def standard_regressor(chain: Chain, q: Array, qd: Array, qdd: Array, *, implementation: str = "") -> Array:
     """W with M(q) qdd + C(q, qd) qd + g(q) = W theta (eq. 10): (N, n, 10 n) for q, qd, qdd (N, n).
+
+    `implementation` picks "compiled" or "reference"; empty takes the best there is.
 
     Raises:
         SamplesError: an array is not (N, n).
     """
-    q, qd, qdd = _samples(chain, q, qd, qdd)
-    tree, n = chain.tree, chain.n
-    out = np.zeros((len(q), n, 10 * n))
-    for start in range(0, len(q), reference.BLOCK):
-        block = slice(start, start + reference.BLOCK)
-        motion = reference.forward_kinematics(tree, q[block], qd[block])
-        acceleration = np.empty_like(motion.velocity)
-        for i, parent in enumerate(tree.parents):
-            carried = acceleration[parent] if parent >= 0 else np.r_[-tree.gravity, np.zeros(3)][:, None]
-            acceleration[i] = carried + motion.jacobian[i] * qdd[block, i] + motion.turn[i] * qd[block, i]
-        for i in range(n):
-            k = np.flatnonzero(chain.supports()[:, i])
-            frame = (motion.rotation[i], motion.origin[i])
-            velocity = reference.to_body(*frame, motion.velocity[i])
-            local = reference.to_body(*frame, motion.jacobian[k])
-            rows = reference.inertia_form(local, reference.to_body(*frame, acceleration[i]))
-            rows -= reference.inertia_form(reference.motion_cross(velocity[None], local), velocity)
-            out[block, k, 10 * i : 10 * i + 10] = np.moveaxis(rows, -1, 0)
-    return out
+    return kernel.standard_regressor(chain.tree, *_samples(chain, q, qd, qdd), kernel=implementation)
 
 
 def momentum_regressors(chain: Chain, q: Array, qd: Array) -> tuple[Array, Array]:

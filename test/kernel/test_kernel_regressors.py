@@ -50,6 +50,17 @@ def test_compiled_equals_reference(seed, n, windows):
 
 
 @compiled
+@settings(max_examples=40)
+@given(st.integers(0, 100_000), st.integers(1, 8), st.integers(0, 5))
+def test_the_standard_regressor_is_the_reference_s(seed, n, samples):
+    rng = np.random.default_rng(seed)
+    tree, states = random_tree(rng, n), rng.normal(size=(3, samples, n))
+    fast, plain = (kernel.standard_regressor(tree, *states, kernel=name) for name in ("compiled", "reference"))
+    assert fast.shape == plain.shape == (samples, n, 10 * n)
+    np.testing.assert_allclose(fast, plain, rtol=0, atol=1e-12 * np.abs(plain).max(initial=0.0))
+
+
+@compiled
 def test_compiled_refuses_what_would_read_out_of_bounds():
     tree, t, q, qd, edges = problem(0)
     call = kernel._regressors.window_regressors

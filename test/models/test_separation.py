@@ -51,6 +51,7 @@ def _not_above(bound: float, square: Fraction) -> bool:
     return bound <= 0.0 or Fraction(bound) ** 2 <= square
 
 
+@pytest.mark.usefixtures("kernel")
 class TestClosestPoint:
     def test_distances_are_those_of_a_least_squares_solver(self) -> None:
         centre, generators = _random_pairs(np.random.default_rng(1), 200)

@@ -63,6 +63,21 @@ def test_levers_hold_between_samples_and_for_wrong_positions(robot: Robot) -> No
             assert (levers_of(chain, inside).max(axis=0) <= levers.lam[window] + 1e-12).all()
 
 
+def test_levers_of_an_arm_that_rests_are_those_of_any_position_that_may_have_been_read_wrong() -> None:
+    arm, error = load_robot("kinova_gen3"), 0.05
+    chain, q = Chain.from_robot(arm), configurations(arm, 40)
+    read = q + error * np.random.default_rng(3).choice([-1.0, 1.0], q.shape)
+    t, edges = np.arange(2.0 * len(q)) * 1e-3, np.arange(2 * len(q), dtype=np.intp).reshape(-1, 2)
+    none = np.zeros_like(q)
+    reach = Reach(chain, prismatic_travel(arm))
+    levers, exact = (
+        reach.levers(t, np.repeat(read, 2, axis=0), edges, none, spread).lam for spread in (none + error, none)
+    )
+    true = levers_of(chain, q)
+    assert (true <= levers + 1e-12).all()
+    assert (true > exact + 1e-12).mean() > 0.05  # which counting no error would not hold
+
+
 @pytest.mark.parametrize("robot", robots(), ids=lambda robot: robot.name)
 def test_gravity_derivatives_are_bounded(robot: Robot) -> None:
     """d2U/dq2 and d3U/dq3 of each body alone, by central differences of the gravity torque."""

@@ -179,6 +179,29 @@ def test_coulomb_friction_through_reversals(speed: float) -> None:
     assert unsure > 0
 
 
+def test_a_torque_that_turns_over_with_friction_is_off_by_twice_its_size() -> None:
+    """The torque steps from one side of friction to the other right after a reading, and brakes the joint until the
+    next: friction counts as unknown, the trapezoid as zero, and both are wrong by F_c dt."""
+    coulomb, step, arm = 2.0, 1e-3, spinner(0.05)
+    nominal, radius = known_box(
+        arm, KnownRobotConfig(viscous=(0.0,), coulomb=(coulomb,), armature=(0.0,), offset=(0.0,))
+    )
+    theta = nominal[:10]
+    unknowns = identify_body(1, 0, nominal, np.zeros_like(radius), Bounds(theta - 1e-9, theta + 1e-9))
+    slowing = 2.0 * coulomb / theta[9]
+    noise, chain = replace(silent(1), acceleration=np.full(1, slowing)), Chain.from_robot(arm)
+    qd = np.array([[-slowing * step], [0.0]])
+    samples = JointSamples(
+        arm.joint_names, np.array([0.0, step]), 0.5 * step * qd[::-1], qd, np.array([[-coulomb], [coulomb]])
+    )
+    rows = RowBuilder(chain, Reach(chain, np.zeros(1)), noise, unknowns).build(
+        samples, np.array([[0, 1]], dtype=np.intp)
+    )
+    error = abs(rows.coefficients @ nominal)[0, 0]
+    assert error == pytest.approx(2.0 * coulomb * step, rel=1e-6)
+    assert error <= rows.total_radius(body_norms(theta, theta))[0, 0] * (1.0 + 1e-9)
+
+
 def test_friction_is_certain_away_from_standstill() -> None:
     rng = np.random.default_rng(5)
     found = scene(load_robot("kinova_gen3"), rng, acceleration=0.5, speed=1.0, dt=0.002, coulomb=20.0)

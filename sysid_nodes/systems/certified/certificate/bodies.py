@@ -8,6 +8,8 @@ is
     m v.s + c.(v x alpha + (v x u) x w + s x o) + <I, o alpha' - o (w x u)' / 2 + (o x w) u' / 2 + (o x u) w' / 2>,
 
 linear in the ten parameters, and (M)_kk has the same form with twice the kinetic energy's terms.
+
+The compiled kernel does the same (kernel/affine_dynamics.cpp); recursion.py takes one or the other.
 """
 
 from __future__ import annotations
@@ -26,51 +28,48 @@ from sysid_nodes.robots.robot import Array
 Indices = npt.NDArray[np.intp]
 
 
-@dataclass(frozen=True)
-class Placement:
-    """Where the joints' frames are, over T intervals; affine.
+class Links(NamedTuple):
+    """Where each joint's frame is in its parent's, over T intervals; affine.
 
     Attributes:
         local: n rotations (T, 3, 3), joint frame to its parent's.
-        shift: n places (T, 3) or (3,) of a joint's origin in its parent's frame [m].
-        rotation: n rotations (T, 3, 3), joint frame to base.
-        origin: n origins (T, 3) in the base frame [m].
-        boxed: position errors fill a box, not an ellipsoid (motion.py).
-        swept: the second errors' symbols are the ways of a stop, which fill a box (own_stop.py).
+        shift: n places (T, 3) of a joint's origin in its parent's frame [m].
     """
 
     local: tuple[Affine, ...]
     shift: tuple[Affine, ...]
-    rotation: tuple[Affine, ...]
-    origin: tuple[Affine, ...]
-    boxed: bool = False
-    swept: bool = False
 
 
-def place(tree: Tree, q: Affine, *, boxed: bool = False) -> Placement:
-    """Frames of all joints for positions q (T, n)."""
+def links(tree: Tree, q: Affine) -> Links:
+    """Frames of all joints in their parents' for positions q (T, n)."""
     symbols, count = q.symbols, q.shape[0]
-    local, shift, rotation, origin = [], [], [], []
+    local, shift = [], []
     sine, cosine = q.sin_cos()
-    for i, parent in enumerate(tree.parents):
+    for i in range(len(tree.parents)):
         fixed, axis, offset = tree.rotation[i], tree.axis[i], tree.translation[i]
         if tree.revolute[i]:
             skew = _skew(axis)
             twice = Affine.constant(skew[None], symbols=symbols) @ skew
-            part = fixed @ (np.eye(3) + twice + skew * _column(sine, i) - twice * _column(cosine, i))
-            here = Affine.constant(np.broadcast_to(offset, (count, 3)).copy(), symbols=symbols)
+            local.append(fixed @ (np.eye(3) + twice + skew * _column(sine, i) - twice * _column(cosine, i)))
+            shift.append(Affine.constant(np.broadcast_to(offset, (count, 3)).copy(), symbols=symbols))
         else:
-            part = Affine.constant(np.broadcast_to(fixed, (count, 3, 3)).copy(), symbols=symbols)
-            here = q[:, i].reshape(count, 1) * (fixed @ axis) + offset
-        local.append(part)
-        shift.append(here)
+            local.append(Affine.constant(np.broadcast_to(fixed, (count, 3, 3)).copy(), symbols=symbols))
+            shift.append(q[:, i].reshape(count, 1) * (fixed @ axis) + offset)
+    return Links(tuple(local), tuple(shift))
+
+
+def frames(tree: Tree, found: Links) -> tuple[tuple[Affine, ...], tuple[Affine, ...]]:
+    """Rotations (T, 3, 3), joint frame to base, and origins (T, 3) in the base frame [m], n each."""
+    rotation: list[Affine] = []
+    origin: list[Affine] = []
+    for parent, local, shift in zip(tree.parents, *found, strict=True):
         if parent < 0:
-            rotation.append(part)
-            origin.append(here)
+            rotation.append(local)
+            origin.append(shift)
         else:
-            rotation.append(rotation[parent] @ part)
-            origin.append(origin[parent] + matvec(rotation[parent], here))
-    return Placement(tuple(local), tuple(shift), tuple(rotation), tuple(origin), boxed)
+            rotation.append(rotation[parent] @ local)
+            origin.append(origin[parent] + matvec(rotation[parent], shift))
+    return tuple(rotation), tuple(origin)
 
 
 @dataclass(frozen=True)
@@ -92,12 +91,12 @@ class BodyMotion:
     angular: Affine
 
 
-def move(tree: Tree, placed: Placement, qd: Affine, qd_a: Affine, qdd_a: Affine, gravity: Array) -> list[BodyMotion]:
+def move(tree: Tree, found: Links, qd: Affine, qd_a: Affine, qdd_a: Affine, gravity: Array) -> list[BodyMotion]:
     """The recursion of models/passivity.py for velocities and accelerations (T, n).
 
     Args:
         tree: the robot.
-        placed: its frames.
+        found: its frames.
         qd, qd_a, qdd_a: velocity and the auxiliary velocity and acceleration.
         gravity: (3,) in the base frame [m/s2]; zeros for inertial terms alone.
     """
@@ -108,7 +107,7 @@ def move(tree: Tree, placed: Placement, qd: Affine, qd_a: Affine, qdd_a: Affine,
     for i, parent in enumerate(tree.parents):
         before = out[parent] if parent >= 0 else None
         w, u, alpha, s = (before.w, before.u, before.alpha, before.s) if before else ground
-        r, back, axis = placed.shift[i], placed.local[i].transpose(), tree.axis[i]
+        r, back, axis = found.shift[i], found.local[i].transpose(), tree.axis[i]
         if before:
             s = s + cross(alpha, r) + cross(u, cross(w, r))
         w, u, alpha, s = _split(stack([w, u, alpha, s], axis=-1), back)

@@ -16,17 +16,10 @@ from sysid_nodes.kernel.tree import Tree
 from sysid_nodes.models.model_box import ModelBox
 from sysid_nodes.models.robust_control import Gains
 from sysid_nodes.robots.robot import Array
-from sysid_nodes.systems.certified.certificate.bodies import (
-    BodyMotion,
-    Levers,
-    inertia_coefficients,
-    levers,
-    move,
-    place,
-    torque_coefficients,
-)
+from sysid_nodes.systems.certified.certificate.bodies import Indices, Levers, inertia_coefficients
 from sysid_nodes.systems.certified.certificate.closed_loop import INFLATE, Assumed, ClosedLoop, Disturbance, recent
 from sysid_nodes.systems.certified.certificate.motion import Desired, deviation, largest, motion
+from sysid_nodes.systems.certified.certificate.recursion import Dynamics, dynamics
 from sysid_nodes.systems.certified.certificate.shift import (
     Change,
     Magnitudes,
@@ -60,7 +53,7 @@ class Split(NamedTuple):
 
     def jump(self, change: Array) -> Array:
         """(n,) bound on what a change (n, 10) of the nominal model adds to w_s in the first interval [N m]."""
-        onto = (self.pairs.joint[:, None] == np.arange(len(change))).astype(np.float64)
+        onto = _onto(self.pairs.joint, len(change))
         first = self.coefficients[:1]
         added = (first * change[self.pairs.body]).sum(axis=-1) @ onto
         return np.asarray(largest(added, boxed=True)[0])
@@ -100,11 +93,9 @@ def demand(
     tube, gain = assumed.tube(loop), gains.position_gain
     boxed, ellipsoids = tube.boxed, assumed.ellipsoids(loop)
     state = motion(desired, tube, gain)
-    placed = place(tree, state.q, boxed=boxed)
-    bodies = move(tree, placed, state.qd, state.qd_a, state.qdd, tree.gravity)
+    bodies = dynamics(tree, state.q, state.qd, state.qd_a, state.qdd)
     qd, qd_a, qdd = (largest(x, boxed=boxed) for x in (state.qd, state.qd_a, state.qdd))
-    pairs = levers(bodies)
-    coefficients = torque_coefficients(bodies, pairs)
+    pairs, coefficients = bodies.pairs, bodies.torque
     nominal, model_error = model_torque(coefficients, pairs, box, boxed=boxed)
     friction = state.qd_a * box.motor.viscous + state.qdd * box.motor.armature + box.motor.offset
     radius = box.motor_radius
@@ -159,7 +150,7 @@ def demand(
 
 def model_torque(coefficients: Affine, pairs: Levers, box: ModelBox, *, boxed: bool = False) -> tuple[Affine, Array]:
     """Nominal inertial torque (T, n), affine, and the bound (T, n) on what the box adds."""
-    onto = (pairs.joint[:, None] == np.arange(len(box.theta))).astype(np.float64)
+    onto = _onto(pairs.joint, len(box.theta))
     nominal = (coefficients * box.theta[pairs.body]).sum(axis=-1) @ onto
     error = (largest(coefficients, boxed=boxed) * box.theta_radius[pairs.body]).sum(axis=-1) @ onto
     return nominal, error
@@ -211,15 +202,20 @@ def _together(x: Array, boxed: bool) -> Array:
     return np.asarray(x.sum(axis=1) if boxed else np.linalg.norm(x, axis=1))
 
 
-def _magnitudes(bodies: list[BodyMotion], added: Array, qd_a: Array, *, boxed: bool = False) -> Magnitudes:
+def _magnitudes(bodies: Dynamics, added: Array, qd_a: Array, *, boxed: bool = False) -> Magnitudes:
     """Norms of the bodies' motions, with what ``added`` (T, n) to qdd_a adds to their accelerations."""
-    norms = [
-        np.stack([np.linalg.norm(largest(getattr(body, name), boxed=boxed), axis=-1) for body in bodies], axis=1)
-        for name in ("w", "u", "alpha", "s")
-    ]
-    for i, body in enumerate(bodies):
-        for rows, part in ((norms[2], body.angular), (norms[3], body.linear)):
-            sizes = np.linalg.norm(largest(part, boxed=boxed), axis=-1)
-            rows[:, i] += (sizes * added[:, list(body.joints)]).sum(axis=1)
-    w, u, alpha, s = (INFLATE * x for x in norms)
-    return Magnitudes(w, u, alpha, s, qd_a)
+
+    def norm(form: Affine) -> Array:
+        return np.asarray(np.linalg.norm(largest(form, boxed=boxed), axis=-1))
+
+    w, u, alpha, s = (norm(form) for form in (bodies.w, bodies.u, bodies.alpha, bodies.s))
+    pairs = bodies.pairs
+    onto, rate = _onto(pairs.body, added.shape[1]), added[:, pairs.joint]
+    alpha += (norm(pairs.angular) * rate) @ onto
+    s += (norm(pairs.linear) * rate) @ onto
+    return Magnitudes(INFLATE * w, INFLATE * u, INFLATE * alpha, INFLATE * s, qd_a)
+
+
+def _onto(which: Indices, n: int) -> Array:
+    """(P, n) ones where a pair's joint or body is the one of the column: what sums pairs by them."""
+    return np.asarray(which[:, None] == np.arange(n), dtype=np.float64)

@@ -19,8 +19,8 @@ from sysid_nodes.models.closest_point import closest_point
 from sysid_nodes.models.separation import separation_lower_bound
 from sysid_nodes.models.solids import Solid
 from sysid_nodes.robots.robot import Array
-from sysid_nodes.systems.certified.certificate.bodies import Placement
 from sysid_nodes.systems.certified.certificate.motion import combined, deviation
+from sysid_nodes.systems.certified.certificate.recursion import Placement
 
 Indices = npt.NDArray[np.intp]
 
@@ -163,15 +163,16 @@ def _along_axes(every: _Shapes, pairs: Indices) -> Array:
     spread = np.linalg.norm(turned, axis=-1).sum(axis=-1)  # (S, T)
     aside = every.radius[:, None] + spread
     best = np.full(centre.shape[:2], -np.inf)
-    sides = [np.concatenate([middles[one], middles[two]], axis=2)]
-    for direction in (centre, *np.moveaxis(sides[0], 2, 0)):
-        length = np.linalg.norm(direction, axis=-1, keepdims=True)
+    sides = np.concatenate([middles[one], middles[two]], axis=2)
+    for direction in (centre, *np.moveaxis(sides, 2, 0)):
+        length = np.sqrt(np.einsum("ptk,ptk->pt", direction, direction))[..., None]
         unit = np.divide(direction, length, out=np.zeros_like(direction), where=length > 0.0)
-        along = (terms * unit).sum(axis=-1)
+        along = np.einsum("sptk,ptk->spt", terms, unit)
         with np.errstate(invalid="ignore"):
-            wobble = combined(along, boxed=every.boxed, swept=every.swept) + (rest * np.abs(unit)).sum(axis=-1)
-        half = np.abs((sides[0] * unit[:, :, None]).sum(axis=-1)).sum(axis=-1)
-        best = np.fmax(best, np.abs((centre * unit).sum(axis=-1)) - half - wobble)
+            wobble = combined(along, boxed=every.boxed, swept=every.swept)
+            wobble += np.einsum("ptk,ptk->pt", rest, np.abs(unit))
+        half = np.abs(np.einsum("ptgk,ptk->ptg", sides, unit)).sum(axis=-1)
+        best = np.fmax(best, np.abs(np.einsum("ptk,ptk->pt", centre, unit)) - half - wobble)
     # What is no number proves nothing; lengths of some metres are off by much less than the last term.
     best = best - aside[one] - aside[two] - 1e-9
     return np.where(np.isfinite(best), best, -np.inf)

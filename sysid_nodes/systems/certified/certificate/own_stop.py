@@ -22,9 +22,9 @@ from sysid_nodes.intervals import Affine
 from sysid_nodes.kernel.tree import Tree
 from sysid_nodes.models.known_robot import per_joint
 from sysid_nodes.robots.robot import Array
-from sysid_nodes.systems.certified.certificate.bodies import Placement, place
 from sysid_nodes.systems.certified.certificate.closed_loop import INFLATE
 from sysid_nodes.systems.certified.certificate.config import CertifierConfig
+from sysid_nodes.systems.certified.certificate.recursion import Placement, place
 
 
 @dataclass(frozen=True)

@@ -20,12 +20,12 @@ from sysid_nodes.models.known_robot import Numbers, per_joint
 from sysid_nodes.models.model_box import ModelBox
 from sysid_nodes.results.certificate import Envelope
 from sysid_nodes.robots.robot import Array
-from sysid_nodes.systems.certified.certificate.bodies import levers, move, place, torque_coefficients
 from sysid_nodes.systems.certified.certificate.closed_loop import INFLATE
 from sysid_nodes.systems.certified.certificate.config import TrackingConfig
 from sysid_nodes.systems.certified.certificate.disturbance import inertia_bounds, model_torque
 from sysid_nodes.systems.certified.certificate.judgement import Conduct
 from sysid_nodes.systems.certified.certificate.motion import Desired, largest, led_motion
+from sysid_nodes.systems.certified.certificate.recursion import dynamics
 
 UNPROVEN = "torque is not proven, as no acceleration error is known: its margin is that of the desired acceleration"
 
@@ -103,10 +103,8 @@ def led_conduct(tree: Tree, desired: Desired, box: ModelBox, errors: KnownErrors
         errors: of the controller.
     """
     state = led_motion(desired, errors.position, errors.velocity)
-    placed = place(tree, state.q, boxed=True)
-    bodies = move(tree, placed, state.qd, state.qd, state.qdd, tree.gravity)
-    pairs = levers(bodies)
-    nominal, added = model_torque(torque_coefficients(bodies, pairs), pairs, box, boxed=True)
+    found = dynamics(tree, state.q, state.qd, state.qd, state.qdd)
+    nominal, added = model_torque(found.torque, found.pairs, box, boxed=True)
     speed = desired.velocity
     qd = (np.abs(speed.centre) + np.abs(speed.slope_term) + speed.remainder + errors.velocity) * INFLATE
     qdd = largest(state.qdd, boxed=True)
@@ -114,7 +112,7 @@ def led_conduct(tree: Tree, desired: Desired, box: ModelBox, errors: KnownErrors
     friction = state.qd * motor.viscous + state.qdd * motor.armature + motor.offset
     added = added + radius.viscous * qd + radius.armature * qdd + motor.coulomb + radius.coulomb + radius.offset
     if errors.acceleration is not None:
-        _, inertia, _ = inertia_bounds(pairs, box, boxed=True)
+        _, inertia, _ = inertia_bounds(found.pairs, box, boxed=True)
         added = added + inertia @ errors.acceleration
     torque = ((largest(nominal + friction, boxed=True) + added) * INFLATE).max(axis=0)
     rate_error = np.broadcast_to(errors.velocity, qd.shape)

@@ -183,8 +183,5 @@ def _peak(slope: Array, bend: Array, start: Array, end: Array) -> Array:
     """Largest value of slope x + bend x^2 for start <= x <= end."""
     with np.errstate(divide="ignore", invalid="ignore"):
         top = np.where(bend < 0.0, -0.5 * slope / bend, end)
-    x = np.clip(top, start, end)
-    best = slope * x + bend * x * x
-    for edge in (start, end):
-        best = np.maximum(best, slope * edge + bend * edge * edge)
-    return np.asarray(best)
+    x = np.minimum(np.maximum(top, start), end)
+    return np.asarray(np.maximum((slope + bend * x) * x, (slope + bend * start) * start))

@@ -9,28 +9,23 @@ from shared.certified_arm import in_ball, robot
 from sysid_nodes.intervals import Affine
 from sysid_nodes.models.chain import Chain
 from sysid_nodes.models.passivity import passive_regressor
-from sysid_nodes.systems.certified.certificate.bodies import (
-    inertia_coefficients,
-    levers,
-    move,
-    place,
-    torque_coefficients,
-)
+from sysid_nodes.systems.certified.certificate.bodies import inertia_coefficients
 from sysid_nodes.systems.certified.certificate.motion import deviation
+from sysid_nodes.systems.certified.certificate.recursion import Dynamics, Placement, dynamics, place
 
 ROUNDING = 1e-12
 
 
-def branched_model():
+def branched_model(*, slides=True):
     """Turning, sliding and skewed joints on two branches, gravity askew."""
     model = pinocchio.Model()
     rng = np.random.default_rng(5)
     kinds = (
         pinocchio.JointModelRZ(),
-        pinocchio.JointModelPY(),
+        pinocchio.JointModelPY() if slides else pinocchio.JointModelRY(),
         pinocchio.JointModelRevoluteUnaligned(np.array([0.6, 0.0, 0.8])),
         pinocchio.JointModelRX(),
-        pinocchio.JointModelPrismaticUnaligned(np.array([0.0, 0.8, 0.6])),
+        pinocchio.JointModelPrismaticUnaligned(np.array([0.0, 0.8, 0.6])) if slides else pinocchio.JointModelRZ(),
     )
     for i, (parent, kind) in enumerate(zip((0, 1, 2, 1, 4), kinds, strict=True)):
         joint = model.addJoint(parent, kind, pinocchio.SE3.Random(), f"j{i}")
@@ -39,7 +34,11 @@ def branched_model():
     return model
 
 
-MODELS = {"kinova": lambda: robot().model, "branched": branched_model}
+MODELS = {
+    "kinova": lambda: robot().model,
+    "branched": branched_model,
+    "branched, turning": lambda: branched_model(slides=False),
+}
 
 
 def scene(name, seed=0):
@@ -63,6 +62,7 @@ def scene(name, seed=0):
     return model, Chain.from_model(model), forms, values
 
 
+@pytest.mark.usefixtures("kernel")
 @pytest.mark.parametrize("name", MODELS)
 def test_frames_hold_pinocchios(name):
     model, chain, (q, *_), (values, *_) = scene(name)
@@ -77,14 +77,15 @@ def test_frames_hold_pinocchios(name):
                     assert (np.abs(value - form.centre[t]) <= deviation(form)[t] + ROUNDING).all()
 
 
+@pytest.mark.usefixtures("kernel")
 @pytest.mark.parametrize("name", MODELS)
 @pytest.mark.parametrize("seed", [0, 1])
 def test_torque_coefficients_hold_the_regressor(name, seed):
     _, chain, forms, values = scene(name, seed)
-    bodies = move(chain.tree, place(chain.tree, forms[0]), *forms[1:], chain.tree.gravity)
-    pairs = levers(bodies)
+    bodies = dynamics(chain.tree, *forms)
+    pairs = bodies.pairs
     assert (chain.supports()[pairs.joint, pairs.body]).all() and len(pairs.body) == chain.supports().sum()
-    form, used = torque_coefficients(bodies, pairs), 0.0
+    form, used = bodies.torque, 0.0
     for t in range(values.shape[1]):
         rows = passive_regressor(chain, *values[:, t]).reshape(-1, chain.n, chain.n, 10)
         off = np.abs(rows[:, pairs.joint, pairs.body] - form.centre[t])
@@ -94,10 +95,11 @@ def test_torque_coefficients_hold_the_regressor(name, seed):
     assert used > 0.5  # bounds that nothing comes near would prove little
 
 
+@pytest.mark.usefixtures("kernel")
 @pytest.mark.parametrize("name", MODELS)
 def test_inertia_coefficients_hold_the_mass_matrix(name):
     model, chain, forms, values = scene(name)
-    pairs = levers(move(chain.tree, place(chain.tree, forms[0]), *forms[1:], chain.tree.gravity))
+    pairs = dynamics(chain.tree, *forms).pairs
     parts = (pairs.linear, pairs.angular)
     found = inertia_coefficients(pairs, [x.centre for x in parts], [deviation(x) for x in parts])
     used = 0.0
@@ -118,3 +120,52 @@ def test_inertia_coefficients_hold_the_mass_matrix(name):
                 assert (off <= spread).all()
                 used = max(used, float((off / spread).max()))
     assert used > 0.3
+
+
+def of(found: Placement | Dynamics) -> list[Affine]:
+    if isinstance(found, Placement):
+        return [*found.rotation, *found.origin]
+    return [found.w, found.u, found.alpha, found.s, found.pairs.linear, found.pairs.angular, found.torque]
+
+
+@pytest.mark.parametrize("name", ["kinova", "branched, turning"])
+def test_both_implementations_have_the_same_forms(name, monkeypatch):
+    pytest.importorskip("sysid_nodes.kernel._affine_dynamics", reason="the C++ kernel is not built")
+    _, chain, forms, _ = scene(name)
+    found = []
+    for kernel in ("compiled", "reference"):
+        monkeypatch.setenv("SYSID_KERNEL", kernel)
+        here = dynamics(chain.tree, *forms)
+        found.append([*of(place(chain.tree, forms[0])), *of(here)])
+        assert [list(x) for x in (here.pairs.body, here.pairs.joint)] == [
+            [i for i in range(chain.n) for k in range(chain.n) if chain.supports()[k, i]],
+            [k for i in range(chain.n) for k in range(chain.n) if chain.supports()[k, i]],
+        ]
+    for one, two in zip(*found, strict=True):
+        np.testing.assert_allclose(one.centre, two.centre, rtol=1e-12, atol=1e-12)
+        np.testing.assert_allclose(one.terms, two.terms, rtol=1e-12, atol=1e-12)
+        np.testing.assert_allclose(one.remainder, two.remainder, rtol=1e-6, atol=1e-13)
+
+
+@pytest.mark.usefixtures("kernel")
+def test_a_state_too_large_for_a_number_has_any_torque():
+    _, chain, forms, _ = scene("kinova")
+    huge = Affine(np.full((4, 7), 1e200), np.zeros((15, 4, 7)))
+    assert not np.isfinite(deviation(dynamics(chain.tree, forms[0], huge, huge, forms[3]).torque)[:, -1]).all()
+
+
+@pytest.mark.usefixtures("kernel")
+def test_frames_of_exact_positions_are_off_by_less_than_their_remainder():
+    """Against the same in extended precision: all that is left over is rounding."""
+    chain, q = Chain.from_robot(robot()), np.random.default_rng(0).uniform(-3.0, 3.0, (20, 7))
+    placed, exact = place(chain.tree, Affine.constant(q, symbols=15)), q.astype(np.longdouble)
+    rotation, origin = np.eye(3, dtype=np.longdouble), np.zeros(3, dtype=np.longdouble)
+    for i in range(7):  # one after the other
+        origin = origin + rotation @ chain.tree.translation[i].astype(np.longdouble)
+        skew = np.cross(np.eye(3), chain.tree.axis[i]).astype(np.longdouble)
+        sine, cosine = np.sin(exact[:, i, None, None]), np.cos(exact[:, i, None, None])
+        turn = np.eye(3) + sine * skew + (1.0 - cosine) * (skew @ skew)
+        rotation = rotation @ (chain.tree.rotation[i].astype(np.longdouble) @ turn)
+        for form, value in ((placed.rotation[i], rotation), (placed.origin[i], origin)):
+            assert (np.abs(value - form.centre) <= form.remainder).all()
+            assert form.remainder.max() < 1e-11

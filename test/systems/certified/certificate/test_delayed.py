@@ -119,6 +119,14 @@ def test_a_constant_force_is_answered_without_overshoot_from_rest_and_forgotten_
     assert found[2] == pytest.approx(5.0 / STIFF + np.exp(-RATE * at) * 0.01, rel=1e-6)
 
 
+def test_nothing_pulls_e_back_until_the_first_torque_acts() -> None:
+    norm = 0.3 * MASS**0.5
+    errors = follow(start=replace(CALM, position=norm, position_norm=norm, position_error=np.full(1, 0.3))).errors
+    expected = 0.3 * np.exp(-GAIN * (EDGES[1] - H))
+    assert errors.position_error[:2, 0] == pytest.approx([0.3, expected], rel=1e-6)
+    assert errors.position[:2] == pytest.approx([norm, expected * MASS**0.5], rel=1e-6)
+
+
 def test_what_passes_before_the_first_torque_counts() -> None:
     still, moved = (follow(start=replace(CALM, speed=speed)) for speed in (0.0, 4.0))
     assert still.errors.reference_error[0, 0] < 1e-12

@@ -11,10 +11,10 @@ from sysid_nodes.models.chain import Chain
 from sysid_nodes.models.self_collision import joints_of, self_collision_pairs
 from sysid_nodes.models.solids import from_obstacle, from_primitive
 from sysid_nodes.simulation.arm.contact_watch import ContactWatch
-from sysid_nodes.systems.certified.certificate.bodies import place
 from sysid_nodes.systems.certified.certificate.closed_loop import Tube
 from sysid_nodes.systems.certified.certificate.motion import desired_motion, motion
 from sysid_nodes.systems.certified.certificate.occupancy import ENOUGH, obstacle_distance, occupancy, self_distance
+from sysid_nodes.systems.certified.certificate.recursion import place
 
 TREE = Chain.from_robot(robot()).tree
 EDGES = np.linspace(0.0, 3.0, 25)

@@ -14,9 +14,9 @@ import pytest
 
 from sysid_nodes.kernel.tree import Tree
 from sysid_nodes.models.model_box import ModelBox
-from sysid_nodes.models.robust_control import Gains
+from sysid_nodes.models.robust_control import Gains, RobustControlConfig, gains
 from sysid_nodes.results.certificate import Entry
-from sysid_nodes.robots import MotorConstants
+from sysid_nodes.robots import MotorConstants, load_robot
 from sysid_nodes.systems.certified.certificate.closed_loop import (
     Assumed,
     ClosedLoop,
@@ -24,6 +24,7 @@ from sysid_nodes.systems.certified.certificate.closed_loop import (
     rates,
     robust_input,
 )
+from sysid_nodes.systems.certified.certificate.error_proof import closed_loop
 from sysid_nodes.systems.certified.certificate.handover import at_rest, handed_over
 from sysid_nodes.systems.certified.certificate.own_stop import OwnStop
 from sysid_nodes.systems.certified.certificate.tracking import _DECAY, _largest, _stationary, propagate
@@ -341,3 +342,34 @@ def test_the_own_stop_goes_as_far_as_it_can(speed: float) -> None:
     assert above[0, 0] == pytest.approx(way + 0.01, rel=1e-3)
     still = 0.5 * 3.0 * 0.1**2 + 0.3**2 / 4.0 + 0.01
     assert below[0, 0] == pytest.approx(still, rel=1e-6)
+
+
+# --- What the loop is made of ----------------------------------------------------------------------------------------
+
+
+def test_the_loop_has_the_ends_of_the_box_and_the_law_s_numbers() -> None:
+    """Every number another one, so that none can stand for another or be forgotten."""
+    motor = MotorConstants(one(2.0), one(5.0), one(7.0), one(0.0))
+    radius = MotorConstants(one(0.3), one(0.7), one(0.9), one(0.0))
+    assert (motor.coulomb, motor.viscous, motor.armature) == (2.0, 5.0, 7.0)
+    law = Gains(GAIN, one(K), one(1e-3), one(0.02), one(0.4))
+    control = RobustControlConfig(period=0.003, delay=0.004, sign_width=0.05)
+    found = closed_loop(ModelBox(np.zeros((1, 10)), np.zeros((1, 10)), motor, radius), law, control)
+    expected = {
+        "position_gain": GAIN, "damping": K, "viscous_lower": 4.3, "viscous_upper": 5.7, "coulomb_upper": 2.3,
+        "armature_lower": 6.1, "armature_upper": 7.9, "reference_noise": GAIN * 1e-3 + 0.02, "sign_width": 0.05,
+        "period": control.longest_period, "delay": 0.004,
+    }  # fmt: skip
+    assert {name: float(np.squeeze(getattr(found, name))) for name in expected} == pytest.approx(expected, rel=1e-12)
+    assert control.longest_period >= 0.003
+
+
+def test_every_error_of_a_law_is_the_one_of_its_configuration() -> None:
+    robot = load_robot("kinova_gen3")
+    config = RobustControlConfig(
+        position_error=(0.1,) * 7, velocity_error=tuple(np.arange(7.0)), torque_error=tuple(2.0 + np.arange(7.0))
+    )
+    found = gains(robot, config)
+    np.testing.assert_array_equal(found.position_error, 0.1)
+    np.testing.assert_array_equal(found.velocity_error, np.arange(7.0))
+    np.testing.assert_array_equal(found.torque_error, 2.0 + np.arange(7.0))

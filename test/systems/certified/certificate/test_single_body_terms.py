@@ -23,13 +23,14 @@ from sysid_nodes.models.robust_control import Gains
 from sysid_nodes.models.solids import Solid
 from sysid_nodes.robots import MotorConstants, load_robot
 from sysid_nodes.robots.robot import Primitive
-from sysid_nodes.systems.certified.certificate.bodies import inertia_coefficients, levers, move, place
+from sysid_nodes.systems.certified.certificate.bodies import inertia_coefficients
 from sysid_nodes.systems.certified.certificate.closed_loop import Assumed, ClosedLoop, Tube
 from sysid_nodes.systems.certified.certificate.disturbance import Demand, _shifts, demand
 from sysid_nodes.systems.certified.certificate.judgement import Conduct, Judge
 from sysid_nodes.systems.certified.certificate.motion import Desired, deviation, motion
 from sysid_nodes.systems.certified.certificate.occupancy import occupancy, self_distance
 from sysid_nodes.systems.certified.certificate.own_stop import OwnStop
+from sysid_nodes.systems.certified.certificate.recursion import dynamics, place
 from sysid_nodes.systems.certified.certificate.shift import Change, Magnitudes, coriolis, torque_change
 
 MASS, LEVER, GAIN, K = 2.0, 0.5, 4.0, 1000.0
@@ -220,12 +221,8 @@ def sizes(chain: Chain, q: np.ndarray, qd: np.ndarray, qd_a: np.ndarray, qdd: np
     from sysid_nodes.intervals import Affine
 
     forms = [Affine.constant(x[None], symbols=1) for x in (q, qd, qd_a, qdd)]
-    placed = place(chain.tree, forms[0])
-    bodies = move(chain.tree, placed, *forms[1:], chain.tree.gravity)
-    norms = [
-        np.array([[np.linalg.norm(getattr(item, name).centre[0]) for item in bodies]])
-        for name in ("w", "u", "alpha", "s")
-    ]
+    found = dynamics(chain.tree, *forms)
+    norms = [np.linalg.norm(getattr(found, name).centre, axis=2) for name in ("w", "u", "alpha", "s")]
     return Magnitudes(*norms, np.abs(qd_a)[None])
 
 
@@ -323,8 +320,7 @@ def test_every_entry_of_a_body_s_inertia_makes_its_own_part_of_the_mass_matrix()
     q = np.array([0.3, -0.8, 1.1, 0.7, -0.4, 0.9, 0.2])
     chain = Chain.from_robot(robot)
     zero = Affine.constant(np.zeros((1, 7)), symbols=1)
-    placed = place(chain.tree, Affine.constant(q[None], symbols=1))
-    pairs = levers(move(chain.tree, placed, zero, zero, zero, chain.tree.gravity))
+    pairs = dynamics(chain.tree, Affine.constant(q[None], symbols=1), zero, zero, zero).pairs
     parts = pairs.linear, pairs.angular
     found = inertia_coefficients(pairs, [x.centre for x in parts], [deviation(x) for x in parts])
     for entry in range(10):
