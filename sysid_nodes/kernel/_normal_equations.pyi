@@ -25,13 +25,32 @@ def add_blocks(
     by_parameter: _Array,
     local_gradient: _Array,
 ) -> None: ...
-def subtract_rows(
-    owners: _Indices,
+def factorise(
+    damping: float,
     local_first: _Indices,
+    used: npt.NDArray[np.bool_],
+    hessian: _Array,
+    roots: _Array,
     rows: _Array,
     band: _Array,
     border: _Array,
     corner: _Array,
     gradient: _Array,
     parameter_gradient: _Array,
+) -> bool: ...
+def invert(
+    begin: int,
+    width: int,
+    local_first: _Indices,
+    used: npt.NDArray[np.bool_],
+    band: _Array,
+    border: _Array,
+    parameter: _Array,
+    roots: _Array,
+    rows: _Array,
+    stage: _Array,
+    cross: _Array,
+    neighbour: _Array,
+    second: _Array,
+    local: _Array,
 ) -> None: ...

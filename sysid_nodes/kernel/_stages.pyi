@@ -2,6 +2,8 @@
 import numpy as np
 import numpy.typing as npt
 
+from sysid_nodes.kernel.window import WindowColumns, WindowSurroundings
+
 _Array = npt.NDArray[np.float64]
 
 class StageKernel:
@@ -46,34 +48,12 @@ class WindowKernel:
         radii: _Array,
         height: float,
         contact: _Array,
-        friction: _Array,
         rest: float,
     ) -> None: ...
     def residual(
-        self, q: _Array, w: _Array, inertia: _Array, height: float, smoothing: float, torque: _Array, scale: _Array
+        self, q: _Array, w: _Array, surroundings: WindowSurroundings
     ) -> tuple[_Array, _Array, _Array, _Array, _Array, _Array]: ...
     def blocks(
-        self,
-        q: _Array,
-        w: _Array,
-        inertia: _Array,
-        height: float,
-        smoothing: float,
-        torque: _Array,
-        scale: _Array,
-        bodies: npt.NDArray[np.int64],
-        slopes: _Array,
-        column: int,
-        parameters: int,
+        self, q: _Array, w: _Array, surroundings: WindowSurroundings, columns: WindowColumns
     ) -> tuple[_Array, _Array, _Array, _Array, _Array, _Array, _Array, _Array, _Array]: ...
-    def settle(
-        self,
-        q: _Array,
-        w: _Array,
-        inertia: _Array,
-        height: float,
-        smoothing: float,
-        torque: _Array,
-        scale: _Array,
-        iterations: int,
-    ) -> _Array: ...
+    def settle(self, q: _Array, w: _Array, surroundings: WindowSurroundings, iterations: int) -> _Array: ...

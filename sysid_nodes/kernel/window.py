@@ -21,12 +21,11 @@ class WindowConstants(NamedTuple):
     """Constants shared by all windows.
 
     Attributes:
-        axes: (3, 3) of the ground, rows normal and two tangents.
+        axes: (3, 3) of the level ground, rows normal and two tangents.
         radii: (nc,) of the contact spheres [m].
         height: of the ground along its normal [m].
         contact: (9,) step [s], friction coefficient, impulse scale, force sigma [N], rounding of |v_t| [m/s], 1 for
             Coulomb's law or 0 for Anitescu's, whitening of the contact velocity (3).
-        friction: (4, n) of the joints: Coulomb, viscous, offset, armature.
         rest: joint speed within which Coulomb friction turns over [rad/s].
     """
 
@@ -34,56 +33,70 @@ class WindowConstants(NamedTuple):
     radii: Array
     height: float
     contact: Array
-    friction: Array
     rest: float
 
 
-class WindowKernel(Protocol):
-    """Rows of the K inner stages of a window of N. Arrays must be C-contiguous float64.
+class WindowSurroundings(NamedTuple):
+    """Robot and ground at a value of the unknown constants, and readings of the K inner stages.
 
-    Common arguments: q (N, nq), w (N, nc, 3), inertia (n + 1, 10), height of the ground above its plane [m], smoothing
-    of the contacts, torque (K, n) measured, scale (K, nv) of the dynamics' rows.
+    Attributes:
+        inertia: (n + 1, 10) parameters of every body.
+        offsets: (nc, 3) centres of the contact spheres in their bodies' frames [m].
+        friction: (4, n) of the joints: Coulomb, viscous, offset, armature.
+        ground: (3,) height above the level ground [m], and slope about its two tangents [rad].
+        smoothing: of the contacts [J].
+        torque: (K, n) measured, without the drives' gains [N m].
+        scale: (K, nv) whitening of the dynamics' rows.
     """
 
+    inertia: Array
+    offsets: Array
+    friction: Array
+    ground: Array
+    smoothing: float
+    torque: Array
+    scale: Array
+
+
+class WindowColumns(NamedTuple):
+    """Where derivatives by the constants go.
+
+    Attributes:
+        bodies: (nb,) identified; their parameters have the first 10 nb columns.
+        slopes: (nb, 10, 10) derivatives of their inertial parameters by these.
+        at: (7,) column of the ground's height, first columns of its slope, of the feet, of the drives' gains, of the
+            joints' friction and armature, column of the other links' masses, each -1 where there is none; and p.
+        foot: (nc,) foot that each contact sphere belongs to.
+        shares: (n, g) gains that add up to each drive's.
+        factor: (n,) 1 plus its gain.
+        limits: (n,) torque limits, units of joint friction [N m].
+        weight: (p,) gradient of the logarithm of the robot's mass, in units of which disturbances are.
+    """
+
+    bodies: npt.NDArray[np.int64]
+    slopes: Array
+    at: npt.NDArray[np.int64]
+    foot: npt.NDArray[np.int64]
+    shares: Array
+    factor: Array
+    limits: Array
+    weight: Array
+
+
+class WindowKernel(Protocol):
+    """Rows of the K inner stages of a window of N: q (N, nq), w (N, nc, 3). Arrays must be C-contiguous float64."""
+
     def residual(
-        self, q: Array, w: Array, inertia: Array, height: float, smoothing: float, torque: Array, scale: Array
+        self, q: Array, w: Array, surroundings: WindowSurroundings
     ) -> tuple[Array, Array, Array, Array, Array, Array]:
         """(K, nv + 6 nc) residual; mean (N-1, nv), turn_jacobian, velocity, acceleration, rotation of the motion."""
 
     def blocks(
-        self,
-        q: Array,
-        w: Array,
-        inertia: Array,
-        height: float,
-        smoothing: float,
-        torque: Array,
-        scale: Array,
-        bodies: npt.NDArray[np.int64],
-        slopes: Array,
-        column: int,
-        parameters: int,
+        self, q: Array, w: Array, surroundings: WindowSurroundings, columns: WindowColumns
     ) -> tuple[Array, Array, Array, Array, Array, Array, Array, Array, Array]:
-        """The residual, derivatives by three stages, by parameters and by contact variables; then the motion.
+        """The residual, derivatives by three stages, by the constants and by contact variables; then the motion."""
 
-        Args:
-            bodies: (nb,) identified; their parameters have the first 10 nb columns.
-            slopes: (nb, 10, 10) derivatives of their inertial parameters by these.
-            column: of the ground's height.
-            parameters: p.
-        """
-
-    def settle(
-        self,
-        q: Array,
-        w: Array,
-        inertia: Array,
-        height: float,
-        smoothing: float,
-        torque: Array,
-        scale: Array,
-        iterations: int,
-    ) -> Array:
+    def settle(self, q: Array, w: Array, surroundings: WindowSurroundings, iterations: int) -> Array:
         """w (N, nc, 3), that of every inner stage moved towards its best."""
 
 

@@ -6,28 +6,21 @@ inline WindowKernel::Motion::Motion(const WindowKernel &robot, std::size_t stage
     : mean(make<2>({stages - 1, robot.nv_}).first), velocity(make<2>({stages - 2, robot.nv_}).first),
       acceleration(make<2>({stages - 2, robot.nv_}).first), turn(make<3>({stages - 1, 3, 3}).first),
       rotation(make<3>({stages, 3, 3}).first), centre(stages * robot.nc_), contact_turn((stages - 1) * robot.nc_),
-      contact_turn_jacobian((stages - 1) * robot.nc_), linear(stages * robot.nc_, Rows3::Zero(3, robot.nv_)),
+      contact_turn_jacobian((stages - 1) * robot.nc_), foot(stages * robot.nc_),
+      linear(stages * robot.nc_, Rows3::Zero(3, robot.nv_)),
       angular(stages * robot.nc_, Rows3::Zero(3, robot.nv_)) {}
 
 inline WindowKernel::Stage::Stage(const WindowKernel &robot)
-    : scale(robot.nv_), wanted(robot.nv_), velocity(3 * robot.nc_), force(3 * robot.nc_),
+    : scale(robot.nv_), rigid(robot.nv_), wanted(robot.nv_), velocity(3 * robot.nc_), force(3 * robot.nc_), root(robot.nc_),
       columns(robot.nv_, 3 * robot.nc_), touching(3 * robot.nc_, 3 * robot.nv_) {}
 
-inline void WindowKernel::check(const In<double, nb::ndim<2>> &q, const In<double, nb::shape<-1, -1, 3>> &w,
-                                const In<double, nb::shape<-1, 10>> &inertia, const In<double, nb::ndim<2>> &torque,
-                                const In<double, nb::ndim<2>> &scale) const {
-  require(q.shape(1) == static_cast<std::size_t>(model_.nq), "configurations have the wrong size");
-  require(q.shape(0) >= 3, "a window needs three stages");
-  require(w.shape(0) == q.shape(0) && w.shape(1) == nc_, "contact variables have the wrong shape");
-  require(inertia.shape(0) + 1 == static_cast<std::size_t>(model_.njoints), "every body needs inertial parameters");
-  require(torque.shape(0) + 2 == q.shape(0) && torque.shape(1) == n_, "torques have the wrong shape");
-  require(scale.shape(0) + 2 == q.shape(0) && scale.shape(1) == nv_, "scales have the wrong shape");
-}
+inline WindowKernel::Terms::Terms(const WindowKernel &robot)
+    : by_q(robot.nv_, robot.nv_), slow(by_q), fast(by_q), before(by_q), after(by_q), all(robot.nv_, 3 * robot.nv_),
+      pushes(3 * robot.nc_), turns(3 * robot.nc_) {}
 
 // Kinematics of all stages and the motion between them (models/discrete_motion.py, models/contact_motion.py).
-inline void WindowKernel::follow(const In<double, nb::ndim<2>> &q, Motion &motion, bool derivatives) {
+inline void WindowKernel::follow(const Configurations &q, Motion &motion, bool derivatives) {
   const std::size_t count = q.shape(0);
-  std::vector<Matrix3> feet(2 * nc_);
   Eigen::Map<RowMajor> mean(motion.mean.data(), count - 1, nv_), velocity(motion.velocity.data(), count - 2, nv_),
       acceleration(motion.acceleration.data(), count - 2, nv_);
   for (std::size_t k = 0; k < count; ++k) {
@@ -41,10 +34,9 @@ inline void WindowKernel::follow(const In<double, nb::ndim<2>> &q, Motion &motio
       const pin::SE3 &place = data_.oMi[contacts_[c].joint];
       motion.centre[at] = place.act(contacts_[c].offset);
       contact_jacobian(contacts_[c], motion.linear[at], motion.angular[at]);
-      feet[(k % 2) * nc_ + c] = place.rotation();
+      motion.foot[at] = place.rotation();
       if (k == 0) continue;
-      const Vector3 turn =
-          stage_math::matrix_log(place.rotation() * feet[((k + 1) % 2) * nc_ + c].transpose());
+      const Vector3 turn = stage_math::matrix_log(place.rotation() * motion.foot[at - nc_].transpose());
       motion.contact_turn[at - nc_] = turn;
       if (derivatives) motion.contact_turn_jacobian[at - nc_] = stage_math::right_log_jacobian(turn);
     }
@@ -71,18 +63,18 @@ inline void WindowKernel::follow(const In<double, nb::ndim<2>> &q, Motion &motio
 }
 
 // What the contacts have to supply at inner stage k, and their columns.
-inline void WindowKernel::wanted(const In<double, nb::ndim<2>> &q, const Motion &motion, std::size_t k,
-                                 const In<double, nb::ndim<2>> &torque, const In<double, nb::ndim<2>> &scale,
-                                 Stage &stage) {
+inline void WindowKernel::wanted(const Configurations &q, const Motion &motion, std::size_t k,
+                                 const Surroundings &around, Stage &stage) {
   const MapOf<Vector> velocity(motion.velocity.data() + k * nv_, nv_);
   const MapOf<Vector> acceleration(motion.acceleration.data() + k * nv_, nv_);
-  stage.scale = MapOf<Vector>(scale.data() + k * nv_, nv_);
-  stage.wanted = pin::rnea(model_, data_, MapOf<Vector>(q.data() + (k + 1) * model_.nq, model_.nq), velocity,
-                           acceleration);
+  stage.scale = MapOf<Vector>(around.scale.data() + k * nv_, nv_);
+  stage.rigid = pin::rnea(model_, data_, MapOf<Vector>(q.data() + (k + 1) * model_.nq, model_.nq), velocity,
+                          acceleration);
+  stage.wanted = stage.rigid;
   for (std::size_t j = 0; j < n_; ++j) {
     const double speed = velocity[6 + j];
     stage.wanted[6 + j] += friction_(0, j) * std::tanh(speed / rest_) + friction_(1, j) * speed + friction_(2, j) +
-                           friction_(3, j) * acceleration[6 + j] - torque.data()[k * n_ + j];
+                           friction_(3, j) * acceleration[6 + j] - around.torque.data()[k * n_ + j];
   }
   stage.wanted.array() *= stage.scale.array();
   for (std::size_t c = 0; c < nc_; ++c) {
@@ -93,8 +85,7 @@ inline void WindowKernel::wanted(const In<double, nb::ndim<2>> &q, const Motion 
 }
 
 // Contact velocities z at inner stage k, and their whitened derivatives.
-inline void WindowKernel::touch(const Motion &motion, std::size_t k, double height, bool derivatives,
-                                Stage &stage) const {
+inline void WindowKernel::touch(const Motion &motion, std::size_t k, bool derivatives, Stage &stage) const {
   const Eigen::Matrix<double, 2, 3> tangents = axes_.bottomRows<2>();
   for (std::size_t c = 0; c < nc_; ++c) {
     const std::size_t previous = k * nc_ + c, own = previous + nc_, following = own + nc_;
@@ -102,8 +93,8 @@ inline void WindowKernel::touch(const Motion &motion, std::size_t k, double heig
     const stage_math::Vector2 slip =
         tangents * (motion.centre[following] - motion.centre[previous]) / (2.0 * dt_) +
         0.5 * lever * (motion.contact_turn[previous] + motion.contact_turn[own]);
-    const double root = std::sqrt(slip.squaredNorm() + rounding_ * rounding_);
-    const double gap = axes_.row(0) * motion.centre[own] - radii_[c] - plane_height_ - height;
+    const double root = stage.root[c] = std::sqrt(slip.squaredNorm() + rounding_ * rounding_);
+    const double gap = axes_.row(0) * motion.centre[own] - radii_[c] - plane_height_;
     stage.velocity[3 * c] = gap / (dt_ * mu_) + (coulomb_ ? root - rounding_ : 0.0);
     stage.velocity.segment<2>(3 * c + 1) = slip;
     if (!derivatives) continue;
@@ -142,12 +133,12 @@ inline void WindowKernel::write_residual(Stage &stage, const double *w, double s
 }
 
 // Whitened derivatives of the dynamics by the stages k, k + 1, k + 2 (models/discrete_motion.py: chain).
-inline void WindowKernel::dynamics_by_stage(const In<double, nb::ndim<2>> &q, const Motion &motion, std::size_t k,
-                                            const Stage &stage, double *out) {
+inline void WindowKernel::dynamics_by_stage(const Configurations &q, const Motion &motion, std::size_t k,
+                                            const Stage &stage, Terms &terms, double *out) {
   const MapOf<Vector> here(q.data() + (k + 1) * model_.nq, model_.nq);
   const MapOf<Vector> velocity(motion.velocity.data() + k * nv_, nv_);
   const MapOf<Vector> acceleration(motion.acceleration.data() + k * nv_, nv_);
-  std::vector<double> pushes(3 * nc_), turns(3 * nc_);
+  auto &[by_q, slow, fast, through_before, through_after, all, pushes, turns] = terms;
   for (std::size_t c = 0; c < nc_; ++c) {
     const Vector3 push = axes_.transpose() * stage.force.segment<3>(3 * c);
     Eigen::Map<Vector3>(pushes.data() + 3 * c) = push;
@@ -155,7 +146,9 @@ inline void WindowKernel::dynamics_by_stage(const In<double, nb::ndim<2>> &q, co
   }
   set_external(here, pushes.data(), turns.data());
   pin::computeRNEADerivatives(model_, data_, here, velocity, acceleration, external_);
-  Matrix by_q = data_.dtau_dq, slow = data_.dtau_dv, fast = data_.M.selfadjointView<Eigen::Upper>();
+  by_q = data_.dtau_dq;
+  slow = data_.dtau_dv;
+  fast = data_.M.selfadjointView<Eigen::Upper>();
   hold_in_world(pushes.data(), turns.data(), by_q);
   for (std::size_t j = 0; j < n_; ++j) {
     const double turned = std::tanh(velocity[6 + j] / rest_);
@@ -171,9 +164,9 @@ inline void WindowKernel::dynamics_by_stage(const In<double, nb::ndim<2>> &q, co
   const auto turn = [&](std::size_t s) -> Matrix3 { return MapOf<RowMajor3>(motion.turn.data() + 9 * s); };
   const Matrix3 inverse = rotation(k + 1).transpose();
   const Matrix3 to_previous = inverse * rotation(k), to_following = inverse * rotation(k + 2);
-  const Matrix through_before = fast - slow, through_after = fast + slow;
+  through_before = fast - slow;
+  through_after = fast + slow;
   const Vector3 bare = acceleration.head<3>() + angular.cross(linear);
-  Matrix all(nv_, 3 * nv_);
   auto first = all.leftCols(nv_), own = all.middleCols(nv_, nv_), last = all.rightCols(nv_);
   first.rightCols(n_) = through_before.rightCols(n_);
   last.rightCols(n_) = through_after.rightCols(n_);
@@ -221,18 +214,22 @@ inline void WindowKernel::settle_stage(const Stage &stage, double smoothing, int
     return force.dot(force_slope + linear) + missing.squaredNorm();
   };
   double cost = evaluate(best, slope, gap), damping = 1e-6;
-  Matrix by_force = Matrix::Zero(nl, nl), by_gap = Matrix::Zero(nl, nl);
-  Vector there_slope(nl), there_gap(nl);
+  std::vector<Matrix3> by_force(nc_), by_gap(nc_);
+  Vector there_slope(nl), there_gap(nl), gradient(nl);
+  Matrix hessian(nl, nl);
   for (int iteration = 0; iteration < iterations; ++iteration) {
     for (std::size_t c = 0; c < nc_; ++c) {
       const Vector3 here = best.segment<3>(3 * c);
-      by_force.block<3, 3>(3 * c, 3 * c) =
-          -(per_force_.asDiagonal() * stage_math::smooth_projection(-here, smoothing).slope);
-      by_gap.block<3, 3>(3 * c, 3 * c) = scale_.asDiagonal() * stage_math::smooth_projection(here, smoothing).slope;
+      by_force[c] = -(per_force_.asDiagonal() * stage_math::smooth_projection(-here, smoothing).slope);
+      by_gap[c] = scale_.asDiagonal() * stage_math::smooth_projection(here, smoothing).slope;
+      gradient.segment<3>(3 * c) = by_force[c].transpose() * slope.segment<3>(3 * c) -
+                                   by_gap[c].transpose() * gap.segment<3>(3 * c);
+      // The factorisation reads the lower half alone.
+      for (std::size_t d = 0; d <= c; ++d)
+        hessian.block<3, 3>(3 * c, 3 * d) = by_force[c].transpose() * gram.block<3, 3>(3 * c, 3 * d) * by_force[d];
+      hessian.block<3, 3>(3 * c, 3 * c) += by_gap[c].transpose() * by_gap[c];
     }
-    Matrix hessian = by_force.transpose() * gram * by_force + by_gap.transpose() * by_gap;
     hessian.diagonal() *= 1.0 + damping;
-    const Vector gradient = by_force.transpose() * slope - by_gap.transpose() * gap;
     const Vector trial = best - hessian.llt().solve(gradient);
     const double there = evaluate(trial, there_slope, there_gap);
     if (there < cost) {

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from sysid_nodes.kernel.normal_equations import compiled_normal_equations
 from sysid_nodes.solvers.trajectory_least_squares import Blocks, Layout, assemble
 from sysid_nodes.solvers.trajectory_least_squares.factor import factorise
+from sysid_nodes.solvers.trajectory_least_squares.posterior import covariances
 
 pytestmark = pytest.mark.skipif(compiled_normal_equations() is None, reason="the kernel is not compiled here")
 
@@ -51,9 +52,13 @@ def test_same_equations_and_factor(seed: int, size: int, parameters: int, local:
         patch.setenv("SYSID_KERNEL", "compiled")
         ours = assemble(groups, layout)
         our_factor = factorise(ours, 1e-3)
+        assert our_factor is not None
+        our_posterior = covariances(our_factor)
         patch.setenv("SYSID_KERNEL", "reference")
         theirs = assemble(groups, layout)
         their_factor = factorise(theirs, 1e-3)
+        assert their_factor is not None
+        their_posterior = covariances(their_factor)
     for equations in (ours, theirs):
         equations.band.clear_upper()
     near = {"rtol": 1e-12, "atol": 1e-12}
@@ -64,11 +69,21 @@ def test_same_equations_and_factor(seed: int, size: int, parameters: int, local:
     if ours.local is not None and theirs.local is not None:
         for name in ("hessian", "stage", "parameter", "gradient"):
             np.testing.assert_allclose(getattr(ours.local, name), getattr(theirs.local, name), **near)
-    assert our_factor is not None
-    assert their_factor is not None
     one, other = our_factor.step(), their_factor.step()
     for name in ("stage", "parameter", "local"):
         np.testing.assert_allclose(getattr(one, name), getattr(other, name), rtol=1e-8, atol=1e-8)
+    assert our_posterior is not None
+    assert their_posterior is not None
+    for name in ("parameter", "stage", "stage_parameter", "neighbour", "second", "local"):
+        found, wanted = getattr(our_posterior, name), getattr(their_posterior, name)
+        np.testing.assert_allclose(found, wanted, rtol=1e-8, atol=1e-8 * np.nanmax(np.abs(wanted), initial=1.0))
+
+
+def test_a_matrix_that_is_not_positive_definite() -> None:
+    layout = Layout(3, 2)
+    jacobian = np.array([[[1.0, 1.0]]])
+    equations = assemble([Blocks(np.zeros(1, dtype=np.intp), np.ones((1, 1)), jacobian)], layout)
+    assert factorise(equations, 0.0) is None
 
 
 def test_not_a_number_is_seen() -> None:

@@ -5,6 +5,7 @@ factor, parameters by the Schur complement of the arrow."""
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 from scipy.linalg import lapack
@@ -77,34 +78,75 @@ def factorise(equations: NormalEquations, damping: float) -> Factor | None:
     A coordinate that occurs in no residual has a zero diagonal; it is given the diagonal 1 when damped. Local
     variables that no block holds stay where they are.
     """
-    layout = equations.layout
+    kernel = compiled_normal_equations()
     with np.errstate(over="ignore", invalid="ignore"):
-        stage, parameter, _ = equations.diagonals()
-        root, rows = _local_rows(equations, damping)
-        if root is None:
-            return None
-        reduced = _reduce(equations, rows)
-        j = np.arange(layout.size)
-        reduced.band.columns[:, j, j] += _damping(stage, damping)
-        factor, info = lapack.dpbtrf(reduced.band.lapack, lower=1, overwrite_ab=1)
+        eliminated = _eliminate(equations, damping) if kernel is None else _eliminate_compiled(kernel, equations, damping)
+    if eliminated is None:
+        return None
+    reduced, root, rows = eliminated
+    p = equations.layout.parameters
+    corner = np.zeros((0, 0))
+    if p:
+        corner, info = lapack.dpotrf(reduced.corner, lower=1)
         if info != 0:
             return None
-        right = np.empty((layout.stages * layout.size, layout.parameters + 1), order="F")
-        right[:, :-1] = reduced.border.reshape(right.shape[0], layout.parameters)
-        right[:, -1] = reduced.gradient.reshape(-1)
-        solved = lapack.dtbtrs(factor, right, uplo="L", overwrite_b=1)[0]
-        border, gradient = solved[:, :-1], solved[:, -1]
-        schur = reduced.corner - border.T @ border
-        schur[np.diag_indices(layout.parameters)] += _damping(parameter, damping)
-        corner = np.zeros((0, 0))
-        if layout.parameters:
-            corner, info = lapack.dpotrf(schur, lower=1)
-            if info != 0:
-                return None
-        parameter_gradient = reduced.parameter_gradient - border.T @ gradient
-    if not (np.isfinite(parameter_gradient).all() and np.isfinite(gradient).all()):
+    if not (np.isfinite(reduced.parameter_gradient).all() and np.isfinite(reduced.gradient).all()):
         return None
-    return Factor(equations, reduced.band, border, corner, gradient, parameter_gradient, root, rows)
+    border, gradient = reduced.border.reshape(reduced.gradient.size, p), reduced.gradient.reshape(-1)
+    return Factor(equations, reduced.band, border, corner, gradient, reduced.parameter_gradient, root, rows)
+
+
+def _eliminate(equations: NormalEquations, damping: float) -> tuple[NormalEquations, Array, Array] | None:
+    """Equations with local variables and stages eliminated: the stages' are their factor's, the parameters' what is left.
+
+    With them `local_root` and `local_rows`; None where a matrix is not positive definite.
+    """
+    layout = equations.layout
+    stage, parameter, _ = equations.diagonals()
+    root, rows = _local_rows(equations, damping)
+    if root is None:
+        return None
+    reduced = _reduce(equations, rows)
+    j = np.arange(layout.size)
+    reduced.band.columns[:, j, j] += _damping(stage, damping)
+    factor, info = lapack.dpbtrf(reduced.band.lapack, lower=1, overwrite_ab=1)
+    if info != 0:
+        return None
+    right = np.empty((layout.stages * layout.size, layout.parameters + 1), order="F")
+    right[:, :-1] = reduced.border.reshape(right.shape[0], layout.parameters)
+    right[:, -1] = reduced.gradient.reshape(-1)
+    solved = lapack.dtbtrs(factor, right, uplo="L", overwrite_b=1)[0]
+    border, gradient = solved[:, :-1], solved[:, -1]
+    corner = reduced.corner - border.T @ border
+    corner[np.diag_indices(layout.parameters)] += _damping(parameter, damping)
+    parameter_gradient = reduced.parameter_gradient - border.T @ gradient
+    left = replace(reduced, border=border, corner=corner, gradient=gradient, parameter_gradient=parameter_gradient)
+    return left, root, rows
+
+
+def _eliminate_compiled(
+    kernel: Any, equations: NormalEquations, damping: float
+) -> tuple[NormalEquations, Array, Array] | None:
+    """`_eliminate` by the kernel."""
+    reduced, terms = _copy(equations), equations.local
+    hessian = root = rows = np.zeros((0, 0, 0))
+    if terms is not None:
+        hessian, root = terms.hessian, np.zeros(terms.hessian.shape)
+        rows = np.concatenate([terms.stage, terms.parameter, terms.gradient[:, :, None]], axis=2)
+    done = kernel.factorise(
+        damping,
+        equations.windows.local_first,
+        equations.windows.local_used,
+        hessian,
+        root,
+        rows,
+        reduced.band.storage,
+        reduced.border,
+        reduced.corner,
+        reduced.gradient,
+        reduced.parameter_gradient,
+    )
+    return (reduced, root, rows) if done else None
 
 
 def _damping(diagonal: Array, damping: float) -> Array:
@@ -128,9 +170,9 @@ def _local_rows(equations: NormalEquations, damping: float) -> tuple[Array | Non
     return root, root @ rows
 
 
-def _reduce(equations: NormalEquations, rows: Array) -> NormalEquations:
-    """A copy of the equations of stages and parameters with the local variables eliminated, ready for LAPACK."""
-    reduced = replace(
+def _copy(equations: NormalEquations) -> NormalEquations:
+    """A copy of the equations of stages and parameters, to be worked on."""
+    return replace(
         equations,
         band=equations.band.copy(),
         border=equations.border.copy(),
@@ -138,22 +180,14 @@ def _reduce(equations: NormalEquations, rows: Array) -> NormalEquations:
         gradient=equations.gradient.copy(),
         parameter_gradient=equations.parameter_gradient.copy(),
     )
+
+
+def _reduce(equations: NormalEquations, rows: Array) -> NormalEquations:
+    """A copy of the equations of stages and parameters with the local variables eliminated, ready for LAPACK."""
+    reduced = _copy(equations)
     if rows.size:
         p, reach = equations.layout.parameters, equations.band.reach
         used = np.flatnonzero(equations.windows.local_used)
-        kernel = compiled_normal_equations()
-        if kernel is not None:
-            kernel.subtract_rows(
-                used,
-                equations.windows.local_first,
-                rows,
-                reduced.band.storage,
-                reduced.border,
-                reduced.corner,
-                reduced.gradient,
-                reduced.parameter_gradient,
-            )
-            used = used[:0]
         chunk = max(1, CHUNK // rows.shape[2] ** 2)
         for start in range(0, used.size, chunk):
             owners = used[start : start + chunk]

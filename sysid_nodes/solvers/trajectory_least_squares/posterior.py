@@ -14,10 +14,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from scipy.linalg import lapack
 
+from sysid_nodes.kernel.normal_equations import compiled_normal_equations
 from sysid_nodes.solvers.trajectory_least_squares.factor import Factor, factorise
 from sysid_nodes.solvers.trajectory_least_squares.normal_equations import NormalEquations
 from sysid_nodes.solvers.trajectory_least_squares.problem import Array, IntArray
@@ -73,7 +75,8 @@ def covariances(
         return None
     stages = factor.equations.layout.stages
     begin = 0 if last is None else max(0, stages - last)
-    return _Recursion(factor, begin, visit).run()
+    recursion, kernel = _Recursion(factor, begin, visit), compiled_normal_equations()
+    return recursion.run() if kernel is None or visit is not None else recursion.run_compiled(kernel)
 
 
 def _least_pivot(factor: Factor) -> float:
@@ -133,6 +136,29 @@ class _Recursion:
             known = min(known + 1, width - 1)
             keep = np.r_[0 : known * n, window.shape[0] - p : window.shape[0]]
             joint = window[np.ix_(keep, keep)]
+        return Posterior(parameter, self._stage, self._cross, self._neighbour, self._second, self._local, self._begin)
+
+    def run_compiled(self, kernel: Any) -> Posterior:
+        """The same by the kernel, which visits nobody."""
+        factor, structure = self._factor, self._factor.equations.windows
+        root = lapack.dtrtri(factor.corner, lower=1)[0] if self._p else np.zeros((0, 0))
+        parameter = np.asarray(root.T @ root)
+        kernel.invert(
+            self._begin,
+            structure.width,
+            structure.local_first,
+            structure.local_used,
+            factor.band.storage,
+            factor.border.reshape(len(self._stage), self._n, self._p),
+            parameter,
+            factor.local_root,
+            factor.local_rows,
+            self._stage,
+            self._cross,
+            self._neighbour,
+            self._second,
+            self._local,
+        )
         return Posterior(parameter, self._stage, self._cross, self._neighbour, self._second, self._local, self._begin)
 
     def _owners(self) -> dict[int, IntArray]:

@@ -66,12 +66,10 @@ class DynamicsRows:
         moved = copy(self)
         moved._robot = robot
         moved.scale = self.scale.copy()
-        moved.scale[:, :6] /= self._parameters.weight(theta)[0]
-        gains = theta[self._parameters.gains]
-        if len(gains):
-            factor = 1.0 + self._parameters.shares @ gains
-            moved.torque = self.torque / factor
-            moved.scale[:, 6:] *= factor
+        moved.scale[:, :6] /= self._parameters.mass_ratio(theta)
+        factor = self._parameters.gain_factor(theta)
+        moved.torque = self.torque / factor
+        moved.scale[:, 6:] *= factor
         return moved
 
     def constant_columns(self, point: Trajectory, at: Evaluated, residual: Array) -> Array:
@@ -82,7 +80,7 @@ class DynamicsRows:
         parameters, motion = self._parameters, at.motion
         out = np.zeros((*residual.shape, parameters.count))
         if parameters.gains.start < parameters.gains.stop:
-            factor = 1.0 + parameters.shares @ point.theta[parameters.gains]
+            factor = parameters.gain_factor(point.theta)
             wanted = (residual[:, 6:] + self.scale[:, 6:] * self.torque) / factor
             out[:, 6:, parameters.gains] = wanted[:, :, None] * parameters.shares
         if parameters.drives.start < parameters.drives.stop:
@@ -95,7 +93,7 @@ class DynamicsRows:
             arguments = np.ascontiguousarray(point.q[1:-1]), motion.velocity, motion.acceleration
             rest = self._robot.kernel.dynamics(*arguments, parameters.known_inertia, none, none)
             out[:, :, column] = self.scale * rest * parameters.heavier(point.theta)
-        out[:, :6] -= residual[:, :6, None] * parameters.weight(point.theta)[1]
+        out[:, :6] -= residual[:, :6, None] * parameters.mass_gradient(point.theta)
         return out
 
     def residual(self, point: Trajectory, at: Evaluated) -> Array:

@@ -7,13 +7,19 @@ The compiled window kernel makes a window of 30 stages some ten times faster; wi
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Protocol
 
 import numpy as np
 import numpy.typing as npt
 
-from sysid_nodes.kernel.window import WindowConstants, WindowKernel, window_kernel
+from sysid_nodes.kernel.window import (
+    WindowColumns,
+    WindowConstants,
+    WindowKernel,
+    WindowSurroundings,
+    window_kernel,
+)
 from sysid_nodes.models.contact_motion import contact_arms, contact_motion
 from sysid_nodes.models.discrete_motion import DiscreteMotion, discrete_motion
 from sysid_nodes.models.floating_base import REST, FloatingBase, contact_kinematics
@@ -23,7 +29,7 @@ from sysid_nodes.systems.prime.contacts import ROUNDING, ContactLaw
 from sysid_nodes.systems.prime.dynamics import DynamicsRows
 from sysid_nodes.systems.prime.elimination import ITERATIONS, settle
 from sysid_nodes.systems.prime.parameters import Parameters
-from sysid_nodes.systems.prime.surroundings import add_columns, moved_ground, moved_robot
+from sysid_nodes.systems.prime.surroundings import add_columns, foot_offsets, moved_ground, moved_motor, moved_robot
 from sysid_nodes.systems.prime.trajectory import Evaluated, Trajectory
 
 Array = npt.NDArray[np.float64]
@@ -102,34 +108,30 @@ class CompiledRows:
     """By the window kernel.
 
     Attributes:
-        base: of the robot.
+        kernel: of the robot on its ground, as they are without what is unknown of them.
+        base: the robot.
         parameters: layout of theta.
         dynamics: rows of the inner stages, for their torques and scales.
     """
 
+    kernel: WindowKernel
     base: FloatingBase
     parameters: Parameters
     dynamics: DynamicsRows
+    _last: dict[tuple[bytes, float], WindowSurroundings] = field(default_factory=dict, repr=False, compare=False)
 
     def residuals(self, point: Trajectory, law: ContactLaw) -> tuple[Array, Array, DiscreteMotion]:
         """See `InnerRows`."""
-        out, *motion = self._kernel(point, law).residual(*self._arguments(point, law))
-        nv = self.dynamics.scale.shape[1]
+        out, *motion = self.kernel.residual(point.q, point.w, self._surroundings(point.theta, law))
+        nv = self.base.nv
         return out[:, :nv], out[:, nv:], DiscreteMotion(law.dt, *motion)
 
     def blocks(self, point: Trajectory, law: ContactLaw) -> tuple[Blocks, Blocks, DiscreteMotion]:
         """See `InnerRows`."""
-        parameters = self.parameters
-        slopes = parameters.inertia_jacobian(point.theta)
-        out, by_stage, by_parameter, by_local, *motion = self._kernel(point, law).blocks(
-            *self._arguments(point, law), parameters.bodies, slopes, parameters.height, parameters.count
+        out, by_stage, by_parameter, by_local, *motion = self.kernel.blocks(
+            point.q, point.w, self._surroundings(point.theta, law), self._columns(point.theta)
         )
-        base = moved_robot(self.base, parameters, point.theta)
-        at = evaluate(base, parameters, law, point, derivatives=False)
-        nv = self.dynamics.scale.shape[1]
-        rows = self.dynamics.at(base, point.theta)
-        _add_constants(rows, point, at, base, parameters, out[:, :nv], by_parameter)
-        first = np.arange(len(out))
+        first, nv = np.arange(len(out)), self.base.nv
         dynamics, contact = (
             Blocks(first, out[:, rows], by_stage[:, rows], by_parameter[:, rows], by_local[:, rows], first + 1)
             for rows in (slice(nv), slice(nv, None))
@@ -138,27 +140,45 @@ class CompiledRows:
 
     def settle_contacts(self, point: Trajectory, law: ContactLaw, first: int) -> Array:
         """See `InnerRows`."""
-        return self._kernel(point, law).settle(*self._arguments(point, law, first), ITERATIONS)
+        around = self._surroundings(point.theta, law)
+        around = around._replace(torque=around.torque[first:], scale=around.scale[first:])
+        return self.kernel.settle(point.q[first:], point.w[first:], around, ITERATIONS)
 
-    def _kernel(self, point: Trajectory, law: ContactLaw) -> WindowKernel:
-        """For the robot and ground that the constants have; built in a quarter of a millisecond."""
-        base = moved_robot(self.base, self.parameters, point.theta)
-        kernel = build_kernel(base, moved_ground(law, self.parameters, point.theta))
-        assert kernel is not None
-        return kernel
+    def _surroundings(self, theta: Array, law: ContactLaw) -> WindowSurroundings:
+        """Those of the last constants asked for are kept: motion moves more often than they do."""
+        key = theta.tobytes(), law.smoothing
+        if key not in self._last:
+            self._last.clear()
+            self._last[key] = self._evaluate_surroundings(theta, law)
+        return self._last[key]
 
-    def _arguments(
-        self, point: Trajectory, law: ContactLaw, first: int = 0
-    ) -> tuple[Array, Array, Array, float, float, Array, Array]:
-        rows = self.dynamics.at(self.base, point.theta)
-        return (
-            np.ascontiguousarray(point.q[first:]),
-            np.ascontiguousarray(point.w[first:]),
-            self.parameters.inertia(point.theta),
-            float(point.theta[self.parameters.height]),
+    def _evaluate_surroundings(self, theta: Array, law: ContactLaw) -> WindowSurroundings:
+        parameters, rows = self.parameters, self.dynamics.at(self.base, theta)
+        motor, ground = moved_motor(self.base.motor, parameters, theta), np.zeros(3)
+        ground[0], ground[1:] = theta[parameters.height], moved_ground(law, parameters, theta).tilt
+        return WindowSurroundings(
+            parameters.inertia(theta),
+            foot_offsets(self.base, parameters, theta),
+            np.array([motor.coulomb, motor.viscous, motor.offset, motor.armature]),
+            ground,
             law.smoothing,
-            rows.torque[first:],
-            rows.scale[first:],
+            rows.torque,
+            rows.scale,
+        )
+
+    def _columns(self, theta: Array) -> WindowColumns:
+        parameters = self.parameters
+        groups = (parameters.tilt, parameters.feet, parameters.gains, parameters.drives, parameters.masses)
+        first = [columns.start if columns.start < columns.stop else -1 for columns in groups]
+        return WindowColumns(
+            parameters.bodies,
+            parameters.inertia_jacobian(theta),
+            np.array([parameters.height, *first, parameters.count]),
+            parameters.foot,
+            np.ascontiguousarray(parameters.shares),
+            parameters.gain_factor(theta),
+            parameters.torque,
+            parameters.mass_gradient(theta),
         )
 
 
@@ -201,14 +221,13 @@ def evaluate(
 
 def build_kernel(base: FloatingBase, law: ContactLaw) -> WindowKernel | None:
     """The compiled kernel of a robot on its ground, None where there is none."""
-    config, motor = law.config, base.motor
+    config = law.config
     contact = [law.dt, config.friction, config.impulse_scale, config.force_sigma, ROUNDING, config.law == "coulomb"]
     constants = WindowConstants(
         axes=np.ascontiguousarray(law.plane.axes),
         radii=base.contact_radii,
         height=law.plane.height,
         contact=np.array([*map(float, contact), *law.scale]),
-        friction=np.array([motor.coulomb, motor.viscous, motor.offset, motor.armature]),
         rest=REST,
     )
     return window_kernel(base.tree, constants, base.implementation)

@@ -99,18 +99,27 @@ class Parameters:
             sigma[columns] *= 1e-4
         return replace(self, sigma=sigma)
 
+    def gain_factor(self, theta: Array) -> Array:
+        """(n,) a drive's reading over its torque."""
+        gains = theta[self.gains]
+        return 1.0 + self.shares @ gains if len(gains) else np.ones(len(self.torque))
+
     def heavier(self, theta: Array) -> float:
         """Factor on the masses of the links that are not identified."""
         return float(np.exp(theta[self.masses].sum()))
 
-    def weight(self, theta: Array) -> tuple[float, Array]:
-        """The robot's mass over the nominal one, and the gradient (p,) of its logarithm."""
+    def mass_ratio(self, theta: Array) -> float:
+        """The robot's mass over the nominal one."""
+        return float(self.inertia(theta)[:, 0].sum() / self.nominal[:, 0].sum())
+
+    def mass_gradient(self, theta: Array) -> Array:
+        """(p,) of the logarithm of the robot's mass."""
         masses = self.inertia(theta)[:, 0]
         total, gradient = float(masses.sum()), np.zeros(self.count)
         for index, slope in enumerate(self.inertia_jacobian(theta)):
             gradient[self.columns(index)] = slope[0] / total
         gradient[self.masses] = (total - float(masses[self.bodies].sum())) / total
-        return total / float(self.nominal[:, 0].sum()), gradient
+        return gradient
 
     def inertia(self, theta: Array) -> Array:
         """(n + 1, 10) inertial parameters of every body."""

@@ -23,6 +23,7 @@ import numpy as np
 import numpy.typing as npt
 
 from sysid_nodes.exceptions import SamplesError
+from sysid_nodes.kernel.window import WindowKernel
 from sysid_nodes.models.discrete_motion import difference, difference_jacobian, retract
 from sysid_nodes.models.floating_base import FloatingBase
 from sysid_nodes.robots import Robot
@@ -50,7 +51,7 @@ class Model:
         sensors: measurement models.
         parameters: layout and prior of theta.
         config: all settings.
-        compiled: whether rows are.
+        kernel: compiled, of dynamics and contacts; or None.
         moving: names of the sensors whose predictions need velocities.
     """
 
@@ -59,7 +60,7 @@ class Model:
     sensors: tuple[Sensor, ...]
     parameters: Parameters
     config: PrimeConfig
-    compiled: bool
+    kernel: WindowKernel | None
     moving: frozenset[str]
 
     @property
@@ -87,7 +88,7 @@ def build_model(robot: Robot, config: PrimeConfig, *, implementation: str = "") 
         sensors,
         build_parameters(robot, sensors, config),
         config,
-        build_kernel(base, contact_law(config)) is not None,
+        build_kernel(base, contact_law(config)),
         moving_sensors(robot, sensors),
     )
 
@@ -221,12 +222,13 @@ def build_problem(model: Model, samples: Mapping[str, Samples], stages: int, arr
     config = model.config
     torque, scale = torque_rows(model.robot, model.sensors, samples, stages)
     dynamics = DynamicsRows(model.base, model.parameters, config.process, torque, scale)
-    rows = CompiledRows if model.compiled else ReferenceRows
+    constants = model.base, model.parameters, dynamics
+    inner = ReferenceRows(*constants) if model.kernel is None else CompiledRows(model.kernel, *constants)
     return PrimeProblem(
         model=model,
         stages=stages,
         law=model.law,
-        inner=rows(model.base, model.parameters, dynamics),
+        inner=inner,
         readings=build_readings(model.sensors, model.moving, config.sensors, model.parameters, samples, stages),
         arrival=arrival,
     )

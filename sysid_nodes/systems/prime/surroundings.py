@@ -29,21 +29,31 @@ _STEP = 1e-6
 
 def moved_robot(base: FloatingBase, parameters: Parameters, theta: Array) -> FloatingBase:
     """The robot with its feet where theta (p,) has them, and with its friction and armature."""
-    if parameters.drives.start < parameters.drives.stop:
-        (coulomb, viscous, armature), own = theta[parameters.drives], base.motor
-        base = replace(
-            base,
-            motor=MotorConstants(
-                own.coulomb + coulomb * parameters.torque,
-                own.viscous + viscous * parameters.torque,
-                own.armature * np.exp(armature),
-                own.offset,
-            ),
-        )
+    base = replace(base, motor=moved_motor(base.motor, parameters, theta))
     if parameters.feet.start == parameters.feet.stop:
         return base
-    shift = theta[parameters.feet].reshape(-1, 3)[parameters.foot]
-    return base.with_contact_offsets(base.tree.contact_offsets + shift)
+    return base.with_contact_offsets(foot_offsets(base, parameters, theta))
+
+
+def moved_motor(motor: MotorConstants, parameters: Parameters, theta: Array) -> MotorConstants:
+    """The joints' friction and armature that theta (p,) has."""
+    if parameters.drives.start == parameters.drives.stop:
+        return motor
+    coulomb, viscous, armature = theta[parameters.drives]
+    return MotorConstants(
+        motor.coulomb + coulomb * parameters.torque,
+        motor.viscous + viscous * parameters.torque,
+        motor.armature * np.exp(armature),
+        motor.offset,
+    )
+
+
+def foot_offsets(base: FloatingBase, parameters: Parameters, theta: Array) -> Array:
+    """(nc, 3) centres of the contact spheres in their bodies' frames as theta (p,) has them [m]."""
+    offsets = base.tree.contact_offsets
+    if parameters.feet.start == parameters.feet.stop:
+        return offsets
+    return offsets + theta[parameters.feet].reshape(-1, 3)[parameters.foot]
 
 
 def moved_ground(law: ContactLaw, parameters: Parameters, theta: Array) -> ContactLaw:

@@ -11,7 +11,7 @@ from shared.legged_states import random_samples, random_states
 from shared.moving_robot import random_trajectory
 
 from sysid_nodes.robots import load_robot
-from sysid_nodes.systems.prime import ContactConfig, InertiaConfig, PrimeConfig, build_model
+from sysid_nodes.systems.prime import ContactConfig, InertiaConfig, PrimeConfig, ProcessConfig, build_model
 from sysid_nodes.systems.prime.inner import CompiledRows, ReferenceRows
 from sysid_nodes.systems.prime.problem import PrimeProblem, build_problem, first_arrival
 from sysid_nodes.systems.prime.trajectory import Trajectory
@@ -20,11 +20,13 @@ STAGES = 6
 BODY = {"go2": "FL_thigh", "g1": "left_knee_link"}
 
 
-def both(name: str, law: str) -> tuple[PrimeProblem, PrimeProblem, Trajectory]:
+def both(name: str, law: str, unknown: float = 0.0) -> tuple[PrimeProblem, PrimeProblem, Trajectory]:
     """The same problem with compiled and with NumPy rows, and a random point."""
     robot = load_robot(name)
-    contact = ContactConfig(law=law, normal=(0.6, 0.0, 0.8), height=0.1)
-    config = PrimeConfig(step=0.02, contact=contact, inertia=InertiaConfig(bodies=f"{robot.body},{BODY[name]}"))
+    contact = ContactConfig(law=law, normal=(0.6, 0.0, 0.8), height=0.1, foot_sigma=unknown, tilt_sigma=unknown)
+    process = ProcessConfig(coulomb=unknown, viscous=unknown, armature=unknown)
+    inertia = InertiaConfig(bodies=f"{robot.body},{BODY[name]}", links_sigma=unknown)
+    config = PrimeConfig(step=0.02, contact=contact, process=process, inertia=inertia)
     compiled = build_model(robot, config)
     reference = build_model(robot, config, implementation="reference")
     rng = np.random.default_rng(0)
@@ -39,10 +41,10 @@ def both(name: str, law: str) -> tuple[PrimeProblem, PrimeProblem, Trajectory]:
 
 
 @pytest.mark.parametrize("name", ["go2", "g1"])
-@pytest.mark.parametrize("law", ["coulomb", "anitescu"])
-def test_compiled_rows_are_the_reference(name: str, law: str) -> None:
-    """To rounding, in residuals, derivatives and the contact variables' best."""
-    compiled, reference, point = both(name, law)
+@pytest.mark.parametrize(("law", "unknown"), [("coulomb", 0.05), ("coulomb", 0.0), ("anitescu", 0.05)])
+def test_compiled_rows_are_the_reference(name: str, law: str, unknown: float) -> None:
+    """To rounding, in residuals, derivatives and the contact variables' best, with few constants unknown or many."""
+    compiled, reference, point = both(name, law, unknown)
     if not isinstance(compiled.inner, CompiledRows):
         pytest.skip("the kernel is not compiled here")
     assert isinstance(reference.inner, ReferenceRows)
