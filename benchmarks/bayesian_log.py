@@ -10,7 +10,7 @@ import numpy as np
 from sysid_nodes.robots import Robot, load_robot
 from sysid_nodes.robots.fourbar_leg import LOOP
 from sysid_nodes.simulation.fourbar.leg import MOTORS, LegRecord, LegTruth, simulate_leg
-from sysid_nodes.systems.bayesian import BayesianConfig, MechanismLog, Series, mechanism_log
+from sysid_nodes.systems.bayesian import BayesianConfig, Grid, MechanismLog, Series, mechanism_log
 from sysid_nodes.systems.bayesian.config import DrivePriorConfig, FrictionPriorConfig, MechanismConfig
 
 CONFIG = BayesianConfig(
@@ -37,7 +37,7 @@ def leg_log(record: LegRecord, step: float = 0.01, *, torque: bool = True, power
         position[:, robot.joint_names.index(name)] = record.position[:, k]
     read = record.torque[:, order] if torque else np.full((len(record.t), 2), np.nan)
     drawn = Series(record.t, (record.voltage * record.current)[:, None]) if power else None
-    return mechanism_log(Series(record.t, position), Series(record.t, read), drawn, step)
+    return mechanism_log(Series(record.t, position), Series(record.t, read), drawn, Grid.over(record.t, step))
 
 
 @cache

@@ -149,7 +149,8 @@ class BayesianResult:
 
     Attributes:
         status: what it is worth.
-        parameters: all that have a prior.
+        parameters: all K that have a prior.
+        parameter_covariance: (K, K) of them.
         blind: directions about which the log says nothing.
         noise: estimated.
         curves: friction of each joint that has any.
@@ -166,6 +167,7 @@ class BayesianResult:
 
     status: BayesianStatus
     parameters: tuple[PosteriorParameter, ...]
+    parameter_covariance: Array
     blind: tuple[BlindDirection, ...]
     noise: tuple[NoiseLevel, ...]
     curves: tuple[FrictionCurve, ...]

@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+from collections import deque
+
 import numpy as np
 import numpy.typing as npt
 
@@ -11,7 +13,7 @@ from sysid_nodes.exceptions import ConfigError, LogError
 from sysid_nodes.results.bayesian import BayesianResult
 from sysid_nodes.robots import Robot
 from sysid_nodes.sessions.bayesian.config import BayesianSessionConfig
-from sysid_nodes.systems.bayesian import MechanismLog, Progress, Series, identify, mechanism_log
+from sysid_nodes.systems.bayesian import Grid, MechanismLog, Progress, Series, identify, mechanism_log
 from sysid_nodes.systems.bayesian.mechanism import build_mechanism
 
 Array = npt.NDArray[np.float64]
@@ -39,8 +41,8 @@ class BayesianSession:
                 f"'torque_factor' must be one number, or {len(self._motors)} for {', '.join(self._motors)}"
             )
         self._factor = np.broadcast_to(np.array(config.torque_factor), len(self._motors))
-        self._joints: list[tuple[float, Array, Array]] = []
-        self._power: list[tuple[float, float]] = []
+        self._joints: deque[tuple[float, Array, Array]] = deque()
+        self._power: deque[tuple[float, float]] = deque()
 
     def take(self, state: RawJointState) -> None:
         """A joint state; joints that the robot does not have are left alone, joints without a motor may be missing.
@@ -66,21 +68,43 @@ class BayesianSession:
         """A reading of the power meter [V, A]; a current out of the battery is negative, as BatteryState has it."""
         self._power.append((stamp, -voltage * current))
 
-    def log(self) -> MechanismLog:
-        """Everything gathered so far, on the grid of the stages.
+    def forget(self, before: float, *, power_alone: bool = False) -> None:
+        """Drops readings of before a stamp [s]."""
+        while not power_alone and self._joints and self._joints[0][0] < before:
+            self._joints.popleft()
+        while self._power and self._power[0][0] < before:
+            self._power.popleft()
+
+    def begin_anew(self) -> None:
+        """Drops all joint states but the newest."""
+        while len(self._joints) > 1:
+            self._joints.popleft()
+
+    @property
+    def heard(self) -> tuple[float, float]:
+        """Newest stamps of joint states and power [s]; minus infinity before there is one."""
+        newest = [rows[-1][0] if rows else -np.inf for rows in (self._joints, self._power)]
+        return newest[0], newest[1]
+
+    def log(self, grid: Grid | None = None) -> MechanismLog:
+        """What was gathered and not forgotten: all of it, or as far as a grid reaches.
 
         Raises:
             LogError: there is too little of it, stamps go back, or a reading is not a number.
         """
-        if not self._joints:
+        end = np.inf if grid is None else grid.start + (grid.count - 0.5) * grid.step
+        begin = -np.inf if grid is None else grid.start - 0.5 * grid.step
+        joints = [row for row in self._joints if begin <= row[0] < end]
+        if not joints:
             raise LogError("holds no joint state")
-        t = np.array([row[0] for row in self._joints])
-        position, torque = (np.array([row[k] for row in self._joints]) for k in (1, 2))
+        t = np.array([row[0] for row in joints])
+        position, torque = (np.array([row[k] for row in joints]) for k in (1, 2))
         power = None
-        if self._power:
-            table = np.array(self._power)
+        if drawn := [row for row in self._power if begin <= row[0] < end]:
+            table = np.array(drawn)
             power = Series(table[:, 0], table[:, 1:])
-        return mechanism_log(Series(t, position), Series(t, torque), power, self.config.bayesian.step)
+        grid = grid or Grid.over(t, self.config.bayesian.step)
+        return mechanism_log(Series(t, position), Series(t, torque), power, grid)
 
     def identify(self, progress: Progress | None = None) -> BayesianResult:
         """The posterior from everything gathered so far.

@@ -18,8 +18,15 @@ Array = npt.NDArray[np.float64]
 _RANK = 1e-8  # of the columns that least squares can tell apart
 
 
-def predict_held_out(mechanism: Mechanism, used: MechanismLog, rest: MechanismLog, x: Array) -> HeldOut | None:
-    """Predictions of what is left of a log, None where that is too short or has no torques."""
+def predict_held_out(mechanism: Mechanism, used: MechanismLog | None, rest: MechanismLog, x: Array) -> HeldOut | None:
+    """Predictions of what is left of a log, None where that is too short or has no torques.
+
+    Args:
+        mechanism: with its constants.
+        used: part that least squares may learn from; None to leave that out.
+        rest: the part that is predicted.
+        x: the estimate.
+    """
     if rest.stages < LEAST or not np.isfinite(rest.torque).any():
         return None
     try:
@@ -35,13 +42,13 @@ def predict_held_out(mechanism: Mechanism, used: MechanismLog, rest: MechanismLo
         gain, offset = (own.constants(theta, name)[motors] for name in ("gain", "offset"))
         return np.asarray((gain * mechanism.torque(forced, theta)[:, motors] + offset)[inside])
 
-    fitted = _least_squares(mechanism, used, motion)
+    fitted = None if used is None else _least_squares(mechanism, used, motion)
     nominal, identified = reading(own.mean), reading(x)
     least_squares = np.full_like(measured, np.nan) if fitted is None else fitted[inside]
     errors = [part - measured for part in (nominal, least_squares, identified)]
     return HeldOut(
         tuple(np.array(mechanism.chain.joint_names)[motors].tolist()),
-        rest.t[1:-1][inside] + (rest.start - used.start),
+        rest.t[1:-1][inside] + (0.0 if used is None else rest.start - used.start),
         measured,
         nominal,
         least_squares,

@@ -64,8 +64,22 @@ class Series:
     values: Array
 
 
-def mechanism_log(position: Series, torque: Series, power: Series | None, step: float) -> MechanismLog:
-    """The log on a grid over the time in which positions were read.
+@dataclass(frozen=True)
+class Grid:
+    """Times start, start + step, ... of `count` stages [s]."""
+
+    start: float
+    step: float
+    count: int
+
+    @classmethod
+    def over(cls, t: Array, step: float) -> Grid:
+        """Over all readings' stamps, at least one."""
+        return cls(float(t[0]), step, int((t[-1] - t[0]) / step) + 1)
+
+
+def mechanism_log(position: Series, torque: Series, power: Series | None, grid: Grid) -> MechanismLog:
+    """The log on a grid.
 
     Raises:
         LogError: the log is shorter than some stages, a stamp goes back, or a reading is not a number.
@@ -75,17 +89,15 @@ def mechanism_log(position: Series, torque: Series, power: Series | None, step: 
             raise LogError("stamps go back")
         if not np.isfinite(series.values[:, ~np.all(np.isnan(series.values), axis=0)]).all():
             raise LogError("a reading is not a number")
-    if len(position.t) < LEAST or position.t[-1] - position.t[0] < LEAST * step:
-        raise LogError(f"holds less than {LEAST} stages of {step:g} s")
-    start = float(position.t[0])
-    count = int((position.t[-1] - start) / step) + 1
-    grid = [_on_grid(series, start, step, count) for series in (position, torque)]
-    drawn = np.full(count, np.nan) if power is None else _on_grid(power, start, step, count)[:, 0]
-    return MechanismLog(start, step, grid[0], grid[1], drawn)
+    if len(position.t) < LEAST or position.t[-1] - position.t[0] < LEAST * grid.step:
+        raise LogError(f"holds less than {LEAST} stages of {grid.step:g} s")
+    drawn = np.full(grid.count, np.nan) if power is None else _on_grid(power, grid)[:, 0]
+    return MechanismLog(grid.start, grid.step, _on_grid(position, grid), _on_grid(torque, grid), drawn)
 
 
-def _on_grid(series: Series, start: float, step: float, count: int) -> Array:
+def _on_grid(series: Series, grid: Grid) -> Array:
     """(count, w) mean of the readings nearest to each stage, moved to its time along the signal's slope."""
+    start, step, count = grid.start, grid.step, grid.count
     index = np.round((series.t - start) / step).astype(np.intp)
     inside = (index >= 0) & (index < count)
     index, t, values = index[inside], series.t[inside], series.values[inside]

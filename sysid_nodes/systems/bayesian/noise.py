@@ -11,6 +11,7 @@ estimated: loop forces take their rows up.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -22,27 +23,12 @@ from sysid_nodes.systems.bayesian.problem import GROUPS, Estimate, MechanismProb
 
 Array = npt.NDArray[np.float64]
 
-SETTLED = 0.05
-"""Relative change of a standard deviation from which on another round would show nothing."""
-
 WHITE = 1.5
 """Correlation times below that are chance's."""
 
+_SETTLED = 0.05  # relative change of a standard deviation from which on another round would show nothing
 _LEAST = 0.02  # of the information in the rows of a kind that must be left to tell their noise
 _FACTOR = 30.0  # by which a round may change a standard deviation
-
-
-@dataclass(frozen=True)
-class NoiseUpdate:
-    """A further estimate.
-
-    Attributes:
-        noise: as if it were white.
-        change: largest relative change of a standard deviation.
-    """
-
-    noise: Noise
-    change: float
 
 
 @dataclass(frozen=True)
@@ -60,8 +46,8 @@ class Correlation:
     extra: Array
 
 
-def update_noise(problem: MechanismProblem, at: FeasiblePoint[Estimate]) -> NoiseUpdate | None:
-    """The noise that a minimum's residuals show, or None where the data leave a coordinate undetermined."""
+def shown_noise(problem: MechanismProblem, at: FeasiblePoint[Estimate]) -> Noise | None:
+    """The noise that a minimum's residuals show, as if it were white; None where a coordinate is undetermined."""
     own = _influences(linear_model(problem, at))
     if own is None:
         return None
@@ -77,9 +63,28 @@ def update_noise(problem: MechanismProblem, at: FeasiblePoint[Estimate]) -> Nois
     position = noise.position.copy()
     position[read] *= np.sqrt(ratios["position"])
     torque = noise.torque * np.sqrt(ratios["torque"])
-    power = noise.power * float(np.sqrt(ratios["power"][0]))
-    change = max(float(np.abs(np.sqrt(ratio) - 1.0).max(initial=0.0)) for ratio in ratios.values())
-    return NoiseUpdate(replace(noise, position=position, torque=torque, power=power), change)
+    return replace(noise, position=position, torque=torque, power=noise.power * float(np.sqrt(ratios["power"][0])))
+
+
+def pooled_noise(before: Noise, stages: int, shown: Noise, more: int) -> Noise:
+    """Of two parts of a log, by their numbers of stages."""
+    share = more / (stages + more)
+
+    def pool(a: Any, b: Any) -> Any:
+        return np.sqrt((1.0 - share) * a**2 + share * b**2)
+
+    return replace(
+        before,
+        position=pool(before.position, shown.position),
+        torque=pool(before.torque, shown.torque),
+        power=float(pool(before.power, shown.power)),
+    )
+
+
+def has_settled(before: Noise, after: Noise) -> bool:
+    """Whether another round would show nothing."""
+    ratios = _levels(after) / _levels(before)
+    return bool(np.abs(ratios - 1.0).max() < _SETTLED)
 
 
 def correlation(problem: MechanismProblem, model: LinearModel) -> Correlation:
@@ -95,6 +100,10 @@ def correlation(problem: MechanismProblem, model: LinearModel) -> Correlation:
         flat = gain.reshape(-1, p)
         extra += flat.T @ flat
     return Correlation(times["torque"], float(times["power"][0]), extra)
+
+
+def _levels(noise: Noise) -> Array:
+    return np.array([*noise.position, *noise.torque, noise.power])
 
 
 def _influences(model: LinearModel) -> dict[str, Influence] | None:

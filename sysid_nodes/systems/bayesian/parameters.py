@@ -29,6 +29,14 @@ _POSITIVE = (0, 1, 2, 5, 8)
 
 
 @dataclass(frozen=True)
+class Gaussian:
+    """|root (theta - mean)|^2 / 2: mean (p,) and root (p, p) of the information about theta."""
+
+    mean: Array
+    root: Array
+
+
+@dataclass(frozen=True)
 class Parameters:
     """Layout, prior and bounds of x (P,).
 
@@ -58,6 +66,11 @@ class Parameters:
     def free(self) -> IntArray:
         """(p,) indices in x of theta."""
         return np.flatnonzero(self.sigma > 0.0)
+
+    @property
+    def prior(self) -> Gaussian:
+        """Of theta, before any log."""
+        return Gaussian(self.mean[self.free], np.diag(1.0 / self.sigma[self.free]))
 
     def body(self, i: int) -> slice:
         """Log-Cholesky vector of a body in x."""

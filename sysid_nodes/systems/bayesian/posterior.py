@@ -12,7 +12,6 @@ from sysid_nodes.models.stribeck import friction
 from sysid_nodes.results.bayesian import BlindDirection, FrictionCurve, PosteriorParameter
 from sysid_nodes.solvers.trajectory_least_squares.parameter_posterior import ParameterPosterior
 from sysid_nodes.systems.bayesian.config import BayesianConfig
-from sysid_nodes.systems.bayesian.mechanism import Motion
 from sysid_nodes.systems.bayesian.parameters import JOINT, JOINT_UNITS, Parameters
 
 Array = npt.NDArray[np.float64]
@@ -29,8 +28,8 @@ _SPEEDS = 81
 
 def parameters(
     own: Parameters, draws: Array, theta: ParameterPosterior, config: BayesianConfig
-) -> tuple[PosteriorParameter, ...]:
-    """All constants that have a prior.
+) -> tuple[tuple[PosteriorParameter, ...], Array]:
+    """All K constants that have a prior, and their covariance (K, K).
 
     Args:
         own: layout and prior.
@@ -47,23 +46,25 @@ def parameters(
     prior[:, own.free] += alone.samples(len(draws), rng)
     at_bound = (theta.lower >= -_AT_BOUND * own.sigma[own.free]) & (theta.mean < 0.0)
     held = dict(zip(own.free.tolist(), at_bound, strict=True))
-    out = []
+    columns: list[tuple[str, str, str, Array, Array, bool]] = []
     names = [f"{link}.{name}" for link in own.links for name in PARAMETER_NAMES]
     before, after = (_inertias(own, rows) for rows in (prior, draws))
     unknown = np.repeat([own.sigma[own.body(i)].any() for i in range(own.n)], 10)
     for k in np.flatnonzero(unknown):
-        out.append(_told(names[k], PARAMETER_UNITS[k % 10], "inertia", before[:, k], after[:, k], config, active=False))
+        columns.append((names[k], PARAMETER_UNITS[k % 10], "inertia", before[:, k], after[:, k], False))
     for row, (name, unit) in enumerate(zip(JOINT, JOINT_UNITS, strict=True)):
         for j, joint in enumerate(own.joints):
             k = own.joint(name).start + j
             if own.sigma[k] > 0.0:
                 group = "friction" if row < 5 else ("power" if name == "loss" else "drive")
-                ends = (prior[:, k], draws[:, k])
-                first, last = map(np.exp, ends) if row in (3, 4) else ends
-                out.append(_told(f"{joint}.{name}", unit, group, first, last, config, active=bool(held[k])))
+                first, last = prior[:, k], draws[:, k]
+                if row in (3, 4):
+                    first, last = np.exp(first), np.exp(last)
+                columns.append((f"{joint}.{name}", unit, group, first, last, bool(held[k])))
     if own.sigma[own.idle] > 0.0:
-        out.append(_told("idle power", "W", "power", prior[:, own.idle], draws[:, own.idle], config, active=False))
-    return tuple(out)
+        columns.append(("idle power", "W", "power", prior[:, own.idle], draws[:, own.idle], False))
+    covariance = np.cov(np.array([column[4] for column in columns])).reshape(len(columns), len(columns))
+    return tuple(_told(*column, config) for column in columns), covariance
 
 
 def coordinate_names(own: Parameters) -> tuple[str, ...]:
@@ -87,20 +88,20 @@ def blind_directions(own: Parameters, theta: ParameterPosterior, config: Bayesia
     return tuple(out)
 
 
-def friction_curves(own: Parameters, draws: Array, motion: Motion) -> tuple[FrictionCurve, ...]:
-    """Friction over speed of every joint that has a prior of some."""
+def friction_curves(own: Parameters, draws: Array, covered: Array) -> tuple[FrictionCurve, ...]:
+    """Friction over speed of every joint that has a prior of some; (2, n) lowest and highest speeds of the log."""
     out = []
     for j, joint in enumerate(own.joints):
         if not any(own.sigma[own.joint(name).start + j] > 0.0 for name in JOINT[:5]):
             continue
-        covered = np.quantile(motion.v[:, j], [0.005, 0.995])
-        reach = max(float(np.abs(covered).max()), 1e-3)
+        slowest, fastest = (float(speed) for speed in covered[:, j])
+        reach = max(abs(slowest), abs(fastest), 1e-3)
         speed = np.linspace(-reach, reach, _SPEEDS)
         coefficients = draws[:, [own.joint(name).start + j for name in JOINT[:5]]].T.copy()
         coefficients[3:] = np.exp(coefficients[3:])
         values = friction(coefficients[:, :, None], speed[None])
         lower, median, upper = np.quantile(values, [_SPREAD[0], 0.5, _SPREAD[1]], axis=0)
-        out.append(FrictionCurve(joint, speed, median, lower, upper, (float(covered[0]), float(covered[1]))))
+        out.append(FrictionCurve(joint, speed, median, lower, upper, (slowest, fastest)))
     return tuple(out)
 
 
@@ -118,7 +119,7 @@ def _inertias(own: Parameters, draws: Array) -> Array:
 
 
 def _told(
-    name: str, unit: str, group: str, before: Array, after: Array, config: BayesianConfig, *, active: bool
+    name: str, unit: str, group: str, before: Array, after: Array, active: bool, config: BayesianConfig
 ) -> PosteriorParameter:
     narrowing = float(after.std() / before.std())
     verdict = OBSERVED if narrowing <= config.verdict.observed else IN_PART

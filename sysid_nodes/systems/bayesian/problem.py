@@ -27,6 +27,7 @@ from sysid_nodes.solvers.trajectory_least_squares.parameter_program import Param
 from sysid_nodes.solvers.trajectory_least_squares.stage_equalities import StageEqualities
 from sysid_nodes.systems.bayesian.log import MechanismLog
 from sysid_nodes.systems.bayesian.mechanism import Mechanism, Motion, Torque
+from sysid_nodes.systems.bayesian.parameters import Gaussian
 
 Array = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.intp]
@@ -64,11 +65,14 @@ class MechanismProblem:
         mechanism: with its constants.
         log: readings.
         noise: of the readings.
+        prior: of theta. Positions of different stages share no residual but the torques' within three stages, so that
+            parts of a log that share no stage are independent given theta: what an earlier part tells is this alone.
     """
 
     mechanism: Mechanism
     log: MechanismLog
     noise: Noise
+    prior: Gaussian
 
     @property
     def layout(self) -> Layout:
@@ -124,15 +128,9 @@ class MechanismProblem:
         empty = np.zeros((len(stages), c, own.n))
         held = Blocks(stages, motion.force / FORCE_SIGMA, empty, None, local, stages)
         groups.append(held if c else Blocks(stages[:0], np.zeros((0, 0)), np.zeros((0, 0, own.n))))
-        free, sigma = own.free, own.sigma[own.free]
-        groups.append(
-            Blocks(
-                np.array([0]),
-                ((point.x - own.mean)[free] / sigma)[None],
-                np.zeros((1, len(free), own.n)),
-                np.diag(1.0 / sigma)[None],
-            )
-        )
+        root = self.prior.root
+        away = root @ (point.x[own.free] - self.prior.mean)
+        groups.append(Blocks(np.array([0]), away[None], np.zeros((1, len(away), own.n)), root[None]))
         return groups
 
     def _position(self, point: Estimate) -> Blocks:

@@ -11,7 +11,7 @@ import pytest
 from benchmarks.bayesian_log import CONFIG, leg, leg_log, leg_run
 from sysid_nodes.exceptions import ExcitationError, LogError
 from sysid_nodes.results.bayesian import BayesianResult, BayesianStatus, PosteriorParameter
-from sysid_nodes.systems.bayesian import BayesianConfig, MechanismLog, Series, identify, mechanism_log
+from sysid_nodes.systems.bayesian import BayesianConfig, Grid, MechanismLog, Series, identify, mechanism_log
 from sysid_nodes.systems.bayesian.config import InertiaPriorConfig, NoiseConfig, SearchConfig, VerdictConfig
 
 QUICK = replace(CONFIG, step=0.02, search=SearchConfig(starts=1), verdict=VerdictConfig(samples=500))
@@ -109,14 +109,14 @@ def test_useless_readings(t: np.ndarray, value: float, message: str) -> None:
     values = np.ones((50, 1))
     values[7] = 1.0 + value
     with pytest.raises(LogError, match=message):
-        mechanism_log(Series(t, values), Series(t, values), None, 0.01)
+        mechanism_log(Series(t, values), Series(t, values), None, Grid.over(t, 0.01))
 
 
 def test_readings_are_brought_to_the_stages_time() -> None:
     rng = np.random.default_rng(0)
     t = np.sort(rng.uniform(0.0, 4.0, 2000))
     wave = np.sin(3.0 * t)[:, None]
-    log = mechanism_log(Series(t, wave), Series(t, 2.0 * wave), None, 0.01)
+    log = mechanism_log(Series(t, wave), Series(t, 2.0 * wave), None, Grid.over(t, 0.01))
     there = np.isfinite(log.position[:, 0])
     assert there.mean() > 0.9
     truth = np.sin(3.0 * (log.t + log.start))

@@ -15,7 +15,7 @@ from sysid_nodes.exceptions import ConfigError
 from sysid_nodes.simulation.fourbar.leg import LegTruth, mjcf
 from sysid_nodes.solvers.trajectory_least_squares.problem import Array
 from sysid_nodes.systems.bayesian.config import DrivePriorConfig, FrictionPriorConfig, InertiaPriorConfig
-from sysid_nodes.systems.bayesian.identify import start_point, stated_noise
+from sysid_nodes.systems.bayesian.descent import start_point, stated_noise
 from sysid_nodes.systems.bayesian.initial_motion import loop_forces
 from sysid_nodes.systems.bayesian.mechanism import Motion, build_mechanism
 from sysid_nodes.systems.bayesian.problem import GROUPS, Estimate, MechanismProblem
@@ -39,7 +39,7 @@ def problem_and_point(duration: float = 0.4) -> tuple[MechanismProblem, Estimate
     x = start.x.copy()
     x[own.free] += 0.2 * own.sigma[own.free] * np.abs(rng.standard_normal(len(own.free)))
     q = start.q + 0.003 * rng.standard_normal(start.q.shape)
-    problem = MechanismProblem(mechanism, log, stated_noise(mechanism, ALL_TERMS))
+    problem = MechanismProblem(mechanism, log, stated_noise(mechanism, ALL_TERMS), own.prior)
     return problem, Estimate(q, start.force + rng.standard_normal(start.force.shape), x)
 
 

@@ -1,0 +1,138 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A posterior that follows the motion, live and the same on a recording: window after window, memory bounded.
+
+Stamps alone decide where windows end and which readings are theirs, so that it does not matter when they arrive, as
+long as the power meter is not later than joint states by more than the patience that was stated.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+
+import numpy as np
+
+from sysid_nodes import __version__
+from sysid_nodes.data import RawJointState
+from sysid_nodes.data.digest import digest
+from sysid_nodes.exceptions import ExcitationError, LogError
+from sysid_nodes.results.bayesian import BayesianResult
+from sysid_nodes.robots import Robot
+from sysid_nodes.sessions.bayesian.config import BayesianSessionConfig
+from sysid_nodes.sessions.bayesian.session import BayesianSession
+from sysid_nodes.systems.bayesian import Grid, Knowledge, identify_further
+
+
+@dataclass(frozen=True)
+class BayesianUpdate:
+    """State of knowledge.
+
+    Attributes:
+        t: stamp of the end of the newest window [s]; 0 before there is one.
+        window: its number, from 0 on; -1 before there is one.
+        used: windows that the posterior rests on.
+        result: the posterior; None before there is one.
+        fault: why the newest window was not used; empty where it was.
+        robot: name.
+        config_id: digest of robot, configuration and software version.
+    """
+
+    t: float
+    window: int
+    used: int
+    result: BayesianResult | None
+    fault: str
+    robot: str
+    config_id: str
+
+
+class OnlineBayesian:
+    """Readings in, posteriors out. Every method is for one thread.
+
+    Args:
+        robot: nominal, with a fixed base.
+        config: of everything.
+
+    Attributes:
+        robot, config: as given.
+        update: the newest.
+        rejected: windows that were not used, by reason.
+
+    Raises:
+        ConfigError, RobotError: see BayesianSession.
+    """
+
+    def __init__(self, robot: Robot, config: BayesianSessionConfig) -> None:
+        self.robot, self.config = robot, config
+        said = (config.torque_factor, config.bayesian, config.online)
+        self._config_id = digest(__version__, robot.urdf, robot.joint_names, *said)
+        self._count = max(round(config.online.window / config.bayesian.step), 1)
+        self.reset()
+
+    def reset(self) -> BayesianUpdate:
+        """Forgets everything."""
+        self._known: Knowledge | None = None
+        self.rejected: Counter[str] = Counter()
+        self.update = BayesianUpdate(0.0, -1, 0, None, "", self.robot.name, self._config_id)
+        self._start_over()
+        return self.update
+
+    def interrupt(self) -> None:
+        """Messages may have been lost: no window reaches from before to after."""
+        if self._session.heard[0] > -np.inf:
+            self.rejected["messages lost"] += 1
+        self._start_over()
+
+    def take(self, state: RawJointState) -> BayesianUpdate | None:
+        """A joint state; an update if it ends what a window waits for.
+
+        Raises:
+            LogError: a joint with a motor is missing, or has no position.
+        """
+        newest, _ = self._session.heard
+        self._session.take(state)
+        if state.stamp > newest + self.config.online.gap > -np.inf:
+            self.rejected["a gap in the joint states"] += 1
+            self._session.begin_anew()
+            self._start = state.stamp
+        elif state.stamp < newest:
+            self.rejected["stamps went back"] += 1
+            self._start_over()
+            self._session.take(state)
+        self._start = min(self._start, state.stamp)
+        return self._look()
+
+    def take_power(self, stamp: float, voltage: float, current: float) -> BayesianUpdate | None:
+        """A reading of the power meter [V, A]."""
+        self._session.take_power(stamp, voltage, current)
+        online = self.config.online
+        self._session.forget(stamp - 2.0 * (online.window + online.patience), power_alone=True)  # if no states come
+        return None
+
+    def _start_over(self) -> None:
+        self._session = BayesianSession(self.robot, self.config)
+        self._start = np.inf
+
+    def _look(self) -> BayesianUpdate | None:
+        grid = Grid(self._start, self.config.bayesian.step, self._count)
+        end = grid.start + (grid.count - 0.5) * grid.step
+        joints, power = self._session.heard
+        late = bool(self.config.power) and power < end and joints < end + self.config.online.patience
+        if joints < end or late:
+            return None
+        used, fault, result = self.update.used, "", self.update.result
+        try:
+            result, known = identify_further(self._known, self._session.log(grid), self.robot, self.config.bayesian)
+            if known is not None:
+                self._known, used = known, used + 1
+            else:
+                fault = result.status.message
+        except (LogError, ExcitationError) as error:
+            fault = str(error)
+        if fault:
+            self.rejected[fault] += 1
+        self._start = grid.start + grid.count * grid.step
+        self._session.forget(end)
+        number = self.update.window + 1
+        self.update = BayesianUpdate(end, number, used, result, fault, self.robot.name, self._config_id)
+        return self.update

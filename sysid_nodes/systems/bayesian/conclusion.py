@@ -1,0 +1,140 @@
+# SPDX-License-Identifier: Apache-2.0
+"""From a minimum to a posterior with units, judged; and to what is known for a further part of the log."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from sysid_nodes.exceptions import LogError
+from sysid_nodes.results.bayesian import BayesianResult, BayesianStatus, HeldOut, NoiseLevel
+from sysid_nodes.results.least_squares import SolveStatus
+from sysid_nodes.solvers.trajectory_least_squares.feasible_descent import linear_model
+from sysid_nodes.solvers.trajectory_least_squares.multi_start import SearchStatus
+from sysid_nodes.solvers.trajectory_least_squares.parameter_posterior import ParameterPosterior, parameter_posterior
+from sysid_nodes.systems.bayesian.config import BayesianConfig
+from sysid_nodes.systems.bayesian.descent import Fitted, stated_noise
+from sysid_nodes.systems.bayesian.knowledge import Knowledge, disagreement, gained, propagation
+from sysid_nodes.systems.bayesian.noise import Correlation, correlation
+from sysid_nodes.systems.bayesian.posterior import blind_directions, coordinate_names, friction_curves, parameters
+from sysid_nodes.systems.bayesian.series import result_series
+
+Array = npt.NDArray[np.float64]
+
+_LASTING = 3.0  # stages for which residuals keep, from which on the model misses something worth a line
+_CONTRADICTION = 6.0  # prior sigmas between prior and posterior mean that no honest prior shows
+_COVERED = (0.005, 0.995)  # quantiles of the speeds that a log covers
+
+
+def conclude(
+    fitted: Fitted, held_out: HeldOut | None, config: BayesianConfig, before: Knowledge | None
+) -> tuple[BayesianResult, Knowledge | None]:
+    """The posterior, and what a further part of the log begins with; None where nothing is to be built upon.
+
+    Args:
+        fitted: the minimum.
+        held_out: predictions of torques that it has not seen.
+        config: of everything.
+        before: what the minimum's prior is; None where it is the configuration's.
+
+    Raises:
+        LogError: the loops could not be closed.
+    """
+    problem, best = fitted.problem, fitted.found.best
+    if best.status is SolveStatus.INFEASIBLE:
+        raise LogError("the loops cannot be closed along the readings")
+    mechanism, at = problem.mechanism, best.point
+    own, x = mechanism.parameters, at.point.x
+    model = linear_model(problem, at)
+    kept = correlation(problem, model)
+    status = BayesianStatus[fitted.found.status.name]
+    findings = _findings(fitted, kept, config)
+    known = None
+    motion = problem.motion(at.point)
+    if model.factor is None:
+        status = BayesianStatus.STALLED
+        wide = np.diag(own.sigma[own.free] ** 2)
+        theta = ParameterPosterior(np.zeros(len(wide)), wide, model.rows.lower, model.rows.upper)
+    else:
+        gaussian, extra = gained(model.factor, x[own.free]), kept.extra
+        covered = np.quantile(motion.v, _COVERED, axis=0)
+        stages = problem.log.stages
+        if before is not None:
+            stays = propagation(before.theta, gaussian)
+            extra = stays @ before.extra @ stays.T + kept.extra
+            covered = np.array([np.minimum(before.covered[0], covered[0]), np.maximum(before.covered[1], covered[1])])
+            stages += before.stages
+            ratio, moved = disagreement(before.theta, gaussian, before.extra, kept.extra)
+            if ratio > 1.0:
+                worst = int(np.argmax(np.abs(moved)))
+                status = BayesianStatus.CONTRADICTED
+                findings = (
+                    f"the newest part contradicts what was known before, most of all '{coordinate_names(own)[worst]}' "
+                    f"({abs(moved[worst]):.0f} sigmas)",
+                    *findings,
+                )
+        theta = parameter_posterior(model.factor, model.rows, extra)
+        known = Knowledge(mechanism, x, gaussian, extra, problem.noise, covered, stages)
+    rng = np.random.default_rng(config.search.seed)
+    draws = np.tile(x, (config.verdict.samples, 1))
+    draws[:, own.free] += theta.samples(config.verdict.samples, rng)
+    told, covariance = parameters(own, draws, theta, config)
+    if any(abs(p.mean - p.prior_mean) > _CONTRADICTION * p.prior_sigma and not p.active for p in told):
+        status = max(status, BayesianStatus.CONTRADICTED)
+    result = BayesianResult(
+        status=status,
+        parameters=told,
+        parameter_covariance=covariance,
+        blind=blind_directions(own, theta, config),
+        noise=_noise_levels(fitted, config, kept),
+        curves=friction_curves(own, draws, np.quantile(motion.v, _COVERED, axis=0) if known is None else known.covered),
+        held_out=held_out,
+        series=result_series(problem, at.point),
+        names=coordinate_names(own),
+        theta=x[own.free],
+        covariance=theta.covariance,
+        iterations=best.iterations,
+        costs=fitted.found.costs,
+        loop_gap=float(np.abs(mechanism.closures.gaps(at.point.q)).max()) if mechanism.closures.count else 0.0,
+        stages=problem.log.stages if known is None else known.stages,
+        findings=findings,
+    )
+    return result, known if status.trusted else None
+
+
+def _noise_levels(fitted: Fitted, config: BayesianConfig, kept: Correlation) -> tuple[NoiseLevel, ...]:
+    mechanism, noise, log = fitted.problem.mechanism, fitted.problem.noise, fitted.problem.log
+    stated = stated_noise(mechanism, config)
+    names = np.array(mechanism.chain.joint_names)
+    motors = names[mechanism.parameters.motors]
+    rows = [
+        NoiseLevel(f"position of {name}", "rad", float(stated.position[j]), float(noise.position[j]), 1.0)
+        for j, name in enumerate(names)
+        if np.isfinite(log.position[:, j]).any()
+    ]
+    if np.isfinite(log.torque).any():
+        columns = zip(motors, stated.torque, noise.torque, kept.torque, strict=True)
+        rows += [
+            NoiseLevel(f"torque of {name}", "N m", float(before), float(after), float(time))
+            for name, before, after, time in columns
+        ]
+    if np.isfinite(log.power).any():
+        rows.append(NoiseLevel("power", "W", stated.power, noise.power, kept.power))
+    return tuple(rows)
+
+
+def _findings(fitted: Fitted, kept: Correlation, config: BayesianConfig) -> tuple[str, ...]:
+    found = []
+    if fitted.found.status is SearchStatus.LOCAL_MINIMUM_SUSPECTED:
+        costs = ", ".join(f"{cost:.2f}" for cost in fitted.found.costs)
+        found.append(
+            f"the starts ended at costs {costs}: more of them (search.starts) tell whether there is a lower one"
+        )
+    if not fitted.settled:
+        found.append(f"the noise had not settled after {config.noise.rounds} rounds")
+    own = fitted.problem.mechanism
+    names = np.array(own.chain.joint_names)[own.parameters.motors]
+    long = [f"'{name}' ({time:.0f})" for name, time in zip(names, kept.torque, strict=True) if time > _LASTING]
+    if long:
+        found.append(f"what the model misses lasts for some stages at {', '.join(long)}; intervals allow for it")
+    return tuple(found)

@@ -1,0 +1,139 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The minimum of a log's problem: descents from several starts, the noise estimated between them.
+
+With nothing known but the prior, friction is sharpened on the way and there are other starts. A further part of a log
+begins where the part before it ended, one descent away.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+import numpy as np
+import numpy.typing as npt
+
+from sysid_nodes.results.least_squares import SolveResult, SolveStatus
+from sysid_nodes.solvers.trajectory_least_squares import LevenbergMarquardtConfig
+from sysid_nodes.solvers.trajectory_least_squares.feasible_descent import FeasiblePoint, solve_feasible
+from sysid_nodes.solvers.trajectory_least_squares.multi_start import Search, judge
+from sysid_nodes.systems.bayesian.config import BayesianConfig
+from sysid_nodes.systems.bayesian.initial_motion import differences, initial_positions, loop_forces
+from sysid_nodes.systems.bayesian.log import MechanismLog
+from sysid_nodes.systems.bayesian.mechanism import Mechanism, Motion
+from sysid_nodes.systems.bayesian.noise import has_settled, pooled_noise, shown_noise
+from sysid_nodes.systems.bayesian.problem import Estimate, MechanismProblem, Noise, sharpened
+
+Array = npt.NDArray[np.float64]
+Progress = Callable[[str, int, int], None]
+"""Called with the work at hand, the step and the number of steps."""
+Fit = SolveResult[FeasiblePoint[Estimate]]
+
+
+@dataclass(frozen=True)
+class Fitted:
+    """The best of the descents.
+
+    Attributes:
+        problem: with the estimated noise.
+        found: the search.
+        settled: whether the noise no longer changed.
+    """
+
+    problem: MechanismProblem
+    found: Search[FeasiblePoint[Estimate]]
+    settled: bool
+
+
+def stated_noise(mechanism: Mechanism, config: BayesianConfig) -> Noise:
+    """Where the estimation of the noise begins."""
+    own, n = config.noise, mechanism.chain.n
+    motors = int(mechanism.parameters.motors.sum())
+    return Noise(np.full(n, own.position), np.full(motors, own.torque), own.passive, own.power)
+
+
+def start_point(mechanism: Mechanism, log: MechanismLog, x: Array) -> Estimate:
+    """Positions from the readings, forces in the loops that go with them.
+
+    Raises:
+        LogError: the loops cannot be closed.
+    """
+    q = initial_positions(mechanism, log)
+    inner, v, a = differences(q, log.step)
+    force = np.zeros((len(q), mechanism.closures.count))
+    force[1:-1] = loop_forces(mechanism, Motion(inner, v, a, force[1:-1]), x)
+    return Estimate(q, force, x)
+
+
+def fit(mechanism: Mechanism, log: MechanismLog, config: BayesianConfig, progress: Progress | None) -> Fitted:
+    """The minimum, with nothing known but the prior.
+
+    Raises:
+        LogError: the loops cannot be closed.
+    """
+    own = mechanism.parameters
+    start = start_point(mechanism, log, own.mean)
+    tell = progress or (lambda _text, _done, _most: None)
+    tell("first motion", 0, config.noise.rounds)
+    problem = MechanismProblem(mechanism, log, stated_noise(mechanism, config), own.prior)
+    problem, result, settled = _with_noise(problem, start, config, 0, tell)
+    results = [result]
+    rng = np.random.default_rng(config.search.seed)
+    for k in range(1, config.search.starts):
+        tell("descending from another start", k, config.search.starts)
+        x = own.mean.copy()
+        x[own.free] += own.sigma[own.free] * rng.standard_normal(len(own.free))
+        x = np.where(np.isfinite(own.lower), np.maximum(x, own.lower + 0.1 * own.sigma), x)
+        results.append(_descend(problem, replace(start, x=x), config, sharpen=True))
+    return Fitted(problem, judge(results), settled)
+
+
+def refit(problem: MechanismProblem, x: Array, stages: int, config: BayesianConfig) -> Fitted:
+    """The minimum for a further part of a log.
+
+    Args:
+        problem: with what is known of theta and noise.
+        x: the estimate.
+        stages: that it rests on.
+        config: of everything.
+
+    Raises:
+        LogError: the loops cannot be closed.
+    """
+    start = start_point(problem.mechanism, problem.log, x)
+    problem, result, settled = _with_noise(problem, start, config, stages, lambda _text, _done, _most: None)
+    return Fitted(problem, judge([result]), settled)
+
+
+def _with_noise(
+    problem: MechanismProblem, start: Estimate, config: BayesianConfig, stages: int, tell: Progress
+) -> tuple[MechanismProblem, Fit, bool]:
+    """Descents and the noise in turn; the noise stated counts for a number of stages."""
+    stated = problem.noise
+    result = _descend(problem, start, config, sharpen=not stages)
+    for k in range(config.noise.rounds if config.noise.estimate else 0):
+        tell("estimating the noise", k, config.noise.rounds)
+        if not np.isfinite(result.cost):
+            return problem, result, True
+        shown = shown_noise(problem, result.point)
+        if shown is None:
+            return problem, result, True
+        noise = pooled_noise(stated, stages, shown, problem.log.stages)
+        if has_settled(problem.noise, noise):
+            return problem, result, True
+        problem = replace(problem, noise=noise)
+        result = _descend(problem, result.point.point, config, sharpen=False)
+    return problem, result, not config.noise.estimate
+
+
+def _descend(problem: MechanismProblem, start: Estimate, config: BayesianConfig, *, sharpen: bool) -> Fit:
+    """A descent, with friction sharpened on the way where it is far from its end."""
+    rules = LevenbergMarquardtConfig(max_iterations=config.search.iterations, cost_tolerance=config.search.tolerance)
+    point = start
+    if sharpen:
+        for factor in config.search.sharpening:
+            rough = solve_feasible(sharpened(problem, factor), point, rules)
+            if rough.status is SolveStatus.INFEASIBLE or not np.isfinite(rough.cost):
+                break
+            point = rough.point.point
+    return solve_feasible(problem, point, rules)
