@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The compiled search for zonotopes' closest points, where it was built; see models/closest_point.py and separation.py."""
+"""The compiled search for closest points, where it was built; see models/closest_point.py and separation.py."""
 
 from __future__ import annotations
 
