@@ -193,9 +193,10 @@ class LinearRows:
 
     def __call__(self, k: Array) -> tuple[float, Array]:
         """Value and gradient (n,)."""
-        rows = self.rows + np.tensordot(k - self.centre, self.slope, axes=1)
+        slope = self.slope.reshape(len(self.slope), -1)
+        rows = self.rows + ((k - self.centre) @ slope).reshape(self.rows.shape)
         value, pull = _value(self.objective, self.known + rows.T @ rows)
-        return value, np.asarray(2.0 * np.tensordot(self.slope, rows @ pull, axes=((1, 2), (0, 1))))
+        return value, np.asarray(2.0 * (slope @ (rows @ pull).ravel()))
 
 
 def _value(objective: Objective, information: Array) -> tuple[float, Array]:
