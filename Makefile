@@ -68,7 +68,7 @@ wheel: setup  ## dist/*.whl with the compiled kernel, installs without a compile
 bench: setup  ## rerun the benchmarks behind benchmarks/reports (two hours); refuses uncommitted code but with BENCH=--dirty
 	@$(python) -m pip install -qq --disable-pip-version-check --no-deps -r requirements/bench-peers.txt
 	@set -e; for name in containment tightness speed streaming real_logs estimate_coverage \
-		soundness episodes planning_speed excitation comparison \
+		soundness worst_cases episodes planning_speed excitation comparison \
 		prime_peers prime_scaling prime_smoothing prime_coverage \
 		actuators_go2 actuators_truth actuators_rig actuators_speed; do \
 		echo "benchmarks.$$name"; $(python) -m "benchmarks.$$name" $(BENCH); done

@@ -18,17 +18,20 @@ from sysid_nodes.models.model_box import ModelBox
 from sysid_nodes.models.robust_control import RobustControlConfig, RobustLaw, gains
 from sysid_nodes.results.certificate import Certificate
 from sysid_nodes.robots.robot import Array, MotorConstants, Robot
+from sysid_nodes.systems.certified.certificate.error_proof import closed_loop
 
 _STEP = 1e-4
 
 
 @dataclass(frozen=True)
 class Reached:
-    """Largest shares of what was proven that were reached: of each |r_j|, each |e_j|, the torque limits."""
+    """Largest shares of what was proven that were reached: of each |r_j|, each |e_j|, the torque limits, V, |e|."""
 
     reference: float
     position: float
     torque: float
+    level: float
+    norm: float
 
 
 class Adversary:
@@ -87,7 +90,8 @@ def follow(
     hold = None  # the robot's own, until the first torque acts
     queue: list[tuple[float, Array]] = []
     every = round(control.period / _STEP)
-    most = np.zeros(3)
+    loop = closed_loop(box, found, control, delayed=certificate.proof == "delayed")
+    most = np.zeros(5)
     for k in range(round(duration / _STEP)):
         t = k * _STEP
         desired = plan(np.array([min(t, plan.duration)]))
@@ -110,6 +114,9 @@ def follow(
             hold = queue.pop(0)[1]
         mass = pinocchio.crba(model, data, q)
         mass = np.triu(mass) + np.triu(mass, 1).T + np.diag(motor.armature)
+        size = float(np.sqrt(loop.metric @ e**2))
+        level = 0.5 * float(r @ mass @ r) / (envelope.weight * envelope.level[i])
+        most[3:] = np.maximum(most[3:], [level, size / envelope.position[i]])
         bias = pinocchio.nonLinearEffects(model, data, q, qd) + motor.viscous * qd + motor.offset
         if hold is None:
             q = q + _STEP * qd

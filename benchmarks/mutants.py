@@ -82,13 +82,15 @@ def mutated(source: str, mutant: Mutant) -> str | None:
 
 def mutants(subject: str) -> Iterator[Mutant]:
     """All of a subject."""
+    from cosmic_ray.ast import ast_nodes, get_ast
+    from cosmic_ray.plugins import get_operator
+
     for file in SUBJECTS[subject].files:
-        source = (ROOT / "sysid_nodes" / file).read_text(encoding="utf-8")
-        for operator in OPERATORS:
-            occurrence = 0
-            while mutated(source, Mutant(subject, file, operator, occurrence)) is not None:
-                yield Mutant(subject, file, operator, occurrence)
-                occurrence += 1
+        nodes = list(ast_nodes(get_ast((ROOT / "sysid_nodes" / file).read_text(encoding="utf-8"))))
+        for name in OPERATORS:
+            operator = get_operator(f"core/{name}")()
+            count = sum(1 for node in nodes for _ in operator.mutation_positions(node))
+            yield from (Mutant(subject, file, name, occurrence) for occurrence in range(count))
 
 
 class Tree:

@@ -126,10 +126,10 @@ def draw_models(rng: np.random.Generator, box: ModelBox) -> tuple[Array, dict[st
     signs = np.where(corner[:, None, None], rng.choice([-1.0, 1.0], shape), rng.uniform(-1.0, 1.0, shape))
     step = (1.0 - 1e-12) * signs * box.theta_radius
     low, high = np.zeros(shape[:2]), np.ones(shape[:2])
-    whole = _physical(box.theta + step)
+    whole = is_physical(box.theta + step)
     for _ in range(14):
         middle = 0.5 * (low + high)
-        good = _physical(box.theta + middle[..., None] * step)
+        good = is_physical(box.theta + middle[..., None] * step)
         low, high = np.where(good, middle, low), np.where(good, high, middle)
     theta = box.theta + np.where(whole, 1.0, low)[..., None] * step
     motor = {}
@@ -139,5 +139,5 @@ def draw_models(rng: np.random.Generator, box: ModelBox) -> tuple[Array, dict[st
     return theta, motor
 
 
-def _physical(theta: Array) -> npt.NDArray[np.bool_]:
+def is_physical(theta: Array) -> npt.NDArray[np.bool_]:
     return np.asarray(np.linalg.eigvalsh(np.tensordot(theta, PSEUDO_INERTIA_BASIS, axes=1))[..., 0] > 1e-9)

@@ -89,3 +89,23 @@ def standard_regressor(tree: Tree, q: Array, qd: Array, qdd: Array, *, kernel: s
         states = (np.ascontiguousarray(x, dtype=np.float64) for x in (q, qd, qdd))
         return _regressors.standard_regressor(*tree, *states)
     return reference.standard_regressor(tree, q, qd, qdd)
+
+
+def joint_frames(tree: Tree, q: Array, *, kernel: str = "") -> tuple[Array, Array, Array]:
+    """Joints' frames in the base, and their motion vectors (linear, angular) at its origin in its axes.
+
+    Args:
+        tree: n joints.
+        q: (N, n).
+        kernel: as of `window_regressors`.
+
+    Returns:
+        rotation (N, n, 3, 3), origin (N, n, 3) [m], jacobian (N, n, 6).
+
+    Raises:
+        ConfigError: see `implementation`.
+    """
+    if implementation(kernel) == "compiled":
+        return _regressors.joint_frames(*tree, np.ascontiguousarray(q, dtype=np.float64))
+    motion = reference.forward_kinematics(tree, q, np.zeros_like(q))
+    return motion.rotation.transpose(3, 0, 1, 2), motion.origin.transpose(2, 0, 1), motion.jacobian.transpose(2, 0, 1)

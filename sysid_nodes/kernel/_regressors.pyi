@@ -25,3 +25,12 @@ def standard_regressor(
     qd: npt.NDArray[np.float64],
     qdd: npt.NDArray[np.float64],
 ) -> npt.NDArray[np.float64]: ...
+def joint_frames(
+    parents: npt.NDArray[np.int64],
+    rotation: npt.NDArray[np.float64],
+    translation: npt.NDArray[np.float64],
+    axis: npt.NDArray[np.float64],
+    revolute: npt.NDArray[np.bool_],
+    gravity: npt.NDArray[np.float64],
+    q: npt.NDArray[np.float64],
+) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64], npt.NDArray[np.float64]]: ...

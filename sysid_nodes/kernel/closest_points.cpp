@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Closest points of zonotopes to the origin, one after the other; models/closest_point.py derives and does the same in
-// NumPy.
+// Closest points of zonotopes to the origin, and ways that take it out of them, one after the other;
+// models/closest_point.py and models/separation.py derive and do the same in NumPy.
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
 
@@ -28,6 +28,9 @@ constexpr int kSubsets[7][4] = {{1, 0}, {1, 1}, {1, 2}, {2, 0, 1}, {2, 0, 2}, {2
 
 double dot(const Vector &a, const Vector &b) { return a[0] * b[0] + a[1] * b[1] + a[2] * b[2]; }
 double norm(const Vector &a) { return std::sqrt(dot(a, a)); }
+Vector cross(const Vector &a, const Vector &b) {
+  return {a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]};
+}
 Vector minus(const Vector &a, const Vector &b) { return {a[0] - b[0], a[1] - b[1], a[2] - b[2]}; }
 void add(Vector &a, double share, const Vector &b) {
   for (int k = 0; k < 3; ++k) a[k] += share * b[k];
@@ -197,12 +200,68 @@ void closest_point(const Zonotope &body, const Wanted &wanted, Vector &point, st
   }
 }
 
+// Minus the shortest way that takes the origin out of a body, through one of its facets, and the way's direction.
+double way_out(const Zonotope &body, Vector &out) {
+  const std::size_t count = body.g.size();
+  double depth = std::numeric_limits<double>::infinity(), longest = 0.0;
+  out = {0.0, 0.0, 1.0};
+  for (const Vector &generator : body.g) {
+    // Points and segments in line share no volume: any direction across the longest generator will do.
+    if (norm(generator) <= longest) continue;
+    longest = norm(generator);
+    int least = 0;
+    for (int k = 1; k < 3; ++k)
+      if (std::abs(generator[k]) < std::abs(generator[least])) least = k;
+    Vector unit{0.0, 0.0, 0.0};
+    unit[least] = 1.0;
+    const Vector across = cross(generator, unit);
+    const double length = norm(across);
+    for (int k = 0; k < 3; ++k) out[k] = across[k] / length;
+  }
+  for (std::size_t i = 0; i < count; ++i)
+    for (std::size_t j = 0; j < i; ++j) {
+      Vector normal = cross(body.g[i], body.g[j]);
+      const double length = norm(normal);
+      if (!(length > 1e-9 * norm(body.g[i]) * norm(body.g[j]))) continue;
+      for (double &x : normal) x /= length;
+      const double along = dot(normal, body.c);
+      double inside = -std::abs(along);
+      for (const Vector &generator : body.g) inside += std::abs(dot(normal, generator));
+      if (!(inside < depth)) continue;
+      depth = inside;
+      for (int k = 0; k < 3; ++k) out[k] = along < 0.0 ? -normal[k] : normal[k];
+    }
+  return std::isfinite(depth) ? -depth : 0.0;
+}
+
 Out as_array(std::vector<double> &&values, std::initializer_list<std::size_t> shape) {
   auto held = std::make_unique<std::vector<double>>(std::move(values));
   double *data = held->data();
   nb::capsule owner(held.get(), [](void *p) noexcept { delete static_cast<std::vector<double> *>(p); });
   held.release();
   return Out(data, shape, owner);
+}
+
+void read(Zonotope &body, const double *centre, const double *generators) {
+  std::copy_n(centre, 3, body.c.begin());
+  for (std::size_t i = 0; i < body.g.size(); ++i) std::copy_n(generators + 3 * i, 3, body.g[i].begin());
+}
+
+nb::tuple ways_out(In<nb::shape<-1, 3>> centre, In<nb::shape<-1, -1, 3>> generators) {
+  const std::size_t number = centre.shape(0), count = generators.shape(1);
+  if (generators.shape(0) != number) throw std::invalid_argument("arrays differ in their number of bodies");
+  std::vector<double> depths(number), directions(3 * number);
+  {
+    nb::gil_scoped_release release;
+    Zonotope body{{}, std::vector<Vector>(count)};
+    for (std::size_t k = 0; k < number; ++k) {
+      read(body, centre.data() + 3 * k, generators.data() + 3 * k * count);
+      Vector out;
+      depths[k] = way_out(body, out);
+      std::copy_n(out.begin(), 3, directions.begin() + 3 * k);
+    }
+  }
+  return nb::make_tuple(as_array(std::move(depths), {number}), as_array(std::move(directions), {number, 3}));
 }
 
 nb::tuple closest_points(In<nb::shape<-1, 3>> centre, In<nb::shape<-1, -1, 3>> generators, In<nb::ndim<1>> enough,
@@ -216,9 +275,7 @@ nb::tuple closest_points(In<nb::shape<-1, 3>> centre, In<nb::shape<-1, -1, 3>> g
     Zonotope body{{}, std::vector<Vector>(count)};
     std::vector<double> e(count);
     for (std::size_t k = 0; k < number; ++k) {
-      std::copy_n(centre.data() + 3 * k, 3, body.c.begin());
-      for (std::size_t i = 0; i < count; ++i)
-        std::copy_n(generators.data() + 3 * (k * count + i), 3, body.g[i].begin());
+      read(body, centre.data() + 3 * k, generators.data() + 3 * k * count);
       Vector point, direction;
       closest_point(body, {enough.data()[k], tolerance, iterations}, point, e, direction, lowers[k]);
       std::copy_n(point.begin(), 3, points.begin() + 3 * k);
@@ -236,4 +293,5 @@ NB_MODULE(_closest_points, m) {
   using namespace nb::literals;
   m.doc() = "Closest points of zonotopes to the origin.";
   m.def("closest_points", &closest_points, "centre"_a, "generators"_a, "enough"_a, "tolerance"_a, "iterations"_a);
+  m.def("ways_out", &ways_out, "centre"_a, "generators"_a);
 }

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The compiled search for zonotopes' closest points, where it was built; its reference is models/closest_point.py."""
+"""The compiled search for closest points, where it was built; see models/closest_point.py and separation.py."""
 
 from __future__ import annotations
 
@@ -34,3 +34,19 @@ def closest_points(
         return None
     arrays = [np.ascontiguousarray(x, dtype=np.float64) for x in (centre, generators, enough)]
     return _closest_points.closest_points(arrays[0], arrays[1], arrays[2], tolerance, iterations)
+
+
+def ways_out(centre: Array, generators: Array) -> tuple[Array, Array] | None:
+    """Minus the lengths (N,) of the shortest ways that take the origin out of bodies, and their directions (N, 3).
+
+    None where the reference is to do it.
+
+    Args:
+        centre, generators: (N, 3) and (N, G, 3) of the bodies.
+
+    Raises:
+        ConfigError: see `kernel.implementation`.
+    """
+    if implementation() != "compiled" or _closest_points is None:
+        return None
+    return _closest_points.ways_out(*(np.ascontiguousarray(x, dtype=np.float64) for x in (centre, generators)))

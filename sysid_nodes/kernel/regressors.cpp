@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Window integrals of the momentum regressors, and the standard one; kernel/reference.py derives and does the same in
-// NumPy.
+// Window integrals of the momentum regressors, the standard regressor and joints' frames; kernel/reference.py derives
+// and does the same in NumPy.
 #include <pinocchio/algorithm/jacobian.hpp>
 #include <pinocchio/algorithm/kinematics.hpp>
 
@@ -18,7 +18,6 @@ namespace pin = pinocchio;
 
 template <typename T, typename... Extent>
 using In = nb::ndarray<const T, Extent..., nb::c_contig, nb::device::cpu>;
-using Rows = nb::ndarray<nb::numpy, double, nb::ndim<3>>;
 using Vector3 = Eigen::Vector3d;
 using Row = Eigen::Matrix<double, 10, 1>;
 template <typename Matrix>
@@ -72,14 +71,16 @@ void add_rows(const pin::Model &model, const pin::Data &data, double weight, dou
   }
 }
 
-Rows as_array(std::unique_ptr<std::vector<double>> values, std::size_t count, std::size_t n) {
+using Array = nb::ndarray<nb::numpy, double>;
+
+Array as_array(std::unique_ptr<std::vector<double>> values, std::initializer_list<std::size_t> shape) {
   double *data = values->data();
   nb::capsule owner(values.get(), [](void *p) noexcept { delete static_cast<std::vector<double> *>(p); });
   values.release();
-  return Rows(data, {count, n, 10 * n}, owner);
+  return Array(data, shape, owner);
 }
 
-std::pair<Rows, Rows> window_regressors(In<int64_t, nb::ndim<1>> parents, In<double, nb::shape<-1, 3, 3>> rotation,
+std::pair<Array, Array> window_regressors(In<int64_t, nb::ndim<1>> parents, In<double, nb::shape<-1, 3, 3>> rotation,
                                         In<double, nb::shape<-1, 3>> translation, In<double, nb::shape<-1, 3>> axis,
                                         In<bool, nb::ndim<1>> revolute, In<double, nb::shape<3>> gravity,
                                         In<double, nb::ndim<1>> t, In<double, nb::ndim<2>> q,
@@ -112,10 +113,10 @@ std::pair<Rows, Rows> window_regressors(In<int64_t, nb::ndim<1>> parents, In<dou
       }
     }
   }
-  return {as_array(std::move(difference), windows, n), as_array(std::move(integral), windows, n)};
+  return {as_array(std::move(difference), {windows, n, 10 * n}), as_array(std::move(integral), {windows, n, 10 * n})};
 }
 
-Rows standard_regressor(In<int64_t, nb::ndim<1>> parents, In<double, nb::shape<-1, 3, 3>> rotation,
+Array standard_regressor(In<int64_t, nb::ndim<1>> parents, In<double, nb::shape<-1, 3, 3>> rotation,
                         In<double, nb::shape<-1, 3>> translation, In<double, nb::shape<-1, 3>> axis,
                         In<bool, nb::ndim<1>> revolute, In<double, nb::shape<3>> gravity, In<double, nb::ndim<2>> q,
                         In<double, nb::ndim<2>> qd, In<double, nb::ndim<2>> qdd) {
@@ -148,7 +149,36 @@ Rows standard_regressor(In<int64_t, nb::ndim<1>> parents, In<double, nb::shape<-
       }
     }
   }
-  return as_array(std::move(out), samples, n);
+  return as_array(std::move(out), {samples, n, 10 * n});
+}
+
+nb::tuple joint_frames(In<int64_t, nb::ndim<1>> parents, In<double, nb::shape<-1, 3, 3>> rotation,
+                       In<double, nb::shape<-1, 3>> translation, In<double, nb::shape<-1, 3>> axis,
+                       In<bool, nb::ndim<1>> revolute, In<double, nb::shape<3>> gravity, In<double, nb::ndim<2>> q) {
+  const std::size_t n = parents.shape(0), samples = q.shape(0);
+  for (const std::size_t joints : {rotation.shape(0), translation.shape(0), axis.shape(0), revolute.shape(0), q.shape(1)})
+    if (joints != n) throw std::invalid_argument("arrays differ in their number of joints");
+  auto turn = std::make_unique<std::vector<double>>(samples * n * 9);
+  auto origin = std::make_unique<std::vector<double>>(samples * n * 3);
+  auto jacobian = std::make_unique<std::vector<double>>(samples * n * 6);
+  {
+    nb::gil_scoped_release release;
+    const pin::Model model = build_model(n, parents.data(), rotation.data(), translation.data(), axis.data(),
+                                         revolute.data(), gravity.data());
+    pin::Data data(model);
+    for (std::size_t s = 0; s < samples; ++s) {
+      pin::computeJointJacobians(model, data, MapOf<Eigen::VectorXd>(q.data() + s * n, n));
+      for (std::size_t i = 0; i < n; ++i) {
+        const pin::SE3 &place = data.oMi[i + 1];
+        using RowMajor3 = Eigen::Matrix<double, 3, 3, Eigen::RowMajor>;
+        Eigen::Map<RowMajor3>(turn->data() + (s * n + i) * 9) = place.rotation();
+        Eigen::Map<Vector3>(origin->data() + (s * n + i) * 3) = place.translation();
+        Eigen::Map<Eigen::Matrix<double, 6, 1>>(jacobian->data() + (s * n + i) * 6) = data.J.col(i);
+      }
+    }
+  }
+  return nb::make_tuple(as_array(std::move(turn), {samples, n, 3, 3}), as_array(std::move(origin), {samples, n, 3}),
+                        as_array(std::move(jacobian), {samples, n, 6}));
 }
 
 }  // namespace
@@ -160,4 +190,6 @@ NB_MODULE(_regressors, m) {
         "gravity"_a, "t"_a, "q"_a, "qd"_a, "edges"_a);
   m.def("standard_regressor", &standard_regressor, "parents"_a, "rotation"_a, "translation"_a, "axis"_a, "revolute"_a,
         "gravity"_a, "q"_a, "qd"_a, "qdd"_a);
+  m.def("joint_frames", &joint_frames, "parents"_a, "rotation"_a, "translation"_a, "axis"_a, "revolute"_a, "gravity"_a,
+        "q"_a);
 }

@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from sysid_nodes.exceptions import InputError
+from sysid_nodes.kernel.closest_points import ways_out
 from sysid_nodes.models.closest_point import closest_point
 from sysid_nodes.models.solids import Solids
 
@@ -131,6 +132,9 @@ def _way_out(centre: Array, generators: Array) -> tuple[Array, Array]:
 
     It leads out through a facet, and the facets' normals are among the generators' cross products.
     """
+    compiled = ways_out(centre, generators)
+    if compiled is not None:
+        return compiled
     depth = np.full(len(centre), np.inf)
     # Points and segments in line share no volume: any direction across the longest generator will do.
     out = np.tile([0.0, 0.0, 1.0], (len(centre), 1))

@@ -61,6 +61,19 @@ def test_the_standard_regressor_is_the_reference_s(seed, n, samples):
 
 
 @compiled
+@settings(max_examples=20)
+@given(st.integers(0, 100_000), st.integers(1, 8), st.integers(0, 5))
+def test_joints_frames_are_the_reference_s(seed, n, samples):
+    rng = np.random.default_rng(seed)
+    tree, q = random_tree(rng, n), rng.normal(size=(samples, n))
+    shapes = ((samples, n, 3, 3), (samples, n, 3), (samples, n, 6))
+    found = (kernel.joint_frames(tree, q, kernel=name) for name in ("compiled", "reference"))
+    for fast, plain, shape in zip(*found, shapes, strict=True):
+        assert fast.shape == plain.shape == shape
+        np.testing.assert_allclose(fast, plain, rtol=0, atol=1e-12 * max(1.0, np.abs(plain).max(initial=0.0)))
+
+
+@compiled
 def test_compiled_refuses_what_would_read_out_of_bounds():
     tree, t, q, qd, edges = problem(0)
     call = kernel._regressors.window_regressors

@@ -239,6 +239,7 @@ def _random_primitives(rng: np.random.Generator, count: int) -> list[Primitive]:
     ]
 
 
+@pytest.mark.usefixtures("kernel")
 class TestDistances:
     def test_they_are_coal_s_and_none_is_proven_larger(self) -> None:
         rng = np.random.default_rng(9)

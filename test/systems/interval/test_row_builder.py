@@ -384,6 +384,12 @@ def test_body_norms_bound_every_body_in_the_box() -> None:
         inertia = inertia + np.tril(inertia, -1).T
         assert abs(theta[0]) <= mass and np.linalg.norm(theta[1:4]) <= first
         assert np.linalg.norm(inertia, 2) <= second
+    # The corner's own norms, no more: inertia by Frobenius.
+    corner = np.maximum(np.abs(lower), np.abs(upper))
+    inertia[np.tril_indices(3)] = corner[4:]
+    inertia = np.tril(inertia) + np.tril(inertia, -1).T
+    expected = (corner[0], np.linalg.norm(corner[1:4]), np.linalg.norm(inertia))
+    assert (mass, first, second) == pytest.approx(expected, rel=1e-12)
 
 
 @pytest.mark.parametrize("name", ROBOTS)

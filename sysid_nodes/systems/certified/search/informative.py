@@ -77,17 +77,21 @@ class RowModel:
     def rows(self, state: State, dt: float) -> Array:
         """(N, n, size) rows at states (N, n), weighted for readings `dt` [s] apart."""
         n, box, (q, qd, qdd) = self.chain.n, self.box, state
-        regressor = standard_regressor(self.chain, q, qd, qdd).reshape(len(q), n, n, 10)
-        sign, radius = direction(qd, _SIGN), box.motor_radius
-        torque = np.einsum("tjib,ib->tj", regressor, box.theta) + friction_torque(box.motor, qd, qdd, smoothing=_SIGN)
-        out = np.zeros((len(q), n, self.size))
-        out[:, :, :10] = regressor[:, :, self.body] * self.scales
         joints = np.arange(n)
+        others = np.delete(joints, self.body)
+        # Torque, columns of the body and of the other links are all sums over the regressor's columns.
+        sums = np.zeros((n, 10, n + 10))
+        sums[:, :, 0] = box.theta
+        sums[self.body, :, 1:11] = np.diag(self.scales)
+        sums[others, :, 11 + np.arange(n - 1)] = (np.sign(box.theta) * box.theta_radius)[others]
+        found = standard_regressor(self.chain, q, qd, qdd) @ sums.reshape(10 * n, -1)
+        sign, radius = direction(qd, _SIGN), box.motor_radius
+        torque = found[..., 0] + friction_torque(box.motor, qd, qdd, smoothing=_SIGN)
+        out = np.zeros((len(q), n, self.size))
+        out[:, :, :10] = found[..., 1:11]
         for term, column in enumerate((sign * radius.coulomb, qd * radius.viscous, qdd * radius.armature)):
             out[:, joints, 10 + term * n + joints] = column
-        others = np.delete(joints, self.body)
-        off = np.sign(box.theta) * box.theta_radius
-        out[:, :, 10 + 3 * n :] = np.einsum("tjib,ib->tji", regressor[:, :, others], off[others])
+        out[:, :, 10 + 3 * n :] = found[..., 11:]
         weight = np.sqrt(dt / self.step / ((self.relative * torque) ** 2 + self.floor**2))
         return np.asarray(out * weight[..., None])
 
@@ -189,9 +193,10 @@ class LinearRows:
 
     def __call__(self, k: Array) -> tuple[float, Array]:
         """Value and gradient (n,)."""
-        rows = self.rows + np.tensordot(k - self.centre, self.slope, axes=1)
+        slope = self.slope.reshape(len(self.slope), -1)
+        rows = self.rows + ((k - self.centre) @ slope).reshape(self.rows.shape)
         value, pull = _value(self.objective, self.known + rows.T @ rows)
-        return value, np.asarray(2.0 * np.tensordot(self.slope, rows @ pull, axes=((1, 2), (0, 1))))
+        return value, np.asarray(2.0 * (slope @ (rows @ pull).ravel()))
 
 
 def _value(objective: Objective, information: Array) -> tuple[float, Array]:

@@ -8,11 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
 from sysid_nodes.data.scene import Scene
-from sysid_nodes.kernel import reference
+from sysid_nodes.kernel import joint_frames
 from sysid_nodes.models.chain import Chain
 from sysid_nodes.models.self_collision import joints_of, self_collision_pairs
 from sysid_nodes.models.separation import Distances, distances
@@ -41,6 +42,22 @@ class Near:
     second: Indices
 
 
+class _Bodies(NamedTuple):
+    """The robot's shapes followed by the obstacles, each in its joint's frame, and the pairs to look at.
+
+    Attributes:
+        solids: S of them.
+        joints: (S,) that carry them, -1 for the base.
+        moved: (S, n) ones where a joint moves them.
+        pairs: (P, 2) of a shape of the robot with one of either.
+    """
+
+    solids: Solids
+    joints: Indices
+    moved: Array
+    pairs: Indices
+
+
 class Nearness:
     """Distances of one robot with its shapes.
 
@@ -56,25 +73,20 @@ class Nearness:
         self._robot, self._chain = robot, Chain.from_robot(robot)
         self._shapes = tuple(shapes)
         self._joints = joints_of(robot, shapes) - 1
-        self._solids = stack([from_primitive(shape) for shape in shapes])
         self._pairs = self_collision_pairs(robot, shapes).kept
-        self._movable = np.flatnonzero(self._joints >= 0)
-        supports = self._chain.supports()
-        self._moves = np.array(
-            [supports[:, joint] if joint >= 0 else np.zeros(robot.n, bool) for joint in self._joints]
-        )
+        self._last = Scene(()), self._bodies(Scene(()))
 
     def near(self, q: Array, scene: Scene, beyond: float) -> Near:
         """All pairs nearer than `beyond` [m] at postures q (N, n)."""
-        motion, placed = self._place(q)
-        bodies, pairs = self._bodies(placed, scene)
-        return self._collect(motion, distances(placed, bodies, pairs, beyond=beyond), pairs, beyond)
+        bodies = self._among(scene)
+        placed, jacobian = self._place(q, bodies)
+        return self._collect(jacobian, distances(placed, placed, bodies.pairs, beyond=beyond), bodies, beyond)
 
     def least(self, q: Array, scene: Scene, beyond: float) -> Array:
         """(N,) least distance at postures q (N, n), at most `beyond` [m]."""
-        _, placed = self._place(q)
-        bodies, pairs = self._bodies(placed, scene)
-        return np.asarray(distances(placed, bodies, pairs, beyond=beyond).distance.min(axis=1, initial=beyond))
+        bodies = self._among(scene)
+        placed, _ = self._place(q, bodies)
+        return np.asarray(distances(placed, placed, bodies.pairs, beyond=beyond).distance.min(axis=1, initial=beyond))
 
     def words(self, q: Array, scene: Scene) -> str:
         """The nearest pair at a posture q (n,), as `a and b, 0.012 m apart`."""
@@ -89,49 +101,38 @@ class Nearness:
         joint = int(self._joints[shape])
         return "the base" if joint < 0 else f"what {self._robot.joint_names[joint]} moves"
 
-    def _place(self, q: Array) -> tuple[reference.TreeMotion, Solids]:
-        motion = reference.forward_kinematics(self._chain.tree, q, np.zeros_like(q))
-        rotation = np.broadcast_to(np.eye(3), (len(q), len(self._joints), 3, 3)).copy()
-        position = np.zeros((len(q), len(self._joints), 3))
-        for s in self._movable:
-            rotation[:, s] = np.moveaxis(motion.rotation[self._joints[s]], -1, 0)
-            position[:, s] = motion.origin[self._joints[s]].T
-        return motion, self._solids.place(rotation, position)
+    def _among(self, scene: Scene) -> _Bodies:
+        """The bodies of a scene; those of the last one are kept."""
+        last, bodies = self._last
+        if last is not scene:
+            bodies = self._bodies(scene)
+            self._last = scene, bodies
+        return bodies
 
-    def _bodies(self, placed: Solids, scene: Scene) -> tuple[Solids, Indices]:
-        """The robot's shapes followed by the obstacles, and the pairs of one of the former with one of either."""
-        if not scene.obstacles:
-            return placed, self._pairs
-        count = len(self._joints)
-        obstacles = stack([from_obstacle(obstacle) for obstacle in scene.obstacles])
-        most = max(placed.generators.shape[-2], obstacles.generators.shape[-2])
-        centre, generators = [], []
-        for part in (placed, obstacles):
-            fill = most - part.generators.shape[-2]
-            wide = np.pad(part.generators, [(0, 0)] * (part.generators.ndim - 2) + [(0, fill), (0, 0)])
-            generators.append(np.broadcast_to(wide, (len(placed.centre), len(part), most, 3)))
-            centre.append(np.broadcast_to(part.centre, (len(placed.centre), len(part), 3)))
-        together = Solids(
-            np.concatenate(centre, axis=1),
-            np.concatenate(generators, axis=1),
-            np.concatenate([placed.radius, obstacles.radius]),
-            np.concatenate([placed.reach, obstacles.reach]),
-        )
-        grid = np.meshgrid(self._movable, count + np.arange(len(obstacles)), indexing="ij")
-        return together, np.concatenate([self._pairs, np.stack(grid, axis=-1).reshape(-1, 2)])
+    def _bodies(self, scene: Scene) -> _Bodies:
+        count, obstacles = len(self._joints), len(scene.obstacles)
+        solids = [*(from_primitive(shape) for shape in self._shapes), *(from_obstacle(x) for x in scene.obstacles)]
+        joints = np.concatenate([self._joints, np.full(obstacles, -1)])
+        moved = np.vstack([self._chain.supports().T, np.zeros(self._robot.n)])[joints]
+        movable = np.flatnonzero(self._joints >= 0)
+        outside = [(shape, count + k) for shape in movable for k in range(obstacles)]
+        pairs = np.concatenate([self._pairs, np.array(outside, dtype=np.intp).reshape(-1, 2)])
+        return _Bodies(stack(solids), joints, moved, pairs)
 
-    def _collect(self, motion: reference.TreeMotion, found: Distances, pairs: Indices, beyond: float) -> Near:
+    def _place(self, q: Array, bodies: _Bodies) -> tuple[Solids, Array]:
+        """Bodies at postures q (N, n), and the joints' motion vectors (N, n, 6)."""
+        rotation, origin, jacobian = joint_frames(self._chain.tree, q)
+        still = np.broadcast_to(np.eye(3), (len(q), 1, 3, 3)), np.zeros((len(q), 1, 3))
+        turned, placed = (np.concatenate(parts, axis=1) for parts in zip((rotation, origin), still, strict=True))
+        return bodies.solids.place(turned[:, bodies.joints], placed[:, bodies.joints]), jacobian
+
+    def _collect(self, jacobian: Array, found: Distances, bodies: _Bodies, beyond: float) -> Near:
         sample, pair = np.nonzero(found.distance < beyond)
         distance, normal = found.distance[sample, pair], found.normal[sample, pair]
-        here = found.point[sample, pair]
-        first, second = pairs[pair].T
+        first, second = bodies.pairs[pair].T
         count = len(self._joints)
+        # A joint's motion along the normal is the same at both closest points, which lie on it.
+        along = np.concatenate([normal, np.cross(found.point[sample, pair], normal)], axis=1)
+        gradient = np.einsum("mnk,mk->mn", jacobian[sample], along) * (bodies.moved[first] - bodies.moved[second])
         outside = second >= count
-        # The second shape's closest point lies one distance behind along the normal.
-        there = here - distance[:, None] * normal
-        jacobian = motion.jacobian[:, :, sample].transpose(0, 2, 1)  # (n, M, 6)
-        slide, turn = jacobian[..., :3], jacobian[..., 3:]
-        gradient = ((slide + np.cross(turn, here)) * normal).sum(axis=-1).T * self._moves[first]
-        behind = self._moves[np.where(outside, 0, second)] & ~outside[:, None]
-        gradient = gradient - ((slide + np.cross(turn, there)) * normal).sum(axis=-1).T * behind
         return Near(sample, distance, gradient, outside, first, np.where(outside, second - count, second))

@@ -98,6 +98,9 @@ def test_what_a_delayed_proof_knows_joint_by_joint_grows_until_a_torque_acts() -
     reference = 0.01 + age * 5.0 / np.sqrt(bounds.armature_lower) + apart
     np.testing.assert_allclose(after.reference_error, reference, rtol=1e-6)
     np.testing.assert_allclose(after.position_error, 0.003 + age * reference + 3.0 * age**3 / 6.0, rtol=1e-6)
+    # No less, not even by a rounding.
+    assert (after.reference_error >= reference).all()
+    assert (after.position_error >= 0.003 + age * reference + 3.0 * age**3 / 6.0).all()
     assert after.reference_norm >= 0.1 + age * 5.0 + apart * np.sqrt(bounds.armature_lower.sum())
     assert after.position_norm >= 0.02 + age * after.reference_norm
     # Of nothing but a level nothing more is known.
