@@ -97,9 +97,9 @@ def improve(problem: PrimeProblem, start: Trajectory, iterations: int, timer: Ti
                 status = SolveStatus.CONVERGED_COST if exact else SolveStatus.MAX_ITERATIONS
                 break
         linearised, point = point, trial
-        fits = fits(reached, left)
-        last = used >= iterations and (fits or used >= most)
-        last = last or status is SolveStatus.STALLED or (fits and status is SolveStatus.CONVERGED_COST)
+        explained = fits(reached, left)
+        last = used >= iterations and (explained or used >= most)
+        last = last or status is SolveStatus.STALLED or (explained and status is SolveStatus.CONVERGED_COST)
         if not last and timer.is_up():
             status, last = SolveStatus.TIME_LIMIT, True
         if last:
