@@ -32,6 +32,8 @@ _PRODUCTS = ((0, 0), (0, 1), (1, 1), (0, 2), (1, 2), (2, 2))
 _FACTORS = ((0, 0), (1, 1), (2, 2), (0, 1), (1, 2), (0, 2), (0, 3), (1, 3), (2, 3))
 """Row and column in N of eta[1:]."""
 
+_ROWS, _COLUMNS = np.array(_FACTORS).T
+
 
 def parameters_to_inertia(theta: Array) -> Array:
     """3x3 inertia about the frame's origin [kg m2]: (..., 3, 3)."""
@@ -56,11 +58,19 @@ def parameters_to_pseudo_inertia(theta: Array) -> Array:
 def pseudo_inertia_to_parameters(pseudo_inertia: Array) -> Array:
     """theta (..., 10) of a symmetric P."""
     pseudo = np.asarray(pseudo_inertia, dtype=np.float64)
-    sigma = pseudo[..., :3, :3]
-    inertia = np.trace(sigma, axis1=-2, axis2=-1)[..., None, None] * np.eye(3) - sigma
-    products = [inertia[..., r, c] for r, c in _PRODUCTS]
-    return np.stack([pseudo[..., 3, 3], *np.moveaxis(pseudo[..., :3, 3], -1, 0), *products], axis=-1)
+    return np.asarray(pseudo.reshape(*pseudo.shape[:-2], 16) @ _FROM_PSEUDO_INERTIA)
 
+
+def _from_pseudo_inertia() -> Array:
+    """(16, 10) of the linear map from P, row by row, to theta."""
+    pseudo = np.eye(16).reshape(16, 4, 4)
+    sigma = pseudo[:, :3, :3]
+    inertia = np.trace(sigma, axis1=1, axis2=2)[:, None, None] * np.eye(3) - sigma
+    products = [inertia[:, r, c] for r, c in _PRODUCTS]
+    return np.column_stack([pseudo[:, 3, 3], pseudo[:, :3, 3], *products])
+
+
+_FROM_PSEUDO_INERTIA: Array = _from_pseudo_inertia()
 
 PSEUDO_INERTIA_BASIS: Array = parameters_to_pseudo_inertia(np.eye(10))
 """(10, 4, 4) with P(theta) = sum_j theta[j] PSEUDO_INERTIA_BASIS[j]."""
@@ -83,14 +93,16 @@ def log_cholesky_to_parameters(eta: Array) -> Array:
 
 def log_cholesky_jacobian(eta: Array) -> Array:
     """d theta / d eta, (10, 10), never singular."""
-    factor, slopes = _factor(eta), _factor_slopes(eta)
+    factor = _factor(eta)
+    slopes = _factor_slopes(factor)
     half = slopes @ factor.T
     return pseudo_inertia_to_parameters(half + half.swapaxes(-1, -2)).T
 
 
 def log_cholesky_hessian(eta: Array) -> Array:
     """d2 theta[i] / d eta[j] d eta[k] at [i, j, k], (10, 10, 10): the last factor of eq. (43)."""
-    factor, slopes = _factor(eta), _factor_slopes(eta)
+    factor = _factor(eta)
+    slopes = _factor_slopes(factor)
     curvature = np.zeros((10, 10, 4, 4))  # of M: only alpha meets every parameter, and each d_i itself
     curvature[0, :] = curvature[:, 0] = slopes
     for i in (1, 2, 3):
@@ -144,16 +156,13 @@ def _factor(eta: Array) -> Array:
     if eta.shape != (10,) or not np.isfinite(eta).all():
         raise InputError(f"log-Cholesky parameters must be ten finite numbers, got shape {eta.shape}")
     factor = np.eye(4)
-    for (r, c), value in zip(_FACTORS, eta[1:], strict=True):
-        factor[r, c] = np.exp(value) if r == c else value
+    factor[_ROWS, _COLUMNS] = np.concatenate([np.exp(eta[1:4]), eta[4:]])
     return np.asarray(np.exp(eta[0]) * factor)
 
 
-def _factor_slopes(eta: Array) -> Array:
-    """dM / d eta (10, 4, 4)."""
-    factor = _factor(eta)
+def _factor_slopes(factor: Array) -> Array:
+    """dM / d eta (10, 4, 4) where M is `factor`."""
     out = np.zeros((10, 4, 4))
     out[0] = factor
-    for index, (r, c) in enumerate(_FACTORS, start=1):
-        out[index, r, c] = factor[r, c] if r == c else factor[3, 3]
+    out[np.arange(1, 10), _ROWS, _COLUMNS] = np.where(_ROWS == _COLUMNS, factor[_ROWS, _COLUMNS], factor[3, 3])
     return out

@@ -80,7 +80,9 @@ def factorise(equations: NormalEquations, damping: float) -> Factor | None:
     """
     kernel = compiled_normal_equations()
     with np.errstate(over="ignore", invalid="ignore"):
-        eliminated = _eliminate(equations, damping) if kernel is None else _eliminate_compiled(kernel, equations, damping)
+        eliminated = (
+            _eliminate(equations, damping) if kernel is None else _eliminate_compiled(kernel, equations, damping)
+        )
     if eliminated is None:
         return None
     reduced, root, rows = eliminated

@@ -55,6 +55,8 @@ _POOR = 0.1
 _PATIENCE = 6
 """Accepted steps that together must gain more than the tolerance, whatever each promised: at a kink the model promises
 again and again what it does not keep."""
+_REPEATED = 2
+"""Accepted steps in a row that gain less than the tolerance at damping up to that, whatever they promised."""
 _ACCEPT = 1e-4
 """Least ratio of actual to predicted decrease."""
 _ROUNDING = 1e-12
@@ -130,7 +132,7 @@ class _Descent(Generic[Point]):
         self._point, self._damping, self._growth = start, config.initial_damping, 2.0
         self._equations, self._losses, self._cost = _linearise(problem, start)
         self._initial_cost = self._cost
-        self._iterations = self._degenerate = self._slow = 0
+        self._iterations = self._degenerate = self._slow = self._vain = 0
         self._gains: deque[float] = deque(maxlen=_PATIENCE)
 
     def run(self, timer: Timer, progress: Callable[[Iteration], None] | None) -> SolveResult[Point]:
@@ -208,10 +210,12 @@ class _Descent(Generic[Point]):
     def _convergence(self, taken: _Trial[Point], damping: float, before: float) -> SolveStatus | None:
         """Whether a step taken from a point of that cost was the last, by itself or with those before it."""
         self._slow = self._slow + 1 if damping <= _HALF and _gains_nothing(taken, before, self._config) else 0
+        in_vain = damping <= _HALF and taken.decrease <= self._config.cost_tolerance * before
+        self._vain = self._vain + 1 if in_vain else 0
         self._gains.append(taken.decrease)
         status = _step_status(taken, damping, before, self._config)
         idle = len(self._gains) == _PATIENCE and sum(self._gains) <= self._config.cost_tolerance * before
-        if status is None and (self._slow >= _SLOW or idle):
+        if status is None and (self._slow >= _SLOW or self._vain >= _REPEATED or idle):
             return SolveStatus.CONVERGED_COST
         return status
 

@@ -65,3 +65,8 @@ def cost(residuals: Sequence[Array], losses: Sequence[Loss | None]) -> float:
             squared = np.einsum("bm,bm->b", residual, residual)
             total += float((squared if loss is None else loss(squared)[0]).sum())
     return 0.5 * total if np.isfinite(total) else float("inf")
+
+
+def fits(value: float, residuals: Sequence[Array]) -> bool:
+    """Whether noise explains residuals of that cost, all together."""
+    return 2.0 * value <= sum(group.size for group in residuals)

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -13,7 +13,8 @@ from sysid_nodes.models.contact import change_smoothing, smoothing_schedule
 from sysid_nodes.results.least_squares import Iteration, SolveResult
 from sysid_nodes.results.motion_estimate import EstimateStatus, MotionEstimate
 from sysid_nodes.signals.samples import Samples
-from sysid_nodes.solvers.trajectory_least_squares import solve
+from sysid_nodes.solvers.trajectory_least_squares import LevenbergMarquardtConfig, solve
+from sysid_nodes.solvers.trajectory_least_squares.robust import fits
 from sysid_nodes.systems.prime.config import PrimeConfig
 from sysid_nodes.systems.prime.dead_reckoning import add_place_drift, stages_with_place
 from sysid_nodes.systems.prime.estimate import motion_estimate
@@ -36,7 +37,9 @@ def estimate_motion(
 ) -> MotionEstimate:
     """Motion, contact forces and parameters of a whole log.
 
-    The smoothing of the contacts goes down from solve to solve; each starts at the previous one's solution. Covariances
+    The smoothing of the contacts goes down from solve to solve; each starts at the previous one's solution. Until the
+    last, constants that the motion tells only together stay at their prior's mean, and little is asked of precision; what
+    then does not fit is solved again with patience, and the better of the two counts. Covariances
     are those of the noise that the residuals show (observed_noise.py). Residuals larger than the stated noise make the
     result DOUBTFUL. A robot that stands still tells nothing of drives, feet and links but noise, which an estimate of
     them would take for motion: they then stay at their prior's mean, and are in the covariances all the same.
@@ -116,11 +119,44 @@ def solve_by_continuation(
     settings = replace(config.iteration, most=most or config.iteration.most).solver()
     contact = config.contact
     schedule = smoothing_schedule(contact.first_smoothing, contact.smoothing, contact.continuation)
-    problem = problem.with_smoothing(schedule[0])
-    solved = solve(problem, initial_trajectory(problem, q, theta), settings, clock=clock, progress=progress)
-    iterations = solved.iterations
-    for smoothing in schedule[1:]:
-        problem, point = sharpen(problem, solved.point, smoothing)
+    if not any(readings.sensor.name == "gyroscope" for readings in problem.readings):
+        schedule = (_COARSER * schedule[0], *schedule)
+    coarse, fine = (replace(settings, initial_damping=damping) for damping in (_FAR, _CLOSE))
+    quick = [(eps, replace(coarse, cost_tolerance=_NEAR), problem.held()) for eps in schedule[:-1]]
+    quick.append((schedule[-1], fine, problem))
+    start = initial_trajectory(problem.with_smoothing(schedule[0]), q, theta)
+    # From a guess contacts need more steps to their best than from a trajectory's last step.
+    solved = _descend(quick, quick[0][2].with_smoothing(schedule[0]).settle_contacts(start), clock, progress)
+    if not fits(solved.cost, problem.residuals(solved.point)):
+        again = _descend([(eps, settings, problem) for eps in schedule], start, clock, progress)
+        iterations = solved.iterations + again.iterations
+        solved = replace(min(again, solved, key=lambda one: one.cost), iterations=iterations)
+    return problem.with_smoothing(schedule[-1]), solved
+
+
+def _descend(
+    stations: Sequence[tuple[float, LevenbergMarquardtConfig, PrimeProblem]],
+    start: Trajectory,
+    clock: Callable[[], float] | None,
+    progress: Callable[[Iteration], None] | None,
+) -> SolveResult[Trajectory]:
+    """Solves at each smoothing, from where the one before ended."""
+    smoothing, settings, problem = stations[0]
+    solved = solve(problem.with_smoothing(smoothing), start, settings, clock=clock, progress=progress)
+    for eps, settings, following in stations[1:]:
+        problem, point = sharpen(following.with_smoothing(smoothing), solved.point, eps)
+        before, smoothing = solved.iterations, eps
         solved = solve(problem, point, settings, clock=clock, progress=progress)
-        iterations += solved.iterations
-    return problem, replace(solved, iterations=iterations)
+        solved = replace(solved, iterations=before + solved.iterations)
+    return solved
+
+
+_COARSER = 100.0
+"""Smoothing of a further solve where no gyroscope smooths the first guess of the turning: feet seem to be anywhere."""
+
+_NEAR = 1e-2
+"""Relative decrease of the cost at which a coarse smoothing has done its service: the next one has another solution."""
+
+_FAR, _CLOSE = 3e-3, 1e-6
+"""Damping to begin with, relative to the Hessian's diagonal: far from the solution less leads past it; from a coarse
+smoothing's, more holds back the constants, of which all stages together know much more than their diagonal says alone."""

@@ -146,6 +146,10 @@ class PrimeProblem:
         """The same problem at another smoothing eps."""
         return replace(self, law=replace(self.law, smoothing=smoothing))
 
+    def held(self) -> PrimeProblem:
+        """The same problem with the constants of `Parameters.held` next to exact."""
+        return replace(self, model=replace(self.model, parameters=self.model.parameters.held()))
+
     def evaluate(self, point: Trajectory) -> Evaluated:
         """The model's quantities at a point."""
         base = moved_robot(self.model.base, self.model.parameters, point.theta)

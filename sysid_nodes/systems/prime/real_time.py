@@ -17,7 +17,7 @@ import numpy.typing as npt
 from sysid_nodes.results.least_squares import SolveResult, SolveStatus
 from sysid_nodes.solvers.trajectory_least_squares import Blocks, NormalEquations, assemble
 from sysid_nodes.solvers.trajectory_least_squares.factor import Factor, Step, factorise
-from sysid_nodes.solvers.trajectory_least_squares.robust import cost
+from sysid_nodes.solvers.trajectory_least_squares.robust import cost, fits
 from sysid_nodes.solvers.trajectory_least_squares.timer import Timer
 from sysid_nodes.systems.prime.problem import PrimeProblem
 from sysid_nodes.systems.prime.trajectory import Trajectory
@@ -54,7 +54,7 @@ class Improved:
     @property
     def fits(self) -> bool:
         """Whether noise explains the residuals, all together."""
-        return _fits(self.result.cost, self.residuals)
+        return fits(self.result.cost, self.residuals)
 
 
 def improve(problem: PrimeProblem, start: Trajectory, iterations: int, timer: Timer, most: int = 0) -> Improved:
@@ -97,9 +97,9 @@ def improve(problem: PrimeProblem, start: Trajectory, iterations: int, timer: Ti
                 status = SolveStatus.CONVERGED_COST if exact else SolveStatus.MAX_ITERATIONS
                 break
         linearised, point = point, trial
-        fits = _fits(reached, left)
-        last = used >= iterations and (fits or used >= most)
-        last = last or status is SolveStatus.STALLED or (fits and status is SolveStatus.CONVERGED_COST)
+        explained = fits(reached, left)
+        last = used >= iterations and (explained or used >= most)
+        last = last or status is SolveStatus.STALLED or (explained and status is SolveStatus.CONVERGED_COST)
         if not last and timer.is_up():
             status, last = SolveStatus.TIME_LIMIT, True
         if last:
@@ -113,7 +113,3 @@ def _predicted_decrease(equations: NormalEquations, step: Step) -> float:
     if equations.local is not None:
         along += float(np.sum(equations.local.gradient * step.local))
     return -0.5 * along
-
-
-def _fits(value: float, residuals: Sequence[Array]) -> bool:
-    return 2.0 * value <= sum(group.size for group in residuals)
