@@ -72,7 +72,6 @@ class Vetting:
         fallen: those that fell.
         excess: (3,) largest part by which a joint left its limits of position [rad], speed [rad/s] and torque [N m].
         reach: furthest from the start [m].
-        falls: times at which robots fell [s].
         faults: why the plan is refused; empty for a plan that is fit.
     """
 
@@ -80,7 +79,6 @@ class Vetting:
     fallen: int
     excess: Array
     reach: float
-    falls: Array
     faults: tuple[str, ...]
 
 

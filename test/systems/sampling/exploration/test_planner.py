@@ -16,8 +16,8 @@ from sysid_nodes.results.exploration import require_estimate
 from sysid_nodes.robots import load_robot
 from sysid_nodes.systems.sampling import SamplingConfig
 from sysid_nodes.systems.sampling.exploration.config import ExplorationConfig
+from sysid_nodes.systems.sampling.exploration.crowd import draw
 from sysid_nodes.systems.sampling.exploration.planner import ExplorationPlanner
-from sysid_nodes.systems.sampling.exploration.vetting import draw
 from sysid_nodes.systems.sampling.unknowns import Unknowns
 
 ROBOT = load_robot("go2")
