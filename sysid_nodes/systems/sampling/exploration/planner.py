@@ -140,11 +140,13 @@ class ExplorationPlanner:
         config, count = self._config, self._config.segments
         standing = CommandCurves.none(1, config.commands.height, config.segment, config.degree)
         course = _Course(standing, self._rest, self.forecast.known, (), 1.0)
+        done, total = 0, count * (config.search.iterations + 2)
         for k in range(count):
-            done = k * config.search.iterations
 
-            def show(k: int = k, done: int = done) -> None:
-                tell(f"{name}, segment {k + 1} of {count}", done, count * config.search.iterations)
+            def show(k: int = k) -> None:
+                nonlocal done
+                done = min(done + 1, total)
+                tell(f"{name}, segment {k + 1} of {count}", done, total)
 
             course = self._segment(k, course, show, chance)
             if course.unfit:
