@@ -100,4 +100,4 @@ def _errors(states: Array, measured: Array, n: int) -> Array:
         np.abs(off[..., 7 : 7 + n]).mean(axis=2),
         np.linalg.norm(off[..., 7 + n : 10 + n], axis=2),
     )
-    return np.stack(parts, axis=-1).mean(axis=1)
+    return np.asarray(np.stack(parts, axis=-1).mean(axis=1))
