@@ -36,7 +36,7 @@ Array = npt.NDArray[np.float64]
 
 _FEW = 64  # simulations that are alive where one a clip is enough
 _SHOWN = 6  # clips that a report replays
-_SOME = 4  # every so manieth clip tells how badly the nominal robot fits
+_SOME = 4  # every fourth clip tells how badly the nominal robot fits
 _FELL = 0.5  # cosine of the tilt below which a walking robot has fallen
 
 
@@ -196,7 +196,7 @@ def _findings(log: MotionLog, fit: Fit, held: dict[str, str]) -> tuple[str, ...]
     found = []
     hole = 1.0 - float(log.usable.mean())
     if hole > 0.02:
-        found.append(f"{100.0 * hole:.0f} % of the log are not used: a stream is silent there, or the robot lies")
+        found.append(f"{100.0 * hole:.0f} % of the log are not used: a stream is silent there, or the robot stands or lies")
     if not fit.converged:
         found.append("the search ended at its limit of iterations, not by itself")
     found += [f"at a bound: {words}" for words in dict.fromkeys(held.values())]

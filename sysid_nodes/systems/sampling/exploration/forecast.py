@@ -59,8 +59,12 @@ class Forecast:
         self.known = prior + together * (1.0 - share) / max(posterior.clips, 1) * (posterior.information - prior)
         self._clips = together * share
         plain = self._root(invert(posterior.information))
-        # What the log's residuals showed beyond the stated noise is expected of the next log, too.
-        self._excess = np.maximum(self._root(posterior.covariance) / plain, 1.0)
+        # What the log's residuals showed beyond the stated noise is expected of the next log, too; where a bound hid it,
+        # as much as of the others.
+        held = np.diag(posterior.covariance) <= 0.0
+        hidden = (np.abs(self._natural[:, held]) > 1e-9).any(axis=1)
+        excess = np.maximum(self._root(posterior.covariance) / plain, 1.0)
+        self._excess = np.where(hidden, np.median(excess[~hidden]) if (~hidden).any() else 1.0, excess)
         self.now = self._excess * plain
 
     def told(self, states: Array, targets: Array) -> Array:

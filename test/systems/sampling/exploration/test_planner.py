@@ -70,6 +70,18 @@ def test_plans_and_estimates_survive_messages_and_notice_a_change(plan):
         to_posterior(known | {"names": known["names"][1:]})
 
 
+def test_what_a_bound_holds_is_promised_no_better_than_the_rest():
+    """A log that shows five times the stated noise; of the hips' strength, at its bound, it shows nothing."""
+    k = UNKNOWNS.index["weakness:hip"]
+    worse = 25.0 * POSTERIOR.covariance
+    plain = planner(replace(POSTERIOR, covariance=worse)).forecast
+    worse[k] = worse[:, k] = 0.0
+    held = planner(replace(POSTERIOR, covariance=worse)).forecast
+    names = [q.name for q in held.asked]
+    at = names.index("strength.hip")
+    np.testing.assert_allclose(held.now[at], plain.now[at], rtol=0.1)
+
+
 def test_where_every_robot_falls_there_is_no_fit_plan():
     weak = POSTERIOR.values.copy()
     for name, k in UNKNOWNS.index.items():
