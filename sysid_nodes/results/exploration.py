@@ -98,7 +98,7 @@ class ExplorationPlan:
         spreads: of the parameters that were asked for.
         path: (P, 3) time [s] and place [m] of the base, as predicted for the estimate.
         vetting: what draws from the posterior did.
-        scale: by which the curves were made smaller, to be fit.
+        scale: of the smallest commands that a segment had to take, to be fit; 0 where it stands.
     """
 
     robot: str

@@ -196,7 +196,8 @@ def _findings(log: MotionLog, fit: Fit, held: dict[str, str]) -> tuple[str, ...]
     found = []
     hole = 1.0 - float(log.usable.mean())
     if hole > 0.02:
-        found.append(f"{100.0 * hole:.0f} % of the log are not used: a stream is silent there, or the robot stands or lies")
+        why = "a stream is silent there, or the robot stands or lies"
+        found.append(f"{100.0 * hole:.0f} % of the log are not used: {why}")
     if not fit.converged:
         found.append("the search ended at its limit of iterations, not by itself")
     found += [f"at a bound: {words}" for words in dict.fromkeys(held.values())]

@@ -59,8 +59,8 @@ class Forecast:
         self.known = prior + together * (1.0 - share) / max(posterior.clips, 1) * (posterior.information - prior)
         self._clips = together * share
         plain = self._root(invert(posterior.information))
-        # What the log's residuals showed beyond the stated noise is expected of the next log, too; where a bound hid it,
-        # as much as of the others.
+        # What the log's residuals showed beyond the stated noise is expected of the next log, too; where a bound hid
+        # it, as much as of the others.
         held = np.diag(posterior.covariance) <= 0.0
         hidden = (np.abs(self._natural[:, held]) > 1e-9).any(axis=1)
         excess = np.maximum(self._root(posterior.covariance) / plain, 1.0)
