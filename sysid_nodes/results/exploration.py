@@ -72,7 +72,6 @@ class Vetting:
         fallen: those that fell.
         excess: (3,) largest part by which a joint left its limits of position [rad], speed [rad/s] and torque [N m].
         reach: furthest from the start [m].
-        falls: times at which robots fell [s].
         faults: why the plan is refused; empty for a plan that is fit.
     """
 
@@ -80,7 +79,6 @@ class Vetting:
     fallen: int
     excess: Array
     reach: float
-    falls: Array
     faults: tuple[str, ...]
 
 
@@ -100,7 +98,7 @@ class ExplorationPlan:
         spreads: of the parameters that were asked for.
         path: (P, 3) time [s] and place [m] of the base, as predicted for the estimate.
         vetting: what draws from the posterior did.
-        scale: by which the curves were made smaller, to be fit.
+        scale: of the smallest commands that a segment had to take, to be fit; 0 where it stands.
     """
 
     robot: str

@@ -16,7 +16,8 @@ PLAN_OPTIONS = {
     "search.draws": 1,
     "search.random": 0,
     "vetting.draws": 4,
-    "vetting.attempts": 5,
+    "vetting.attempts": 2,
+    "vetting.stop": 0.3,
     "commands.gaits": "trot,stand",
 }
 

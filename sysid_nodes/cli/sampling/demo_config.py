@@ -24,7 +24,7 @@ def write_nodes_file(path: Path) -> None:
         "sampling": {"horizons": {"lengths": [0.03, 0.1], "clips": [20, 16], "iterations": [6, 3], "settling": 5}},
         "exploration": {
             "duration": DURATION,
-            "search": {"iterations": 2, "population": 6, "clips": 2, "draws": 3, "random": 4},
+            "search": {"iterations": 2, "population": 6, "clips": 2, "draws": 3, "random": 2},
             "vetting": {"draws": 24},
         },
     }

@@ -66,7 +66,7 @@ def to_plan(fields: Mapping[str, Any]) -> ExplorationPlan:
         costs=np.array([fields["cost"], *fields["random_costs"]]),
         spreads=tuple(Spread(*row, np.zeros(0)) for row in rows),
         path=np.column_stack([time, [p["x"] for p in path], [p["y"] for p in path]]),
-        vetting=Vetting(int(fields["draws"]), 0, np.zeros(3), float(fields["reach"]), np.zeros(0), ()),
+        vetting=Vetting(int(fields["draws"]), 0, np.zeros(3), float(fields["reach"]), ()),
         scale=float(fields["scale"]),
     )
     if plan.id != fields["id"]:

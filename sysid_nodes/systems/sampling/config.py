@@ -76,13 +76,15 @@ class HorizonsConfig:
     """Clips, short ones first: each level begins where the one before ended."""
 
     lengths: tuple[float, ...] = option((0.03, 0.03, 0.1), "of the clips of each level", unit="s", minimum=4e-3)
-    clips: tuple[int, ...] = option((24, 32, 32), "of each level, for every ten seconds of motion", minimum=3)
+    clips: tuple[int, ...] = option((16, 24, 32), "of each level, for every ten seconds of motion", minimum=3)
     iterations: tuple[int, ...] = option((6, 5, 5), "of each level at most", minimum=1)
     lost: float = option(
         2.0, "misfit of a settled clip, in units of the median one, from which on it is left out", minimum=1.0
     )
     settling: int = option(8, "steps of each level at most that fit start states alone, at first", minimum=0)
-    tolerance: float = option(0.01, "steps, in standard deviations, that end a level (squared)", minimum=1e-9)
+    tolerance: float = option(
+        1.0, "step that ends a level, squared, in standard deviations if noise were all there is", minimum=1e-9
+    )
     robust: float = option(
         4.0, "residual, in units of their spread, from which on it pulls no harder; 0: never", unit="1", minimum=0.0
     )

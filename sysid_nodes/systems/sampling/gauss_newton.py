@@ -98,16 +98,21 @@ def fit_clips(
     """
     prior = Gaussian(unknowns.column("guess"), unknowns.column("sigma") ** -2.0)
     vector, levels = _first_vector(unknowns, guess), []
-    rng, horizons = np.random.default_rng(config.seed), config.horizons
+    horizons = config.horizons
+    most = max(clips_of(horizons, level, log.duration) for level in range(len(horizons.lengths)))
+    places = place_clips(log, _instants(max(horizons.lengths), config), most, np.random.default_rng(config.seed))
+    if len(places) < _FEWEST:
+        needed = f"{_FEWEST} clips of {max(horizons.lengths):g} s"
+        raise LogError(f"has room for {len(places)} of the {needed} with all streams that are needed")
+    begins = guess.at(places)
     problem, found = None, None
     for level, length in enumerate(horizons.lengths):
-        count, most = clips_of(horizons, level, log.duration), horizons.iterations[level]
         free = unknowns.coarse if level < len(horizons.lengths) - 1 and not level else np.ones(len(vector), dtype=bool)
-        instants = round(length / config.step) + 1
-        first = place_clips(log, instants, count, rng)
-        if len(first) < _FEWEST:
-            raise LogError(f"has room for {len(first)} clips of {length:g} s with all streams, {_FEWEST} are needed")
-        problem = ClipProblem(log, config.noise, unknowns, simulator, first, instants, guess.at(first))
+        # Clips grow where they are: what a short one has found of its start is the guess of the long one.
+        count = min(clips_of(horizons, level, log.duration), len(places))
+        chosen = np.linspace(0, len(places) - 1, count).round().astype(np.int64)
+        first, instants = places[chosen], _instants(length, config)
+        problem = ClipProblem(log, config.noise, unknowns, simulator, first, instants, begins[chosen])
         problem = settle_starts(problem, vector, horizons.settling)
         problem = leave_out_lost(problem, vector, horizons.lost)
         tell = None if progress is None else partial(progress, length)
@@ -116,12 +121,13 @@ def fit_clips(
             vector,
             prior,
             free,
-            iterations=int(most),
+            iterations=int(horizons.iterations[level]),
             tolerance=horizons.tolerance,
             robust=horizons.robust,
             progress=tell,
         )
         problem = found.problem
+        begins[np.searchsorted(places, problem.first)] = problem.guess
         vector = found.parameters
         covariance, freedom = _covariance(found, problem, horizons.block)
         levels.append((vector, covariance))
@@ -149,6 +155,10 @@ def fit_clips(
         horizons.lengths,
         tuple(levels),
     )
+
+
+def _instants(length: float, config: SamplingConfig) -> int:
+    return round(length / config.step) + 1
 
 
 def clips_of(horizons: HorizonsConfig, level: int, duration: float) -> int:

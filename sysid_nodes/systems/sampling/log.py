@@ -45,10 +45,11 @@ class Stream:
     def at(self, t: Array) -> tuple[Array, BoolArray]:
         """Values (K, m) at times, straight between readings, and (K,) whether readings surround them closely."""
         right = np.clip(np.searchsorted(self.t, t), 1, len(self.t) - 1)
+        inside = (t >= self.t[0] - 1e-6) & (t <= self.t[-1] + 1e-6)
+        t = np.clip(t, self.t[0], self.t[-1])
         gap = self.t[right] - self.t[right - 1]
         part = ((t - self.t[right - 1]) / gap)[:, None]
         value = self.values[right - 1] + part * (self.values[right] - self.values[right - 1])
-        inside = (t >= self.t[0] - 1e-6) & (t <= self.t[-1] + 1e-6)
         return value, inside & (gap <= _HOLE * float(np.median(np.diff(self.t))))
 
     def held(self, t: Array) -> Array:
@@ -133,10 +134,10 @@ def motion_log(readings: Readings, step: float, *, delay: float = 0.0) -> Motion
     streams = (readings.joints, readings.imu, readings.pose)
     begin = max(stream.t[0] for stream in (*streams, readings.set_points))
     begin = float(readings.joints.t[np.clip(np.searchsorted(readings.joints.t, begin), 0, len(readings.joints.t) - 1)])
-    end = min(stream.t[-1] for stream in streams)
-    if end - begin < 10.0 * step:
+    if min(stream.t[-1] for stream in streams) - begin < 10.0 * step:
         raise LogError("joint states, commands, inertial sensor and pose have no time in common")
-    t = np.asarray(begin + step * np.arange(int((end - begin) / step) + 1), dtype=np.float64)
+    # To the last joint state: what another stream lacks is to be missed, not cut off.
+    t = np.asarray(begin + step * np.arange(int((readings.joints.t[-1] - begin) / step + 1e-6) + 1), dtype=np.float64)
     joints, has_joints = readings.joints.at(t)
     imu, has_imu = _turning(readings.imu, 0).at(t)
     pose, has_pose = _turning(readings.pose, 3).at(t)

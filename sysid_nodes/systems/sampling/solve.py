@@ -84,7 +84,7 @@ def solve_clips(
         prior: of the parameters.
         free: (K,) parameters that are fitted; the others stay.
         iterations: at most.
-        tolerance: expected decrease of the cost that ends the search, relative to the mean cost of a residual.
+        tolerance: square of the parameters' step, in standard deviations, that ends the search.
         robust: residual, in units of the residuals' spread, from which on it pulls no harder; 0: never.
         progress: called with the cost after every step.
     """
@@ -97,7 +97,6 @@ def solve_clips(
         if loss is not None:
             equations = _assemble(problem, rollout, parameters, prior, loss)
         below, above = _held(equations, parameters, lower, upper)
-        small = tolerance * equations.cost / max(int(np.count_nonzero(equations.residual)), 1)
         while True:
             step = equations.step(damping, parameters, lower, upper, free & ~(below | above))
             if (np.abs(step.parameters) > reach).any() and damping < _LARGEST_DAMPING:
@@ -111,14 +110,16 @@ def solve_clips(
             damping *= 10.0
         if not cost < equations.cost:
             break
+        converged = 2.0 * step.shift < tolerance * _spread(cost, equations)
         problem, parameters, damping = trial, tried, max(damping * 0.1, 1e-6)
         if progress is not None:
             progress(cost)
-        gained = equations.cost - cost
-        rollout, equations = _linearise(problem, parameters, prior, loss)
-        if gained < small:
-            converged = True
+        if converged:  # so near that derivatives are still those
+            residual = problem.residuals(parameters).reshape(rollout.residual.shape)
+            rollout = rollout._replace(residual=residual)
+            equations = _assemble(problem, rollout, parameters, prior, loss)
             break
+        rollout, equations = _linearise(problem, parameters, prior, loss)
     below, above = _held(equations, parameters, lower, upper)
     return Solution(problem, parameters, equations, below, above, converged, prior, rollout, loss)
 
@@ -159,6 +160,11 @@ def _cost(problem: ClipProblem, parameters: Array, prior: Gaussian, loss: Huber 
     off = parameters - prior.mean
     total = 0.5 * float(squared.sum() + prior.information @ off**2)
     return total if np.isfinite(total) else np.inf
+
+
+def _spread(cost: float, equations: Equations) -> float:
+    """Variance of the whitened residuals, 1 if noise were all there is."""
+    return 2.0 * cost / max(int(np.count_nonzero(equations.residual)), 1)
 
 
 def _held(equations: Equations, parameters: Array, lower: Array, upper: Array) -> tuple[BoolArray, BoolArray]:

@@ -56,6 +56,15 @@ def test_no_clip_crosses_a_hole():
     assert not ((log.t[first] + 9 * STEP > 100.31) & (log.t[first] < 100.79)).any()
 
 
+def test_motion_capture_that_is_lost_for_good_leaves_the_rest_of_the_log_unused():
+    pose = readings().pose
+    kept = pose.t < 100.4
+    log = motion_log(readings(pose=Stream(pose.t[kept], pose.values[kept])), STEP)
+    assert len(log) == 100
+    assert log.t[log.usable][-1] == pytest.approx(pose.t[kept][-1])
+    np.testing.assert_allclose(np.linalg.norm(log.rotation, axis=1), 1.0)
+
+
 def test_a_quaternion_may_change_its_sign():
     pose = readings().pose
     values = pose.values.copy()

@@ -5,6 +5,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+import numpy as np
+import numpy.typing as npt
+
 from sysid_nodes.data.config import option, section
 from sysid_nodes.exceptions import ConfigError
 from sysid_nodes.rollouts import GAITS, WalkingConfig
@@ -24,6 +27,11 @@ class CommandsConfig:
     height: float = option(0.29, "of the base, constant", unit="m", minimum=0.15, maximum=0.4)
     gaits: str = option("trot,pace,bound,pronk,stand", "gaits to choose from, separated by commas")
 
+    @property
+    def largest(self) -> npt.NDArray[np.float64]:
+        """(5,)."""
+        return np.array([self.forward, self.sideways, self.turning, self.roll, self.pitch])
+
 
 @dataclass(frozen=True)
 class SearchConfig:
@@ -34,7 +42,7 @@ class SearchConfig:
     spread: float = option(0.5, "first standard deviation, in units of the largest commands", minimum=1e-3)
     clips: int = option(4, "of a segment, by which its information is judged", minimum=1)
     draws: int = option(3, "robots drawn from the posterior that every candidate must not let fall", minimum=0)
-    random: int = option(20, "random plans to compare with; 0: none", minimum=0)
+    random: int = option(0, "random plans to compare with, vetted alike, which takes its time; 0: none", minimum=0)
 
 
 @dataclass(frozen=True)
@@ -43,10 +51,11 @@ class VettingConfig:
 
     draws: int = option(300, "robots drawn from the posterior, none of which may fall", minimum=1)
     area: float = option(3.0, "furthest from the start", unit="m", minimum=0.1)
+    stop: float = option(1.0, "in which robots come to rest after each segment, as if it were the last", minimum=0.0)
     attempts: int = option(
-        5, "tries, each calmer than the one before: smaller commands, and other gaits where robots fell", minimum=1
+        3, "searches for each segment, each with smaller commands than the one before; then the robot stands", minimum=1
     )
-    shrink: float = option(0.75, "of the commands, from one try to the next", minimum=0.1, maximum=0.95)
+    shrink: float = option(0.7, "of the commands, from one search to the next", minimum=0.1, maximum=0.95)
 
 
 @dataclass(frozen=True)

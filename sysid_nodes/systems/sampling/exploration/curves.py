@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from math import comb
 
@@ -16,6 +16,8 @@ from sysid_nodes.rollouts import FREQUENCY, GAITS, Command
 
 Array = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
+
+_LEAST = 0.4  # part of the largest commands that is bold
 
 
 @dataclass(frozen=True)
@@ -40,6 +42,11 @@ class CommandCurves:
         gaits = np.array([[GAITS.index(name) for name in plan.gaits]])
         return cls(plan.points[None], gaits, plan.segment, plan.height)
 
+    @classmethod
+    def none(cls, count: int, height: float, segment: float = 1.0, degree: int = 1) -> CommandCurves:
+        """Of robots that stand."""
+        return cls(np.zeros((count, 0, 5, degree + 1)), np.zeros((count, 0), dtype=np.int64), segment, height)
+
     @property
     def duration(self) -> float:
         """[s]."""
@@ -58,9 +65,19 @@ class CommandCurves:
 
     def repeat(self, times: int) -> CommandCurves:
         """Those of each robot so many times, one after the other."""
-        points = np.asarray(np.repeat(self.points, times, axis=0), dtype=np.float64)
-        gaits = np.asarray(np.repeat(self.gaits, times, axis=0), dtype=np.int64)
-        return CommandCurves(points, gaits, self.segment, self.height)
+        return self.take(np.repeat(np.arange(len(self.gaits)), times))
+
+    def take(self, which: IntArray) -> CommandCurves:
+        """Those of robots (B',) of these."""
+        return replace(self, points=self.points[which], gaits=self.gaits[which])
+
+    def then(self, points: Array, gaits: IntArray) -> CommandCurves:
+        """With one more segment: control points (B, 5, D + 1) and gaits (B,)."""
+        return replace(
+            self,
+            points=np.concatenate([self.points, points[:, None]], axis=1),
+            gaits=np.column_stack([self.gaits, gaits]),
+        )
 
     def _basis(self, s: float) -> Array:
         degree = self._degree
@@ -95,19 +112,34 @@ class CurveSpace:
         """Of a vector."""
         return 5 * self.degree + 1
 
-    def segment(self, vectors: Array, before: Array, *, last: bool) -> tuple[Array, IntArray]:
+    def segment(self, vectors: Array, before: Array, *, scale: float = 1.0, last: bool) -> tuple[Array, IntArray]:
         """Control points (P, 5, D + 1) and gaits (P,) of vectors (P, size).
 
         Args:
             vectors: numbers from -1 to 1.
             before: (5,) where the segment before ends.
+            scale: of the largest commands.
             last: whether the commands are to end at zero.
         """
         count = len(vectors)
         points = np.empty((count, 5, self.degree + 1))
         points[..., 0] = before
-        points[..., 1:] = vectors[:, :-1].reshape(count, 5, self.degree) * self.largest[:, None]
+        points[..., 1:] = vectors[:, :-1].reshape(count, 5, self.degree) * scale * self.largest[:, None]
         if last:
             points[..., -1] = 0.0
         share = np.clip(0.5 * (vectors[:, -1] + 1.0), 0.0, 1.0 - 1e-9)
         return points, np.asarray(self.gaits, dtype=np.int64)[(share * len(self.gaits)).astype(np.int64)]
+
+    def still(self, before: Array, segment: float, height: float) -> CommandCurves:
+        """A segment in which the robot stands, its commands going back to zero from where the segment before ends."""
+        points = np.zeros((1, 1, 5, self.degree + 1))
+        points[..., 0] = before
+        return CommandCurves(points, np.full((1, 1), GAITS.index("stand")), segment, height)
+
+    def bold(self, count: int, rng: np.random.Generator) -> Array:
+        """(P, size) vectors of large commands that turn round once or not at all; every gait as often."""
+        sides = rng.choice([-1.0, 1.0], (count, 5, 1)) * rng.uniform(_LEAST, 1.0, (count, 1, 1))
+        turns = rng.integers(1, 2 * self.degree, (count, 5, 1))
+        curves = np.where(np.arange(self.degree) < turns, sides, -sides)
+        gaits = (2.0 * (np.arange(count) % len(self.gaits)) + 1.0) / len(self.gaits) - 1.0
+        return np.column_stack([curves.reshape(count, -1), gaits])

@@ -16,8 +16,10 @@ from sysid_nodes.results.exploration import require_estimate
 from sysid_nodes.robots import load_robot
 from sysid_nodes.systems.sampling import SamplingConfig
 from sysid_nodes.systems.sampling.exploration.config import ExplorationConfig
+from sysid_nodes.systems.sampling.exploration.crowd import draw
 from sysid_nodes.systems.sampling.exploration.planner import ExplorationPlanner
-from sysid_nodes.systems.sampling.exploration.vetting import draw
+from sysid_nodes.systems.sampling.exploration.search import SegmentSearch
+from sysid_nodes.systems.sampling.exploration.vetting import vet
 from sysid_nodes.systems.sampling.unknowns import Unknowns
 
 ROBOT = load_robot("go2")
@@ -68,6 +70,48 @@ def test_plans_and_estimates_survive_messages_and_notice_a_change(plan):
         to_posterior(known | {"values": [0.0, *known["values"][1:]]})
     with pytest.raises(InputError, match="do not fit"):
         to_posterior(known | {"names": known["names"][1:]})
+
+
+def test_a_robot_that_comes_to_harm_is_watched_and_another_segment_taken(monkeypatch):
+    seen = []
+
+    def harms_the_third(crowd, places, curves, *rest):
+        found = vet(crowd, places, curves, *rest)
+        seen.append(curves)
+        if len(seen) > 1:
+            return found
+        return replace(found, harmed=np.arange(len(crowd)) == 3)
+
+    watched = []
+    spared = SegmentSearch.spared
+    monkeypatch.setattr("sysid_nodes.systems.sampling.exploration.planner.vet", harms_the_third)
+    monkeypatch.setattr(SegmentSearch, "spared", lambda own, *args: watched.append(args[2]) or spared(own, *args))
+    found = planner(**{"commands.gaits": "stand"}).plan()
+    assert watched == [[3]]
+    assert len(seen) == 2
+    assert not found.vetting.faults
+    np.testing.assert_array_equal(found.points[0], seen[1].points[0, 0])
+    assert (found.points[0] != seen[0].points[0, 0]).any()
+
+
+def test_a_plan_by_chance_is_vetted_alike_and_another_one_for_every_number():
+    own = planner(**{"commands.gaits": "stand"})
+    first, second = own.random(0), own.random(1)
+    assert first.vetting.draws == second.vetting.draws == 4
+    assert not first.vetting.faults
+    assert first.id == own.random(0).id != second.id
+
+
+def test_what_a_bound_holds_is_promised_no_better_than_the_rest():
+    """A log that shows five times the stated noise; of the hips' strength, at its bound, it shows nothing."""
+    k = UNKNOWNS.index["weakness:hip"]
+    worse = 25.0 * POSTERIOR.covariance
+    plain = planner(replace(POSTERIOR, covariance=worse)).forecast
+    worse[k] = worse[:, k] = 0.0
+    held = planner(replace(POSTERIOR, covariance=worse)).forecast
+    names = [q.name for q in held.asked]
+    at = names.index("strength.hip")
+    np.testing.assert_allclose(held.now[at], plain.now[at], rtol=0.1)
 
 
 def test_where_every_robot_falls_there_is_no_fit_plan():
