@@ -60,9 +60,9 @@ class BayesianWatch(IdentifyingWatch):
         told = self.posterior
         if told is None:
             return []
-        keys = ("names", "units", "prior_mean", "mean", "lower", "upper", "verdict")
-        each = zip(*(told[key] for key in keys), strict=True)
-        return [Row(*row, truth=self.truth.get(row[0], math.nan)) for *row, verdict in each if verdict == "observed"]
+        keys = ("names", "units", "prior_mean", "mean", "lower", "upper")
+        rows = [(*row, self.truth.get(row[0], math.nan)) for row in zip(*(told[key] for key in keys), strict=True)]
+        return [Row(*row) for row, word in zip(rows, told["verdict"], strict=True) if word == "observed"]
 
     @property
     def count(self) -> int:

@@ -77,7 +77,7 @@ def fit(mechanism: Mechanism, log: MechanismLog, config: BayesianConfig, progres
     start = start_point(mechanism, log, own.mean)
     tell = progress or _silent
     tell("first motion", 0, config.noise.rounds)
-    problem = MechanismProblem(mechanism, log, stated_noise(mechanism, config), own.prior)
+    problem = MechanismProblem(mechanism, log, stated_noise(mechanism, config))
     first, result = _with_noise(problem, start, config, 0, tell)
     results = [result]
     rng = np.random.default_rng(config.search.seed)
