@@ -41,6 +41,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def add_options(parser: argparse.ArgumentParser) -> None:
     """All arguments but recording and folder."""
     parser.add_argument("--topic", default="/joint_states", help="topic of the joint states; default: %(default)s")
+    parser.add_argument(
+        "--online",
+        action="store_true",
+        help="actuators, constants as a posterior: as the live node does, window by window, instead of the whole log "
+        "at once; writes result.mcap too",
+    )
     configuration.add_arguments(parser)
     for system in SYSTEMS:
         if system.replay is not None:
@@ -51,6 +57,9 @@ def run(args: argparse.Namespace) -> int:
     """By the first system that wants it."""
     replays = {system.subject: system.replay for system in SYSTEMS if system.replay is not None}
     chosen = next(replay for replay in replays.values() if replay.wanted(args))
+    if args.online and not chosen.online:
+        subjects = ", or ".join(subject for subject, replay in replays.items() if replay.online)
+        raise ConfigError(f"--online is for {subjects}, which this configuration is not of")
     for subject, replay in replays.items():
         given = [name for name in _own_arguments(replay) if getattr(args, name) is not None]
         if given and replay is not chosen:

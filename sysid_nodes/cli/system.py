@@ -21,11 +21,13 @@ class Replay:
         run: replays and returns the exit status.
         add_arguments: adds the arguments that only this system has; none has a default, so that one which is given
             without the system being wanted is noticed.
+        online: whether it replays window by window, too, as its live node works.
     """
 
     wanted: Callable[[argparse.Namespace], bool]
     run: Callable[[argparse.Namespace], int]
     add_arguments: Callable[[argparse.ArgumentParser], None] = lambda _parser: None
+    online: bool = False
 
 
 @dataclass(frozen=True)

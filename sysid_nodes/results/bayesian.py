@@ -181,3 +181,10 @@ class BayesianResult:
     loop_gap: float
     stages: int
     findings: tuple[str, ...]
+
+    @property
+    def message(self) -> str:
+        """The status in a sentence; where nothing is claimed, with the gravest finding."""
+        if self.status.trusted or not self.findings:
+            return self.status.message
+        return f"{self.status.message}: {self.findings[0]}"

@@ -18,7 +18,7 @@ def wanted(args: argparse.Namespace) -> bool:
     Raises:
         ConfigError: the parameter file cannot be read.
     """
-    if args.commands is not None or args.online is not None:
+    if args.commands is not None:
         return True
     return has_section(args, *_SECTIONS)
 

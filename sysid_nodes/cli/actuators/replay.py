@@ -42,12 +42,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="commands, JointTrajectory, JointState or Unitree's LowCmd: identifies actuators",
     )
     group.add_argument(
-        "--online",
-        action="store_true",
-        default=None,
-        help="as the live node does, window by window, instead of the whole log at once; writes result.mcap too",
-    )
-    group.add_argument(
         "--runs",
         metavar="RESULT",
         type=Path,

@@ -60,7 +60,7 @@ ACTUATORS = System(
     subject="logs with commands",
     configs=(ActuatorSessionConfig, ActuatorNodeConfig, SimulatedDrivesConfig),
     page=parameters_page,
-    replay=Replay(wanted, replay.run, replay.add_arguments),
+    replay=Replay(wanted, replay.run, replay.add_arguments, online=True),
     report=Report(_made, _write, actuator_quantities),
     export=Export(PIPELINE, export.run),
 )

@@ -1,82 +1,126 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The four-bar leg's demo: MuJoCo hides a leg and records it; the recording tells what the leg is, and how well."""
+"""The four-bar leg's demo: MuJoCo hides a leg; a live posterior tells what it is, and how well that is known."""
 
 from __future__ import annotations
 
 import argparse
-import json
 import shutil
 import sys
+import time
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
-from sysid_nodes.cli.bayesian.replay import replay_into
-from sysid_nodes.cli.demo.live_run import draw_seed, output_and_work
+from sysid_nodes.cli.bayesian.demo_screen import BayesianScreen
+from sysid_nodes.cli.bayesian.demo_watch import IDENTIFIER, BayesianWatch
+from sysid_nodes.cli.bayesian.online import replay_online
+from sysid_nodes.cli.demo.live_run import (
+    TICK,
+    draw_seed,
+    follow,
+    hidden_truth,
+    output_and_work,
+    wait_until_heard,
+)
+from sysid_nodes.cli.demo.nodes import Nodes, free_domain, require_ros
 from sysid_nodes.data.config import load_yaml
 from sysid_nodes.data.packaged import packaged_file
 from sysid_nodes.exceptions import InputError
+from sysid_nodes.reports.bayesian.live import compare_live, session_run
 from sysid_nodes.reports.bayesian.report import headline
+from sysid_nodes.reports.bayesian.run import write_bayesian_run
 from sysid_nodes.reports.files import REPORT_NAME
 from sysid_nodes.results.bayesian import BayesianStatus
 from sysid_nodes.sessions.bayesian.config import BayesianSessionConfig
-from sysid_nodes.simulation.fourbar.bag import write_leg_bag
-from sysid_nodes.simulation.fourbar.leg import LegTruth, simulate_leg
+from sysid_nodes.simulation.fourbar.config import SimulatedLinkageConfig
 
 CONFIG = "config/fourbar_bayesian.yaml"
-DURATION = 12.0  # [s]
 
-_MISSED, _CONTRADICTION = 1, 3
-_SHARE = 0.8  # of the intervals of 95 % that have to hold the truth: less is no chance of a posterior that covers
-_SHOWN = 14
+_RECORDER = "sysid_nodes.ros.bayesian.recorder"
+_NOT_HELD, _CONTRADICTION = 1, 3
+_ENOUGH = 0.8  # of the intervals of 95 % that have to hold the truth: less is no chance of a posterior that covers
+_LATE = 0.1  # behind real time, from which it is worth a line [s]
 
 
 def run(args: argparse.Namespace) -> int:
     """Runs the demo and returns the exit status.
 
     Raises:
-        SysidError: the output cannot be written.
+        SysidError: a process has ended, or the output cannot be written.
     """
+    require_ros()
     seed = draw_seed(args.seed)
-    rng = np.random.default_rng(seed)
     source = packaged_file(CONFIG)
     if source is None:
         raise InputError("is not installed", source=CONFIG)
-    with output_and_work(args.out) as (folder, _):
-        truth = LegTruth.drawn(rng)
-        sys.stdout.write("Simulating a leg whose links, friction and motors nobody is told ...\n")
-        sys.stdout.flush()
-        record = simulate_leg(truth, args.motion_time or DURATION, rng)
-        write_leg_bag(folder / "bag", record)
-        values = truth.values()
+    with output_and_work(args.out) as (folder, work):
         (folder / "truth").mkdir()
-        (folder / "truth" / "leg.json").write_text(json.dumps(values, indent=2) + "\n", encoding="utf-8")
         shutil.copyfile(source, folder / "config.yaml")
-        config = load_yaml(BayesianSessionConfig, folder / "config.yaml")
-        document = replay_into(folder, folder / "bag", config, "/joint_states", values, str(args.out / "bag"))
-    sys.stdout.write(f"\n{_summary(document, args.out)}\n\nagain: sysid demo fourbar --seed {seed}\n")
-    return _status(document)
+        watch, usage = _live(args, seed, folder, work)
+        sys.stdout.write("Identifying again from the recording and writing the report ...\n")
+        sys.stdout.flush()
+        document = evaluate(folder, watch.truth, str(args.out / "bag"))
+    sys.stdout.write(_summary(watch, document, usage, args.out, seed) + "\n")
+    status, fault = verdict(document)
+    if fault:
+        sys.stderr.write(f"sysid: demo: {fault}\n")
+    return status
 
 
-def _summary(document: dict[str, Any], out: Path) -> str:
-    rows = [row for row in document["parameters"] if row["verdict"] == "observed" and row["mean"] is not None]
-    rows.sort(key=lambda row: float(row["narrowing"]))
-    lines = [f"{'':22}{'truth':>12}{'mean':>12}{'95 % from':>12}{'to':>12}"]
-    for row in rows[:_SHOWN]:
-        values = "".join(f"{row[key]:12.4g}" for key in ("truth", "mean", "lower", "upper"))
-        lines.append(f"{row['name']:22}{values}  {row['unit']}")
-    return "\n".join([*lines, "", f"{headline(document)}: {out / REPORT_NAME}"])
+def _live(args: argparse.Namespace, seed: int, folder: Path, work: Path) -> tuple[BayesianWatch, Mapping[str, float]]:
+    """Runs the nodes until the motion is over; leaves bag and truth in folder."""
+    domain = free_domain() if args.domain_id is None else args.domain_id
+    title = f"Starting leg, identifier and recorder on ROS domain {domain}, this machine only."
+    truth = folder / "truth" / "leg.json"
+    motion = {"duration": float(args.motion_time or SimulatedLinkageConfig().duration), "seed": seed % 2**31}
+    with Nodes(work, domain) as nodes:
+        nodes.recorder(folder / "bag", module=_RECORDER)
+        nodes.node("identifier", "bayesian_identifier", folder / "config.yaml", diagnostics_period=TICK)
+        wait_until_heard(nodes, IDENTIFIER)
+        nodes.node("leg", "simulated_linkage", None, listeners=2, truth_file=truth, **motion)
+        watch = BayesianWatch(hidden_truth(nodes, truth))
+        with BayesianScreen(title) as screen:
+            usage = follow(nodes, watch, lambda: screen.show(watch, "the motion is over" if watch.finished else ""))
+            nodes.tell("stop")
+            nodes.wait_for_recorder()
+            screen.close(watch)
+    return watch, usage
 
 
-def _status(document: dict[str, Any]) -> int:
-    status = BayesianStatus[document["status"]]
+def evaluate(folder: Path, truth: Mapping[str, float], source: str) -> dict[str, Any]:
+    """Replays folder/bag by the live node's session, writes all files of a replay and returns the result.
+
+    Raises:
+        SysidError: the recording cannot be read, or nothing can be identified from it.
+    """
+    config = load_yaml(BayesianSessionConfig, folder / "config.yaml")
+    began = time.monotonic()
+    session, updates = replay_online(folder, folder / "bag", config, "/joint_states")
+    live = compare_live(folder / "bag", updates)
+    return write_bayesian_run(folder, session_run(session, source, time.monotonic() - began, truth, live))
+
+
+def verdict(document: Mapping[str, Any]) -> tuple[int, str]:
+    """Exit status, and what did not hold."""
+    status, live = BayesianStatus[document["status"]], document["online"]["live"]
     if not status.trusted:
-        sys.stderr.write(f"sysid: demo: {status.message}\n")
-        return _CONTRADICTION
+        return _CONTRADICTION, document["message"]
     rows = [row for row in document["parameters"] if row["verdict"] == "observed"]
     inside = sum(row["lower"] <= row["truth"] <= row["upper"] for row in rows)
-    if inside < _SHARE * len(rows):
-        sys.stderr.write(f"sysid: demo: only {inside} of {len(rows)} intervals of 95 % hold the truth\n")
-        return _MISSED
-    return 0
+    if inside < _ENOUGH * len(rows):
+        return _NOT_HELD, f"only {inside} of {len(rows)} intervals of 95 % hold the truth"
+    if not live["equal"] == live["published"] > 0:
+        return _NOT_HELD, str(live["sentence"])
+    return 0, ""
+
+
+def _summary(
+    watch: BayesianWatch, document: Mapping[str, Any], usage: Mapping[str, float], out: Path, seed: int
+) -> str:
+    lines = [f"{headline(document)}.", document["online"]["live"]["sentence"]]
+    if watch.behind > _LATE:
+        lines.append(f"The simulation was {watch.behind:.1f} s behind real time.")
+    if usage:
+        shares = ", ".join(f"{name} {100.0 * share:.0f} %" for name, share in usage.items())
+        lines.append(f"Processor time, in shares of one core: {shares}.")
+    return "\n".join([*lines, f"Report: {out / REPORT_NAME} (again with --seed {seed})"])

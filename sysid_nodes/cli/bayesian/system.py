@@ -17,16 +17,31 @@ from sysid_nodes.reports.bayesian.run import report_bayesian
 from sysid_nodes.reports.bayesian.schema import PIPELINE, validate_bayesian
 from sysid_nodes.reports.files import SERIES_NAME
 from sysid_nodes.sessions.bayesian.config import BayesianSessionConfig
+from sysid_nodes.sessions.bayesian.node_config import BayesianNodeConfig
+from sysid_nodes.simulation.fourbar.config import SimulatedLinkageConfig
 
 
 def parameters_page() -> str:
     """Markdown of docs/bayesian/parameters.md."""
     return page(
         "Parameters of the Bayesian identification",
-        "Read by `sysid replay` of a robot with a fixed base, from a ROS parameter file (`/**: ros__parameters:`) or",
-        "`--set`. An unknown key, a wrong type or a value out of range is an error.",
+        "## Identification",
+        "",
+        "Read by the node `bayesian_identifier` and by `sysid replay` of a robot with a fixed base alike, from a ROS",
+        "parameter file (`/**: ros__parameters:`); `sysid replay` has `--set` too. An unknown key, a wrong type or a",
+        "value out of range is an error.",
         "",
         *table(options(BayesianSessionConfig)),
+        "",
+        "## Node only",
+        "",
+        *table(options(BayesianNodeConfig)),
+        "",
+        "## Simulated leg",
+        "",
+        "Read by the node `simulated_linkage`.",
+        "",
+        *table(options(SimulatedLinkageConfig)),
     )
 
 
@@ -42,8 +57,8 @@ def _write(page: Path, document: dict[str, Any], folder: Path) -> None:
 BAYESIAN = System(
     name="bayesian",
     subject="logs of robots with a fixed base",
-    configs=(BayesianSessionConfig,),
+    configs=(BayesianSessionConfig, BayesianNodeConfig, SimulatedLinkageConfig),
     page=parameters_page,
-    replay=Replay(wanted, replay.run),
+    replay=Replay(wanted, replay.run, online=True),
     report=Report(_made, _write, bayesian_quantities),
 )

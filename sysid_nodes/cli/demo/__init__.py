@@ -26,8 +26,8 @@ A loaded Go2 moves for eight seconds as anyone would have it; spi_identifier fin
 encoders, inertial sensor and motion capture. exploration_planner then plans eight seconds that tell the most about what
 is left, and vets them on robots drawn from the estimate; the robot follows, and the estimate narrows.
 
-A leg whose knee is driven through a four-bar linkage hides its links, friction and losses. It is simulated, recorded
-and identified from motor encoders, torques and a power meter, without ROS: what is known afterwards, and what is not.
+A leg whose knee is driven through a four-bar linkage hides its links, friction and losses. bayesian_identifier narrows
+them down from motor encoders, torques and a power meter, live: what is known, how well, and what is not.
 
 examples:
   sysid demo kinova

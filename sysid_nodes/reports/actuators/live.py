@@ -9,13 +9,13 @@ from pathlib import Path
 from typing import Any
 
 from sysid_nodes.exceptions import ExcitationError
-from sysid_nodes.logs.reader import read_messages, read_topics
 from sysid_nodes.messages.actuators.models import TOPIC, TYPE, models_fields
 from sysid_nodes.reports.actuators.run import ActuatorRun, actuator_document, write_actuator_run
 from sysid_nodes.reports.actuators.schema import validate_actuators
 from sysid_nodes.reports.atomic_file import write_atomically
 from sysid_nodes.reports.files import result_target
 from sysid_nodes.reports.json_text import encode
+from sysid_nodes.reports.published import compare_published
 from sysid_nodes.sessions.actuators.session import ActuatorSession, ActuatorUpdate
 
 
@@ -86,29 +86,5 @@ def compare_live(bag: Path, updates: Sequence[ActuatorUpdate]) -> dict[str, Any]
     Raises:
         LogError: the recording cannot be read.
     """
-    replayed = {update.state.number: models_fields(update)["id"] for update in updates}
-    published = {}
-    if any(topic.name == TOPIC and topic.count for topic in read_topics(bag)):
-        for _, message in read_messages(bag, TOPIC, TYPE):
-            if message.window >= 0:
-                published[int(message.window)] = str(message.id)
-    both = sorted(set(published) & set(replayed))
-    same = [window for window in both if published[window] == replayed[window]]
-    return {
-        "published": len(published),
-        "compared": len(both),
-        "equal": len(same),
-        "sentence": _sentence(len(published), len(both), len(same)),
-    }
-
-
-def _sentence(published: int, compared: int, equal: int) -> str:
-    if not published:
-        return "The live node published no models."
-    if not compared:
-        return "Live node and replay have no window in common."
-    if equal == compared == published:
-        return f"Replayed from the recording, the models of all {equal} windows are the live node's to the last bit."
-    return (
-        f"Replayed from the recording, the models equal the live node's after {equal} of its {published} windows only."
-    )
+    replayed = {update.state.number: str(models_fields(update)["id"]) for update in updates}
+    return compare_published(bag, TOPIC, TYPE, replayed, "models").fields()

@@ -40,6 +40,7 @@ class BayesianRun:
         wall_time: that the identification took [s].
         config: that it was run with.
         truth: hidden values by the parameters' names; empty where nobody knows them.
+        online: window by window: ids, windows, comparison with what a live node published; None for a whole log.
         versions: of the software; looked up unless given.
     """
 
@@ -49,6 +50,7 @@ class BayesianRun:
     wall_time: float
     config: BayesianSessionConfig
     truth: Mapping[str, float] = field(default_factory=dict)
+    online: Mapping[str, Any] | None = None
     versions: Mapping[str, str] = field(default_factory=lambda: software_versions())
 
 
@@ -62,7 +64,7 @@ def bayesian_document(run: BayesianRun) -> dict[str, Any]:
         "robot": run.robot,
         "source": run.source,
         "status": result.status.name,
-        "message": result.status.message,
+        "message": result.message,
         "findings": list(result.findings),
         "parameters": [_parameter(told, run.truth, trusted=trusted) for told in result.parameters],
         "blind": [
@@ -99,6 +101,7 @@ def bayesian_document(run: BayesianRun) -> dict[str, Any]:
         "stages": result.stages,
         "step": run.config.bayesian.step,
         "solve_time_s": run.wall_time,
+        "online": None if run.online is None else dict(run.online),
         "versions": dict(run.versions),
         "config": to_flat(run.config),
     }

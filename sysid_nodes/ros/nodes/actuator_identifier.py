@@ -12,7 +12,6 @@ from __future__ import annotations
 import sys
 from typing import Any
 
-from diagnostic_msgs.msg import DiagnosticStatus
 from online_sysid.msg import ActuatorModels
 from sensor_msgs.msg import JointState
 
@@ -20,11 +19,10 @@ from sysid_nodes.messages.actuators.models import models_fields, status
 from sysid_nodes.messages.fill import to_message
 from sysid_nodes.ros import qos
 from sysid_nodes.ros.actuators.conversions import COMMANDS
-from sysid_nodes.ros.actuators.live import LiveActuators, Take
+from sysid_nodes.ros.actuators.live import LiveActuators
 from sysid_nodes.ros.conversions import to_joint_state
-from sysid_nodes.ros.diagnostics import component
-from sysid_nodes.ros.identifying_node import IdentifyingNode
 from sysid_nodes.ros.managed_node import run
+from sysid_nodes.ros.session_node import SessionNode
 from sysid_nodes.sessions.actuators.config import ActuatorSessionConfig, actuator_robot
 from sysid_nodes.sessions.actuators.node_config import ActuatorNodeConfig
 from sysid_nodes.sessions.actuators.session import ActuatorSession, ActuatorUpdate
@@ -32,7 +30,7 @@ from sysid_nodes.sessions.actuators.session import ActuatorSession, ActuatorUpda
 NAME = "actuator_identifier"
 
 
-class ActuatorIdentifierNode(IdentifyingNode[LiveActuators]):
+class ActuatorIdentifierNode(SessionNode[LiveActuators]):
     """Converts, buffers, lets the session identify, converts back."""
 
     def __init__(self, **kwargs: Any) -> None:
@@ -63,14 +61,7 @@ class ActuatorIdentifierNode(IdentifyingNode[LiveActuators]):
         self._listen(
             live, JointState, "joint_states", lambda message: session.take_state(to_joint_state(message)), profile
         )
-        return "listening to " + ", ".join(stream.topic_name for stream in self._streams)
-
-    def _listen(self, live: LiveActuators, kind: Any, topic: str, take: Take, profile: Any) -> None:
-        name = str(self.resolve_topic_name(topic))
-        live.expect(name)
-        self._streams.append(
-            self.create_subscription(kind, topic, lambda message: live.put(name, take, message), profile)
-        )
+        return self._listening()
 
     def _publish(self, update: ActuatorUpdate) -> None:
         """On the worker's thread."""
@@ -83,18 +74,6 @@ class ActuatorIdentifierNode(IdentifyingNode[LiveActuators]):
         self._told = name
         if update.alarmed:
             self._warn(update.state.alarms[-1].sentence)
-
-    def _complain(self, fault: str) -> None:
-        """On the worker's thread."""
-        if self.context.ok():
-            self.get_logger().error(f"message not used: {fault}")
-
-    def _judge(self, live: LiveActuators, *, active: bool) -> DiagnosticStatus:
-        return live.status(component(self), active=active)
-
-    def _write(self, live: LiveActuators, path: str) -> tuple[str, str]:
-        written, sentence = live.save(path, self.resolve_topic_name("joint_states"))
-        return str(written), sentence
 
 
 def main(args: list[str] | None = None) -> int:

@@ -11,9 +11,9 @@ rests on. ``/diagnostics``; services ``~/reset`` and ``~/save``.
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
 from typing import Any
 
-from diagnostic_msgs.msg import DiagnosticStatus
 from online_sysid.msg import ActuatorModels, InertialEstimate, SamplingPosterior
 
 from sysid_nodes.logs.command_reader import RawSetPoints
@@ -23,10 +23,9 @@ from sysid_nodes.robots import load_robot
 from sysid_nodes.ros import qos
 from sysid_nodes.ros.actuators.conversions import COMMANDS
 from sysid_nodes.ros.conversions import message_type
-from sysid_nodes.ros.diagnostics import component
-from sysid_nodes.ros.identifying_node import IdentifyingNode
 from sysid_nodes.ros.managed_node import run
-from sysid_nodes.ros.sampling.live import LiveSampling, Take
+from sysid_nodes.ros.sampling.live import LiveSampling
+from sysid_nodes.ros.session_node import SessionNode
 from sysid_nodes.sensors import SOURCES
 from sysid_nodes.sessions.sampling.config import SamplingSessionConfig
 from sysid_nodes.sessions.sampling.node_config import SamplingNodeConfig
@@ -35,7 +34,7 @@ from sysid_nodes.sessions.sampling.online import OnlineSampling, SamplingUpdate
 NAME = "spi_identifier"
 
 
-class SpiIdentifierNode(IdentifyingNode[LiveSampling]):
+class SpiIdentifierNode(SessionNode[LiveSampling]):
     """Converts, buffers, lets the session identify, converts back."""
 
     def __init__(self, **kwargs: Any) -> None:
@@ -53,16 +52,16 @@ class SpiIdentifierNode(IdentifyingNode[LiveSampling]):
         self._inertia = self.publisher(InertialEstimate, "~/inertial_estimate", qos.LATCHED)
         self._models = self.publisher(ActuatorModels, "~/actuator_models", qos.LATCHED)
         self._posterior = self.publisher(SamplingPosterior, "~/posterior", qos.LATCHED)
-        return live, f"robot '{robot.name}', configuration {live.online.config_id}"
+        return live, f"robot '{robot.name}', configuration {live.session.config_id}"
 
     def _subscribe(self, live: LiveSampling) -> str:
         live.announce()
         config, node = self._settings.build(SamplingSessionConfig), self._settings.build(SamplingNodeConfig)
         profile = qos.stream(node.reliability, node.queue_depth)
         topics = {"joints": "joint_states", "imu": config.imu, "pose": config.pose}
-        online = live.online
+        online = live.session
 
-        def readings(read: Any) -> Take:
+        def readings(read: Any) -> Callable[[Any], SamplingUpdate | None]:
             return lambda message: online.take(read(message))
 
         for source in SOURCES:
@@ -71,14 +70,7 @@ class SpiIdentifierNode(IdentifyingNode[LiveSampling]):
                 self._listen(live, message_type(kind), topics[source.name], readings(read), profile)
         command, convert = COMMANDS[node.command_type]
         self._listen(live, command, config.commands, lambda message: _commanded(online, convert(message)), profile)
-        return "listening to " + ", ".join(stream.topic_name for stream in self._streams)
-
-    def _listen(self, live: LiveSampling, kind: Any, topic: str, take: Take, profile: Any) -> None:
-        name = str(self.resolve_topic_name(topic))
-        live.expect(name)
-        self._streams.append(
-            self.create_subscription(kind, topic, lambda message: live.put(name, take, message), profile)
-        )
+        return self._listening()
 
     def _publish(self, update: SamplingUpdate) -> None:
         """On the worker's thread."""
@@ -88,18 +80,6 @@ class SpiIdentifierNode(IdentifyingNode[LiveSampling]):
         self._models.publish(to_message(ActuatorModels, plain.models_fields(update, self._robot)))
         self._posterior.publish(to_message(SamplingPosterior, plain.posterior_message_fields(update)))
         self._say(": ".join(plain.status(update)))
-
-    def _complain(self, fault: str) -> None:
-        """On the worker's thread."""
-        if self.context.ok():
-            self.get_logger().error(f"message not used: {fault}")
-
-    def _judge(self, live: LiveSampling, *, active: bool) -> DiagnosticStatus:
-        return live.status(component(self), active=active)
-
-    def _write(self, live: LiveSampling, path: str) -> tuple[str, str]:
-        written, sentence = live.save(path, self.resolve_topic_name("joint_states"))
-        return str(written), sentence
 
 
 def _commanded(online: OnlineSampling, raw: RawSetPoints) -> SamplingUpdate | None:

@@ -64,9 +64,9 @@ class OnlineBayesian:
 
     def __init__(self, robot: Robot, config: BayesianSessionConfig) -> None:
         self.robot, self.config = robot, config
-        said = (config.torque_factor, config.bayesian, config.online)
+        said = (config.torque_factor, config.power, config.bayesian)
         self._config_id = digest(__version__, robot.urdf, robot.joint_names, *said)
-        self._count = max(round(config.online.window / config.bayesian.step), 1)
+        self._count = max(round(config.bayesian.online.window / config.bayesian.step), 1)
         self.reset()
 
     def reset(self) -> BayesianUpdate:
@@ -91,7 +91,7 @@ class OnlineBayesian:
         """
         newest, _ = self._session.heard
         self._session.take(state)
-        if state.stamp > newest + self.config.online.gap > -np.inf:
+        if state.stamp > newest + self.config.bayesian.online.gap > -np.inf:
             self.rejected["a gap in the joint states"] += 1
             self._session.begin_anew()
             self._start = state.stamp
@@ -99,15 +99,15 @@ class OnlineBayesian:
             self.rejected["stamps went back"] += 1
             self._start_over()
             self._session.take(state)
-        self._start = min(self._start, state.stamp)
+        if not np.isfinite(self._start):
+            self._start = state.stamp
         return self._look()
 
-    def take_power(self, stamp: float, voltage: float, current: float) -> BayesianUpdate | None:
+    def take_power(self, stamp: float, voltage: float, current: float) -> None:
         """A reading of the power meter [V, A]."""
         self._session.take_power(stamp, voltage, current)
-        online = self.config.online
+        online = self.config.bayesian.online
         self._session.forget(stamp - 2.0 * (online.window + online.patience), power_alone=True)  # if no states come
-        return None
 
     def _start_over(self) -> None:
         self._session = BayesianSession(self.robot, self.config)
@@ -117,7 +117,7 @@ class OnlineBayesian:
         grid = Grid(self._start, self.config.bayesian.step, self._count)
         end = grid.start + (grid.count - 0.5) * grid.step
         joints, power = self._session.heard
-        late = bool(self.config.power) and power < end and joints < end + self.config.online.patience
+        late = bool(self.config.power) and power < end and joints < end + self.config.bayesian.online.patience
         if joints < end or late:
             return None
         used, fault, result = self.update.used, "", self.update.result

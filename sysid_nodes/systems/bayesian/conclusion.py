@@ -14,8 +14,8 @@ from sysid_nodes.solvers.trajectory_least_squares.multi_start import SearchStatu
 from sysid_nodes.solvers.trajectory_least_squares.parameter_posterior import ParameterPosterior, parameter_posterior
 from sysid_nodes.systems.bayesian.config import BayesianConfig
 from sysid_nodes.systems.bayesian.descent import Fitted, stated_noise
-from sysid_nodes.systems.bayesian.knowledge import Knowledge, disagreement, gained, propagation
-from sysid_nodes.systems.bayesian.noise import Correlation, correlation
+from sysid_nodes.systems.bayesian.knowledge import Knowledge, Passage, disagreement, passage, told_by
+from sysid_nodes.systems.bayesian.noise import Correlation, correlation, louder
 from sysid_nodes.systems.bayesian.posterior import blind_directions, coordinate_names, friction_curves, parameters
 from sysid_nodes.systems.bayesian.series import result_series
 
@@ -23,6 +23,7 @@ Array = npt.NDArray[np.float64]
 
 _LASTING = 3.0  # stages for which residuals keep, from which on the model misses something worth a line
 _CONTRADICTION = 6.0  # prior sigmas between prior and posterior mean that no honest prior shows
+_LOUDER = 3.0  # times the noise that was known, from which on the model no longer is the log's
 _COVERED = (0.005, 0.995)  # quantiles of the speeds that a log covers
 
 
@@ -56,34 +57,28 @@ def conclude(
         wide = np.diag(own.sigma[own.free] ** 2)
         theta = ParameterPosterior(np.zeros(len(wide)), wide, model.rows.lower, model.rows.upper)
     else:
-        gaussian, extra = gained(model.factor, x[own.free]), kept.extra
+        extra = kept.extra
         covered = np.quantile(motion.v, _COVERED, axis=0)
         stages = problem.log.stages
         if before is not None:
-            stays = propagation(before.theta, gaussian)
-            extra = stays @ before.extra @ stays.T + kept.extra
+            way = passage(before, model.factor, x)
+            extra = way.left + kept.extra
             covered = np.array([np.minimum(before.covered[0], covered[0]), np.maximum(before.covered[1], covered[1])])
             stages += before.stages
-            ratio, moved = disagreement(before.theta, gaussian, before.extra, kept.extra)
-            if ratio > 1.0:
-                worst = int(np.argmax(np.abs(moved)))
-                status = BayesianStatus.CONTRADICTED
-                findings = (
-                    f"the newest part contradicts what was known before, most of all '{coordinate_names(own)[worst]}' "
-                    f"({abs(moved[worst]):.0f} sigmas)",
-                    *findings,
-                )
+            if against := _speaks_against(before, way, kept, fitted):
+                status, findings = BayesianStatus.CONTRADICTED, (against, *findings)
         theta = parameter_posterior(model.factor, model.rows, extra)
-        known = Knowledge(mechanism, x, gaussian, extra, problem.noise, covered, stages)
+        told, lasting = told_by(own, model.factor, x, extra)
+        known = Knowledge(mechanism, x, told, lasting, problem.noise, covered, stages)
     rng = np.random.default_rng(config.search.seed)
     draws = np.tile(x, (config.verdict.samples, 1))
     draws[:, own.free] += theta.samples(config.verdict.samples, rng)
-    told, covariance = parameters(own, draws, theta, config)
-    if any(abs(p.mean - p.prior_mean) > _CONTRADICTION * p.prior_sigma and not p.active for p in told):
+    rows, covariance = parameters(own, draws, theta, config)
+    if any(abs(p.mean - p.prior_mean) > _CONTRADICTION * p.prior_sigma and not p.active for p in rows):
         status = max(status, BayesianStatus.CONTRADICTED)
     result = BayesianResult(
         status=status,
-        parameters=told,
+        parameters=rows,
         parameter_covariance=covariance,
         blind=blind_directions(own, theta, config),
         noise=_noise_levels(fitted, config, kept),
@@ -100,6 +95,20 @@ def conclude(
         findings=findings,
     )
     return result, known if status.trusted else None
+
+
+def _speaks_against(before: Knowledge, way: Passage, kept: Correlation, fitted: Fitted) -> str:
+    """How the newest part of a log contradicts what was known before, in words; empty where it does not."""
+    own = before.mechanism.parameters
+    ratio, moved = disagreement(way, kept.extra, own.sigma[own.free])
+    if ratio > 1.0:
+        name = coordinate_names(own)[int(np.argmax(np.abs(moved)))]
+        sigmas = f"{float(np.abs(moved).max()):.0f} sigmas"
+        return f"the newest part contradicts what was known before, most of all '{name}' ({sigmas})"
+    factor = 1.0 if fitted.shown is None else louder(before.noise, fitted.shown)
+    if factor > _LOUDER:
+        return f"the newest part contradicts what was known before: the model errs {factor:.1f} times as much"
+    return ""
 
 
 def _noise_levels(fitted: Fitted, config: BayesianConfig, kept: Correlation) -> tuple[NoiseLevel, ...]:

@@ -105,6 +105,15 @@ class VerdictConfig:
 
 
 @dataclass(frozen=True)
+class OnlineConfig:
+    """How a live node follows the motion: window after window, each begun with what those before it say."""
+
+    window: float = option(2.0, "of the log that is used at once", unit="s", minimum=0.5)
+    patience: float = option(0.2, "for the power meter after joint states have ended a window", unit="s", minimum=0.0)
+    gap: float = option(0.1, "without joint states that ends a window unused", unit="s", minimum=1e-3, maximum=0.5)
+
+
+@dataclass(frozen=True)
 class BayesianConfig:
     """Constants of a robot with a fixed base, with or without closed loops, as a posterior."""
 
@@ -118,3 +127,4 @@ class BayesianConfig:
     noise: NoiseConfig = section(NoiseConfig, "how exact readings are")
     search: SearchConfig = section(SearchConfig, "the search")
     verdict: VerdictConfig = section(VerdictConfig, "what is said of a parameter")
+    online: OnlineConfig = section(OnlineConfig, "how the posterior follows the motion")

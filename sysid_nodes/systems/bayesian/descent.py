@@ -37,11 +37,13 @@ class Fitted:
     Attributes:
         problem: with the estimated noise.
         found: the search.
+        shown: noise that the log's own residuals show at the end; None where they do not tell.
         settled: whether the noise no longer changed.
     """
 
     problem: MechanismProblem
     found: Search[FeasiblePoint[Estimate]]
+    shown: Noise | None
     settled: bool
 
 
@@ -73,10 +75,10 @@ def fit(mechanism: Mechanism, log: MechanismLog, config: BayesianConfig, progres
     """
     own = mechanism.parameters
     start = start_point(mechanism, log, own.mean)
-    tell = progress or (lambda _text, _done, _most: None)
+    tell = progress or _silent
     tell("first motion", 0, config.noise.rounds)
-    problem = MechanismProblem(mechanism, log, stated_noise(mechanism, config), own.prior)
-    problem, result, settled = _with_noise(problem, start, config, 0, tell)
+    problem = MechanismProblem(mechanism, log, stated_noise(mechanism, config))
+    first, result = _with_noise(problem, start, config, 0, tell)
     results = [result]
     rng = np.random.default_rng(config.search.seed)
     for k in range(1, config.search.starts):
@@ -84,8 +86,8 @@ def fit(mechanism: Mechanism, log: MechanismLog, config: BayesianConfig, progres
         x = own.mean.copy()
         x[own.free] += own.sigma[own.free] * rng.standard_normal(len(own.free))
         x = np.where(np.isfinite(own.lower), np.maximum(x, own.lower + 0.1 * own.sigma), x)
-        results.append(_descend(problem, replace(start, x=x), config, sharpen=True))
-    return Fitted(problem, judge(results), settled)
+        results.append(_descend(first.problem, replace(start, x=x), config, sharpen=True))
+    return replace(first, found=judge(results))
 
 
 def refit(problem: MechanismProblem, x: Array, stages: int, config: BayesianConfig) -> Fitted:
@@ -101,29 +103,27 @@ def refit(problem: MechanismProblem, x: Array, stages: int, config: BayesianConf
         LogError: the loops cannot be closed.
     """
     start = start_point(problem.mechanism, problem.log, x)
-    problem, result, settled = _with_noise(problem, start, config, stages, lambda _text, _done, _most: None)
-    return Fitted(problem, judge([result]), settled)
+    return _with_noise(problem, start, config, stages, _silent)[0]
 
 
 def _with_noise(
     problem: MechanismProblem, start: Estimate, config: BayesianConfig, stages: int, tell: Progress
-) -> tuple[MechanismProblem, Fit, bool]:
+) -> tuple[Fitted, Fit]:
     """Descents and the noise in turn; the noise stated counts for a number of stages."""
-    stated = problem.noise
+    stated, shown, settled = problem.noise, None, True
     result = _descend(problem, start, config, sharpen=not stages)
     for k in range(config.noise.rounds if config.noise.estimate else 0):
         tell("estimating the noise", k, config.noise.rounds)
-        if not np.isfinite(result.cost):
-            return problem, result, True
-        shown = shown_noise(problem, result.point)
+        shown = shown_noise(problem, result.point) if np.isfinite(result.cost) else None
+        settled = shown is None
         if shown is None:
-            return problem, result, True
+            break
         noise = pooled_noise(stated, stages, shown, problem.log.stages)
-        if has_settled(problem.noise, noise):
-            return problem, result, True
+        if settled := has_settled(problem.noise, noise):
+            break
         problem = replace(problem, noise=noise)
         result = _descend(problem, result.point.point, config, sharpen=False)
-    return problem, result, not config.noise.estimate
+    return Fitted(problem, judge([result]), shown, settled), result
 
 
 def _descend(problem: MechanismProblem, start: Estimate, config: BayesianConfig, *, sharpen: bool) -> Fit:
@@ -137,3 +137,7 @@ def _descend(problem: MechanismProblem, start: Estimate, config: BayesianConfig,
                 break
             point = rough.point.point
     return solve_feasible(problem, point, rules)
+
+
+def _silent(_text: str, _done: int, _most: int) -> None:
+    """No progress is told."""

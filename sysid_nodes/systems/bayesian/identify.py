@@ -67,7 +67,7 @@ def identify_further(
     mechanism = known.mechanism
     if not mechanism.parameters.sigma[mechanism.parameters.idle]:
         log = replace(log, power=np.full_like(log.power, np.nan))  # the meter was not there at the beginning
-    problem = MechanismProblem(mechanism, log, known.noise, known.theta)
+    problem = MechanismProblem(mechanism, log, known.noise, known.told)
     fitted = refit(problem, known.x, known.stages, config)
     return conclude(fitted, predict_held_out(mechanism, None, log, known.x), config, known)
 

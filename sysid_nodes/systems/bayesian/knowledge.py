@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """What a log tells of a mechanism's constants and noise, kept while the log itself is not: the arrival cost.
 
-Parts of a log that share no stage are independent given theta (problem.py), so that a Gaussian of theta is all that an
-earlier part leaves behind, but for its linearisation. It is kept as information, with bounds and equalities left out:
-those are met anew at every part. What errors that last for some stages add to the covariance of an estimate with
-information P_k^-1 = P_(k-1)^-1 + I_k goes through the estimates like the errors themselves:
+Parts of a log are independent given the constants (problem.py), so that a Gaussian is all that a part leaves behind. It
+is kept as information, without the prior's, and in coordinates phi in which torques are linear, so that it does not
+matter much where the part was linearised: along a ridge that bends, information of parts that were linearised at
+different points would add up to more than there is. Bounds and equalities are met anew at every part.
 
-    E_k = A E_(k-1) A' + e_k,    A = P_k P_(k-1)^-1.
+Errors that last for some stages make the gradient of the cost vary by more than the information P^-1 says, by G say:
+then the estimate's covariance is P + P G P (the sandwich). Gradients of independent parts add up, and so does G.
 """
 
 from __future__ import annotations
@@ -15,16 +16,17 @@ from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
-from scipy.linalg import cho_solve, solve_triangular
+from scipy.linalg import cho_solve
 from scipy.stats import chi2
 
 from sysid_nodes.solvers.trajectory_least_squares.factor import Factor
 from sysid_nodes.systems.bayesian.mechanism import Mechanism
-from sysid_nodes.systems.bayesian.parameters import Gaussian
-from sysid_nodes.systems.bayesian.problem import Noise
+from sysid_nodes.systems.bayesian.parameters import Parameters
+from sysid_nodes.systems.bayesian.problem import Noise, Told
 
 Array = npt.NDArray[np.float64]
 
+_RANK = 1e-12  # of information in units of the prior's: below is rounding
 _TOLD = 0.02  # share of a direction's variance that a part of a log has to take away for its word to be tested
 
 
@@ -35,8 +37,8 @@ class Knowledge:
     Attributes:
         mechanism: whose constants they are.
         x: (P,) the estimate.
-        theta: Gaussian of the free constants, as if all noise were white and nothing bounded.
-        extra: (p, p) covariance that noise which is not white adds.
+        told: information about the free constants, without the prior's, as if all noise were white.
+        lasting: (p, p) covariance of the cost's gradient by phi, beyond what white noise gives: G.
         noise: estimated.
         covered: (2, n) lowest and highest speed of each joint [rad/s].
         stages: used.
@@ -44,46 +46,84 @@ class Knowledge:
 
     mechanism: Mechanism
     x: Array
-    theta: Gaussian
-    extra: Array
+    told: Told
+    lasting: Array
     noise: Noise
     covered: Array
     stages: int
 
 
-def gained(factor: Factor, x: Array) -> Gaussian:
-    """The Gaussian of theta at a minimum's factor."""
-    step = cho_solve((factor.corner, True), -factor.parameter_gradient)
-    return Gaussian(x + step, np.ascontiguousarray(factor.corner.T))
+@dataclass(frozen=True)
+class Passage:
+    """From what was known before a part of a log to what is known with it, linearised at the new estimate.
+
+    Attributes:
+        moved: (p,) the estimate, in theta.
+        before, after: (p, p) covariances of theta for white noise.
+        lasting: (p, p) covariance of theta that lasting errors of earlier parts add before.
+        left: (p, p) that they add after.
+    """
+
+    moved: Array
+    before: Array
+    after: Array
+    lasting: Array
+    left: Array
 
 
-def propagation(before: Gaussian, after: Gaussian) -> Array:
-    """(p, p) A: of an error of the estimate before, the part that is left after."""
-    return np.asarray(cho_solve((after.root.T, True), before.root.T @ before.root))
+def told_by(own: Parameters, factor: Factor, x: Array, extra: Array) -> tuple[Told, Array]:
+    """The information at a minimum, without the prior's, and G.
+
+    Args:
+        own: the constants and their prior.
+        factor: of the minimum.
+        x: (P,) the estimate.
+        extra: (p, p) covariance of theta that lasting errors add.
+    """
+    phi, slope = own.linear(x)
+    scale = own.sigma[own.free]  # numbers of one size, for the rank
+    information = factor.corner @ factor.corner.T - own.prior_information
+    gradient = factor.parameter_gradient - own.prior_information @ (x - own.mean)[own.free]
+    values, vectors = np.linalg.eigh(information * np.outer(scale, scale))
+    there = values > _RANK * values.max()
+    root = np.sqrt(values[there])[:, None] * vectors[:, there].T / scale
+    by_phi = np.linalg.solve(slope.T, root.T).T
+    told = Told(by_phi, by_phi @ phi - (vectors[:, there].T @ (scale * gradient)) / np.sqrt(values[there]))
+    to_gradient = np.linalg.solve(slope.T, factor.corner @ factor.corner.T)
+    return told, to_gradient @ extra @ to_gradient.T
 
 
-def disagreement(before: Gaussian, after: Gaussian, lasting: Array, added: Array) -> tuple[float, Array]:
+def passage(before: Knowledge, factor: Factor, x: Array) -> Passage:
+    """The passage to a minimum whose problem began with what was known before."""
+    own = before.mechanism.parameters
+    phi, slope = own.linear(x)
+    root = before.told.root @ slope
+    old = np.linalg.inv(root.T @ root + own.prior_information)
+    new = cho_solve((factor.corner, True), np.eye(len(phi)))
+    lasting = slope.T @ before.lasting @ slope
+    moved = np.linalg.solve(slope, phi - own.linear(before.x)[0])
+    return Passage(np.asarray(moved), np.asarray(old), new, old @ lasting @ old, new @ lasting @ new)
+
+
+def disagreement(way: Passage, added: Array, scale: Array) -> tuple[float, Array]:
     """By how much a part of a log moved the estimate, against what it may have.
 
     Args:
-        before, after: theta without and with it.
-        lasting: (p, p) E before.
-        added: (p, p) e of the part.
+        way: with the part.
+        added: (p, p) covariance of theta that lasting errors of the part add.
+        scale: (p,) prior standard deviations.
 
     Returns:
-        Mean squared movement over its variance, in the directions of which the part tells something, over the mean that
+        Squared movement over its variance, summed over the directions of which the part tells something, over what
         chance exceeds once in a million parts: above 1 it contradicts. And (p,) the movement in units of its sigma.
     """
-    stays = propagation(before, after)
-    moved = after.mean - before.mean
-    inverse = solve_triangular(after.root, np.eye(len(moved)))
-    old = solve_triangular(before.root, np.eye(len(moved)))
-    rest = np.eye(len(moved)) - stays
-    allowed = old @ old.T - inverse @ inverse.T + rest @ lasting @ rest.T + added
-    values, vectors = np.linalg.eigh(before.root @ allowed @ before.root.T)
+    rest = np.eye(len(scale)) - np.linalg.solve(way.before, way.after).T
+    allowed = way.before - way.after + rest @ way.lasting @ rest.T + added
+    root = np.linalg.inv(np.linalg.cholesky(way.before / np.outer(scale, scale)))
+    values, vectors = np.linalg.eigh(root @ (allowed / np.outer(scale, scale)) @ root.T)
     told = values > _TOLD
     if not told.any():
-        return 0.0, np.zeros(len(moved))
-    along = (vectors.T @ (before.root @ moved))[told]
+        return 0.0, np.zeros(len(scale))
+    along = (vectors.T @ (root @ (way.moved / scale)))[told]
     ratio = float(np.sum(along**2 / values[told]) / chi2.isf(1e-6, int(told.sum())))
-    return ratio, moved / np.sqrt(np.maximum(np.diag(allowed), np.diag(old @ old.T) * _TOLD))
+    return ratio, way.moved / np.sqrt(np.maximum(np.diag(allowed), _TOLD * np.diag(way.before)))

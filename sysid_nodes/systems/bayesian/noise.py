@@ -81,6 +81,11 @@ def pooled_noise(before: Noise, stages: int, shown: Noise, more: int) -> Noise:
     )
 
 
+def louder(before: Noise, shown: Noise) -> float:
+    """By how much noise exceeds what it was, as a factor on a standard deviation, where that is most."""
+    return float((_levels(shown) / _levels(before)).max())
+
+
 def has_settled(before: Noise, after: Noise) -> bool:
     """Whether another round would show nothing."""
     ratios = _levels(after) / _levels(before)

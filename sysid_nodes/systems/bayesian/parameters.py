@@ -29,14 +29,6 @@ _POSITIVE = (0, 1, 2, 5, 8)
 
 
 @dataclass(frozen=True)
-class Gaussian:
-    """|root (theta - mean)|^2 / 2: mean (p,) and root (p, p) of the information about theta."""
-
-    mean: Array
-    root: Array
-
-
-@dataclass(frozen=True)
 class Parameters:
     """Layout, prior and bounds of x (P,).
 
@@ -68,9 +60,17 @@ class Parameters:
         return np.flatnonzero(self.sigma > 0.0)
 
     @property
-    def prior(self) -> Gaussian:
-        """Of theta, before any log."""
-        return Gaussian(self.mean[self.free], np.diag(1.0 / self.sigma[self.free]))
+    def prior_information(self) -> Array:
+        """(p, p) of theta."""
+        return np.diag(self.sigma[self.free] ** -2.0)
+
+    def linear(self, x: Array) -> tuple[Array, Array]:
+        """(p,) phi, in which torques are linear, and (p, p) its derivative by theta: bodies' inertial parameters."""
+        phi, slope = x.copy(), np.eye(len(x))
+        for i in range(self.n):
+            phi[self.body(i)] = log_cholesky_to_parameters(x[self.body(i)])
+            slope[self.body(i), self.body(i)] = log_cholesky_jacobian(x[self.body(i)])
+        return phi[self.free], slope[np.ix_(self.free, self.free)]
 
     def body(self, i: int) -> slice:
         """Log-Cholesky vector of a body in x."""

@@ -27,7 +27,6 @@ from sysid_nodes.solvers.trajectory_least_squares.parameter_program import Param
 from sysid_nodes.solvers.trajectory_least_squares.stage_equalities import StageEqualities
 from sysid_nodes.systems.bayesian.log import MechanismLog
 from sysid_nodes.systems.bayesian.mechanism import Mechanism, Motion, Torque
-from sysid_nodes.systems.bayesian.parameters import Gaussian
 
 Array = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.intp]
@@ -35,7 +34,7 @@ IntArray = npt.NDArray[np.intp]
 FORCE_SIGMA = 1e5
 """Prior of loop forces [N]: only so that they are determined where neither motors nor joints tell them."""
 
-GROUPS = ("position", "torque", "passive", "power", "force", "prior")
+GROUPS = ("position", "torque", "passive", "power", "force", "prior", "told")
 
 
 @dataclass(frozen=True)
@@ -58,6 +57,18 @@ class Noise:
 
 
 @dataclass(frozen=True)
+class Told:
+    """Information about the constants: |root phi - target|^2 / 2, phi (p,) as `Parameters.linear`, root (r, p).
+
+    Positions of different stages share no residual but the torques' within three stages, so that parts of a log that
+    share no stage are independent given the constants: this is all that an earlier part leaves behind.
+    """
+
+    root: Array
+    target: Array
+
+
+@dataclass(frozen=True)
 class MechanismProblem:
     """Residuals, equalities and constraints of a log.
 
@@ -65,14 +76,13 @@ class MechanismProblem:
         mechanism: with its constants.
         log: readings.
         noise: of the readings.
-        prior: of theta. Positions of different stages share no residual but the torques' within three stages, so that
-            parts of a log that share no stage are independent given theta: what an earlier part tells is this alone.
+        told: by parts of the log before this one; None for the first.
     """
 
     mechanism: Mechanism
     log: MechanismLog
     noise: Noise
-    prior: Gaussian
+    told: Told | None = None
 
     @property
     def layout(self) -> Layout:
@@ -128,10 +138,17 @@ class MechanismProblem:
         empty = np.zeros((len(stages), c, own.n))
         held = Blocks(stages, motion.force / FORCE_SIGMA, empty, None, local, stages)
         groups.append(held if c else Blocks(stages[:0], np.zeros((0, 0)), np.zeros((0, 0, own.n))))
-        root = self.prior.root
-        away = root @ (point.x[own.free] - self.prior.mean)
-        groups.append(Blocks(np.array([0]), away[None], np.zeros((1, len(away), own.n)), root[None]))
+        sigma = own.sigma[own.free]
+        groups.append(self._constants((point.x - own.mean)[own.free] / sigma, np.diag(1.0 / sigma)))
+        phi, slope = own.linear(point.x)
+        told = self.told or Told(np.zeros((0, len(phi))), np.zeros(0))
+        groups.append(self._constants(told.root @ phi - told.target, told.root @ slope))
         return groups
+
+    def _constants(self, value: Array, by_theta: Array) -> Blocks:
+        """Residuals of the constants alone."""
+        none = np.zeros((1, len(value), self.mechanism.chain.n))
+        return Blocks(np.array([0]), value[None], none, by_theta[None])
 
     def _position(self, point: Estimate) -> Blocks:
         read = np.flatnonzero(np.any(np.isfinite(self.log.position), axis=0))

@@ -1,29 +1,65 @@
 # SPDX-License-Identifier: Apache-2.0
-"""sysid demo fourbar, shortened."""
+"""What the four-bar leg's demo says in the end, and what it calls a failure; no process, no ROS."""
 
 from __future__ import annotations
 
-import json
+from copy import deepcopy
 from pathlib import Path
+from typing import Any
 
 import pytest
+from shared.leg_bag import CONFIG, VALUES, write_leg
 
-from sysid_nodes.cli.main import main
+from sysid_nodes.cli.bayesian.demo import evaluate, verdict
+from sysid_nodes.cli.bayesian.demo_watch import BayesianWatch
+from sysid_nodes.logs.reader import read_messages
+from sysid_nodes.messages.bayesian.posterior import TOPIC, TYPE
+
+POSTERIOR = {
+    "names": ["hip.coulomb", "rod.m"],
+    "units": ["N m", "kg"],
+    "prior_mean": [0.0, 0.2],
+    "mean": [1.0, 0.2],
+    "lower": [0.9, 0.1],
+    "upper": [1.1, 0.3],
+    "verdict": ["observed", "not observed"],
+}
 
 
-def test_demo_compares_with_what_it_hid(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    out = tmp_path / "out"
-    assert main(["demo", "fourbar", "--seed", "3", "--motion-time", "4", "--out", str(out)]) == 0
-    printed = capsys.readouterr().out
-    assert "hip.coulomb" in printed
-    assert "intervals of 95 %" in printed
-    document = json.loads((out / "result.json").read_text())
-    truth = json.loads((out / "truth" / "leg.json").read_text())
-    rows = {row["name"]: row for row in document["parameters"]}
-    assert rows["hip.coulomb"]["truth"] == truth["hip.coulomb"]
-    assert document["source"] == str(out / "bag")
-    assert {path.name for path in out.iterdir()} == {
-        "bag", "config.yaml", "report.html", "result.json", "series.npz", "truth"
-    }  # fmt: skip
-    page = (out / "report.html").read_text()
-    assert ">truth<" in page
+@pytest.fixture(scope="module")
+def evaluated(tmp_path_factory: pytest.TempPathFactory) -> tuple[dict[str, Any], Path]:
+    folder = tmp_path_factory.mktemp("demo")
+    truth = write_leg(folder / "bag", 2.4)
+    settings = "".join(f"    {name}: {value}\n" for name, value in VALUES.items())
+    (folder / "config.yaml").write_text(CONFIG.read_text(encoding="utf-8") + settings, encoding="utf-8")
+    return evaluate(folder, truth.values(), "out/bag"), folder
+
+
+def test_the_recording_is_compared_with_truth_and_live_node(evaluated: tuple[dict[str, Any], Path]) -> None:
+    document, folder = evaluated
+    (message,) = (message for _, message in read_messages(folder / "result.mcap", TOPIC, TYPE))
+    assert message.id == document["online"]["id"]
+    assert document["source"] == "out/bag"
+    assert document["online"]["live"]["sentence"] == "The live node published no posteriors."
+    assert {row["name"] for row in document["parameters"] if row["truth"] is not None} >= {"hip.coulomb", "shank.m"}
+    assert verdict(document) == (1, "The live node published no posteriors.")
+
+
+def test_what_fails_is_said(evaluated: tuple[dict[str, Any], Path]) -> None:
+    fine = deepcopy(evaluated[0])
+    fine["online"]["live"].update(published=1, compared=1, equal=1)
+    assert verdict(fine) == (0, "")
+    missed = deepcopy(fine)
+    for row in missed["parameters"]:
+        row["truth"] = row["upper"] + 1.0
+    assert "intervals of 95 % hold the truth" in verdict(missed)[1]
+    assert verdict(missed)[0] == 1
+    assert verdict(fine | {"status": "CONTRADICTED", "message": "no"}) == (3, "no")
+
+
+def test_the_watch_shows_what_is_observed() -> None:
+    watch = BayesianWatch({"hip.coulomb": 1.05})
+    assert (watch.rows, watch.count) == ([], 0)
+    watch.take({"posterior": POSTERIOR})
+    (row,) = watch.rows
+    assert (row.name, row.mean, row.truth, row.holds, watch.count) == ("hip.coulomb", 1.0, 1.05, True, 2)

@@ -11,7 +11,15 @@ import pytest
 from benchmarks.bayesian_log import CONFIG, leg, leg_log, leg_run
 from sysid_nodes.exceptions import ExcitationError, LogError
 from sysid_nodes.results.bayesian import BayesianResult, BayesianStatus, PosteriorParameter
-from sysid_nodes.systems.bayesian import BayesianConfig, Grid, MechanismLog, Series, identify, mechanism_log
+from sysid_nodes.systems.bayesian import (
+    BayesianConfig,
+    Grid,
+    MechanismLog,
+    Series,
+    identify,
+    identify_further,
+    mechanism_log,
+)
 from sysid_nodes.systems.bayesian.config import InertiaPriorConfig, NoiseConfig, SearchConfig, VerdictConfig
 
 QUICK = replace(CONFIG, step=0.02, search=SearchConfig(starts=1), verdict=VerdictConfig(samples=500))
@@ -73,6 +81,26 @@ def test_a_bound_is_kept() -> None:
         assert friction.lower >= 0.0
         assert friction.lower < 0.3 * friction.sigma
     assert all(p.lower >= 0.0 for p in result.parameters if p.name.endswith((".coulomb", ".viscous", ".armature")))
+
+
+def test_part_after_part_says_what_the_whole_log_says() -> None:
+    """The parts are linearised at different points, along ridges that bend; a stage's motion at each end is lost."""
+    log = short_log()
+    half = log.stages // 2
+    _, known = identify_further(None, log.part(0, half), leg(), QUICK)
+    assert known is not None
+    parts, known = identify_further(known, log.part(half, 2 * half), leg(), QUICK)
+    assert known is not None
+    assert (parts.status, parts.stages) == (BayesianStatus.FOUND, 2 * half)
+    whole = identify(log.part(0, 2 * half), leg(), replace(QUICK, held_out=0.0))
+    rows = [(row, told(whole)[row.name]) for row in parts.parameters]
+    observed = [(a, b) for a, b in rows if "observed" in (a.verdict, b.verdict)]
+    assert len(observed) >= 15
+    for a, b in observed:
+        assert abs(a.mean - b.mean) < 0.7 * b.sigma
+        assert 0.4 < a.sigma / b.sigma < 2.5  # how long errors last is told by half as many residuals
+    assert np.median([abs(a.mean - b.mean) / b.sigma for a, b in observed]) < 0.15
+    assert all(a.narrowing < 1.3 * b.narrowing + 0.2 for a, b in rows), "what no part tells stays the prior's"
 
 
 def constant(log: MechanismLog) -> MechanismLog:

@@ -18,7 +18,7 @@ from sysid_nodes.systems.bayesian.config import DrivePriorConfig, FrictionPriorC
 from sysid_nodes.systems.bayesian.descent import start_point, stated_noise
 from sysid_nodes.systems.bayesian.initial_motion import loop_forces
 from sysid_nodes.systems.bayesian.mechanism import Motion, build_mechanism
-from sysid_nodes.systems.bayesian.problem import GROUPS, Estimate, MechanismProblem
+from sysid_nodes.systems.bayesian.problem import GROUPS, Estimate, MechanismProblem, Told
 
 ALL_TERMS = replace(
     CONFIG,
@@ -39,7 +39,9 @@ def problem_and_point(duration: float = 0.4) -> tuple[MechanismProblem, Estimate
     x = start.x.copy()
     x[own.free] += 0.2 * own.sigma[own.free] * np.abs(rng.standard_normal(len(own.free)))
     q = start.q + 0.003 * rng.standard_normal(start.q.shape)
-    problem = MechanismProblem(mechanism, log, stated_noise(mechanism, ALL_TERMS), own.prior)
+    rows = (3, len(own.free))
+    told = Told(rng.standard_normal(rows), rng.standard_normal(3))
+    problem = MechanismProblem(mechanism, log, stated_noise(mechanism, ALL_TERMS), told)
     return problem, Estimate(q, start.force + rng.standard_normal(start.force.shape), x)
 
 

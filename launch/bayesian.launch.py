@@ -1,0 +1,53 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The Bayesian identifier of a robot's constants; with simulated:=true, a leg with a four-bar linkage too.
+
+Start the robot's drivers beside it.
+"""
+
+from launch.actions import OpaqueFunction
+from launch_ros.actions import Node
+
+from launch import LaunchContext, LaunchDescription
+from sysid_nodes.ros.launching import declared, given, packaged, switches
+
+ARGUMENTS = (
+    ("config", "fourbar_bayesian.yaml", "parameter file: a path, or the name of a file in the package's config folder"),
+    ("joint_states", "joint_states", "topic of the joint states"),
+    ("power", "/power", "topic of the power meter; empty: none"),
+    ("autostart", "true", "configure and activate without a lifecycle manager"),
+    ("use_sim_time", "false", "take the time from /clock"),
+    ("simulated", "false", "start a simulated leg whose constants nobody is told of"),
+)
+
+
+def _start(context: LaunchContext) -> list[Node]:
+    value = given(context, ARGUMENTS)
+    true = switches(value, "autostart", "use_sim_time", "simulated")
+    topics = [("joint_states", value["joint_states"])]
+    clock = {name: true[name] for name in ("autostart", "use_sim_time")}
+    nodes = [
+        Node(
+            package="online_sysid",
+            executable="bayesian_identifier",
+            name="bayesian_identifier",
+            output="screen",
+            parameters=[packaged(value["config"]), {"power": value["power"]}, clock],
+            remappings=topics,
+        )
+    ]
+    if true["simulated"]:
+        nodes.append(
+            Node(
+                package="online_sysid",
+                executable="simulated_linkage",
+                name="simulated_linkage",
+                output="screen",
+                parameters=[{"power": value["power"]}],
+                remappings=topics,
+            )
+        )
+    return nodes
+
+
+def generate_launch_description() -> LaunchDescription:
+    return LaunchDescription([*declared(ARGUMENTS), OpaqueFunction(function=_start)])

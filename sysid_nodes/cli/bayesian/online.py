@@ -1,0 +1,63 @@
+# SPDX-License-Identifier: Apache-2.0
+"""sysid replay --online: a recording through the live node's own session."""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Iterable
+from pathlib import Path
+
+from sysid_nodes.cli.progress import track
+from sysid_nodes.data.joint_state import RawJointState
+from sysid_nodes.exceptions import LogError
+from sysid_nodes.logs import BagWriter
+from sysid_nodes.logs.power_reader import RawPower, read_power
+from sysid_nodes.logs.reader import read_joint_states
+from sysid_nodes.logs.writer import to_nanoseconds
+from sysid_nodes.messages.bayesian import posterior as plain
+from sysid_nodes.robots import load_robot
+from sysid_nodes.sessions.bayesian.config import BayesianSessionConfig
+from sysid_nodes.sessions.bayesian.online import BayesianUpdate, OnlineBayesian
+
+RESULT_BAG = "result.mcap"
+
+
+def replay_online(
+    folder: Path, bag: Path, config: BayesianSessionConfig, topic: str
+) -> tuple[OnlineBayesian, list[BayesianUpdate]]:
+    """Feeds a recording to a session and writes what the live node would have published to result.mcap.
+
+    Args:
+        folder: existing.
+        bag: the recording.
+        config: robot and options.
+        topic: of the joint states.
+
+    Raises:
+        LogError: the recording lacks a topic or is damaged, or a joint state is unusable.
+    """
+    session, updates, now = OnlineBayesian(load_robot(config.robot, urdf=config.urdf), config), [], 0
+    states = track(read_joint_states(bag, topic), f"replay {bag.absolute().name}")
+    with BagWriter(folder / RESULT_BAG) as written:
+        written.add_topic(plain.TOPIC, plain.TYPE, latched=True)
+        written.add_topic(plain.FRICTION_TOPIC, plain.FRICTION_TYPE, latched=True)
+        both: list[Iterable[RawPower | RawJointState]] = [read_power(bag, config.power), states]
+        for raw in heapq.merge(*both, key=lambda raw: raw.stamp):
+            if (update := _take(session, raw, bag)) is None:
+                continue
+            updates.append(update)
+            now = max(now + 1, to_nanoseconds(update.t))  # stamps may start over, the order of messages may not
+            written.write(plain.TOPIC, now, plain.posterior_fields(update))
+            if (friction := plain.friction_fields(update)) is not None:
+                written.write(plain.FRICTION_TOPIC, now, friction)
+    return session, updates
+
+
+def _take(session: OnlineBayesian, raw: RawPower | RawJointState, bag: Path) -> BayesianUpdate | None:
+    if isinstance(raw, RawPower):
+        session.take_power(*raw)
+        return None
+    try:
+        return session.take(raw)
+    except LogError as error:
+        raise LogError(str(error), source=str(bag)) from None

@@ -1,0 +1,2 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Messages of the Bayesian identification as plain values."""

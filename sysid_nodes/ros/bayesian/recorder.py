@@ -1,0 +1,42 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Records every topic of the four-bar leg's demo into a bag, and tells a parent process how things stand.
+
+    python -m sysid_nodes.ros.bayesian.recorder BAG
+
+Beside what `recording.py` says:
+
+    {"posterior": {...}}         every ParameterPosterior message, its arrays as lists
+"""
+
+from __future__ import annotations
+
+import sys
+
+from diagnostic_msgs.msg import DiagnosticArray
+from online_sysid.msg import JointFriction, ParameterPosterior
+from sensor_msgs.msg import BatteryState, JointState
+
+from sysid_nodes.messages.bayesian.posterior import FRICTION_TOPIC, TOPIC
+from sysid_nodes.ros import qos
+from sysid_nodes.ros.recording import DIAGNOSTICS, Recorded, StreamRecorder, record
+from sysid_nodes.sessions.bayesian.config import BayesianSessionConfig
+
+_STREAM = qos.stream("reliable", 5000)
+
+STREAMS = (
+    Recorded("/joint_states", JointState, _STREAM),
+    Recorded(BayesianSessionConfig().power, BatteryState, _STREAM),
+)
+"""Topics of the robot."""
+
+TOPICS = (
+    *STREAMS,
+    Recorded(TOPIC, ParameterPosterior, qos.LATCHED, "posterior"),
+    Recorded(FRICTION_TOPIC, JointFriction, qos.LATCHED),
+    Recorded(DIAGNOSTICS, DiagnosticArray, _STREAM),
+)
+"""All that robot and identifier say."""
+
+
+if __name__ == "__main__":
+    sys.exit(record(sys.argv[1], lambda bag: StreamRecorder(bag, TOPICS, STREAMS)))

@@ -1,0 +1,82 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Lifecycle node that identifies a robot's links, friction, motors and losses as a posterior, window by window.
+
+Topics: in, stamped, any rates: ``joint_states`` (sensor_msgs/JointState, positions and efforts) and the power meter
+that the option ``power`` names (sensor_msgs/BatteryState, negative current while it gives power; empty: none); out,
+latched, ``~/posterior`` (online_sysid/ParameterPosterior), ``~/friction`` (online_sysid/JointFriction), and
+``/diagnostics``. Services: ``~/reset`` (std_srvs/Trigger), ``~/save`` (online_sysid/Save).
+"""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+from online_sysid.msg import JointFriction, ParameterPosterior
+from sensor_msgs.msg import BatteryState, JointState
+
+from sysid_nodes.logs.power_reader import from_battery_state
+from sysid_nodes.messages.bayesian.posterior import friction_fields, posterior_fields
+from sysid_nodes.messages.fill import to_message
+from sysid_nodes.robots import load_robot
+from sysid_nodes.ros import qos
+from sysid_nodes.ros.bayesian.live import LiveBayesian
+from sysid_nodes.ros.conversions import to_joint_state
+from sysid_nodes.ros.managed_node import run
+from sysid_nodes.ros.session_node import SessionNode
+from sysid_nodes.sessions.bayesian.config import BayesianSessionConfig
+from sysid_nodes.sessions.bayesian.node_config import BayesianNodeConfig
+from sysid_nodes.sessions.bayesian.online import BayesianUpdate, OnlineBayesian
+
+NAME = "bayesian_identifier"
+
+
+class BayesianIdentifierNode(SessionNode[LiveBayesian]):
+    """Converts, buffers, lets the session identify, converts back."""
+
+    def __init__(self, **kwargs: Any) -> None:
+        super().__init__(NAME, (BayesianSessionConfig, BayesianNodeConfig), **kwargs)
+
+    def _open(self) -> tuple[LiveBayesian, str]:
+        config = self._settings.build(BayesianSessionConfig)
+        robot = load_robot(config.robot, urdf=config.urdf)
+        live = LiveBayesian(
+            OnlineBayesian(robot, config),
+            capacity=self._settings.build(BayesianNodeConfig).buffer,
+            publish=self._publish,
+            complain=self._complain,
+        )
+        self._posterior = self.publisher(ParameterPosterior, "~/posterior", qos.LATCHED)
+        self._friction = self.publisher(JointFriction, "~/friction", qos.LATCHED)
+        return live, f"{robot.n} joints of robot '{robot.name}'"
+
+    def _subscribe(self, live: LiveBayesian) -> str:
+        live.announce()
+        node = self._settings.build(BayesianNodeConfig)
+        profile = qos.stream(node.reliability, node.queue_depth)
+        session = live.session
+        self._listen(live, JointState, "joint_states", lambda m: session.take(to_joint_state(m)), profile)
+        if session.config.power:
+            self._listen(
+                live, BatteryState, session.config.power, lambda m: session.take_power(*from_battery_state(m)), profile
+            )
+        return self._listening()
+
+    def _publish(self, update: BayesianUpdate) -> None:
+        """On the worker's thread."""
+        if not self.context.ok():
+            return
+        fields = posterior_fields(update)
+        self._posterior.publish(to_message(ParameterPosterior, fields))
+        if (friction := friction_fields(update)) is not None:
+            self._friction.publish(to_message(JointFriction, friction))
+        self._say(f"window {update.window}: {fields['status']}: {update.fault or fields['message']}")
+
+
+def main(args: list[str] | None = None) -> int:
+    """Runs the node; returns the exit status: 0, or 2 with one line on stderr when it cannot start."""
+    return run(NAME, BayesianIdentifierNode, args)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,41 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A node whose session is fed message by message: what is left to each system is its topics."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+from diagnostic_msgs.msg import DiagnosticStatus
+
+from sysid_nodes.ros.diagnostics import component
+from sysid_nodes.ros.identifying_node import IdentifyingNode
+from sysid_nodes.ros.live_session import LiveSession
+
+AnyLiveSession = TypeVar("AnyLiveSession", bound=LiveSession[Any, Any])
+
+
+class SessionNode(IdentifyingNode[AnyLiveSession]):
+    """Converts, buffers, lets the session identify, converts back."""
+
+    def _listen(self, live: AnyLiveSession, kind: Any, topic: str, take: Callable[[Any], Any], profile: Any) -> None:
+        name = str(self.resolve_topic_name(topic))
+        live.expect(name)
+        self._streams.append(
+            self.create_subscription(kind, topic, lambda message: live.put(name, take, message), profile)
+        )
+
+    def _listening(self) -> str:
+        return "listening to " + ", ".join(stream.topic_name for stream in self._streams)
+
+    def _complain(self, fault: str) -> None:
+        """On the worker's thread."""
+        if self.context.ok():
+            self.get_logger().error(f"message not used: {fault}")
+
+    def _judge(self, live: AnyLiveSession, *, active: bool) -> DiagnosticStatus:
+        return live.status(component(self), active=active)
+
+    def _write(self, live: AnyLiveSession, path: str) -> tuple[str, str]:
+        written, sentence = live.save(path, self.resolve_topic_name("joint_states"))
+        return str(written), sentence

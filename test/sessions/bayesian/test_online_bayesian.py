@@ -1,0 +1,185 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A posterior that follows the motion: what windows are made of, what they are worth, and what stops them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+from functools import cache
+from typing import Any
+
+import numpy as np
+import pytest
+from shared.leg_bag import CONFIG, VALUES, leg_record
+
+from sysid_nodes.data.config import from_flat, own_parameters, read_parameters
+from sysid_nodes.data.joint_state import RawJointState
+from sysid_nodes.exceptions import LogError
+from sysid_nodes.logs.power_reader import RawPower
+from sysid_nodes.messages.bayesian.posterior import friction_fields, posterior_fields
+from sysid_nodes.results.bayesian import BayesianStatus
+from sysid_nodes.robots import load_robot
+from sysid_nodes.sessions.bayesian.config import BayesianSessionConfig
+from sysid_nodes.sessions.bayesian.online import BayesianUpdate, OnlineBayesian
+from sysid_nodes.simulation.fourbar.leg import MOTORS
+
+WINDOW = 1.5  # [s]
+Raw = RawJointState | RawPower
+
+
+def session(**values: Any) -> OnlineBayesian:
+    given = own_parameters(BayesianSessionConfig, read_parameters(CONFIG)) | VALUES | {"bayesian.online.window": WINDOW}
+    config = from_flat(BayesianSessionConfig, given | {key.replace("__", "."): x for key, x in values.items()})
+    return OnlineBayesian(load_robot(config.robot), config)
+
+
+@cache
+def messages(duration: float = 4.8) -> tuple[Raw, ...]:
+    """In the order of their stamps."""
+    _, record = leg_record(duration)
+    rows: list[Raw] = []
+    for k, t in enumerate(record.t.tolist()):
+        rows.append(RawPower(t, float(record.voltage[k]), -float(record.current[k])))
+        rows.append(RawJointState(t, MOTORS, record.position[k], np.zeros(0), record.torque[k]))
+    return tuple(rows)
+
+
+def feed(to: OnlineBayesian, raws: Iterable[Raw]) -> list[BayesianUpdate]:
+    found = []
+    for raw in raws:
+        if isinstance(raw, RawPower):
+            to.take_power(*raw)
+        elif (update := to.take(raw)) is not None:
+            found.append(update)
+    return found
+
+
+@cache
+def followed() -> list[BayesianUpdate]:
+    return feed(session(), messages())
+
+
+def test_the_posterior_narrows_and_holds_the_truth() -> None:
+    truth, updates = leg_record(4.8)[0].values(), followed()
+    assert [(update.window, update.used) for update in updates] == [(0, 1), (1, 2), (2, 3)]
+    assert [update.t for update in updates] == pytest.approx([1.49, 2.99, 4.49])
+    first, last = (
+        {row.name: row for row in update.result.parameters} for update in (updates[0], updates[-1]) if update.result
+    )
+    assert last["shank.Iyy"].sigma < 0.5 * first["shank.Iyy"].sigma
+    observed = [row for row in last.values() if row.verdict == "observed"]
+    inside = sum(row.lower <= truth[row.name] <= row.upper for row in observed)
+    assert len(observed) >= 15
+    assert inside >= 0.8 * len(observed)
+    assert updates[-1].result is not None
+    assert updates[-1].result.stages == 3 * 75
+    held_out = updates[-1].result.held_out  # predicted before it was used
+    assert held_out is not None
+    assert np.all(held_out.rms[2] < 0.5 * held_out.rms[0])
+
+
+def test_when_messages_arrive_makes_no_difference() -> None:
+    """The power meter is late by up to 0.1 s, less than the patience that is stated."""
+    late = sorted(messages(), key=lambda raw: raw.stamp + (0.1 if isinstance(raw, RawPower) else 0.0))
+    ids = [[posterior_fields(update)["id"] for update in updates] for updates in (followed(), feed(session(), late))]
+    assert ids[0] == ids[1]
+    assert len(set(ids[0])) == 3
+
+
+def test_memory_is_bounded() -> None:
+    to = session()
+    feed(to, messages())
+    kept = to._session
+    assert max(len(kept._joints), len(kept._power)) <= (WINDOW + 0.2) * 200.0 + 2
+    silent = session()
+    for k in range(4000):
+        silent.take_power(0.01 * k, 48.0, -1.0)
+    assert len(silent._session._power) < 500
+
+
+def test_the_messages_say_the_same_as_the_result() -> None:
+    update = followed()[-1]
+    assert update.result is not None
+    fields, friction = posterior_fields(update), friction_fields(update)
+    k = fields["names"].index("hip.coulomb")
+    count = len(fields["names"])
+    row = update.result.parameters[k]
+    assert (fields["mean"][k], fields["lower"][k], fields["units"][k]) == (row.mean, row.lower, "N m")
+    variance = np.reshape(fields["covariance"], (count, count))[k, k]
+    assert variance == pytest.approx(row.sigma**2, rel=1e-3)  # a divisor of S - 1 for one of S
+    assert friction is not None
+    assert friction["posterior"] == fields["id"]
+    assert {curve["joint"] for curve in friction["joints"]} == {"hip", "crank_motor", "rod_joint", "knee"}
+    claimed = replace(update, result=replace(update.result, status=BayesianStatus.CONTRADICTED))
+    assert posterior_fields(claimed)["names"] == []
+    assert friction_fields(claimed) is None
+
+
+def loaded(raws: Iterable[Raw], since: float) -> list[Raw]:
+    """From a time on the motors give twice the torque, as if there were a load."""
+    out: list[Raw] = []
+    for raw in raws:
+        if isinstance(raw, RawJointState) and raw.stamp >= since:
+            raw = raw._replace(effort=2.0 * np.asarray(raw.effort))
+        out.append(raw)
+    return out
+
+
+def test_a_load_that_is_picked_up_midway_contradicts() -> None:
+    to = session()
+    updates = feed(to, loaded(messages(), 3.0))
+    assert [update.used for update in updates] == [1, 2, 2]
+    result = updates[-1].result
+    assert result is not None
+    assert result.status is BayesianStatus.CONTRADICTED
+    assert "contradicts what was known" in result.message
+    assert sum(to.rejected.values()) == 1
+
+
+def still(raws: Iterable[Raw]) -> list[Raw]:
+    return [raw._replace(position=np.zeros(2)) if isinstance(raw, RawJointState) else raw for raw in raws]
+
+
+def with_a_gap(raws: Iterable[Raw]) -> list[Raw]:
+    return [raw for raw in raws if not 0.5 < raw.stamp < 0.7]
+
+
+def back_in_time(raws: Iterable[Raw]) -> list[Raw]:
+    first = [raw for raw in raws if raw.stamp < 0.5]
+    return [*first, *raws]
+
+
+@pytest.mark.parametrize(
+    ("change", "end", "reason"),
+    [
+        (with_a_gap, 0.7 + 1.49, "a gap in the joint states"),
+        (back_in_time, 1.49, "stamps went back"),
+    ],
+)
+def test_windows_begin_anew(change: Any, end: float, reason: str) -> None:
+    to = session(bayesian__verdict__samples=200)
+    updates = feed(to, [raw for raw in change(messages()) if raw.stamp < 2.5])
+    assert to.rejected == {reason: 1}
+    assert [update.t for update in updates] == pytest.approx([end])
+    assert [update.used for update in updates] == [1]
+
+
+def test_standing_still_tells_nothing() -> None:
+    to = session()
+    (update,) = feed(to, still(raw for raw in messages() if raw.stamp < 2.0))
+    assert (update.used, update.result) == (0, None)
+    assert posterior_fields(update)["message"] == "nothing is identified: no joint moves"
+    assert to.rejected == {"no joint moves": 1}
+
+
+def test_an_interrupt_drops_what_was_gathered() -> None:
+    to = session()
+    feed(to, [raw for raw in messages() if raw.stamp < 1.0])
+    to.interrupt()
+    assert to.rejected == {"messages lost": 1}
+    assert not feed(to, [raw for raw in messages() if 1.0 <= raw.stamp < 2.0])
+
+
+def test_a_joint_that_is_missing_is_said() -> None:
+    with pytest.raises(LogError, match="no joint 'crank_motor'"):
+        session().take(RawJointState(0.0, ("hip",), np.zeros(1), np.zeros(0), np.zeros(1)))
