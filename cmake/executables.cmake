@@ -4,6 +4,7 @@
 
 function(sysid_add_executable name module destination)
   set(SYSID_MODULE ${module})
+  set(SYSID_NAME ${name})
   # Executable already here, because colcon build --symlink-install installs a link to this file.
   configure_file("${CMAKE_CURRENT_FUNCTION_LIST_DIR}/executable.py.in" "${CMAKE_CURRENT_BINARY_DIR}/bin/${name}" @ONLY
     FILE_PERMISSIONS OWNER_READ OWNER_WRITE OWNER_EXECUTE GROUP_READ GROUP_EXECUTE WORLD_READ WORLD_EXECUTE)

@@ -3,6 +3,6 @@
 
 import sys
 
-from sysid_nodes.cli.main import main
+from sysid_nodes.start import sysid
 
-sys.exit(main())
+sys.exit(sysid())

@@ -14,8 +14,9 @@ from types import ModuleType
 
 from sysid_nodes.cli.parser import BAD_USAGE, Parser, Version
 from sysid_nodes.exceptions import SysidError
+from sysid_nodes.start import INTERRUPTED
 
-OK, BAD_INPUT, CONTRADICTION, INTERRUPTED = 0, BAD_USAGE, 3, 130
+OK, BAD_INPUT, CONTRADICTION = 0, BAD_USAGE, 3
 
 COMMANDS = {
     "demo": "watch a simulated robot weigh its payload, live",
@@ -25,7 +26,7 @@ COMMANDS = {
     "check": "look a recording over: signs, units, gaps, noise, excitation",
     "calibrate": "identify the bare robot, for later replays",
     "predict": "predict a recording's torque by a calibration or result",
-    "convert": "make a bag of a table of commands and encoders",
+    "convert": "make a bag of a table: torques, or commands and encoders",
     "excite": "make a motion that tells the actuators",
     "evaluate": "predict a walking robot's recording, as described and as identified",
     "explore": "plan the motion that tells most about what is not known yet",
@@ -56,7 +57,8 @@ _PLACES = {
 """Modules of commands that belong to one system."""
 
 _EPILOG = """\
-exit status: 0 fine; 2 bad input or usage; 3 the data contradict the stated assumptions
+exit status: 0 fine; 2 bad input or usage; 3 the data contradict the stated assumptions; 130 interrupted; what else a
+command has is in its own help, all of them in docs/exit-status.md
 
 examples:
   sysid demo kinova

@@ -10,8 +10,6 @@ import sys
 from pathlib import Path
 from typing import Any, NoReturn
 
-from sysid_nodes import __version__
-
 BAD_USAGE = 2
 
 
@@ -39,6 +37,8 @@ class Version(argparse.Action):
         super().__init__(option_strings, dest, nargs=0, default=argparse.SUPPRESS, help="show the version and exit")
 
     def __call__(self, parser: argparse.ArgumentParser, *_: Any) -> None:
+        from sysid_nodes import __version__
+
         commit = source_commit(Path(__file__).resolve().parents[2])
         sys.stdout.write(f"sysid {__version__}{f' (commit {commit})' if commit else ''}\n")
         parser.exit()

@@ -137,10 +137,11 @@ class _RosbagsStorage:
         self._path = path
         self._target = target
         with _damage(path), self._reader() as reader:
-            self._topics = _merge(
+            topics = (
                 Topic(c.topic, c.msgtype, c.msgcount, c.msgdef.data, _encoding(c.msgdef.format.name))
                 for c in reader.connections
             )
+            self._topics = _merge(topics, path)
             self._span = reader.start_time, reader.end_time
 
     def topics(self) -> tuple[Topic, ...]:
@@ -171,7 +172,7 @@ class _Rosbag2PyStorage:
         with _damage(path):
             reader = self._reader()
             definitions = _definitions(reader)
-            self._topics = _merge(
+            topics = (
                 Topic(
                     entry.topic_metadata.name,
                     entry.topic_metadata.type,
@@ -180,6 +181,7 @@ class _Rosbag2PyStorage:
                 )
                 for entry in reader.get_metadata().topics_with_message_count
             )
+            self._topics = _merge(topics, path)
 
     def topics(self) -> tuple[Topic, ...]:
         return self._topics
@@ -222,17 +224,18 @@ def _encoding(name: str) -> str:
     return {"MSG": "ros2msg", "IDL": "ros2idl"}.get(name, "")
 
 
-def _merge(topics: Iterator[Topic]) -> tuple[Topic, ...]:
+def _merge(topics: Iterator[Topic], path: Path) -> tuple[Topic, ...]:
     """One entry a topic: several publishers may have been recorded as several connections."""
     merged: dict[str, Topic] = {}
     for topic in topics:
         if topic.count < 0:
-            raise LogError(f"damaged: topic '{topic.name}' is said to have {topic.count} messages")
+            raise LogError(f"damaged: topic '{topic.name}' is said to have {topic.count} messages", source=str(path))
         known = merged.get(topic.name)
         if known is None:
             merged[topic.name] = topic
         elif known.type != topic.type:
-            raise LogError(f"topic '{topic.name}' is recorded with two types, {known.type} and {topic.type}")
+            types = f"{known.type} and {topic.type}"
+            raise LogError(f"topic '{topic.name}' is recorded with two types, {types}", source=str(path))
         else:
             merged[topic.name] = Topic(
                 known.name, known.type, known.count + topic.count, known.definition or topic.definition,

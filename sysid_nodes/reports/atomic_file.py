@@ -14,8 +14,10 @@ def write_atomically(path: Path, content: bytes | str) -> None:
     """Writes beside the target, flushes to disk and renames.
 
     Raises:
-        InputError: the folder does not exist or cannot be written.
+        InputError: the folder does not exist or cannot be written, or the path is of a folder or device.
     """
+    if path.exists() and not path.is_file():
+        raise InputError("exists and is not a file", source=str(path))
     data = content.encode("utf-8") if isinstance(content, str) else content
     try:
         handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")

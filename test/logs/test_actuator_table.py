@@ -38,7 +38,7 @@ def test_a_text_file_is_a_log(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"dof_pos": None}, "has no array 'dof_pos'; it has des_dof_pos, kp, time"),
+        ({"dof_pos": None}, "has no 'dof_pos' or 'q'; it has des_dof_pos, kp, time"),
         ({"dof_pos": np.zeros((3, 4))}, "do not fit 2 joint names"),
         ({"time": np.array([0.0, 0.2, 0.1])}, "t must increase"),
         ({"des_dof_pos": np.full((3, 2), np.nan)}, "command of joint 'one' is not finite"),
@@ -55,7 +55,7 @@ def test_an_archive_that_is_no_log_is_refused(change: dict[str, Any], message: s
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("t,q_a\n0,1\n1,2\n", "has no column 'command_a'"),
+        ("t,q_a\n0,1\n1,2\n", "has no 'des_dof_pos' or 'command'; it has q, t"),
         ("x\n1\n2\n", "has no column 't'"),
         ("t\n1\n2\n", "has no column 'q_NAME'"),
         ("t,q_a,command_a\n0,x,1\n", "holds what is no number"),

@@ -91,9 +91,9 @@ class Scene:
     impulse: Array
 
     @property
-    def norms(self) -> Array:
+    def body(self) -> Bounds:
         theta = self.p[self.unknowns.body_slice]
-        return body_norms(theta, theta)
+        return Bounds(theta, theta)
 
     def readings(self, late: Array | float = 0.0) -> tuple[Array, Array]:
         """Exact q and qd, taken `late` after their stamps."""
@@ -112,7 +112,8 @@ class Scene:
         """(W, n) radius of one cause, the body's part included."""
         own = rows.radius[:, :, CAUSES.index(cause)]
         if cause in BODY_CAUSES:
-            own = own + rows.body_radius[:, :, BODY_CAUSES.index(cause)] @ self.norms
+            rest = self.body.lower - rows.about
+            own = own + rows.body_radius[:, :, BODY_CAUSES.index(cause)] @ body_norms(rest, rest)
         return np.asarray(own)
 
 

@@ -1,10 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Makes a rosbag2 of a table of commands and encoders, and a parameter file beside it, for 'sysid replay'.
+"""Makes a rosbag2 of a table: of positions, velocities and torques, or of commands and encoders, for 'sysid replay'.
 
-A NumPy archive needs the arrays time, dof_pos and des_dof_pos (or t, q, command) and may have kp, kd, joint_names; the
-columns of one without names are the robot's joints in order. A .csv has the columns t, q_NAME and command_NAME.
+A NumPy archive has the arrays t, q, qd and tau, or time, dof_pos and des_dof_pos (or t, q, command) and may have kp,
+kd, joint_names; the columns of one without names are the robot's joints in order. A .csv has the columns t and, of each
+joint, q_NAME, qd_NAME and effort_NAME, or q_NAME and command_NAME. With commands comes a parameter file beside the bag.
 
 examples:
+  sysid convert run.npz --robot kinova_gen3 --out bags/run
+  sysid check bags/run --config config/kinova_gen3.yaml
   sysid convert chirp.npz --robot go2 --out bags/chirp
   sysid replay bags/chirp --config bags/chirp.yaml --out results/chirp
 """
@@ -18,7 +21,10 @@ from pathlib import Path
 import yaml
 
 from sysid_nodes.data.actuator_log import ActuatorLog
-from sysid_nodes.logs.actuator_table import read_actuator_table
+from sysid_nodes.data.joint_samples import JointSamples
+from sysid_nodes.logs.actuator_table import actuator_log
+from sysid_nodes.logs.joint_table import joint_samples
+from sysid_nodes.logs.table import COMMAND, TORQUE, read_table
 from sysid_nodes.logs.writer import BagWriter, stamp_fields
 from sysid_nodes.reports.atomic_file import write_atomically
 from sysid_nodes.robots import load_robot
@@ -42,7 +48,12 @@ def run(args: argparse.Namespace) -> int:
     """Converts and returns the exit status."""
     robot = args.robot or ("urdf" if args.urdf else "")
     names = load_robot(robot, urdf=args.urdf or "").joint_names if robot else ()
-    log = read_actuator_table(args.table, names)
+    table = read_table(args.table, names)
+    if table.has(TORQUE) and not table.has(COMMAND):
+        _write_states(args.out, joint_samples(table))
+        sys.stdout.write(f"{args.out}\n")
+        return 0
+    log = actuator_log(table)
     topic = ActuatorSessionConfig().commands
     with BagWriter(args.out) as bag:
         for name in (STATES, topic):
@@ -52,6 +63,15 @@ def run(args: argparse.Namespace) -> int:
     write_atomically(file, parameter_file(log, robot, args.urdf or "", topic))
     sys.stdout.write(f"{args.out}, {file}\n")
     return 0
+
+
+def _write_states(path: Path, samples: JointSamples) -> None:
+    later = _LATER - min(float(samples.t[0]), 0.0)
+    with BagWriter(path) as bag:
+        bag.add_topic(STATES, JOINT_STATE)
+        for t, q, qd, tau in zip(samples.t + later, samples.q, samples.qd, samples.tau, strict=True):
+            values = {"position": q.tolist(), "velocity": qd.tolist(), "effort": tau.tolist()}
+            bag.write(STATES, t, {"header": {"stamp": stamp_fields(t)}, "name": list(samples.names), **values})
 
 
 def _write(bag: BagWriter, log: ActuatorLog, topic: str) -> None:

@@ -22,7 +22,7 @@ from sysid_nodes.cli.configuration import add_arguments as add_configuration
 from sysid_nodes.cli.interval.configuration import load
 from sysid_nodes.cli.progress import Stages, track
 from sysid_nodes.data import JointSamples
-from sysid_nodes.exceptions import ConfigError, ExcitationError, InputError, LogError
+from sysid_nodes.exceptions import ConfigError, ExcitationError, LogError
 from sysid_nodes.logs import read_joint_states
 from sysid_nodes.results import Status
 from sysid_nodes.robots import Robot
@@ -62,10 +62,7 @@ def run(args: argparse.Namespace) -> int:
         runs.append(Run(read_samples(robot, config, args.loaded, args.topic), args.known_mass, str(args.loaded)))
     with Stages() as stages:
         found = calibrate(robot, config, runs, margin=args.margin, progress=stages.show)
-    try:
-        save_calibration(found, args.out)
-    except OSError as error:
-        raise InputError(f"cannot write: {error.strerror}", source=str(args.out)) from None
+    save_calibration(found, args.out)
     sys.stdout.write(f"{args.out}: {found.summary()}\n")
     for line in _gains(found, config):
         sys.stdout.write(f"{line}\n")

@@ -110,8 +110,9 @@ def _joints(rounds: CheckRounds) -> Iterator[str]:
     if check.fit is None:
         yield "too little moves to judge the torques"
         return
+    width = max(12, *(len(name) for name in robot.joint_names))
     yield (
-        f"{'joint':<12} {'position':>8} {'velocity':>8} {'dq/int v':>8} {'sign':>4} {'odds':>9} {'of weight':>14} "
+        f"{'joint':<{width}} {'position':>8} {'velocity':>8} {'dq/int v':>8} {'sign':>4} {'odds':>9} {'of weight':>14} "
         f"{'Coulomb':>8} {'viscous':>8} {'armature':>8} {'offset':>7} {'left':>7}"
     )
     for name, unit, fit, factor in zip(robot.joint_names, check.units, check.fit.joints, check.fit.unit, strict=True):
@@ -120,7 +121,7 @@ def _joints(rounds: CheckRounds) -> Iterator[str]:
         coulomb, viscous, armature = fit.friction / factor
         position = "-" if unit is None else "deg" if unit.degrees else "rad"
         yield (
-            f"{name:<12} {position:>8} {'-' if unit is None else unit.speed:>8} "
+            f"{name:<{width}} {position:>8} {'-' if unit is None else unit.speed:>8} "
             f"{float('nan') if unit is None else unit.ratio:>8.4g} {'+' if fit.sign > 0 else '-':>4} {odds:>9} "
             f"{weight:>14} "
             f"{coulomb:>8.3g} {viscous:>8.3g} {armature:>8.3g} {fit.sign * fit.offset / factor:>7.3g} "

@@ -13,7 +13,7 @@ import numpy.typing as npt
 from sysid_nodes.exceptions import ConfigError, InputError
 from sysid_nodes.reports.atomic_file import write_atomically
 from sysid_nodes.reports.schema import validate
-from sysid_nodes.reports.wording import summary
+from sysid_nodes.reports.wording import IntervalText, likely_text, summary
 from sysid_nodes.results import Status
 from sysid_nodes.robots.export import export_body
 
@@ -35,7 +35,11 @@ def run(args: argparse.Namespace, parsed: dict[str, Any]) -> int:
     )
     if blind := document["excitation"]["blind"]:
         sys.stderr.write(f"sysid: the data say nothing about {summary(blind)}; there the file has the prior's guess\n")
-    sys.stdout.write(f"{args.out}\n")
+    sys.stdout.write(f"{args.out}: {'added to ' if added else ''}{link}:\n")
+    for row in document["parameters"]:
+        # The file has every digit, for a body that is rounded may not be physical; shown is what is known.
+        text = likely_text(row) or IntervalText.of(row["nominal"], row["lower"], row["upper"], digits=1)
+        sys.stdout.write(f"  {row['name']:<5} {text.nominal} {row['unit']} ({text.lower} to {text.upper})\n")
     return 0
 
 

@@ -60,7 +60,8 @@ def run(args: argparse.Namespace) -> int:
         return _CONTRADICTION
     told = verdict(document)
     label = told.label.lower() + (", resting on relaxed assumptions" if relaxed else "")
-    sys.stdout.write(f"{told.headline} ({label}): {args.out / REPORT_NAME}\n")
+    label = label.removeprefix(Status.PROVEN.name.lower()).removeprefix(", ")  # the headline says so
+    sys.stdout.write(f"{told.headline}{f' ({label})' if label else ''}: {args.out / REPORT_NAME}\n")
     return 0
 
 

@@ -130,12 +130,22 @@ def joint_placements(robot: Robot) -> Array:
 
 
 def save_calibration(calibration: Calibration, path: Path) -> None:
-    """Writes the file in one piece: a reader never sees half of it. Every number is kept to the last bit."""
+    """Writes the file in one piece: a reader never sees half of it. Every number is kept to the last bit.
+
+    Raises:
+        CalibrationError: the path is of a folder or device, or cannot be written.
+    """
+    if path.exists() and not path.is_file():
+        raise CalibrationError("exists and is not a file", source=str(path))
     tree: dict[str, Any] = {"schema": SCHEMA, "kind": "calibration"} | _plain(asdict(calibration))
-    path.parent.mkdir(parents=True, exist_ok=True)
     draft = path.with_name(path.name + ".part")
-    draft.write_text(json.dumps(tree, allow_nan=False, separators=(",", ":")), encoding="utf-8")
-    draft.replace(path)
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        draft.write_text(json.dumps(tree, allow_nan=False, separators=(",", ":")), encoding="utf-8")
+        draft.replace(path)
+    except OSError as error:
+        draft.unlink(missing_ok=True)
+        raise CalibrationError(f"cannot write: {error.strerror}", source=str(path)) from None
 
 
 def _plain(value: Any) -> Any:

@@ -12,7 +12,7 @@ import numpy.typing as npt
 from sysid_nodes.data.bounds import Bounds
 from sysid_nodes.data.inertia import PSEUDO_INERTIA_BASIS
 from sysid_nodes.solvers.semidefinite import constrained_quadratic
-from sysid_nodes.systems.interval.momentum_rows import MomentumRows, body_norms
+from sysid_nodes.systems.interval.momentum_rows import MomentumRows
 
 Array = npt.NDArray[np.float64]
 
@@ -78,7 +78,6 @@ class CalibrationSystem:
             own = physical[part, 10 * body : 10 * body + 10]
             rows[part, k + 10 * index : k + 10 * index + 10] = own * load.half_width
             offset[part] += own @ load.centre
-        norms = [body_norms(load.lower, load.upper) for load in loads]
         windows = [run.coefficients.shape[0] for run in runs]
         return cls(
             joints=n,
@@ -87,7 +86,7 @@ class CalibrationSystem:
             scale=np.concatenate([radius[columns], *(load.half_width for load in loads)]),
             rows=rows,
             offset=offset,
-            radius=np.concatenate([run.total_radius(norm).ravel() for run, norm in zip(runs, norms, strict=True)]),
+            radius=np.concatenate([run.total_radius(load).ravel() for run, load in zip(runs, loads, strict=True)]),
             duration=np.repeat(np.concatenate([run.t[:, 1] - run.t[:, 0] for run in runs]), n),
             joint=np.tile(np.arange(n), sum(windows)),
             unloaded=np.repeat([load.upper[0] == 0.0 for load in loads], np.array(windows) * n),

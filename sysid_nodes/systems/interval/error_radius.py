@@ -104,13 +104,18 @@ def _pair(motion: Pair, velocity: Pair) -> Array:
     return np.stack([lin * v, lin * w + ang * v, ang * w], axis=-1)
 
 
+def unit_motions(levers: Levers) -> Pair:
+    """Magnitudes (W, n, n) of each joint's unit motion at each body."""
+    return levers.lam, np.broadcast_to(levers.alpha, levers.lam.shape)
+
+
 def body_coefficients(levers: Levers, motion: MotionBounds) -> Array:
     """How each body's norms nu enter the radius of each row.
 
     Returns:
         (3, W, n, n, 3): cause (position, velocity, sampling), window, row (joint k), body i, norm.
     """
-    unit: Pair = (levers.lam, np.broadcast_to(levers.alpha, levers.lam.shape))
+    unit = unit_motions(levers)
     speed, dv = motion.speed, motion.dv
     acceleration = np.broadcast_to(motion.acceleration, speed.shape)
     span = motion.duration[:, None, None, None]
@@ -157,19 +162,44 @@ def _position(levers: Levers, motion: MotionBounds, unit: Pair, body: Pair, turn
 
 
 def _slopes(unit: Pair, speed: Array, acceleration: Array, jerk: Array) -> tuple[Array, Array]:
-    """Bounds of |df/dt| and |d2f/dt2| for f_k = w_k' I v, from the time derivatives of every factor."""
-    j0 = unit
-    j1 = _cross(_sum_beyond(_times(j0, speed)), j0)
-    relative = _sum_beyond(_sum(_times(j1, speed), _times(j0, acceleration)))
-    j2 = _sum(_cross(relative, j0), _cross(_sum_beyond(_times(j0, speed)), j1))
-    u0 = _times(j0, speed)
-    u1 = _sum(_times(j1, speed), _times(j0, acceleration))
-    u2 = _sum(_times(j2, speed), _times(j1, 2.0 * acceleration), _times(j0, jerk))
+    """Bounds of |df/dt| and |d2f/dt2| for f_k = w_k' I v."""
+    expansion = _expand(unit, (speed, acceleration), (speed, acceleration, jerk))
+    return _rate_derivatives(*expansion)
+
+
+def curvatures(unit: Pair, speed: Array, dq: Array, dv: Array) -> tuple[Array, Array]:
+    """Bounds (W, n, n, 3) of the second derivatives of p_k and f_k at speeds (W, n) along a line (dq, dv), (W, n) each.
+
+    They are quadratic forms of (dq, dv) without negative coefficients, so their polar forms bound mixed derivatives.
+    """
+    still = np.zeros_like(dv)
+    (j0, j1, j2), (u0, u1, u2) = _expand(unit, (dq, still), (speed, dv, still))
     v0, v1, v2 = _sum_all(u0), _sum_all(u1), _sum_all(u2)
-    b0, b1, b2 = _sum_before(u0), _sum_before(u1), _sum_before(u2)
-    w0 = _cross(b0, j0)
-    w1 = _sum(_cross(b1, j0), _cross(b0, j1))
-    w2 = _sum(_cross(b2, j0), _cross(b1, j1), _cross(b1, j1), _cross(b0, j2))
-    slope = _pair(w1, v0) + _pair(w0, v1)
-    curvature = _pair(w2, v0) + 2.0 * _pair(w1, v1) + _pair(w0, v2)
-    return slope, curvature
+    momentum = _pair(j2, v0) + 2.0 * _pair(j1, v1) + _pair(j0, v2)
+    return momentum, _rate_derivatives((j0, j1, j2), (u0, u1, u2))[1]
+
+
+Triple = tuple[Pair, Pair, Pair]
+"""A quantity and its first two derivatives along a path."""
+
+
+def _expand(unit: Pair, path: tuple[Array, Array], rate: tuple[Array, Array, Array]) -> tuple[Triple, Triple]:
+    """J_l and J_l qd_l with their derivatives along a path, from q' and q'' and from qd, qd' and qd'', (W, n) each."""
+    j0 = unit
+    j1 = _cross(_sum_beyond(_times(j0, path[0])), j0)
+    relative = _sum_beyond(_sum(_times(j1, path[0]), _times(j0, path[1])))
+    j2 = _sum(_cross(relative, j0), _cross(_sum_beyond(_times(j0, path[0])), j1))
+    u0 = _times(j0, rate[0])
+    u1 = _sum(_times(j1, rate[0]), _times(j0, rate[1]))
+    u2 = _sum(_times(j2, rate[0]), _times(j1, 2.0 * rate[1]), _times(j0, rate[2]))
+    return (j0, j1, j2), (u0, u1, u2)
+
+
+def _rate_derivatives(j: Triple, u: Triple) -> tuple[Array, Array]:
+    """First and second derivative of f_k = w_k' I v from those of every factor."""
+    v0, v1, v2 = (_sum_all(each) for each in u)
+    b0, b1, b2 = (_sum_before(each) for each in u)
+    w0 = _cross(b0, j[0])
+    w1 = _sum(_cross(b1, j[0]), _cross(b0, j[1]))
+    w2 = _sum(_cross(b2, j[0]), _cross(b1, j[1]), _cross(b1, j[1]), _cross(b0, j[2]))
+    return _pair(w1, v0) + _pair(w0, v1), _pair(w2, v0) + 2.0 * _pair(w1, v1) + _pair(w0, v2)

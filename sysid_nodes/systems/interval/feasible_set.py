@@ -61,6 +61,7 @@ class FeasibleSet:
         self._offset = np.zeros(0)  # rows @ xi + offset in [-radius, radius]
         self._radius = np.zeros((0, len(CAUSES)))
         self._body_radius = np.zeros((0, 3, 3))
+        self._about = np.zeros((0, 10))
         self._lower, self._upper = unknowns.prior.lower.copy(), unknowns.prior.upper.copy()
         self._told = self._upper - self._lower  # widths when a step last reported that a bound moved
 
@@ -133,10 +134,13 @@ class FeasibleSet:
 
     def _causes(self) -> Array:
         radius = self._radius.copy()
-        norms = body_norms(self._lower, self._upper)
-        for index, cause in enumerate(BODY_CAUSES):
-            radius[:, CAUSES.index(cause)] += self._body_radius[:, index] @ norms
+        radius[:, [CAUSES.index(cause) for cause in BODY_CAUSES]] += self._off(self._body_radius, self._about)
         return radius
+
+    def _off(self, body_radius: Array, about: Array) -> Array:
+        """(m, 3) radius by cause that bodies off `about` (m, 10) may add."""
+        norms = body_norms(self._lower - about, self._upper - about)
+        return np.asarray(np.einsum("mcs,ms->mc", body_radius, norms))
 
     def add_calibration(self, rows: Array, radius: Array) -> None:
         """Takes rows of the known robot, |rows @ p| <= radius without what is identified: (m, 15 n) and (m,)."""
@@ -145,9 +149,9 @@ class FeasibleSet:
         a[:, :10] = 0.0
         causes = np.zeros((len(radius), len(CAUSES)))
         causes[:, CAUSES.index(CALIBRATION)] = radius + 1e-11 * (np.abs(rows) @ unknowns.known_magnitude + radius)
-        body = np.zeros((len(radius), 3, 3))
+        body, about = np.zeros((len(radius), 3, 3)), np.zeros((len(radius), 10))
         ids = np.full(len(radius), _CALIBRATION)
-        self._insert(a, rows @ unknowns.known_centre, causes, body, ids, np.full((len(radius), 2), np.nan))
+        self._insert(a, rows @ unknowns.known_centre, causes, body, about, ids, np.full((len(radius), 2), np.nan))
 
     def _append(self, rows: MomentumRows, ids: npt.NDArray[np.int64]) -> None:
         windows, n, size = rows.coefficients.shape
@@ -157,21 +161,29 @@ class FeasibleSet:
             flat @ self._unknowns.centre,
             rows.radius.reshape(windows * n, -1),
             rows.body_radius.reshape(windows * n, 3, 3),
+            np.broadcast_to(rows.about, (windows * n, 10)),
             np.repeat(ids, n),
             np.repeat(rows.t, n, axis=0),
         )
 
     def _insert(
-        self, a: Array, offset: Array, radius: Array, body: Array, ids: npt.NDArray[np.int64], times: Array
+        self,
+        a: Array,
+        offset: Array,
+        radius: Array,
+        body: Array,
+        about: Array,
+        ids: npt.NDArray[np.int64],
+        times: Array,
     ) -> None:
         """Adds rows a @ xi + offset in [-radius, radius]; those without information are left out."""
-        total = radius.sum(axis=1) + (body @ body_norms(self._lower, self._upper)).sum(axis=1)
+        total = radius.sum(axis=1) + self._off(body, about).sum(axis=1)
         # A power of two leaves every bit of the row as it is and brings its entries near 1 for the solver.
         largest = np.abs(a).max(axis=1, initial=0.0)
         scale = np.where(largest > 1e-12, 2.0 ** -np.round(np.log2(np.maximum(largest, 1e-300))), 0.0)
         offset, total = offset * scale, total * scale
         keep = self.polytope.add(a * scale[:, None], -total - offset, total - offset)
-        self._remember(keep, ids, times, offset, radius * scale[:, None], body * scale[:, None, None])
+        self._remember(keep, ids, times, offset, radius * scale[:, None], body * scale[:, None, None], about)
 
     def _remember(
         self,
@@ -181,12 +193,14 @@ class FeasibleSet:
         offset: Array,
         radius: Array,
         body: Array,
+        about: Array,
     ) -> None:
         self.windows = np.concatenate([self.windows, windows[keep]])
         self.times = np.concatenate([self.times, times[keep]])
         self._offset = np.concatenate([self._offset, offset[keep]])
         self._radius = np.concatenate([self._radius, radius[keep]])
         self._body_radius = np.concatenate([self._body_radius, body[keep]])
+        self._about = np.concatenate([self._about, about[keep]])
 
     def _solve(self, thorough: bool) -> None:
         rounds = _THOROUGH_ROUNDS if thorough else 1
@@ -248,6 +262,7 @@ class FeasibleSet:
             offset * scale,
             np.zeros((count, len(CAUSES))),
             np.zeros((count, 3, 3)),
+            np.zeros((count, 10)),
         )
         return bool(keep.any())
 
@@ -269,3 +284,4 @@ class FeasibleSet:
         self.polytope.remove(np.array(sorted(drop), dtype=np.intp))
         self.windows, self.times, self._offset = self.windows[keep], self.times[keep], self._offset[keep]
         self._radius, self._body_radius = self._radius[keep], self._body_radius[keep]
+        self._about = self._about[keep]

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from sysid_nodes.data.bounds import Bounds
 from sysid_nodes.systems.interval.error_radius import (
     POSITION,
     SAMPLING,
@@ -39,18 +40,21 @@ class MomentumRows:
     Attributes:
         t: (W, 2) first and last stamp of each window [s].
         coefficients: (W, n, 15 n) on the physical parameters p of `Unknowns`.
-        radius: (W, n, len(CAUSES)) error radius [N m s] without the share of the identified theta.
-        body_radius: (W, n, 3, 3) that share: cause (position, velocity, sampling) by norm
-            (mass, |first moment|, |inertia|), to be multiplied by those norms.
+        radius: (W, n, len(CAUSES)) error radius [N m s] for an identified body of parameters `about`.
+        body_radius: (W, n, 3, 3) what a body off these adds: cause (position, velocity, sampling) by norm
+            (mass, |first moment|, |inertia|) of the difference, to be multiplied by those norms.
+        about: (10,) parameters of the identified body.
     """
 
     t: Array
     coefficients: Array
     radius: Array
     body_radius: Array
+    about: Array
 
-    def total_radius(self, norms: Array) -> Array:
-        """(W, n) radius for a body whose (mass, |first moment|, |inertia|) do not exceed norms (3,)."""
+    def total_radius(self, body: Bounds) -> Array:
+        """(W, n) radius for every identified body in a box."""
+        norms = body_norms(body.lower - self.about, body.upper - self.about)
         return np.asarray(self.radius.sum(axis=2) + (self.body_radius @ norms).sum(axis=2))
 
 

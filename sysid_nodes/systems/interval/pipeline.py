@@ -39,7 +39,7 @@ from sysid_nodes.systems.interval.estimate.estimator import (
 )
 from sysid_nodes.systems.interval.excitation import ExcitationMeter
 from sysid_nodes.systems.interval.methods import build_method
-from sysid_nodes.systems.interval.momentum_rows import MomentumRows, body_norms
+from sysid_nodes.systems.interval.momentum_rows import MomentumRows
 from sysid_nodes.systems.interval.noise import Noise
 from sysid_nodes.systems.interval.prediction import TorqueArchive, TorquePrediction
 from sysid_nodes.systems.interval.reach import Reach
@@ -157,21 +157,24 @@ class IntervalPipeline:
         start, tightened = self._clock(), False
         ids, edges = self._count.accept(samples, edges, self._builder.violations(samples, edges))
         if edges.size:
-            rows = self._builder.build(samples, edges)
+            draft = self._builder.draft(samples, edges)
+            about = self.result.nominal
             if self._method.contradiction is None:
-                self._add_evidence(rows)
+                self._estimator.add(draft.rows)
+                if thorough:  # a long step: its own estimate is better than the one before it
+                    about = self._method.nominal(self._estimator)
+            rows = self._builder.finish(draft, np.where(np.isfinite(about), about, self.config.prior.bounds.centre))
+            if self._method.contradiction is None:
+                self._measure_excitation(rows)
             tightened = self._method.step(rows, ids, thorough)
             self._archive.add(rows)
         self._publish(float(samples.t[-1]), tightened, start)
         return self.result
 
-    def _add_evidence(self, rows: MomentumRows) -> None:
-        """Adds rows to the measure of excitation and to the statistical estimate."""
-        prior = self.config.prior.bounds
-        radius = rows.total_radius(body_norms(prior.lower, prior.upper)).ravel()
+    def _measure_excitation(self, rows: MomentumRows) -> None:
+        radius = rows.total_radius(self.config.prior.bounds).ravel()
         flat = rows.coefficients.reshape(radius.size, -1)
         self._meter.add(flat[:, self.unknowns.body_slice], radius)
-        self._estimator.add(rows)
 
     def finish(self) -> IdentificationResult:
         """The result if the stream ended here: the window in progress counted as incomplete, each assumption's cost.

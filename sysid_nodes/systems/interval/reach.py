@@ -88,7 +88,7 @@ class Reach:
             dq: (W, n) largest position error.
         """
         n = self._alpha.shape[0]
-        picked = [_spread(t, int(first), int(last)) for first, last in edges]
+        picked = picked_samples(t, edges)
         index = np.concatenate(picked)
         starts = np.cumsum([0, *(len(p) for p in picked[:-1])])
         motion = reference.forward_kinematics(self._tree, q[index], np.zeros((len(index), n)))
@@ -121,6 +121,11 @@ class Reach:
             out[:, k, j, :, 0] = turned * lam[:, b]
             out[:, k, j, :, 1] = turned * self._alpha[b]
         return out
+
+
+def picked_samples(t: Array, edges: npt.NDArray[np.intp]) -> list[npt.NDArray[np.intp]]:
+    """Samples at which kinematics are evaluated, of each window between its edges (W, 2), these included."""
+    return [_spread(t, int(first), int(last)) for first, last in edges]
 
 
 def _spread(t: Array, first: int, last: int) -> npt.NDArray[np.intp]:

@@ -8,7 +8,7 @@ keeps the balance from being exact is bounded and carried along, cause by cause.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
@@ -35,6 +35,7 @@ from sysid_nodes.systems.interval.momentum_rows import (
     body_norms,
 )
 from sysid_nodes.systems.interval.noise import Noise
+from sysid_nodes.systems.interval.nominal_radius import nominal_radius
 from sysid_nodes.systems.interval.positions import Positions, bound_positions
 from sysid_nodes.systems.interval.reach import Reach
 from sysid_nodes.systems.interval.transmitted_torque import TransmittedTorque
@@ -62,6 +63,16 @@ class _Torque:
     between: Array
 
 
+@dataclass(frozen=True)
+class Draft:
+    """Rows without their radius for errors of the motion, and what that is made of."""
+
+    rows: MomentumRows
+    windows: WindowedSamples
+    positions: Positions
+    motion: MotionBounds
+
+
 class RowBuilder:
     """Turns samples into momentum rows for one robot.
 
@@ -85,8 +96,8 @@ class RowBuilder:
         self._chain, self._reach, self._noise, self._unknowns = chain, reach, noise, unknowns
         n = chain.n
         size = unknowns.known_magnitude
-        inertial = size[: 10 * n].reshape(n, 10)
-        self._norms = body_norms(-inertial, inertial)
+        inertial = np.abs(unknowns.basis[: 10 * n, 10:]).sum(axis=1).reshape(n, 10)
+        self._spread = body_norms(-inertial, inertial)
         self._coulomb = size[unknowns.motor_slice("Coulomb friction")]
         self._viscous = size[unknowns.motor_slice("viscous friction")]
         self._armature = size[unknowns.motor_slice("armature")]
@@ -96,19 +107,50 @@ class RowBuilder:
         self._load = np.zeros(n) if transmitted is None else size[unknowns.motor_slice("load friction")]
         self._size = np.abs(unknowns.centre) + np.abs(unknowns.basis).sum(axis=1)
 
-    def build(self, samples: JointSamples, edges: Edges) -> MomentumRows:
-        """Rows of the windows samples[first..last], (W, 2) pairs of indices, last included."""
+    def build(self, samples: JointSamples, edges: Edges, about: Array | None = None) -> MomentumRows:
+        """Rows of the windows samples[first..last], (W, 2) pairs of indices, last included.
+
+        Args:
+            samples: joint samples.
+            edges: of the windows.
+            about: (10,) identified body for which the radius is narrowest, by default the middle of its prior.
+        """
+        draft = self.draft(samples, edges)
+        return self.finish(draft, self._unknowns.prior.centre if about is None else about)
+
+    def draft(self, samples: JointSamples, edges: Edges) -> Draft:
+        """Rows whose radius lacks what errors of the motion add."""
         windows = self._cut(samples, edges)
         positions = self._positions(windows)
         torque = self._torque(windows)
         coefficients = self._coefficients(windows, positions, torque)
         motion = self._motion_bounds(windows, positions)
-        by_body = self._radius_by_body(windows, positions, motion)
         causes = self._radius_by_motor(windows, positions, motion, torque)
         causes[ROUNDING] = _ROUNDING_SHARE * (np.abs(coefficients) @ self._size)
-        radius = self._stack(causes, np.einsum("cwkis,is->wkc", by_body, self._norms))
+        bare = np.zeros((*coefficients.shape[:2], len(BODY_CAUSES), 3))
+        rows = MomentumRows(samples.t[edges], coefficients, self._stack(causes), bare, self._unknowns.prior.centre)
+        return Draft(rows, windows, positions, motion)
+
+    def finish(self, draft: Draft, about: Array) -> MomentumRows:
+        """The rows with their whole radius. Arguments as above."""
+        if not self._noise.itemised:
+            return replace(draft.rows, about=about)
+        windows, positions, motion = draft.windows, draft.positions, draft.motion
+        times = windows.samples.t[positions.index]
+        levers = self._reach.levers(times, positions.q, positions.edges, motion.speed, positions.error)
+        theta = self._unknowns.known_centre[: 10 * self._chain.n].copy()
+        theta[self._unknowns.body_slice] += about
+        shares = nominal_radius(self._chain, theta, windows, self._roughness(windows), positions, motion, levers)
+        by_body = body_coefficients(levers, motion)
+        bodies = theta.reshape(-1, 10)
+        by_norms = np.einsum("cwkis,is->cwk", by_body, body_norms(bodies, bodies))
+        # Both are bounds; where steps are long and motions violent, remainders are worse than norms all along.
+        shares = np.where(shares.sum(axis=0) < by_norms.sum(axis=0), shares, by_norms)
+        shares += np.einsum("cwkis,is->cwk", by_body, self._spread)
+        radius = draft.rows.radius.copy()
+        radius[:, :, [CAUSES.index(cause) for cause in BODY_CAUSES]] += np.moveaxis(shares, 0, -1)
         body_radius = np.moveaxis(by_body[:, :, :, self._unknowns.body, :], 0, 2)
-        return MomentumRows(samples.t[edges], coefficients, radius, body_radius)
+        return replace(draft.rows, radius=radius, body_radius=body_radius, about=about)
 
     def violations(self, samples: JointSamples, edges: Edges) -> Mapping[str, npt.NDArray[np.bool_]]:
         """Windows (W,) in which the samples themselves contradict an assumption, by assumption.
@@ -217,14 +259,6 @@ class RowBuilder:
             jerk=self._noise.jerk,
         )
 
-    def _radius_by_body(self, windows: WindowedSamples, positions: Positions, motion: MotionBounds) -> Array:
-        """(3, W, n, n, 3) on the bodies' norms: cause, window, row, body, norm."""
-        n, times = self._chain.n, windows.samples.t[positions.index]
-        if not self._noise.itemised:
-            return np.zeros((len(BODY_CAUSES), len(windows.edges), n, n, 3))
-        levers = self._reach.levers(times, positions.q, positions.edges, motion.speed, positions.error)
-        return body_coefficients(levers, motion)
-
     def _radius_by_motor(
         self, windows: WindowedSamples, positions: Positions, motion: MotionBounds, torque: _Torque
     ) -> dict[str, Array]:
@@ -244,13 +278,11 @@ class RowBuilder:
             FRICTION_SIGN: friction * (1.0 if noise.hold else 2.0),
         }
 
-    def _stack(self, causes: Mapping[str, Array], known_bodies: Array) -> Array:
-        """(W, n, len(CAUSES)) radius from its shares (W, n) by cause and those of the known bodies (W, n, 3)."""
-        radius = np.zeros((*known_bodies.shape[:2], len(CAUSES)))
+    def _stack(self, causes: Mapping[str, Array]) -> Array:
+        """(W, n, len(CAUSES)) radius from its shares (W, n) by cause."""
+        radius = np.zeros((*causes[ROUNDING].shape, len(CAUSES)))
         for cause, value in causes.items():
             radius[:, :, CAUSES.index(cause)] = value
-        for index, cause in enumerate(BODY_CAUSES):
-            radius[:, :, CAUSES.index(cause)] += known_bodies[:, :, index]
         if not self._noise.itemised:
             radius[:, :, [CAUSES.index(cause) for cause in _ITEMS]] = 0.0
         return radius

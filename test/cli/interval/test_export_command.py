@@ -34,6 +34,21 @@ def test_the_robot_read_back_has_the_identified_body(replayed: Path, gen3: Probl
     np.testing.assert_allclose(after[:-1], before[:-1], atol=1e-12)
 
 
+def test_what_is_written_is_printed_as_far_as_it_is_known(
+    replayed: Path, urdf: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = tmp_path / "x.urdf"
+    main(["export", str(replayed), "--into", str(urdf), "--out", str(out)])
+    document = read_result(replayed)
+    first, mass, *others = capsys.readouterr().out.splitlines()
+    assert first == f"{out}: {document['body']}:" and len(others) == 9
+    value = mass.split()[1]
+    row = document["parameters"][0]
+    unsure = row["likely_upper"] - row["likely_lower"]
+    step = 10.0 ** -len(value.partition(".")[2])
+    assert 0.02 * unsure < step < unsure and abs(float(value) - row["nominal"]) <= 0.5 * step
+
+
 def test_blind_directions_are_mentioned(
     replayed: Path, urdf: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -29,7 +29,8 @@ def clash(found: Unknowns, values: list[float], causes: dict[str, float]) -> Fea
         radius[:, 0, CAUSES.index(name)] = size
     t = np.stack([np.arange(len(values)), np.arange(len(values)) + 1.0], axis=1)
     built = FeasibleSet(found, SetMembershipConfig())
-    built.step(MomentumRows(t, rows, radius, np.zeros((len(values), 7, 3, 3))), 100 + np.arange(len(t)), thorough=True)
+    nothing = np.zeros((len(values), 7, 3, 3)), np.zeros(10)
+    built.step(MomentumRows(t, rows, radius, *nothing), 100 + np.arange(len(t)), thorough=True)
     return built
 
 

@@ -135,7 +135,7 @@ def test_every_cut_holds_for_every_physical_body() -> None:
     box = PriorConfig(lower=(0.0, *[-1.0] * 9), upper=(4.0, *[1.0] * 9)).bounds
     built = FeasibleSet(identify_body(7, 6, centre, radius, box), SetMembershipConfig(max_cuts=400))
     radii = np.zeros((1, 7, len(CAUSES))), np.zeros((1, 7, 3, 3))
-    nothing = MomentumRows(np.zeros((1, 2)), np.zeros((1, 7, 105)), *radii)
+    nothing = MomentumRows(np.zeros((1, 2)), np.zeros((1, 7, 105)), *radii, np.zeros(10))
     for _ in range(4):
         built.step(nothing, np.arange(len(nothing.t)), thorough=True)
     rows, low = built.polytope.rows, built.polytope.row_lower

@@ -142,7 +142,9 @@ def test_the_block_has_the_windows_of_the_stream(setting: Setting) -> None:
     assert (result.window, result.samples_used) == (ended.window, ended.samples_used)
     assert dict(result.samples_rejected) == dict(ended.samples_rejected)
     np.testing.assert_allclose(
-        result.excitation.singular_values, ended.excitation.singular_values, rtol=1e-6, atol=1e-6
+        result.excitation.singular_values,
+        ended.excitation.singular_values,
+        rtol=0.03,  # rows are weighed by their radius, which is narrowest about the estimate so far
     )
 
 

@@ -116,9 +116,9 @@ def test_old_rows_are_dropped(setting: tuple[Problem, IntervalPipeline, Momentum
     method = Sensitivity(pipeline.unknowns, SensitivityConfig(max_rows=21))
     for window in range(10):
         one = slice(window, window + 1)
-        method.step(MomentumRows(rows.t[one], rows.coefficients[one], rows.radius[one], rows.body_radius[one]))
+        method.step(replace(rows, t=rows.t[one], coefficients=rows.coefficients[one]))
     last = Sensitivity(pipeline.unknowns, SensitivityConfig(max_rows=21))
     keep = slice(7, 10)
-    last.step(MomentumRows(rows.t[keep], rows.coefficients[keep], rows.radius[keep], rows.body_radius[keep]))
+    last.step(replace(rows, t=rows.t[keep], coefficients=rows.coefficients[keep]))
     assert method._y.shape == (21, 10)
     np.testing.assert_array_equal(method._y, last._y)

@@ -158,8 +158,9 @@ def wrist(fit: ArmFit, robot: Robot, config: IntervalIdentifierConfig, start: fl
     mass, error = float(fit.body[0]), float(fit.body_error[0])
     described = float(robot.inertial_parameters()[index, 0])
     known = described if config.target == "payload" else 0.0
+    unsure = config.known_robot.inertia_relative * known
     prior = config.prior.bounds
-    low, high = known + prior.lower[0], known + prior.upper[0]
+    low, high = known - unsure + prior.lower[0], known + unsure + prior.upper[0]
     slack = _FAR * error + 0.1 + 0.03 * mass
     if low - slack <= mass <= high + slack:
         return []

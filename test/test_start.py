@@ -1,0 +1,53 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Ctrl-C while a command or node still imports what it needs."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from sysid_nodes.start import INTERRUPTED
+
+INTERRUPTED_IMPORT = """
+import ctypes, os, signal, sys
+os.kill(os.getpid(), signal.SIGINT)
+ctypes.pythonapi.PyErr_CheckSignals()
+raise ImportError("a compiled module that met the interrupt")
+"""
+
+
+def load(folder: Path, source: str, before: str = "") -> subprocess.CompletedProcess[str]:
+    (folder / "slow.py").write_text(source, encoding="utf-8")
+    code = f"import sys; sys.path.insert(0, {str(folder)!r}); {before}from sysid_nodes.start import load_program; "
+    code += "print(load_program('slow', 'a_node').main())"
+    return subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60.0, check=False)
+
+
+def test_an_interrupt_during_an_import_is_one_line(tmp_path: Path) -> None:
+    found = load(tmp_path, INTERRUPTED_IMPORT)
+    assert (found.returncode, found.stderr) == (INTERRUPTED, "a_node: interrupted\n")
+
+
+def test_an_interrupt_later_is_the_programs_own(tmp_path: Path) -> None:
+    source = "def main():\n    try:\n        import signal; signal.raise_signal(signal.SIGINT)\n"
+    found = load(tmp_path, source + "    except KeyboardInterrupt:\n        return 'mine'\n")
+    assert (found.returncode, found.stdout) == (0, "mine\n")
+
+
+@pytest.mark.parametrize("handler", ["SIG_IGN", "SIG_DFL"])
+def test_a_stated_way_to_take_interrupts_is_kept(tmp_path: Path, handler: str) -> None:
+    source = "import signal\nmain = lambda: signal.getsignal(signal.SIGINT).name"
+    found = load(tmp_path, source, f"import signal; signal.signal(signal.SIGINT, signal.{handler}); ")
+    assert found.stdout == f"{handler}\n"
+
+
+def test_programs_start_by_it(project_root: Path) -> None:
+    """Before it, nothing but the interpreter's own is imported: that takes some hundredths of a second."""
+    assert "load_program(" in (project_root / "cmake/executable.py.in").read_text(encoding="utf-8")
+    assert 'sysid = "sysid_nodes.start:sysid"' in (project_root / "pyproject.toml").read_text(encoding="utf-8")
+    code = "import sys; before = set(sys.modules); import sysid_nodes.start; print(*set(sys.modules) - before)"
+    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60.0, check=True)
+    assert not {"numpy", "argparse", "rclpy", "importlib.metadata"} & set(found.stdout.split())
