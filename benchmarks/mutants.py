@@ -10,6 +10,7 @@ sample can be repeated; survivors are listed with their line.
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import subprocess
@@ -17,6 +18,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterator, Sequence
+from itertools import zip_longest
 from pathlib import Path
 from typing import NamedTuple
 
@@ -63,12 +65,17 @@ class Mutant(NamedTuple):
 
 
 class Outcome(NamedTuple):
-    """What the tests made of a mutant: killed, survived or equivalent; the line, and how it is mutated."""
+    """What the tests made of a mutant: killed or survived; the line, and how it is mutated."""
 
     mutant: Mutant
     fate: str
     line: int
     words: str
+
+    @property
+    def reason(self) -> str:
+        """Why nobody can tell it from the original; empty where it is none such."""
+        return EQUIVALENT.get((self.mutant.file, self.words.split("`")[3]), "") if self.fate == "survived" else ""
 
 
 def mutated(source: str, mutant: Mutant) -> str | None:
@@ -117,6 +124,17 @@ class Tree:
         durations = self.folder / "durations.json"
         return run(self.folder, paths, durations, limit)
 
+    def limit(self, subject: str) -> float:
+        """Processor's time that a mutant may take [s], by what the tests take as they are.
+
+        Raises:
+            SystemExit: they fail as they are.
+        """
+        started = os.times().children_user
+        if not self.passes(SUBJECTS[subject].tests, None):
+            raise SystemExit(f"the tests of '{subject}' fail as they are")
+        return _GRACE + _PATIENCE * (os.times().children_user - started)
+
     def judge(self, mutant: Mutant, limit: float) -> Outcome:
         """What the tests make of a mutant."""
         path = self.folder / "sysid_nodes" / mutant.file
@@ -130,8 +148,6 @@ class Tree:
             fate = "survived" if self.passes(SUBJECTS[mutant.subject].tests, limit) else "killed"
         finally:
             path.write_text(source, encoding="utf-8")
-        if fate == "survived" and (mutant.file, after) in EQUIVALENT:
-            fate = "equivalent"
         return Outcome(mutant, fate, line, f"`{before}` became `{after}`")
 
 
@@ -141,55 +157,71 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument("--modules", nargs="+", choices=SUBJECTS, default=list(SUBJECTS), help="what to mutate")
     parser.add_argument("--sample", type=int, default=0, help="mutants of each, drawn by the seed; 0: all")
     parser.add_argument("--budget", type=float, default=0.0, help="time after which no more are begun [s]; 0: none")
+    parser.add_argument("--records", type=Path, help="JSON lines, one a mutant; continued where it ends")
     args = parser.parse_args(argv)
     page = report.Report("mutants", "Mutation score of the proof core", args.out, args.command)
-    rng, begun, outcomes, total = np.random.default_rng(args.seed), time.monotonic(), list[Outcome](), {}
+    rng, begun = np.random.default_rng(args.seed), time.monotonic()
+    every = {name: list(mutants(name)) for name in args.modules}
+    chosen = {name: rng.permutation(len(of))[: args.sample or None] for name, of in every.items()}
+    # In turn, so that modules have as many each whenever it ends.
+    order = [
+        every[name][int(k)]
+        for row in zip_longest(*chosen.values())
+        for name, k in zip(every, row, strict=True)
+        if k is not None
+    ]
+    known = read(args.records)
+    outcomes, limits = list[Outcome](), dict[str, float]()
     with tempfile.TemporaryDirectory(prefix="mutants-") as folder:
         tree = Tree(Path(folder))
-        for name in args.modules:
-            every = list(mutants(name))
-            total[name] = len(every)
-            chosen = rng.permutation(len(every))[: args.sample or None]
-            started = os.times().children_user
-            if not tree.passes(SUBJECTS[name].tests, None):
-                parser.exit(1, f"the tests of '{name}' fail as they are\n")
-            limit = _GRACE + _PATIENCE * (os.times().children_user - started)
-            for k in report.progress([int(k) for k in chosen], name):
+        for mutant in report.progress(order, "mutants"):
+            outcome = known.get(mutant)
+            if outcome is None:
                 if args.budget and time.monotonic() - begun > args.budget:
-                    break
-                outcomes.append(tree.judge(every[k], limit))
-    write(page, outcomes, total)
+                    continue
+                if mutant.subject not in limits:
+                    limits[mutant.subject] = tree.limit(mutant.subject)
+                outcome = tree.judge(mutant, limits[mutant.subject])
+                if args.records is not None:
+                    with args.records.open("a", encoding="utf-8") as file:
+                        file.write(json.dumps(outcome._asdict()) + "\n")
+            outcomes.append(outcome)
+    write(page, outcomes, {name: len(of) for name, of in every.items()})
     return 0
+
+
+def read(path: Path | None) -> dict[Mutant, Outcome]:
+    """Outcomes of a file of records, by mutant; none where there is no file."""
+    if path is None or not path.exists():
+        return {}
+    rows = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+    outcomes = (Outcome(Mutant(*row["mutant"]), row["fate"], row["line"], row["words"]) for row in rows)
+    return {outcome.mutant: outcome for outcome in outcomes}
 
 
 def write(page: report.Report, outcomes: Sequence[Outcome], total: dict[str, int]) -> None:
     """The report: scores, then every survivor."""
     rows = []
     for name in (*total, "all"):
-        fates = [outcome.fate for outcome in outcomes if name in ("all", outcome.mutant.subject)]
-        killed, survived, same = (fates.count(fate) for fate in ("killed", "survived", "equivalent"))
+        of = [one for one in outcomes if name in ("all", one.mutant.subject)]
+        killed, same = sum(one.fate == "killed" for one in of), sum(bool(one.reason) for one in of)
+        survived = len(of) - killed - same
         score = f"{100.0 * killed / (killed + survived):.0f} %" if killed + survived else ""
         number = sum(total.values()) if name == "all" else total[name]
-        rows.append((name, number, len(fates), killed, survived, same, score))
+        rows.append((name, number, len(of), killed, survived, same, score))
     page.text(
         "Mutants are single small mistakes; a score is the share of those tried, equivalent ones left out, that a test "
         "notices. Where fewer were tried than there are, they were drawn at random."
     )
     page.table(("module", "mutants", "tried", "killed", "survived", "equivalent", "score"), rows)
     page.section("Survivors")
-    left = [outcome for outcome in outcomes if outcome.fate == "survived"]
+    left = [one for one in outcomes if one.fate == "survived" and not one.reason]
     page.text("\n".join(f"- {one.mutant.file}:{one.line}: {one.words}" for one in left) or "None.")
-    known = [outcome for outcome in outcomes if outcome.fate == "equivalent"]
+    known = [one for one in outcomes if one.reason]
     if known:
         page.section("Equivalent")
-        lines = (f"- {one.mutant.file}:{one.line}: {one.words}: {_reason(one)}" for one in known)
-        page.text("\n".join(lines))
+        page.text("\n".join(f"- {one.mutant.file}:{one.line}: {one.words}: {one.reason}" for one in known))
     print(page.write())
-
-
-def _reason(outcome: Outcome) -> str:
-    after = outcome.words.split("`")[3]
-    return EQUIVALENT[outcome.mutant.file, after]
 
 
 if __name__ == "__main__":

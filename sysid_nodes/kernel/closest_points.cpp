@@ -1,15 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // Closest points of zonotopes to the origin, and ways that take it out of them, one after the other;
 // models/closest_point.py and models/separation.py derive and do the same in NumPy.
-#include <nanobind/nanobind.h>
-#include <nanobind/ndarray.h>
+#include "arrays.hpp"
 
 #include <algorithm>
 #include <array>
 #include <cmath>
 #include <cstddef>
 #include <limits>
-#include <memory>
 #include <stdexcept>
 #include <vector>
 
@@ -19,7 +17,6 @@ namespace {
 
 template <typename... Extent>
 using In = nb::ndarray<const double, Extent..., nb::c_contig, nb::device::cpu>;
-using Out = nb::ndarray<nb::numpy, double>;
 using Vector = std::array<double, 3>;
 
 constexpr double kNothing = 1e-290, kTiny = 1e-12;
@@ -232,14 +229,6 @@ double way_out(const Zonotope &body, Vector &out) {
       for (int k = 0; k < 3; ++k) out[k] = along < 0.0 ? -normal[k] : normal[k];
     }
   return std::isfinite(depth) ? -depth : 0.0;
-}
-
-Out as_array(std::vector<double> &&values, std::initializer_list<std::size_t> shape) {
-  auto held = std::make_unique<std::vector<double>>(std::move(values));
-  double *data = held->data();
-  nb::capsule owner(held.get(), [](void *p) noexcept { delete static_cast<std::vector<double> *>(p); });
-  held.release();
-  return Out(data, shape, owner);
 }
 
 void read(Zonotope &body, const double *centre, const double *generators) {

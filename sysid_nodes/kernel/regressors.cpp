@@ -4,11 +4,10 @@
 #include <pinocchio/algorithm/jacobian.hpp>
 #include <pinocchio/algorithm/kinematics.hpp>
 
-#include <nanobind/nanobind.h>
-#include <nanobind/ndarray.h>
 #include <nanobind/stl/pair.h>
 
-#include <memory>
+#include "arrays.hpp"
+
 #include <stdexcept>
 #include <string>
 #include <vector>
@@ -71,15 +70,6 @@ void add_rows(const pin::Model &model, const pin::Data &data, double weight, dou
   }
 }
 
-using Array = nb::ndarray<nb::numpy, double>;
-
-Array as_array(std::unique_ptr<std::vector<double>> values, std::initializer_list<std::size_t> shape) {
-  double *data = values->data();
-  nb::capsule owner(values.get(), [](void *p) noexcept { delete static_cast<std::vector<double> *>(p); });
-  values.release();
-  return Array(data, shape, owner);
-}
-
 std::pair<Array, Array> window_regressors(In<int64_t, nb::ndim<1>> parents, In<double, nb::shape<-1, 3, 3>> rotation,
                                         In<double, nb::shape<-1, 3>> translation, In<double, nb::shape<-1, 3>> axis,
                                         In<bool, nb::ndim<1>> revolute, In<double, nb::shape<3>> gravity,
@@ -90,8 +80,8 @@ std::pair<Array, Array> window_regressors(In<int64_t, nb::ndim<1>> parents, In<d
                                    q.shape(1), qd.shape(1)})
     if (joints != n) throw std::invalid_argument("arrays differ in their number of joints");
   if (q.shape(0) != samples || qd.shape(0) != samples) throw std::invalid_argument("arrays differ in their samples");
-  auto difference = std::make_unique<std::vector<double>>(windows * size, 0.0);
-  auto integral = std::make_unique<std::vector<double>>(windows * size, 0.0);
+  std::vector<double> difference(windows * size, 0.0);
+  std::vector<double> integral(windows * size, 0.0);
   {
     nb::gil_scoped_release release;
     const pin::Model model = build_model(n, parents.data(), rotation.data(), translation.data(), axis.data(),
@@ -108,8 +98,8 @@ std::pair<Array, Array> window_regressors(In<int64_t, nb::ndim<1>> parents, In<d
         const double sign = double(s == last) - double(s == first);
         pin::computeJointJacobiansTimeVariation(model, data, MapOf<Eigen::VectorXd>(q.data() + s * n, n),
                                                 MapOf<Eigen::VectorXd>(qd.data() + s * n, n));
-        add_rows(model, data, 0.5 * (before + after), sign, integral->data() + w * size,
-                 difference->data() + w * size);
+        add_rows(model, data, 0.5 * (before + after), sign, integral.data() + w * size,
+                 difference.data() + w * size);
       }
     }
   }
@@ -125,7 +115,7 @@ Array standard_regressor(In<int64_t, nb::ndim<1>> parents, In<double, nb::shape<
                                    q.shape(1), qd.shape(1), qdd.shape(1)})
     if (joints != n) throw std::invalid_argument("arrays differ in their number of joints");
   if (qd.shape(0) != samples || qdd.shape(0) != samples) throw std::invalid_argument("arrays differ in their samples");
-  auto out = std::make_unique<std::vector<double>>(samples * 10 * n * n, 0.0);
+  std::vector<double> out(samples * 10 * n * n, 0.0);
   {
     nb::gil_scoped_release release;
     const pin::Model model = build_model(n, parents.data(), rotation.data(), translation.data(), axis.data(),
@@ -143,7 +133,7 @@ Array standard_regressor(In<int64_t, nb::ndim<1>> parents, In<double, nb::shape<
         acceleration.linear() -= place.rotation().transpose() * model.gravity.linear();
         for (pin::JointIndex joint = i + 1; joint > 0; joint = model.parents[joint]) {
           const pin::Motion jacobian = place.actInv(pin::Motion(data.J.col(joint - 1)));
-          Eigen::Map<Row>(out->data() + ((s * n + joint - 1) * n + i) * 10) =
+          Eigen::Map<Row>(out.data() + ((s * n + joint - 1) * n + i) * 10) =
               inertia_form(jacobian, acceleration) - inertia_form(velocity.cross(jacobian), velocity);
         }
       }
@@ -158,9 +148,9 @@ nb::tuple joint_frames(In<int64_t, nb::ndim<1>> parents, In<double, nb::shape<-1
   const std::size_t n = parents.shape(0), samples = q.shape(0);
   for (const std::size_t joints : {rotation.shape(0), translation.shape(0), axis.shape(0), revolute.shape(0), q.shape(1)})
     if (joints != n) throw std::invalid_argument("arrays differ in their number of joints");
-  auto turn = std::make_unique<std::vector<double>>(samples * n * 9);
-  auto origin = std::make_unique<std::vector<double>>(samples * n * 3);
-  auto jacobian = std::make_unique<std::vector<double>>(samples * n * 6);
+  std::vector<double> turn(samples * n * 9);
+  std::vector<double> origin(samples * n * 3);
+  std::vector<double> jacobian(samples * n * 6);
   {
     nb::gil_scoped_release release;
     const pin::Model model = build_model(n, parents.data(), rotation.data(), translation.data(), axis.data(),
@@ -171,9 +161,9 @@ nb::tuple joint_frames(In<int64_t, nb::ndim<1>> parents, In<double, nb::shape<-1
       for (std::size_t i = 0; i < n; ++i) {
         const pin::SE3 &place = data.oMi[i + 1];
         using RowMajor3 = Eigen::Matrix<double, 3, 3, Eigen::RowMajor>;
-        Eigen::Map<RowMajor3>(turn->data() + (s * n + i) * 9) = place.rotation();
-        Eigen::Map<Vector3>(origin->data() + (s * n + i) * 3) = place.translation();
-        Eigen::Map<Eigen::Matrix<double, 6, 1>>(jacobian->data() + (s * n + i) * 6) = data.J.col(i);
+        Eigen::Map<RowMajor3>(turn.data() + (s * n + i) * 9) = place.rotation();
+        Eigen::Map<Vector3>(origin.data() + (s * n + i) * 3) = place.translation();
+        Eigen::Map<Eigen::Matrix<double, 6, 1>>(jacobian.data() + (s * n + i) * 6) = data.J.col(i);
       }
     }
   }

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 import sys
 from pathlib import Path
@@ -10,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from benchmarks.mutant_modules import EQUIVALENT, SUBJECTS
-from benchmarks.mutants import Mutant, Outcome, write
+from benchmarks.mutants import Mutant, Outcome, read, write
 from benchmarks.report import Report
 
 
@@ -58,3 +59,21 @@ def test_survivors_are_listed(tmp_path: Path) -> None:
     text = page.read_text(encoding="utf-8")
     assert "| shift | 40 | 2 | 1 | 1 | 0 | 50 % |" in text
     assert "shift.py:7: `c` became `d`" in text and "shift.py:3" not in text
+
+
+def test_outcomes_are_read_again_and_equivalent_ones_are_no_survivors(tmp_path: Path) -> None:
+    assert not read(None) and not read(tmp_path / "none.jsonl")
+    (file, line), reason = next(iter(EQUIVALENT.items()))
+    mutant = Mutant("memory", file, "NumberReplacer", 3)
+    found = [
+        Outcome(mutant, "survived", 7, f"`a` became `{line}`"),
+        Outcome(mutant, "killed", 7, f"`a` became `{line}`"),
+    ]
+    assert [one.reason for one in found] == [reason, ""]
+    path = tmp_path / "records.jsonl"
+    path.write_text(json.dumps(found[0]._asdict()) + "\n", encoding="utf-8")
+    assert read(path) == {mutant: found[0]}
+    write(Report("mutants", "Score", tmp_path, "command"), found[:1], {"memory": 40})
+    (page,) = tmp_path.glob("*.md")
+    text = page.read_text(encoding="utf-8")
+    assert "| memory | 40 | 1 | 0 | 0 | 1 |  |" in text and reason in text

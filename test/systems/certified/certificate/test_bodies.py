@@ -154,6 +154,22 @@ def test_a_state_too_large_for_a_number_has_any_torque():
     assert not np.isfinite(deviation(dynamics(chain.tree, forms[0], huge, huge, forms[3]).torque)[:, -1]).all()
 
 
+def test_both_implementations_allow_for_as_much_rounding(monkeypatch):
+    """States without errors, sines without theirs: every remainder is an allowance for rounding."""
+    pytest.importorskip("sysid_nodes.kernel._affine_dynamics", reason="the C++ kernel is not built")
+    chain, rng = Chain.from_robot(robot()), np.random.default_rng(1)
+    q, *rates = (Affine.constant(x, symbols=15) for x in rng.uniform(-2.0, 2.0, (4, 6, 7)))
+    exact = [Affine.constant(x, symbols=15) for x in (np.sin(q.centre), np.cos(q.centre))]
+    monkeypatch.setattr(Affine, "sin_cos", lambda _: tuple(exact))
+    found = []
+    for kernel in ("compiled", "reference"):
+        monkeypatch.setenv("SYSID_KERNEL", kernel)
+        found.append([*of(place(chain.tree, q)), *of(dynamics(chain.tree, q, *rates))])
+    for one, two in zip(*found, strict=True):
+        known = two.remainder > 1e-18
+        np.testing.assert_allclose(one.remainder[known], two.remainder[known], rtol=0.25)
+
+
 @pytest.mark.usefixtures("kernel")
 def test_frames_of_exact_positions_are_off_by_less_than_their_remainder():
     """Against the same in extended precision: all that is left over is rounding."""

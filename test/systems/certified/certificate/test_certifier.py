@@ -220,6 +220,18 @@ def test_the_proof_counts_with_what_the_watches_let_pass():
     np.testing.assert_array_equal(problem.torque_limit, robot().limits.torque - 3.0)
 
 
+@pytest.mark.parametrize("prover", ["compiled", "reference"])
+def test_a_claim_holds_on_a_machine_with_the_other_kernel(judge, prover, monkeypatch):
+    pytest.importorskip("sysid_nodes.kernel._affine_dynamics", reason="the C++ kernel is not built")
+    bounds, wanted = box(0.1), plan(0.2)
+    entry = judge.at_rest(bounds)
+    monkeypatch.setenv("SYSID_KERNEL", prover)
+    found = judge.certify(wanted, bounds, entry, EMPTY)
+    errors = Assumed(found.envelope.level, found.envelope.position, found.envelope.acceleration)
+    monkeypatch.setenv("SYSID_KERNEL", {"compiled": "reference", "reference": "compiled"}[prover])
+    assert judge.certify(wanted, bounds, entry, EMPTY, Claim(errors, found.robust_limit)).certified
+
+
 def test_claims_are_proven_as_they_are_or_not_at_all(judge):
     bounds, wanted = box(0.1), plan(0.2)
     entry = judge.at_rest(bounds)
