@@ -59,6 +59,9 @@ class PrimeSessionConfig:
 
     robot: str = option("go2", "registered robot, or urdf")
     urdf: str = option("", "URDF file, for any other robot or for one's own of a registered one")
+    floating_base: bool = option(
+        False, "whether the base of a URDF's robot moves freely; a registered robot's is known to"
+    )
     published: int = option(
         1, "stages before the newest that is published; more is smoother and later", minimum=1, maximum=1000
     )

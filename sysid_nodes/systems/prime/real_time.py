@@ -8,7 +8,6 @@ cost rises; then they are damped as Levenberg and Marquardt do, so that no step 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
