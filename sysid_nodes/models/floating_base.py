@@ -60,10 +60,7 @@ class FloatingBase:
         Raises:
             RobotError: the base is fixed, no contact point is known, or a joint has several degrees of freedom.
         """
-        if not robot.floating_base:
-            raise RobotError(f"robot '{robot.name}' has a fixed base; motion estimation needs a floating one")
-        if not robot.contacts:
-            raise RobotError(f"robot '{robot.name}' has no contact points; name the links that touch the ground")
+        require_feet(robot)
         model = robot.model
         joints, placements = list(model.joints)[2:], list(model.jointPlacements)[2:]
         motion = [np.asarray(joint.createData().S).reshape(6, -1) for joint in joints]
@@ -95,6 +92,23 @@ class FloatingBase:
         """The robot with its spheres' centres elsewhere (nc, 3) in their bodies' frames [m]."""
         tree = self.tree._replace(contact_offsets=offsets)
         return replace(self, tree=tree, kernel=stage_kernel(tree, self.implementation))
+
+
+def require_feet(robot: Robot) -> None:
+    """Checks that a robot can walk.
+
+    Raises:
+        RobotError: its base is fixed, or no contact point is known.
+    """
+    if not robot.floating_base:
+        raise RobotError(
+            f"robot '{robot.name}' has a fixed base; motion estimation needs a floating one: 'floating_base: true' if"
+            " the URDF's is"
+        )
+    if not robot.contacts:
+        raise RobotError(
+            f"robot '{robot.name}' has no contact points; name the links that touch the ground in 'contacts.links'"
+        )
 
 
 @dataclass(frozen=True)

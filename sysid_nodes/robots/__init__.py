@@ -59,7 +59,9 @@ def robot_variants(name: str) -> tuple[str, ...]:
     return tuple(filter(None, _DESCRIPTIONS[name].variants)) if name in _DESCRIPTIONS else ()
 
 
-def load_robot(name: str, *, variant: str = "", urdf: str | Path = "", urdf_text: str = "") -> Robot:
+def load_robot(
+    name: str, *, variant: str = "", urdf: str | Path = "", urdf_text: str = "", floating_base: bool = False
+) -> Robot:
     """A robot by name, from a URDF, or a registered robot's constants on a URDF of the user's.
 
     Args:
@@ -67,6 +69,7 @@ def load_robot(name: str, *, variant: str = "", urdf: str | Path = "", urdf_text
         variant: form of a registered robot; empty for its default.
         urdf: path of a URDF file.
         urdf_text: URDF text, as in ``robot_description``.
+        floating_base: whether the base of a robot that is not registered moves freely; a registered one's is known.
 
     Raises:
         RobotError: name or variant is unknown, the file is unreadable, both URDFs are given, or the URDF is unusable.
@@ -84,7 +87,8 @@ def load_robot(name: str, *, variant: str = "", urdf: str | Path = "", urdf_text
     text, source = (_read(Path(urdf)), str(urdf)) if urdf else (urdf_text, "robot_description")
     if description is not None:
         return build_on_urdf(description, text, source=source)
-    return build_robot(text, name="" if name == "urdf" else name, source=source)
+    own = "" if name == "urdf" else name
+    return build_robot(text, name=own, source=source, floating_base=floating_base)
 
 
 def _read(path: Path) -> str:

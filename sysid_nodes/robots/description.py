@@ -151,7 +151,7 @@ def build_robot(
     Args:
         text: the URDF.
         source: file or topic, named in errors.
-        body: default link; empty for the one moved by the last joint.
+        body: default link; empty for the floating base, or where it is fixed, the one moved by the last joint.
 
     Raises:
         RobotError: the URDF does not parse, is not physical, or lacks the body or any actuated joint.
@@ -179,7 +179,7 @@ def build_robot(
         limits=limits,
         motor=motor,
         encoder_step=encoder_step,
-        body=body or parsed.child_link[names[-1]],
+        body=body or (_root_link(model) if floating_base else parsed.child_link[names[-1]]),
         geometry=geometry,
         floating_base=floating_base,
         repairs=parsed.repairs,
@@ -200,6 +200,12 @@ def _build_model(parsed: ParsedUrdf, source: str, *, floating_base: bool) -> pin
             index = model.joints[model.getJointId(joint)].idx_q
             model.lowerPositionLimit[index], model.upperPositionLimit[index] = -np.inf, np.inf
     return model
+
+
+def _root_link(model: pinocchio.Model) -> str:
+    """The link that the free-flyer moves, the first where others are fixed to it."""
+    moved = (frame for frame in model.frames if frame.parentJoint == 1)
+    return next(str(frame.name) for frame in moved if frame.type == pinocchio.FrameType.BODY)
 
 
 def _column(parsed: ParsedUrdf, names: tuple[str, ...], key: str, default: float) -> Array:

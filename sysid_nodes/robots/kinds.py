@@ -9,7 +9,7 @@ import numpy.typing as npt
 from sysid_nodes.exceptions import ConfigError
 from sysid_nodes.robots.robot import Array, Robot
 
-_SIDES = ("FL_", "FR_", "RL_", "RR_", "left_", "right_")
+_SIDES = ("FL_", "FR_", "RL_", "RR_", "LF_", "RF_", "LH_", "RH_", "HL_", "HR_", "left_", "right_")
 
 
 def joint_kinds(robot: Robot) -> tuple[tuple[str, ...], npt.NDArray[np.int64]]:

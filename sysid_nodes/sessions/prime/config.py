@@ -60,6 +60,9 @@ class PrimeSessionConfig:
 
     robot: str = option("go2", "registered robot, or urdf")
     urdf: str = option("", "URDF file, for any other robot or for one's own of a registered one")
+    floating_base: bool = option(
+        False, "whether the base of a URDF's robot moves freely; a registered robot's is known to"
+    )
     world_frame: str = option("", "frame of the estimate; empty: that of the motion capture's messages, or 'world'")
     frame_prefix: str = frame_prefix_option()
     published: int = option(

@@ -14,6 +14,7 @@ import numpy.typing as npt
 from sysid_nodes.data.config import to_flat
 from sysid_nodes.data.joint_order import JointOrder
 from sysid_nodes.data.readings import Readings
+from sysid_nodes.models.floating_base import require_feet
 from sysid_nodes.results.motion_estimate import EstimateStatus, MotionEstimate
 from sysid_nodes.results.motion_status import MotionStatus
 from sysid_nodes.robots import Robot, load_robot, with_contacts, with_motor
@@ -44,12 +45,15 @@ def prime_robot(config: PrimeSessionConfig) -> Robot:
     """The robot that a configuration names, with its contact points.
 
     Raises:
-        RobotError: it is unknown, has no contact points, or its description is unusable.
+        RobotError: it is unknown, has a fixed base or no contact points, or its description is unusable.
         ConfigError: there are not as many constants of motors as joints.
     """
-    robot = with_motor(load_robot(config.robot, urdf=config.urdf), config.motor)
+    loaded = load_robot(config.robot, urdf=config.urdf, floating_base=config.floating_base)
+    robot = with_motor(loaded, config.motor)
     specs = config.contacts.specs()
-    return with_contacts(robot, specs) if specs else robot
+    robot = with_contacts(robot, specs) if specs else robot
+    require_feet(robot)
+    return robot
 
 
 class PrimeSession:

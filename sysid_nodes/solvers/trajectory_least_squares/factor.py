@@ -99,9 +99,9 @@ def factorise(equations: NormalEquations, damping: float) -> Factor | None:
 
 
 def _eliminate(equations: NormalEquations, damping: float) -> tuple[NormalEquations, Array, Array] | None:
-    """Equations with local variables and stages eliminated: the stages' are their factor's, the parameters' what is left.
+    """Equations without local variables and stages, `local_root` and `local_rows`; None where not positive definite.
 
-    With them `local_root` and `local_rows`; None where a matrix is not positive definite.
+    The stages' equations are then their factor's, the parameters' are what is left.
     """
     layout = equations.layout
     stage, parameter, _ = equations.diagonals()

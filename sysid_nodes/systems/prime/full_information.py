@@ -38,9 +38,9 @@ def estimate_motion(
     """Motion, contact forces and parameters of a whole log.
 
     The smoothing of the contacts goes down from solve to solve; each starts at the previous one's solution. Until the
-    last, constants that the motion tells only together stay at their prior's mean, and little is asked of precision; what
-    then does not fit is solved again with patience, and the better of the two counts. Covariances
-    are those of the noise that the residuals show (observed_noise.py). Residuals larger than the stated noise make the
+    last, constants that the motion tells only together stay at their prior's mean, and little is asked of precision;
+    what then does not fit is solved again with patience, and the better of the two counts. Covariances are those of the
+    noise that the residuals show (observed_noise.py). Residuals larger than the stated noise make the
     result DOUBTFUL. A robot that stands still tells nothing of drives, feet and links but noise, which an estimate of
     them would take for motion: they then stay at their prior's mean, and are in the covariances all the same.
 
@@ -158,5 +158,5 @@ _NEAR = 1e-2
 """Relative decrease of the cost at which a coarse smoothing has done its service: the next one has another solution."""
 
 _FAR, _CLOSE = 3e-3, 1e-6
-"""Damping to begin with, relative to the Hessian's diagonal: far from the solution less leads past it; from a coarse
-smoothing's, more holds back the constants, of which all stages together know much more than their diagonal says alone."""
+"""Damping to begin with, relative to the Hessian's diagonal: far from the solution less leads past it; close to it more
+holds back the constants, of which all stages together know much less than the diagonal says."""

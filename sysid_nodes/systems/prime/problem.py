@@ -80,8 +80,8 @@ def build_model(robot: Robot, config: PrimeConfig, *, implementation: str = "") 
     Raises:
         RobotError: the robot has a fixed base or no contact points, or a link named in the configuration is unknown.
     """
-    sensors = build_sensors(robot, config.sensors)
     base = FloatingBase.from_robot(robot, implementation=implementation)
+    sensors = build_sensors(robot, config.sensors)
     return Model(
         robot,
         base,
