@@ -174,7 +174,7 @@ class ExplorationPlanner:
                     return replace(self._joined(course, candidates[0], vetted, scale), moves=True)
                 course = replace(course, refused=vetted.vetting.faults)
                 harmed = np.flatnonzero(vetted.harmed)[:_MORE].tolist()
-                watched += harmed
+                watched = sorted({*watched, *harmed})
                 candidates = self._search.spared(candidates[1:], start, harmed)
             scale *= config.vetting.shrink
         still = Candidate(self._space.still(before, config.segment, config.commands.height), np.inf)
