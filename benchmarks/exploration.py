@@ -45,11 +45,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     took = sum(os.times()[:2]) - before
     plans["T"] = make(replace(base, criterion="T"), posterior).plan()
     plans |= {f"chance {k}": planner.random(k) for k in progress(range(chosen.plans), "random plans")}
-    costs = {name: _costs(planner, plan) for name, plan in plans.items()}
+    costs = {name: _costs(planner, plan) for name, plan in plans.items() if not plan.vetting.faults}
     report = Report("exploration", "Exploration plans against chance", chosen.out, chosen.command)
     report.text(__doc__.split("\n\n")[1])
     report.section("Criterion A after the plan")
-    rows = [(f"plan by {name}", costs[name]) for name in ("A", "T")]
+    rows = [(f"plan by {name}", costs[name]) for name in ("A", "T") if name in costs]
     chance = np.array([costs[name] for name in costs if name.startswith("chance")])
     rows += [("chance, best", chance.min(axis=0)), ("chance, median", np.median(chance, axis=0))]
     middle = np.median(chance, axis=0)
@@ -60,7 +60,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
             for name, c in rows
         ],
     )
-    report.text(f"The first log alone leaves {planner.forecast.cost(planner.forecast.known):.3g}.")
+    alone = planner.forecast.cost(planner.forecast.known)
+    report.text(f"The first log alone leaves {alone:.3g}. {len(plans) - len(costs)} of {len(plans)} plans are unfit.")
     report.section("Plans")
     kept = [name for name in plans if not name.startswith("chance")] + ["chance 0"]
     report.table(

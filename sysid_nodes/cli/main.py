@@ -28,7 +28,7 @@ COMMANDS = {
     "predict": "predict a recording's torque by a calibration or result",
     "convert": "make a bag of a table: torques, or commands and encoders",
     "excite": "make a motion that tells the actuators",
-    "evaluate": "predict a walking robot's recording, as described and as identified",
+    "evaluate": "predict a walking robot's recording by a result",
     "explore": "plan the motion that tells most about what is not known yet",
     "tracking": "measure a position controller's tracking errors",
     "report": "make report.html again from a result",

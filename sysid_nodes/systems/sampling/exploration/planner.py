@@ -4,7 +4,7 @@
 Information adds up over segments, so a segment is sought that lowers the criterion most together with what is known
 and what the segments before it will tell. It is taken only if all robots drawn from the posterior have followed it
 unharmed and come to rest after it (`vetting`); those that were harmed are watched in the search from then on. Where no
-motion is fit the robot stands, which has been looked at, too; a plan of nothing else is refused.
+motion is fit the robot stands, which is vetted, too; a plan of nothing else is refused.
 """
 
 from __future__ import annotations
@@ -115,7 +115,7 @@ class ExplorationPlanner:
         own = self._course("planning", tell, None)
         count = 0 if own.unfit else self._config.search.random
         random = [self._course(f"random plan {k + 1}", tell, self._chance(k)) for k in range(count)]
-        return self._told(own, [self.whole(course.curves)[1] for course in random])
+        return self._told(own, [self.whole(course.curves)[1] for course in random if not course.unfit])
 
     def random(self, number: int) -> ExplorationPlan:
         """A plan by chance, vetted alike."""
@@ -174,7 +174,7 @@ class ExplorationPlanner:
                     return replace(self._joined(course, candidates[0], vetted, scale), moves=True)
                 course = replace(course, refused=vetted.vetting.faults)
                 harmed = np.flatnonzero(vetted.harmed)[:_MORE].tolist()
-                watched += harmed
+                watched = sorted({*watched, *harmed})
                 candidates = self._search.spared(candidates[1:], start, harmed)
             scale *= config.vetting.shrink
         still = Candidate(self._space.still(before, config.segment, config.commands.height), np.inf)

@@ -2,7 +2,7 @@
 """Whether a segment is fit to be executed: robots drawn from the posterior follow it, and none may come to harm.
 
 They stop at its end. Without that, a segment could end in a step too long from which no next one saves the robot; with
-it, standing still is always a next segment that has been looked at.
+it, there is one way to go on that nearly always is fit: to stand.
 """
 
 from __future__ import annotations
