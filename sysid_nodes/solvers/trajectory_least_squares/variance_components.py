@@ -38,17 +38,25 @@ def variance_ratios(own: Influence, kinds: IntArray, count: int, *, belief: floa
     return np.asarray((squares + belief) / (free + belief))
 
 
-def correlation_time(r: Array) -> Array:
-    """(m,) by how much the variance of a mean of residuals r (B, m) exceeds that of white noise, at least 1.
+def lasting_correlation(r: Array) -> Array:
+    """(L, m) correlation of residuals r (B, m) at lags 0 to L - 1, as far as it lasts; at least lag 0.
 
-    1 + 2 (rho_1 + rho_2 + ...), up to where two successive correlations no longer add up to something positive (the
-    initial positive sequence of Geyer, Practical Markov chain Monte Carlo, 1992).
+    Up to where two successive correlations no longer add up to something positive, and zero from there on (the initial
+    positive sequence of Geyer, Practical Markov chain Monte Carlo, 1992).
     """
     lags = min(len(r) // 4, LONGEST) // 2 * 2
     if not lags:
-        return np.ones(r.shape[1])
+        return np.ones((1, r.shape[1]))
     correlation = np.array([np.sum(r[: len(r) - lag] * r[lag:], axis=0) for lag in range(lags)])
     correlation /= np.maximum(correlation[0], np.finfo(float).tiny)
-    pairs = correlation.reshape(-1, 2, r.shape[1]).sum(axis=1)
-    positive = np.cumprod(pairs > 0.0, axis=0)
-    return np.asarray(np.maximum(2.0 * np.sum(pairs * positive, axis=0) - 1.0, 1.0))
+    pairs = correlation.reshape(-1, 2, r.shape[1])
+    positive = np.cumprod(pairs.sum(axis=1) > 0.0, axis=0)
+    return np.asarray((pairs * positive[:, None]).reshape(lags, -1))
+
+
+def correlation_time(r: Array) -> Array:
+    """(m,) by how much the variance of a mean of residuals r (B, m) exceeds that of white noise, at least 1.
+
+    1 + 2 (rho_1 + rho_2 + ...), as far as correlation lasts.
+    """
+    return np.asarray(np.maximum(2.0 * np.sum(lasting_correlation(r), axis=0) - 1.0, 1.0))

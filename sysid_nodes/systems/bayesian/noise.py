@@ -2,10 +2,9 @@
 """Noise of a log, estimated with everything else: descents and variance components in turn, until both stay.
 
 What the stated noise was to begin with hardly matters then. A torque's noise is of its reading and of all that the
-model misses. That weighs readings as if it were white. Where it errs the same way for some time, the parameters err by
-more than they would for white noise, and their covariance allows for it: rows of a kind whose residuals keep for tau
-stages count with tau times their variance (as a mean of correlated readings does). Noise of passive joints is not
-estimated: loop forces take their rows up.
+model misses. That weighs readings as if it were white. Where it errs the same way for some time, the parameters err
+by more than they would for white noise, and their covariance allows for it (`lasting_errors`). Noise of passive joints
+is not estimated: loop forces take their rows up.
 """
 
 from __future__ import annotations
@@ -18,7 +17,11 @@ import numpy.typing as npt
 
 from sysid_nodes.solvers.trajectory_least_squares.feasible_descent import FeasiblePoint, LinearModel, linear_model
 from sysid_nodes.solvers.trajectory_least_squares.influence import Influence, influences
-from sysid_nodes.solvers.trajectory_least_squares.variance_components import correlation_time, variance_ratios
+from sysid_nodes.solvers.trajectory_least_squares.variance_components import (
+    correlation_time,
+    lasting_correlation,
+    variance_ratios,
+)
 from sysid_nodes.systems.bayesian.problem import GROUPS, Estimate, MechanismProblem, Noise
 
 Array = npt.NDArray[np.float64]
@@ -28,6 +31,7 @@ WHITE = 1.5
 
 _SETTLED = 0.05  # relative change of a standard deviation from which on another round would show nothing
 _LEAST = 0.02  # of the information in the rows of a kind that must be left to tell their noise
+_SHORTEST = 8  # blocks in which correlation is looked for
 _FACTOR = 30.0  # by which a round may change a standard deviation
 
 
@@ -100,10 +104,8 @@ def correlation(problem: MechanismProblem, model: LinearModel) -> Correlation:
         return Correlation(np.ones(len(problem.noise.torque)), 1.0, extra)
     times = {}
     for name in ("torque", "power"):
-        times[name] = _correlation(own[name].residual)
-        gain = own[name].gain * np.sqrt(times[name] - 1.0)[:, None]
-        flat = gain.reshape(-1, p)
-        extra += flat.T @ flat
+        times[name], added = lasting_errors(own[name])
+        extra += added
     return Correlation(times["torque"], float(times["power"][0]), extra)
 
 
@@ -116,9 +118,24 @@ def _influences(model: LinearModel) -> dict[str, Influence] | None:
     return None if found is None else dict(zip(GROUPS, found[1], strict=True))
 
 
-def _correlation(residual: Array) -> Array:
-    """(m,) correlation times, 1 where the residuals may as well be white."""
-    if len(residual) < 8:
-        return np.ones(residual.shape[1])
-    time = correlation_time(residual)
-    return np.where(time > WHITE, time, 1.0)
+def lasting_errors(own: Influence) -> tuple[Array, Array]:
+    """(m,) correlation times, 1 where residuals may as well be white, and (p, p) covariance that the others add.
+
+    The parameters err by sum_k g_k e_k: noise of correlation rho adds sum_l rho_l sum_k (g_k g_(k+l)' + g_(k+l) g_k').
+    Where the motion has turned before the noise has, gains have another sign and what lasts is averaged out.
+    """
+    m, p = own.gain.shape[1:]
+    times, added = np.ones(m), np.zeros((p, p))
+    if len(own.residual) < _SHORTEST:
+        return times, added
+    times = correlation_time(own.residual)
+    rho = lasting_correlation(own.residual)
+    for j in np.flatnonzero(times > WHITE):
+        gain = own.gain[:, j]
+        for lag in range(1, len(rho)):
+            both = rho[lag, j] * gain[:-lag].T @ gain[lag:]
+            added += both + both.T
+    scale = np.sqrt(np.maximum(np.einsum("kmp,kmp->p", own.gain, own.gain), np.finfo(float).tiny))
+    values, vectors = np.linalg.eigh(added / np.outer(scale, scale))
+    half = scale[:, None] * vectors * np.sqrt(np.maximum(values, 0.0))  # never less than what white noise gives
+    return np.where(times > WHITE, times, 1.0), half @ half.T

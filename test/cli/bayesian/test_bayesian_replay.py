@@ -43,8 +43,8 @@ def test_the_result_has_every_field_and_intervals_that_hold_the_truth(
     assert inside >= 0.8 * len(observed)
     for joint in ("hip", "crank_motor"):
         assert rows[f"{joint}.coulomb"]["mean"] == pytest.approx(values[f"{joint}.coulomb"], rel=0.1)
-    for name in ("rod.m*cy", "crank.Iyz"):  # across the plane: nothing can tell
-        assert rows[name]["verdict"] == "not observed"
+    for name in ("rod.m*cy", "crank.Iyz"):  # across the plane: nothing can tell but the mass that it scales with
+        assert rows[name]["narrowing"] > 0.85
     assert document["blind"][0]["narrowing"] > 0.99
     for row in document["held_out"]:
         assert row["identified"] < 0.5 * row["nominal"]

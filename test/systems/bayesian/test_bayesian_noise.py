@@ -1,0 +1,44 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What noise that lasts does to parameters, against many draws of it."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from sysid_nodes.solvers.trajectory_least_squares.influence import Influence
+from sysid_nodes.systems.bayesian.noise import lasting_errors
+
+COUNT, KEEPS = 600, 0.8
+
+
+def draws(number: int) -> np.ndarray:
+    """(number, COUNT) of unit variance, each keeping 0.8 of the one before."""
+    rng = np.random.default_rng(0)
+    noise = rng.standard_normal((number, COUNT))
+    for k in range(1, COUNT):
+        noise[:, k] = KEEPS * noise[:, k - 1] + np.sqrt(1.0 - KEEPS**2) * noise[:, k]
+    return noise
+
+
+@pytest.mark.parametrize("period", [600.0, 60.0, 20.0])
+def test_added_covariance_is_that_of_the_errors(period: float) -> None:
+    """A gain that is steady, one that turns with a period; the slower the motion, the more of what lasts is left."""
+    t = np.arange(COUNT)
+    gain = np.stack([np.ones(COUNT), np.sin(2.0 * np.pi * t / period)], axis=1)
+    noise = draws(3000)
+    truth = np.cov((noise @ gain).T)
+    blocks = [Influence(row[:, None], np.zeros((COUNT, 1)), gain[:, None]) for row in noise[:40]]
+    found = np.mean([gain.T @ gain + lasting_errors(own)[1] for own in blocks], axis=0)
+    # correlations up to some tens of stages are told by 600 residuals to a fifth or so, always a little too long
+    np.testing.assert_allclose(np.diag(found), np.diag(truth), rtol=0.3)
+    assert truth[1, 1] > (1.5 if period > 20.0 else 1.0) * np.sum(gain[:, 1] ** 2)
+
+
+def test_white_noise_adds_nothing() -> None:
+    noise = np.random.default_rng(1).standard_normal((COUNT, 2))
+    times, added = lasting_errors(Influence(noise, np.zeros((COUNT, 2)), np.ones((COUNT, 2, 3))))
+    np.testing.assert_array_equal(times, 1.0)
+    np.testing.assert_array_equal(added, 0.0)
+    short = lasting_errors(Influence(noise[:5], np.zeros((5, 2)), np.ones((5, 2, 3))))
+    np.testing.assert_array_equal(short[1], 0.0)
