@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
@@ -56,6 +56,12 @@ class MomentumRows:
         """(W, n) radius for every identified body in a box."""
         norms = body_norms(body.lower - self.about, body.upper - self.about)
         return np.asarray(self.radius.sum(axis=2) + (self.body_radius @ norms).sum(axis=2))
+
+
+def select(rows: MomentumRows, at: slice) -> MomentumRows:
+    """Some of the windows."""
+    names = ("t", "coefficients", "radius", "body_radius")
+    return replace(rows, **{name: getattr(rows, name)[at] for name in names})
 
 
 def body_norms(lower: Array, upper: Array) -> Array:

@@ -16,7 +16,7 @@ from sysid_nodes.systems.interval.config import IntervalIdentifierConfig, SetMem
 from sysid_nodes.systems.interval.contradiction import ChangeWatch, explain
 from sysid_nodes.systems.interval.estimate.estimator import StatisticalEstimator
 from sysid_nodes.systems.interval.feasible_set import FeasibleSet
-from sysid_nodes.systems.interval.momentum_rows import MomentumRows
+from sysid_nodes.systems.interval.momentum_rows import MomentumRows, select
 from sysid_nodes.systems.interval.unknowns import Unknowns
 
 Array = npt.NDArray[np.float64]
@@ -53,12 +53,39 @@ class SetMembership:
         if self.contradiction is not None:
             self._look_for_change(self.contradiction, rows, ids)
             return False
+        before = self._set.bounds
         tightened = self._set.step(rows, ids, thorough=thorough)
         if self._set.empty is None:
             return tightened
         self.contradiction = explain(self._set, self._unknowns)
-        self._watch = ChangeWatch(self._set.bounds, self._prior_set(), float(rows.t[-1, 1]))
+        if len(ids) == 1:
+            self._watch = ChangeWatch(self._set.bounds, self._prior_set(), float(rows.t[0, 1]))
+            return False
+        before, first, rest = self._split(rows, ids, before)
+        self._watch = ChangeWatch(before, self._prior_set(), float(rows.t[first, 1]))
+        if len(ids[rest]):
+            self._look_for_change(self.contradiction, select(rows, rest), ids[rest])
         return False
+
+    def _split(self, rows: MomentumRows, ids: npt.NDArray[np.int64], before: Bounds) -> tuple[Bounds, int, slice]:
+        """Where a block of windows starts to contradict, as if they had come one by one.
+
+        Returns:
+            The bounds before, the first window that contradicts, and the windows after it. Where the block contradicts
+            only what was proven earlier, that is all of it.
+        """
+        possible, impossible, found = 0, len(ids) + 1, before
+        while impossible - possible > 1:
+            count = (possible + impossible) // 2
+            alone = self._prior_set()
+            alone.step(select(rows, slice(0, count)), ids[:count], thorough=True)
+            if alone.empty is not None:
+                impossible = count
+            else:
+                possible, found = count, alone.bounds
+        if impossible > len(ids):
+            return before, 0, slice(0, len(ids))
+        return found, impossible - 1, slice(impossible, len(ids))
 
     def nominal(self, estimator: StatisticalEstimator, /) -> Array:
         """(10,) physically consistent robust estimate inside the bounds."""

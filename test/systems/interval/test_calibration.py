@@ -94,7 +94,7 @@ def test_the_estimate_is_physical_inside_its_interval_and_better_than_the_descri
     assert np.abs(centre - arm.p)[coulomb].max() > 3.0
 
 
-@pytest.mark.parametrize("seed", [0, 1])
+@pytest.mark.parametrize("seed", [0, pytest.param(1, marks=pytest.mark.slow)])
 def test_a_known_mass_tells_the_gain_of_every_drive(seed: int) -> None:
     rng = np.random.default_rng(seed)
     arm = bare_arm(rng, UR10_GAIN)
@@ -188,7 +188,7 @@ def test_progress_counts_every_stage_to_its_end() -> None:
     assert all(done == total > 0 for done, total in last.values())
 
 
-@pytest.mark.parametrize("seed", [0, 1])
+@pytest.mark.parametrize("seed", [0, pytest.param(1, marks=pytest.mark.slow)])
 def test_a_known_mass_only_narrows(seed: int) -> None:
     """Every interval lies in the one without that run, and the drives of the joints that lift are known better."""
     rng = np.random.default_rng(seed)

@@ -209,6 +209,15 @@ def test_a_failed_assumption_is_proven_and_nothing_is_claimed(kind: str, blamed:
     assert first.contradiction is not None and (first.contradiction.times <= first.t + 1e-9).all()
 
 
+@pytest.mark.parametrize("kind", ["released", "bias", "heavy"])
+def test_a_change_within_one_block_is_told_apart(kind: str) -> None:
+    robot, config, samples, change = spoilt(kind)
+    found = IntervalPipeline(robot, config).identify(samples).contradiction
+    assert found is not None and found.payload_changed == (kind == "released")
+    if kind == "released":
+        assert found.change_time is not None and change <= found.change_time + 1e-9 < change + 0.5
+
+
 def test_a_torque_bias_is_not_called_a_changed_payload() -> None:
     """Here the ten windows after the clash agree with one another, but not on another body."""
     found = gen3_problem(np.random.default_rng(1), KnownRobotConfig())
