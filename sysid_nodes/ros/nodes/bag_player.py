@@ -36,6 +36,7 @@ _TICK = 0.01  # of the recording's clock between two messages of /clock [s]
 _WAIT = 0.05  # for an event, where nothing is due [s]
 _SETTLED = 0.3  # after the listener was found; its own side of the match may take a little longer [s]
 _LATCHED = ("robot_description", "tf_static")
+_SAME = 2  # reports of nothing new and nothing waiting, after which the identifier is done
 _BILLION = 1_000_000_000
 
 
@@ -115,8 +116,10 @@ class BagPlayerNode(Node):
 
         def idle() -> bool:
             self._tell_time(end + round(_BILLION * (time.monotonic() - since)))
-            *_, before, now = [(), (), *self._reports]
-            return bool(now) and before == now and now[-1] == "0"
+            if len(self._reports) < _SAME:
+                return False
+            before, now = self._reports[-_SAME:]
+            return before == now and now[-1] == "0"
 
         self._until(executor, stopped, idle, f"{self._config.identifier} is not done with what was played")
         if stopped():
