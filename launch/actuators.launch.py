@@ -8,7 +8,7 @@ from launch.actions import OpaqueFunction
 from launch_ros.actions import Node
 
 from launch import LaunchContext, LaunchDescription
-from sysid_nodes.ros.launching import declared, given, packaged, switches
+from sysid_nodes.ros.launching import declared, given, ours, packaged, switches
 from sysid_nodes.simulation.actuators.config import SimulatedDrivesConfig
 
 ARGUMENTS = (
@@ -18,6 +18,7 @@ ARGUMENTS = (
     ("command_type", "joint_state", "messages on it: joint_state (sensor_msgs/JointState) or trajectory"),
     ("autostart", "true", "configure and activate without a lifecycle manager"),
     ("use_sim_time", "false", "take the time from /clock"),
+    ("namespace", "", "namespace of all nodes, for several robots at once"),
     ("simulated", "false", "start a simulated leg with drives that nobody is told of"),
 )
 
@@ -30,27 +31,9 @@ def _start(context: LaunchContext) -> list[Node]:
     if true["simulated"]:
         chosen["joints"] = SimulatedDrivesConfig().joints
     clock = {name: true[name] for name in ("autostart", "use_sim_time")}
-    nodes = [
-        Node(
-            package="online_sysid",
-            executable="actuator_identifier",
-            name="actuator_identifier",
-            output="screen",
-            parameters=[packaged(value["config"]), chosen, clock],
-            remappings=topics,
-        )
-    ]
+    nodes = [ours("actuator_identifier", value, [packaged(value["config"]), chosen, clock], topics)]
     if true["simulated"]:
-        nodes.append(
-            Node(
-                package="online_sysid",
-                executable="simulated_drives",
-                name="simulated_drives",
-                output="screen",
-                parameters=[{"commands": value["commands"]}],
-                remappings=topics,
-            )
-        )
+        nodes.append(ours("simulated_drives", value, [{"commands": value["commands"]}], topics))
     return nodes
 
 

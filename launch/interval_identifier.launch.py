@@ -5,7 +5,7 @@ from launch.actions import OpaqueFunction
 from launch_ros.actions import Node
 
 from launch import LaunchContext, LaunchDescription
-from sysid_nodes.ros.launching import declared, given, packaged, switches
+from sysid_nodes.ros.launching import declared, given, ours, packaged, stated, switches
 
 ARGUMENTS = (
     ("config", "kinova_gen3.yaml", "parameter file: a path, or the name of a file in the package's config folder"),
@@ -17,24 +17,17 @@ ARGUMENTS = (
     ("reliability", "reliable", "reliable, or best_effort to hear best-effort drivers"),
     ("autostart", "true", "configure and activate without a lifecycle manager"),
     ("use_sim_time", "false", "take the time from /clock"),
-    ("namespace", "", "namespace of the node"),
+    ("namespace", "", "namespace of all nodes, for several robots at once"),
+    ("frame_prefix", "", "what is put before the names of the robot's frames; empty leaves it to the parameter file"),
 )
 
 
 def _start(context: LaunchContext) -> list[Node]:
     value = given(context, ARGUMENTS)
-    chosen = {name: value[name] for name in ("urdf", "body", "calibration", "reliability") if value[name]}
-    return [
-        Node(
-            package="online_sysid",
-            executable="interval_identifier",
-            name="interval_identifier",
-            namespace=value["namespace"],
-            output="screen",
-            parameters=[packaged(value["config"]), chosen | switches(value, "autostart", "use_sim_time")],
-            remappings=[(name, value[name]) for name in ("joint_states", "robot_description")],
-        )
-    ]
+    chosen = stated(value, "urdf", "body", "calibration", "reliability", "frame_prefix")
+    parameters = [packaged(value["config"]), chosen | switches(value, "autostart", "use_sim_time")]
+    topics = [(name, value[name]) for name in ("joint_states", "robot_description")]
+    return [ours("interval_identifier", value, parameters, topics)]
 
 
 def generate_launch_description() -> LaunchDescription:

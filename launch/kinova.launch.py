@@ -6,22 +6,22 @@ certified:=true planner and robust controller move the arm, which needs one that
 it: config:=kinova_gen3_certified.yaml.
 """
 
-from launch.actions import IncludeLaunchDescription, OpaqueFunction
-from launch.conditions import IfCondition
-from launch.launch_description_sources import PythonLaunchDescriptionSource
-from launch.substitutions import LaunchConfiguration, PathJoinSubstitution
+from launch.actions import OpaqueFunction
 from launch_ros.actions import Node
-from launch_ros.substitutions import FindPackageShare
 
 from launch import LaunchContext, LaunchDescription
 from sysid_nodes.robots import load_robot
-from sysid_nodes.ros.launching import declared, given, is_true, packaged, switches
+from sysid_nodes.robots.visuals import visible_urdf
+from sysid_nodes.ros.launching import declared, description_of, given, ours, packaged, stated, switches, view
 
 ARGUMENTS = (
     ("config", "kinova_gen3.yaml", "parameter file: a path, or the name of a file in the package's config folder"),
-    ("calibration", "", "calibration.json of this arm; empty takes none"),
+    ("calibration", "", "calibration.json of this arm; empty leaves it to the parameter file"),
     ("joint_states", "joint_states", "topic of the driver's joint states"),
+    ("autostart", "true", "configure and activate without a lifecycle manager"),
     ("use_sim_time", "false", "take the time from /clock"),
+    ("namespace", "", "namespace of all nodes, for several robots at once"),
+    ("frame_prefix", "", "what is put before the names of the robot's frames; empty leaves it to the parameter file"),
     ("rviz", "false", "show the arm in RViz"),
     ("publish_description", "false", "publish the arm's description, where no driver does"),
     ("simulated", "false", "start the simulated arm; choose its parameter file as well, see config/"),
@@ -30,52 +30,23 @@ ARGUMENTS = (
 )
 
 
-def _state_publisher(context: LaunchContext) -> list[Node]:
+def _start(context: LaunchContext) -> list[Node]:
     value = given(context, ARGUMENTS)
-    if not is_true(value["publish_description"]):
-        return []
-    description = {"robot_description": load_robot("kinova_gen3").urdf}
-    return [
-        Node(
-            package="robot_state_publisher",
-            executable="robot_state_publisher",
-            parameters=[description | switches(value, "use_sim_time")],
-            remappings=[("joint_states", value["joint_states"])],
-        )
-    ]
-
-
-def _certified_motion(context: LaunchContext) -> list[Node]:
-    value = given(context, ARGUMENTS)
+    true = switches(value, "publish_description", "simulated", "certified")
+    config, start = packaged(value["config"]), switches(value, "autostart")
+    common = stated(value, "frame_prefix") | switches(value, "use_sim_time")
     scene = {"scene": value["scene"] and packaged(value["scene"], "config/scenes")}
-    parameters = [packaged(value["config"]), scene | switches(value, "use_sim_time")]
-    common = {
-        "package": "online_sysid",
-        "output": "screen",
-        "parameters": parameters,
-        "remappings": [("joint_states", value["joint_states"])],
-    }
-    nodes = []
-    if is_true(value["simulated"]):
-        nodes.append(Node(executable="simulated_arm", name="simulated_arm", **common))
-    if is_true(value["certified"]):
-        nodes.append(Node(executable="robust_controller", name="robust_controller", **common))
-        nodes.append(Node(executable="certified_planner", name="certified_planner", **common))
-    return nodes
+    topics = [("joint_states", value["joint_states"])]
+    nodes = [ours("interval_identifier", value, [config, stated(value, "calibration") | common | start], topics)]
+    if true["simulated"]:
+        nodes.append(ours("simulated_arm", value, [config, scene | common], topics))
+    if true["certified"]:
+        nodes.append(ours("robust_controller", value, [config, scene | common | start], topics))
+        nodes.append(ours("certified_planner", value, [config, scene | common | start], topics))
+    if true["publish_description"]:
+        nodes.append(description_of(visible_urdf(load_robot("kinova_gen3")), value, value["joint_states"]))
+    return [*nodes, *view("kinova.rviz", value)]
 
 
 def generate_launch_description() -> LaunchDescription:
-    share = FindPackageShare("online_sysid")
-    passed = ("config", "calibration", "joint_states", "use_sim_time")
-    identifier = IncludeLaunchDescription(
-        PythonLaunchDescriptionSource(PathJoinSubstitution([share, "launch", "interval_identifier.launch.py"])),
-        launch_arguments=[(name, LaunchConfiguration(name)) for name in passed],
-    )
-    rviz = Node(
-        package="rviz2",
-        executable="rviz2",
-        arguments=["-d", PathJoinSubstitution([share, "rviz", "kinova.rviz"])],
-        condition=IfCondition(LaunchConfiguration("rviz")),
-    )
-    functions = [OpaqueFunction(function=_state_publisher), OpaqueFunction(function=_certified_motion)]
-    return LaunchDescription([*declared(ARGUMENTS), identifier, *functions, rviz])
+    return LaunchDescription([*declared(ARGUMENTS), OpaqueFunction(function=_start)])

@@ -1,51 +1,50 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Plays a bag at the pace it was recorded, by its own clock, into the identifier.
+"""Plays a bag at the pace it was recorded, by its own clock, into the identifier, and keeps what that finds.
 
-`sysid replay` gives the same numbers without waiting; this is for looking at them in RViz or a plot while they come.
+The bag begins when the identifier listens, and the launch ends when the result is saved. `sysid replay` gives the same
+numbers without waiting; this is for looking at them in RViz or a plot while they come.
 """
 
-from launch.actions import (
-    DeclareLaunchArgument,
-    EmitEvent,
-    ExecuteProcess,
-    IncludeLaunchDescription,
-    RegisterEventHandler,
-)
-from launch.event_handlers import OnProcessExit
-from launch.events import Shutdown
-from launch.launch_description_sources import PythonLaunchDescriptionSource
-from launch.substitutions import LaunchConfiguration, PathJoinSubstitution
-from launch_ros.substitutions import FindPackageShare
+from launch.actions import DeclareLaunchArgument, OpaqueFunction
+from launch.substitutions import LaunchConfiguration
+from launch_ros.actions import Node
 
-from launch import LaunchDescription
-from sysid_nodes.ros.launching import declared
+from launch import LaunchContext, LaunchDescription
+from sysid_nodes.ros.launching import declared, given, ours, packaged, stated, view
 
 ARGUMENTS = (
     ("config", "kinova_gen3.yaml", "parameter file: a path, or the name of a file in the package's config folder"),
     ("urdf", "", "URDF file that replaces the robot's own; empty leaves it to the parameter file"),
     ("body", "", "link to identify; empty leaves it to the parameter file"),
-    ("calibration", "", "calibration.json of this robot; empty takes none"),
-    ("joint_states", "joint_states", "topic of the joint states in the bag"),
-    ("reliability", "reliable", "best_effort where the bag was recorded so"),
+    ("calibration", "", "calibration.json of this robot; empty leaves it to the parameter file"),
+    ("joint_states", "/joint_states", "topic of the joint states in the bag"),
+    ("robot_description", "/robot_description", "topic of the robot's description in the bag, if it is there"),
+    ("rate", "", "how many times faster than recorded; empty: as recorded"),
+    ("out", "replayed", "folder for the result; it is made, and older results in it are replaced"),
+    ("use_sim_time", "true", "the bag's clock; there is no reason to change it"),
+    ("namespace", "", "namespace of all nodes"),
+    ("rviz", "false", "show the arm in RViz"),
 )
 
 
+def _start(context: LaunchContext) -> list[Node]:
+    value = given(context, ARGUMENTS)
+    topics = [(name, value[name]) for name in ("joint_states", "robot_description")]
+    chosen = stated(value, "urdf", "body", "calibration") | {"use_sim_time": True}
+    played = {
+        "bag": str(LaunchConfiguration("bag").perform(context)),
+        "topics": f"{value['joint_states']},{value['robot_description']},/tf,/tf_static",
+        "save": value["out"],
+    }
+    if value["rate"]:
+        played["rate"] = float(value["rate"])
+    return [
+        ours("interval_identifier", value, [packaged(value["config"]), chosen], topics),
+        ours("bag_player", value, [played]),
+        *view("kinova.rviz", value),
+    ]
+
+
 def generate_launch_description() -> LaunchDescription:
-    identifier = IncludeLaunchDescription(
-        PythonLaunchDescriptionSource(
-            PathJoinSubstitution([FindPackageShare("online_sysid"), "launch", "interval_identifier.launch.py"])
-        ),
-        launch_arguments=[
-            ("use_sim_time", "true"),
-            *((name, LaunchConfiguration(name)) for name, _, _ in ARGUMENTS),
-        ],
-    )
-    player = ExecuteProcess(
-        cmd=["ros2", "bag", "play", LaunchConfiguration("bag"), "--clock", "--disable-keyboard-controls"],
-        output="screen",
-    )
-    end = RegisterEventHandler(
-        OnProcessExit(target_action=player, on_exit=[EmitEvent(event=Shutdown(reason="the bag is over"))])
-    )
     bag = DeclareLaunchArgument("bag", description="folder of the bag")
-    return LaunchDescription([bag, *declared(ARGUMENTS), identifier, player, end])
+    return LaunchDescription([bag, *declared(ARGUMENTS), OpaqueFunction(function=_start)])

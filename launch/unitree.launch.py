@@ -7,14 +7,12 @@ Start the robot's drivers and motion capture beside it, or let simulated:=true s
 from pathlib import Path
 
 from launch.actions import OpaqueFunction
-from launch.conditions import IfCondition
-from launch.substitutions import LaunchConfiguration, PathJoinSubstitution
 from launch_ros.actions import Node
-from launch_ros.substitutions import FindPackageShare
 
 from launch import LaunchContext, LaunchDescription
 from sysid_nodes.data.config import load_yaml
-from sysid_nodes.ros.launching import declared, given, packaged, switches
+from sysid_nodes.robots.visuals import visible_urdf
+from sysid_nodes.ros.launching import declared, description_of, given, ours, packaged, stated, switches, view
 from sysid_nodes.sessions.prime.config import PrimeSessionConfig
 from sysid_nodes.sessions.prime.session import prime_robot
 
@@ -27,6 +25,10 @@ ARGUMENTS = (
     ("low_state", "false", "take joints and IMU from Unitree's LowState, whose message package must be installed"),
     ("autostart", "true", "configure and activate without a lifecycle manager"),
     ("use_sim_time", "false", "take the time from /clock"),
+    ("namespace", "", "namespace of all nodes, for several robots at once"),
+    ("frame_prefix", "", "what is put before the names of the robot's frames; empty leaves it to the parameter file"),
+    ("world_frame", "", "frame of the estimate; empty: that of the motion capture's messages"),
+    ("tf", "false", "publish the base's transform; not where anybody else does"),
     ("simulated", "false", "start a simulated robot with an unknown load"),
     ("rviz", "false", "show the robot and its contacts in RViz"),
     ("publish_description", "true", "publish the robot's description, posed by the smoothed joint states"),
@@ -35,50 +37,21 @@ ARGUMENTS = (
 
 def _start(context: LaunchContext) -> list[Node]:
     value = given(context, ARGUMENTS)
-    true = switches(value, "low_state", "autostart", "use_sim_time", "simulated", "publish_description")
     config = packaged(value["config"])
     robot = prime_robot(load_yaml(PrimeSessionConfig, Path(config)))
-    options = {name: true[name] for name in ("low_state", "autostart", "use_sim_time")}
+    frames = stated(value, "frame_prefix", "world_frame")
+    chosen = switches(value, "low_state", "autostart", "use_sim_time", "tf") | frames
     names = {"joint_states": "joint_states", "imu/data": "imu", "mocap/pose": "pose", "velocity": "velocity"}
     topics = [(topic, value[argument]) for topic, argument in names.items()]
-    nodes = [
-        Node(
-            package="online_sysid",
-            executable="prime_estimator",
-            name="prime_estimator",
-            output="screen",
-            parameters=[config, options],
-            remappings=topics,
-        )
-    ]
+    nodes = [ours("prime_estimator", value, [config, chosen], topics)]
+    true = switches(value, "low_state", "simulated", "publish_description")
     if true["simulated"]:
-        nodes.append(
-            Node(
-                package="online_sysid",
-                executable="simulated_legged_robot",
-                name="simulated_legged_robot",
-                output="screen",
-                parameters=[{"robot": robot.name, "low_state": true["low_state"]}],
-                remappings=topics,
-            )
-        )
+        simulated = {"robot": robot.name, "low_state": true["low_state"]}
+        nodes.append(ours("simulated_legged_robot", value, [simulated], topics))
     if true["publish_description"]:
-        nodes.append(
-            Node(
-                package="robot_state_publisher",
-                executable="robot_state_publisher",
-                parameters=[{"robot_description": robot.urdf, "use_sim_time": true["use_sim_time"]}],
-                remappings=[("joint_states", "joint_states_smoothed")],
-            )
-        )
-    return nodes
+        nodes.append(description_of(visible_urdf(robot), value, "joint_states_smoothed"))
+    return [*nodes, *view("unitree_contacts.rviz", value)]
 
 
 def generate_launch_description() -> LaunchDescription:
-    rviz = Node(
-        package="rviz2",
-        executable="rviz2",
-        arguments=["-d", PathJoinSubstitution([FindPackageShare("online_sysid"), "rviz", "unitree_contacts.rviz"])],
-        condition=IfCondition(LaunchConfiguration("rviz")),
-    )
-    return LaunchDescription([*declared(ARGUMENTS), OpaqueFunction(function=_start), rviz])
+    return LaunchDescription([*declared(ARGUMENTS), OpaqueFunction(function=_start)])

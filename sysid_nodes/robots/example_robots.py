@@ -24,13 +24,18 @@ def _prefixes() -> list[Path]:
     return [*prefixes, Path(sys.prefix), Path("/usr"), Path("/opt/openrobots")]
 
 
+def example_file(relative: str) -> Path | None:
+    """A file of example-robot-data, given by its path below ``robots``; None where it is not installed."""
+    found = (prefix / _SHARE / relative for prefix in _prefixes())
+    return next((path for path in found if path.is_file()), None)
+
+
 def example_urdf(relative: str) -> str:
     """Text of a URDF of example-robot-data, given by its path below ``robots``.
 
     Raises:
         RobotError: the package is not installed.
     """
-    for prefix in _prefixes():
-        if (path := prefix / _SHARE / relative).is_file():
-            return path.read_text(encoding="utf-8")
+    if (path := example_file(relative)) is not None:
+        return path.read_text(encoding="utf-8")
     raise RobotError(f"{relative} not found: install example-robot-data")

@@ -1,24 +1,35 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Arguments of the package's launch files, which cannot import one another."""
+"""What the package's launch files share; they cannot import one another."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
+import yaml
 from ament_index_python.packages import get_package_share_directory
-from launch.actions import DeclareLaunchArgument
+from launch.actions import DeclareLaunchArgument, Shutdown
+from launch.events.process import ProcessExited
 from launch.substitutions import LaunchConfiguration
+from launch_ros.actions import Node
 
 from launch import LaunchContext
 
 Argument = tuple[str, str, str]
-"""Name, default, description."""
+"""Name, default, description; a default of true or false makes it a switch."""
+
+_SWITCH = ["true", "false", "True", "False"]
 
 
 def declared(arguments: Sequence[Argument]) -> list[DeclareLaunchArgument]:
     """The actions that declare arguments."""
-    return [DeclareLaunchArgument(name, default_value=default, description=text) for name, default, text in arguments]
+    return [
+        DeclareLaunchArgument(
+            name, default_value=default, description=text, choices=_SWITCH if default in _SWITCH else None
+        )
+        for name, default, text in arguments
+    ]
 
 
 def given(context: LaunchContext, arguments: Sequence[Argument]) -> dict[str, str]:
@@ -28,12 +39,83 @@ def given(context: LaunchContext, arguments: Sequence[Argument]) -> dict[str, st
 
 def is_true(text: str) -> bool:
     """Whether a switch is on."""
-    return text.lower() in ("true", "1")
+    return text.lower() == "true"
 
 
 def switches(values: Mapping[str, str], *names: str) -> dict[str, bool]:
     """Whether those arguments that are switches are on."""
     return {name: is_true(values[name]) for name in names}
+
+
+def stated(values: Mapping[str, str], *names: str) -> dict[str, str]:
+    """Those of the arguments that are not empty: what is leaves it to the parameter file."""
+    return {name: values[name] for name in names if values[name]}
+
+
+def ours(executable: str, value: Mapping[str, str], parameters: Sequence[Any], topics: Sequence[Any] = ()) -> Node:
+    """A node of this package, in the namespace of the launch, which ends with it.
+
+    Args:
+        executable: whose name the node bears.
+        value: arguments, ``namespace`` among them.
+        parameters: files and values.
+        topics: pairs of names, from and to.
+    """
+    return Node(
+        package="online_sysid",
+        executable=executable,
+        name=executable,
+        namespace=value["namespace"],
+        output="screen",
+        parameters=list(parameters),
+        remappings=list(topics),
+        on_exit=end_with,
+    )
+
+
+def end_with(event: ProcessExited, context: LaunchContext) -> list[Shutdown]:
+    """Ends the launch with a process on which it rests: without error if that had none.
+
+    Raises:
+        RuntimeError: it had one, and nobody had asked for an end.
+    """
+    if context.is_shutdown:
+        return []
+    if event.returncode:
+        raise RuntimeError(f"{event.process_name} has ended with status {event.returncode}, and so does the launch")
+    return [Shutdown(reason=f"{event.process_name} has ended")]
+
+
+def description_of(urdf: str, value: Mapping[str, str], joint_states: str) -> Node:
+    """robot_state_publisher with a URDF, on a topic of joint states."""
+    clock = switches(value, "use_sim_time")
+    return Node(
+        package="robot_state_publisher",
+        executable="robot_state_publisher",
+        namespace=value["namespace"],
+        parameters=[{"robot_description": urdf, "frame_prefix": value["frame_prefix"], **clock}],
+        remappings=[("joint_states", joint_states)],
+    )
+
+
+def view(name: str, value: Mapping[str, str]) -> list[Node]:
+    """RViz with a file of the package's rviz folder, its topics moved to the namespace; nothing unless it is wanted."""
+    if not is_true(value["rviz"]):
+        return []
+    path = packaged(name, "rviz")
+    displays = yaml.safe_load(Path(path).read_text(encoding="utf-8"))["Visualization Manager"]["Displays"]
+    topics = {display[key]["Value"] for display in displays for key in ("Topic", "Description Topic") if key in display}
+    moved = [(topic, topic.lstrip("/")) for topic in sorted(topics)]
+    return [
+        Node(
+            package="rviz2",
+            executable="rviz2",
+            namespace=value["namespace"],
+            arguments=["-d", path],
+            parameters=[switches(value, "use_sim_time")],
+            remappings=moved,
+        )
+    ]
 
 
 def packaged(name: str, folder: str = "config") -> str:

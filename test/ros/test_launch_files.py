@@ -4,10 +4,16 @@
 from __future__ import annotations
 
 import ast
+import json
 from pathlib import Path
 from typing import Any
 
 import pytest
+from shared.kinova_motion import measure
+from shared.recorded import record
+
+from sysid_nodes.cli.main import main
+from sysid_nodes.robots import load_robot
 
 ROOT = Path(__file__).resolve().parents[2]
 FILES = sorted((ROOT / "launch").glob("*.launch.py"))
@@ -56,6 +62,87 @@ def test_a_file_has_a_docstring_and_every_argument_an_explanation(path: Path) ->
     ]
     assert tables
     assert all(text for table in tables for _, _, text in table)
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: path.name)
+def test_every_node_of_a_launch_goes_into_its_namespace(path: Path) -> None:
+    need_launch()
+    from launch.actions import DeclareLaunchArgument, OpaqueFunction
+    from launch.launch_description_sources import PythonLaunchDescriptionSource
+
+    from launch import LaunchContext
+
+    context = LaunchContext()
+    description = PythonLaunchDescriptionSource(str(path)).get_launch_description(context)
+    known = {argument.name for argument in description.get_launch_arguments()}
+    wanted = {"namespace": "left", "bag": "bag"}
+    wanted |= dict.fromkeys(("simulated", "certified", "publish_description", "rviz"), "true")
+    context.launch_configurations.update({name: value for name, value in wanted.items() if name in known})
+    nodes = []
+    for entity in description.entities:
+        assert isinstance(entity, (DeclareLaunchArgument, OpaqueFunction))
+        nodes += entity.visit(context) or []
+    names = []
+    for node in nodes:
+        node._perform_substitutions(context)
+        names.append(node.node_name)
+    assert names and all(name.startswith("/left/") for name in names)
+    ours = [node for node in nodes if node.node_package == "online_sysid"]
+    assert all(f"/left/{node.node_executable}" == node.node_name for node in ours)
+    if "certified" in known:
+        assert {"/left/certified_planner", "/left/robust_controller", "/left/interval_identifier"} < set(names)
+
+
+def test_a_switch_takes_no_word_but_true_and_false() -> None:
+    need_launch()
+    from launch.launch_description_sources import PythonLaunchDescriptionSource
+
+    from launch import LaunchContext
+
+    context = LaunchContext()
+    context.launch_configurations["rviz"] = "yes"
+    source = PythonLaunchDescriptionSource(str(ROOT / "launch" / "kinova.launch.py"))
+    arguments = {a.name: a for a in source.get_launch_description(context).get_launch_arguments()}
+    with pytest.raises(RuntimeError, match="yes"):
+        arguments["rviz"].visit(context)
+
+
+def launched(path: Path, **arguments: str) -> int:
+    """Status of a launch that ends by itself."""
+    from launch.actions import IncludeLaunchDescription
+    from launch.launch_description_sources import PythonLaunchDescriptionSource
+
+    from launch import LaunchDescription, LaunchService
+
+    service = LaunchService(argv=[], noninteractive=True)
+    source = PythonLaunchDescriptionSource(str(path))
+    included = IncludeLaunchDescription(source, launch_arguments=list(arguments.items()))
+    service.include_launch_description(LaunchDescription([included]))
+    return int(service.run())
+
+
+@pytest.mark.ros
+def test_a_bag_is_played_when_the_identifier_listens_and_its_result_kept(tmp_path: Path) -> None:
+    """All of it is heard, and what a replay offline finds is found."""
+    need_launch()
+    samples = measure(load_robot("kinova_gen3"), 121, 200.0)
+    record(tmp_path / "bag", samples)
+    out = tmp_path / "out"
+    config = str(ROOT / "config" / "kinova_gen3_simulated.yaml")
+    bag = str(tmp_path / "bag")
+    assert launched(ROOT / "launch" / "replay.launch.py", bag=bag, out=str(out), config=config) == 0
+    result = json.loads((out / "result.json").read_text())
+    offline = tmp_path / "offline"
+    assert main(["replay", bag, "--config", config, "--out", str(offline)]) == 0
+    expected = json.loads((offline / "result.json").read_text())
+    assert result["samples"] == expected["samples"]
+    assert result["parameters"] == expected["parameters"]
+
+
+@pytest.mark.ros
+def test_a_bag_that_cannot_be_played_is_an_error(tmp_path: Path) -> None:
+    need_launch()
+    assert launched(ROOT / "launch" / "replay.launch.py", bag=str(tmp_path / "nothing")) == 1
 
 
 def need_launch() -> None:

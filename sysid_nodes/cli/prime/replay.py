@@ -118,7 +118,7 @@ def replay_into(
     """
     _check_joints(log, robot, source)
     title = f"replay {Path(source).absolute().name}"
-    with PrimeBag(folder / RESULT_BAG, robot, config.prime.contact.normal) as bag:
+    with PrimeBag(folder / RESULT_BAG, robot, config.prime.contact.normal, config.frame_prefix) as bag:
         done = (_batch if mode == BATCH else _horizon)(robot, config, log, bag, title)
         if done.session.estimate is None:
             raise ExcitationError(_why_nothing(done.session), source=source)

@@ -22,19 +22,16 @@ from sysid_nodes.messages.prime.estimate import (
     TYPES,
     Fields,
     contact_forces_fields,
-    header,
     inertia_fields,
     joint_state_fields,
     odometry_fields,
-    quaternion,
-    vector,
 )
+from sysid_nodes.messages.robot_view import RobotView
 from sysid_nodes.robots import Robot
 from sysid_nodes.robots.links import base_link
 from sysid_nodes.sessions.prime.update import PrimeUpdate
 
 RESULT_BAG = "result.mcap"
-TRANSFORMS, TRANSFORMS_TYPE = "/tf", "tf2_msgs/msg/TFMessage"
 
 _MARKER_PERIOD, _INERTIA_PERIOD = 0.05, 0.5  # the live node's [s]
 
@@ -46,19 +43,20 @@ class PrimeBag:
         path: of the file.
         robot: what is estimated.
         normal: of the ground in the world.
+        prefix: of the robot's frames.
     """
 
-    def __init__(self, path: Path, robot: Robot, normal: tuple[float, ...]) -> None:
+    def __init__(self, path: Path, robot: Robot, normal: tuple[float, ...], prefix: str = "") -> None:
         self._writer = BagWriter(path)
         self._robot, self._base, self._normal = robot, base_link(robot), np.array(normal)
-        self._now = 0
+        self._now, self._prefix = 0, prefix
         self._last: dict[str, float] = {}
 
     def __enter__(self) -> PrimeBag:
         self._writer.__enter__()
         for topic, kind in TYPES.items():
             self._writer.add_topic(topic, kind, latched=topic == INERTIA)
-        self._writer.add_topic(TRANSFORMS, TRANSFORMS_TYPE)
+        self._view = RobotView(self._writer, self._robot, self._prefix)
         return self
 
     def __exit__(
@@ -75,7 +73,8 @@ class PrimeBag:
             self._put(CONTACT_FORCES, contact_forces_fields(update, k))
             self._put(ODOMETRY, odometry_fields(update, k, self._base))
             self._put(SMOOTHED, joint_state_fields(update, k, self._robot.joint_names))
-            self._put(TRANSFORMS, self._transform(update, k))
+            if self._view.due(t):
+                self._view.show(self._now, t, update.estimate.q[k], update.frames.world)
             if self._due(MARKERS, t, _MARKER_PERIOD):
                 self._put(MARKERS, contact_marker_fields(replace(update, stages=range(k, k + 1)), self._normal))
         if update.estimate.bodies and self._due(INERTIA, update.t, _INERTIA_PERIOD):
@@ -90,11 +89,3 @@ class PrimeBag:
             return False
         self._last[topic] = t
         return True
-
-    def _transform(self, update: PrimeUpdate, k: int) -> Fields:
-        q = update.estimate.q[k]
-        moved = {"translation": vector(q[:3]), "rotation": quaternion(q[3:7])}
-        head = header(float(update.estimate.t[k]), update.frames.world)
-        return {
-            "transforms": [{"header": head, "child_frame_id": update.frames.prefix + self._base, "transform": moved}]
-        }

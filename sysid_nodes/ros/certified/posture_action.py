@@ -34,31 +34,21 @@ class _Asked(NamedTuple):
 
 
 class PostureAction:
-    """Methods are for the executor's thread.
+    """Methods are for the executor's thread. The action lasts as long as the node; between plannings goals are refused.
 
     Args:
         node: that serves.
         authority: of that node.
-        agenda: takes the goals.
-        order: of the robot's joints.
-        progress: what plans are for now, and the trajectory in execution.
     """
 
-    def __init__(
-        self,
-        node: Node,
-        authority: Authority,
-        agenda: Agenda,
-        order: JointOrder,
-        progress: Callable[[], tuple[str, str]],
-    ) -> None:
-        self._authority, self._agenda, self._order, self._progress = authority, agenda, order, progress
-        self._log, self._name = node.get_logger(), node.resolve_service_name(NAME)
+    def __init__(self, node: Node, authority: Authority) -> None:
+        self._authority, self._log, self._name = authority, node.get_logger(), node.resolve_service_name(NAME)
+        self._agenda: Agenda | None = None
         self._asked: list[_Asked] = []
         self._ended: deque[tuple[Array, str]] = deque()
         self._told = 0.0
-        agenda.ended = lambda goal, why: self._ended.append((goal, why))  # on the planner's thread
-        # Its `execute` comes at the end: a callback that waits would keep the executor busy.
+        # Its `execute` comes at the end: a callback that waits would keep the executor busy. To destroy the server
+        # while an answer is on its way crashes rclpy.
         self._server = ActionServer(
             node,
             GoTo,
@@ -69,8 +59,27 @@ class PostureAction:
             cancel_callback=lambda _: CancelResponse.REJECT if authority.signed else CancelResponse.ACCEPT,
         )
 
+    def begin(self, agenda: Agenda, order: JointOrder, progress: Callable[[], tuple[str, str]]) -> None:
+        """Takes goals for a planning from now on.
+
+        Args:
+            agenda: takes the goals.
+            order: of the robot's joints.
+            progress: what plans are for now, and the trajectory in execution.
+        """
+        self._agenda, self._order, self._progress = agenda, order, progress
+        agenda.ended = lambda goal, why: self._ended.append((goal, why))  # on the planner's thread
+
+    def end(self) -> None:
+        """Takes no goals any more, and aborts those under way."""
+        self._agenda = None
+        for asked in list(self._asked):
+            self._end(asked, "the node has stopped planning", "abort")
+
     def report(self) -> None:
         """Ends goals that have come to their end, and tells of the others; to be called often."""
+        if self._agenda is None:
+            return
         while self._ended:
             goal, why = self._ended.popleft()
             for asked in [asked for asked in self._asked if asked.goal is goal]:
@@ -81,16 +90,13 @@ class PostureAction:
         now = time.monotonic()
         if self._asked and now - self._told > _FEEDBACK_PERIOD:
             self._told = now
-            self._tell()
-
-    def destroy(self) -> None:
-        """Ends the service; goals under way are aborted."""
-        for asked in list(self._asked):
-            self._end(asked, "the node has stopped planning", "abort")
-        self._server.destroy()
+            self._tell(list(self._agenda.goals))
 
     def _judge(self, goal: Any) -> GoalResponse:
         if not self._authority.allows(goal, self._name):
+            return GoalResponse.REJECT
+        if self._agenda is None:
+            self._log.warning("goal refused: the node is not configured")
             return GoalResponse.REJECT
         if self._order.columns(goal.joint_names) is None or len(goal.position) != len(goal.joint_names):
             self._log.warning("goal refused: it must name every joint and give its position")
@@ -98,6 +104,7 @@ class PostureAction:
         return GoalResponse.ACCEPT
 
     def _accepted(self, handle: Any) -> None:
+        assert self._agenda is not None
         asked = _Asked(np.array(handle.request.position)[self._order.columns(handle.request.joint_names)], handle)
         self._asked.append(asked)
         self._agenda.goals.append(asked.goal)
@@ -111,8 +118,7 @@ class PostureAction:
 
         asked.handle.execute(execute)
 
-    def _tell(self) -> None:
-        waiting = list(self._agenda.goals)
+    def _tell(self, waiting: list[Array]) -> None:
         activity, trajectory = self._progress()
         for asked in self._asked:
             before = next((k for k, goal in enumerate(waiting) if goal is asked.goal), 0)

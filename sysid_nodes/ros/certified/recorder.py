@@ -22,6 +22,7 @@ import time
 from functools import partial
 from typing import Any
 
+import numpy as np
 from diagnostic_msgs.msg import DiagnosticArray
 from online_sysid.msg import (
     CertifiedTrajectory,
@@ -35,10 +36,14 @@ from online_sysid.srv import Save
 from rclpy.qos import DurabilityPolicy, QoSProfile
 from rclpy.serialization import deserialize_message
 from sensor_msgs.msg import JointState
+from visualization_msgs.msg import MarkerArray
 
+from sysid_nodes.data.joint_order import JointOrder
 from sysid_nodes.logs import BagWriter
 from sysid_nodes.messages.interval.bounds import TOPIC as BOUNDS
+from sysid_nodes.messages.robot_view import RobotView
 from sysid_nodes.reports.certified import history as loop
+from sysid_nodes.robots import load_robot
 from sysid_nodes.ros import qos
 from sysid_nodes.ros.conversions import as_fields
 from sysid_nodes.ros.recording import DIAGNOSTICS, Recorded, Recording, header_stamp, record, tell
@@ -60,9 +65,12 @@ TOPICS = (
     Recorded(loop.ROBOT_STOPS, StopRequest, _LATCHED, "stop"),
     Recorded(loop.STOP_REQUESTS, StopRequest, qos.stream("reliable", 1000)),
     Recorded(loop.OBSTACLES, Obstacles, _LATCHED),
+    Recorded("/interval_identifier/markers", MarkerArray, _LATCHED),
+    Recorded("/certified_planner/markers", MarkerArray, _LATCHED),
+    Recorded("/certified_planner/obstacle_markers", MarkerArray, _LATCHED),
     Recorded(DIAGNOSTICS, DiagnosticArray, qos.stream("reliable", 1000)),
 )
-"""All that nodes and robot say to one another."""
+"""All that nodes and robot say to one another, and to who looks on."""
 
 
 class Recorder(Recording):
@@ -78,6 +86,8 @@ class Recorder(Recording):
             take = self._joint_state if topic.name == JOINT_STATES else partial(self._message, topic)
             self.create_subscription(topic.message, topic.name, take, topic.profile, raw=True)
         self._save = self.create_client(Save, _SAVE)
+        robot = load_robot("kinova_gen3")
+        self._view, self._order = RobotView(bag, robot), JointOrder(robot.joint_names)
 
     def listen(self) -> None:
         """Takes the commands that have come, and the answer to a save.
@@ -114,6 +124,11 @@ class Recorder(Recording):
         self._early.clear()
         self._bag.write_serialized(JOINT_STATES, stamp, data)
         self.count += 1
+        if self._view.due(1e-9 * stamp):
+            message = deserialize_message(data, JointState)
+            columns = self._order.columns(message.name)
+            if columns is not None:
+                self._view.show(stamp, 1e-9 * stamp, np.array(message.position)[columns])
 
     def _message(self, topic: Recorded, data: bytes) -> None:
         if self.count:

@@ -70,6 +70,7 @@ class CertifiedPlannerNode(ManagedNode):
 
     def __init__(self, **kwargs: Any) -> None:
         super().__init__(NAME, (CertifiedPlannerConfig,), period=f"{NAME}.diagnostics_period", **kwargs)
+        self._postures = PostureAction(self, self._authority)
 
     def _who_commands(self) -> AuthorityConfig:
         return self._settings.build(CertifiedPlannerConfig).authority
@@ -99,8 +100,8 @@ class CertifiedPlannerNode(ManagedNode):
         if self._config.output == "position":
             known, told = self._planning, self._replanner.told
             self._positions = PositionOutput(self, self._authority, setup, config, lambda: known.known.scene, told)
-        self._postures = PostureAction(self, self._authority, self._planning.agenda, self._order, self._progress)
-        self._taken.callback(self._postures.destroy)
+        self._postures.begin(self._planning.agenda, self._order, self._progress)
+        self._taken.callback(self._postures.end)
         self.every(LOOK_PERIOD, self._look)
         self._worker: Worker[tuple[Seen, Array | None]] = Worker(self._step, capacity=1)
         self._taken.callback(self._worker.stop)  # before the publishers go, which its thread uses

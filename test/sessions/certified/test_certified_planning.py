@@ -241,7 +241,8 @@ def test_it_learns_for_as_long_as_it_is_told_and_then_goes_to_its_goals() -> Non
         certified_planner__goals=tuple(goal.tolist()),
         planner__guide__margin=0.02,
     )
-    planning = bench.planning
+    planning, ended = bench.planning, []
+    planning.agenda.ended = lambda goal, why: ended.append((goal.tolist(), why))
     planned = bench.step(Mode.IDLE, posture=START)
     seen = []
     for _ in range(3):
@@ -262,8 +263,13 @@ def test_it_learns_for_as_long_as_it_is_told_and_then_goes_to_its_goals() -> Non
     assert bench.step(Mode.HOLDING, running) is None
     assert planning.agenda.phase is Phase.REST
     assert not planning.agenda.goals
-    planning.agenda.goals.append(goal + 0.2)
+    assert ended == [(goal.tolist(), "")]
+    abandoned = goal + 0.1
+    planning.agenda.goals += [abandoned, goal + 0.2]
+    planning.agenda.give_up(abandoned)
     assert bench.step(Mode.HOLDING, running) is not None
+    assert bench.objectives[-1].goal == pytest.approx(goal + 0.2)
+    assert len(ended) == 1, "who gave it up knows"
 
 
 def test_a_goal_that_cannot_be_stood_at_is_left_out_with_a_reason() -> None:

@@ -1,0 +1,51 @@
+# SPDX-License-Identifier: Apache-2.0
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree
+
+import numpy as np
+import pinocchio
+import pytest
+
+from sysid_nodes.logs import BagWriter, read_messages, read_topics
+from sysid_nodes.messages.robot_view import DESCRIPTION, TRANSFORMS, TYPES, RobotView
+from sysid_nodes.robots import load_robot
+
+
+def _pose(transform: Any) -> pinocchio.SE3:
+    place, turn = transform.translation, transform.rotation
+    rotation = pinocchio.Quaternion(turn.w, turn.x, turn.y, turn.z).toRotationMatrix()
+    return pinocchio.SE3(rotation, np.array([place.x, place.y, place.z]))
+
+
+@pytest.mark.parametrize(("name", "world"), [("kinova_gen3", ""), ("go2", "map")])
+def test_a_recording_shows_every_link_of_the_description_where_it_is(tmp_path: Path, name: str, world: str) -> None:
+    robot = load_robot(name)
+    q = pinocchio.integrate(robot.model, pinocchio.neutral(robot.model), np.linspace(-0.6, 0.7, robot.model.nv))
+    with BagWriter(tmp_path / "view.mcap") as bag:
+        view = RobotView(bag, robot, "left/")
+        for k in range(100):
+            t = 50.0 + 0.01 * k
+            if view.due(t):
+                view.show(round(1e9 * t), t, q, world)
+    counts = {topic.name: topic.count for topic in read_topics(tmp_path / "view.mcap")}
+    assert counts == {f"/{DESCRIPTION}": 1, f"/{TRANSFORMS}": 25}
+    _, description = next(iter(read_messages(tmp_path / "view.mcap", DESCRIPTION, TYPES[DESCRIPTION])))
+    _, message = next(iter(read_messages(tmp_path / "view.mcap", TRANSFORMS, TYPES[TRANSFORMS])))
+    parents = {t.child_frame_id: t.header.frame_id for t in message.transforms}
+    links = {f"left/{link.get('name')}" for link in ElementTree.fromstring(description.data).findall("link")}
+    assert links == {*parents, *parents.values()} - {world}
+    # An independent reading of the same description agrees.
+    root = pinocchio.JointModelFreeFlyer() if robot.floating_base else None
+    model = pinocchio.buildModelFromXML(description.data, *([root] if root is not None else []))
+    own = pinocchio.integrate(model, pinocchio.neutral(model), np.linspace(-0.6, 0.7, model.nv))
+    data = model.createData()
+    pinocchio.framesForwardKinematics(model, data, own)
+    base = next(iter(parents[child] for child in parents if parents[child] != world)).removeprefix("left/")
+    start = data.oMf[model.getFrameId(base)]
+    for transform in message.transforms:
+        pose = data.oMf[model.getFrameId(transform.child_frame_id.removeprefix("left/"))]
+        expected = pose if transform.header.frame_id == world else start.actInv(pose)
+        np.testing.assert_allclose(_pose(transform.transform).homogeneous, expected.homogeneous, atol=1e-9)
