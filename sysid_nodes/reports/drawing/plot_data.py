@@ -40,12 +40,12 @@ def plot_data(figure: Figure) -> str:
 
 
 def _axes(axes: Axes) -> dict[str, Any] | None:
-    lines = [line for line in axes.get_lines() if len(line.get_xydata()) and line.get_transform() == axes.transData]
+    lines = [line for line in axes.get_lines() if len(_points(line)) and line.get_transform() == axes.transData]
     curves = [line for line in lines if _is_curve(line)]
     rest = [line for line in axes.get_lines() if line.get_transform() != axes.transData]
     if not curves or len(curves) != len(lines) or axes.get_xscale() != "linear" or axes.patches:
         return None
-    if max(len(line.get_xydata()) for line in curves) < _LEAST:
+    if max(len(_points(line)) for line in curves) < _LEAST:
         return None
     low, high = axes.get_xlim()
     return {
@@ -61,6 +61,10 @@ def _axes(axes: Axes) -> dict[str, Any] | None:
     }
 
 
+def _points(line: Line2D) -> Array:
+    return np.asarray(line.get_xydata(), dtype=np.float64)
+
+
 def _is_curve(line: Line2D) -> bool:
     x = np.asarray(line.get_xdata(), dtype=np.float64)
     return bool(np.isfinite(x).all() and (np.diff(x) >= 0.0).all() and x[-1] > x[0])
@@ -72,7 +76,7 @@ def _is_level(line: Line2D) -> bool:
 
 
 def _line(line: Line2D) -> dict[str, Any]:
-    x, y = np.asarray(line.get_xydata(), dtype=np.float64).T
+    x, y = _points(line).T
     # The script joins tables by x, where a second value at the same x would replace the first.
     x = x + 1e-9 * max(x[-1] - x[0], 1e-9) * np.arange(len(x)) * (np.diff(x, prepend=x[0] - 1.0) == 0.0)
     return _look(line) | {"x": _numbers(x, 12), "y": _numbers(y), "steps": line.get_drawstyle() == "steps-post"}
@@ -84,11 +88,11 @@ def _across(line: Line2D, ends: tuple[float, float]) -> dict[str, Any]:
 
 
 def _look(line: Line2D) -> dict[str, Any]:
-    name = str(line.get_label())
+    name, alpha = str(line.get_label()), line.get_alpha()
     return {
         "name": "" if name.startswith("_") else name,
         "colour": to_hex(line.get_color()),
-        "opacity": 1.0 if line.get_alpha() is None else float(line.get_alpha()),
+        "opacity": 1.0 if alpha is None else float(alpha),
         "width": line.get_linewidth(),
         "dash": [4, 3] if line.is_dashed() else [],
         "dots": line.get_linestyle() == "None",
@@ -96,15 +100,13 @@ def _look(line: Line2D) -> dict[str, Any]:
 
 
 def _areas(item: PolyCollection) -> list[dict[str, Any]]:
-    colour = item.get_facecolor()
-    if not len(colour):
-        return []
+    shades = np.asarray(item.get_facecolor(), dtype=np.float64).reshape(-1, 4)
     out = []
-    for k, path in enumerate(item.get_paths()):
-        shade = colour[k % len(colour)]
+    for k, path in enumerate(item.get_paths() if len(shades) else ()):
+        red, green, blue, opacity = shades[k % len(shades)].tolist()
         x, y = np.asarray(path.vertices, dtype=np.float64).T
         if np.isfinite(x).all() and np.isfinite(y).all():
-            look = {"colour": to_hex(shade), "opacity": round(float(shade[3]), 3)}
+            look = {"colour": to_hex((red, green, blue)), "opacity": round(opacity, 3)}
             out.append(look | {"x": _numbers(x), "y": _numbers(y)})
     return out
 
