@@ -11,8 +11,6 @@ import xml.etree.ElementTree as ElementTree
 from pathlib import Path
 from typing import Any
 
-from docutils import nodes
-
 ROOT = Path(__file__).resolve().parents[1]
 
 project = "online_sysid"
@@ -27,7 +25,11 @@ exclude_patterns = ["README.md", "docs/conf.py", "docs/site", ".*"]
 
 myst_enable_extensions = ["dollarmath", "amsmath"]
 myst_heading_anchors = 4
+default_role = "literal"  # of single backticks in docstrings
+napoleon_use_ivar = True  # attributes of a class are fields of its description, not entries of their own
 suppress_warnings = [
+    "autoapi.python_import_resolution",  # several constants assigned at once
+    "ref.python",  # `type` is the name of several things
     "misc.highlighting_failure",  # pseudo-code in fences
 ]
 
@@ -55,7 +57,8 @@ CONTENTS = {
 
 
 def add_contents(_app: Any, name: str, source: list[str]) -> None:
-    """Adds hidden tables of contents, which readers of the Markdown itself have no use for."""
+    """Adds hidden tables of contents, which readers of the Markdown have no use for, and takes links off folders."""
+    source[0] = re.sub(r"\[([^\]\n]+)\]\([^)\s]*(?:/|benchmarks/reports/[^)]+)\)", r"\1", source[0])
     folder, _, page = name.rpartition("/")
     if name == root_doc:
         source[0] += "".join(toctree(pages, caption) for caption, pages in CONTENTS.items())
@@ -70,13 +73,15 @@ def toctree(pages: list[str], caption: str = "") -> str:
     return "\n\n```{toctree}\n" + options + "\n" + "\n".join(pages) + "\n```\n"
 
 
-def resolve_folder(_app: Any, _environment: Any, node: nodes.Element, content: nodes.Node) -> nodes.Node | None:
-    """Links to folders of the repository, which the site does not hold, become their names."""
-    target = ROOT / Path(node.get("refdoc", "")).parent / node.get("reftarget", "")
-    return content if target.resolve().is_dir() else None
+def escape_bars(_app: Any, _what: str, _name: str, _object: Any, _options: Any, lines: list[str]) -> None:
+    """Keeps |x| in a docstring the magnitude of x, which reStructuredText would take for a substitution."""
+    for row, line in enumerate(lines):
+        parts = line.split("`")  # every second one is code
+        parts[::2] = [part.replace("|", "\\|") for part in parts[::2]]
+        lines[row] = "`".join(parts)
 
 
 def setup(app: Any) -> None:
     """Called by Sphinx."""
     app.connect("source-read", add_contents)
-    app.connect("missing-reference", resolve_folder)
+    app.connect("autodoc-process-docstring", escape_bars)

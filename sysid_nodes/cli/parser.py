@@ -5,9 +5,7 @@ from __future__ import annotations
 
 import argparse
 import re
-import subprocess
 import sys
-from pathlib import Path
 from typing import Any, NoReturn
 
 BAD_USAGE = 2
@@ -38,18 +36,8 @@ class Version(argparse.Action):
 
     def __call__(self, parser: argparse.ArgumentParser, *_: Any) -> None:
         from sysid_nodes import __version__
+        from sysid_nodes.data.versions import SOURCE, source_commit  # with NumPy, see above
 
-        commit = source_commit(Path(__file__).resolve().parents[2])
+        commit = source_commit(SOURCE)
         sys.stdout.write(f"sysid {__version__}{f' (commit {commit})' if commit else ''}\n")
         parser.exit()
-
-
-def source_commit(folder: Path) -> str:
-    """Commit of a source tree, `-dirty` where files differ from it; empty where the folder is no git checkout."""
-    if not (folder / ".git").exists():
-        return ""
-    try:
-        words = ["git", "-C", str(folder), "describe", "--always", "--dirty", "--exclude=*"]
-        return subprocess.run(words, capture_output=True, text=True, check=True, timeout=5.0).stdout.strip()
-    except (OSError, subprocess.SubprocessError):
-        return ""

@@ -4,9 +4,14 @@
 from __future__ import annotations
 
 import platform
+import subprocess
 from importlib import metadata
+from pathlib import Path
 
 from sysid_nodes import DISTRIBUTION
+
+SOURCE = Path(__file__).resolve().parents[2]
+"""Folder that holds the package: the source tree, where it runs from one."""
 
 # Distributions whose version can change a number in the result.
 _DISTRIBUTIONS = (DISTRIBUTION, "numpy", "scipy", "pin", "highspy", "clarabel", "mujoco", "rosbags", "matplotlib")
@@ -21,3 +26,14 @@ def software_versions() -> dict[str, str]:
         except metadata.PackageNotFoundError:
             continue
     return versions
+
+
+def source_commit(folder: Path) -> str:
+    """Commit of a source tree, `-dirty` where files differ from it; empty where the folder is no git checkout."""
+    if not (folder / ".git").exists():
+        return ""
+    try:
+        words = ["git", "-C", str(folder), "describe", "--always", "--dirty", "--exclude=*"]
+        return subprocess.run(words, capture_output=True, text=True, check=True, timeout=5.0).stdout.strip()
+    except (OSError, subprocess.SubprocessError):
+        return ""

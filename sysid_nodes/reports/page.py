@@ -3,9 +3,14 @@
 
 from __future__ import annotations
 
+from datetime import datetime, timezone
+
 from jinja2 import Environment, PackageLoader, StrictUndefined, Template
 
+from sysid_nodes import __version__
+from sysid_nodes.data.versions import SOURCE, source_commit
 from sysid_nodes.reports import wording
+from sysid_nodes.reports.scripts import page_scripts
 
 
 def template(name: str) -> Template:
@@ -17,5 +22,7 @@ def template(name: str) -> Template:
         trim_blocks=True,
         lstrip_blocks=True,
     )
+    made = {"date": f"{datetime.now(timezone.utc):%Y-%m-%d}", "version": __version__, "commit": source_commit(SOURCE)}
+    environment.globals |= {"made": made, "scripts": page_scripts}
     environment.filters |= {"number": wording.number_text, "unit": wording.unit_text, "words": wording.words}
     return environment.get_template(name)

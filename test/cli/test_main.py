@@ -17,7 +17,7 @@ from shared import children
 
 from sysid_nodes import __version__
 from sysid_nodes.cli import main as command
-from sysid_nodes.cli.parser import source_commit
+from sysid_nodes.data.versions import source_commit
 from sysid_nodes.exceptions import LogError
 
 AVAILABLE = ("demo", "replay", "batch", "init", "check", "calibrate", "tracking", "report", "export", "verify", "key")

@@ -135,7 +135,7 @@ def told(document: dict[str, Any]) -> str:
     for body in document["bodies"]:
         mass = body["parameters"][0]
         if mass["observed"]:
-            parts.append(f"the {body['link']} weighs {mass['estimate']:.3f} +- {mass['sigma']:.3f} kg")
+            parts.append(f"the {body['link']} weighs {mass['estimate']:.3f} +- {mass['sigma']:.3f} kg (one sigma)")
         else:
             parts.append(f"the mass of {body['link']} is not observed")
     run = document["run"]

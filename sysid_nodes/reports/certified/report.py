@@ -17,6 +17,7 @@ from sysid_nodes.reports.certified import plots as loop_plots
 from sysid_nodes.reports.certified.history import Array, CertifiedHistory
 from sysid_nodes.reports.certified.plots import Bar
 from sysid_nodes.reports.certified.result import ARRIVED, CARRY, IDENTIFY, STOPPED, CertifiedRun
+from sysid_nodes.reports.certified.scene import certified_scene
 from sysid_nodes.reports.drawing.scene_picture import Still, Way, scene_picture
 from sysid_nodes.reports.interval.report import page_values
 from sysid_nodes.reports.page import template
@@ -45,9 +46,10 @@ def render_certified_report(document: wording.Document, loop: CertifiedRun, torq
         outcome={
             "tone": _TONES.get(loop.outcome, "wait"),
             "label": _LABELS.get(loop.outcome, "Ended"),
-            "headline": _headline(loop),
+            "headline": _headline(document, loop),
         },
         loop_facts=_facts(document, loop),
+        scene=certified_scene(document, loop).markup(),
         pictures=_pictures(loop),
         timeline=Markup(_timeline(loop)),
         limits=_limits(loop),
@@ -72,12 +74,13 @@ def write_certified_report(
     write_atomically(path, render_certified_report(document, loop, torques))
 
 
-def _headline(loop: CertifiedRun) -> str:
+def _headline(document: wording.Document, loop: CertifiedRun) -> str:
+    mass = document["parameters"][0]
+    known = mass["nominal"] is not None and mass["lower"] is not None
+    weight = f"{wording.number_text(mass['nominal'], 3)} kg in the hand" if known else "No weight is known"
     if loop.outcome == ARRIVED:
-        return "Weighed in certified motion, then carried to its goal"
-    if loop.outcome == STOPPED:
-        return "The robot was stopped"
-    return "The robot rests short of its goal"
+        return f"{weight}, weighed in certified motion, then carried to the goal"
+    return f"{weight}; {'the robot was stopped' if loop.outcome == STOPPED else 'the robot rests short of its goal'}"
 
 
 def _facts(document: wording.Document, loop: CertifiedRun) -> list[tuple[str, str]]:

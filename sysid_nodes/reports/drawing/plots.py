@@ -16,6 +16,8 @@ from matplotlib.axes import Axes
 from matplotlib.backends.backend_svg import FigureCanvasSVG
 from matplotlib.figure import Figure
 
+from sysid_nodes.reports.drawing.plot_data import plot_data
+
 Array = npt.NDArray[np.float64]
 
 # Okabe and Ito's palette: distinct for colour-blind readers.
@@ -26,6 +28,8 @@ INK, RULE = "#1c2733", "#d5dbe1"
 _SERIES = (BLUE, ORANGE, GREEN, PURPLE, SKY, VERMILION, YELLOW, GREY)
 
 STYLE: Any = {
+    "figure.facecolor": "none",
+    "axes.facecolor": "none",
     "svg.fonttype": "none",
     "svg.hashsalt": "sysid",
     "font.size": 9.0,
@@ -47,6 +51,9 @@ STYLE: Any = {
 }
 
 """Of all figures; for matplotlib's rc_context."""
+
+_VARIABLES = {INK: "--ink", RULE: "--rule", "#5a6672": "--soft", "#e9edf1": "--grid", "#ffffff": "--paper"}
+"""Colours that follow the page's, light or dark, by its variables."""
 
 # Margins of a single plot [inch].
 _LEFT, _RIGHT, _BOTTOM, _TOP = 0.62, 0.18, 0.44, 0.08
@@ -206,7 +213,7 @@ def _focus(axes: Axes, lower: Array, upper: Array, truth: float | None) -> None:
 
 
 def to_svg(figure: Figure, label: str) -> str:
-    """The figure as an SVG element that scales with its column and can be read out."""
+    """The figure as an SVG element that scales with its column and can be read out, with its curves for the script."""
     buffer = io.StringIO()
     canvas: Any = FigureCanvasSVG(figure)
     canvas.print_svg(buffer, metadata={"Date": None, "Creator": None, "Format": None, "Type": None})
@@ -222,5 +229,8 @@ def to_svg(figure: Figure, label: str) -> str:
     text = re.sub(r'\s(?:width|height)="[0-9.]+pt"', "", text, count=2)
     # Inside HTML the namespaces are implied.
     text = re.sub(r'\sxmlns(?::xlink)?="[^"]*"', "", text)
-    title = html.escape(label)
-    return re.sub(r"<svg ", f'<svg role="img" aria-label="{title}" ', text, count=1)
+    for colour, name in _VARIABLES.items():
+        text = re.sub(rf": {colour}(?=[;\"])", f": var({name}, {colour})", text)
+    text = re.sub(r"<svg ", f'<svg role="img" aria-label="{html.escape(label)}" ', text, count=1)
+    data = plot_data(figure)
+    return text + f'<script type="application/json" class="plot-data">{data}</script>' if data else text

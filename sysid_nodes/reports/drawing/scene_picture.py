@@ -95,17 +95,17 @@ def scene_picture(
     """
     bodies = [_body(robot, still.q, load) for still in stills]
     solids = {item.name: from_obstacle(item) for item in scene.obstacles}
-    plates = {name: solid for name, solid in solids.items() if _is_plate(solid)}
+    plates = {name: solid for name, solid in solids.items() if is_plate(solid)}
     things = {name: solid for name, solid in solids.items() if name not in plates}
-    lines = [_line(robot, way.q, load) for way in ways]
+    lines = [load_way(robot, way.q, load) for way in ways]
     seen = np.concatenate(
-        [*(body.points for body in bodies), *(_mesh(thing).reshape(-1, 3) for thing in things.values()), *lines]
+        [*(body.points for body in bodies), *(solid_mesh(thing).reshape(-1, 3) for thing in things.values()), *lines]
     )
     camera = _camera(seen, lines, view, size)
     canvas = Canvas(camera, _SKY)
-    _draw_plates(canvas, plates, seen, [*(_mesh(thing) for thing in things.values()), *bodies[-1:]])
+    _draw_plates(canvas, plates, seen, [*(solid_mesh(thing) for thing in things.values()), *bodies[-1:]])
     for thing in things.values():
-        canvas.draw([(_mesh(thing), _OBSTACLE)], _LIGHT)
+        canvas.draw([(solid_mesh(thing), _OBSTACLE)], _LIGHT)
     for body, opacity in zip(bodies[::-1], [1.0] + [_GHOST] * (len(bodies) - 1), strict=True):
         canvas.draw(body.parts, _LIGHT, opacity=opacity)
     marks = [_path(canvas, line, way.colour) for line, way in zip(lines, ways, strict=True)]
@@ -137,11 +137,12 @@ def _body(robot: Robot, q: Array, load: Primitive | None) -> _Body:
         tip = placed[-1].act(np.asarray(load.position))
         grip = meshes.rod(points[-1], points[-1] + 0.8 * (tip - points[-1]), 0.8 * radii[-1], 0.6 * radii[-1])
         joints = np.concatenate([joints, grip])
-        parts.append((_load(load, placed[-1].rotation @ load.rotation, tip), _LOAD))
+        parts.append((load_mesh(load, placed[-1].rotation @ load.rotation, tip), _LOAD))
     return _Body([*parts, (joints, _JOINT)], np.vstack([*points, tip]), tip)
 
 
-def _load(load: Primitive, rotation: Array, centre: Array) -> Array:
+def load_mesh(load: Primitive, rotation: Array, centre: Array) -> Array:
+    """(T, 3, 3) triangles of a dumbbell that fills a load's room, axes and centre given [m]."""
     half = np.asarray(load.size, dtype=np.float64)
     if load.kind == "capsule":
         half = np.array([half[0], half[0], half[0] + half[1]])
@@ -150,7 +151,7 @@ def _load(load: Primitive, rotation: Array, centre: Array) -> Array:
     return meshes.dumbbell(centre, rotation, half)
 
 
-def _line(robot: Robot, q: Array, load: Primitive | None) -> Array:
+def load_way(robot: Robot, q: Array, load: Primitive | None) -> Array:
     """(N, 3) where the load's centre is [m]."""
     offset = np.zeros(3) if load is None else np.asarray(load.position)
     return np.array([_placements(robot, row)[-1].act(offset) for row in q]).reshape(-1, 3)
@@ -162,7 +163,7 @@ def _placements(robot: Robot, q: Array) -> list[pinocchio.SE3]:
     return [data.oMi[k] for k in range(1, robot.model.njoints)]
 
 
-def _mesh(solid: Solid) -> Array:
+def solid_mesh(solid: Solid) -> Array:
     """Its surface; where a ball is added to several generators, without the ball."""
     if not len(solid.generators):
         return meshes.ball(solid.centre, solid.radius)
@@ -182,7 +183,8 @@ def _foot(solid: Solid) -> Array:
     return np.asarray(solid.centre - np.array([0.0, 0.0, _height(solid)]))
 
 
-def _is_plate(solid: Solid) -> bool:
+def is_plate(solid: Solid) -> bool:
+    """Whether it is a floor or table that others stand on."""
     extent = 2.0 * np.abs(solid.generators).sum(axis=0) if len(solid.generators) else np.full(3, 2.0 * solid.radius)
     return bool(extent[2] < _FLAT and extent[:2].min() > _WIDE)
 
@@ -191,7 +193,7 @@ def _draw_plates(canvas: Canvas, plates: dict[str, Solid], seen: Array, above: S
     """The floor or table under everything, as far as something is near, and the shadows on it."""
     low, high = seen.min(axis=0) - _AROUND, seen.max(axis=0) + _AROUND
     for plate in plates.values():
-        triangles = _mesh(plate)
+        triangles = solid_mesh(plate)
         for axis in (0, 1):
             triangles = _cut(_cut(triangles, axis, low[axis], 1.0), axis, high[axis], -1.0)
         canvas.draw([(triangles, _PLATE)], _LIGHT)

@@ -19,6 +19,7 @@ from sysid_nodes.reports.page import template
 from sysid_nodes.reports.prime import plots as motion_plots
 from sysid_nodes.reports.prime.parameters import body_values
 from sysid_nodes.reports.prime.picture import contact_picture
+from sysid_nodes.reports.prime.scene import motion_scene
 from sysid_nodes.reports.prime.series import PrimeSeries
 from sysid_nodes.reports.prime.truth import ON_GROUND, PrimeTruth, feet, sum_by_foot
 from sysid_nodes.results.motion_status import MotionStatus
@@ -76,6 +77,7 @@ def render_prime_report(document: Document, series: PrimeSeries, truth: PrimeTru
         feet=_feet_rows(document),
         keys=list(zip(names, colours, strict=True)),
         timing=Markup(_timing(t, names, index, series, truth)),
+        scene=motion_scene(t, series, truth, robot, index, colours).markup(),
         picture=Markup(picture),
         bodies=body_values(series.solved - zero, document, series),
         motion=_motion(t, series, truth),
@@ -94,8 +96,8 @@ def _headline(document: Document) -> str:
     mass = body["parameters"][0]
     if mass["estimate"] is None:
         return f"The mass of '{body['link']}' is not observed"
-    sigma = "" if mass["sigma"] is None else f" ± {wording.decimal_text(mass['sigma'], 3)}"
-    return f"The {body['link']} weighs {wording.decimal_text(mass['estimate'], 3)}{sigma} kg with all that it carries"
+    sigma = "" if mass["sigma"] is None else f" (one standard deviation: {wording.decimal_text(mass['sigma'], 3)} kg)"
+    return f"The {body['link']} weighs {wording.decimal_text(mass['estimate'], 3)} kg with all that it carries{sigma}"
 
 
 def _verdict(document: Document, series: PrimeSeries) -> dict[str, Any]:

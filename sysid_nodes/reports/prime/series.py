@@ -30,6 +30,7 @@ class PrimeSeries:
         t: (N,) of the stages [s].
         status: (N,) MotionStatus of each.
         base: (N, 7) pose of the base: position, quaternion x, y, z, w.
+        joints: (N, n) positions, in the robot's order [rad].
         base_sigma: (N, 3) of the position, along the base's axes [m].
         position: (N, nc, 3) of the contact points, in the world [m].
         force: (N, nc, 3) on the robot, in the world [N].
@@ -50,6 +51,7 @@ class PrimeSeries:
     t: Array
     status: npt.NDArray[np.int64]
     base: Array
+    joints: Array
     base_sigma: Array
     position: Array
     force: Array
@@ -82,8 +84,9 @@ class PrimeCollector:
         base = estimate.q[stages, :7]
         self._stages.append(
             (
-                estimate.t[stages], status, base, np.sqrt(scale * variance), found.position[stages],
-                found.force[stages], math.sqrt(scale) * found.force_sigma[stages], found.on_ground[stages],
+                estimate.t[stages], status, base, estimate.q[stages, 7:], np.sqrt(scale * variance),
+                found.position[stages], found.force[stages], math.sqrt(scale) * found.force_sigma[stages],
+                found.on_ground[stages],
             )
         )  # fmt: skip
         bodies, fits = estimate.bodies, estimate.fit.values()
@@ -115,7 +118,7 @@ class PrimeCollector:
 
 
 def write_prime_series(path: Path, series: PrimeSeries, truth: dict[str, Array] | None = None) -> None:
-    """Writes a series, all but its times in single precision; with it, under names that begin with truth_, the truth.
+    """Writes a series, all but its times in single precision; with it, under names that begin with `truth_`, the truth.
 
     Raises:
         InputError: the file cannot be written.

@@ -5,6 +5,7 @@
 2. The wrench that this acceleration asks of the ground (the base's six rows of the dynamics), shared among the contact
    points within their friction pyramids.
 3. tau = (M a + h - sum J_i' f_i), rows of the joints.
+
 Steps 1 and 2 in sequence are not optimal where the ground cannot give the wrench; for slow motions it can.
 """
 

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Motions that tell actuators: all joints at once, from rest to rest, within limits of position, speed, acceleration.
 
-    chirp     a sine whose frequency grows; every joint has its own end and phase, so that joints are told apart
-    fourier   velocities as sums of random Fourier modes, clipped and integrated (arXiv 2604.10351, appendix A)
-    optimal   that of many such motions whose joints show armature, viscous, dry friction and bias best: the smallest
-              condition of [qdd, qd, sign qd, 1], the worst joint's
+- chirp: a sine whose frequency grows; every joint has its own end and phase, so that joints are told apart
+- fourier: velocities as sums of random Fourier modes, clipped and integrated (arXiv 2604.10351, appendix A)
+- optimal: that of many such motions whose joints show armature, viscous, dry friction and bias best: the smallest
+  condition of [qdd, qd, sign qd, 1], the worst joint's
 
 Nothing here looks at obstacles, the robot's own links or torques.
 """

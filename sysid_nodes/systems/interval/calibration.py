@@ -2,6 +2,7 @@
 """Calibration of a bare robot: its parameters with their uncertainty, from runs without payload or with a known one.
 
 Three steps, all on the momentum rows of the identifier:
+
 1. physically consistent least squares of every parameter of the robot, inside the box of `known_robot`;
 2. what fits of the other parts of a run leave over in a window, times a margin, becomes the bound on the torque error
    that later rows carry;

@@ -180,7 +180,7 @@ def test_the_way_behind_something_is_dotted() -> None:
 
 def test_without_a_load_the_way_is_that_of_the_last_joint() -> None:
     robot, q = load_robot("kinova_gen3"), np.array(START)
-    line = scene_picture._line(robot, q[None], None)
+    line = scene_picture.load_way(robot, q[None], None)
     np.testing.assert_allclose(line[0], robot_frame(robot, q), atol=1e-12)
     assert "<polyline" in picture(load=None)
 

@@ -1,0 +1,72 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the page's script gets of a figure is what the figure shows."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+from matplotlib.figure import Figure
+
+from sysid_nodes.reports.drawing.plot_data import plot_data
+from sysid_nodes.reports.drawing.plots import BLUE, VERMILION, to_svg
+
+T = np.linspace(0.0, 2.0, 50)
+
+
+def curves() -> Figure:
+    figure = Figure()
+    top, bottom = figure.subplots(2, 1, sharex=True)
+    top.fill_between(T, T - 0.5, T + 0.5, color=BLUE, alpha=0.25, linewidth=0.0)
+    top.step(T, np.where(T > 1.9, np.nan, T**2), where="post", color=BLUE, label="square", linestyle="--")
+    top.axhline(3.0, color=VERMILION)
+    top.axvline(1.0, color=VERMILION)
+    bottom.plot(T, np.exp(T), color=BLUE, alpha=0.5)
+    bottom.set_yscale("log")
+    bottom.set_xlabel("time [s]")
+    return figure
+
+
+def test_lines_bands_and_levels_arrive() -> None:
+    found = json.loads(plot_data(curves()))
+    top, bottom = found["axes"]
+    assert found["key"] == "time [s]"
+    line, level = top["lines"]
+    np.testing.assert_allclose(line["x"], T, atol=1e-9)
+    values = np.array(line["y"], dtype=float)
+    np.testing.assert_allclose(values[T <= 1.9], T[T <= 1.9] ** 2, rtol=1e-5)
+    assert np.isnan(values[T > 1.9]).all()
+    assert (line["name"], line["steps"], line["dash"]) == ("square", True, [4, 3])
+    assert level["y"] == [3.0, 3.0]
+    assert [mark["x"] for mark in top["marks"]] == [1.0]
+    (band,) = top["areas"]
+    assert band["opacity"] == 0.25
+    assert (min(band["y"]), max(band["y"])) == (-0.5, 2.5)
+    assert bottom["log"]
+    assert bottom["lines"][0]["opacity"] == 0.5
+    assert top["share"] + bottom["share"] == 1.0
+
+
+def test_two_values_at_one_time_are_both_kept() -> None:
+    figure = Figure()
+    figure.subplots().plot(np.repeat(T, 2), np.arange(100.0))
+    (axes,) = json.loads(plot_data(figure))["axes"]
+    x = np.array(axes["lines"][0]["x"])
+    assert (np.diff(x) > 0.0).all()
+    np.testing.assert_allclose(x, np.repeat(T, 2), atol=1e-6)
+
+
+def test_what_is_no_curve_over_time_stays_a_picture() -> None:
+    bars, circle = Figure(), Figure()
+    bars.subplots().bar([1, 2, 3], [1.0, 2.0, 3.0])
+    circle.subplots().plot(np.cos(T * np.pi), np.sin(T * np.pi))
+    assert not plot_data(bars)
+    assert not plot_data(circle)
+    assert "plot-data" not in to_svg(bars, "bars")
+    assert to_svg(curves(), "curves").count("plot-data") == 1
+
+
+def test_data_cannot_end_the_script() -> None:
+    figure = Figure()
+    figure.subplots().plot(T, T, label="</script>")
+    assert "</script" not in plot_data(figure)
