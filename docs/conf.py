@@ -7,6 +7,7 @@ files is one between pages. What only Sphinx needs (tables of contents) is added
 
 from __future__ import annotations
 
+import re
 import xml.etree.ElementTree as ElementTree
 from pathlib import Path
 from typing import Any
