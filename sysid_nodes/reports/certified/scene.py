@@ -7,13 +7,13 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from sysid_nodes.models.solids import from_obstacle
 from sysid_nodes.reports.certified.plots import CARRY, IDENTIFY
 from sysid_nodes.reports.certified.result import CertifiedRun
 from sysid_nodes.reports.drawing.moving_scene import (
     STILL,
-    Array,
     DrawnLine,
     MovingBody,
     MovingScene,
