@@ -189,7 +189,7 @@ def test_every_option_is_read() -> None:
 
 
 def test_every_file_in_ros_uses_ros() -> None:
-    """Itself or by another one; what does not belongs to a layer that works without. import-linter holds the reverse."""
+    """Itself or by another one; what does not belongs to a layer that works without (import-linter: the reverse)."""
     files = [file for file in (ROOT / "sysid_nodes" / "ros").rglob("*.py") if file.name != "__init__.py"]
     assert len(files) > 30
     assert not [
