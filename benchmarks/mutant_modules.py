@@ -91,6 +91,10 @@ EQUIVALENT: dict[tuple[str, str], str] = {
         "self._least = np.maximum(self.begin[:, None] - self.begin, -1.0)",
     ): "what is below 0 belongs to intervals that have not begun, and is multiplied by 0",
     (
+        "intervals/taylor.py",
+        "errors = rounding.grow((2 * n + 3) * rounding.EPS * sizes + underflow, 2 * n + 8)",
+    ): "there are fewer than 2 n + 4 roundings, as the docstring counts them",
+    (
         f"{_CERTIFICATE}/handover.py",
         "reference, further = norm(moved), (age * entry.speed / np.sqrt(box.armature_lower) + moved) / INFLATE",
     ): "roundings are allowed for once more where it is used",

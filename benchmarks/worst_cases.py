@@ -37,22 +37,19 @@ from sysid_nodes.systems.certified.certificate.error_proof import closed_loop
 
 _TIMES = 30
 _SHARES = {  # of Reached, in words
-    "reference": "|r| of a joint",
-    "position": "|e| of a joint",
+    "reference": "r of a joint",
+    "position": "e of a joint",
     "level": "V",
     "norm": "norm of e",
-    "torque": "torque limit",
 }
 
 
-_REASONS = """Half cannot be reached of
+_REASONS = """What stays below half, and why:
 
-- the torque limit: a certificate keeps what a command may need at most, with every error at its bound at once and the
-  robust input at its clip; errors that large push the joint back;
-- V and the errors of single joints where torques act at once: that proof knows the errors by one norm alone, so that a
-  joint's bound is that of all the norm in one joint; the costs of held torques, noise, friction of the wrong sign and
-  unknown inertia are each taken at the r that is worst for them; and V is quadratic.
-"""
+- V: it is quadratic, half of an error is a quarter of it; and the costs of held torques, noise, friction of the wrong
+  sign and unknown inertia are each taken at the r that is worst for them.
+- Errors where the proof is that by energies (a tenth of Table I, torques in time): it knows the errors by
+  one norm alone, so that a joint's bound is that of all the norm in one joint."""
 
 
 class Opponent(NamedTuple):

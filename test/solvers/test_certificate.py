@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from sysid_nodes.solvers import certificate
 from sysid_nodes.solvers.certificate import _gamma, proves_empty, upper_bound, width_costs
 from sysid_nodes.solvers.linear_program import LinearProgram
 
@@ -124,6 +125,14 @@ def test_farkas_ray_proves_two_clashing_rows_empty() -> None:
     assert proves_empty(rows, low, high, *box, np.array([1.0, -1.0]))
     assert not proves_empty(rows, low, high - 0.0 + 2e-9, *box, np.array([1.0, -1.0]))
     assert not proves_empty(rows, low, high, *box, np.array([-1.0, 1.0]))  # the wrong sign uses no side at all
+
+
+@pytest.mark.parametrize(("bound", "empty"), [(-1e-300, True), (0.0, False)])
+def test_a_bound_of_zero_proves_nothing(bound: float, empty: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """0'x is 0 for every x: it would have to be less."""
+    monkeypatch.setattr(certificate, "upper_bound", lambda *_: bound)
+    one = np.ones(1)
+    assert certificate.proves_empty(np.ones((1, 1)), -one, one, -one, one, one) is empty
 
 
 @pytest.mark.parametrize("multiplier", [np.nan, np.inf, -np.inf, 1e308, -1e308])
