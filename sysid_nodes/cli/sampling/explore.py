@@ -6,8 +6,8 @@ Reads the result.json of a 'sysid replay' by rollouts and writes into the folder
   commands.csv   vx, vy, wz, roll, pitch, height and gait, 50 rows a second
   plan.html      commands, path, and the standard deviations it promises, beside random plans if there are any
 Robots drawn from the estimate follow every segment in simulation before it is taken, and stop after it; none may fall,
-leave its limits of position, speed and torque, or the area. The robot's controller has to obey such commands, as the simulated
-Go2's does.
+leave its limits of position, speed and torque, or the area. The robot's controller has to obey such commands, as the
+simulated Go2's does.
 
 examples:
   sysid explore results/walk/result.json --duration 40 --out results/plan
