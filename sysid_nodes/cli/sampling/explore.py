@@ -4,14 +4,15 @@
 Reads the result.json of a 'sysid replay' by rollouts and writes into the folder given by --out
   plan.json      the plan: control points, gaits, and the digest of the estimate that it was made for
   commands.csv   vx, vy, wz, roll, pitch, height and gait, 50 rows a second
-  plan.html      commands, path, and the standard deviations it promises beside those of random plans
-Before anything is written, robots drawn from the estimate follow the plan in simulation; none may fall, leave its
-limits of position, speed and torque, or the area. The robot's controller has to obey such commands, as the simulated
-Go2's does.
+  plan.html      commands, path, and the standard deviations it promises, beside random plans if there are any
+Robots drawn from the estimate follow every segment in simulation before it is taken, and stop after it; none may fall,
+leave its limits of position, speed and torque, or the area. The robot's controller has to obey such commands, as the
+simulated Go2's does.
 
 examples:
   sysid explore results/walk/result.json --duration 40 --out results/plan
   sysid explore results/walk/result.json --set criterion=D --set vetting.area=2 --out results/plan
+  sysid explore results/walk/result.json --set search.random=20 --set vetting.draws=30 --out results/plan
 
 exit status 3: robots drawn from the estimate come to harm under every plan tried; nothing is written
 """
