@@ -257,7 +257,7 @@ class CertifiedPlannerNode(ManagedNode):
         self._posture = posture if np.isfinite(posture).all() else None
 
     def _progress(self) -> tuple[str, str]:
-        """What plans are for, and the trajectory in execution."""
+        """The purpose of plans now, and the trajectory in execution."""
         seen = self._replanner.seen
         return self._planning.agenda.phase.value, "" if seen is None else seen.trajectory_id
 
