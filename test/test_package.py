@@ -168,7 +168,9 @@ def test_every_node_has_an_executable(installed: Path, project_root: Path) -> No
     nodes = {path.stem for path in (project_root / "sysid_nodes" / "ros" / "nodes").glob("[a-z]*.py")}
     assert "interval_identifier" in nodes
     for node in nodes:
-        assert os.access(installed / "lib" / "online_sysid" / node, os.X_OK)
+        executable = installed / "lib" / "online_sysid" / node
+        assert os.access(executable, os.X_OK)
+        assert "if __name__ ==" in executable.read_text(), "a process that the node starts would be a node, too"
         assert callable(importlib.import_module(f"sysid_nodes.ros.nodes.{node}").main)
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the package's launch files share; they cannot import one another."""
+"""Arguments, nodes and files of the package's launch files, which cannot import one another."""
 
 from __future__ import annotations
 

@@ -16,7 +16,7 @@ from sysid_nodes.logs.storage import Topic, absolute, open_storage
 
 @dataclass(frozen=True)
 class BagPlayerConfig:
-    """What is played to whom."""
+    """A recording, its topics, and who saves what it tells."""
 
     bag: str = option("", "recording: a rosbag2 folder, or a file")
     topics: str = option("/joint_states", "topics to play, with commas between; the first has to be in the recording")

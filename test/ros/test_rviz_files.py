@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -67,3 +68,22 @@ def test_the_fixed_frame_is_a_link_of_the_arm_or_the_world_of_legged_robots(path
         assert frame == Frames.world
     else:
         assert f'link name="{frame}"' in load_robot("kinova_gen3").urdf
+
+
+def test_the_layout_for_foxglove_shows_topics_of_the_demos_bag() -> None:
+    """Panels are where the layout says, and paths begin with a topic that is recorded."""
+    pytest.importorskip("online_sysid.msg", reason="the messages are not built; make setup builds them")
+    from sysid_nodes.messages.robot_view import DESCRIPTION
+    from sysid_nodes.ros.certified.recorder import TOPICS
+
+    layout = json.loads((FILES[0].parent / "foxglove_kinova.json").read_text(encoding="utf-8"))
+    panels = layout["configById"]
+    recorded = {topic.name for topic in TOPICS} | {f"/{DESCRIPTION}"}
+    assert set(panels["3D!arm"]["topics"]) <= recorded
+    paths = [path["value"] for panel in panels.values() for path in panel.get("paths", ())]
+    assert paths and {path.split(".")[0] for path in paths} <= recorded
+
+    def placed(node: Any) -> list[str]:
+        return [node] if isinstance(node, str) else placed(node["first"]) + placed(node["second"])
+
+    assert sorted(placed(layout["layout"])) == sorted(panels)

@@ -58,6 +58,7 @@ from sysid_nodes.systems.certified.control.in_force import CLAIMED
 
 NAME = "certified_planner"
 
+_FAR = 1e12  # later than any deadline [s]
 _GOALS = qos.stream("reliable", 10)
 
 
@@ -81,9 +82,10 @@ class CertifiedPlannerNode(ManagedNode):
         self._setup = setup = set_up(config)
         if self._config.output == "position":
             self._setup = setup = position_setup(setup, config)
-        planner = build_planner(setup, config, time.perf_counter)
-        self._planning = Planning(planner, setup, config, time.perf_counter)
-        self._replanner = Replanner(self._planning, self._config.retry, time.perf_counter)
+        self._ending = False
+        planner = build_planner(setup, config, self._now)
+        self._planning = Planning(planner, setup, config, self._now)
+        self._replanner = Replanner(self._planning, self._config.retry, self._now)
         self._order = JointOrder(setup.robot.joint_names)
         self._posture: Array | None = None
         self._joint_states: Any = None
@@ -104,7 +106,7 @@ class CertifiedPlannerNode(ManagedNode):
         self._taken.callback(self._postures.end)
         self.every(LOOK_PERIOD, self._look)
         self._worker: Worker[tuple[Seen, Array | None]] = Worker(self._step, capacity=1)
-        self._taken.callback(self._worker.stop)  # before the publishers go, which its thread uses
+        self._taken.callback(self._halt)  # before the publishers go, which its thread uses
         self._obstacles.publish(obstacle_markers(setup.scene, setup.frame))
         self._say(self._own_stop)
         self._say(self_collision_words(setup.robot, setup.shapes))
@@ -139,6 +141,14 @@ class CertifiedPlannerNode(ManagedNode):
             self._replanner.seen = None
 
     # -- planning
+
+    def _now(self) -> float:
+        """The planner's clock [s]; once the node ends all deadlines have passed, which cuts a step short."""
+        return _FAR if self._ending else time.perf_counter()
+
+    def _halt(self) -> None:
+        self._ending = True
+        self._worker.stop()
 
     def _look(self) -> None:
         """Begins a step where one may be wanted."""
@@ -247,7 +257,7 @@ class CertifiedPlannerNode(ManagedNode):
         self._posture = posture if np.isfinite(posture).all() else None
 
     def _progress(self) -> tuple[str, str]:
-        """What plans are for, and the trajectory in execution."""
+        """The purpose of plans now, and the trajectory in execution."""
         seen = self._replanner.seen
         return self._planning.agenda.phase.value, "" if seen is None else seen.trajectory_id
 

@@ -23,6 +23,7 @@ from sensor_msgs.msg import Imu, JointState
 from visualization_msgs.msg import MarkerArray
 
 from sysid_nodes.logs import BagWriter
+from sysid_nodes.logs.storage import absolute
 from sysid_nodes.messages.prime.estimate import CONTACT_FORCES, INERTIA, MARKERS, ODOMETRY, SMOOTHED
 from sysid_nodes.ros import qos
 from sysid_nodes.ros.conversions import to_seconds
@@ -41,13 +42,13 @@ STREAMS = (
 
 TOPICS = (
     *STREAMS,
-    Recorded(CONTACT_FORCES, ContactForces, _STREAM, "forces"),
+    Recorded(absolute(CONTACT_FORCES), ContactForces, _STREAM, "forces"),
     Recorded("/truth/contact_forces", ContactForces, _STREAM, "truth"),
     Recorded("/truth/odom", Odometry, _STREAM),
-    Recorded(INERTIA, InertialEstimate, qos.LATCHED, "inertia"),
-    Recorded(ODOMETRY, Odometry, _STREAM),
-    Recorded(SMOOTHED, JointState, _STREAM),
-    Recorded(MARKERS, MarkerArray, _STREAM),
+    Recorded(absolute(INERTIA), InertialEstimate, qos.LATCHED, "inertia"),
+    Recorded(absolute(ODOMETRY), Odometry, _STREAM),
+    Recorded(absolute(SMOOTHED), JointState, _STREAM),
+    Recorded(absolute(MARKERS), MarkerArray, _STREAM),
     Recorded(DIAGNOSTICS, DiagnosticArray, _STREAM),
 )
 """All that robot and estimator say."""

@@ -18,6 +18,7 @@ from geometry_msgs.msg import PoseStamped
 from online_sysid.msg import ActuatorModels, ExplorationPlan, InertialEstimate, SamplingPosterior
 from sensor_msgs.msg import Imu, JointState
 
+from sysid_nodes.logs.storage import absolute
 from sysid_nodes.messages.sampling.estimates import INERTIA, MODELS, POSTERIOR
 from sysid_nodes.messages.sampling.plan import TOPIC as PLAN
 from sysid_nodes.ros import qos
@@ -29,9 +30,9 @@ _CONFIG = SamplingSessionConfig()
 
 STREAMS = (
     Recorded("/joint_states", JointState, _STREAM),
-    Recorded(_CONFIG.commands, JointState, _STREAM),
-    Recorded(_CONFIG.imu, Imu, _STREAM),
-    Recorded(_CONFIG.pose, PoseStamped, _STREAM),
+    Recorded(absolute(_CONFIG.commands), JointState, _STREAM),
+    Recorded(absolute(_CONFIG.imu), Imu, _STREAM),
+    Recorded(absolute(_CONFIG.pose), PoseStamped, _STREAM),
 )
 """Topics of the robot."""
 

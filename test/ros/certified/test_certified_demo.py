@@ -20,11 +20,13 @@ pytest.importorskip("online_sysid.msg", reason="the messages are not built; make
 
 from shared.children import finish
 from shared.demo_process import LONG, check_that_an_orphaned_recorder_drops_its_bag, interrupted, sysid
+from visualization_msgs.msg import MarkerArray
 
 from sysid_nodes.cli.certified.demo_config import GOAL
 from sysid_nodes.cli.certified.demo_summary import same
 from sysid_nodes.logs import read_joint_states, read_messages, read_topics
 from sysid_nodes.messages.interval.bounds import TOPIC
+from sysid_nodes.messages.robot_view import DESCRIPTION, TRANSFORMS
 from sysid_nodes.reports.certified.history import COMMANDS, TYPES
 from sysid_nodes.reports.certified.schema import validate_loop
 from sysid_nodes.reports.interval.result_file import read_result
@@ -109,7 +111,8 @@ def test_the_result_holds_the_hidden_payload(demo: tuple[Path, subprocess.Popen[
 def test_the_bag_holds_all_topics_of_the_loop(demo: tuple[Path, subprocess.Popen[str], str, str]) -> None:
     bag = demo[0] / "out" / "bag"
     counts = {topic.name: topic.count for topic in read_topics(bag)}
-    assert set(counts) == {topic.name for topic in TOPICS}
+    assert set(counts) == {topic.name for topic in TOPICS} | {f"/{DESCRIPTION}", f"/{TRANSFORMS}"}
+    assert all(counts[topic.name] for topic in TOPICS if topic.message is MarkerArray)
     stamps = np.array([state.stamp for state in read_joint_states(bag)])
     # nothing is left out between the first and the last: every tick of the robot's time is there
     np.testing.assert_allclose(np.diff(stamps), 1e-3, atol=1e-6)
