@@ -65,11 +65,12 @@ def conclude(
             extra = way.left + kept.extra
             covered = np.array([np.minimum(before.covered[0], covered[0]), np.maximum(before.covered[1], covered[1])])
             stages += before.stages
+            status = max(status, before.status)
             if against := _speaks_against(before, way, kept, fitted):
                 status, findings = BayesianStatus.CONTRADICTED, (against, *findings)
         theta = parameter_posterior(model.factor, model.rows, extra)
         told, lasting = told_by(own, model.factor, x, extra)
-        known = Knowledge(mechanism, x, told, lasting, problem.noise, covered, stages)
+        known = Knowledge(mechanism, x, told, lasting, problem.noise, covered, stages, status)
     rng = np.random.default_rng(config.search.seed)
     draws = np.tile(x, (config.verdict.samples, 1))
     draws[:, own.free] += theta.samples(config.verdict.samples, rng)

@@ -19,6 +19,7 @@ import numpy.typing as npt
 from scipy.linalg import cho_solve
 from scipy.stats import chi2
 
+from sysid_nodes.results.bayesian import BayesianStatus
 from sysid_nodes.solvers.trajectory_least_squares.factor import Factor
 from sysid_nodes.systems.bayesian.mechanism import Mechanism
 from sysid_nodes.systems.bayesian.parameters import Parameters
@@ -42,6 +43,7 @@ class Knowledge:
         noise: estimated.
         covered: (2, n) lowest and highest speed of each joint [rad/s].
         stages: used.
+        status: of the search from which all began: a doubt about its minimum stays.
     """
 
     mechanism: Mechanism
@@ -51,6 +53,7 @@ class Knowledge:
     noise: Noise
     covered: Array
     stages: int
+    status: BayesianStatus
 
 
 @dataclass(frozen=True)

@@ -80,15 +80,18 @@ def test_the_posterior_narrows_and_holds_the_truth() -> None:
 
 def test_when_messages_arrive_makes_no_difference() -> None:
     """The power meter is late by up to 0.1 s, less than the patience that is stated."""
-    late = sorted(messages(), key=lambda raw: raw.stamp + (0.1 if isinstance(raw, RawPower) else 0.0))
-    ids = [[posterior_fields(update)["id"] for update in updates] for updates in (followed(), feed(session(), late))]
+    early = [raw for raw in messages() if raw.stamp < 3.4]
+    late = sorted(early, key=lambda raw: raw.stamp + (0.1 if isinstance(raw, RawPower) else 0.0))
+    ids = [
+        [posterior_fields(update)["id"] for update in updates] for updates in (followed()[:2], feed(session(), late))
+    ]
     assert ids[0] == ids[1]
-    assert len(set(ids[0])) == 3
+    assert len(set(ids[0])) == 2
 
 
 def test_memory_is_bounded() -> None:
     to = session()
-    feed(to, messages())
+    feed(to, still(messages()))
     kept = to._session
     assert max(len(kept._joints), len(kept._power)) <= (WINDOW + 0.2) * 200.0 + 2
     silent = session()
@@ -127,8 +130,8 @@ def loaded(raws: Iterable[Raw], since: float) -> list[Raw]:
 
 def test_a_load_that_is_picked_up_midway_contradicts() -> None:
     to = session()
-    updates = feed(to, loaded(messages(), 3.0))
-    assert [update.used for update in updates] == [1, 2, 2]
+    updates = feed(to, loaded((raw for raw in messages() if raw.stamp < 3.2), 1.5))
+    assert [update.used for update in updates] == [1, 1]
     result = updates[-1].result
     assert result is not None
     assert result.status is BayesianStatus.CONTRADICTED
