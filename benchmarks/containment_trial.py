@@ -13,12 +13,12 @@ import numpy.typing as npt
 from benchmarks.disturbances import SENSOR_PATTERNS, TORQUE_PATTERNS, Context, influence, reading, signs
 from benchmarks.motions import RecedingHorizon, random_pieces
 from benchmarks.truth import Arm, SineMotion, make_arm, random_payload
+from sysid_nodes.data.bounds import Bounds
 from sysid_nodes.data.joint_samples import JointSamples
 from sysid_nodes.models.known_robot import KnownRobotConfig
 from sysid_nodes.results import IdentificationResult, Status
 from sysid_nodes.signals.windows import cut
 from sysid_nodes.systems.interval.config import IntervalIdentifierConfig, NoiseConfig, SetMembershipConfig, WindowConfig
-from sysid_nodes.systems.interval.momentum_rows import body_norms
 from sysid_nodes.systems.interval.pipeline import IntervalPipeline
 from sysid_nodes.systems.interval.reach import Reach
 from sysid_nodes.systems.interval.row_builder import RowBuilder
@@ -246,10 +246,10 @@ def radius_used(data: Data) -> float:
     reach = Reach(pipeline.chain, np.zeros(pipeline.chain.n))
     builder = RowBuilder(pipeline.chain, reach, pipeline.noise, pipeline.unknowns)
     edges, _ = cut(data.samples, data.config.window.duration, data.config.window.max_gap)
-    rows = builder.build(data.samples, edges)
     theta = data.arm.theta
+    rows = builder.build(data.samples, edges, theta)
     residual = np.abs(rows.coefficients @ data.arm.problem.p)
-    return float((residual / rows.total_radius(body_norms(theta, theta))).max())
+    return float((residual / rows.total_radius(Bounds(theta, theta))).max())
 
 
 def _sensitivity(data: Data) -> dict[str, Any]:

@@ -148,7 +148,7 @@ def test_metadata_that_promises_more(bag):
 def test_metadata_with_a_negative_count(bag):
     file = bag / "metadata.yaml"
     file.write_text(file.read_text().replace(f"message_count: {COUNT}\n", "message_count: -3\n"))
-    with pytest.raises(LogError, match="damaged"):
+    with pytest.raises(LogError, match=r"bag.*: damaged: topic .* said to have -3 messages"):
         list(read_joint_states(bag))
 
 

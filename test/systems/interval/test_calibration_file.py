@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Callable
 from dataclasses import fields, replace
 from pathlib import Path
@@ -87,6 +88,27 @@ def test_load_friction_comes_back_with_what_it_is_a_share_of(calibration: Calibr
     save_calibration(replace(calibration, transmitted=drives), tmp_path / "c.json")
     with pytest.raises(CalibrationError, match="load friction and transmitted torque belong together"):
         load_calibration(tmp_path / "c.json")
+
+
+def test_a_calibration_is_never_written_over_a_device(calibration: Calibration, tmp_path: Path) -> None:
+    """As root a rename would replace it."""
+    os.mkfifo(tmp_path / "device")
+    with pytest.raises(CalibrationError, match="device: exists and is not a file"):
+        save_calibration(calibration, tmp_path / "device")
+    assert list(tmp_path.iterdir()) == [tmp_path / "device"]
+
+
+def test_what_cannot_be_written_leaves_nothing(
+    calibration: Calibration, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fill(path: Path, text: str, **_: object) -> None:
+        path.write_bytes(text[:100].encode())
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(Path, "write_text", fill)
+    with pytest.raises(CalibrationError, match=r"c.json: cannot write: No space left on device"):
+        save_calibration(calibration, tmp_path / "c.json")
+    assert not list(tmp_path.iterdir())
 
 
 def test_no_rows_is_a_calibration(calibration: Calibration, tmp_path: Path) -> None:
