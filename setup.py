@@ -28,6 +28,7 @@ class Compiled(Distribution):  # type: ignore[misc]  # setuptools has no types
         """Adds to what pyproject.toml requires."""
         super().parse_config_files(*args, **options)
         self.install_requires = [*self.install_requires, f"libpinocchio=={PINOCCHIO}"]
+        self._finalize_requires()  # what was read of pyproject.toml is the metadata's already
 
 
 def shared(folder: str) -> list[tuple[str, list[str]]]:
@@ -40,11 +41,6 @@ def shared(folder: str) -> list[tuple[str, list[str]]]:
 
 
 if PINOCCHIO:
-    setup(
-        version=VERSION,
-        distclass=Compiled,
-        data_files=shared("config"),
-        package_data={"sysid_nodes.kernel": ["_*.so"]},
-    )
+    setup(version=VERSION, distclass=Compiled, data_files=shared("config"))
 else:
     setup(version=VERSION)

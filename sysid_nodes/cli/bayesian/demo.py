@@ -7,18 +7,17 @@ import argparse
 import json
 import shutil
 import sys
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from sysid_nodes.cli.bayesian.replay import replay_into
+from sysid_nodes.cli.demo.closing import closing, wrapped
 from sysid_nodes.cli.demo.live_run import draw_seed, output_and_work
 from sysid_nodes.data.config import load_yaml
 from sysid_nodes.data.packaged import packaged_file
 from sysid_nodes.exceptions import InputError
 from sysid_nodes.reports.bayesian.report import headline
-from sysid_nodes.reports.files import REPORT_NAME
 from sysid_nodes.results.bayesian import BayesianStatus
 from sysid_nodes.sessions.bayesian.config import BayesianSessionConfig
 from sysid_nodes.simulation.fourbar.bag import write_leg_bag
@@ -55,18 +54,18 @@ def run(args: argparse.Namespace) -> int:
         shutil.copyfile(source, folder / "config.yaml")
         config = load_yaml(BayesianSessionConfig, folder / "config.yaml")
         document = replay_into(folder, folder / "bag", config, "/joint_states", values, str(args.out / "bag"))
-    sys.stdout.write(f"\n{_summary(document, args.out)}\n\nagain: sysid demo fourbar --seed {seed}\n")
+    sys.stdout.write(wrapped("\n".join(["", _summary(document), *closing("fourbar", args.out, seed), ""])))
     return _status(document)
 
 
-def _summary(document: dict[str, Any], out: Path) -> str:
+def _summary(document: dict[str, Any]) -> str:
     rows = [row for row in document["parameters"] if row["verdict"] == "observed" and row["mean"] is not None]
     rows.sort(key=lambda row: float(row["narrowing"]))
     lines = [f"{'':22}{'truth':>12}{'mean':>12}{'95 % from':>12}{'to':>12}"]
     for row in rows[:_SHOWN]:
         values = "".join(f"{row[key]:12.4g}" for key in ("truth", "mean", "lower", "upper"))
         lines.append(f"{row['name']:22}{values}  {row['unit']}")
-    return "\n".join([*lines, "", f"{headline(document)}: {out / REPORT_NAME}"])
+    return "\n".join([*lines, "", f"{headline(document)}."])
 
 
 def _status(document: dict[str, Any]) -> int:

@@ -7,13 +7,13 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from sysid_nodes.models.solids import from_obstacle
 from sysid_nodes.reports.certified.plots import CARRY, IDENTIFY
 from sysid_nodes.reports.certified.result import CertifiedRun
 from sysid_nodes.reports.drawing.moving_scene import (
     STILL,
-    Array,
     DrawnLine,
     MovingBody,
     MovingScene,
@@ -72,7 +72,7 @@ def certified_scene(document: Mapping[str, Any], loop: CertifiedRun) -> MovingSc
     return scene
 
 
-def _ways(loop: CertifiedRun, rows: Array) -> list[DrawnLine]:
+def _ways(loop: CertifiedRun, rows: npt.NDArray[np.intp]) -> list[DrawnLine]:
     """The load's way while it was identified, and to the goal."""
     history, change = loop.history, loop.identified_at
     parted = len(rows) if change is None else int(np.searchsorted(history.t[rows], change))
