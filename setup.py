@@ -2,7 +2,7 @@
 """Builds the Python package; the version comes from package.xml, everything else from pyproject.toml.
 
 With SYSID_WHEEL_PINOCCHIO, a version, the wheel takes along what lies beside the sources: the kernel that was compiled
-against that version of libpinocchio, and the parameter files. `make wheel` does that.
+against that version of libpinocchio, parameter files and definitions of messages. `make wheel` does that.
 """
 
 import os
@@ -28,23 +28,19 @@ class Compiled(Distribution):  # type: ignore[misc]  # setuptools has no types
         """Adds to what pyproject.toml requires."""
         super().parse_config_files(*args, **options)
         self.install_requires = [*self.install_requires, f"libpinocchio=={PINOCCHIO}"]
+        self._finalize_requires()  # what was read of pyproject.toml is the metadata's already
 
 
-def shared(folder: str) -> list[tuple[str, list[str]]]:
-    """A folder of files by where CMake, too, installs them."""
+def shared() -> list[tuple[str, list[str]]]:
+    """Parameter files and definitions of messages, by where CMake, too, installs them."""
     files: dict[str, list[str]] = {}
-    for path in sorted((ROOT / folder).rglob("*.yaml")):
+    for path in sorted(path for kind in ("config/**/*.yaml", "msg/*.msg", "srv/*.srv") for path in ROOT.glob(kind)):
         inside = path.relative_to(ROOT)
         files.setdefault(f"share/online_sysid/{inside.parent}", []).append(str(inside))
     return list(files.items())
 
 
 if PINOCCHIO:
-    setup(
-        version=VERSION,
-        distclass=Compiled,
-        data_files=shared("config"),
-        package_data={"sysid_nodes.kernel": ["_*.so"]},
-    )
+    setup(version=VERSION, distclass=Compiled, data_files=shared())
 else:
     setup(version=VERSION)

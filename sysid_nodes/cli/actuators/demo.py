@@ -12,6 +12,7 @@ from sysid_nodes.cli.actuators import demo_config
 from sysid_nodes.cli.actuators.demo_screen import ActuatorScreen
 from sysid_nodes.cli.actuators.demo_summary import evaluate, summary, verdict
 from sysid_nodes.cli.actuators.demo_watch import IDENTIFIER, ActuatorWatch
+from sysid_nodes.cli.demo.closing import wrapped
 from sysid_nodes.cli.demo.live_run import (
     TICK,
     draw_seed,
@@ -37,7 +38,7 @@ def run(args: argparse.Namespace) -> int:
         sys.stdout.write("Identifying again from the recording and writing the report ...\n")
         sys.stdout.flush()
         document = evaluate(folder, watch, str(args.out / "bag"))
-    sys.stdout.write(summary(watch, document, usage, args.out, seed) + "\n")
+    sys.stdout.write(wrapped(summary(watch, document, usage, args.out, seed)) + "\n")
     sys.stdout.flush()
     status, fault = verdict(watch, document)
     if fault:

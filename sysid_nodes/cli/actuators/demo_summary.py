@@ -10,11 +10,11 @@ from typing import Any
 
 from sysid_nodes.cli.actuators.demo_watch import ActuatorWatch
 from sysid_nodes.cli.actuators.online import replay_into
+from sysid_nodes.cli.demo.closing import closing
 from sysid_nodes.data.config import load_yaml
 from sysid_nodes.reports.actuators.live import compare_live, session_run
 from sysid_nodes.reports.actuators.run import write_actuator_run
 from sysid_nodes.reports.actuators.truth import compare_truth
-from sysid_nodes.reports.files import REPORT_NAME
 from sysid_nodes.sessions.actuators.config import ActuatorSessionConfig, actuator_robot
 
 _NOT_HELD = 1
@@ -78,7 +78,7 @@ def summary(watch: ActuatorWatch, document: Mapping[str, Any], usage: Mapping[st
     if usage:
         shares = ", ".join(f"{name} {100.0 * share:.0f} %" for name, share in usage.items())
         lines.append(f"Processor time, in shares of one core: {shares}.")
-    return "\n".join([*lines, f"Report: {out / REPORT_NAME} (again with --seed {seed})"])
+    return "\n".join([*lines, *closing("actuators", out, seed)])
 
 
 def _held(watch: ActuatorWatch, document: Mapping[str, Any]) -> tuple[int, int]:

@@ -14,6 +14,7 @@ from typing import Any
 from sysid_nodes.cli.bayesian.demo_screen import BayesianScreen
 from sysid_nodes.cli.bayesian.demo_watch import IDENTIFIER, BayesianWatch
 from sysid_nodes.cli.bayesian.online import replay_online
+from sysid_nodes.cli.demo.closing import closing, wrapped
 from sysid_nodes.cli.demo.live_run import (
     TICK,
     draw_seed,
@@ -29,7 +30,6 @@ from sysid_nodes.exceptions import InputError
 from sysid_nodes.reports.bayesian.live import compare_live, session_run
 from sysid_nodes.reports.bayesian.report import headline
 from sysid_nodes.reports.bayesian.run import write_bayesian_run
-from sysid_nodes.reports.files import REPORT_NAME
 from sysid_nodes.results.bayesian import BayesianStatus
 from sysid_nodes.sessions.bayesian.config import BayesianSessionConfig
 from sysid_nodes.simulation.fourbar.config import SimulatedLinkageConfig
@@ -60,7 +60,7 @@ def run(args: argparse.Namespace) -> int:
         sys.stdout.write("Identifying again from the recording and writing the report ...\n")
         sys.stdout.flush()
         document = evaluate(folder, watch.truth, str(args.out / "bag"))
-    sys.stdout.write(_summary(watch, document, usage, args.out, seed) + "\n")
+    sys.stdout.write(wrapped(_summary(watch, document, usage, args.out, seed)) + "\n")
     status, fault = verdict(document)
     if fault:
         sys.stderr.write(f"sysid: demo: {fault}\n")
@@ -123,4 +123,4 @@ def _summary(
     if usage:
         shares = ", ".join(f"{name} {100.0 * share:.0f} %" for name, share in usage.items())
         lines.append(f"Processor time, in shares of one core: {shares}.")
-    return "\n".join([*lines, f"Report: {out / REPORT_NAME} (again with --seed {seed})"])
+    return "\n".join([*lines, *closing("fourbar", out, seed)])

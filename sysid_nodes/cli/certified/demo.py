@@ -17,6 +17,7 @@ from sysid_nodes.cli.certified import demo_config as kinova_config
 from sysid_nodes.cli.certified import demo_summary as summary
 from sysid_nodes.cli.certified.demo_screen import Screen
 from sysid_nodes.cli.certified.demo_watch import Watch
+from sysid_nodes.cli.demo.closing import wrapped
 from sysid_nodes.cli.demo.live_run import (
     TICK,
     Arrivals,
@@ -77,7 +78,7 @@ def run(args: argparse.Namespace) -> int:
             folder, work / _SAVED, scene, ended.watch, str(args.out / "bag"), facts
         )
     told = summary.summary(ended.watch, document, loop, agree=agree, usage=ended.usage, out=args.out, seed=seed)
-    sys.stdout.write(told + "\n")
+    sys.stdout.write(wrapped(told) + "\n")
     sys.stdout.flush()
     if wrong := [*summary.missed_ever(ended.watch, document), *summary.broken(loop)]:
         sys.stderr.write(f"sysid: SOMETHING PROVEN DID NOT HOLD: {', '.join(wrong)}\n")

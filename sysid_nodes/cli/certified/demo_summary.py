@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from sysid_nodes.cli.certified.demo_watch import Watch
+from sysid_nodes.cli.demo.closing import closing
 from sysid_nodes.data.config import load_yaml, read_parameters
 from sysid_nodes.data.scene import load_scene
 from sysid_nodes.logs import read_joint_states
@@ -115,12 +116,7 @@ def summary(
         "The recording gives the same numbers to the last bit."
         if agree
         else "The recording gives other numbers than the live identifier: it did not hear all of it.",
-        "",
-        f"  {out / REPORT_NAME}   to look at in a browser",
-        f"  {out / RESULT_NAME}   for programs",
-        f"  {out / 'bag'}           the recording; to identify from it again:",
-        f"      sysid replay {out / 'bag'} --config {out / 'config.yaml'} --out {out}_again",
-        f"  sysid demo kinova --seed {seed}   carries the same payload again",
+        *closing("kinova", out, seed),
     ]
     return "\n".join(lines)
 

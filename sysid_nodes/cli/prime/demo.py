@@ -11,6 +11,7 @@ from pathlib import Path
 
 import numpy as np
 
+from sysid_nodes.cli.demo.closing import wrapped
 from sysid_nodes.cli.demo.live_run import (
     TICK,
     draw_seed,
@@ -44,7 +45,7 @@ def run(args: argparse.Namespace) -> int:
         sys.stdout.write("Estimating again from the recording and writing the report ...\n")
         sys.stdout.flush()
         document = evaluate(folder, watch, str(args.out / "bag"))
-    sys.stdout.write(summary(watch, document, usage, args.out, seed) + "\n")
+    sys.stdout.write(wrapped(summary(watch, document, usage, args.out, seed)) + "\n")
     sys.stdout.flush()
     if watch.fallen:
         sys.stderr.write("sysid: demo: the robot has fallen\n")

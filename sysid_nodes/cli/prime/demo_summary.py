@@ -7,11 +7,11 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from sysid_nodes.cli.demo.closing import closing
 from sysid_nodes.cli.prime.demo_watch import PrimeWatch
 from sysid_nodes.cli.prime.replay import open_log, replay_into
 from sysid_nodes.data.config import load_yaml
 from sysid_nodes.logs.reader import read_topics
-from sysid_nodes.reports.files import REPORT_NAME
 from sysid_nodes.reports.prime.live import compare_live
 from sysid_nodes.reports.prime.run import HORIZON
 from sysid_nodes.reports.prime.series import PrimeSeries
@@ -82,4 +82,4 @@ def summary(watch: PrimeWatch, document: Mapping[str, Any], usage: Mapping[str, 
     if usage:
         shares = ", ".join(f"{name} {100.0 * share:.0f} %" for name, share in usage.items())
         lines.append(f"Processor time, in shares of one core: {shares}.")
-    return "\n".join([*lines, f"Report: {out / REPORT_NAME} (again with --seed {seed})"])
+    return "\n".join([*lines, *closing(document["robot"], out, seed)])

@@ -8,6 +8,7 @@ import sys
 from collections.abc import Mapping
 from pathlib import Path
 
+from sysid_nodes.cli.demo.closing import wrapped
 from sysid_nodes.cli.demo.live_run import TICK, draw_seed, follow, hidden_truth, output_and_work, wait_until_heard
 from sysid_nodes.cli.demo.nodes import Nodes, free_domain, require_ros
 from sysid_nodes.cli.sampling import demo_config
@@ -36,7 +37,7 @@ def run(args: argparse.Namespace) -> int:
         sys.stdout.write("Identifying again from the recording and writing the report ...\n")
         sys.stdout.flush()
         document = evaluate(folder, watch, str(args.out / "bag"))
-    sys.stdout.write(summary(watch, usage, args.out, seed) + "\n")
+    sys.stdout.write(wrapped(summary(watch, usage, args.out, seed)) + "\n")
     sys.stdout.flush()
     status, fault = verdict(watch, document)
     if fault:

@@ -11,11 +11,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from sysid_nodes.cli.demo.closing import closing
 from sysid_nodes.cli.sampling.demo_watch import SpiWatch
 from sysid_nodes.cli.sampling.replay import read_into
 from sysid_nodes.data.config import load_yaml
 from sysid_nodes.exceptions import SysidError
-from sysid_nodes.reports.files import REPORT_NAME
 from sysid_nodes.reports.sampling.run import SamplingRun, write_sampling_run
 from sysid_nodes.reports.sampling.stages import known_after, stages_document
 from sysid_nodes.robots import load_robot
@@ -92,8 +92,8 @@ def summary(watch: SpiWatch, usage: Mapping[str, float], out: Path, seed: int) -
     if watch.behind > _LATE:
         lines.append(f"The machine was too slow by {watch.behind:.1f} s; stamps know nothing of it.")
     shares = ", ".join(f"{name} {100.0 * share:.0f} %" for name, share in usage.items())
-    lines.append(f"Shares of a core: {shares}. Seed {seed}.")
-    return "\n".join([*lines, f"Report: {out / REPORT_NAME}"])
+    lines.append(f"Shares of a core: {shares}.")
+    return "\n".join([*lines, *closing("spi", out, seed)])
 
 
 def _walked(session: SamplingSession, after: float, until: float) -> Array:

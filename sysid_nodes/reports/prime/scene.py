@@ -16,7 +16,6 @@ from sysid_nodes.reports.drawing.moving_scene import (
     robot_bodies,
 )
 from sysid_nodes.reports.drawing.plots import BLUE, GREY, VERMILION
-from sysid_nodes.reports.prime.picture import METRES_PER_NEWTON
 from sysid_nodes.reports.prime.series import PrimeSeries
 from sysid_nodes.reports.prime.truth import PrimeTruth, sum_by_foot
 from sysid_nodes.robots import Robot
@@ -25,6 +24,7 @@ Array = npt.NDArray[np.float64]
 
 _LINK, _JOINT = "#e6e9ee", "#6b7885"
 _CONTACT = 0.018  # radius of a drawn contact [m]
+_METRES_PER_NEWTON = 1.0 / 400.0  # longer than in the picture, where many arrows stand side by side
 
 
 def motion_scene(
@@ -64,7 +64,7 @@ def motion_scene(
         pose[:, :3], pose[:, 6] = np.where(down[:, point, None], place[:, point], np.nan), 1.0
         scene.bodies.append(MovingBody([ball(np.zeros(3), _CONTACT)], pose, colours[foot], "contacts"))
     start = _centres_of_pressure(place, np.where(down[..., None], force, 0.0), index)
-    scene.arrows.extend(_arrows(start, np.where(down[..., None], force, 0.0), index, colours, "forces"))
+    scene.arrows.extend(_arrows(start, np.where(down[..., None], force, 0.0), index, colours, "forces (1 m: 400 N)"))
     if truth is not None:
         true_force = np.nan_to_num(truth.force[rows])
         scene.arrows.extend(_arrows(start, true_force, index, (GREY,) * len(colours), "true forces"))
@@ -80,5 +80,5 @@ def _centres_of_pressure(place: Array, force: Array, index: npt.NDArray[np.int64
 def _arrows(
     start: Array, force: Array, index: npt.NDArray[np.int64], colours: tuple[str, ...], group: str
 ) -> list[Arrow]:
-    vectors = METRES_PER_NEWTON * sum_by_foot(force, index)
+    vectors = _METRES_PER_NEWTON * sum_by_foot(force, index)
     return [Arrow(start[:, foot], vectors[:, foot], colour, group) for foot, colour in enumerate(colours)]

@@ -31,7 +31,7 @@ def test_the_demo_finds_the_drives_and_the_one_that_changes(tmp_path: Path) -> N
     assert process.returncode == 0, out + errors
     assert "ALARM: the friction of 'FL_hip_joint' changed" in out
     assert "are the live node's to the last bit" in out
-    assert "Report: out/report.html (again with --seed 4)" in out
+    assert "--seed 4 --out out" in out
     assert [item.name for item in tmp_path.iterdir()] == ["out"]
     names = {item.name for item in (tmp_path / "out").iterdir()}
     assert names == {"bag", "config.yaml", "report.html", "result.json", "result.mcap", "series.npz", "truth"}

@@ -48,7 +48,7 @@ def test_it_ends_by_itself_and_says_what_it_found(demo: tuple[Path, int, str, st
     assert "this machine only" in out
     assert "with its hidden load: mass found within" in out
     assert "Replayed from the recording" in out
-    assert "Report: out/report.html (again with --seed 4)" in out
+    assert "--seed 4 --out out" in out
 
 
 def test_it_leaves_all_its_files_and_nothing_else(demo: tuple[Path, int, str, str]) -> None:

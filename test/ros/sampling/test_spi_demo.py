@@ -28,7 +28,7 @@ def test_the_demo_plans_and_knows_more_after_the_plan(tmp_path: Path) -> None:
     finally:
         process.kill()
     assert process.returncode == 0, out + errors
-    assert "Report: out/report.html" in out
+    assert "out/report.html" in out
     assert [item.name for item in tmp_path.iterdir()] == ["out"]
     counts = {topic.name: topic.count for topic in read_topics(tmp_path / "out" / "bag")}
     assert set(counts) == {topic.name for topic in TOPICS}

@@ -1,0 +1,45 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The last lines of every demo: what to look at, and commands that do what they say, quoted for a shell."""
+
+from __future__ import annotations
+
+import shlex
+import shutil
+import sys
+import textwrap
+from pathlib import Path
+
+from sysid_nodes.reports.files import REPORT_NAME, RESULT_NAME
+
+
+def closing(robot: str, out: Path, seed: int) -> list[str]:
+    """Lines for the end of a summary.
+
+    Args:
+        robot: as `sysid demo` names it.
+        out: folder of the results.
+        seed: of the run.
+    """
+    bag, config = str(out / "bag"), str(out / "config.yaml")
+    again = shlex.join(["sysid", "replay", bag, "--config", config, "--out", f"{out}_again"])
+    repeat = shlex.join(["sysid", "demo", robot, "--seed", str(seed), "--out", str(out)])
+    return [
+        "",
+        f"{out / REPORT_NAME} is to look at in a browser, {out / RESULT_NAME} for programs.",
+        "From the recording once more:",
+        f"    {again}",
+        "With the same draw once more, and the other options as before:",
+        f"    {repeat}",
+    ]
+
+
+def wrapped(text: str) -> str:
+    """Sentences broken at words where a terminal would break within them; commands, which are indented, are not."""
+    if not sys.stdout.isatty():
+        return text
+    width = shutil.get_terminal_size().columns
+    lines = [
+        line if line.startswith(" ") else textwrap.fill(line, width, break_long_words=False, break_on_hyphens=False)
+        for line in text.split("\n")
+    ]
+    return "\n".join(lines)
