@@ -188,7 +188,14 @@ def test_encoder_steps_are_noise() -> None:
 
 
 def test_registry_configuration_and_streams_agree(go2: Robot) -> None:
-    everything = from_flat(SensorsConfig, {"base_velocity.enabled": True, "mocap_pose.offset": [0.1, 0.0, 0.2]})
+    everything = from_flat(
+        SensorsConfig,
+        {
+            "base_velocity.enabled": True,
+            "mocap_pose.offset": [0.1, 0.0, 0.2],
+            "joint_position.offset_sigma": 0.01,
+        },
+    )
     sensors = build_sensors(go2, everything)
     assert [sensor.name for sensor in sensors] == list(SensorsConfig.__dataclass_fields__)
     layout = parameter_layout(sensors)

@@ -32,8 +32,9 @@ class ContactConfig:
         minimum=0.0,
     )
     foot_sigma: float = option(
-        0.002,
-        "prior standard deviation of a foot's place on its link, along each axis, which is then estimated; 0: exact",
+        0.0,
+        "prior standard deviation of a foot's place on its link, along each axis, which is then estimated; 0: exact."
+        " One of 0.002 is wise, at the price of three columns a foot",
         unit="m",
         minimum=0.0,
     )
@@ -74,17 +75,17 @@ class ProcessConfig:
         0.1, "standard deviation of unknown joint torque, besides the sensor's", unit="N m", minimum=0.0
     )
     coulomb: float = option(
-        0.003,
+        0.0,
         "prior standard deviation of the joints' Coulomb friction as a share of their torque limits, then estimated;"
         " with viscous and armature 0: exact",
         unit="1",
         minimum=0.0,
     )
     viscous: float = option(
-        0.0003, "the same of their viscous friction, at 1 rad/s and a share of the limits", unit="s/rad", minimum=0.0
+        0.0, "the same of their viscous friction, at 1 rad/s and a share of the limits", unit="s/rad", minimum=0.0
     )
     armature: float = option(
-        0.3,
+        0.0,
         "prior standard deviation of their armature as a share of the robot's, then estimated",
         unit="1",
         minimum=0.0,
