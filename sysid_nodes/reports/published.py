@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a live node published into a recording, window by window, against what a replay of it says."""
+"""Comparison of what a live node published into a recording, window by window, with a replay of it."""
 
 from __future__ import annotations
 

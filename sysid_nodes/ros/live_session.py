@@ -21,7 +21,7 @@ Update = TypeVar("Update")
 
 
 class Session(Protocol[Update]):
-    """What gathers messages, and tells of it now and then."""
+    """A session of any system: gathers messages, and tells of it now and then."""
 
     update: Update
 
@@ -131,7 +131,7 @@ class LiveSession(ABC, Generic[AnySession, Update]):
         return {}
 
     def _rejected(self) -> Mapping[str, int]:
-        """What the session itself did not use, by reason."""
+        """Number of messages that the session itself did not use, by reason."""
         return {}
 
     def _interrupt(self) -> None:

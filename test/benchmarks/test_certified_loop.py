@@ -129,6 +129,7 @@ def test_an_episode_with_the_papers_prior_among_obstacles(robot: Robot, optimise
     assert (widths[1] <= widths[0]).all() and (widths[1] < 0.9 * widths[0]).any()
 
 
+@pytest.mark.slow
 def test_a_goal_is_gone_to_after_the_identification(robot: Robot) -> None:
     """The whole agenda: plans that identify, plans to the goal, the last of which says so, and rest."""
     goal = START + 0.3 * np.array([1.0, -1.0, 1.0, -1.0, 1.0, -1.0, 1.0])

@@ -102,6 +102,7 @@ def test_true_robot_is_physical_and_as_assumed() -> None:
         assert box is not None and box.contains(parameters, truth.motor) is holds
 
 
+@pytest.mark.slow
 def test_bounds_decide_what_is_certified_and_hold_in_execution() -> None:
     task, scene = motion(0), EXPERIMENTS[0].surroundings()
     wide = assumed(CONSERVATIVE, planner(), {})
@@ -118,6 +119,7 @@ def test_bounds_decide_what_is_certified_and_hold_in_execution() -> None:
     assert outcome.clearance > promised - 0.01
 
 
+@pytest.mark.slow
 def test_pid_without_payload_model_fails() -> None:
     truth = true_robot(drawn_arm(8.0, 1))
     outcome = execute(planner().robot, motion(0), truth, 8.0, pid_follower(planner().robot, None), 1)

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from shared.quick_and_slow import mark_slow
 
 from sysid_nodes.exceptions import SamplesError
 from sysid_nodes.kernel import joint_rollout as kernel
@@ -115,7 +116,7 @@ def test_the_laws_derivatives_are_those_of_finite_differences(seed: int, hard: b
 
 
 @pytest.mark.parametrize("name", [pytest.param("compiled", marks=compiled), "reference"])
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", mark_slow(range(3), but=[0]))
 def test_sensitivities_are_those_of_finite_differences(name: str, seed: int) -> None:
     """With tanh's smooth limit: a hard one has corners that a rollout crosses at times that depend on everything."""
     law = law_of(np.random.default_rng(seed))

@@ -87,7 +87,7 @@ class BayesianSession:
         return newest[0], newest[1]
 
     def log(self, grid: Grid | None = None) -> MechanismLog:
-        """What was gathered and not forgotten: all of it, or as far as a grid reaches.
+        """Readings gathered and not forgotten: all of them, or as far as a grid reaches.
 
         Raises:
             LogError: there is too little of it, stamps go back, or a reading is not a number.

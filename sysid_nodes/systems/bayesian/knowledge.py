@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a log tells of a mechanism's constants and noise, kept while the log itself is not: the arrival cost.
+"""Information of a log on a mechanism's constants and noise, kept while the log itself is not: the arrival cost.
 
 Parts of a log are independent given the constants (problem.py), so that a Gaussian is all that a part leaves behind. It
 is kept as information, without the prior's, and in coordinates phi in which torques are linear, so that it does not

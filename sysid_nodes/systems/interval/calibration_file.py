@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -144,7 +145,8 @@ def save_calibration(calibration: Calibration, path: Path) -> None:
         draft.write_text(json.dumps(tree, allow_nan=False, separators=(",", ":")), encoding="utf-8")
         draft.replace(path)
     except OSError as error:
-        draft.unlink(missing_ok=True)
+        with suppress(OSError):  # its folder may not be one
+            draft.unlink()
         raise CalibrationError(f"cannot write: {error.strerror}", source=str(path)) from None
 
 

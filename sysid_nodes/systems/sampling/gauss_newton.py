@@ -102,8 +102,8 @@ def fit_clips(
     most = max(clips_of(horizons, level, log.duration) for level in range(len(horizons.lengths)))
     places = place_clips(log, _instants(max(horizons.lengths), config), most, np.random.default_rng(config.seed))
     if len(places) < _FEWEST:
-        needed = f"{_FEWEST} clips of {max(horizons.lengths):g} s"
-        raise LogError(f"has room for {len(places)} of the {needed} with all streams that are needed")
+        room, long = len(places), max(horizons.lengths)
+        raise LogError(f"has room for {room} of the {_FEWEST} clips of {long:g} s with all streams that are needed")
     begins = guess.at(places)
     problem, found = None, None
     for level, length in enumerate(horizons.lengths):

@@ -66,7 +66,7 @@ def test_what_holds_ends_with_status_zero_and_is_said(heard: Any) -> None:
     assert "hold the hidden truth" in text
     assert "Replayed, the same." in text
     assert "leg 10 %" in text
-    assert "again with --seed 4" in text
+    assert "sysid demo actuators --seed 4 " in text
 
 
 def false_alarm(document: dict[str, Any]) -> None:

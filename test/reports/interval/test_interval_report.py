@@ -149,6 +149,7 @@ def test_times_since_an_epoch_are_shortened() -> None:
     assert "Time counts from stamp 1700000000" in text
 
 
+@pytest.mark.slow
 def test_a_humanoid_fits_in_a_light_page() -> None:
     small = torques(1500, 7)
     names = tuple(f"joint_{k}" for k in range(29))

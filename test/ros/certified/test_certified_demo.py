@@ -44,7 +44,7 @@ def demo(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, subprocess.Pop
     """One run, looked at by several tests."""
     folder = tmp_path_factory.mktemp("demo")
     # So slow that the planner keeps up beside other work: each rest in between costs time and tells nothing.
-    words = ("--seed", str(SEED), "--identify", "4", "--speed", "0.3", "--out", "out")
+    words = ("--seed", str(SEED), "--identify", "2", "--speed", "0.6", "--out", "out")
     process = sysid("demo", "kinova", *words, cwd=folder)
     try:
         out, errors = finish(process, LONG)
@@ -124,6 +124,7 @@ def test_the_bag_holds_all_topics_of_the_loop(demo: tuple[Path, subprocess.Popen
     assert len(list(read_messages(bag, TOPIC, "online_sysid/msg/ParameterBounds"))) > 1
 
 
+@pytest.mark.slow
 def test_replay_of_the_bag_gives_the_same_numbers(demo: tuple[Path, subprocess.Popen[str], str, str]) -> None:
     folder, _, said, _ = demo
     words = ("replay", "out/bag", "--config", "out/config.yaml", "--out", "again")

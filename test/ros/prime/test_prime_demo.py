@@ -78,6 +78,7 @@ def test_the_replay_finds_the_hidden_load(demo: tuple[Path, int, str, str]) -> N
     assert document["run"]["live"]["sentence"] in demo[2]
 
 
+@pytest.mark.slow
 def test_the_bag_can_be_replayed_by_hand(demo: tuple[Path, int, str, str]) -> None:
     folder = demo[0]
     process = sysid("replay", "out/bag", "--config", "out/config.yaml", "--out", "again", cwd=folder)
@@ -88,7 +89,7 @@ def test_the_bag_can_be_replayed_by_hand(demo: tuple[Path, int, str, str]) -> No
     assert again["samples"] == result["samples"]
 
 
-@pytest.mark.parametrize("stop", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("stop", [signal.SIGINT, pytest.param(signal.SIGTERM, marks=pytest.mark.slow)])
 def test_an_interrupt_leaves_nothing_behind(tmp_path: Path, stop: signal.Signals) -> None:
     errors = interrupted("go2", tmp_path, "mass", stop)
     assert errors == "sysid: interrupted\n"

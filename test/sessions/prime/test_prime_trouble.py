@@ -55,7 +55,11 @@ IMU = ("gyroscope", "accelerometer", "imu_orientation")
 
 @pytest.mark.parametrize(
     ("motion", "stream", "late"),
-    [("sway", "mocap", ("mocap_pose",)), ("trot", "mocap", ("mocap_pose",)), ("hop", "imu", IMU)],
+    [
+        ("sway", "mocap", ("mocap_pose",)),
+        pytest.param("trot", "mocap", ("mocap_pose",), marks=pytest.mark.slow),
+        ("hop", "imu", IMU),
+    ],
 )
 def test_a_stream_that_is_20_ms_late_is_named_with_its_delay(motion: str, stream: str, late: tuple[str, ...]) -> None:
     """And with that delay in the configuration all is well."""

@@ -109,7 +109,7 @@ def test_a_protective_stop_ends_the_motion_for_good(robot: Robot) -> None:
     np.testing.assert_allclose(arm.q, rest, atol=1e-3)
 
 
-@pytest.mark.parametrize("seed", [0, 1])
+@pytest.mark.parametrize("seed", [0, pytest.param(1, marks=pytest.mark.slow)])
 def test_bounds_of_the_packaged_configuration_hold_the_truth_and_no_reading_is_lost(robot: Robot, seed: int) -> None:
     """What the README's two terminals do."""
     told = load_yaml(IntervalIdentifierConfig, SIMULATED)

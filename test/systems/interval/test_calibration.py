@@ -207,6 +207,7 @@ def test_a_known_mass_only_narrows(seed: int) -> None:
     assert_contains(found, arm.p)
 
 
+@pytest.mark.slow
 def test_a_known_mass_that_refutes_the_torque_error_raises_it() -> None:
     rng = np.random.default_rng(0)
     arm = bare_arm(rng, UR10_GAIN)

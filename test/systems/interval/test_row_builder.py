@@ -201,7 +201,7 @@ def test_a_torque_that_turns_over_with_friction_is_off_by_twice_its_size() -> No
     )
     error = abs(rows.coefficients @ nominal)[0, 0]
     assert error == pytest.approx(2.0 * coulomb * step, rel=1e-6)
-    assert error <= rows.total_radius(body_norms(theta, theta))[0, 0] * (1.0 + 1e-9)
+    assert error <= rows.total_radius(Bounds(theta, theta))[0, 0] * (1.0 + 1e-9)
 
 
 def test_friction_is_certain_away_from_standstill() -> None:

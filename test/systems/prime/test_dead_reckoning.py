@@ -125,6 +125,7 @@ def test_mocap_gone_for_good(seed: int) -> None:
     assert np.linalg.norm(found.contacts.force[-2] - log.force[stop - 2]) < 0.08 * np.linalg.norm(log.force[stop - 2])
 
 
+@pytest.mark.slow
 def test_a_drift_of_zero_is_none() -> None:
     log = walk(0)
     steps = blind(log, (SEEN, len(log.q)))

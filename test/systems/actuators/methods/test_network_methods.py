@@ -63,6 +63,7 @@ def test_a_network_that_is_no_better_gives_way_to_the_law_and_says_so(
     assert "the law alone is used" in model.findings[0]
 
 
+@pytest.mark.slow
 def test_the_same_seed_gives_the_same_network(rig: tuple[JointMotion, np.ndarray, JointMotion, JointMotion]) -> None:
     seen, law, _, _ = rig
     short = replace(CONFIG, method="residual", network=replace(CONFIG.network, labels=5, iterations=2))
