@@ -136,8 +136,11 @@ class StatisticalEstimator:
         found = self._belief if self._fit is None else self._fit
         return found.point[:-10]
 
-    def _fit_anew(self) -> RobustFit:
-        return robust_fit(WindowModel.join(self._windows), self._belief)
+    def _fit_anew(self) -> RobustFit | None:
+        try:
+            return robust_fit(WindowModel.join(self._windows), self._belief)
+        except np.linalg.LinAlgError:  # rare, and no reason to end a run: what fewer windows said still holds
+            return self._fit
 
 
 def project(weight: Array, point: Array, bounds: Bounds) -> Array:

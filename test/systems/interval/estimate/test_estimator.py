@@ -22,7 +22,7 @@ from sysid_nodes.systems.interval.calibration import Run, run_rows
 from sysid_nodes.systems.interval.config import IntervalIdentifierConfig
 from sysid_nodes.systems.interval.estimate.belief import Belief
 from sysid_nodes.systems.interval.estimate.estimator import StatisticalEstimator, before_any_data, project
-from sysid_nodes.systems.interval.estimate.robust_fit import robust_fit
+from sysid_nodes.systems.interval.estimate.robust_fit import RobustFit, robust_fit
 from sysid_nodes.systems.interval.estimate.window_model import WindowModel
 from sysid_nodes.systems.interval.pipeline import IntervalPipeline
 from sysid_nodes.systems.interval.unknowns import identify_body, identify_payload
@@ -119,6 +119,28 @@ def test_with_few_windows_it_claims_no_more_than_is_proven() -> None:
     assert result.estimate is not None
     np.testing.assert_array_equal(result.estimate.lower, result.lower)
     np.testing.assert_array_equal(result.estimate.upper, result.upper)
+
+
+def test_a_fit_that_fails_leaves_what_was_said_before(monkeypatch: pytest.MonkeyPatch) -> None:
+    """LAPACK's eigenvalues have failed to converge once in a finite matrix: no reason for the run to end."""
+    calls = 0
+
+    def failing(model: WindowModel, belief: Belief) -> RobustFit:
+        nonlocal calls
+        calls += 1
+        if calls > 6:
+            raise np.linalg.LinAlgError("Eigenvalues did not converge")
+        return robust_fit(model, belief)
+
+    monkeypatch.setattr("sysid_nodes.systems.interval.estimate.estimator.robust_fit", failing)
+    rng = np.random.default_rng(0)
+    arm = bare_arm(rng, UNSURE)
+    samples = loaded(arm, LOAD, SineMotion.random(rng, 6)).samples(np.arange(0.0, 4.0, 0.01))
+    pipeline = IntervalPipeline(arm.robot, UNSURE)
+    for k in range(len(samples)):
+        pipeline.push(samples.names, samples.t[k], samples.q[k], samples.qd[k], samples.tau[k])
+    assert calls > 7
+    np.testing.assert_allclose(pipeline.finish().nominal[0], LOAD[0], atol=0.5)
 
 
 def test_the_end_of_a_run_fits_every_window_and_leaves_the_stream_as_it_was() -> None:
