@@ -44,8 +44,7 @@ class Heard:
 
 @pytest.fixture(scope="module")
 def loop() -> Iterator[Loop]:
-    # A reader that is killed holds up a reliable publisher until its lease is over: that is not what is tested here.
-    patient = {"controller.silence": 10.0}
+    patient = {"controller.silence": 2.0}  # the most there is: the machine's own pauses are not what is tested
     made = Loop(controller=patient, also={"certified_planner": PLANNER, "interval_identifier": IDENTIFIER})
     yield made
     made.close()
@@ -125,7 +124,9 @@ def test_obstacles_and_goals_that_make_no_sense_end_in_certified_rest(loop: Loop
 
 def test_without_the_identifier_the_last_bounds_stay_in_force(loop: Loop, heard: Heard) -> None:
     """Our tester's publisher on the same topic is there and says nothing."""
-    loop.processes["interval_identifier"].kill()
+    # Not killed: a reliable publisher waits for a reader that does not take leave, for longer than silence may last.
+    loop.processes["interval_identifier"].terminate()
+    loop.processes["interval_identifier"].wait(60.0)
     loop.status.clear()
     loop.until(lambda: len(executed(loop)) >= 2)
     assert not {status.mode for status in loop.status} & {STOPPED}
