@@ -122,7 +122,7 @@ def test_with_few_windows_it_claims_no_more_than_is_proven() -> None:
 
 
 def test_a_fit_that_fails_leaves_what_was_said_before(monkeypatch: pytest.MonkeyPatch) -> None:
-    """LAPACK's eigenvalues have failed to converge once in a finite matrix: no reason for the run to end."""
+    """LAPACK's eigenvalues have failed to converge once in a demo: no reason for the run to end."""
     calls = 0
 
     def failing(model: WindowModel, belief: Belief) -> RobustFit:
