@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from sysid_nodes.cli.demo.live_watch import IdentifyingWatch
+from sysid_nodes.cli.demo.live_watch import MotionWatch
 from sysid_nodes.reports.actuators.truth import true_parameters
 
 IDENTIFIER = "actuator_identifier: identification"
@@ -36,7 +36,7 @@ class Row:
         return self.lower <= self.truth <= self.upper
 
 
-class ActuatorWatch(IdentifyingWatch):
+class ActuatorWatch(MotionWatch):
     """The latest of everything the recorder tells.
 
     Args:
@@ -49,7 +49,7 @@ class ActuatorWatch(IdentifyingWatch):
     """
 
     def __init__(self, truth: Mapping[str, Any]) -> None:
-        super().__init__()
+        super().__init__(_ROBOT, IDENTIFIER)
         self.truth = truth
         self.models: Mapping[str, Any] | None = None
         self.window = -1
@@ -79,29 +79,3 @@ class ActuatorWatch(IdentifyingWatch):
                 said = {name: p[name] for name in ("name", "unit", "identifiable", "estimate", "lower", "upper")}
                 found.append(Row(model["joint"], truth=true.get(p["name"], math.nan), **said))
         return found
-
-    @property
-    def finished(self) -> bool:
-        """Whether the robot has ended its motion."""
-        return self._text(_ROBOT, "state") == "finished"
-
-    @property
-    def waiting(self) -> bool:
-        """Whether the identifier has messages that it has not got to yet."""
-        sent, heard = (self._counts(_ROBOT, "published on "), self._counts(IDENTIFIER, "received on "))
-        return sent != heard or self._number(IDENTIFIER, "messages waiting") > 0
-
-    @property
-    def elapsed(self) -> float:
-        """Time of the robot's motion [s]."""
-        return self._number(_ROBOT, "elapsed [s]")
-
-    @property
-    def behind(self) -> float:
-        """By which the motion took longer than its stamps say [s]."""
-        return self._number(_ROBOT, "behind real time [s]")
-
-    @property
-    def solve_time(self) -> float:
-        """Of the newest window [s]."""
-        return self._number(IDENTIFIER, "solve time [s]")

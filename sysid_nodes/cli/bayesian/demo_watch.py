@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from sysid_nodes.cli.demo.live_watch import IdentifyingWatch
+from sysid_nodes.cli.demo.live_watch import MotionWatch
 
 IDENTIFIER = "bayesian_identifier: identification"
 """Its status in the diagnostics."""
@@ -34,7 +34,7 @@ class Row:
         return self.lower <= self.truth <= self.upper
 
 
-class BayesianWatch(IdentifyingWatch):
+class BayesianWatch(MotionWatch):
     """The latest of everything the recorder tells.
 
     Args:
@@ -45,7 +45,7 @@ class BayesianWatch(IdentifyingWatch):
     """
 
     def __init__(self, truth: Mapping[str, float]) -> None:
-        super().__init__()
+        super().__init__(_ROBOT, IDENTIFIER)
         self.truth = truth
         self.posterior: Mapping[str, Any] | None = None
 
@@ -68,29 +68,3 @@ class BayesianWatch(IdentifyingWatch):
     def count(self) -> int:
         """Constants of which something is claimed."""
         return len(self.posterior["names"]) if self.posterior else 0
-
-    @property
-    def finished(self) -> bool:
-        """Whether the robot has ended its motion."""
-        return self._text(_ROBOT, "state") == "finished"
-
-    @property
-    def waiting(self) -> bool:
-        """Whether the identifier has messages that it has not got to yet."""
-        sent, heard = (self._counts(_ROBOT, "published on "), self._counts(IDENTIFIER, "received on "))
-        return sent != heard or self._number(IDENTIFIER, "messages waiting") > 0
-
-    @property
-    def elapsed(self) -> float:
-        """Time of the robot's motion [s]."""
-        return self._number(_ROBOT, "elapsed [s]")
-
-    @property
-    def behind(self) -> float:
-        """By which the motion took longer than its stamps say [s]."""
-        return self._number(_ROBOT, "behind real time [s]")
-
-    @property
-    def solve_time(self) -> float:
-        """Of the newest window [s]."""
-        return self._number(IDENTIFIER, "solve time [s]")

@@ -51,3 +51,42 @@ class IdentifyingWatch(LiveWatch, ABC):
     @abstractmethod
     def waiting(self) -> bool:
         """Whether the node has messages that it has not got to yet."""
+
+
+class MotionWatch(IdentifyingWatch):
+    """The watch of a demo whose robot tells its motion by one status, and its identifier by another.
+
+    Args:
+        robot, identifier: their statuses in the diagnostics.
+    """
+
+    def __init__(self, robot: str, identifier: str) -> None:
+        super().__init__()
+        self._robot_status, self._identifier_status = robot, identifier
+
+    @property
+    def finished(self) -> bool:
+        """Whether the robot has ended its motion."""
+        return self._text(self._robot_status, "state") == "finished"
+
+    @property
+    def waiting(self) -> bool:
+        """Whether the identifier has messages that it has not got to yet."""
+        sent = self._counts(self._robot_status, "published on ")
+        heard = self._counts(self._identifier_status, "received on ")
+        return sent != heard or self._number(self._identifier_status, "messages waiting") > 0
+
+    @property
+    def elapsed(self) -> float:
+        """Time of the robot's motion [s]."""
+        return self._number(self._robot_status, "elapsed [s]")
+
+    @property
+    def behind(self) -> float:
+        """By which the motion took longer than its stamps say [s]."""
+        return self._number(self._robot_status, "behind real time [s]")
+
+    @property
+    def solve_time(self) -> float:
+        """Of the newest window [s]."""
+        return self._number(self._identifier_status, "solve time [s]")

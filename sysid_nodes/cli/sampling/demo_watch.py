@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from sysid_nodes.cli.demo.live_watch import IdentifyingWatch
+from sysid_nodes.cli.demo.live_watch import MotionWatch
 from sysid_nodes.messages.sampling.plan import to_plan
 from sysid_nodes.messages.sampling.posterior import to_posterior
 from sysid_nodes.reports.sampling.stages import Known, known_after
@@ -22,7 +22,7 @@ _STAGES = 2
 _PATIENCE = 600.0  # of the robot's time, for everything [s]
 
 
-class SpiWatch(IdentifyingWatch):
+class SpiWatch(MotionWatch):
     """The latest of everything the recorder tells.
 
     Args:
@@ -38,7 +38,7 @@ class SpiWatch(IdentifyingWatch):
     """
 
     def __init__(self, truth: Mapping[str, float], robot: Robot, config: SamplingConfig) -> None:
-        super().__init__()
+        super().__init__(_ROBOT, IDENTIFIER)
         self.truth, self._robot, self._config = truth, robot, config
         self.posteriors: list[tuple[float, Posterior]] = []
         self.known: list[list[Known]] = []
@@ -90,13 +90,3 @@ class SpiWatch(IdentifyingWatch):
     def waiting(self) -> bool:
         """Never: nothing is of interest that is still under way when both stages are over."""
         return False
-
-    @property
-    def elapsed(self) -> float:
-        """Time of the robot [s]."""
-        return self._number(_ROBOT, "elapsed [s]")
-
-    @property
-    def behind(self) -> float:
-        """By which the motion took longer than its stamps say [s]."""
-        return self._number(_ROBOT, "behind real time [s]")
