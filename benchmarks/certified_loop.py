@@ -243,7 +243,7 @@ class CertifiedLoop:
 
     def _take_bounds(self, result: IdentificationResult) -> None:
         self.log.add_bounds(result)
-        self.controller.bounds(result.lower, result.upper, result.status, result.window)
+        self.controller.bounds(result.lower, result.upper, result.status)
         if result.status in CLAIMED:
             self.planning.take_bounds(Bounds(result.lower, result.upper), result.window)
         else:

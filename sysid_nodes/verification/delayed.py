@@ -14,11 +14,12 @@ import numpy as np
 import numpy.typing as npt
 
 from sysid_nodes.verification.chain import Chain
-from sysid_nodes.verification.demand import Assumed, Demand, Law, changes
+from sysid_nodes.verification.demand import Assumed, Demand, Law
 from sysid_nodes.verification.desired import Parts
 from sysid_nodes.verification.errors import Errors
 from sysid_nodes.verification.memory import Ages, Kernel
 from sysid_nodes.verification.models import Models
+from sysid_nodes.verification.state_changes import changes
 
 Array = npt.NDArray[np.float64]
 

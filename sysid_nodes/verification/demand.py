@@ -12,17 +12,15 @@ from dataclasses import dataclass, replace
 import numpy as np
 import numpy.typing as npt
 
-from sysid_nodes.verification.chain import Chain, turning
+from sysid_nodes.verification.chain import Chain
 from sysid_nodes.verification.desired import Parts
 from sysid_nodes.verification.errors import Errors
-from sysid_nodes.verification.mechanics import Coefficients, Geometry, coefficients, motion
 from sysid_nodes.verification.models import Models
-from sysid_nodes.verification.spread import Ball, Change, Symbols, cross, size_of
+from sysid_nodes.verification.spread import Ball, Symbols
+from sysid_nodes.verification.spread_chain import Rates, Spread, Turning, inertial, mass_matrix
+from sysid_nodes.verification.state_changes import changes
 
 Array = npt.NDArray[np.float64]
-
-Turning = tuple[Array, Array]
-"""(P, n) bounds on the angular velocities w and u of the bodies, from qd and qd_a."""
 
 
 @dataclass(frozen=True)
@@ -127,7 +125,7 @@ def demand(chain: Chain, gravity: Array, parts: Parts, models: Models, law: Law,
     nominal = np.stack([x.largest for x in torque], axis=1) + models.coulomb[:, 0]
     model += models.viscous[:, 1] * sizes[1] + models.armature[:, 1] * sizes[2]
     model += models.offset[:, 1]
-    inertia, inertia_off, heavy = _inertia(spread, models, count)
+    inertia, inertia_off, heavy = mass_matrix(spread, models, count)
     rate = r + gain * e
     pulled = gain * rate
     then = _recent
@@ -169,10 +167,7 @@ def demand(chain: Chain, gravity: Array, parts: Parts, models: Models, law: Law,
     )
 
 
-_Rates = tuple[list[Ball], list[Ball], list[Ball]]
-
-
-def _rates(parts: Parts, gain: float, symbols: Symbols) -> _Rates:
+def _rates(parts: Parts, gain: float, symbols: Symbols) -> Rates:
     """qd = qd_d + K_r e - r, qd_a = qd_d + K_r e and qdd = qdd_d of each joint."""
     count, n = parts.q.shape
     pulled, lagging = np.zeros((2, n, 2 * n, count))
@@ -181,41 +176,6 @@ def _rates(parts: Parts, gain: float, symbols: Symbols) -> _Rates:
     qd_a = [Ball(parts.qd[:, j], parts.qd_off[:, j], pulled[j], symbols) for j in range(n)]
     qd = [Ball(x.middle, x.radius, pulled[j] + lagging[j], symbols) for j, x in enumerate(qd_a)]
     return qd, qd_a, [Ball(parts.qdd[:, j], parts.qdd_off[:, j]) for j in range(n)]
-
-
-def inertial(spread: Spread, gravity: Array, rates: _Rates, models: Models) -> tuple[list[Ball], Array, Turning]:
-    """The nominal torque of each joint without Coulomb friction, the inertial share of `Demand.model`, and w and u.
-
-    The torque for a body is seen from there, where the body's parameters are.
-    """
-    (qd, qd_a, qdd), n, count = rates, len(rates[0]), len(rates[0][0].radius)
-    still = Ball(np.zeros((count, 3)), np.zeros(count))
-    torque = [
-        qd_a[j].scaled(models.viscous[j, 0])
-        + qdd[j].scaled(models.armature[j, 0])
-        + Ball(np.full(count, models.offset[j, 0]), np.zeros(count))
-        for j in range(n)
-    ]
-    model, fast, fast_a = np.zeros((3, count, n))
-    for i in range(n):
-        place = spread.seen_from(i)
-        w, u = _summed(place.axis, qd), _summed(place.axis, qd_a)
-        fast[:, i], fast_a[:, i] = w[-1].largest, u[-1].largest
-        own = list(zip(*(x[: i + 1] for x in rates), strict=True))
-        moves = motion(place, w, u, own, spread.fixed(-gravity, i), still)
-        for j in range(i + 1):
-            found, differ = spread.weighed(coefficients(place, moves, j, i, still), i, models)
-            torque[j], model[:, j] = torque[j] + found, model[:, j] + differ
-    return torque, model, (fast, fast_a)
-
-
-def _summed(axes: Sequence[Ball], rates: Sequence[Ball]) -> list[Ball]:
-    """Angular velocities of the bodies up to the one that has the last of the axes."""
-    found: list[Ball] = []
-    for axis, rate in zip(axes, rates, strict=False):
-        own = axis.times(rate)
-        found.append(found[-1] + own if found else own)
-    return found
 
 
 def jump(
@@ -239,165 +199,3 @@ def _times(matrix: Array, vector: Array) -> Array:
 def _recent(x: Array) -> Array:
     """Of each part and the one before, in which the torque in force was computed, the larger."""
     return np.asarray(np.maximum(x, np.concatenate([x[:1], x[:-1]])))
-
-
-class Spread:
-    """The chain in the middle of each part, and how it can have turned from there.
-
-    Args:
-        chain, parts: of which motion.
-        symbols: the errors.
-    """
-
-    def __init__(self, chain: Chain, parts: Parts, symbols: Symbols) -> None:
-        self._chain, self._parts, self._symbols = chain, parts, symbols
-        turn = np.broadcast_to(np.eye(3), (len(parts.length), 3, 3))
-        self._axis, self._step, self._frame = [], [], []
-        for j in range(len(chain.names)):
-            self._step.append(turn @ chain.place[j])
-            own = turn @ chain.turn[j]
-            self._axis.append(own @ chain.axis[j])
-            turn = own @ turning(chain.axis[j], parts.q[:, j])
-            self._frame.append(turn)
-
-    def seen_from(self, body: int) -> Geometry[Ball]:
-        """The chain up to a body as that sees it.
-
-        Torques do not change when everything turns together, gravity included; so any body may stand still.
-        """
-        axis = [self._seen(self._axis[j], j, body) for j in range(body + 1)]
-        step = [self._seen(self._step[j], j - 1, body) for j in range(body + 1)]
-        return Geometry(axis, step)
-
-    def fixed(self, vector: Array, body: int) -> Ball:
-        """A vector (3,) that stands still with the base, as a body sees it."""
-        return self._seen(np.broadcast_to(vector, (len(self._parts.length), 3)), -1, body)
-
-    def _seen(self, vector: Array, carrier: int, body: int) -> Ball:
-        """A vector (P, 3) that one body carries, seen from one further out: turned back by the joints between.
-
-        A joint's turn by x adds -x z cross the vector, and what that leaves out is at most half the whole angle squared
-        times its length. Joints are at q_d - e.
-        """
-        n, parts = len(self._axis), self._parts
-        slope = np.zeros((2 * n, *vector.shape))
-        between = np.zeros(n)
-        for j in range(carrier + 1, body + 1):
-            slope[j], between[j] = cross(self._axis[j], vector), 1.0
-        by_time = parts.q_off @ between
-        angle = by_time + self._symbols.position.summed(between)
-        radius = size_of(vector) * (by_time + 0.5 * angle**2)
-        return Ball(vector, radius, slope, self._symbols)
-
-    def weighed(self, found: Coefficients[Ball], body: int, models: Models) -> tuple[Ball, Array]:
-        """Nominal torque for the body that sees ``found``, and (P,) what the models' differences add at most."""
-        turn, theta, off = self._frame[body], models.theta[body], models.theta_off[body]
-        first, tensor = found.first.turned(turn), None
-        for one, two in found.second:
-            more = one.turned(turn).outer(two.turned(turn))
-            tensor = more if tensor is None else tensor + more
-        assert tensor is not None
-        second = tensor.entries(_TENSOR)
-        nominal = found.mass.scaled(float(theta[0])) + first.weighed(theta[1:4]) + second.weighed(theta[4:])
-        model = found.mass.largest * off[0] + first.each @ off[1:4] + second.each @ off[4:]
-        return nominal, np.asarray(model)
-
-
-_TENSOR = ((0, 0), (0, 1), (1, 1), (0, 2), (1, 2), (2, 2))
-"""Entries of the inertia tensor among a body's parameters."""
-
-
-def _frobenius(inertia: Array) -> float:
-    """Norm of a tensor of entries xx, xy, yy, xz, yz, zz, no less than that of what it does to a vector."""
-    return float(np.sqrt((np.array([1.0, 2.0, 1.0, 2.0, 2.0, 1.0]) * inertia**2).sum()))
-
-
-def _inertia(spread: Spread, models: Models, count: int) -> tuple[Array, Array, Array]:
-    """|M| and |M - M0| (P, n, n), armature included, and (P, n) the largest diagonal of M without it."""
-    n = len(models.theta)
-    still, one, none = (
-        Ball(np.zeros((count, 3)), np.zeros(count)),
-        Ball(np.ones(count), np.zeros(count)),
-        Ball(np.zeros(count), np.zeros(count)),
-    )
-    together, off = [[none] * n for _ in range(n)], np.zeros((count, n, n))
-    for i in range(n):
-        place = spread.seen_from(i)
-        for k in range(i + 1):
-            moves = motion(
-                place, None, None, [(none, none, one if j == k else none) for j in range(i + 1)], still, still
-            )
-            for j in range(k + 1):
-                torque, more = spread.weighed(coefficients(place, moves, j, i, still), i, models)
-                together[j][k], off[:, j, k] = together[j][k] + torque, off[:, j, k] + more
-    nominal: Array = np.array([[x.largest for x in row] for row in together]).transpose(2, 0, 1)
-    nominal, off = (np.maximum(x, x.swapaxes(1, 2)) for x in (nominal, off))
-    heavy = np.diagonal(nominal + off, axis1=1, axis2=2)
-    # M - I_a is positive semidefinite, of the nominal model and of the true one.
-    size = np.minimum(nominal + off, np.sqrt(heavy[:, :, None] * heavy[:, None, :]))
-    return size + np.diag(models.armature.sum(axis=1)), off + np.diag(models.armature[:, 1]), heavy
-
-
-def changes(
-    chain: Chain,
-    gravity: Array,
-    theta: Array,
-    sizes: tuple[Array, Array, Array],
-    change: tuple[Array, Array, Array],
-    turning: Turning | None = None,
-) -> tuple[Array, Array]:
-    """(P, n) sizes of the torques of qd, qd_a and qdd_a of these sizes, and changes for those of q, qd and qd_a.
-
-    Args:
-        chain, gravity, theta: the robot.
-        sizes: (P, n) each.
-        change: (P, n) each.
-        turning: no body turns faster; None: than its joints together.
-    """
-    seen = [_seen_changes(chain, gravity, theta, sizes, change, turning, j) for j in range(len(chain.names))]
-    size, moved = (np.stack(x, axis=1) for x in zip(*seen, strict=True))
-    return size, moved
-
-
-def _seen_changes(
-    chain: Chain,
-    gravity: Array,
-    theta: Array,
-    sizes: tuple[Array, Array, Array],
-    change: tuple[Array, Array, Array],
-    turning: Turning | None,
-    j: int,
-) -> tuple[Array, Array]:
-    """(P,) of joint j, as its own body sees it, which has not turned."""
-    n, count = len(chain.names), len(sizes[0])
-    none, unit = Change(np.zeros(count), np.zeros(count)), np.ones(count)
-    turned = [change[0][:, min(i, j) + 1 : max(i, j) + 1].sum(axis=1) for i in range(-1, n)]
-    axis: list[Change] = []
-    step: list[Change] = []
-    w: list[Change] = []
-    u: list[Change] = []
-    rates: list[tuple[Change, Change, Change]] = []
-    for i in range(n):
-        length = float(np.sqrt((chain.place[i] ** 2).sum()))
-        axis.append(Change(unit, np.minimum(turned[i], turned[i + 1])))  # fixed in both bodies that it joins
-        step.append(Change(length * unit, length * turned[i]))
-        qd, qd_a = Change(sizes[0][:, i], change[1][:, i]), Change(sizes[1][:, i], change[2][:, i])
-        rates.append((qd, qd_a, Change(sizes[2][:, i], 0.0 * unit)))
-        w.append((w[-1] if w else none) + axis[i].times(qd))
-        u.append((u[-1] if u else none) + axis[i].times(qd_a))
-        if turning is not None:
-            w[-1], u[-1] = (x.at_most(most[:, i]) for x, most in zip((w[-1], u[-1]), turning, strict=True))
-    weight = float(np.sqrt((gravity**2).sum()))
-    place = Geometry(axis, step)
-    moves = motion(place, w, u, rates, Change(weight * unit, weight * turned[0]), none)
-    size, moved = np.zeros((2, count))
-    for i in range(j, n):
-        own = Change(unit, turned[i + 1])
-        weights = [Change(unit * x, 0.0 * unit) for x in (abs(theta[i, 0]), np.sqrt((theta[i, 1:4] ** 2).sum()))]
-        inertia = Change(unit * _frobenius(theta[i, 4:]), 0.0 * unit)
-        found = coefficients(place, moves, j, i, none)
-        torque = found.mass.times(weights[0]) + found.first.dot(own).times(weights[1])
-        for one, two in found.second:
-            torque = torque + one.dot(own).times(inertia).times(own).dot(two)
-        size, moved = size + torque.size, moved + torque.change
-    return size, moved

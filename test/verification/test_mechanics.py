@@ -13,12 +13,12 @@ from sysid_nodes.models.self_collision import self_collision_pairs
 from sysid_nodes.models.separation import distances
 from sysid_nodes.robots import load_robot
 from sysid_nodes.verification.chain import OutsideScopeError, read_chain, turning
-from sysid_nodes.verification.demand import Spread, inertial
 from sysid_nodes.verification.desired import Parts
 from sysid_nodes.verification.distance import FAR, apart, placed, robot_shape
 from sysid_nodes.verification.errors import Errors
 from sysid_nodes.verification.models import Models
 from sysid_nodes.verification.spread import Ball, Change, Symbols
+from sysid_nodes.verification.spread_chain import Spread, inertial
 
 ROBOT = load_robot("kinova_gen3", variant="gripper")
 CHAIN = read_chain(ROBOT.urdf, ROBOT.joint_names)

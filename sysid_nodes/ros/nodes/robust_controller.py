@@ -207,7 +207,6 @@ class RobustControllerNode(ManagedNode):
             np.array(message.lower) if known else nothing,
             np.array(message.upper) if known else nothing,
             Status(message.status) if known else Status.PROVEN,
-            int(message.window),
             body=message.body,
             target=message.target,
         )

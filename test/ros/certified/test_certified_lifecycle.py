@@ -65,7 +65,7 @@ def controller(bench: Any) -> Any:
 
 
 def test_a_controller_does_not_leave_a_robot_it_commands(bench: Any, controller: Any) -> None:
-    controller._controller.mode = Mode.TRACKING
+    controller._controller._committed.mode = Mode.TRACKING
     assert controller.trigger_deactivate() == FAILURE
     stops = bench.listen(StopRequest, "stop_request", qos.stream("reliable", 10))
     bench.until(lambda: controller.count_subscribers("stop_request"))

@@ -8,12 +8,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from sysid_nodes.data.bounds import Bounds
-from sysid_nodes.exceptions import SysidError
 from sysid_nodes.models.bezier import Bezier, State
 from sysid_nodes.models.known_robot import KnownRobotConfig
 from sysid_nodes.models.model_box import model_box
 from sysid_nodes.models.robust_control import Command, RobustControlConfig, RobustLaw, gains
-from sysid_nodes.results.stop_reason import StopReason
 from sysid_nodes.results.trajectory_record import TrajectoryRecord
 from sysid_nodes.robots.robot import Array, Robot
 from sysid_nodes.systems.certified.certificate.error_proof import closed_loop
@@ -94,28 +92,3 @@ class Execution:
         for x, most in ((e, position), (r, reference)):
             usage = max(usage, float((x / np.maximum(_ROUNDING * most, _TINY)).max()))
         return Tracking(desired.q, command.position_error, position, command.reference_error, reference, usage)
-
-
-@dataclass(frozen=True)
-class Candidate:
-    """A trajectory that was looked at by itself, before it is known whether it fits what is being executed.
-
-    Attributes:
-        record: the trajectory.
-        refused: NONE, or why it can never be executed.
-        execution: None where it is refused.
-    """
-
-    record: TrajectoryRecord
-    refused: StopReason
-    execution: Execution | None
-
-
-def candidate(record: TrajectoryRecord, refused: StopReason, context: Context) -> Candidate:
-    """Makes a trajectory ready unless it is refused already; bounds that no body fits refuse it too."""
-    if refused:
-        return Candidate(record, refused, None)
-    try:
-        return Candidate(record, refused, Execution(record, context))
-    except SysidError:
-        return Candidate(record, StopReason.TRAJECTORY_INVALID, None)

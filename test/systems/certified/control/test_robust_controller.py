@@ -92,7 +92,7 @@ def test_takes_over_at_the_first_stamp_that_is_due(offset: float) -> None:
 
 def test_torque_is_the_law_s_for_the_nominal_model_of_the_record_s_bounds() -> None:
     ride = Ride()
-    assert not ride.controller.bounds(TIGHT.lower, TIGHT.upper, Status.PROVEN, 0)
+    assert not ride.controller.bounds(TIGHT.lower, TIGHT.upper, Status.PROVEN)
     record = ride.riding(0.0, bounds=TIGHT)
     box = model_box(ROBOT, KnownRobotConfig(), TIGHT, ROBOT.body_index())
     law = RobustLaw(ROBOT, box.theta, box.motor, CONTROL)
@@ -293,7 +293,7 @@ def test_tighter_bounds_leave_what_was_certified_for_wider_ones() -> None:
     ride = Ride()
     first = ride.riding(0.3)
     assert not ride.controller.offer(make_record(previous=first, previous_time=0.5))
-    assert not ride.controller.bounds(TIGHT.lower, TIGHT.upper, Status.PROVEN, 4)
+    assert not ride.controller.bounds(TIGHT.lower, TIGHT.upper, Status.PROVEN)
     ride.until(first.start + 0.7)
     assert ride.controller.mode is Mode.TRACKING
     assert ride.controller.trajectory is not first
@@ -331,7 +331,7 @@ def test_bounds_that_end_the_proof_are_braked_for(
     first = ride.riding(0.3)
     waiting = make_record(previous=first, previous_time=0.5)
     assert not ride.controller.offer(waiting)
-    assert ride.controller.bounds(*ends, status, 7) is reason
+    assert ride.controller.bounds(*ends, status) is reason
     assert ride.controller.pending is None
     output = ride.tick()
     assert (output.mode, output.reason, output.stop) == (Mode.BRAKING, reason, None)
@@ -348,11 +348,11 @@ def test_a_waiting_trajectory_falls_with_the_proof_that_it_continues() -> None:
     """It was certified for the wider bounds itself, but from errors that were proven for the narrower ones."""
     ride = Ride()
     wide = Bounds(*_wider())
-    assert not ride.controller.bounds(TIGHT.lower, TIGHT.upper, Status.PROVEN, 0)
+    assert not ride.controller.bounds(TIGHT.lower, TIGHT.upper, Status.PROVEN)
     first = ride.riding(0.3)
     waiting = make_record(previous=first, previous_time=0.5, bounds=wide)
     assert not ride.controller.offer(waiting)
-    assert ride.controller.bounds(wide.lower, wide.upper, Status.WAITING, -1) is StopReason.BOUNDS_WIDENED
+    assert ride.controller.bounds(wide.lower, wide.upper, Status.WAITING) is StopReason.BOUNDS_WIDENED
     assert ride.controller.pending is None
     output = ride.until(first.start + 0.7)
     assert (output.mode, output.trajectory_id) == (Mode.BRAKING, first.id)
@@ -364,7 +364,7 @@ def test_after_wider_bounds_nothing_is_accepted_until_the_robot_holds_itself() -
     ride = Ride()
     first = ride.riding(0.3)
     wide = Bounds(*_wider())
-    ride.controller.bounds(wide.lower, wide.upper, Status.WAITING, -1)
+    ride.controller.bounds(wide.lower, wide.upper, Status.WAITING)
     ride.until(first.start + 1.2)
     continued = make_record(previous=first, previous_time=1.4, bounds=wide)
     assert ride.controller.offer(continued) is StopReason.BOUNDS_WIDENED
@@ -385,14 +385,14 @@ def test_after_wider_bounds_nothing_is_accepted_until_the_robot_holds_itself() -
 def test_bounds_of_something_else_are_unusable(named: dict[str, str]) -> None:
     ride = Ride()
     ride.riding(0.2)
-    assert ride.controller.bounds(TIGHT.lower, TIGHT.upper, Status.PROVEN, 0, **named) is StopReason.BOUNDS_INVALID
+    assert ride.controller.bounds(TIGHT.lower, TIGHT.upper, Status.PROVEN, **named) is StopReason.BOUNDS_INVALID
 
 
 def test_good_bounds_after_unusable_ones_end_the_refusals() -> None:
     ride = Ride()
     first = ride.riding(0.3)
-    ride.controller.bounds(TIGHT.lower[:3], TIGHT.upper, Status.PROVEN, 0)
-    assert not ride.controller.bounds(TIGHT.lower, TIGHT.upper, Status.PROVEN, 1)
+    ride.controller.bounds(TIGHT.lower[:3], TIGHT.upper, Status.PROVEN)
+    assert not ride.controller.bounds(TIGHT.lower, TIGHT.upper, Status.PROVEN)
     assert not ride.controller.offer(make_record(previous=first, previous_time=0.5))
     ride.until(first.start + 0.6)
     assert (ride.controller.mode, ride.controller.reason) == (Mode.TRACKING, StopReason.NONE)
@@ -527,7 +527,7 @@ def test_nothing_is_commanded_or_accepted_between_a_stop_and_its_reset() -> None
 
 def test_bounds_and_obstacles_outlive_a_reset() -> None:
     ride = Ride()
-    ride.controller.bounds(*_wider(), Status.WAITING, -1)
+    ride.controller.bounds(*_wider(), Status.WAITING)
     ride.controller.scene("other")
     ride.controller.reset()
     ride.tick(10)
@@ -662,7 +662,7 @@ def test_the_last_can_be_followed_by_another_after_all() -> None:
 def test_bounds_that_cease_are_told_of_while_motion_goes_on() -> None:
     ride = Ride(ControllerConfig(bounds_silence=0.4, recertify=False))
     first = ride.riding(0.2)
-    assert not ride.controller.bounds(PRIOR.lower, PRIOR.upper, Status.WAITING, -1)
+    assert not ride.controller.bounds(PRIOR.lower, PRIOR.upper, Status.WAITING)
     heard = ride.now
     ride.until(first.start + 0.4)
     second = make_record(previous=first, previous_time=0.5)
@@ -672,7 +672,7 @@ def test_bounds_that_cease_are_told_of_while_motion_goes_on() -> None:
     assert output.torque is not None
     silent = next(output.stamp for output in ride.outputs if output.reason is StopReason.BOUNDS_SILENT)
     assert silent - heard == pytest.approx(0.4, abs=2e-3)
-    assert not ride.controller.bounds(PRIOR.lower, PRIOR.upper, Status.WAITING, -1)
+    assert not ride.controller.bounds(PRIOR.lower, PRIOR.upper, Status.WAITING)
     assert ride.tick().reason is StopReason.NONE
 
 
