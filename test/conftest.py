@@ -29,7 +29,7 @@ _NEEDED = {
 """What SYSID_REQUIRE may name, and what that means."""
 
 
-_LONG = {"ros", "benchmarks", "test_run.py", "test_connected.py"}
+_LONG = {"ros", "benchmarks", "verification", "test_run.py", "test_connected.py"}
 
 
 def _domain() -> int:

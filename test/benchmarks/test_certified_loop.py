@@ -107,7 +107,7 @@ def _quick(robot: Robot, **options: Any) -> CertifiedLoop:
 # --- What is certified holds ----------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("optimised", [False, True], ids=["random", "optimised"])
+@pytest.mark.parametrize("optimised", mark_slow([False, True], but=[True]), ids=["random", "optimised"])
 def test_an_episode_with_the_papers_prior_among_obstacles(robot: Robot, optimised: bool) -> None:
     """Links, friction and armature anywhere within 5 %, sensors at their worst, a payload within Table I."""
     seed = 2 if optimised else 1
@@ -194,21 +194,23 @@ def test_ticks_that_jitter_within_the_certificate_s_period(robot: Robot) -> None
 # --- Faults ---------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("kind", "size", "reason"),
-    [
-        ("off", 0.0, StopReason.JOINT_STATES_LOST),
-        ("stuck", 0.0, StopReason.JOINT_STATES_FROZEN),
-        ("garbage", 0.0, StopReason.JOINT_STATES_INVALID),
-        ("drift", 0.003, StopReason.JOINT_STATES_IMPLAUSIBLE),
-        ("velocity scaled", 0.03, StopReason.JOINT_STATES_IMPLAUSIBLE),
-        ("slow", 4.0, StopReason.JOINT_STATES_INTERMITTENT),
-        ("delayed", 5.0, StopReason.JOINT_STATES_DELAYED),
-        ("intermittent", 20.0, StopReason.JOINT_STATES_INTERMITTENT),
-    ],
-)
-def test_bad_joint_states_end_in_the_robot_s_own_stop(robot: Robot, kind: str, size: float, reason: StopReason) -> None:
+FAULTS = {
+    "off": (0.0, StopReason.JOINT_STATES_LOST),
+    "stuck": (0.0, StopReason.JOINT_STATES_FROZEN),
+    "garbage": (0.0, StopReason.JOINT_STATES_INVALID),
+    "drift": (0.003, StopReason.JOINT_STATES_IMPLAUSIBLE),
+    "velocity scaled": (0.03, StopReason.JOINT_STATES_IMPLAUSIBLE),
+    "slow": (4.0, StopReason.JOINT_STATES_INTERMITTENT),
+    "delayed": (5.0, StopReason.JOINT_STATES_DELAYED),
+    "intermittent": (20.0, StopReason.JOINT_STATES_INTERMITTENT),
+}
+"""Size and reason of the stop; the watch's own tests go through all of them too."""
+
+
+@pytest.mark.parametrize("kind", mark_slow(FAULTS, but=["off", "stuck", "drift", "delayed"]))
+def test_bad_joint_states_end_in_the_robot_s_own_stop(robot: Robot, kind: str) -> None:
     """Of a silent stream the drive's own watchdog hears first: it misses commands after 20 ms."""
+    size, reason = FAULTS[kind]
     # Where the motion slows down, so that a frozen state is seen as such before the proven error is exceeded.
     loop = _quick(robot, fault=JointFault(kind, 12.9 if kind == "stuck" else 11.2, size=size))
     log = loop.run(4.0)
@@ -351,7 +353,13 @@ def test_an_obstacle_in_the_path_ends_in_the_robot_s_own_stop(robot: Robot) -> N
     assert loop.arm.stop.stamp - 11.0 == pytest.approx(ControllerConfig().scene_grace, abs=0.003)
 
 
-@pytest.mark.parametrize(("size", "mode"), [(0.02, Mode.TRACKING), (0.05, Mode.BRAKING), (0.3, Mode.IDLE)])
+@pytest.mark.parametrize(
+    ("size", "mode"),
+    mark_slow(
+        [(0.02, Mode.TRACKING), (0.05, Mode.BRAKING), (0.3, Mode.IDLE)],
+        but=[(0.02, Mode.TRACKING), (0.3, Mode.IDLE)],
+    ),
+)
 def test_encoders_that_were_off_from_the_start_are_found_out_by_the_torques_or_not_at_all(
     robot: Robot, size: float, mode: Mode
 ) -> None:
@@ -364,7 +372,7 @@ def test_encoders_that_were_off_from_the_start_are_found_out_by_the_torques_or_n
     assert (loop.controller.reason is StopReason.BOUNDS_INCONSISTENT) == (mode is not Mode.TRACKING)
 
 
-@pytest.mark.parametrize("late", [False, True], ids=["from the start", "in motion"])
+@pytest.mark.parametrize("late", mark_slow([False, True], but=[True]), ids=["from the start", "in motion"])
 def test_a_payload_outside_the_bounds_is_found_out(robot: Robot, late: bool) -> None:
     """1.5 kg more than the bounds allow: the identifier says so, at rest already, and nothing moves any more."""
     config = _config(_around_truth(robot, 0.1, mass=1.2), plans=2, latency=0.2)

@@ -30,3 +30,9 @@ def test_sentences_break_at_words_and_commands_do_not(monkeypatch: pytest.Monkey
 
 def test_a_file_gets_the_text_as_it_is() -> None:
     assert closing.wrapped("a " * 100) == "a " * 100
+
+
+def test_a_machine_that_kept_up_is_said_no_more_of_than_its_shares() -> None:
+    shares = "Processor time, in shares of one core: robot 50 %, recorder 4 %."
+    assert closing.machine_lines({"robot": 0.5, "recorder": 0.042}, 0.05) == [shares]
+    assert closing.machine_lines({}, 0.26) == ["The simulation was 0.3 s behind real time."]

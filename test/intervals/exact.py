@@ -23,7 +23,7 @@ TRAPS = [0.0, 5e-324, 1e-308, 1e-300, 1e-160, 0.1, 1.0 / 3.0, 1.0, 1.0 + 2.0**-5
 seeds = st.integers(0, 2**32 - 1)
 """Numbers are drawn by NumPy from a seed of Hypothesis: many small arrays of its own are slow to draw."""
 
-SAMPLES = settings(max_examples=60)
+SAMPLES = settings(max_examples=30)
 
 
 def exact(x):

@@ -4,10 +4,13 @@
 from __future__ import annotations
 
 import gc
+import signal
+import subprocess
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 import pytest
+from shared import children
 from shared.waiting import spin_until
 
 
@@ -81,6 +84,35 @@ def bench() -> Iterator[Bench]:
     yield made
     made.close()
     rclpy.shutdown()
+
+
+class Executables:
+    """Nodes as users run them, a process each; none outlives the test."""
+
+    def __init__(self) -> None:
+        self.started: list[subprocess.Popen[str]] = []
+
+    def start(self, node: str, *words: str) -> subprocess.Popen[str]:
+        """Starts a node with words after --ros-args."""
+        process = children.start_heard("-m", f"sysid_nodes.ros.nodes.{node}", "--ros-args", *words)
+        self.started.append(process)
+        return process
+
+    @staticmethod
+    def end(process: subprocess.Popen[str], stop: signal.Signals = signal.SIGINT) -> str:
+        """Ends a node by a signal; returns what it said on stderr. Checks that it ends well."""
+        process.send_signal(stop)
+        _, errors = children.finish(process)
+        assert process.returncode == 0, errors
+        assert "Traceback" not in errors
+        return errors
+
+
+@pytest.fixture
+def executables() -> Iterator[Executables]:
+    made = Executables()
+    yield made
+    children.kill(*made.started)
 
 
 @pytest.hookimpl(trylast=True)

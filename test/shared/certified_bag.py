@@ -16,7 +16,7 @@ from sysid_nodes.results.stop_reason import StopReason
 from sysid_nodes.results.trajectory_record import TrajectoryRecord
 from sysid_nodes.systems.certified.control.output import Mode
 
-BEGIN, TICK = 100.0, 0.01
+BEGIN, TICK = 100.0, 0.02
 TAKEOVER, LAST = 1.5, 3.0
 TORQUE = 10.0
 """Every command [N m]."""

@@ -4,12 +4,15 @@
 from __future__ import annotations
 
 import os
+import runpy
 import signal
 import subprocess
+import sys
 import time
 from pathlib import Path
 from typing import Any
 
+import pytest
 from shared import children
 
 LONG = 600.0
@@ -19,6 +22,12 @@ LONG = 600.0
 def sysid(*words: str, **options: Any) -> subprocess.Popen[str]:
     """Starts the command line; its own processes end with it."""
     return children.start_heard("-m", "sysid_nodes.cli", *words, **options)
+
+
+def run_demo(*words: str, folder: Path) -> tuple[int, str, str]:
+    """Exit status, stdout and stderr of a demo that ends by itself and writes to folder/out."""
+    words = ("-m", "sysid_nodes.cli", "demo", *words, "--out", "out")
+    return children.run(*words, limit=LONG, cwd=folder)
 
 
 def interrupted(robot: str, folder: Path, word: str, stop: signal.Signals) -> str:
@@ -51,8 +60,17 @@ def _members(group: int) -> bool:
     return True
 
 
-def check_that_an_orphaned_recorder_drops_its_bag(module: str, folder: Path) -> None:
-    """Its parent has closed the pipe."""
-    status, _, errors = children.run("-m", f"sysid_nodes.ros.{module}", folder / "bag", stdin=subprocess.DEVNULL)
-    assert status == 130, errors
+def check_that_an_orphaned_recorder_drops_its_bag(system: str, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its parent has closed the pipe; in this process, which has imported most of it already."""
+    reading, writing = os.pipe()
+    os.close(writing)
+    module = f"sysid_nodes.ros.{system}.recorder"
+    monkeypatch.setattr("sysid_nodes.ros.recording._STDIN", reading)
+    monkeypatch.setattr("sys.argv", [module, str(folder / "bag")])
+    monkeypatch.delitem(sys.modules, module, raising=False)
+    try:
+        with pytest.raises(SystemExit, match="130"):
+            runpy.run_module(module, run_name="__main__")
+    finally:
+        os.close(reading)
     assert list(folder.iterdir()) == []

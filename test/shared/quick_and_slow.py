@@ -10,5 +10,9 @@ import pytest
 
 
 def mark_slow(cases: Iterable[Any], *, but: Collection[Any]) -> list[Any]:
-    """Values of one parameter, those slow that are not in ``but``."""
-    return [case if case in but else pytest.param(case, marks=pytest.mark.slow) for case in cases]
+    """Values of one parameter, or tuples of several's, those slow that are not in ``but``."""
+
+    def slow(case: Any) -> Any:
+        return pytest.param(*(case if isinstance(case, tuple) else (case,)), marks=pytest.mark.slow)
+
+    return [case if case in but else slow(case) for case in cases]

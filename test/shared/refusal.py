@@ -5,6 +5,8 @@ from __future__ import annotations
 
 import importlib
 import signal
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
@@ -17,3 +19,13 @@ def refusal(node: str, *words: str, capfd: pytest.CaptureFixture[str]) -> tuple[
     finally:
         signal.signal(signal.SIGINT, handler)
     return status, capfd.readouterr().err
+
+
+def check_that_configuring_says(line: str, node: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A node of a live session is not configured, and says why in one line."""
+    said: list[str] = []
+    monkeypatch.setattr(node, "get_logger", lambda: SimpleNamespace(error=said.append, info=lambda _: None))
+    node.trigger_configure()
+    assert node._live is None
+    assert len(said) == 1
+    assert line in said[0]

@@ -10,7 +10,7 @@ from typing import Any
 
 from sysid_nodes.cli.actuators.demo_watch import ActuatorWatch
 from sysid_nodes.cli.actuators.online import replay_into
-from sysid_nodes.cli.demo.closing import closing
+from sysid_nodes.cli.demo.closing import closing, machine_lines
 from sysid_nodes.data.config import load_yaml
 from sysid_nodes.reports.actuators.live import compare_live, session_run
 from sysid_nodes.reports.actuators.run import write_actuator_run
@@ -18,7 +18,6 @@ from sysid_nodes.reports.actuators.truth import compare_truth
 from sysid_nodes.sessions.actuators.config import ActuatorSessionConfig, actuator_robot
 
 _NOT_HELD = 1
-_LATE = 0.1  # behind real time, from which it is worth a line [s]
 _ENOUGH = 0.8  # of the claimed 95 % intervals; of a dozen, two may miss by chance
 
 
@@ -73,12 +72,7 @@ def summary(watch: ActuatorWatch, document: Mapping[str, Any], usage: Mapping[st
     if watch.truth["kind"]:
         lines.append(f"What changed: the {watch.truth['kind']} of '{watch.truth['changed']}'.")
     lines.append(document["online"]["live"]["sentence"])
-    if watch.behind > _LATE:
-        lines.append(f"The simulation was {watch.behind:.1f} s behind real time.")
-    if usage:
-        shares = ", ".join(f"{name} {100.0 * share:.0f} %" for name, share in usage.items())
-        lines.append(f"Processor time, in shares of one core: {shares}.")
-    return "\n".join([*lines, *closing("actuators", out, seed)])
+    return "\n".join([*lines, *machine_lines(usage, watch.behind), *closing("actuators", out, seed)])
 
 
 def _held(watch: ActuatorWatch, document: Mapping[str, Any]) -> tuple[int, int]:

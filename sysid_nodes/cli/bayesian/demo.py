@@ -14,7 +14,7 @@ from typing import Any
 from sysid_nodes.cli.bayesian.demo_screen import BayesianScreen
 from sysid_nodes.cli.bayesian.demo_watch import IDENTIFIER, BayesianWatch
 from sysid_nodes.cli.bayesian.online import replay_online
-from sysid_nodes.cli.demo.closing import closing, wrapped
+from sysid_nodes.cli.demo.closing import closing, machine_lines, wrapped
 from sysid_nodes.cli.demo.live_run import (
     TICK,
     draw_seed,
@@ -39,7 +39,6 @@ CONFIG = "config/fourbar_bayesian.yaml"
 _RECORDER = "sysid_nodes.ros.bayesian.recorder"
 _NOT_HELD, _CONTRADICTION = 1, 3
 _ENOUGH = 0.8  # of the intervals of 95 % that have to hold the truth: less is no chance of a posterior that covers
-_LATE = 0.1  # behind real time, from which it is worth a line [s]
 
 
 def run(args: argparse.Namespace) -> int:
@@ -118,9 +117,4 @@ def _summary(
     watch: BayesianWatch, document: Mapping[str, Any], usage: Mapping[str, float], out: Path, seed: int
 ) -> str:
     lines = [f"{headline(document)}.", document["online"]["live"]["sentence"]]
-    if watch.behind > _LATE:
-        lines.append(f"The simulation was {watch.behind:.1f} s behind real time.")
-    if usage:
-        shares = ", ".join(f"{name} {100.0 * share:.0f} %" for name, share in usage.items())
-        lines.append(f"Processor time, in shares of one core: {shares}.")
-    return "\n".join([*lines, *closing("fourbar", out, seed)])
+    return "\n".join([*lines, *machine_lines(usage, watch.behind), *closing("fourbar", out, seed)])

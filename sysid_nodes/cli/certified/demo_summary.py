@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from sysid_nodes.cli.certified.demo_watch import Watch
-from sysid_nodes.cli.demo.closing import closing
+from sysid_nodes.cli.demo.closing import closing, machine_lines
 from sysid_nodes.data.config import load_yaml, read_parameters
 from sysid_nodes.data.scene import load_scene
 from sysid_nodes.logs import read_joint_states
@@ -107,10 +107,8 @@ def summary(
 ) -> str:
     """The summary that a user sees at the end."""
     lines = [_found(watch, document), *_moved(loop), *_health(watch, loop)]
-    if usage:
-        shares = ", ".join(f"{name} {100.0 * share:.0f} %" for name, share in usage.items())
-        lines.append(f"Processor, of one core during the motion: {shares}.")
     lines += [
+        *machine_lines(usage),
         f"A window took {1e3 * sum(watch.solve_times) / max(len(watch.solve_times), 1):.0f} ms to solve, "
         f"the slowest {1e3 * max(watch.solve_times, default=0.0):.0f} ms.",
         "The recording gives the same numbers to the last bit."

@@ -7,9 +7,24 @@ import shlex
 import shutil
 import sys
 import textwrap
+from collections.abc import Mapping
 from pathlib import Path
 
 from sysid_nodes.reports.files import REPORT_NAME, RESULT_NAME
+
+_LATE = 0.1  # behind real time, from which it is worth a line [s]
+
+
+def machine_lines(usage: Mapping[str, float], behind: float = 0.0) -> list[str]:
+    """Lines on whether the machine kept up.
+
+    Args:
+        usage: processor time of each process, in shares of one core; may be empty.
+        behind: of the simulation behind real time [s].
+    """
+    late = [f"The simulation was {behind:.1f} s behind real time."] if behind > _LATE else []
+    shares = ", ".join(f"{name} {100.0 * share:.0f} %" for name, share in usage.items())
+    return late + ([f"Processor time, in shares of one core: {shares}."] if usage else [])
 
 
 def closing(robot: str, out: Path, seed: int) -> list[str]:

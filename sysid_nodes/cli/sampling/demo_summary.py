@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from sysid_nodes.cli.demo.closing import closing
+from sysid_nodes.cli.demo.closing import closing, machine_lines
 from sysid_nodes.cli.sampling.demo_watch import SpiWatch
 from sysid_nodes.cli.sampling.replay import read_into
 from sysid_nodes.data.config import load_yaml
@@ -27,7 +27,6 @@ Array = npt.NDArray[np.float64]
 
 _NOT_HELD = 1
 _ENOUGH = 0.75  # of the 95 % intervals; of a dozen, some may miss by chance
-_LATE = 0.1  # behind real time, from which it is worth a line [s]
 
 
 def evaluate(folder: Path, watch: SpiWatch, source: str) -> dict[str, Any]:
@@ -89,11 +88,7 @@ def summary(watch: SpiWatch, usage: Mapping[str, float], out: Path, seed: int) -
         f"{plan.duration:g} s of {', '.join(plan.gaits)}, planned for that estimate, made the standard deviations "
         f"{ratio:.2f} times what they were (median of {len(rows)}).",
     ]
-    if watch.behind > _LATE:
-        lines.append(f"The machine was too slow by {watch.behind:.1f} s; stamps know nothing of it.")
-    shares = ", ".join(f"{name} {100.0 * share:.0f} %" for name, share in usage.items())
-    lines.append(f"Shares of a core: {shares}.")
-    return "\n".join([*lines, *closing("spi", out, seed)])
+    return "\n".join([*lines, *machine_lines(usage, watch.behind), *closing("spi", out, seed)])
 
 
 def _walked(session: SamplingSession, after: float, until: float) -> Array:

@@ -267,17 +267,21 @@ def test_a_page_of_a_run_without_motion_says_so(
     assert "No trajectory was executed." in page
 
 
+@pytest.mark.usefixtures("blank_figures")
 def test_the_page_can_be_made_again_from_result_and_bag(
-    document: dict[str, Any], page: str, bag: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    document: dict[str, Any], loop: CertifiedRun, bag: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     write_result(tmp_path / "result.json", document)
     (tmp_path / "bag").symlink_to(bag)
     read = read_result(tmp_path)
     again = load_certified_run(read, tmp_path / "bag")
     assert certified_fields(again) == document["loop"]
+    for drawn in ("error", "bound", "usage"):
+        np.testing.assert_array_equal(getattr(again.tracking, drawn), getattr(loop.tracking, drawn))
+    np.testing.assert_array_equal(again.distances.obstacle, loop.distances.obstacle)
     assert command.main(["report", str(tmp_path)]) == 0
     capsys.readouterr()
-    assert (tmp_path / "report.html").read_text(encoding="utf-8") == page
+    assert (tmp_path / "report.html").read_text(encoding="utf-8") == render_certified_report(document, loop)
 
 
 @pytest.mark.usefixtures("blank_figures")

@@ -12,7 +12,7 @@ pytest.importorskip("rclpy", reason="rclpy is not installed")
 pytest.importorskip("online_sysid.msg", reason="the messages are not built; make setup builds them")
 
 from shared.children import finish
-from shared.demo_process import LONG, check_that_an_orphaned_recorder_drops_its_bag, interrupted, sysid
+from shared.demo_process import LONG, check_that_an_orphaned_recorder_drops_its_bag, interrupted, run_demo, sysid
 
 from sysid_nodes.logs.reader import read_topics
 from sysid_nodes.reports.files import read_document as read_result
@@ -23,12 +23,8 @@ pytestmark = pytest.mark.ros
 
 @pytest.mark.slow
 def test_the_demo_finds_the_drives_and_the_one_that_changes(tmp_path: Path) -> None:
-    process = sysid("demo", "actuators", "--seed", "4", "--out", "out", cwd=tmp_path)
-    try:
-        out, errors = finish(process, LONG)
-    finally:
-        process.kill()
-    assert process.returncode == 0, out + errors
+    status, out, errors = run_demo("actuators", "--seed", "4", folder=tmp_path)
+    assert status == 0, out + errors
     assert "ALARM: the friction of 'FL_hip_joint' changed" in out
     assert "are the live node's to the last bit" in out
     assert "--seed 4 --out out" in out
@@ -51,5 +47,5 @@ def test_an_interrupt_leaves_nothing_behind(tmp_path: Path) -> None:
     assert interrupted("actuators", tmp_path, "window 0", signal.SIGINT) == "sysid: interrupted\n"
 
 
-def test_a_recorder_whose_parent_is_gone_drops_its_bag(tmp_path: Path) -> None:
-    check_that_an_orphaned_recorder_drops_its_bag("actuators.recorder", tmp_path)
+def test_a_recorder_whose_parent_is_gone_drops_its_bag(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    check_that_an_orphaned_recorder_drops_its_bag("actuators", tmp_path, monkeypatch)

@@ -6,7 +6,6 @@ from __future__ import annotations
 import json
 from itertools import islice
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -20,6 +19,7 @@ from online_sysid.msg import ActuatorModels
 from online_sysid.srv import Save
 from sensor_msgs.msg import JointState
 from shared.actuator_session import VALUES, feed, messages, run, session
+from shared.refusal import check_that_configuring_says
 from std_srvs.srv import Trigger
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
@@ -207,10 +207,4 @@ def test_it_may_be_deactivated_cleaned_up_and_started_again(bench: Any) -> None:
 def test_what_cannot_be_configured_says_why(
     bench: Any, parameters: dict[str, Any], line: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    node = identifier(bench, **parameters)
-    said: list[str] = []
-    monkeypatch.setattr(node, "get_logger", lambda: SimpleNamespace(error=said.append, info=lambda _: None))
-    node.trigger_configure()
-    assert node._live is None
-    assert len(said) == 1
-    assert line in said[0]
+    check_that_configuring_says(line, identifier(bench, **parameters), monkeypatch)

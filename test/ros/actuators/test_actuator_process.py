@@ -4,9 +4,6 @@
 from __future__ import annotations
 
 import json
-import signal
-import subprocess
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +13,6 @@ pytest.importorskip("rclpy", reason="rclpy is not installed")
 pytest.importorskip("online_sysid.msg", reason="the messages are not built; make setup builds them")
 
 from online_sysid.msg import ActuatorModels
-from shared import children
 from shared.refusal import refusal
 
 from sysid_nodes.ros import qos
@@ -24,29 +20,16 @@ from sysid_nodes.ros import qos
 pytestmark = pytest.mark.ros
 
 
-@pytest.fixture
-def processes() -> Iterator[list[subprocess.Popen[str]]]:
-    started: list[subprocess.Popen[str]] = []
-    yield started
-    children.kill(*started)
-
-
-def start(processes: list[subprocess.Popen[str]], node: str, *words: str) -> subprocess.Popen[str]:
-    process = children.start_heard("-m", f"sysid_nodes.ros.nodes.{node}", "--ros-args", *words)
-    processes.append(process)
-    return process
-
-
 def test_a_simulated_legs_drives_are_identified_live(
-    bench: Any, processes: list[subprocess.Popen[str]], tmp_path: Path, project_root: Path
+    bench: Any, executables: Any, tmp_path: Path, project_root: Path
 ) -> None:
     heard = bench.listen(ActuatorModels, "/actuator_identifier/actuator_models", qos.LATCHED)
     truth = tmp_path / "truth.json"
     config = str(project_root / "config" / "go2_actuators.yaml")
     chosen = ("-p", "joints:=FL_", "-p", "online.window:=2.0")
-    node = start(processes, "actuator_identifier", "--params-file", config, *chosen)
+    node = executables.start("actuator_identifier", "--params-file", config, *chosen)
     motion = ("-p", "chirp.duration:=3.0", "-p", "chirp.last:=4.0", "-p", "listeners:=1", "-p", "seed:=3")
-    leg = start(processes, "simulated_drives", *motion, "-p", f"truth_file:={truth}")
+    leg = executables.start("simulated_drives", *motion, "-p", f"truth_file:={truth}")
     bench.until(lambda: heard and heard[-1].window == 0)
     assert heard[-1].status in ("PARTIAL", "IDENTIFIED")
     hidden = json.loads(truth.read_text(encoding="utf-8"))
@@ -56,10 +39,7 @@ def test_a_simulated_legs_drives_are_identified_live(
     assert any(coulomb.identifiable for coulomb, _ in told)
     assert all(coulomb.estimate == pytest.approx(true, rel=0.15) for coulomb, true in told if coulomb.identifiable)
     for process in (leg, node):
-        process.send_signal(signal.SIGINT)
-        _, errors = children.finish(process)
-        assert process.returncode == 0, errors
-        assert "Traceback" not in errors
+        executables.end(process)
 
 
 @pytest.mark.parametrize(
@@ -77,10 +57,3 @@ def test_a_wrong_parameter_is_one_line_and_status_two(
     assert status == 2
     assert line in errors
     assert "Traceback" not in errors
-
-
-def test_a_process_that_cannot_start_exits_with_two() -> None:
-    words = ("--ros-args", "-p", "online.memory:=0")
-    status, _, errors = children.run("-m", "sysid_nodes.ros.nodes.actuator_identifier", *words)
-    assert status == 2
-    assert "'online.memory' must be at least 1" in errors

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -19,6 +18,7 @@ from online_sysid.msg import JointFriction, ParameterPosterior
 from online_sysid.srv import Save
 from sensor_msgs.msg import BatteryState, JointState
 from shared.leg_bag import CONFIG, START, VALUES, leg_record, write_leg
+from shared.refusal import check_that_configuring_says
 from std_srvs.srv import Trigger
 
 from sysid_nodes.cli.main import main
@@ -129,10 +129,4 @@ def test_without_a_meter_there_is_no_subscription(bench: Any) -> None:
 def test_what_cannot_be_configured_says_why(
     bench: Any, parameters: dict[str, Any], line: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    node = identifier(bench, **parameters)
-    said: list[str] = []
-    monkeypatch.setattr(node, "get_logger", lambda: SimpleNamespace(error=said.append, info=lambda _: None))
-    node.trigger_configure()
-    assert node._live is None
-    assert len(said) == 1
-    assert line in said[0]
+    check_that_configuring_says(line, identifier(bench, **parameters), monkeypatch)

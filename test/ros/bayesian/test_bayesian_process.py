@@ -4,8 +4,6 @@
 from __future__ import annotations
 
 import json
-import signal
-import subprocess
 from pathlib import Path
 from typing import Any
 
@@ -15,8 +13,7 @@ pytest.importorskip("rclpy", reason="rclpy is not installed")
 pytest.importorskip("online_sysid.msg", reason="the messages are not built; make setup builds them")
 
 from online_sysid.msg import ParameterPosterior
-from shared import children
-from shared.demo_process import LONG, check_that_an_orphaned_recorder_drops_its_bag, sysid
+from shared.demo_process import check_that_an_orphaned_recorder_drops_its_bag, run_demo
 from shared.leg_bag import VALUES
 from shared.refusal import refusal
 
@@ -28,32 +25,22 @@ from sysid_nodes.ros.bayesian.recorder import TOPICS
 pytestmark = pytest.mark.ros
 
 
-def test_a_simulated_leg_is_identified_live(bench: Any, tmp_path: Path, project_root: Path) -> None:
+def test_a_simulated_leg_is_identified_live(bench: Any, executables: Any, tmp_path: Path, project_root: Path) -> None:
     heard = bench.listen(ParameterPosterior, "/bayesian_identifier/posterior", qos.LATCHED)
     truth = tmp_path / "truth.json"
     words = [word for name, value in VALUES.items() for word in ("-p", f"{name}:={value}")]
-    started: list[subprocess.Popen[str]] = []
-
-    def start(node: str, *words: str) -> None:
-        started.append(children.start_heard("-m", f"sysid_nodes.ros.nodes.{node}", "--ros-args", *words))
-
-    try:
-        start("bayesian_identifier", "--params-file", str(project_root / "config" / "fourbar_bayesian.yaml"), *words)
-        motion = ("-p", "duration:=2.5", "-p", "rate:=200.0", "-p", "listeners:=1", "-p", "seed:=3")
-        start("simulated_linkage", *motion, "-p", f"truth_file:={truth}")
-        bench.until(lambda: heard and heard[-1].window == 0)
-        told, hidden = heard[-1], json.loads(truth.read_text(encoding="utf-8"))
-        rows = zip(told.names, told.verdict, told.lower, told.upper, strict=True)
-        observed = [(name, lower, upper) for name, verdict, lower, upper in rows if verdict == "observed"]
-        assert len(observed) >= 10
-        assert sum(lower <= hidden[name] <= upper for name, lower, upper in observed) >= 0.8 * len(observed)
-        for process in reversed(started):
-            process.send_signal(signal.SIGINT)
-            _, errors = children.finish(process)
-            assert process.returncode == 0, errors
-            assert "Traceback" not in errors
-    finally:
-        children.kill(*started)
+    config = str(project_root / "config" / "fourbar_bayesian.yaml")
+    node = executables.start("bayesian_identifier", "--params-file", config, *words)
+    motion = ("-p", "duration:=2.5", "-p", "rate:=200.0", "-p", "listeners:=1", "-p", "seed:=3")
+    leg = executables.start("simulated_linkage", *motion, "-p", f"truth_file:={truth}")
+    bench.until(lambda: heard and heard[-1].window == 0)
+    told, hidden = heard[-1], json.loads(truth.read_text(encoding="utf-8"))
+    rows = zip(told.names, told.verdict, told.lower, told.upper, strict=True)
+    observed = [(name, lower, upper) for name, verdict, lower, upper in rows if verdict == "observed"]
+    assert len(observed) >= 10
+    assert sum(lower <= hidden[name] <= upper for name, lower, upper in observed) >= 0.8 * len(observed)
+    for process in (leg, node):
+        executables.end(process)
 
 
 @pytest.mark.parametrize(
@@ -74,12 +61,8 @@ def test_a_wrong_parameter_is_one_line_and_status_two(
 
 @pytest.mark.slow
 def test_the_demo_finds_what_is_hidden(tmp_path: Path) -> None:
-    process = sysid("demo", "fourbar", "--seed", "3", "--motion-time", "7", "--out", "out", cwd=tmp_path)
-    try:
-        out, errors = children.finish(process, LONG)
-    finally:
-        process.kill()
-    assert process.returncode == 0, out + errors
+    status, out, errors = run_demo("fourbar", "--seed", "3", "--motion-time", "7", folder=tmp_path)
+    assert status == 0, out + errors
     assert "posteriors of all 3 windows are the live node's to the last bit" in out
     assert "sysid demo fourbar --seed 3 --out out" in out
     names = {item.name for item in (tmp_path / "out").iterdir()}
@@ -93,5 +76,5 @@ def test_the_demo_finds_what_is_hidden(tmp_path: Path) -> None:
     assert ">truth<" in (tmp_path / "out" / "report.html").read_text()
 
 
-def test_a_recorder_whose_parent_is_gone_drops_its_bag(tmp_path: Path) -> None:
-    check_that_an_orphaned_recorder_drops_its_bag("bayesian.recorder", tmp_path)
+def test_a_recorder_whose_parent_is_gone_drops_its_bag(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    check_that_an_orphaned_recorder_drops_its_bag("bayesian", tmp_path, monkeypatch)

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import signal
 import subprocess
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +15,7 @@ pytest.importorskip("online_sysid.msg", reason="the messages are not built; make
 
 from diagnostic_msgs.msg import DiagnosticArray
 from shared import children
+from shared.quick_and_slow import mark_slow
 from shared.refusal import refusal
 
 pytestmark = pytest.mark.ros
@@ -23,31 +23,16 @@ pytestmark = pytest.mark.ros
 HERE = Path(__file__).parents[2] / "shared"
 
 
-@pytest.fixture
-def processes() -> Iterator[list[subprocess.Popen[str]]]:
-    started: list[subprocess.Popen[str]] = []
-    yield started
-    children.kill(*started)
-
-
-def identifier(processes: list[subprocess.Popen[str]], *arguments: str) -> subprocess.Popen[str]:
-    process = children.start_heard("-m", "sysid_nodes.ros.nodes.interval_identifier", "--ros-args", *arguments)
-    processes.append(process)
-    return process
-
-
 def values(report: DiagnosticArray) -> dict[str, str]:
     return {item.key: item.value for item in report.status[0].values}
 
 
-def test_a_thousand_samples_a_second_from_another_process_arrive_without_loss(
-    bench: Any, processes: list[subprocess.Popen[str]]
-) -> None:
+def test_a_thousand_samples_a_second_from_another_process_arrive_without_loss(bench: Any, executables: Any) -> None:
     count = 3000
     diagnostics = bench.listen(DiagnosticArray, "/diagnostics")
-    node = identifier(processes, "-p", "diagnostics_period:=0.2")
+    node = executables.start("interval_identifier", "-p", "diagnostics_period:=0.2")
     driver = children.start_heard(HERE / "joint_state_driver.py", str(count), "1000", stdin=subprocess.PIPE)
-    processes.append(driver)
+    executables.started.append(driver)
     bench.until(lambda: diagnostics and values(diagnostics[-1])["messages received"] == str(count))
     bench.until(lambda: values(diagnostics[-1])["messages waiting"] == "0")
     last = values(diagnostics[-1])
@@ -55,23 +40,15 @@ def test_a_thousand_samples_a_second_from_another_process_arrive_without_loss(
     assert float(last["window"]) >= 0
     # every stamp came: no step between two of them was longer than the driver's 1 ms, but for rounding
     assert max(float(values(report)["longest step between stamps [s]"]) for report in diagnostics) < 0.0011
-    node.send_signal(signal.SIGINT)
-    _, errors = children.finish(node)
-    assert node.returncode == 0, errors
-    assert "Traceback" not in errors
+    executables.end(node)
 
 
-@pytest.mark.parametrize("stop", [signal.SIGINT, signal.SIGTERM])
-def test_a_stop_is_clean_while_nothing_arrives(
-    bench: Any, processes: list[subprocess.Popen[str]], stop: signal.Signals
-) -> None:
+@pytest.mark.parametrize("stop", mark_slow([signal.SIGINT, signal.SIGTERM], but=[signal.SIGTERM]))
+def test_a_stop_is_clean_while_nothing_arrives(bench: Any, executables: Any, stop: signal.Signals) -> None:
     diagnostics = bench.listen(DiagnosticArray, "/diagnostics")
-    node = identifier(processes, "-p", "diagnostics_period:=0.1")
+    node = executables.start("interval_identifier", "-p", "diagnostics_period:=0.1")
     bench.until(lambda: diagnostics)
-    node.send_signal(stop)
-    _, errors = children.finish(node)
-    assert node.returncode == 0, errors
-    assert "Traceback" not in errors
+    executables.end(node, stop)
 
 
 STOPPED_AT = """
@@ -91,16 +68,19 @@ sys.exit(module.main([]))
 
 @pytest.mark.parametrize(
     ("stage", "stop"),
-    [
-        ("_open", "SIGINT"),
-        ("create_publisher", "SIGTERM"),
-        ("create_subscription", "SIGINT"),
-        ("_report", "SIGINT"),
-    ],
+    mark_slow(
+        [
+            ("_open", "SIGINT"),
+            ("create_publisher", "SIGTERM"),
+            ("create_subscription", "SIGINT"),
+            ("_report", "SIGINT"),
+        ],
+        but=[("_open", "SIGINT"), ("create_publisher", "SIGTERM")],
+    ),
 )
-def test_a_stop_while_it_starts_is_clean_too(processes: list[subprocess.Popen[str]], stage: str, stop: str) -> None:
+def test_a_stop_while_it_starts_is_clean_too(executables: Any, stage: str, stop: str) -> None:
     process = children.start_heard("-c", STOPPED_AT, stage, stop)
-    processes.append(process)
+    executables.started.append(process)
     _, errors = children.finish(process)
     assert process.returncode == 0, errors
     assert "Traceback" not in errors
@@ -128,13 +108,11 @@ def test_what_cannot_start_says_so_in_one_line_and_exits_with_2(
 
 
 @pytest.mark.parametrize("text", [None, "/**:\n  ros__parameters: [\n"], ids=["absent", "not YAML"])
-def test_a_parameter_file_that_cannot_be_read_is_named(
-    processes: list[subprocess.Popen[str]], tmp_path: Path, text: str | None
-) -> None:
+def test_a_parameter_file_that_cannot_be_read_is_named(executables: Any, tmp_path: Path, text: str | None) -> None:
     file = tmp_path / "arm.yaml"
     if text is not None:
         file.write_text(text)
-    process = identifier(processes, "--params-file", str(file))
+    process = executables.start("interval_identifier", "--params-file", str(file))
     _, errors = children.finish(process)
     assert process.returncode == 2
     assert "Traceback" not in errors
@@ -143,13 +121,9 @@ def test_a_parameter_file_that_cannot_be_read_is_named(
     assert str(file) in ours[0]
 
 
-def test_a_parameter_file_of_the_package_starts_the_node(
-    bench: Any, processes: list[subprocess.Popen[str]], project_root: Path
-) -> None:
+def test_a_parameter_file_of_the_package_starts_the_node(bench: Any, executables: Any, project_root: Path) -> None:
     diagnostics = bench.listen(DiagnosticArray, "/diagnostics")
-    node = identifier(processes, "--params-file", str(project_root / "config" / "panda.yaml"))
+    node = executables.start("interval_identifier", "--params-file", str(project_root / "config" / "panda.yaml"))
     bench.until(lambda: diagnostics)
     assert values(diagnostics[-1])["status"] == "WAITING"
-    node.send_signal(signal.SIGINT)
-    children.finish(node)
-    assert node.returncode == 0
+    executables.end(node)

@@ -16,7 +16,7 @@ pytest.importorskip("rclpy", reason="rclpy is not installed")
 pytest.importorskip("online_sysid.msg", reason="the messages are not built; make setup builds them")
 
 from shared.children import finish
-from shared.demo_process import LONG, check_that_an_orphaned_recorder_drops_its_bag, interrupted, sysid
+from shared.demo_process import LONG, check_that_an_orphaned_recorder_drops_its_bag, interrupted, run_demo, sysid
 
 from sysid_nodes.logs.reader import read_topics
 from sysid_nodes.reports.files import read_document
@@ -32,14 +32,8 @@ LOAD = 3.0
 def demo(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, int, str, str]:
     """One run, looked at by several tests."""
     folder = tmp_path_factory.mktemp("legged_demo")
-    process = sysid(
-        "demo", "go2", "--motion-time", str(DURATION), "--payload", str(LOAD), "--seed", "4", "--out", "out", cwd=folder
-    )
-    try:
-        out, errors = finish(process, LONG)
-    finally:
-        process.kill()
-    return folder, process.returncode, out, errors
+    words = ("--motion-time", str(DURATION), "--payload", str(LOAD), "--seed", "4")
+    return folder, *run_demo("go2", *words, folder=folder)
 
 
 def test_it_ends_by_itself_and_says_what_it_found(demo: tuple[Path, int, str, str]) -> None:
@@ -95,5 +89,5 @@ def test_an_interrupt_leaves_nothing_behind(tmp_path: Path, stop: signal.Signals
     assert errors == "sysid: interrupted\n"
 
 
-def test_a_recorder_whose_parent_is_gone_drops_its_bag(tmp_path: Path) -> None:
-    check_that_an_orphaned_recorder_drops_its_bag("prime.recorder", tmp_path)
+def test_a_recorder_whose_parent_is_gone_drops_its_bag(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    check_that_an_orphaned_recorder_drops_its_bag("prime", tmp_path, monkeypatch)

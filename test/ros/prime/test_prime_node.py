@@ -6,7 +6,6 @@ from __future__ import annotations
 import json
 import time
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -23,6 +22,7 @@ from online_sysid.srv import Save
 from sensor_msgs.msg import Imu, JointState
 from shared.legged_readings import FAST, START, make_session, record, spoilt
 from shared.low_state import GoLowState
+from shared.refusal import check_that_configuring_says
 from std_srvs.srv import Trigger
 from visualization_msgs.msg import MarkerArray
 
@@ -244,13 +244,7 @@ def test_low_state_messages_reach_the_session_as_joints_and_imu() -> None:
 def test_what_cannot_be_configured_says_why(
     bench: Any, parameters: dict[str, Any], line: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    node = estimator(bench, **parameters)
-    said: list[str] = []
-    monkeypatch.setattr(node, "get_logger", lambda: SimpleNamespace(error=said.append, info=lambda _: None))
-    node.trigger_configure()
-    assert node._live is None
-    assert len(said) == 1
-    assert line in said[0]
+    check_that_configuring_says(line, estimator(bench, **parameters), monkeypatch)
 
 
 def test_the_worker_s_thread_ends_with_the_node(bench: Any) -> None:

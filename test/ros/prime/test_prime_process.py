@@ -5,8 +5,6 @@ from __future__ import annotations
 
 import json
 import signal
-import subprocess
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -32,18 +30,8 @@ pytestmark = pytest.mark.ros
 SENSOR = qos.stream("best_effort", 2000)
 
 
-@pytest.fixture
-def processes() -> Iterator[list[subprocess.Popen[str]]]:
-    started: list[subprocess.Popen[str]] = []
-    yield started
-    children.kill(*started)
-
-
-def run(processes: list[subprocess.Popen[str]], node: str, *parameters: str) -> subprocess.Popen[str]:
-    given = [word for parameter in parameters for word in ("-p", parameter)]
-    process = children.start_heard("-m", f"sysid_nodes.ros.nodes.{node}", "--ros-args", *given)
-    processes.append(process)
-    return process
+def given(*parameters: str) -> list[str]:
+    return [word for parameter in parameters for word in ("-p", parameter)]
 
 
 def values(reports: list[DiagnosticArray], node: str) -> dict[str, str]:
@@ -55,27 +43,15 @@ def values(reports: list[DiagnosticArray], node: str) -> dict[str, str]:
     return {}
 
 
-def ended(process: subprocess.Popen[str], stop: signal.Signals) -> str:
-    process.send_signal(stop)
-    _, errors = children.finish(process)
-    assert process.returncode == 0, errors
-    assert "Traceback" not in errors
-    return errors
-
-
-def test_a_simulated_go2_is_weighed_live(
-    bench: Any, processes: list[subprocess.Popen[str]], tmp_path: Path, project_root: Path
-) -> None:
+def test_a_simulated_go2_is_weighed_live(bench: Any, executables: Any, tmp_path: Path, project_root: Path) -> None:
     reports = bench.listen(DiagnosticArray, "/diagnostics", 100)
     forces = bench.listen(ContactForces, "/contact_forces", qos.stream("reliable", 1000))
     inertia = bench.listen(InertialEstimate, "/torso_inertia", qos.LATCHED)
     # Drives that are taken at their word: with those that are not, no mass is known to 0.1 kg.
     known = [f"prime.{name}:={value}" for name, value in KNOWN.items()]
-    node = run(processes, "prime_estimator", "diagnostics_period:=0.2", "pacing.max_lag:=5.0", *known)
-    robot = run(
-        processes, "simulated_legged_robot", "motion:=sway", "load.mass:=3.0", "listeners:=1",
-        f"truth_file:={tmp_path / 'truth.json'}",
-    )  # fmt: skip
+    node = executables.start("prime_estimator", *given("diagnostics_period:=0.2", "pacing.max_lag:=5.0", *known))
+    motion = given("motion:=sway", "load.mass:=3.0", "listeners:=1", f"truth_file:={tmp_path / 'truth.json'}")
+    robot = executables.start("simulated_legged_robot", *motion)
     bench.until(lambda: forces and inertia and inertia[-1].sigma[0] < 0.1)
     truth = json.loads((tmp_path / "truth.json").read_text(encoding="utf-8"))
     found = inertia[-1]
@@ -87,13 +63,13 @@ def test_a_simulated_go2_is_weighed_live(
     # the robot is gone: that is said, and nothing falls over
     bench.until(lambda: values(reports, "prime_estimator").get("fault of mocap_pose") == "off")
     bench.until(lambda: values(reports, "prime_estimator").get("status") == "LOST")
-    assert "-> LOST" in ended(node, signal.SIGINT)
+    assert "-> LOST" in executables.end(node)
     children.finish(robot)
     assert robot.returncode == 0
 
 
 def test_the_simulated_robot_publishes_each_stream_at_its_rate_and_writes_the_truth(
-    bench: Any, processes: list[subprocess.Popen[str]], tmp_path: Path
+    bench: Any, executables: Any, tmp_path: Path
 ) -> None:
     joints, imu, poses = (
         bench.listen(kind, topic, SENSOR)
@@ -101,10 +77,11 @@ def test_the_simulated_robot_publishes_each_stream_at_its_rate_and_writes_the_tr
     )
     reports = bench.listen(DiagnosticArray, "/diagnostics", 100)
     truth = bench.listen(ContactForces, "/truth/contact_forces")
-    robot = run(
-        processes, "simulated_legged_robot", "duration:=1.0", "motion:=stand", "listeners:=1", "vendor_order:=true",
-        "truth_topics:=true", f"truth_series:={tmp_path / 'truth.npz'}", "sensors.mocap.dropout:=0.0",
+    motion = given(
+        "duration:=1.0", "motion:=stand", "listeners:=1", "vendor_order:=true", "truth_topics:=true",
+        f"truth_series:={tmp_path / 'truth.npz'}", "sensors.mocap.dropout:=0.0",
     )  # fmt: skip
+    robot = executables.start("simulated_legged_robot", *motion)
     bench.until(lambda: values(reports, "simulated_legged_robot").get("state") == "finished")
     bench.until(lambda: joints and imu and poses and truth)
     sent = {key: int(text) for key, text in values(reports, "simulated_legged_robot").items() if "published" in key}
@@ -120,7 +97,7 @@ def test_the_simulated_robot_publishes_each_stream_at_its_rate_and_writes_the_tr
     assert series["force_mean"].shape[1:] == (4, 3)
     start = joints[0].header.stamp.sec + 1e-9 * joints[0].header.stamp.nanosec
     assert abs(series["time"][0] - start) < 0.5
-    ended(robot, signal.SIGTERM)
+    executables.end(robot, signal.SIGTERM)
 
 
 @pytest.mark.parametrize(
@@ -136,18 +113,11 @@ def test_the_simulated_robot_publishes_each_stream_at_its_rate_and_writes_the_tr
 def test_what_cannot_start_says_so_in_one_line(
     node: str, parameters: list[str], line: str, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    status, errors = refusal(node, *(word for parameter in parameters for word in ("-p", parameter)), capfd=capfd)
+    status, errors = refusal(node, *given(*parameters), capfd=capfd)
     assert status == 2
     assert errors.count("\n") == 1
     assert errors.startswith(f"{node}: ")
     assert line in errors
-
-
-def test_a_process_that_cannot_start_exits_with_2(processes: list[subprocess.Popen[str]]) -> None:
-    process = run(processes, "prime_estimator", "prime.step:=-1.0")
-    _, errors = children.finish(process)
-    assert process.returncode == 2
-    assert errors.count("\n") == 1 and errors.startswith("prime_estimator: ")
 
 
 def test_faults_are_read_from_their_text() -> None:

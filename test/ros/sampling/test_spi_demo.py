@@ -10,8 +10,7 @@ import pytest
 pytest.importorskip("rclpy", reason="rclpy is not installed")
 pytest.importorskip("online_sysid.msg", reason="the messages are not built; make setup builds them")
 
-from shared.children import finish
-from shared.demo_process import LONG, check_that_an_orphaned_recorder_drops_its_bag, sysid
+from shared.demo_process import check_that_an_orphaned_recorder_drops_its_bag, run_demo
 
 from sysid_nodes.logs.reader import read_topics
 from sysid_nodes.reports.files import read_document
@@ -22,12 +21,8 @@ pytestmark = pytest.mark.ros
 
 @pytest.mark.slow
 def test_the_demo_plans_and_knows_more_after_the_plan(tmp_path: Path) -> None:
-    process = sysid("demo", "spi", "--seed", "3", "--out", "out", cwd=tmp_path)
-    try:
-        out, errors = finish(process, LONG)
-    finally:
-        process.kill()
-    assert process.returncode == 0, out + errors
+    status, out, errors = run_demo("spi", "--seed", "3", folder=tmp_path)
+    assert status == 0, out + errors
     assert "out/report.html" in out
     assert [item.name for item in tmp_path.iterdir()] == ["out"]
     counts = {topic.name: topic.count for topic in read_topics(tmp_path / "out" / "bag")}
@@ -36,5 +31,5 @@ def test_the_demo_plans_and_knows_more_after_the_plan(tmp_path: Path) -> None:
     assert read_document(tmp_path / "out")["exploration"]["replay_equals_live"]
 
 
-def test_a_recorder_whose_parent_is_gone_drops_its_bag(tmp_path: Path) -> None:
-    check_that_an_orphaned_recorder_drops_its_bag("sampling.recorder", tmp_path)
+def test_a_recorder_whose_parent_is_gone_drops_its_bag(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    check_that_an_orphaned_recorder_drops_its_bag("sampling", tmp_path, monkeypatch)

@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import json
-import signal
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +16,6 @@ pytest.importorskip("online_sysid.msg", reason="the messages are not built; make
 from diagnostic_msgs.msg import DiagnosticArray
 from online_sysid.msg import StopRequest
 from sensor_msgs.msg import JointState
-from shared import children
 from shared.refusal import refusal
 
 from sysid_nodes.robots import load_robot
@@ -30,30 +28,24 @@ pytestmark = pytest.mark.ros
 CONFIG = Path(__file__).resolve().parents[3] / "config/kinova_gen3_simulated.yaml"
 
 
-def command(**parameters: object) -> list[str]:
-    given = [word for name, value in parameters.items() for word in ("-p", f"simulated_arm.{name}:={value}")]
-    return ["-m", "sysid_nodes.ros.nodes.simulated_arm", "--ros-args", *given]
+def words(**parameters: object) -> list[str]:
+    return [word for name, value in parameters.items() for word in ("-p", f"simulated_arm.{name}:={value}")]
 
 
 def test_it_waits_for_its_listener_plays_its_motion_and_tells_the_truth_to_a_file_only(
-    bench: Any, tmp_path: Path
+    bench: Any, executables: Any, tmp_path: Path
 ) -> None:
     heard = bench.listen(JointState, "/joint_states", qos.stream("reliable", 5000))
     reports = bench.listen(DiagnosticArray, "/diagnostics", 100)
     stops = bench.tester.create_publisher(StopRequest, "stop_request", qos.stream("reliable", 100))
-    words = command(interface="playback", listeners=1, truth_file=tmp_path / "truth.json")
-    process = children.start_heard(*words, "--params-file", str(CONFIG))
-    try:
-        bench.until(lambda: len(heard) >= 1000 and stops.get_subscription_count())
-        played = heard[:1000]
-        stops.publish(StopRequest())
-        bench.until(lambda: reports and "protective stop" in reports[-1].status[0].message)
-        bench.until(lambda: np.abs(heard[-1].velocity).max() < 1e-3)
-        process.send_signal(signal.SIGINT)
-        _, errors = children.finish(process)
-    finally:
-        children.kill(process)
-    assert process.returncode == 0 and "simulated kinova_gen3, playback, in real time" in errors
+    settings = words(interface="playback", listeners=1, truth_file=tmp_path / "truth.json")
+    arm = executables.start("simulated_arm", *settings, "--params-file", str(CONFIG))
+    bench.until(lambda: len(heard) >= 1000 and stops.get_subscription_count())
+    played = heard[:1000]
+    stops.publish(StopRequest())
+    bench.until(lambda: reports and "protective stop" in reports[-1].status[0].message)
+    bench.until(lambda: np.abs(heard[-1].velocity).max() < 1e-3)
+    assert "simulated kinova_gen3, playback, in real time" in executables.end(arm)
     # No reading is left out, and none comes before its listener is there.
     t = np.array([to_seconds(message.header.stamp) for message in played])
     np.testing.assert_allclose(np.diff(t), 1e-3, atol=1e-6)
@@ -77,8 +69,7 @@ def test_it_waits_for_its_listener_plays_its_motion_and_tells_the_truth_to_a_fil
 def test_an_arm_that_cannot_start_says_so_in_one_line(
     arguments: dict[str, object], line: str, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    _, node, _, *words = command(**arguments)
-    status, errors = refusal(node.rpartition(".")[2], *words, capfd=capfd)
+    status, errors = refusal("simulated_arm", *words(**arguments), capfd=capfd)
     assert status == 2
     assert line in errors
     assert errors.count("\n") == 1

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 from shared.actuator_session import START, feed, messages, run, session
+from shared.quick_and_slow import mark_slow
 
 from sysid_nodes.data.joint_state import RawJointState
 from sysid_nodes.exceptions import ConfigError, RobotError
@@ -66,7 +67,10 @@ def test_a_reset_forgets_everything_and_the_same_numbers_come_again(updates: lis
     assert ids(feed(heard, list(messages(run()))[:SHORT])) == ids(updates[:1])
 
 
-@pytest.mark.parametrize(("kind", "parameter", "relative"), [("friction", "coulomb", 2.0), ("gain", "gain", 0.7)])
+@pytest.mark.parametrize(
+    ("kind", "parameter", "relative"),
+    mark_slow([("friction", "coulomb", 2.0), ("gain", "gain", 0.7)], but=[("gain", "gain", 0.7)]),
+)
 def test_a_drive_that_changes_is_an_alarm_that_names_it(kind: str, parameter: str, relative: float) -> None:
     changed = run(kind)
     found = feed(session(changed), messages(changed))

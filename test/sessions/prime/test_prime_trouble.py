@@ -6,6 +6,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from shared.legged_readings import START, feed_all, make_session, record, spoilt, still
+from shared.quick_and_slow import mark_slow
 
 from sysid_nodes.data.config import from_flat
 from sysid_nodes.models.discrete_motion import difference
@@ -56,7 +57,7 @@ IMU = ("gyroscope", "accelerometer", "imu_orientation")
 @pytest.mark.parametrize(
     ("motion", "stream", "late"),
     [
-        ("sway", "mocap", ("mocap_pose",)),
+        pytest.param("sway", "mocap", ("mocap_pose",), marks=pytest.mark.slow),
         pytest.param("trot", "mocap", ("mocap_pose",), marks=pytest.mark.slow),
         ("hop", "imu", IMU),
     ],
@@ -77,7 +78,7 @@ def test_a_stream_that_is_20_ms_late_is_named_with_its_delay(motion: str, stream
     assert mended.judgement.findings == ()
 
 
-@pytest.mark.parametrize("motion", ["sway", "hop", "trot", "stand"])
+@pytest.mark.parametrize("motion", mark_slow(["sway", "hop", "trot", "stand"], but=["sway", "trot"]))
 def test_streams_in_time_raise_no_alarm(motion: str) -> None:
     session = make_session()
     updates = feed_all(session, record(4.5, motion)[0])
@@ -97,7 +98,7 @@ def test_a_late_pose_does_not_keep_the_payload_from_being_learnt() -> None:
 # -- ground and robot
 
 
-@pytest.mark.parametrize(("motion", "duration"), [("trot", 1.3), ("sway", 1.0)])
+@pytest.mark.parametrize(("motion", "duration"), mark_slow([("trot", 1.3), ("sway", 1.0)], but=[("sway", 1.0)]))
 def test_on_slippery_ground_a_wrong_place_is_not_trusted(motion: str, duration: float) -> None:
     """Friction is 0.2 where 0.8 is assumed: feet that push slide, and the base is up to 60 mm from where it seems.
 

@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from shared.quick_and_slow import mark_slow
 
 from sysid_nodes.data.scene import Obstacle, Scene, scene_of
 from sysid_nodes.exceptions import InputError
@@ -53,7 +54,7 @@ def identified(robot: Robot, interpolation: str, seed: int) -> tuple[IntervalSes
     return session, contained
 
 
-@pytest.mark.parametrize("seed", [0, 1])
+@pytest.mark.parametrize("seed", mark_slow([0, 1], but=[0]))
 def test_the_truth_is_in_every_bound_where_effort_is_taken_for_what_acted_until_its_stamp(
     robot: Robot, seed: int
 ) -> None:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The recorded forces obey Newton's and Coulomb's laws, and flags, gaps and torques agree with them."""
+"""The recorded forces obey Newton's and Coulomb's laws; flags, gaps, torques and the shows' figures agree with them."""
 
 from __future__ import annotations
 
@@ -142,3 +142,35 @@ def test_a_push_is_in_the_balance(run):
     # At rest on its trunk, the ground carries the weight there and at the feet.
     support = (truth.force_mean.sum(axis=1) + truth.other_mean)[-100:, 2].mean()
     assert support == pytest.approx(fallen.sim.truth.total_mass * 9.81, rel=0.05)
+
+
+def test_go2_rotates_trots_and_hops(go2_show):
+    truth = go2_show.truth
+    standing = truth.time < 4.0
+    roll = 2.0 * truth.q[standing, 3]  # small angles
+    assert np.ptp(roll) > 0.3
+    assert np.ptp(truth.q[standing, 2]) > 0.05
+    assert truth.contact[standing].mean() > 0.999
+    trotting = (truth.time > 4.2) & (truth.time < 6.7)
+    on_ground = truth.in_contact[trotting]
+    assert 0.5 < on_ground.mean() < 0.7  # the duty of the gait
+    diagonal = on_ground[:, [0, 1]] == on_ground[:, [3, 2]]
+    assert diagonal.mean() > 0.9
+    assert truth.q[trotting][-1, 0] - truth.q[trotting][0, 0] > 0.4
+    flights = np.flatnonzero(np.diff((truth.gap.min(axis=1) > 0.02).astype(int)) == 1)
+    assert len(flights) == 3
+
+
+def test_g1_sways_steps_and_rocks(g1_show):
+    truth = g1_show.truth
+    assert not g1_show.sim.fallen
+    left, right = truth.gap[:, :4], truth.gap[:, 4:]
+    assert ((left > 0.04).all(axis=1) & (right < 1e-3).all(axis=1)).any()  # left foot lifted off, right one down
+    assert ((right > 0.03).all(axis=1) & (left < 1e-3).all(axis=1)).any()
+    heel_up = (right[:, :2] > 0.03).all(axis=1) & (right[:, 2:] < 2e-3).all(axis=1)
+    toes_up = (left[:, 2:] > 0.02).all(axis=1) & (left[:, :2] < 2e-3).all(axis=1)
+    assert heel_up.any()
+    assert toes_up.any()
+    assert np.ptp(truth.q[:, 1]) > 0.15
+    arms = [k for k, name in enumerate(g1_show.sim.robot.joint_names) if "shoulder_pitch" in name]
+    assert (np.ptp(truth.q[:, 7:][:, arms], axis=0) > 0.5).all()

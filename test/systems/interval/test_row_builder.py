@@ -11,6 +11,7 @@ from dataclasses import replace
 import numpy as np
 import numpy.typing as npt
 import pytest
+from shared.quick_and_slow import mark_slow
 from shared.rough_motion import RoughMotion
 from shared.row_scene import Scene, impulse_between, random_tree, scene, silent, spinner, worst_signs
 
@@ -100,7 +101,7 @@ REGIMES = {
 body in mind than the true one."""
 
 
-@pytest.mark.parametrize("name", ROBOTS)
+@pytest.mark.parametrize("name", mark_slow(ROBOTS, but=ROBOTS[-2:]))
 @pytest.mark.parametrize("regime", REGIMES)
 @pytest.mark.parametrize(("cause", "size"), [(POSITION, 1e-3), (VELOCITY, 3e-3)])
 def test_reading_error_is_covered_by_its_radius(name: str, regime: str, cause: str, size: float) -> None:

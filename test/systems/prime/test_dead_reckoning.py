@@ -176,7 +176,7 @@ def test_a_motion_that_starts_anew_without_mocap_goes_on_from_its_last_place() -
 # -- full information
 
 
-@pytest.mark.parametrize("motion", ["trot", "hop"])
+@pytest.mark.parametrize("motion", mark_slow(["trot", "hop"], but=["trot"]))
 def test_a_whole_log_whose_mocap_stops(motion: str) -> None:
     """Started from summed-up leg odometry in all three axes, it ended decimetres off, doubtful, without a mass."""
     log = walk(1, motion)

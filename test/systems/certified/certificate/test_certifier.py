@@ -9,6 +9,7 @@ import numpy as np
 import pinocchio
 import pytest
 from shared.certified_arm import SCENE, START, box, certifier, in_ball, model, plan, robot, shapes
+from shared.quick_and_slow import mark_slow
 
 from sysid_nodes.data.bounds import Bounds
 from sysid_nodes.data.scene import Obstacle, Scene
@@ -132,7 +133,11 @@ def follow(arm, law, truth, wanted, found, bounds, until, *, start=0.0):
 
 
 @pytest.mark.parametrize(
-    ("share", "k", "seed", "joint"), [(1.0, 0.2, 1, 1), (1.0, 0.2, 2, 3), (1.0, 0.3, 3, 5), (0.1, 0.5, 4, None)]
+    ("share", "k", "seed", "joint"),
+    mark_slow(
+        [(1.0, 0.2, 1, 1), (1.0, 0.2, 2, 3), (1.0, 0.3, 3, 5), (0.1, 0.5, 4, None)],
+        but=[(1.0, 0.2, 1, 1), (0.1, 0.5, 4, None)],
+    ),
 )
 def test_a_robot_at_the_edge_of_the_box_keeps_what_was_certified(judge, share, k, seed, joint):
     """The whole loop: physics, stiction, encoder steps and held torques, the model at a corner of the box.

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from shared.quick_and_slow import mark_slow
 
 from sysid_nodes.results.certificate import Entry
 from sysid_nodes.systems.certified.certificate.closed_loop import Assumed, ClosedLoop, Disturbance, rates
@@ -103,7 +104,11 @@ def simulate(closed, mass, nominal, torque, r, duration, *, rng, smart):
 
 @pytest.mark.parametrize("smart", [True, False])
 @pytest.mark.parametrize(
-    ("n", "delay", "limit", "torque"), [(1, 0.0, 40.0, 8.0), (1, 0.003, 12.0, 8.0), (7, 0.0, 40.0, 5.0)]
+    ("n", "delay", "limit", "torque"),
+    mark_slow(
+        [(1, 0.0, 40.0, 8.0), (1, 0.003, 12.0, 8.0), (7, 0.0, 40.0, 5.0)],
+        but=[(1, 0.003, 12.0, 8.0), (7, 0.0, 40.0, 5.0)],
+    ),
 )
 def test_no_adversary_leaves_the_bounds(n, delay, limit, torque, smart):
     rng = np.random.default_rng(4)
