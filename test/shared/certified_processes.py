@@ -186,14 +186,14 @@ class Loop:
 
     # -- what others publish
 
-    def plan(self, q: np.ndarray, k: float | np.ndarray, scene: Scene | None = None) -> TrajectoryRecord:
-        """A certified trajectory from rest, joints by k [rad]."""
-        config, setup, scene = self.config, self.setup, Scene() if scene is None else scene
+    def plan(self, q: np.ndarray, k: float | np.ndarray, duration: float | None = None) -> TrajectoryRecord:
+        """A certified trajectory from rest, joints by k [rad], within the planner's duration or another [s]."""
+        config, setup, scene = self.config, self.setup, Scene()
         box = model_box(
             setup.robot, config.known_robot, config.prior.bounds, setup.robot.body_index(setup.body), config.target
         )
         certifier = Certifier(setup.robot, setup.shapes, config.control, config.certifier)
-        still, duration = np.zeros(q.size), config.planner.duration
+        still, duration = np.zeros(q.size), duration or config.planner.duration
         plan = Bezier(q, still, still, np.full(q.size, 1.0) * k, duration)
         certificate = certifier.certify(plan, box, certifier.at_rest(box), scene)
         assert certificate.certified, certificate.binding

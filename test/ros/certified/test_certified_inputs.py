@@ -132,6 +132,7 @@ def test_a_process_says_so_in_one_line_and_exits_with_2(node: str) -> None:
     assert re.search(rf"{node}\]?: unknown robot 'r2d2'", lines[0])
 
 
+@pytest.mark.slow  # the same without processes: benchmarks/test_certified_loop.py
 def test_a_payload_outside_its_bounds_is_not_moved_on() -> None:
     """Five and a half kilograms in the hand where four are the most: the identifier finds out, and nothing goes on."""
     loop = Loop({"simulated_arm.pounds": 12.0}, also={"certified_planner": PLANNER, "interval_identifier": IDENTIFIER})

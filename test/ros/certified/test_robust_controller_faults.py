@@ -48,6 +48,12 @@ def plan(loop: Loop) -> TrajectoryRecord:
     return loop.plan(loop.posture(), 0.2)
 
 
+@pytest.fixture(scope="module")
+def short(plan: TrajectoryRecord, loop: Loop) -> TrajectoryRecord:
+    """Ends soon after its successor is missing."""
+    return loop.plan(plan.q0, 0.1, loop.config.planner.replan + 0.3)
+
+
 def at_rest(loop: Loop) -> None:
     """Waits for the robot's own stop to bring it to rest, which must not take more than a little way."""
     loop.until(lambda: loop.stop.reason)
@@ -104,9 +110,9 @@ def test_joint_states_gone_wrong_stop_the_robot_with_a_reason_of_its_own(
     at_rest(loop)
 
 
-def test_without_a_successor_the_certified_end_is_followed_and_held(loop: Loop, plan: TrajectoryRecord) -> None:
+def test_without_a_successor_the_certified_end_is_followed_and_held(loop: Loop, short: TrajectoryRecord) -> None:
     loop.ready()
-    loop.go(plan)
+    loop.go(short)
     loop.reason(BRAKING, StopReason.PLANNER_SILENT)
     status = loop.mode(HOLDING)
     assert status.reason == StopReason.PLANNER_SILENT
@@ -147,11 +153,11 @@ def test_bounds_gone_wrong_brake_along_the_certified_end(
 
 
 def test_bounds_that_say_nothing_new_tighten_or_come_when_they_like_change_nothing(
-    loop: Loop, plan: TrajectoryRecord
+    loop: Loop, short: TrajectoryRecord
 ) -> None:
     """Stuck, slow, delayed and intermittent bounds: the last ones are in force, and older ones are wider."""
     loop.ready()
-    loop.go(plan)
+    loop.go(short)
     for factor in (1.0, 1.0, 0.9, 0.9, 0.8):
         loop.publish_bounds(scaled(loop.config.prior.bounds, factor))
         seen = len(loop.status)
@@ -179,9 +185,9 @@ def test_an_obstacle_that_appears_in_the_path_stops_the_robot_unless_a_plan_arou
         assert float(loop.value("simulated_arm: robot", "clearance to obstacles [m]")) > 0.03
 
 
-def test_obstacles_that_make_no_sense_brake(loop: Loop, plan: TrajectoryRecord) -> None:
+def test_obstacles_that_make_no_sense_brake(loop: Loop, short: TrajectoryRecord) -> None:
     loop.ready()
-    loop.go(plan)
+    loop.go(short)
     loop.publish_scene(Obstacles(obstacles=[Obstacle(name="hole", kind="sphere", size=[-0.1])]))
     loop.reason(BRAKING, StopReason.SCENE_INVALID)
     loop.mode(HOLDING)
@@ -230,9 +236,9 @@ def test_a_forged_or_outdated_trajectory_is_refused_with_its_reason(
     assert loop.stop.reason == 0
 
 
-def test_a_refusal_does_not_disturb_what_is_executed(loop: Loop, plan: TrajectoryRecord) -> None:
+def test_a_refusal_does_not_disturb_what_is_executed(loop: Loop, short: TrajectoryRecord) -> None:
     loop.ready()
-    sent = loop.go(plan)
+    sent = loop.go(short)
     loop.publish(replace(sent, k=sent.k + 0.1))
     loop.until(lambda: loop.status[-1].refused_id == sent.id)  # another may have come too late before
     assert loop.status[-1].refused_reason == StopReason.TRAJECTORY_ALTERED
@@ -240,7 +246,7 @@ def test_a_refusal_does_not_disturb_what_is_executed(loop: Loop, plan: Trajector
 
 
 def test_a_controller_that_sleeps_as_a_motion_begins_does_not_miss_its_beginning(
-    loop: Loop, plan: TrajectoryRecord
+    loop: Loop, short: TrajectoryRecord
 ) -> None:
     """Time waits for it while the robot still holds itself, so that the first torque answers the present state."""
 
@@ -252,7 +258,7 @@ def test_a_controller_that_sleeps_as_a_motion_begins_does_not_miss_its_beginning
     loop.ready()
     before, controller = too_late(), loop.processes["controller"].pid
     for _ in range(20):
-        sent = loop.starting_soon(plan)
+        sent = loop.starting_soon(short)
         loop.publish(sent)
         time.sleep(0.5 * loop.lead)
         os.kill(controller, signal.SIGSTOP)
@@ -264,7 +270,7 @@ def test_a_controller_that_sleeps_as_a_motion_begins_does_not_miss_its_beginning
         if loop.status[-1].trajectory_id == sent.id:
             break
         assert loop.status[-1].refused_reason == StopReason.TRAJECTORY_LATE, loop.status[-1]
-    assert loop.mode(STOPPED, BRAKING, HOLDING).mode == BRAKING
+    assert loop.mode(STOPPED, BRAKING, HOLDING).mode != STOPPED
     assert too_late() == before
 
 

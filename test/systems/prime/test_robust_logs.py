@@ -85,7 +85,12 @@ CLOCKS = {"sensors__imu__stamp_offset": 0.003, "sensors__mocap__stamp_offset": -
 
 @pytest.mark.parametrize(
     "options",
-    [LOST, CLOCKS, {"motion": "stand", "drop": 0.15, "skip": 0.0}, {"ground__friction": 0.25}],
+    [
+        LOST,
+        CLOCKS,
+        pytest.param({"motion": "stand", "drop": 0.15, "skip": 0.0}, marks=pytest.mark.slow),
+        {"ground__friction": 0.25},
+    ],
     ids=["a fifth of the samples lost", "clocks offset", "start in the air", "slippery"],
 )
 def test_unkind_but_possible(options: dict[str, object]) -> None:
@@ -116,9 +121,9 @@ def test_mocap_later_than_its_stamps_moves_the_pose_alone() -> None:
     "fault",
     [
         Fault("imu", "late"),
-        Fault("joints", "late"),
+        pytest.param(Fault("joints", "late"), marks=pytest.mark.slow),
         Fault("mocap", "plausible", 101.0, 101.5),
-        Fault("imu", "plausible", 101.0, 101.5),
+        pytest.param(Fault("imu", "plausible", 101.0, 101.5), marks=pytest.mark.slow),
         Fault("joints", "plausible", 101.0, 101.5),
     ],
     ids=lambda fault: f"{fault.stream} {fault.kind}",
