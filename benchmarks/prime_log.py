@@ -13,19 +13,15 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-from sysid_nodes.data.joint_order import JointOrder
 from sysid_nodes.robots import Robot
 from sysid_nodes.rollouts.legged_model import GroundConfig
 from sysid_nodes.sensors import build_sensors, channel_specs
 from sysid_nodes.signals.alignment import Aligner, GridConfig
 from sysid_nodes.signals.samples import AlignedSteps
 from sysid_nodes.simulation.legged import (
-    ImuReading,
-    JointReading,
     LeggedRobotSim,
     LeggedSimulationConfig,
     LeggedTruth,
-    PoseReading,
     Reading,
     TruthSeries,
 )
@@ -33,7 +29,7 @@ from sysid_nodes.simulation.legged.load import LoadConfig
 from sysid_nodes.systems.prime import PrimeConfig
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "test"))
-from shared.legged_log import averaged
+from shared.legged_log import averaged, push
 
 __all__ = ["SCENARIOS", "AlignedLog", "Log", "Scenario", "record", "simulated_config"]
 
@@ -135,7 +131,7 @@ class Log:
         sensors = build_sensors(self.robot, config.sensors)
         aligner = Aligner(channel_specs(sensors, config.sensors), GridConfig(dt=config.step))
         for reading in self.readings:
-            _push(aligner, self.robot, reading)
+            push(aligner, self.robot, reading)
         aligner.flush()
         found = aligner.take()[0]
         count = len(found) if steps is None else min(steps, len(found))
@@ -153,20 +149,6 @@ def record(scenario: Scenario, seed: int, *, skip: float = 0.0) -> Log:
     sim = LeggedRobotSim(scenario.config, np.random.default_rng(seed), start=START)
     readings = tuple(reading for reading in sim.run(skip + scenario.duration) if reading.stamp >= START + skip)
     return Log(sim.robot, readings, sim.truth, sim.series())
-
-
-def _push(aligner: Aligner, robot: Robot, reading: Reading) -> None:
-    if isinstance(reading, JointReading):
-        order = JointOrder(robot.joint_names).columns(reading.names)
-        aligner.push("joint_position", reading.stamp, reading.position[order])
-        aligner.push("joint_velocity", reading.stamp, reading.velocity[order])
-        aligner.push("joint_torque", reading.stamp, reading.effort[order])
-    elif isinstance(reading, ImuReading):
-        aligner.push("gyroscope", reading.stamp, reading.gyro)
-        aligner.push("accelerometer", reading.stamp, reading.accelerometer)
-        aligner.push("imu_orientation", reading.stamp, reading.orientation)
-    elif isinstance(reading, PoseReading):
-        aligner.push("mocap_pose", reading.stamp, np.concatenate([reading.position, reading.orientation]))
 
 
 def _after(truth: TruthSeries, times: Array, dt: float) -> Array:

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from shared.benchmark_report import only_report
 
 from benchmarks import containment, speed, streaming, tightness
 from benchmarks.containment_trial import run_trial
@@ -19,22 +20,11 @@ from sysid_nodes.data.inertia import is_consistent
 RNG = np.random.default_rng(3)
 
 
-def _report(folder: Path) -> str:
-    (found,) = folder.glob("*.md")
-    text = found.read_text(encoding="utf-8")
-    for line in text.splitlines():
-        if line.startswith("!["):
-            assert (folder / line.split("(")[1].rstrip(")")).stat().st_size > 5000
-    assert "| CPU |" in text
-    assert "nan" not in text
-    return text
-
-
 def test_containment(tmp_path: Path) -> None:
     records = tmp_path / "records.jsonl"
     arguments = ["--trials", "2", "--seed", "5", "--records", str(records), "--out", str(tmp_path)]
     assert containment.main(arguments) == 0
-    assert "**2 trials" in _report(tmp_path)
+    assert "**2 trials" in only_report(tmp_path)
     before = records.read_text(encoding="utf-8")
     assert containment.main(arguments) == 0
     assert records.read_text(encoding="utf-8") == before, "finished trials must not run again"
@@ -47,7 +37,7 @@ def test_containment_counts_a_miss(tmp_path: Path) -> None:
     records.write_text(json.dumps(record) + "\n", encoding="utf-8")
     arguments = ["--trials", "1", "--seed", "5", "--records", str(records), "--out", str(tmp_path)]
     assert containment.main(arguments) == 1
-    assert "trial 0" in _report(tmp_path)
+    assert "trial 0" in only_report(tmp_path)
 
 
 def test_a_trial_is_the_same_every_time() -> None:
@@ -58,18 +48,18 @@ def test_tightness(tmp_path: Path) -> None:
     arguments = ["--seeds", "1", "--rate", "250", "--duration", "3", "--windows", "0.1", "--patterns", "uniform"]
     arguments += ["--motions", "random"]
     assert tightness.main([*arguments, "--out", str(tmp_path)]) == 0
-    assert "3 s at 250 Hz" in _report(tmp_path)
+    assert "3 s at 250 Hz" in only_report(tmp_path)
 
 
 def test_speed(tmp_path: Path) -> None:
     assert speed.main(["--runs", "1", "--samples", "2000", "--windows", "0.1", "--out", str(tmp_path)]) == 0
-    assert "2000 samples" in _report(tmp_path)
+    assert "2000 samples" in only_report(tmp_path)
 
 
 def test_streaming(tmp_path: Path) -> None:
     arguments = ["--duration", "2", "--short", "1", "--windows", "0.1", "--rate", "200"]
     assert streaming.main([*arguments, "--out", str(tmp_path)]) == 0
-    assert "truth inside every interval published | yes" in _report(tmp_path)
+    assert "truth inside every interval published | yes" in only_report(tmp_path)
 
 
 @pytest.fixture

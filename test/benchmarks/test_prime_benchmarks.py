@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from shared.benchmark_report import only_report
 from shared.log_barrier import barrier_impulse
 
 from benchmarks import prime_coverage, prime_peers, prime_scaling, prime_smoothing
@@ -20,24 +21,13 @@ from sysid_nodes.simulation.legged.programme import standing_configuration
 from sysid_nodes.systems.prime import build_model
 
 
-def _report(folder: Path) -> str:
-    (found,) = folder.glob("*.md")
-    text = found.read_text(encoding="utf-8")
-    for line in text.splitlines():
-        if line.startswith("!["):
-            assert (folder / line.split("(")[1].rstrip(")")).stat().st_size > 5000
-    assert "| CPU |" in text
-    assert "nan" not in text
-    return text
-
-
 def test_peers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(SCENARIOS, "go2_3kg", _short("go2_3kg"))
     records = tmp_path / "records.jsonl"
     arguments = ["--scenarios", "go2_3kg", "--methods", "ours", "flags", "momentum", "--steps", "30"]
     arguments += ["--records", str(records), "--out", str(tmp_path)]
     assert prime_peers.main(arguments) == 0
-    assert "| momentum |" in _report(tmp_path)
+    assert "| momentum |" in only_report(tmp_path)
     before = records.read_text(encoding="utf-8")
     assert prime_peers.main(arguments) == 0
     assert records.read_text(encoding="utf-8") == before, "what is on record must not run again"
@@ -46,7 +36,7 @@ def test_peers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 def test_scaling(tmp_path: Path) -> None:
     arguments = ["--steps", "15", "30", "--runs", "1", "--compared", "0", "--out", str(tmp_path)]
     assert prime_scaling.main(arguments) == 0
-    assert "15 to 30 steps" in _report(tmp_path)
+    assert "15 to 30 steps" in only_report(tmp_path)
 
 
 def test_growth_is_an_exponent() -> None:
@@ -57,7 +47,7 @@ def test_smoothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(SCENARIOS, "go2_3kg", _short("go2_3kg"))
     arguments = ["--kappas", "100", "1000", "--go2", "20", "--g1", "0", "--out", str(tmp_path)]
     assert prime_smoothing.main(arguments) == 0
-    assert "| default |" in _report(tmp_path)
+    assert "| default |" in only_report(tmp_path)
 
 
 def test_coverage(tmp_path: Path) -> None:
@@ -65,7 +55,7 @@ def test_coverage(tmp_path: Path) -> None:
     arguments = ["--seeds", "2", "--duration", "0.3", "--skip", "0.2", "--jobs", "1"]
     arguments += ["--records", str(records), "--out", str(tmp_path)]
     assert prime_coverage.main(arguments) == 0
-    assert "2 runs of the go2" in _report(tmp_path)
+    assert "2 runs of the go2" in only_report(tmp_path)
     assert len(records.read_text(encoding="utf-8").splitlines()) == 2
 
 
@@ -134,4 +124,4 @@ def test_fddp(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         str(tmp_path),
     ]
     assert prime_peers.main(arguments) == 0
-    assert "Where FDDP's time goes" in _report(tmp_path)
+    assert "Where FDDP's time goes" in only_report(tmp_path)

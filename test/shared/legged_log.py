@@ -22,6 +22,7 @@ from sysid_nodes.simulation.legged import (
     LeggedRobotSim,
     LeggedSimulationConfig,
     PoseReading,
+    Reading,
 )
 from sysid_nodes.simulation.legged.truth import LeggedTruth, TruthSeries
 from sysid_nodes.systems.prime import PrimeConfig
@@ -68,6 +69,21 @@ def simulated_config() -> PrimeConfig:
     return from_flat(PrimeConfig, KNOWN)
 
 
+def push(aligner: Aligner, robot: Robot, reading: Reading) -> None:
+    """Puts a simulated reading into the streams of the sensors."""
+    if isinstance(reading, JointReading):
+        order = JointOrder(robot.joint_names).columns(reading.names)
+        aligner.push("joint_position", reading.stamp, reading.position[order])
+        aligner.push("joint_velocity", reading.stamp, reading.velocity[order])
+        aligner.push("joint_torque", reading.stamp, reading.effort[order])
+    elif isinstance(reading, ImuReading):
+        aligner.push("gyroscope", reading.stamp, reading.gyro)
+        aligner.push("accelerometer", reading.stamp, reading.accelerometer)
+        aligner.push("imu_orientation", reading.stamp, reading.orientation)
+    elif isinstance(reading, PoseReading):
+        aligner.push("mocap_pose", reading.stamp, np.concatenate([reading.position, reading.orientation]))
+
+
 def simulate(
     config: LeggedSimulationConfig,
     duration: float,
@@ -88,17 +104,7 @@ def simulate(
     for reading in sim.run(skip + duration):
         if reading.stamp < _START + skip:
             continue
-        if isinstance(reading, JointReading):
-            order = JointOrder(sim.robot.joint_names).columns(reading.names)
-            aligner.push("joint_position", reading.stamp, reading.position[order])
-            aligner.push("joint_velocity", reading.stamp, reading.velocity[order])
-            aligner.push("joint_torque", reading.stamp, reading.effort[order])
-        elif isinstance(reading, ImuReading):
-            aligner.push("gyroscope", reading.stamp, reading.gyro)
-            aligner.push("accelerometer", reading.stamp, reading.accelerometer)
-            aligner.push("imu_orientation", reading.stamp, reading.orientation)
-        elif isinstance(reading, PoseReading):
-            aligner.push("mocap_pose", reading.stamp, np.concatenate([reading.position, reading.orientation]))
+        push(aligner, sim.robot, reading)
     aligner.flush()
     (steps,) = aligner.take()
     series = sim.series()
