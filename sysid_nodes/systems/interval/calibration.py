@@ -178,6 +178,9 @@ def statistical_belief(
         centre, radius: (15 n,) box of the bare robot.
         rows: of each run.
         loads: box of each run's payload, whose moments may be anything in it; none: no run has one.
+
+    Raises:
+        ExcitationError: the fit finds no numbers.
     """
     nothing = Bounds(np.zeros(10), np.zeros(10))
     before = before_any_data(identify_payload(n, body, centre, radius, nothing), np.full(n, LOAD_FRICTION))
@@ -189,6 +192,8 @@ def statistical_belief(
             before = before.and_also(Belief.gaussian(load.centre, load.half_width))
             payloads += 1
     fit = robust_fit(WindowModel.join(models), before)
+    if fit is None or fit.jackknife is None:
+        raise ExcitationError("the statistical fit of the runs finds no numbers; record a longer or livelier motion")
     return fit.after().first(16 * n), fit.spread
 
 

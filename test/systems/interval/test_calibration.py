@@ -28,6 +28,14 @@ Array = npt.NDArray[np.float64]
 EVERY_ROW = 10**6
 
 
+def test_a_fit_without_numbers_is_one_clear_line(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sysid_nodes.systems.interval.calibration.robust_fit", lambda *_: None)
+    arm = bare_arm(np.random.default_rng(0), UR10)
+    run = Run(arm.samples(np.arange(0.0, 10.0, 0.01)), 0.0, "run")
+    with pytest.raises(ExcitationError, match="finds no numbers"):
+        calibrate(arm.robot, UR10, [run])
+
+
 def error_over_bound(found: Calibration, p: Array, config: IntervalIdentifierConfig, arm: Problem) -> float:
     """Largest true torque error of a window over the bound found; the claims hold where this is at most 1."""
     n = arm.robot.n
