@@ -181,8 +181,8 @@ def statistical_belief(
 ) -> tuple[Belief, Array]:
     """Statistical knowledge of the robot (16 n) from all runs, and the spread (n,) of the residuals [N m].
 
-    The link that is to carry payloads may carry a flange, a camera or a bracket that its description lacks. Held to that
-    description, calibration would leave them over for the payload of the next run.
+    The link that is to carry payloads may carry a flange, a camera or a bracket that its description lacks. Held to
+    that description, calibration would leave them over for the payload of the next run.
 
     Args:
         n: number of joints.
