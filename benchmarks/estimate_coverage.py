@@ -65,7 +65,7 @@ class Weighing:
         unknowns = identify_payload(robot.n, index, centre, radius, config.prior.bounds)
         other = arm.other if body is None else arm.with_body(body)
         rows = [run_rows(robot, config, Run(log, 0.0, arm.name), unknowns) for log in (arm.unloaded, other)]
-        belief, spread = statistical_belief(robot.n, index, centre, radius, rows[:1])
+        belief, spread = statistical_belief(robot.n, index, centre, radius, config.prior.bounds, rows[:1])
         windows = WindowModel.of_rows(rows[1], index, 0)
         return cls(arm, since_calibration(belief, spread), windows, (rows[0], rows[1]))
 

@@ -75,6 +75,8 @@ def read_table(path: str | Path, names: Sequence[str] = ()) -> Table:
     except OSError as error:
         raise LogError(error.strerror or "cannot be read", source=str(path)) from None
     q = table.get(POSITION)
+    if not table.names:
+        raise LogError("does not name its joints; say whose they are by --robot or --urdf", source=str(path))
     if q.ndim != 2 or len(table.names) != q.shape[1]:
         raise LogError(f"positions of shape {q.shape} do not fit {len(table.names)} joint names", source=str(path))
     return table

@@ -19,12 +19,14 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from sysid_nodes.solvers.eigenvectors import eigenvectors
+
 Array = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True)
 class Jackknife:
-    """Of K parameters and B blocks.
+    """Of K parameters and B blocks; not a number where the Hessian cannot be inverted.
 
     Attributes:
         matrix: (K, K) covariance; what is not known of `information` is no part of it.
@@ -70,5 +72,5 @@ def _freedom(expected: Array) -> Array:
 
 def _inverse(matrix: Array) -> Array:
     """Inverse of a Hessian scaled to a unit diagonal; what is lost in rounding counts as barely known, not as known."""
-    values, vectors = np.linalg.eigh(0.5 * (matrix + matrix.T))
+    values, vectors = eigenvectors(0.5 * (matrix + matrix.T))
     return np.asarray((vectors / np.maximum(values, 1e-12)) @ vectors.T)

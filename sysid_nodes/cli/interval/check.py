@@ -147,12 +147,16 @@ def _knowledge(rounds: CheckRounds) -> Iterator[str]:
         yield (
             "noise, largest of all joints: "
             + (f"encoder step {levels.encoder_step.max():.2g} rad, " if levels.encoder_step.any() else "")
-            + f"velocity {levels.velocity.max():.2g} rad/s, torque from sample to sample {levels.torque.max():.2g} "
-            f"N m, accelerations to {levels.acceleration.max():.3g} rad/s2, torque rates to "
+            + f"velocity against change of position {levels.velocity.max():.2g} rad/s (errors of stamps included), "
+            f"torque from sample to sample {levels.torque.max():.2g} N m, accelerations to "
+            f"{levels.acceleration.max():.3g} rad/s2, torque rates to "
             f"{levels.torque_rate.max():.3g} N m/s"
         )
     if still := still_joints(check):
         yield f"hardly move, and tell nothing of their own friction: {', '.join(still)}"
     if check.excitation is not None:
-        blind = ", ".join(check.excitation.blind) or "nothing that the prior asks for"
-        yield f"this motion cannot tell of the body: {blind}"
+        blind = ", ".join(check.excitation.blind)
+        yield (
+            f"this motion tells less than the prior of the body's {blind}" if blind
+            else "this motion tells more than the prior of every parameter of the body"
+        )  # fmt: skip

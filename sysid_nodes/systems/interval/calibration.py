@@ -60,6 +60,9 @@ and a known load included, with a factor of 1.0; calibrated on half of that run 
 A Panda calibrated on 5 to 10 s takes 0.7 for the rest of its run.
 """
 
+_BOLTED_ON = 0.1
+"""Standard deviation of what a bare arm's last link carries and its description lacks, in half-widths of the prior."""
+
 _LEAST_WINDOWS = 20
 _LEAST_MOVING = 10
 _ROUNDING = 1e-12
@@ -110,14 +113,14 @@ def calibrate(
     ]
     _check_motion(robot, rows)
     show("fit", 0, 1)
-    belief, _ = statistical_belief(n, body, centre, radius, rows, loads)
+    belief, _ = statistical_belief(n, body, centre, radius, config.prior.bounds, rows, loads)
     unloaded = [own for own, run in zip(rows, runs, strict=True) if run.mass == 0.0]
     plain = plain_least_squares(unloaded, centre[14 * n :])
     share = per_joint(config.known_robot.load_friction, n, "known_robot.load_friction")
     transmitted = None
     if share.any():
         # Of the unloaded runs alone, so that a run with a known mass only adds rows.
-        bare, _ = statistical_belief(n, body, centre, radius, unloaded)
+        bare, _ = statistical_belief(n, body, centre, radius, config.prior.bounds, unloaded)
         transmitted = TransmittedTorque.of_point(bare.point, n)
         # Friction takes energy: the share is not negative.
         centre, radius = np.concatenate([centre, 0.5 * share]), np.concatenate([radius, 0.5 * share])
@@ -168,19 +171,35 @@ def _torque_error(
 
 
 def statistical_belief(
-    n: int, body: int, centre: Array, radius: Array, rows: Sequence[MomentumRows], loads: Sequence[Bounds] = ()
+    n: int,
+    body: int,
+    centre: Array,
+    radius: Array,
+    prior: Bounds,
+    rows: Sequence[MomentumRows],
+    loads: Sequence[Bounds] = (),
 ) -> tuple[Belief, Array]:
     """Statistical knowledge of the robot (16 n) from all runs, and the spread (n,) of the residuals [N m].
+
+    The link that is to carry payloads may carry a flange, a camera or a bracket that its description lacks. Held to
+    that description, calibration would leave them over for the payload of the next run.
 
     Args:
         n: number of joints.
         body: joint that carries the payloads.
         centre, radius: (15 n,) box of the bare robot.
+        prior: box of what may be on that joint's link.
         rows: of each run.
         loads: box of each run's payload, whose moments may be anything in it; none: no run has one.
+
+    Raises:
+        ExcitationError: the fit finds no numbers.
     """
     nothing = Bounds(np.zeros(10), np.zeros(10))
+    bolted_on = np.zeros(16 * n)
+    bolted_on[10 * body : 10 * body + 10] = _BOLTED_ON * prior.half_width
     before = before_any_data(identify_payload(n, body, centre, radius, nothing), np.full(n, LOAD_FRICTION))
+    before = before.drift(bolted_on)
     models, payloads = [], 0
     for run, load in zip(rows, loads or [nothing] * len(rows), strict=True):
         loaded = load.upper[0] > 0.0
@@ -189,6 +208,8 @@ def statistical_belief(
             before = before.and_also(Belief.gaussian(load.centre, load.half_width))
             payloads += 1
     fit = robust_fit(WindowModel.join(models), before)
+    if fit is None or fit.jackknife is None:
+        raise ExcitationError("the statistical fit of the runs finds no numbers; record a longer or livelier motion")
     return fit.after().first(16 * n), fit.spread
 
 

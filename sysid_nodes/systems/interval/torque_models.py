@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
+from scipy import linalg
 
 from sysid_nodes.models.known_robot import KnownRobotConfig, known_box, nominal_parameters
 from sysid_nodes.robots.robot import Robot
@@ -17,7 +18,7 @@ from sysid_nodes.systems.interval.momentum_rows import MomentumRows
 Array = npt.NDArray[np.float64]
 
 _RANK = 1e-6
-"""Singular values of the scaled regressor below this share of the largest count as zero."""
+"""Conditioning of the scaled regressor's part that counts as known."""
 
 
 @dataclass(frozen=True)
@@ -68,5 +69,6 @@ def plain_least_squares(runs: Sequence[MomentumRows], gain: Array) -> Array:
     rows = mean[:, :, : 14 * n].reshape(-1, 14 * n)
     scale = np.maximum(np.linalg.norm(rows, axis=0), 1e-300)
     torque = (-mean[:, joint, 14 * n + joint] * gain).ravel()
-    found = np.linalg.lstsq(rows / scale, torque, rcond=_RANK)[0] / scale
+    # By pivoted QR, which has no iteration that may fail to converge.
+    found = linalg.lstsq(rows / scale, torque, cond=_RANK, lapack_driver="gelsy")[0] / scale
     return np.concatenate([np.where(scale > 1e-12, found, 0.0), gain])

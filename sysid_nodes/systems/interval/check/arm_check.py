@@ -36,8 +36,8 @@ _WINDOWS = 60
 _LONGEST = 0.2
 """Windows wanted, and how long one is at most [s]: short ones see friction turn, long ones average noise away."""
 
-_FAR = 3.0
-"""Standard deviations from which a delay is certain."""
+_FAR = 4.0
+"""Standard deviations from which a delay is certain: they are of few parts."""
 
 _LATE = 0.002
 """Delay that is worth a word [s]."""
@@ -72,7 +72,7 @@ class ArmCheck:
         units: of each joint's position and velocity; None of a sliding joint.
         fit: of the torques; None where too little moves.
         means: the windows that it was made of.
-        delay: between position and torque; None where it was not looked for.
+        delay: between position and torque; None where it was not looked for, or with too few windows.
         levels: of the noise; likewise.
         excitation: how well this motion tells the body's parameters; None without a fit.
         findings: what contradicts the configuration, with what would mend it.
@@ -124,8 +124,8 @@ def check_arm(robot: Robot, config: IntervalIdentifierConfig, signals: Signals, 
         findings += _noise_finding(fit, allowed, robot, config, start)
     if not thorough:
         return ArmCheck(samples, units, fit, means, findings=tuple(findings))
-    delay = torque_delay(samples, edges, means, means.rigid(theta), body)
-    findings += _delay_finding(delay, config, start) if long else []
+    delay = torque_delay(samples, means, means.rigid(theta), body)
+    findings += _delay_finding(delay, config, start) if long and delay is not None else []
     return ArmCheck(
         samples, units, fit, means, delay,
         noise_levels(samples, max_gap),

@@ -17,8 +17,8 @@ from sysid_nodes.systems.interval.check.window_means import WindowMeans
 
 Array = npt.NDArray[np.float64]
 
-SURE = 2.0
-"""Log-likelihood ratio from which a sign is taken to be known: seven to one."""
+SURE = 3.0
+"""Log-likelihood ratio from which a sign is taken to be known: twenty to one."""
 
 CERTAIN = 5.0
 """Log-likelihood ratio from which there is no doubt."""
@@ -69,7 +69,8 @@ def fit_arm(means: WindowMeans, theta: Array, body: int, largest: Array) -> ArmF
         size = np.sqrt((rigid**2).mean(axis=0))
         heavy = size > _HEAVY * size.max() if left else np.ones(len(size), dtype=bool)
         joints = tuple(
-            fit_joint(means.reading[:, k], rigid[:, k], means.motion[:, k]) for k in range(means.reading.shape[1])
+            fit_joint(means.t, means.reading[:, k], rigid[:, k], means.motion[:, k])
+            for k in range(means.reading.shape[1])
         )
         unit = np.array([_unit(fit, means.reading[:, k], largest[k], bool(heavy[k])) for k, fit in enumerate(joints)])
         theta[body], error = _body(means, joints, unit, theta, body, described)

@@ -17,6 +17,11 @@ _FITTED = 2
 """Numbers that a fit takes from the data, as most of its coefficients are zero or known beforehand."""
 
 _SMALLEST = 1e-9
+_ALIKE = 0.3
+"""Time that residuals stay alike for at least, whatever a short run shows of it [s]."""
+
+_APART = 1e-6
+"""Largest change of a column, relative to its size, that counts as none."""
 
 
 @dataclass(frozen=True)
@@ -51,13 +56,14 @@ class JointFit:
         return self.factor > 5.0 * self.factor_error
 
 
-def fit_joint(reading: Array, rigid: Array, motion: Array) -> JointFit:
+def fit_joint(t: Array, reading: Array, rigid: Array, motion: Array) -> JointFit:
     """Fits one joint.
 
     The sign comes from both: weight and inertia that a joint carries, and friction, which takes energy and never
     gives any. A joint that carries nothing still has the latter.
 
     Args:
+        t: (W, 2) first and last stamp of each window [s].
         reading: (W,) mean torque readings.
         rigid: (W,) mean rigid torque [N m].
         motion: (W, 3) mean sign of the velocity, velocity and acceleration.
@@ -69,7 +75,8 @@ def fit_joint(reading: Array, rigid: Array, motion: Array) -> JointFit:
     # Both judged by the weights of the better fit, so that neither has outliers of its own.
     worse = _fit(-sign * reading, columns, weight)[2]
     spread = float(np.sqrt(weight @ residual**2 / max(weight.sum(), _SMALLEST)))
-    independent = max(len(reading) / _correlation_time(residual), 2.0)
+    span = float((t[:, 1] - t[:, 0]).sum())
+    independent = max(min(len(reading) / _correlation_time(residual), span / _ALIKE), 2.0)
     ratio = max(float(weight @ worse**2), _SMALLEST**2) / max(float(weight @ residual**2), _SMALLEST**2)
     error = _errors(columns, weight, spread, independent)
     return JointFit(
@@ -93,7 +100,10 @@ def _fit(reading: Array, columns: Array, weight: Array | None = None) -> tuple[A
         total = max(float(w.sum()), _SMALLEST)
         centre, mean = w @ columns / total, float(w @ reading) / total
         root = np.sqrt(w)[:, None]
-        found = nnls(root * (columns - centre) / scale, root[:, 0] * (reading - mean))[0] / scale
+        # A joint that turns one way all along: its friction cannot be told from the offset, and rounding must not try.
+        apart = columns - centre
+        apart[:, np.abs(apart).max(axis=0) < _APART * scale] = 0.0
+        found = nnls(root * apart / scale, root[:, 0] * (reading - mean))[0] / scale
         residual = reading - mean - (columns - centre) @ found
         if weight is None:
             spread = max(1.4826 * float(np.median(np.abs(residual))), _SMALLEST)

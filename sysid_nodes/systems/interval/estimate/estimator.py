@@ -137,10 +137,8 @@ class StatisticalEstimator:
         return found.point[:-10]
 
     def _fit_anew(self) -> RobustFit | None:
-        try:
-            return robust_fit(WindowModel.join(self._windows), self._belief)
-        except np.linalg.LinAlgError:  # rare, and no reason to end a run: what fewer windows said still holds
-            return self._fit
+        # A fit without numbers is rare, and no reason to end a run: what fewer windows said still holds.
+        return robust_fit(WindowModel.join(self._windows), self._belief) or self._fit
 
 
 def project(weight: Array, point: Array, bounds: Bounds) -> Array:

@@ -44,7 +44,7 @@ _SHORTEST_BLOCK = 2
 class RobustFit:
     """Attributes: point (K,) parameters; belief, before the run; spread (n,) of the residuals [N m]; residual (W, n)
     [N m]; information (K, K), of data and belief; inverse, of it, zero for parameters that stayed at the belief's
-    point; jackknife, None with too few windows.
+    point; jackknife, None with too few windows, or where it finds no numbers.
     """
 
     point: Array
@@ -56,7 +56,7 @@ class RobustFit:
     jackknife: Jackknife | None
 
     def covariance(self) -> tuple[Array, Array]:
-        """(K, K) covariance and (K,) degrees of freedom of each parameter; infinite with too few windows."""
+        """(K, K) covariance and (K,) degrees of freedom of each parameter; infinite without a jackknife."""
         if self.jackknife is None:
             return np.full_like(self.inverse, np.inf), np.ones(len(self.point))
         own = self.inverse @ self.belief.score_covariance @ self.inverse
@@ -68,16 +68,16 @@ class RobustFit:
         """Knowledge after this run, for another one.
 
         Raises:
-            ValueError: there were too few windows.
+            ValueError: there is no jackknife.
         """
         if self.jackknife is None:
-            raise ValueError(f"fewer than {LEAST_BLOCKS} blocks of windows")
+            raise ValueError(f"fewer than {LEAST_BLOCKS} blocks of windows, or their covariance found no numbers")
         scatter = self.information @ self.jackknife.matrix @ self.information + self.belief.score_covariance
         return Belief(self.point, self.information, np.zeros(len(self.point)), scatter)
 
 
-def robust_fit(model: WindowModel, belief: Belief) -> RobustFit:
-    """Fits all that the belief leaves open.
+def robust_fit(model: WindowModel, belief: Belief) -> RobustFit | None:
+    """Fits all that the belief leaves open; None where that finds no numbers.
 
     Args:
         model: windows of one or more runs, in order of time.
@@ -99,6 +99,8 @@ def robust_fit(model: WindowModel, belief: Belief) -> RobustFit:
         inverse = _inverse(hessian)
         slope = belief.score[free] + known @ (x - belief.point)[free]
         step = -inverse @ (flat.T @ (weight * residual).ravel() + slope)
+        if not np.isfinite(step).all():
+            return None
         x[free] += step
         residual = residual + jacobian @ step
         leverage = weight * np.sum((jacobian @ inverse) * jacobian, axis=2)
@@ -114,7 +116,9 @@ def robust_fit(model: WindowModel, belief: Belief) -> RobustFit:
                  pairwise(blocks)]  # fmt: skip
         hessians = np.array([j.T @ (w[:, None] * j) for j, w, _ in parts])
         gradients = np.array([j.T @ (w * r) for j, w, r in parts])
-        found = _embed(jackknife(hessians, gradients, known), free, len(x))
+        spread_of_blocks = jackknife(hessians, gradients, known)
+        if np.isfinite(spread_of_blocks.matrix).all():
+            found = _embed(spread_of_blocks, free, len(x))
     information = np.zeros_like(belief.information)
     information[np.ix_(free, free)] = hessian
     return RobustFit(x, belief, spread, residual, information, _embedded(inverse, free, len(x)), found)
@@ -160,8 +164,13 @@ def _blocks(residual: Array) -> npt.NDArray[np.intp]:
 
 
 def _inverse(matrix: Array) -> Array:
+    """Not a number where there is none."""
     scale = np.sqrt(np.maximum(matrix.diagonal(), 1e-300))
-    return np.asarray(np.linalg.inv(matrix / np.outer(scale, scale)) / np.outer(scale, scale))
+    units = np.outer(scale, scale)
+    try:
+        return np.asarray(np.linalg.inv(matrix / units) / units)
+    except np.linalg.LinAlgError:
+        return np.full_like(matrix, np.nan)
 
 
 def _embed(found: Jackknife, free: npt.NDArray[np.intp], size: int) -> Jackknife:

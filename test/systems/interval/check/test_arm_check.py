@@ -17,9 +17,11 @@ from sysid_nodes.robots import load_robot
 from sysid_nodes.signals.driver import SignalsConfig
 from sysid_nodes.signals.finding import Finding
 from sysid_nodes.systems.interval.check.arm_check import check_arm
+from sysid_nodes.systems.interval.check.joint_fit import fit_joint
 from sysid_nodes.systems.interval.check.mending import parameter_lines
 from sysid_nodes.systems.interval.check.rounds import check_in_rounds
 from sysid_nodes.systems.interval.check.signal_record import Signals
+from sysid_nodes.systems.interval.check.torque_findings import LIKELY_SIGN
 from sysid_nodes.systems.interval.config import IntervalIdentifierConfig
 
 DEGREE = np.pi / 180.0
@@ -115,6 +117,31 @@ def test_whatever_was_done_to_a_real_log_is_found_on_every_joint(
         assert spread(found.velocity_unit, 7, "") == np.where(deg_s, "deg/s", "rad/s").tolist()
         assert rounds.is_mended
         assert all("sign" in kind or "unit" in kind for kind in kinds(rounds.findings))
+
+
+@pytest.mark.real_data
+@pytest.mark.parametrize("log", LOGS)
+def test_half_a_real_log_invents_nothing(shared_data: Path, project_root: Path, log: str) -> None:
+    """Neither a delay that only one part of a run would have, nor an offset of a joint that turns one way."""
+    robot = load_robot("kinova_gen3", variant="bare")
+    config = load_yaml(IntervalIdentifierConfig, project_root / "config" / "kinova_gen3.yaml")
+    whole = read(shared_data, log)
+    count = len(whole)
+    for part in (slice(0, count // 2), slice(count // 2, count), slice(count // 3, 2 * count // 3)):
+        signals = Signals(whole.t[part], whole.q[part], whole.qd[part], whole.tau[part])
+        found = check_in_rounds(robot, config, signals).findings
+        assert [finding for finding in found if finding.kind != LIKELY_SIGN] == []
+
+
+def test_friction_of_a_joint_that_turns_one_way_is_not_told_from_its_offset() -> None:
+    rng, count = np.random.default_rng(0), 50
+    t = 0.1 * np.arange(count)[:, None] + np.array([0.0, 0.1])
+    motion = np.column_stack([np.ones(count), 0.5 + 0.2 * rng.random(count), rng.normal(size=count)])
+    motion[:, 0] -= 1e-16 * rng.random(count)
+    rigid = rng.normal(size=count)
+    found = fit_joint(t, rigid + 0.3 * motion[:, 1] + 2.0, rigid, motion)
+    assert found.offset == pytest.approx(2.0, abs=0.01)
+    assert found.friction[0] == 0.0
 
 
 def test_the_signals_of_the_default_are_the_paper_s() -> None:
