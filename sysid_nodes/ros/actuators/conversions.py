@@ -51,7 +51,7 @@ def from_trajectory(message: JointTrajectory) -> RawSetPoints:
 
 
 Taker = Callable[[Any, float], ActuatorUpdate | None]
-"""What becomes of a message without a stamp that came at a time [s]."""
+"""Takes a message without a stamp, and the time when it came [s]."""
 
 
 def low_command_taker(session: ActuatorSession) -> Taker:
