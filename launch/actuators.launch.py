@@ -15,7 +15,7 @@ ARGUMENTS = (
     ("config", "go2_actuators.yaml", "parameter file: a path, or the name of a file in the package's config folder"),
     ("joint_states", "joint_states", "topic of the joint states"),
     ("commands", "joint_commands", "topic of the commands"),
-    ("command_type", "joint_state", "messages on it: joint_state (sensor_msgs/JointState) or trajectory"),
+    ("command_type", "joint_state", "messages on it: joint_state (sensor_msgs/JointState), trajectory or low_cmd"),
     ("autostart", "true", "configure and activate without a lifecycle manager"),
     ("use_sim_time", "false", "take the time from /clock"),
     ("namespace", "", "namespace of all nodes, for several robots at once"),

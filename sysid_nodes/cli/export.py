@@ -7,6 +7,7 @@ delay; what is not identified stays what it was, and a comment says why. With --
   isaaclab   Python source of an actuator configuration for Isaac Lab
   interval   a parameter file's lines for the interval identifier: friction and armature of the known robot
   prime      the same for PRIME
+  sampling   the same for the identification by rollouts, and its drives' gains and delay
   npz        a NumPy archive of all parameters
 
 examples:
@@ -25,7 +26,7 @@ from sysid_nodes.cli.systems import SYSTEMS
 from sysid_nodes.exceptions import ConfigError, InputError
 from sysid_nodes.reports.files import read_document
 
-FORMATS = ("isaaclab", "interval", "prime", "npz")
+FORMATS = ("isaaclab", "interval", "prime", "sampling", "npz")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

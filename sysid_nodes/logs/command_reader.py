@@ -65,12 +65,26 @@ def read_set_points(path: str | Path, topic: str, motors: tuple[str, ...] = ()) 
     if kind in LOW_COMMANDS:
         if not motors:
             raise LogError(f"topic '{topic}' is of {kind}; whose motors are these? Give --robot", source=str(path))
-        return TopicLog(path, topic, kind, partial(_low_command, motors))
+        return TopicLog(path, topic, kind, partial(_recorded_low_command, motors))
     convert = _joint_state if kind == JOINT_STATE else _trajectory
     return TopicLog(path, topic, kind if kind == JOINT_STATE else JOINT_TRAJECTORY, convert)
 
 
-def _low_command(motors: tuple[str, ...], log_time: int, message: Any) -> RawSetPoints:
+def _recorded_low_command(motors: tuple[str, ...], log_time: int, message: Any) -> RawSetPoints:
+    return from_low_command(message, motors, 1e-9 * log_time)
+
+
+def from_low_command(message: Any, motors: tuple[str, ...], arrival: float) -> RawSetPoints:
+    """The set-points of a LowCmd.
+
+    Args:
+        message: unitree_go or unitree_hg LowCmd, or anything with its fields.
+        motors: joints in the vendor's order.
+        arrival: when it came [s].
+
+    Raises:
+        LogError: fewer motors than the robot has, or ankles and waist in motor coordinates.
+    """
     if len(message.motor_cmd) < len(motors):
         raise LogError(f"a LowCmd has {len(message.motor_cmd)} motors, the robot {len(motors)}")
     if getattr(message, "mode_pr", 0):
@@ -79,8 +93,8 @@ def _low_command(motors: tuple[str, ...], log_time: int, message: Any) -> RawSet
     q, qd, torque, stiffness, damping = (
         np.array([getattr(motor, name) for motor in told], dtype=np.float64) for name in ("q", "dq", "tau", "kp", "kd")
     )
-    begin = 1e-9 * log_time
-    return RawSetPoints(begin, True, motors, np.array([begin]), q[None], qd[None], torque[None], stiffness, damping)
+    at = np.array([arrival])
+    return RawSetPoints(arrival, True, motors, at, q[None], qd[None], torque[None], stiffness, damping)
 
 
 def _begin(log_time: int, message: Any) -> tuple[float, bool]:

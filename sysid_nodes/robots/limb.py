@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from sysid_nodes.exceptions import RobotError
 from sysid_nodes.robots.description import build_robot
 from sysid_nodes.robots.robot import Robot
@@ -18,4 +20,5 @@ def limb(robot: Robot, beginning: str) -> Robot:
     if len(others) == robot.n:
         line = f"robot '{robot.name}' has no joint whose name begins with '{beginning}'"
         raise RobotError(f"{line}; it has {', '.join(robot.joint_names)}")
-    return build_robot(robot.urdf, name=f"{robot.name}_{beginning}", locked=others)
+    part = build_robot(robot.urdf, name=f"{robot.name}_{beginning}", locked=others)
+    return replace(part, motor_order=robot.motor_order)

@@ -8,6 +8,7 @@ from typing import Any, TypeVar
 
 from diagnostic_msgs.msg import DiagnosticStatus
 
+from sysid_nodes.ros.conversions import to_seconds
 from sysid_nodes.ros.diagnostics import component
 from sysid_nodes.ros.identifying_node import IdentifyingNode
 from sysid_nodes.ros.live_session import LiveSession
@@ -24,6 +25,18 @@ class SessionNode(IdentifyingNode[AnyLiveSession]):
         self._streams.append(
             self.create_subscription(kind, topic, lambda message: live.put(name, take, message), profile)
         )
+
+    def _listen_unstamped(
+        self, live: AnyLiveSession, kind: Any, topic: str, take: Callable[[Any, float], Any], profile: Any
+    ) -> None:
+        """The same of messages that have no stamp; `take` gets the time when they came, too [s]."""
+        name, clock = str(self.resolve_topic_name(topic)), self.get_clock()
+        live.expect(name)
+
+        def heard(message: Any) -> None:
+            live.put(name, lambda pair: take(*pair), (message, to_seconds(clock.now().to_msg())))
+
+        self._streams.append(self.create_subscription(kind, topic, heard, profile))
 
     def _listening(self) -> str:
         return "listening to " + ", ".join(stream.topic_name for stream in self._streams)

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from functools import cache
 from typing import Any
 
@@ -39,21 +39,24 @@ def run(change: str = "none", seed: int = 3, duration: float = 6.2, after: float
     return hidden_run(from_flat(SimulatedDrivesConfig, values))
 
 
-def messages(of: HiddenRun, begin: float = START) -> Iterator[Raw]:
-    """In the order of their stamps."""
+def messages(of: HiddenRun, begin: float = START, *, gains: Callable[[float], float] | None = None) -> Iterator[Raw]:
+    """In the order of their stamps; commands may state gains by time [s]: stiffness, damping with it."""
     names = of.robot.joint_names
+    one = np.ones(len(names))
     for t, is_command, q in of.samples():
         stamp = begin + t
         if is_command:
-            yield RawSetPoints(stamp, True, names, np.array([stamp]), q[None], None)
+            told = RawSetPoints(stamp, True, names, np.array([stamp]), q[None], None)
+            yield told if gains is None else told._replace(stiffness=gains(t) * one, damping=0.05 * gains(t) * one)
         else:
             yield RawJointState(stamp, names, q, NOTHING, NOTHING)
 
 
-def session(of: HiddenRun, **values: Any) -> ActuatorSession:
+def session(of: HiddenRun, *, gains_told: bool = False, **values: Any) -> ActuatorSession:
     """One that hears the robot of a run; two underscores in a name are a dot."""
     given = {name.replace("__", "."): value for name, value in values.items()}
-    return ActuatorSession(of.robot, from_flat(ActuatorSessionConfig, VALUES | given))
+    known = {name: value for name, value in VALUES.items() if not (gains_told and ".law." in name)}
+    return ActuatorSession(of.robot, from_flat(ActuatorSessionConfig, known | given), gains_told=gains_told)
 
 
 def feed(to: ActuatorSession, raws: Iterable[Raw]) -> list[ActuatorUpdate]:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Stand-ins for Unitree's LowState messages, whose packages come with the vendor's SDK only."""
+"""Stand-ins for Unitree's LowState and LowCmd messages, whose packages come with the vendor's SDK only."""
 
 from __future__ import annotations
 
@@ -37,3 +37,19 @@ class HgLowState:
     mode_pr: int = 0
     imu_state: Imu = field(default_factory=Imu)
     motor_state: list[Motor] = field(default_factory=lambda: [Motor() for _ in range(35)])
+
+
+@dataclass
+class LowMotor:
+    """As unitree_go/MotorCmd."""
+
+    q: float = 0.0
+    dq: float = 0.0
+    tau: float = 0.0
+    kp: float = 0.0
+    kd: float = 0.0
+
+
+@dataclass
+class GoLowCmd:
+    motor_cmd: list[LowMotor] = field(default_factory=lambda: [LowMotor() for _ in range(20)])

@@ -11,12 +11,12 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from sysid_nodes.cli.actuators.encoders import read_encoders, tell_gains
 from sysid_nodes.cli.output_folder import OutputFolder
 from sysid_nodes.cli.progress import track
 from sysid_nodes.data.joint_state import RawJointState
 from sysid_nodes.logs import BagWriter
 from sysid_nodes.logs.command_reader import RawSetPoints, read_set_points
-from sysid_nodes.logs.reader import read_joint_states
 from sysid_nodes.logs.writer import to_nanoseconds
 from sysid_nodes.messages.actuators.models import TOPIC, TYPE, models_fields
 from sysid_nodes.reports.actuators.live import session_run
@@ -57,7 +57,7 @@ def replay_into(
     Raises:
         LogError: the recording lacks a topic or is damaged.
     """
-    session, updates = ActuatorSession(robot, config), []
+    session, updates = ActuatorSession(robot, config, gains_told=tell_gains(bag, config.commands)), []
     with BagWriter(folder / RESULT_BAG) as written:
         written.add_topic(TOPIC, TYPE, latched=True)
         now = 0
@@ -85,8 +85,9 @@ def tell(document: Mapping[str, Any], source: str, report: Path, besides: Sequen
 
 def _updates(session: ActuatorSession, bag: Path, commands: str, states: str) -> Iterator[ActuatorUpdate]:
     """In the order of stamps, which may not be that of the recording: the session does not mind."""
-    given = read_set_points(bag, commands)
-    read = track(read_joint_states(bag, states), f"replay {bag.absolute().name}")
+    robot = session.robot
+    given = read_set_points(bag, commands, robot.motor_order)
+    read = track(read_encoders(bag, states, robot), f"replay {bag.absolute().name}")
     both: list[Iterable[RawSetPoints | RawJointState]] = [given, read]
     for raw in heapq.merge(*both, key=_stamp):
         update = session.take_command(raw) if isinstance(raw, RawSetPoints) else session.take_state(raw)

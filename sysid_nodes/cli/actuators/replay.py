@@ -6,31 +6,23 @@ from __future__ import annotations
 import argparse
 import time
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
 from sysid_nodes.cli.actuators.configuration import configuration
+from sysid_nodes.cli.actuators.encoders import read_encoders
 from sysid_nodes.cli.actuators.online import replay_online, tell
 from sysid_nodes.cli.output_folder import OutputFolder
 from sysid_nodes.cli.progress import track
-from sysid_nodes.data.joint_state import RawJointState
 from sysid_nodes.exceptions import ConfigError, ExcitationError, LogError
 from sysid_nodes.logs.command_reader import read_set_points
-from sysid_nodes.logs.reader import TopicLog, read_joint_states, read_topics
-from sysid_nodes.logs.storage import absolute
-from sysid_nodes.messages.prime.low_state import from_low_state
 from sysid_nodes.reports.actuators.run import ActuatorRun, read_known, write_actuator_run
 from sysid_nodes.reports.files import REPORT_NAME
-from sysid_nodes.robots import Robot
 from sysid_nodes.sessions.actuators.config import actuator_robot
 from sysid_nodes.sessions.actuators.recording import recorded_log, torque_log
-from sysid_nodes.signals.tick_clock import TickClock
 from sysid_nodes.systems.actuators import identify_actuators
 from sysid_nodes.systems.actuators.methods import apply_method
 from sysid_nodes.systems.actuators.runs import compare_runs
-
-LOW_STATES = ("unitree_go/msg/LowState", "unitree_hg/msg/LowState")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -50,20 +42,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def _states(bag: Path, topic: str, robot: Robot) -> TopicLog[RawJointState]:
-    """Joint states of a recording; of Unitree's LowState where the topic is one."""
-    kind = next((found.type for found in read_topics(bag) if found.name == absolute(topic)), "")
-    if kind not in LOW_STATES:
-        return read_joint_states(bag, topic)
-    clock = TickClock()
-
-    def read(log_time: int, message: Any) -> RawJointState:
-        found = from_low_state(message, robot, clock, 1e-9 * log_time)
-        return RawJointState(found.stamp, found.names, found.position, found.velocity, found.effort)
-
-    return TopicLog(bag, topic, kind, read)
-
-
 def run(args: argparse.Namespace) -> int:
     """Identifies and returns the exit status."""
     config = configuration(args)
@@ -73,7 +51,7 @@ def run(args: argparse.Namespace) -> int:
         raise ConfigError("--runs compares results of whole recordings: leave out --online")
     if args.online:
         return replay_online(args, robot, config)
-    states = track(_states(bag, args.topic, robot), "read joint states")
+    states = track(read_encoders(bag, args.topic, robot), "read joint states")
     others = [read_known(path) for path in args.runs or ()]
     driven = config.drive == "effort"
     commands = [] if driven else track(read_set_points(bag, config.commands, robot.motor_order), "read commands")

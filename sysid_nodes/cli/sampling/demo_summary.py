@@ -18,9 +18,8 @@ from sysid_nodes.data.config import load_yaml
 from sysid_nodes.exceptions import SysidError
 from sysid_nodes.reports.sampling.run import SamplingRun, write_sampling_run
 from sysid_nodes.reports.sampling.stages import known_after, stages_document
-from sysid_nodes.robots import load_robot
 from sysid_nodes.rollouts.rotations import matrix
-from sysid_nodes.sessions.sampling.config import SamplingSessionConfig
+from sysid_nodes.sessions.sampling.config import SamplingSessionConfig, sampling_robot
 from sysid_nodes.sessions.sampling.session import SamplingSession
 
 Array = npt.NDArray[np.float64]
@@ -44,7 +43,7 @@ def evaluate(folder: Path, watch: SpiWatch, source: str) -> dict[str, Any]:
         SysidError: the recording cannot be read, or nothing can be identified from it.
     """
     config = load_yaml(SamplingSessionConfig, folder / "config.yaml")
-    session = SamplingSession(load_robot(config.robot, urdf=config.urdf), config)
+    session = SamplingSession(sampling_robot(config), config)
     read_into(session, folder / "bag")
     (first, _), (until, live) = watch.posteriors[0], watch.posteriors[-1]
     began = time.monotonic()

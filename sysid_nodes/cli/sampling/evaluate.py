@@ -28,8 +28,7 @@ from sysid_nodes.reports.files import read_document
 from sysid_nodes.reports.json_text import encode
 from sysid_nodes.reports.sampling.schema import validate_sampling
 from sysid_nodes.reports.schema import SCHEMA
-from sysid_nodes.robots import load_robot
-from sysid_nodes.sessions.sampling.config import SamplingSessionConfig
+from sysid_nodes.sessions.sampling.config import SamplingSessionConfig, sampling_robot
 from sysid_nodes.sessions.sampling.session import SamplingSession
 from sysid_nodes.systems.sampling.prediction import ERRORS, Prediction, predict
 from sysid_nodes.systems.sampling.unknowns import Unknowns
@@ -56,7 +55,7 @@ def run(args: argparse.Namespace) -> int:
     if document["posterior"] is None:
         raise InputError("has no posterior to simulate with (method 'paper' never does)", source=source)
     config = from_flat(SamplingSessionConfig, document["config"], source=source)
-    robot = load_robot(config.robot, urdf=config.urdf)
+    robot = sampling_robot(config)
     session = SamplingSession(robot, config)
     described = Unknowns(robot, config.sampling).column("guess")
     try:

@@ -32,8 +32,7 @@ from sysid_nodes.messages.sampling.posterior import to_posterior
 from sysid_nodes.reports.files import read_document
 from sysid_nodes.reports.sampling.exploration import PAGE_NAME, PLAN_NAME, headline, write_plan
 from sysid_nodes.reports.sampling.schema import validate_sampling
-from sysid_nodes.robots import load_robot
-from sysid_nodes.sessions.sampling.config import SamplingSessionConfig
+from sysid_nodes.sessions.sampling.config import SamplingSessionConfig, sampling_robot
 from sysid_nodes.systems.sampling.exploration.config import ExplorationConfig
 from sysid_nodes.systems.sampling.exploration.planner import ExplorationPlanner
 
@@ -65,7 +64,7 @@ def run(args: argparse.Namespace) -> int:
         chosen["duration"] = args.duration
     config = from_flat(ExplorationConfig, chosen, source="command line")
     session = from_flat(SamplingSessionConfig, document["config"], source=source)
-    robot = load_robot(session.robot, urdf=session.urdf)
+    robot = sampling_robot(session)
     planner = ExplorationPlanner(robot, session.sampling, config, to_posterior(document["posterior"]))
     with Stages() as stages:
         plan = planner.plan(stages.show)

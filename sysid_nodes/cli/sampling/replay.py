@@ -18,9 +18,8 @@ from sysid_nodes.reports.files import REPORT_NAME
 from sysid_nodes.reports.sampling.report import headline
 from sysid_nodes.reports.sampling.run import SamplingRun, write_sampling_run
 from sysid_nodes.results.sampling import SamplingResult, SamplingStatus
-from sysid_nodes.robots import load_robot
 from sysid_nodes.sensors import SOURCES
-from sysid_nodes.sessions.sampling.config import SamplingSessionConfig
+from sysid_nodes.sessions.sampling.config import SamplingSessionConfig, sampling_robot
 from sysid_nodes.sessions.sampling.session import SamplingSession
 
 _CONTRADICTION = 3
@@ -30,7 +29,7 @@ _STREAMS = ("joints", "imu", "pose")
 def run(args: argparse.Namespace) -> int:
     """Identifies and returns the exit status."""
     config = configuration(args)
-    session = SamplingSession(load_robot(config.robot, urdf=config.urdf), config)
+    session = SamplingSession(sampling_robot(config), config)
     bag: Path = args.bag
     try:
         read_into(session, bag, args.topic)

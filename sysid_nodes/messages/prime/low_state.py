@@ -14,8 +14,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from sysid_nodes.data.joint_state import RawJointState
 from sysid_nodes.data.readings import Readings
-from sysid_nodes.exceptions import ConfigError, InputError
+from sysid_nodes.exceptions import ConfigError, SamplesError
 from sysid_nodes.robots import Robot
 from sysid_nodes.signals.tick_clock import TickClock
 
@@ -28,19 +29,28 @@ _SERIAL = 0
 """mode_pr of joint coordinates; 1 means that ankles and waist are in motor coordinates."""
 
 
-def low_state_type(robot: Robot) -> Any:
-    """The LowState message type of a robot.
+def low_type(robot: str, name: str) -> Any:
+    """The message type LowState or LowCmd of a registered robot.
 
     Raises:
         ConfigError: the robot has none, or its package is not installed.
     """
-    package = _PACKAGES.get(robot.name, "")
-    if not package or not robot.motor_order:
-        raise ConfigError(f"robot '{robot.name}' has no LowState; those with one are {', '.join(_PACKAGES)}")
+    package = _PACKAGES.get(robot, "")
+    if not package:
+        raise ConfigError(f"robot '{robot}' has no {name}; those with one are {', '.join(_PACKAGES)}")
     try:
-        return importlib.import_module(f"{package}.msg").LowState
+        return getattr(importlib.import_module(f"{package}.msg"), name)
     except ImportError:
-        raise ConfigError(f"LowState of '{robot.name}' needs the message package {package}, not installed") from None
+        raise ConfigError(f"{name} of '{robot}' needs the message package {package}, not installed") from None
+
+
+def low_state_type(robot: Robot) -> Any:
+    """The LowState message type of a robot.
+
+    Raises:
+        ConfigError: see `low_type`.
+    """
+    return low_type(robot.name, "LowState")
 
 
 @dataclass(frozen=True)
@@ -65,6 +75,10 @@ class LowStateReading:
     gyro: Array
     accelerometer: Array
 
+    def joint_state(self) -> RawJointState:
+        """Those of the joints."""
+        return RawJointState(self.stamp, self.names, self.position, self.velocity, self.effort)
+
     def readings(self) -> tuple[Readings, Readings]:
         """Those of the joints, then those of the IMU."""
         joints = {"joint_position": self.position, "joint_velocity": self.velocity, "joint_torque": self.effort}
@@ -82,13 +96,13 @@ def from_low_state(message: Any, robot: Robot, clock: TickClock, arrival: float)
         arrival: when the message came, in the receiver's clock [s].
 
     Raises:
-        InputError: fewer motors than the robot has, or ankles and waist in motor coordinates.
+        SamplesError: fewer motors than the robot has, or ankles and waist in motor coordinates.
     """
     names, motors = robot.motor_order, message.motor_state
     if len(motors) < len(names):
-        raise InputError(f"LowState has {len(motors)} motors, robot '{robot.name}' {len(names)}")
+        raise SamplesError(f"LowState has {len(motors)} motors, robot '{robot.name}' {len(names)}")
     if getattr(message, "mode_pr", _SERIAL) != _SERIAL:
-        raise InputError("LowState has ankles and waist in motor coordinates (mode_pr = 1)")
+        raise SamplesError("LowState has ankles and waist in motor coordinates (mode_pr = 1)")
     used = [motors[k] for k in range(len(names))]
     imu = message.imu_state
     w, x, y, z = (float(part) for part in imu.quaternion)

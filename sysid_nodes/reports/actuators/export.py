@@ -125,6 +125,25 @@ def prime_yaml(document: Document, _: float = 0.0) -> str:
     return _parameter_file({"motor": lists}, comments, "Of prime_estimator, for these joints in this order")
 
 
+def sampling_yaml(document: Document, _: float = 0.0) -> str:
+    """Parameter file lines for the identification by rollouts: the joints' friction and armature, and the drives."""
+    lists, comments = _motor_lists(document)
+    joints = driven_joints(document)
+    drive: dict[str, Any] = {}
+    for name in ("stiffness", "damping"):
+        gains = [gain for joint in joints if (gain := getattr(joint, name)) is not None]
+        if len(gains) == len(joints):
+            drive[name] = gains
+        else:
+            comments.append(f"nobody states the {name} of all drives: give it")
+    delays = [joint.told["delay"] for joint in joints if "delay" in joint.told]
+    if delays:
+        drive["delay"] = float(np.mean(delays))
+        comments.append(f"the delay is the mean of {len(delays)} joints, {min(delays):.4g} to {max(delays):.4g} s")
+    title = "Of spi_identifier and exploration_planner, for these joints in this order"
+    return _parameter_file({"motor": lists, "sampling": {"drive": drive}}, comments, title)
+
+
 def arrays(document: Document) -> bytes:
     """A NumPy archive: joints (n,), parameters and units (K,), and (n, K) estimate, sigma, lower, upper, identifiable.
 
@@ -154,6 +173,7 @@ FORMATS: dict[str, Callable[[Document, float], str]] = {
     "isaaclab": isaac_lab,
     "interval": interval_yaml,
     "prime": prime_yaml,
+    "sampling": sampling_yaml,
 }
 """Text of each format, of a result and the step of the simulation [s]."""
 

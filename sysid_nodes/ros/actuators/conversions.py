@@ -11,8 +11,11 @@ from sensor_msgs.msg import JointState
 from trajectory_msgs.msg import JointTrajectory
 
 from sysid_nodes.exceptions import SamplesError
-from sysid_nodes.logs.command_reader import RawSetPoints
+from sysid_nodes.logs.command_reader import RawSetPoints, from_low_command
+from sysid_nodes.messages.prime.low_state import from_low_state
 from sysid_nodes.ros.conversions import to_seconds
+from sysid_nodes.sessions.actuators.session import ActuatorSession, ActuatorUpdate
+from sysid_nodes.signals.tick_clock import TickClock
 
 
 def from_joint_state(message: JointState) -> RawSetPoints:
@@ -45,6 +48,22 @@ def from_trajectory(message: JointTrajectory) -> RawSetPoints:
     moving = bool(points) and all(len(p.velocities) == len(names) for p in points)
     qd = np.array([p.velocities for p in points], dtype=np.float64) if moving else None
     return RawSetPoints(begin, begin != 0.0, names, t, q, qd)
+
+
+Taker = Callable[[Any, float], ActuatorUpdate | None]
+"""Takes a message without a stamp, and the time when it came [s]."""
+
+
+def low_command_taker(session: ActuatorSession) -> Taker:
+    """Of Unitree's LowCmd, which counts from when it came."""
+    motors = session.robot.motor_order
+    return lambda message, arrival: session.take_command(from_low_command(message, motors, arrival))
+
+
+def low_state_taker(session: ActuatorSession) -> Taker:
+    """Of Unitree's LowState, whose counter tells when it was sent."""
+    robot, clock = session.robot, TickClock()
+    return lambda message, arrival: session.take_state(from_low_state(message, robot, clock, arrival).joint_state())
 
 
 COMMANDS: dict[str, tuple[Any, Callable[[Any], RawSetPoints]]] = {

@@ -3,8 +3,9 @@
 
 Topics: in, stamped, any rates, joints by name: ``joint_states`` (sensor_msgs/JointState, positions) and the topic that
 the option ``commands`` names (sensor_msgs/JointState set-points, or trajectory_msgs/JointTrajectory where
-``command_type`` is ``trajectory``); out, latched, ``~/actuator_models`` (online_sysid/ActuatorModels), and
-``/diagnostics``. Services: ``~/reset`` (std_srvs/Trigger), ``~/save`` (online_sysid/Save).
+``command_type`` is ``trajectory``; with ``low_cmd`` Unitree's LowCmd there and its LowState, unstamped, on
+``lowstate``); out, latched, ``~/actuator_models`` (online_sysid/ActuatorModels), and ``/diagnostics``. Services:
+``~/reset`` (std_srvs/Trigger), ``~/save`` (online_sysid/Save).
 """
 
 from __future__ import annotations
@@ -17,14 +18,16 @@ from sensor_msgs.msg import JointState
 
 from sysid_nodes.messages.actuators.models import models_fields, status
 from sysid_nodes.messages.fill import to_message
+from sysid_nodes.messages.prime.low_state import TOPIC as LOW_STATE
+from sysid_nodes.messages.prime.low_state import low_type
 from sysid_nodes.ros import qos
-from sysid_nodes.ros.actuators.conversions import COMMANDS
+from sysid_nodes.ros.actuators.conversions import COMMANDS, low_command_taker, low_state_taker
 from sysid_nodes.ros.actuators.live import LiveActuators
 from sysid_nodes.ros.conversions import to_joint_state
 from sysid_nodes.ros.managed_node import run
 from sysid_nodes.ros.session_node import SessionNode
 from sysid_nodes.sessions.actuators.config import ActuatorSessionConfig, actuator_robot
-from sysid_nodes.sessions.actuators.node_config import ActuatorNodeConfig
+from sysid_nodes.sessions.actuators.node_config import LOW_CMD, ActuatorNodeConfig
 from sysid_nodes.sessions.actuators.session import ActuatorSession, ActuatorUpdate
 
 NAME = "actuator_identifier"
@@ -39,11 +42,14 @@ class ActuatorIdentifierNode(SessionNode[LiveActuators]):
     def _open(self) -> tuple[LiveActuators, str]:
         config = self._settings.build(ActuatorSessionConfig)
         robot = actuator_robot(config)
-        session = ActuatorSession(robot, config)
+        node_config = self._settings.build(ActuatorNodeConfig)
+        self._low = node_config.command_type == LOW_CMD
+        self._low_types = [low_type(config.robot, name) for name in ("LowCmd", "LowState")] if self._low else []
+        session = ActuatorSession(robot, config, gains_told=self._low)
         self._told = ""
         live = LiveActuators(
             session,
-            capacity=self._settings.build(ActuatorNodeConfig).buffer,
+            capacity=node_config.buffer,
             publish=self._publish,
             complain=self._complain,
         )
@@ -54,9 +60,14 @@ class ActuatorIdentifierNode(SessionNode[LiveActuators]):
         live.announce()
         config = self._settings.build(ActuatorNodeConfig)
         profile = qos.stream(config.reliability, config.queue_depth)
-        kind, convert = COMMANDS[config.command_type]
         session = live.session
         topic = self._settings.build(ActuatorSessionConfig).commands
+        if self._low:
+            command, state = self._low_types
+            self._listen_unstamped(live, command, topic, low_command_taker(session), profile)
+            self._listen_unstamped(live, state, LOW_STATE, low_state_taker(session), profile)
+            return self._listening()
+        kind, convert = COMMANDS[config.command_type]
         self._listen(live, kind, topic, lambda message: session.take_command(convert(message)), profile)
         self._listen(
             live, JointState, "joint_states", lambda message: session.take_state(to_joint_state(message)), profile

@@ -19,7 +19,6 @@ from online_sysid.msg import ActuatorModels, InertialEstimate, SamplingPosterior
 from sysid_nodes.logs.command_reader import RawSetPoints
 from sysid_nodes.messages.fill import to_message
 from sysid_nodes.messages.sampling import estimates as plain
-from sysid_nodes.robots import load_robot
 from sysid_nodes.ros import qos
 from sysid_nodes.ros.actuators.conversions import COMMANDS
 from sysid_nodes.ros.conversions import message_type
@@ -27,7 +26,7 @@ from sysid_nodes.ros.managed_node import run
 from sysid_nodes.ros.sampling.live import LiveSampling
 from sysid_nodes.ros.session_node import SessionNode
 from sysid_nodes.sensors import SOURCES
-from sysid_nodes.sessions.sampling.config import SamplingSessionConfig
+from sysid_nodes.sessions.sampling.config import SamplingSessionConfig, sampling_robot
 from sysid_nodes.sessions.sampling.node_config import SamplingNodeConfig
 from sysid_nodes.sessions.sampling.online import OnlineSampling, SamplingUpdate
 
@@ -42,7 +41,7 @@ class SpiIdentifierNode(SessionNode[LiveSampling]):
 
     def _open(self) -> tuple[LiveSampling, str]:
         config = self._settings.build(SamplingSessionConfig)
-        self._robot = robot = load_robot(config.robot, urdf=config.urdf)
+        self._robot = robot = sampling_robot(config)
         live = LiveSampling(
             OnlineSampling(robot, config),
             capacity=self._settings.build(SamplingNodeConfig).buffer,

@@ -6,7 +6,7 @@ from __future__ import annotations
 import math
 from bisect import bisect_left
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 import numpy.typing as npt
@@ -15,11 +15,10 @@ from sysid_nodes.data.joint_order import JointOrder
 from sysid_nodes.exceptions import SamplesError
 from sysid_nodes.logs.command_reader import RawSetPoints
 from sysid_nodes.sessions.actuators.recording import SAMPLED
+from sysid_nodes.sessions.actuators.told import Told, in_order, single_points
 from sysid_nodes.signals.set_points import SetPoints
 
 Array = npt.NDArray[np.float64]
-Commands = tuple[Array, Array, Array | None]
-"""Times (M,) [s], positions and velocities (M, n); no velocities where a command has none."""
 
 
 class CommandBuffer:
@@ -56,13 +55,12 @@ class CommandBuffer:
             self.rejected["no stamp"] += 1
         elif not len(raw.t):
             self.rejected["no point"] += 1
-        elif not (np.isfinite(raw.q).all() and np.isfinite(raw.t).all()) or (np.diff(raw.t) <= 0.0).any():
+        elif not all(np.isfinite(part).all() for part in _numbers(raw)) or (np.diff(raw.t) <= 0.0).any():
             self.rejected["not finite, or points out of order"] += 1
         else:
-            rate = None if raw.qd is None else raw.qd[:, columns]
-            self._insert(raw._replace(names=self._order.names, q=raw.q[:, columns], qd=rate))
+            self._insert(in_order(raw, self._order.names, columns))
 
-    def between(self, begin: float, end: float) -> Commands | None:
+    def between(self, begin: float, end: float) -> Told | None:
         """Commands from `begin` up to, not including, `end` [s]; the first holds at `begin` if one held there.
 
         None where there are none. Calls must have increasing ends.
@@ -75,11 +73,8 @@ class CommandBuffer:
         first = max(bisect_left(self._times, begin, hi=count) - 1, 0)
         if first + 1 < count and self._times[first + 1] == begin:
             first += 1
-        used = self._commands[first:count]
-        t = np.maximum([raw.t[0] for raw in used], begin)
-        rates = [raw.qd[0] for raw in used if raw.qd is not None]
-        q = np.array([raw.q[0] for raw in used])
-        return t, q, np.array(rates) if len(rates) == len(used) else None
+        told = single_points(self._commands[first:count])
+        return told._replace(t=np.maximum(told.t, begin))
 
     def forget(self, before: float) -> None:
         """Forgets commands that hold no longer at a time [s]."""
@@ -117,8 +112,13 @@ class CommandBuffer:
         return joined
 
     @staticmethod
-    def _sampled(begin: float, end: float, joined: SetPoints) -> Commands | None:
+    def _sampled(begin: float, end: float, joined: SetPoints) -> Told | None:
         grid = np.arange(max(begin, joined.begin), end, SAMPLED) if len(joined) else np.zeros(0)
         if not len(grid):
             return None
-        return grid, *joined.at(grid)
+        return Told(grid, *joined.at(grid))
+
+
+def _numbers(raw: RawSetPoints) -> Iterator[Array]:
+    """All arrays that a command has."""
+    return (part for part in raw if isinstance(part, np.ndarray))

@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from sysid_nodes.data.config import option
 from sysid_nodes.sessions.node_config import NodeConfig, buffer_option, queue_option, reliability_option
 
+LOW_CMD = "low_cmd"
+
 
 @dataclass(frozen=True)
 class ActuatorNodeConfig(NodeConfig):
@@ -15,8 +17,9 @@ class ActuatorNodeConfig(NodeConfig):
 
     command_type: str = option(
         "joint_state",
-        "messages on the topic of the commands: sensor_msgs/JointState or trajectory_msgs/JointTrajectory",
-        choices=("joint_state", "trajectory"),
+        "messages on the topic of the commands: sensor_msgs/JointState, trajectory_msgs/JointTrajectory, or Unitree's "
+        "LowCmd, with which the encoders are those of its LowState on lowstate",
+        choices=("joint_state", "trajectory", LOW_CMD),
     )
     reliability: str = reliability_option(
         "of both subscriptions; best_effort also hears best-effort publishers, and may lose commands unnoticed",

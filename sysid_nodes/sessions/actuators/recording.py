@@ -3,9 +3,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import replace
-from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -15,6 +14,7 @@ from sysid_nodes.data.joint_state import RawJointState
 from sysid_nodes.exceptions import LogError, SamplesError
 from sysid_nodes.logs.command_reader import RawSetPoints
 from sysid_nodes.robots import Robot
+from sysid_nodes.sessions.actuators.told import Told, in_order, single_points
 from sysid_nodes.signals.set_points import SetPoints
 from sysid_nodes.signals.stream import JointStream
 
@@ -81,16 +81,6 @@ def with_constant_gains(log: ActuatorLog, gains: Array) -> ActuatorLog:
     )  # fmt: skip
 
 
-class _Told(NamedTuple):
-    """Times (M,), positions, velocities and torques (M, n), and gains (M, 2, n) of commands."""
-
-    t: Array
-    q: Array
-    qd: Array | None
-    torque: Array | None = None
-    gains: Array | None = None
-
-
 def _encoders(robot: Robot, states: Iterable[RawJointState], *, with_effort: bool) -> tuple[Array, Array, Array]:
     """Times, positions and efforts; these are zero where drivers leave them out."""
     stream, samples = JointStream(robot.joint_names, robot.wraps), []
@@ -111,47 +101,27 @@ def _encoders(robot: Robot, states: Iterable[RawJointState], *, with_effort: boo
     return t, q, effort
 
 
-def _commands(robot: Robot, commands: Iterable[RawSetPoints]) -> _Told:
-    taken: list[tuple[RawSetPoints, list[int]]] = []
+def _commands(robot: Robot, commands: Iterable[RawSetPoints]) -> Told:
+    names, taken = robot.joint_names, []
     for k, raw in enumerate(commands):
-        if missing := [name for name in robot.joint_names if name not in raw.names]:
+        if missing := [name for name in names if name not in raw.names]:
             raise LogError(f"command {k} has no joint '{missing[0]}'")
         if not raw.stamped:
             raise LogError(f"command {k} has no stamp: when it was given is what a delay is counted from")
         if len(raw.t):
-            taken.append((raw, [raw.names.index(name) for name in robot.joint_names]))
+            taken.append(in_order(raw, names, [raw.names.index(name) for name in names]))
     if not taken:
         raise LogError("holds no command with a point")
-    if all(len(raw.t) == 1 for raw, _ in taken):
-        return _points(taken)
+    if all(len(raw.t) == 1 for raw in taken):
+        points = {float(raw.t[0]): raw for raw in taken}  # of two with one stamp the later holds
+        return single_points([points[t] for t in sorted(points)])
     wanted = SetPoints(robot.n)
-    for k, (raw, columns) in enumerate(taken):
+    for k, raw in enumerate(taken):
         try:
-            wanted.take(raw.begin, raw.t, raw.q[:, columns], None if raw.qd is None else raw.qd[:, columns])
+            wanted.take(raw.begin, raw.t, raw.q, raw.qd)
         except SamplesError as error:
             raise LogError(f"command {k}: {error}") from None
-    end = max(float(raw.t[-1]) for raw, _ in taken)
+    end = max(float(raw.t[-1]) for raw in taken)
     grid = np.arange(wanted.begin, end + SAMPLED, SAMPLED)
     q, qd = wanted.at(grid)
-    return _Told(grid, q, qd if all(raw.qd is not None for raw, _ in taken) else None)
-
-
-def _points(taken: list[tuple[RawSetPoints, list[int]]]) -> _Told:
-    """Single points in the order of their times; of two with one stamp the later holds."""
-    points = dict(sorted((float(raw.t[0]), k) for k, (raw, _) in enumerate(taken)))
-    chosen = [taken[k] for k in points.values()]
-
-    def stacked(values: Callable[[RawSetPoints], Array | None]) -> Array | None:
-        rows = [(values(raw), columns) for raw, columns in chosen]
-        known = [row[..., columns] for row, columns in rows if row is not None]
-        return np.array(known) if len(known) == len(rows) else None
-
-    q = np.array([raw.q[0, columns] for raw, columns in chosen])
-    gains = [stacked(lambda raw: raw.stiffness), stacked(lambda raw: raw.damping)]
-    return _Told(
-        np.array(list(points)),
-        q,
-        stacked(lambda raw: None if raw.qd is None else raw.qd[0]),
-        stacked(lambda raw: None if raw.torque is None else raw.torque[0]),
-        None if gains[0] is None or gains[1] is None else np.stack([gains[0], gains[1]], axis=1),
-    )
+    return Told(grid, q, qd if all(raw.qd is not None for raw in taken) else None)

@@ -48,6 +48,7 @@ class ActuatorSession:
     Args:
         robot: of `actuator_robot`.
         config: of everything.
+        gains_told: whether commands state the drives' gains, so that the configuration need not.
 
     Attributes:
         robot, config: as given.
@@ -58,14 +59,14 @@ class ActuatorSession:
         ConfigError: the drives' gains are not known, or method or drive are for whole recordings only.
     """
 
-    def __init__(self, robot: Robot, config: ActuatorSessionConfig) -> None:
+    def __init__(self, robot: Robot, config: ActuatorSessionConfig, *, gains_told: bool = False) -> None:
         if (method := config.actuators.method) != METHODS[0]:
             raise ConfigError(f"'actuators.method' must be {METHODS[0]} window by window, got {method!r}")
         if config.drive != "commands":
             raise ConfigError(f"'drive' must be commands window by window, got {config.drive!r}")
         self.robot, self.config = robot, config
         self._config_id = digest(__version__, robot.urdf, robot.joint_names, config.actuators, config.online)
-        self._refinement = Refinement(robot, config.actuators, config.online)
+        self._refinement = Refinement(robot, config.actuators, config.online, gains_told=gains_told)
         self.reset()
 
     def reset(self) -> ActuatorUpdate:

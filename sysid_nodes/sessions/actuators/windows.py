@@ -13,6 +13,7 @@ from sysid_nodes.data.joint_state import RawJointState
 from sysid_nodes.logs.command_reader import RawSetPoints
 from sysid_nodes.robots import Robot
 from sysid_nodes.sessions.actuators.commands import CommandBuffer
+from sysid_nodes.sessions.actuators.told import Told
 from sysid_nodes.signals.stream import JointStream
 from sysid_nodes.systems.actuators.online import MotionWindow, OnlineConfig
 from sysid_nodes.systems.actuators.online.memory import REACH
@@ -96,16 +97,19 @@ class WindowCutter:
             inside = int(np.searchsorted(self._t, end))
             if given is None:
                 self._drop(inside, "no command")
-            elif given[0][0] > begin:  # nobody knows what was told before
-                self._drop(min(int(np.searchsorted(self._t, given[0][0])), inside), "before the first command")
+            elif given.t[0] > begin:  # nobody knows what was told before
+                self._drop(min(int(np.searchsorted(self._t, given.t[0])), inside), "before the first command")
+            elif given.gains is not None and (given.gains != given.gains[0]).any():
+                self._drop(inside, "the drives' gains change")
             else:
-                found.append(self._window(inside, *given))
+                found.append(self._window(inside, given))
                 self.commands.forget(end - REACH)
         return found
 
-    def _window(self, count: int, command_t: Array, command: Array, rate: Array | None) -> MotionWindow:
-        names = self.stream.names
-        log = ActuatorLog(names, np.array(self._t[:count]), np.array(self._q[:count]), command_t, command, rate)
+    def _window(self, count: int, told: Told) -> MotionWindow:
+        stiffness, damping = (None, None) if told.gains is None else told.gains[0]
+        t, q = np.array(self._t[:count]), np.array(self._q[:count])
+        log = ActuatorLog(self.stream.names, t, q, told.t, told.q, told.qd, stiffness, damping, told.torque)
         window = MotionWindow(self._number, log, self._joins)
         self._number += 1
         self._joins = True

@@ -6,6 +6,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from sysid_nodes.data.config import option, section
+from sysid_nodes.robots import MotorConfig, Robot, load_robot, with_motor
 from sysid_nodes.systems.sampling import SamplingConfig
 
 
@@ -20,4 +21,15 @@ class SamplingSessionConfig:
     pose: str = option("mocap/pose", "topic of motion capture of the base, PoseStamped")
     least: float = option(3.0, "motion before another identification, live", unit="s", minimum=0.5)
     rest: float = option(0.6, "standing still that ends a motion, live", unit="s", minimum=0.1)
+    motor: MotorConfig = section(MotorConfig, "what is known of the joints' friction and armature")
     sampling: SamplingConfig = section(SamplingConfig, "the identification")
+
+
+def sampling_robot(config: SamplingSessionConfig) -> Robot:
+    """The robot that a configuration names.
+
+    Raises:
+        RobotError: it is unknown, or its description is unusable.
+        ConfigError: there are not as many constants of motors as joints.
+    """
+    return with_motor(load_robot(config.robot, urdf=config.urdf), config.motor)

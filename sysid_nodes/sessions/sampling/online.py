@@ -121,5 +121,7 @@ class OnlineSampling:
 
 def sampling_config_id(robot: Robot, config: SamplingSessionConfig) -> str:
     """Digest of what an estimate depends on besides the data: two nodes that agree on it speak of the same numbers."""
-    flat = {key: value for key, value in to_flat(config).items() if key.startswith(("sampling.", "robot", "urdf"))}
+    flat = {
+        key: value for key, value in to_flat(config).items() if key.startswith(("sampling.", "motor.", "robot", "urdf"))
+    }
     return digest(robot.urdf, {key: str(value) for key, value in flat.items()})

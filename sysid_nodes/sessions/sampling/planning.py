@@ -8,8 +8,7 @@ from dataclasses import dataclass
 from sysid_nodes.data.config import section
 from sysid_nodes.exceptions import ConfigError
 from sysid_nodes.results.exploration import ExplorationPlan, Posterior
-from sysid_nodes.robots import load_robot
-from sysid_nodes.sessions.sampling.config import SamplingSessionConfig
+from sysid_nodes.sessions.sampling.config import SamplingSessionConfig, sampling_robot
 from sysid_nodes.sessions.sampling.online import sampling_config_id
 from sysid_nodes.systems.sampling.exploration.config import ExplorationConfig
 from sysid_nodes.systems.sampling.exploration.planner import ExplorationPlanner, Progress
@@ -34,7 +33,7 @@ class PlanningSession:
 
     def __init__(self, config: ExplorationSessionConfig) -> None:
         self.config = config
-        self.robot = load_robot(config.robot, urdf=config.urdf)
+        self.robot = sampling_robot(config)
         self.config_id = sampling_config_id(self.robot, config)
 
     def plan(self, posterior: Posterior, config_id: str, progress: Progress | None = None) -> ExplorationPlan:

@@ -26,7 +26,6 @@ Array = npt.NDArray[np.float64]
 
 _STEP = 5e-4
 _DRY = 2.0  # time constant of the constraint that dry friction is, in steps; it is critically damped
-_RIPPLES = 24.0  # of torque over a turn of the joint
 
 
 @dataclass(frozen=True)
@@ -38,9 +37,11 @@ class Drives:
         armature, viscous, coulomb: [kg m2, N m s/rad, N m].
         delay: of each drive [s].
         encoder_bias: position that the drive sees, less the one it reports [rad].
-        stribeck: friction at rest beyond Coulomb's, gone at some 0.1 rad/s [N m].
+        stribeck: friction at rest beyond Coulomb's [N m].
+        stribeck_speed, stribeck_power: it fades as exp(-(|qd| / speed)^power) [rad/s, 1].
         position_friction: growth of dry friction with position [N m/rad].
         ripple: amplitude of the torque ripple [N m].
+        ripples: of it over a turn of the joint [1].
         mass_error: by which every body is heavier than described [1].
     """
 
@@ -52,8 +53,11 @@ class Drives:
     delay: Array
     encoder_bias: Array
     stribeck: Array
+    stribeck_speed: Array
+    stribeck_power: Array
     position_friction: Array
     ripple: Array
+    ripples: Array
     mass_error: float = 0.0
 
     @classmethod
@@ -72,8 +76,11 @@ class Drives:
             delay=between(0.002, 0.008),
             encoder_bias=between(-0.01, 0.01),
             stribeck=np.zeros(n),
+            stribeck_speed=np.full(n, 0.1),
+            stribeck_power=np.full(n, 2.0),
             position_friction=np.zeros(n),
             ripple=np.zeros(n),
+            ripples=np.full(n, 24.0),
         )
 
     def with_unknowns(self, rng: np.random.Generator, *, friction: float = 0.1, ripple: float = 0.05) -> Drives:
@@ -84,6 +91,16 @@ class Drives:
             stribeck=friction * self.coulomb * rng.uniform(0.5, 1.5, n),
             ripple=ripple * self.coulomb * rng.uniform(0.5, 1.5, n),
             mass_error=float(rng.uniform(-0.005, 0.005)),
+        )
+
+    def with_other_shapes(self, rng: np.random.Generator) -> Drives:
+        """The same with friction at rest and ripple of shapes that nobody guesses."""
+        n = len(self.coulomb)
+        return replace(
+            self,
+            stribeck_speed=0.1 * 3.0 ** rng.uniform(-1.0, 1.0, n),
+            stribeck_power=rng.uniform(0.7, 2.0, n),
+            ripples=24.0 * 2.0 ** rng.uniform(-1.0, 1.0, n),
         )
 
 
@@ -159,9 +176,9 @@ def _motion(model: mujoco.MjModel, drives: Drives, start: Array, wanted: Array, 
         control[:] = told
         sign = speed / np.sqrt(speed**2 + 1e-6)
         applied[:] = (
-            -drives.stribeck * np.exp(-((speed / 0.1) ** 2)) * sign
+            -drives.stribeck * np.exp(-((np.abs(speed) / drives.stribeck_speed) ** drives.stribeck_power)) * sign
             - drives.position_friction * (position - middle) * sign
-            + drives.ripple * np.sin(_RIPPLES * position)
+            + drives.ripple * np.sin(drives.ripples * position)
         )
         mujoco.mj_step(model, data)
     return q, qd

@@ -3,10 +3,15 @@
 
 Gears have friction at rest, cogs and cables. Left out, they pull the parameters by much more than sigmas tell, and
 do so in every period of the motion, where no statistics of residuals can see it. So the fit is followed by one
-Gauss-Newton step of the law *and* of torques that it lacks: friction at rest that fades at two speeds, and a torque
+Gauss-Newton step of the law *and* of torques that it lacks: friction at rest that fades at three speeds, and a torque
 that depends on the position, as waves over the joint's travel. How large these are nobody asks (nuisance parameters);
 what the law's parameters then are is free of them, and their covariance is that of the whole step. Their shapes are
-guesses, so a quarter of what the step moves a parameter by counts as a standard deviation besides.
+guesses, so a share of what each of the two moves the parameters by counts as a standard deviation besides. The shares
+are about the likeliest ones on simulated joints whose friction has other shapes (benchmarks.actuators_truth draws such,
+too).
+
+A torque that depends on the position has a mean, too, which no motion tells from an encoder's bias. It is taken to be
+of the size of the waves.
 
 Bodies. Inertias of a relative standard deviation e move the parameters by -H^-1 J'x e, x the sensitivity to a factor of
 the rigid body's inertia and load. No motion of this robot alone tells it from armature and bias; it is counted.
@@ -30,8 +35,9 @@ Array = npt.NDArray[np.float64]
 
 _FACTOR = 1e-3  # by which the bodies are scaled for a difference quotient
 _NOTHING = 1e-9  # [rad]
-_SHAPES = 0.25  # share of the step that is doubted
-_NARROW = 0.2  # of the speed at which friction at rest fades: a second shape of it, and room for its rounding
+_REST, _WAVES = 0.2, 0.2  # shares that are doubted of what friction at rest and waves move the parameters by
+_MEAN = 0.12  # mean of a torque that depends on the position, over its RMS in waves
+_FADING = (3.0, 1.0, 0.2)  # of the speed at which friction at rest fades: shapes of it, the last for its rounding, too
 
 
 @dataclass(frozen=True)
@@ -58,18 +64,28 @@ def free_estimate(problem: JointProblem, solution: ShootingResult, block: int) -
         solution: of it.
         block: samples over which residuals may be correlated.
     """
-    count = len(problem.names)
-    torques = _missing_torques(problem, solution)
-    body = _body_column(problem, solution)
-    equations, by_body = _extended(problem, solution, torques, body)
-    inverse = _inverse(equations.reduced_hessian)
+    count, kept = len(problem.names), slice(0, len(problem.names))
+    rest, waves, constant = _friction_at_rest(problem, solution), *_torques_by_position(problem, solution)
+    torques = np.concatenate([rest, waves], axis=1)
+    untold = np.column_stack([_body_column(problem, solution), constant])
+    equations, by_untold = _extended(problem, solution, torques, untold)
+    hessian = equations.reduced_hessian
+    inverse = _inverse(hessian)
     change = -inverse @ equations.reduced_gradient
     seen = np.concatenate([~_unseen(problem, solution), np.ones(torques.shape[1], dtype=np.bool_)])
     covariance = block_jackknife(equations.moved(change), seen, block)
-    unknown = np.diag(np.where(seen[:count], 0.0, np.inf))
-    body_shift = -problem.config.doubt.body_error * (inverse @ by_body)[:count]
-    doubt = sum((np.outer(shift, shift) for shift in (body_shift, _SHAPES * change[:count])), np.zeros((count, count)))
-    kept = slice(0, count)
+    unknown = np.diag(np.where(seen[kept], 0.0, np.inf))
+    by_rest, by_waves = np.split(change[count:], [rest.shape[1]])
+    # Parameters follow torques that are put in, the others being there already.
+    following = -_inverse(hessian[kept, kept]) @ hessian[kept, count:]
+    of_bodies, of_constant = -(inverse @ by_untold)[kept].T
+    shifts = [
+        problem.config.doubt.body_error * of_bodies,
+        _REST * following[:, : len(by_rest)] @ by_rest,
+        _WAVES * following[:, len(by_rest) :] @ by_waves,
+        _MEAN * float(np.sqrt(0.5 * np.sum(by_waves**2))) * of_constant,
+    ]
+    doubt = sum((np.outer(shift, shift) for shift in shifts), np.zeros((count, count)))
     return FreedEstimate(
         solution.parameters + change[:count],
         Covariance(
@@ -89,17 +105,30 @@ def _unseen(problem: JointProblem, solution: ShootingResult) -> npt.NDArray[np.b
     return np.asarray(slopes * ranges < _NOTHING)
 
 
-def _missing_torques(problem: JointProblem, solution: ShootingResult) -> Array:
-    """(S, M) sensitivities of the position to the torques that the law lacks."""
-    doubt = problem.config.doubt
-    at, first, start = problem.with_parameters(solution.parameters), solution.first, solution.start
-    columns = [problem.fixed(at).simulate(np.zeros(0), first, start, added=_waves(problem)).slopes[:, :-2]]
-    if doubt.friction_at_rest and "stribeck" not in problem.names:
-        for share in (1.0, _NARROW):
-            law = at.copy()
-            law[STRIBECK_SPEED] *= share
-            columns.append(problem.fixed(law, "stribeck").simulate(np.zeros(1), first, start).slopes[:, :1])
-    return np.where(problem.motion.measured[:, None], np.concatenate(columns, axis=1), 0.0)
+def _friction_at_rest(problem: JointProblem, solution: ShootingResult) -> Array:
+    """(S, M) sensitivities of the position to friction at rest that the law lacks; M is 0 where there is none."""
+    if not problem.config.doubt.friction_at_rest or "stribeck" in problem.names:
+        return np.zeros((problem.samples, 0))
+    columns = []
+    for share in _FADING:
+        law = problem.with_parameters(solution.parameters)
+        law[STRIBECK_SPEED] *= share
+        rollout = problem.fixed(law, "stribeck").simulate(np.zeros(1), solution.first, solution.start)
+        columns.append(rollout.slopes[:, 0])
+    return _where_measured(problem, np.stack(columns, axis=1))
+
+
+def _torques_by_position(problem: JointProblem, solution: ShootingResult) -> tuple[Array, Array]:
+    """(S, 2 W), (S,) sensitivities of the position to waves over the joint's travel and to a constant torque."""
+    own = problem.fixed(problem.with_parameters(solution.parameters))
+    waves = _waves(problem)
+    added = np.column_stack([waves, np.ones(len(waves))])
+    columns = _where_measured(problem, own.simulate(np.zeros(0), solution.first, solution.start, added=added).slopes)
+    return columns[:, : waves.shape[1]], columns[:, waves.shape[1]]
+
+
+def _where_measured(problem: JointProblem, columns: Array) -> Array:
+    return np.where(problem.motion.measured[:, None], columns, 0.0)
 
 
 def _waves(problem: JointProblem) -> Array:
@@ -112,8 +141,10 @@ def _waves(problem: JointProblem) -> Array:
     return np.concatenate([waves.imag, waves.real], axis=1)
 
 
-def _extended(problem: JointProblem, solution: ShootingResult, torques: Array, body: Array) -> tuple[Equations, Array]:
-    """Normal equations of parameters and torques, and the reduced Hessian's column of the bodies."""
+def _extended(
+    problem: JointProblem, solution: ShootingResult, torques: Array, untold: Array
+) -> tuple[Equations, Array]:
+    """Normal equations of parameters and torques, and the reduced Hessian's columns (.., U) of what nobody can tell."""
     first, start = solution.first, solution.start
     guess, information = problem.start(first)
     rollout = problem.rollout(solution.parameters, first, start)
@@ -124,8 +155,8 @@ def _extended(problem: JointProblem, solution: ShootingResult, torques: Array, b
         nothing = Gaussian.nothing(slopes.shape[2])
         return assemble(extended, first, nothing.mean, nothing, start - guess, information, solution.loss)
 
-    with_body = equations(np.column_stack([torques, body]))
-    return equations(torques), with_body.reduced_hessian[:-1, -1]
+    both, own = equations(np.column_stack([torques, untold])).reduced_hessian, equations(torques)
+    return own, both[: -untold.shape[1], -untold.shape[1] :]
 
 
 def _inverse(hessian: Array) -> Array:

@@ -25,6 +25,9 @@ Array = npt.NDArray[np.float64]
 _LEAST = 50
 """Samples below which a log says nothing."""
 
+_ROUNDED = 1e-4
+"""By which gains in messages may differ from those stated: they are in single precision."""
+
 _SHORT = 12
 """Samples between two holes below which there is nothing to filter."""
 
@@ -152,13 +155,16 @@ def _columns(log: ActuatorLog, robot: Robot) -> list[int]:
 
 
 def _gains(logged: Array | None, chosen: tuple[float, ...], columns: list[int], name: str) -> list[float]:
-    if chosen:
-        if len(chosen) not in (1, len(columns)):
-            raise ConfigError(f"'law.{name}' must have 1 or {len(columns)} values, got {len(chosen)}")
-        return [float(x) for x in (chosen if len(chosen) > 1 else chosen * len(columns))]
-    if logged is None:
+    if not chosen and logged is None:
         raise ConfigError(f"the log does not state the drives' {name}; give it with law.{name}")
-    return [float(logged[column]) for column in columns]
+    if len(chosen) not in (0, 1, len(columns)):
+        raise ConfigError(f"'law.{name}' must have 1 or {len(columns)} values, got {len(chosen)}")
+    stated = chosen if len(chosen) != 1 else chosen * len(columns)
+    said = stated if logged is None else tuple(float(logged[column]) for column in columns)
+    if stated and not np.allclose(said, stated, rtol=_ROUNDED, atol=0.0):
+        j = int(np.argmax(np.abs(np.subtract(said, stated))))
+        raise ConfigError(f"the log says {said[j]:g}, 'law.{name}' {stated[j]:g} of joint {j + 1}: which is right?")
+    return [float(x) for x in said]
 
 
 def _even(t: Array, q: Array, gap: float) -> tuple[Array, Array, npt.NDArray[np.bool_], tuple[int, ...]]:

@@ -21,8 +21,10 @@ from sysid_nodes.reports.json_text import encode
 from sysid_nodes.robots import MotorConstants, load_robot
 from sysid_nodes.sessions.prime.config import PrimeSessionConfig
 from sysid_nodes.sessions.prime.session import prime_robot
+from sysid_nodes.sessions.sampling.config import SamplingSessionConfig, sampling_robot
 from sysid_nodes.simulation.arm.mujoco_arm import arm_spec
 from sysid_nodes.systems.interval.config import IntervalIdentifierConfig
+from sysid_nodes.systems.sampling.identify import nominal_model
 
 MJCF = """<mujoco>
   <option timestep="0.001"/>
@@ -42,8 +44,8 @@ MJCF = """<mujoco>
 
 @pytest.fixture(scope="module")
 def document(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
-    """Of a leg that was heard live, whose gears have no torque of their own."""
-    heard = session(run(), actuators__doubt__torque_waves=0)
+    """Of a leg that was heard live, and of which nothing but the law is thought possible."""
+    heard = session(run(), actuators__doubt__torque_waves=0, actuators__doubt__friction_at_rest=False)
     feed(heard, messages(run()))
     file = save_session(str(tmp_path_factory.mktemp("result") / "result.json"), heard, "test", 0.0)
     found: dict[str, Any] = json.loads(file.read_text(encoding="utf-8"))
@@ -177,11 +179,33 @@ def test_our_own_nodes_take_friction_and_armature(document: dict[str, Any], resu
     assert list(motor.armature) == told(document, "armature")
 
 
-def test_prime_s_robot_has_the_constants_given(document: dict[str, Any], tmp_path: Path) -> None:
+def of_all_legs(document: dict[str, Any]) -> dict[str, Any]:
+    """Every leg like the one."""
     whole = copy.deepcopy(document)
     names = load_robot("go2").joint_names
     whole["joints"] = [copy.deepcopy(document["joints"][k % 3]) | {"name": name} for k, name in enumerate(names)]
-    out = tmp_path / "out.yaml"
+    return whole
+
+
+def test_the_identification_by_rollouts_simulates_the_drives_given(document: dict[str, Any], tmp_path: Path) -> None:
+    whole, out = of_all_legs(document), tmp_path / "out.yaml"
+    assert main(["export", str(written(whole, tmp_path)), "--format", "sampling", "--out", str(out)]) == 0
+    config = load_yaml(SamplingSessionConfig, out)
+    model = nominal_model(sampling_robot(config), config.sampling, 0.002)
+    order = [model.jnt_dofadr[model.joint(joint["name"]).id] for joint in whole["joints"]]
+    np.testing.assert_allclose(model.dof_armature[order], told(whole, "armature"))
+    np.testing.assert_allclose(model.dof_frictionloss[order], told(whole, "coulomb"))
+    np.testing.assert_allclose(np.reshape(model.dof_damping, (model.nv, -1))[order, 0], told(whole, "viscous"))
+    assert config.sampling.drive.stiffness == (20.0,) * 12
+    assert config.sampling.drive.delay == pytest.approx(np.mean(told(whole, "delay")))
+    lacking = written(without(whole, 4, "viscous"), tmp_path)
+    assert main(["export", str(lacking), "--format", "sampling", "--out", str(out)]) == 0
+    assert load_yaml(SamplingSessionConfig, out).motor.viscous == ()
+    assert "# viscous of FR_thigh_joint is not identified" in out.read_text(encoding="utf-8")
+
+
+def test_prime_s_robot_has_the_constants_given(document: dict[str, Any], tmp_path: Path) -> None:
+    whole, out = of_all_legs(document), tmp_path / "out.yaml"
     assert main(["export", str(written(whole, tmp_path)), "--format", "prime", "--out", str(out)]) == 0
     robot = prime_robot(load_yaml(PrimeSessionConfig, out))
     assert robot.motor.coulomb.tolist() == told(whole, "coulomb")

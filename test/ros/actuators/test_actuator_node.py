@@ -18,7 +18,8 @@ from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
 from online_sysid.msg import ActuatorModels
 from online_sysid.srv import Save
 from sensor_msgs.msg import JointState
-from shared.actuator_session import VALUES, feed, messages, run, session
+from shared.actuator_session import START, VALUES, feed, messages, run, session
+from shared.low_state import GoLowCmd, GoLowState, LowMotor
 from shared.refusal import check_that_configuring_says
 from std_srvs.srv import Trigger
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
@@ -26,8 +27,9 @@ from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 from sysid_nodes.logs.command_reader import RawSetPoints
 from sysid_nodes.messages.actuators.models import models_fields
 from sysid_nodes.reports.actuators.schema import validate_actuators
+from sysid_nodes.robots import load_robot
 from sysid_nodes.ros import qos
-from sysid_nodes.ros.actuators.conversions import COMMANDS
+from sysid_nodes.ros.actuators.conversions import COMMANDS, low_command_taker, low_state_taker
 from sysid_nodes.ros.conversions import to_seconds, to_stamp
 from sysid_nodes.ros.nodes.actuator_identifier import ActuatorIdentifierNode
 
@@ -155,6 +157,30 @@ def test_a_trajectory_gives_the_numbers_of_a_recorded_one(bench: Any) -> None:
     assert not node._live.session.rejected
 
 
+def test_unitrees_messages_give_the_numbers_of_stamped_ones() -> None:
+    """Motors in the vendor's order, gains with the commands, no stamps: they come when they are sent."""
+    part = list(islice(messages(run(), gains=lambda _: 20.0), ONE_WINDOW))
+    expected = feed(session(run(), gains_told=True), part)[-1].state.result
+    heard = session(run(), gains_told=True)
+    motors = [load_robot("go2").motor_order.index(name) for name in run().robot.joint_names]
+    take_command, take_state = low_command_taker(heard), low_state_taker(heard)
+    for raw in part:
+        if isinstance(raw, RawSetPoints):
+            command = GoLowCmd()
+            for motor, q in zip(motors, raw.q[0], strict=True):
+                command.motor_cmd[motor] = LowMotor(q=q, kp=20.0, kd=1.0)
+            take_command(command, raw.begin)
+        else:
+            state = GoLowState(tick=round(1e3 * (raw.stamp - START)))
+            for motor, q in zip(motors, raw.position, strict=True):
+                state.motor_state[motor].q = q
+            take_state(state, raw.stamp)
+    found = heard.update.state.result
+    assert expected is not None and found is not None
+    for one, other in zip(found.joints, expected.joints, strict=True):
+        np.testing.assert_allclose(one.law, other.law, rtol=1e-4, atol=1e-7)
+
+
 def test_messages_lost_to_overload_end_the_window_and_are_counted(bench: Any) -> None:
     node = identifier(bench, buffer=50)
     bench.start(node)
@@ -202,6 +228,7 @@ def test_it_may_be_deactivated_cleaned_up_and_started_again(bench: Any) -> None:
         ({"joints": "XX"}, "no joint whose name begins with 'XX'"),
         ({"actuators__law__stiffness": [1.0, 2.0]}, "'law.stiffness' must have 1 or 3 values, got 2"),
         ({"urdf": "/nowhere.urdf"}, "/nowhere.urdf"),
+        ({"command_type": "low_cmd"}, "LowCmd of 'go2' needs the message package unitree_go, not installed"),
     ],
 )
 def test_what_cannot_be_configured_says_why(

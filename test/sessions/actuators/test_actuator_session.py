@@ -230,3 +230,39 @@ def test_what_cannot_be_configured_says_why() -> None:
         session(run(), drive="effort")
     with pytest.raises(RobotError, match="no joint whose name begins with 'XX'"):
         actuator_robot(ActuatorSessionConfig(joints="XX"))
+
+
+def test_gains_that_commands_state_are_those_of_the_fit(updates: list[ActuatorUpdate]) -> None:
+    heard = feed(session(run(), gains_told=True), messages(run(), gains=lambda _: 20.0))
+    assert [update.state.windows for update in heard] == [update.state.windows for update in updates]
+    for one, other in zip(heard, updates, strict=True):
+        assert one.state.result is not None and other.state.result is not None
+        np.testing.assert_array_equal(
+            [joint.law for joint in one.state.result.joints], [joint.law for joint in other.state.result.joints]
+        )
+
+
+def test_gains_that_change_end_a_window_and_what_was_known() -> None:
+    """The second window has both gains, the third the new ones alone."""
+    own = session(run(), gains_told=True)
+    found = feed(own, messages(run(), gains=lambda t: 20.0 if t < 3.0 else 20.4))
+    assert own.rejected["motion: the drives' gains change"] == 1
+    assert [update.state.windows for update in found] == [(0,), (1,)]
+    result = found[-1].state.result
+    assert result is not None
+    # It begins amid the motion, where the filtered velocity is not what it is in the middle of a log.
+    assert max(joint.replay.rmse for joint in result.joints) < 4e-3
+
+
+def test_drives_that_are_told_no_gains_follow_nothing() -> None:
+    raws = list(messages(run(), gains=lambda _: 0.0))[:SHORT]
+    found = feed(session(run(), gains_told=True), raws)
+    assert found[-1].state.result is None
+    assert "drives are told no gains" in found[-1].state.finding
+
+
+def test_gains_that_differ_from_those_stated_are_refused() -> None:
+    raws = list(messages(run(), gains=lambda _: 40.0))[:SHORT]
+    found = feed(session(run()), raws)
+    assert found[-1].state.result is None
+    assert "the log says 40, 'law.stiffness' 20 of joint 1" in found[-1].state.finding

@@ -98,12 +98,14 @@ def _positive(matrices: Array) -> Array:
 
 
 def lay_end_to_end(windows: Sequence[MotionWindow]) -> ActuatorLog:
-    """One log of windows in order of time, whatever lay between them: it begins at zero.
+    """One log of windows in order of time and with the same gains, whatever lay between them: it begins at zero.
 
     Windows that join stay together; before others there is a hole of more than a second, with the commands that were
     given shortly before the window at its end.
     """
-    t, q, command_t, command, rates = [], [], [], [], []
+    t, q, command_t, command = [], [], [], []
+    rates: list[Array | None] = []
+    torques: list[Array | None] = []
     shift, end = 0.0, -_HOLE
     before: MotionWindow | None = None
     for window in windows:
@@ -118,9 +120,9 @@ def lay_end_to_end(windows: Sequence[MotionWindow]) -> ActuatorLog:
         q.append(log.q)
         command_t.append(log.command_t[given] + shift)
         command.append(log.command[given])
-        rates.append(None if log.command_rate is None else log.command_rate[given])
+        for parts, values in ((rates, log.command_rate), (torques, log.torque)):
+            parts.append(None if values is None else values[given])
         end, before = window.end + shift, window
-    moving = [rate for rate in rates if rate is not None]
     first = windows[0].log
     return ActuatorLog(
         first.names,
@@ -128,7 +130,13 @@ def lay_end_to_end(windows: Sequence[MotionWindow]) -> ActuatorLog:
         np.concatenate(q),
         np.concatenate(command_t),
         np.concatenate(command),
-        np.concatenate(moving) if len(moving) == len(rates) else None,
+        _all_or_none(rates),
         first.stiffness,
         first.damping,
+        _all_or_none(torques),
     )
+
+
+def _all_or_none(parts: Sequence[Array | None]) -> Array | None:
+    known = [part for part in parts if part is not None]
+    return np.concatenate(known) if len(known) == len(parts) else None

@@ -35,6 +35,7 @@ from sysid_nodes.systems.actuators.replay import replay_joint
 Array = npt.NDArray[np.float64]
 
 _ALARMS = 100  # about friction and delay that are kept
+_LIMP = "drives are told no gains: nothing follows the commanded positions"
 
 
 @dataclass(frozen=True)
@@ -79,6 +80,7 @@ class Refinement:
         robot: its rigid bodies.
         config: of the fit.
         online: what is remembered, and when a drive counts as changed.
+        gains_told: whether the windows' commands state the drives' gains. When these change it starts over.
 
     Attributes:
         state: what is known.
@@ -87,10 +89,10 @@ class Refinement:
         ConfigError: the drives' gains are not known, or there are not as many as joints.
     """
 
-    def __init__(self, robot: Robot, config: ActuatorConfig, online: OnlineConfig) -> None:
+    def __init__(self, robot: Robot, config: ActuatorConfig, online: OnlineConfig, *, gains_told: bool = False) -> None:
         for name in ("stiffness", "damping"):
             given = getattr(config.law, name)
-            if len(given) not in (1, robot.n):
+            if len(given) not in ((0, 1, robot.n) if gains_told else (1, robot.n)):
                 wanted = f"must have 1 or {robot.n} values, got {len(given)}" if given else "is needed"
                 raise ConfigError(f"'law.{name}' {wanted}")
         self._robot, self._config, self._online = robot, config, online
@@ -99,11 +101,17 @@ class Refinement:
 
     def reset(self) -> None:
         """Forgets all windows and alarms."""
+        self.state = RefinementState()
+        self._gains: list[tuple[float, float]] = []
+        self._forget()
+
+    def _forget(self) -> None:
+        """Forgets all windows, but not what was said of them."""
         self._memory: tuple[ToldWindow, ...] = ()
         self._suspects: tuple[ToldWindow, ...] = ()
         self._motions: tuple[JointMotion, ...] = ()
         self._watch = DriftWatch(self._online.drift)
-        self.state = RefinementState()
+        self.state = replace(self.state, result=None, windows=(), suspects=())
 
     def take(self, window: MotionWindow) -> RefinementState:
         """Takes a window and returns what is known then."""
@@ -111,6 +119,13 @@ class Refinement:
             motions = prepare(lay_end_to_end([window]), self._robot, self._config)
         except InputError as error:
             self.state = replace(self.state, number=window.number, finding=str(error), shifts=())
+            return self.state
+        gains = [(motion.stiffness, motion.damping) for motion in motions]
+        if gains != self._gains:
+            self._forget()
+            self._gains = gains
+        if any(motion.open_loop for motion in motions):
+            self.state = replace(self.state, number=window.number, finding=_LIMP, shifts=())
             return self.state
         shifts = self._shifts(motions)
         told = ToldWindow(window, self._information(motions))
