@@ -45,24 +45,25 @@ def leaving_score(
     """
     owners = [group.local[chosen] for group, chosen in zip(blocks, used, strict=True) if group.local is not None]
     columns = _DenseColumns(problem.layout, np.unique(np.concatenate(owners)), count + width)
-    n = columns.count
-    information, noise, pull = np.zeros((n, n)), np.zeros((n, n)), np.zeros(n)
+    rows, noise, pull = [], [], np.zeros(columns.count)
     for name, group, chosen, variance in zip(problem.groups, blocks, used, variances, strict=False):
-        rows, variance = columns.rows(group, chosen), variance[chosen].copy()
-        flat = rows.reshape(-1, n)
-        information += flat.T @ flat
+        part, variance = columns.rows(group, chosen), variance[chosen].copy()
         if name == "arrival":
-            continue
+            variance[:] = 0.0  # has a score of its own
         if name == "contact":
             split = motion_rows(blocks)
-            pull += np.einsum("bm,bmn->n", group.residual[chosen, split:], rows[:, split:])
+            pull += np.tensordot(group.residual[chosen, split:], part[:, split:], axes=2)
             variance[:, split:] = 0.0
         if overlaps(problem, name):
             variance[:, 6 if name == "dynamics" else 0 :] *= 1.0 + 2.0 * TRIANGLE
-        noise += (flat * variance.reshape(-1, 1)).T @ flat
+        rows.append(part.reshape(-1, columns.count))
+        noise.append(variance.ravel())
+    jacobian, spread = np.concatenate(rows), np.sqrt(np.concatenate(noise))
+    noisy = jacobian[spread > 0.0] * spread[spread > 0.0, None]
     unknowns = columns.rows(problem.arrival_unknowns(point), np.ones(1, dtype=bool))[0]
-    score = Score(noise, pull) + problem.arrival.score.change_unknowns(unknowns)
-    return score.eliminate(information, len(columns.owners) * problem.layout.local + count * problem.layout.size)
+    score = Score(noisy.T @ noisy, pull) + problem.arrival.score.change_unknowns(unknowns)
+    gone = len(columns.owners) * problem.layout.local + count * problem.layout.size
+    return score.eliminate(jacobian.T @ jacobian, gone)
 
 
 @dataclass(frozen=True)

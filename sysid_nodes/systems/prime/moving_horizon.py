@@ -84,6 +84,7 @@ class MovingHorizon:
         self._observed = ObservedVariances()
         self._variances: list[Array] = []  # of the last window's residuals
         self._changing = np.zeros(0, dtype=bool)  # stages of the last window about a change of contact
+        self._parameter_covariance: Array | None = None
         self._counted = -np.inf  # stamp of the newest stage whose residuals are among those observed [s]
 
     def restart(self) -> None:
@@ -157,7 +158,8 @@ class MovingHorizon:
             end = next_arrival(last.problem, last.blocks, last.linearised, stages - 1, self._variances)
             self._known = None if end is None else drop_motion(end)
             self._theta = self._model.parameters.mean if end is None else end.theta
-        self._last, self._arrival, self._dropped, self._way, self._counted = None, None, 0, 0.0, -np.inf
+        self._last, self._arrival, self._dropped, self._way = None, None, 0, 0.0
+        self._counted, self._parameter_covariance = -np.inf, None
 
     def _let_drift(self, arrival: Arrival | None, last: Improved, count: int) -> Arrival | None:
         """Widens the arrival for the drift during the stages that leave."""
@@ -243,7 +245,11 @@ class MovingHorizon:
         return replace(estimate, solve_time=timer.elapsed())
 
     def _covariances(self, solved: Improved) -> Posterior | None:
-        """Of the newest stages as stated, of the parameters by the residuals so far; None where undetermined."""
+        """Of the newest stages as stated, of the parameters by the residuals so far; None where undetermined.
+
+        Residuals are looked at as soon as a window's have settled anew, and so are the parameters' covariances: they
+        are constants, of which ever more is known.
+        """
         problem, blocks, factor = solved.problem, solved.blocks, solved.factor
         found = None if factor is None else covariances(factor, last=self._config.covered)
         changing = near_contact_change(problem, solved.linearised)
@@ -251,28 +257,31 @@ class MovingHorizon:
         before = self._changing[self._dropped :][:REACH]
         changing[: len(before)] |= before
         self._changing = changing
-        if found is not None:
-            self._observe(solved, changing)
+        anew = found is not None and self._observe(solved, changing)
         self._variances = self._observed.of(problem, blocks, changing)
         if factor is None or found is None:
             return None
-        parameter = parameter_covariance(problem, blocks, solved.linearised, factor, self._variances)
-        return replace(found, parameter=parameter)
+        if anew or self._parameter_covariance is None:
+            point = solved.linearised
+            self._parameter_covariance = parameter_covariance(problem, blocks, point, factor, self._variances)
+        return replace(found, parameter=self._parameter_covariance)
 
-    def _observe(self, solved: Improved, changing: npt.NDArray[np.bool_]) -> None:
-        """Adds the residuals of stages that have settled since, half a window at a time."""
+    def _observe(self, solved: Improved, changing: npt.NDArray[np.bool_]) -> bool:
+        """Adds the residuals of stages that have settled since the last time, if they are enough; whether they were."""
         stages = solved.problem.stages
         first = max(int(np.searchsorted(self._times, self._counted, side="right")), 1)
         last = stages - _SETTLING
-        if last - first < min(stages // 2, stages - _SETTLING - 1) or solved.factor is None:
-            return
+        if last - first < max(min(2 * stages // 3, stages - _SETTLING) - 1, 1) or solved.factor is None:
+            return False
         # Of the result: a prediction may be far off where the step then leads.
         pairs = zip(solved.blocks, solved.residuals, strict=True)
         blocks = [replace(entry, residual=residual) for entry, residual in pairs]
         found = influences(blocks, solved.factor)
-        if found is not None:
-            self._observed.add(solved.problem, blocks, found[1], changing, slice(first, last))
-            self._counted = float(self._times[last - 1])
+        if found is None:
+            return False
+        self._observed.add(solved.problem, blocks, found[1], changing, slice(first, last))
+        self._counted = float(self._times[last - 1])
+        return True
 
 
 _SETTLING = 4
