@@ -7,15 +7,15 @@ slope, and friction and stiffness of its own. The estimator gets the messages al
 
 from __future__ import annotations
 
+import sys
 import time
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import pinocchio
-from shared.legged_log import averaged
-from shared.legged_readings import readings_of
 
 from benchmarks.prime_log import START, Log
 from benchmarks.prime_score import EDGE, THRESHOLD
@@ -38,6 +38,10 @@ from sysid_nodes.simulation.legged import (
     Reading,
 )
 from sysid_nodes.simulation.legged.load import LoadConfig
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "test"))
+from shared.legged_log import averaged
+from shared.legged_readings import readings_of
 
 Array = npt.NDArray[np.float64]
 Record = dict[str, Any]

@@ -18,6 +18,9 @@ _MEMORY = 0.3
 _FEWEST = 3
 """Solves at a pace before it is judged: one that was interrupted says nothing."""
 
+_LATE = 0.5
+"""Share of the largest lag from which on no solve may take longer than the time until the next."""
+
 _LONGEST = 60.0
 """Longest time between two attempts at a better pace [s]."""
 
@@ -152,9 +155,10 @@ class Pacer:
         self.load += (_MEMORY if self._count else 1.0) * (load - self.load)
         self._count += 1
         since = now - self._changed
-        if self._count < _FEWEST:
+        late = lag > _LATE * config.max_lag
+        if self._count < _FEWEST and not (late and load > 1.0):
             return self.pace
-        if self.load > config.load or (lag > 0.5 * config.max_lag and since > config.patience):
+        if self.load > config.load or (late and (load > 1.0 or since > config.patience)):
             self._worse(now, since)
         elif self.slowed and since >= self._patience and self._promise() < config.relax:
             self._change(self._level - 1, now)
@@ -173,12 +177,18 @@ class Pacer:
         return self.load * self.pace.hop / self._paces[self._level - 1].hop
 
     def _worse(self, now: float, since: float) -> None:
-        """Reduces the work; a pace that was only just tried again is next tried after twice the time."""
+        """Reduces the work until solves so long would keep up, if only by their number.
+
+        A pace that was only just tried again is next tried after twice the time.
+        """
         if self._level + 1 == len(self._paces):
             return
         tried = self._level < self._worst and since < self._patience
         self._patience = min(2.0 * self._patience, _LONGEST) if tried else self._config.patience
-        self._change(self._level + 1, now)
+        level = self._level + 1
+        while level + 1 < len(self._paces) and self.load * self.pace.hop > self._paces[level].hop:
+            level += 1
+        self._change(level, now)
 
     def _change(self, level: int, now: float) -> None:
         before = self.pace

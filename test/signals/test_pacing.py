@@ -85,12 +85,24 @@ def test_a_slower_one_shortens_the_window_too() -> None:
     assert max(machine.lags) < PacingConfig().max_lag
 
 
+def test_work_is_shed_before_the_lag_is_at_its_limit() -> None:
+    """From one solve to the next, not one pace after the other: a machine becomes seven times too slow at once."""
+    machine = Machine(per_stage=2e-4)
+    machine.run(5.0)
+    machine.per_stage = 2e-3
+    machine.run(5.0)
+    assert machine.skipped == 0
+    assert max(machine.lags) < PacingConfig().max_lag
+    assert machine.pacer.finding
+    assert machine.pacer.changes < 4
+
+
 def test_one_that_cannot_keep_up_at_all_skips_and_says_so() -> None:
     machine = Machine(per_stage=0.0, fixed=0.4)
     machine.run(20.0)
     assert machine.skipped > 0
     assert max(machine.lags) < 2.0  # bounded: never behind by more than the limit and a solve or two
-    assert "instead of" in machine.pacer.finding
+    assert "cannot keep up" in machine.pacer.finding
 
 
 def test_skipping_goes_on_until_the_lag_is_small() -> None:

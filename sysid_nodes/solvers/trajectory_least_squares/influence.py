@@ -12,10 +12,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from scipy.linalg import lapack
 
 from sysid_nodes.solvers.trajectory_least_squares.factor import Factor
 from sysid_nodes.solvers.trajectory_least_squares.posterior import Posterior, covariances
-from sysid_nodes.solvers.trajectory_least_squares.problem import Array, Blocks
+from sysid_nodes.solvers.trajectory_least_squares.problem import Array, Blocks, IntArray
 from sysid_nodes.solvers.trajectory_least_squares.robust import reweight
 
 
@@ -46,15 +47,49 @@ def influences(groups: Sequence[Blocks], factor: Factor) -> tuple[Posterior, lis
     return None if found is None else (found, visitor.out)
 
 
+def parameter_gains(groups: Sequence[Blocks], factor: Factor) -> list[Array]:
+    """`Influence.gain` of every group alone.
+
+    Args:
+        groups: blocks, whether they were assembled or not.
+        factor: undamped.
+    """
+    layout, structure = factor.equations.layout, factor.equations.windows
+    n, p = layout.size, layout.parameters
+    if not p:
+        return [np.zeros((*blocks.residual.shape, 0)) for blocks in groups]
+    own = lapack.dpotrs(factor.corner, np.eye(p), lower=1)[0]
+    stage = np.asarray(lapack.dtbtrs(factor.band.lapack, -factor.border @ own, uplo="L", trans="T")[0]).reshape(
+        -1, n, p
+    )
+
+    def windows_of(first: IntArray, width: int) -> Array:
+        return np.asarray(stage[first[:, None] + np.arange(width)].reshape(len(first), width * n, p))
+
+    local = np.zeros((0, 0, p))
+    if factor.local_root.size:
+        reach = structure.width * n
+        moved = factor.local_rows[:, :, :reach] @ windows_of(structure.local_first, structure.width)
+        local = -factor.local_root.swapaxes(1, 2) @ (moved + factor.local_rows[:, :, reach:-1] @ own)
+    gains = []
+    for blocks in (reweight(blocks) for blocks in groups):
+        gain = blocks.jacobian @ windows_of(blocks.first, blocks.jacobian.shape[2] // n)
+        if blocks.parameter_jacobian is not None:
+            gain = gain + blocks.parameter_jacobian @ own
+        if blocks.local_jacobian is not None and blocks.local is not None:
+            gain = gain + blocks.local_jacobian @ local[blocks.local]
+        gains.append(np.asarray(gain))
+    return gains
+
+
 class _Visitor:
     """Takes the joint covariance of each window and applies the blocks that begin there."""
 
     def __init__(self, groups: Sequence[Blocks], factor: Factor) -> None:
         self._factor, self._groups = factor, [reweight(blocks) for blocks in groups]
-        p = factor.equations.layout.parameters
         self.out = [
-            Influence(blocks.residual, np.zeros(blocks.residual.shape), np.zeros((*blocks.residual.shape, p)))
-            for blocks in self._groups
+            Influence(blocks.residual, np.zeros(blocks.residual.shape), gain)
+            for blocks, gain in zip(self._groups, parameter_gains(groups, factor), strict=True)
         ]
         # Blocks by the stage at which their whole window, that of their local variables included, is known.
         self._due: dict[int, list[tuple[int, int]]] = {}
@@ -85,4 +120,3 @@ class _Visitor:
         own += np.einsum("ij,ij->i", moved, rows)
         for (number, b), first, last in zip(due, ends[:-1], ends[1:], strict=True):
             self.out[number].leverage[b] = own[first:last]
-            self.out[number].gain[b] = moved[first:last, stages:]

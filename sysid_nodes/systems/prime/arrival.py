@@ -5,7 +5,7 @@ Stages that leave are marginalised at their last linearisation while the paramet
 the information on the next two stages, on the parameters, and on how both hang together. It is exact for linear
 residuals and never indefinite. The parameters' own prior stays apart and is never used up. Parameters that may drift
 make a random walk from window to window, so that knowledge of them is forgotten at a stated rate; so does the place
-of the base while no sensor measures it (dead_reckoning.py).
+of the base while no sensor measures it (dead_reckoning.py). The noise of all that goes along (score.py).
 """
 
 from __future__ import annotations
@@ -17,7 +17,9 @@ import numpy as np
 import numpy.typing as npt
 
 from sysid_nodes.solvers.trajectory_least_squares import Blocks, GaussianPrior, marginalise
+from sysid_nodes.systems.prime.leaving_score import leaving_score
 from sysid_nodes.systems.prime.problem import Arrival, Model, PrimeProblem, first_arrival
+from sysid_nodes.systems.prime.score import Score
 from sysid_nodes.systems.prime.trajectory import Trajectory
 
 Array = npt.NDArray[np.float64]
@@ -36,7 +38,9 @@ class Knowledge:
     arrival: Arrival | None
 
 
-def next_arrival(problem: PrimeProblem, blocks: Sequence[Blocks], point: Trajectory, count: int) -> Arrival | None:
+def next_arrival(
+    problem: PrimeProblem, blocks: Sequence[Blocks], point: Trajectory, count: int, variances: Sequence[Array]
+) -> Arrival | None:
     """The information of the first `count` stages about the rest; None where that is not finite.
 
     Args:
@@ -44,8 +48,10 @@ def next_arrival(problem: PrimeProblem, blocks: Sequence[Blocks], point: Traject
         blocks: its blocks at the point; the last, the parameters' own prior, is not used up.
         point: of linearisation.
         count: stages that leave.
+        variances: (B, m) of the noise of each group, in units of the stated one.
     """
-    prior = marginalise(blocks[:-1], problem.layout, count).prior
+    left = marginalise(blocks[:-1], problem.layout, count)
+    prior = left.prior
     # Rows are triangular: one beyond the columns holds no unknown, only a cost that never changes.
     rows = slice(prior.root.shape[1])
     root = prior.root[rows].copy()
@@ -53,9 +59,13 @@ def next_arrival(problem: PrimeProblem, blocks: Sequence[Blocks], point: Traject
     linear = problem.model.parameters.linear_jacobian(point.theta)
     if not (np.isfinite(root).all() and np.isfinite(prior.offset).all() and np.isfinite(linear).all()):
         return None
-    root[:, -p:] = root[:, -p:] @ np.linalg.inv(linear)
+    slope = np.eye(root.shape[1])
+    slope[-p:, -p:] = np.linalg.inv(linear)
+    root[:, -p:] = root[:, -p:] @ slope[-p:, -p:]
     prior = replace(prior, root=root, offset=prior.offset[rows], first=0)
-    return Arrival(prior, point.q[count : count + prior.width], point.theta)
+    score = leaving_score(problem, blocks[:-1], point, left.used, variances, count, prior.width)
+    score = Score.as_stated(root) if score is None else score.change_unknowns(slope)
+    return Arrival(prior, point.q[count : count + prior.width], point.theta, score)
 
 
 def let_parameters_drift(arrival: Arrival, sigma: Array) -> Arrival:
@@ -77,7 +87,11 @@ def loosen(arrival: Arrival, columns: Array) -> Arrival:
     stacked[:rows, count:-1], stacked[:rows, -1] = prior.root, prior.offset
     stacked[rows:, :count] = np.eye(count)
     left = _eliminate_columns(stacked, count)
-    return replace(arrival, prior=replace(prior, root=left[:, :-1], offset=left[:, -1]))
+    information = stacked[:, :-1].T @ stacked[:, :-1]
+    both = np.concatenate([-columns, np.eye(len(columns))], axis=1)
+    score = arrival.score.change_unknowns(both) + Score.as_stated(stacked[rows:, :-1])
+    score = score.eliminate(information, count) or Score.as_stated(left[:, :-1])
+    return replace(arrival, prior=replace(prior, root=left[:, :-1], offset=left[:, -1]), score=score)
 
 
 def drop_motion(arrival: Arrival) -> Arrival:
@@ -86,7 +100,9 @@ def drop_motion(arrival: Arrival) -> Arrival:
     split = prior.root.shape[1] - prior.parameters
     left = _eliminate_columns(np.column_stack([prior.root, prior.offset]), split)
     root = np.concatenate([np.zeros((len(left), prior.size)), left[:, :-1]], axis=1)
-    return Arrival(GaussianPrior(root, left[:, -1], prior.size, prior.parameters), arrival.q[:1], arrival.theta)
+    score = arrival.score.eliminate(prior.root.T @ prior.root, split) or Score.as_stated(left[:, :-1])
+    score = score.change_unknowns(np.eye(prior.parameters, root.shape[1], prior.size))
+    return Arrival(GaussianPrior(root, left[:, -1], prior.size, prior.parameters), arrival.q[:1], arrival.theta, score)
 
 
 def restart_arrival(model: Model, q: Array, known: Arrival | None) -> Arrival:
@@ -96,7 +112,8 @@ def restart_arrival(model: Model, q: Array, known: Arrival | None) -> Arrival:
         return arrival
     root = np.concatenate([arrival.prior.root, known.prior.root])
     offset = np.concatenate([arrival.prior.offset, known.prior.offset])
-    return Arrival(replace(arrival.prior, root=root, offset=offset), arrival.q, known.theta)
+    prior = replace(arrival.prior, root=root, offset=offset)
+    return Arrival(prior, arrival.q, known.theta, arrival.score + known.score)
 
 
 def _eliminate_columns(rows: Array, count: int) -> Array:

@@ -47,7 +47,7 @@ class ContactConfig:
         unit="N",
         minimum=1e-6,
     )
-    smoothing: float = option(1e-3, "eps of gap velocity times impulse (the paper's 2 / kappa)", unit="J", minimum=1e-9)
+    smoothing: float = option(3e-4, "eps of gap velocity times impulse (the paper's 2 / kappa)", unit="J", minimum=1e-9)
     first_smoothing: float = option(1e-2, "eps at the start of a continuation", unit="J", minimum=1e-9)
     continuation: int = option(2, "solves on the way from the first smoothing to the last, both included", minimum=1)
     impulse_scale: float = option(

@@ -18,6 +18,8 @@ import numpy.typing as npt
 from sysid_nodes.models.discrete_motion import difference, discrete_motion, retract
 from sysid_nodes.results.motion_estimate import EstimateStatus, MotionEstimate
 from sysid_nodes.signals.samples import AlignedSteps, Samples, join
+from sysid_nodes.solvers.trajectory_least_squares import Posterior
+from sysid_nodes.solvers.trajectory_least_squares.influence import influences
 from sysid_nodes.solvers.trajectory_least_squares.posterior import covariances
 from sysid_nodes.solvers.trajectory_least_squares.timer import Timer
 from sysid_nodes.systems.prime.arrival import (
@@ -38,6 +40,12 @@ from sysid_nodes.systems.prime.full_information import solve_by_continuation
 from sysid_nodes.systems.prime.horizon_config import HorizonConfig
 from sysid_nodes.systems.prime.initialisation import initial_configurations
 from sysid_nodes.systems.prime.observability import turning
+from sysid_nodes.systems.prime.observed_noise import (
+    REACH,
+    ObservedVariances,
+    near_contact_change,
+    parameter_covariance,
+)
 from sysid_nodes.systems.prime.problem import Arrival, Model, PrimeProblem, build_problem
 from sysid_nodes.systems.prime.real_time import Improved, improve
 from sysid_nodes.systems.prime.trajectory import Trajectory
@@ -73,6 +81,11 @@ class MovingHorizon:
         self._turned = np.zeros(3)  # of the base since the beginning, see observability.py
         self._loaded = False  # whether torques have been read since
         self._way = 0.0  # of the first stage since something saw the base's place [m]
+        self._observed = ObservedVariances()
+        self._variances: list[Array] = []  # of the last window's residuals
+        self._changing = np.zeros(0, dtype=bool)  # stages of the last window about a change of contact
+        self._parameter_covariance: Array | None = None
+        self._counted = -np.inf  # stamp of the newest stage whose residuals are among those observed [s]
 
     def restart(self) -> None:
         """Forgets the motion, for steps that are not connected follow; parameters and their covariance are kept."""
@@ -83,6 +96,7 @@ class MovingHorizon:
         """Forgets everything."""
         self._last = self._known = self._pose = None
         self._theta, self._turned, self._loaded = self._model.parameters.mean, np.zeros(3), False
+        self._observed = ObservedVariances()
         self.restart()
 
     @property
@@ -128,7 +142,7 @@ class MovingHorizon:
             self._arrival = None
             if count <= last.problem.stages - 3:  # else too few stages are left to go on from
                 self._arrival = self._let_drift(
-                    next_arrival(last.problem, last.blocks, last.linearised, count), last, count
+                    next_arrival(last.problem, last.blocks, last.linearised, count, self._variances), last, count
                 )
             if self._arrival is None:
                 self._disconnect()
@@ -140,10 +154,12 @@ class MovingHorizon:
     def _disconnect(self) -> None:
         """Ends a motion; what it says about the parameters is kept."""
         if (last := self._last) is not None:
-            end = next_arrival(last.problem, last.blocks, last.linearised, last.problem.stages - 1)
+            stages = last.problem.stages
+            end = next_arrival(last.problem, last.blocks, last.linearised, stages - 1, self._variances)
             self._known = None if end is None else drop_motion(end)
             self._theta = self._model.parameters.mean if end is None else end.theta
         self._last, self._arrival, self._dropped, self._way = None, None, 0, 0.0
+        self._counted, self._parameter_covariance = -np.inf, None
 
     def _let_drift(self, arrival: Arrival | None, last: Improved, count: int) -> Arrival | None:
         """Widens the arrival for the drift during the stages that leave."""
@@ -204,8 +220,8 @@ class MovingHorizon:
 
     def _keep(self, solved: Improved, timer: Timer) -> MotionEstimate:
         """Remembers a solved window and makes it a result."""
-        self._dropped, result = 0, solved.result
-        found = None if solved.factor is None else covariances(solved.factor, last=self._config.covered)
+        result = solved.result
+        found = self._covariances(solved)
         self._turned = np.maximum(self._turned, turning(discrete_motion(result.point.q, self._model.config.step)))
         self._loaded = self._loaded or solved.problem.loaded
         estimate = motion_estimate(
@@ -225,4 +241,48 @@ class MovingHorizon:
             self._last = solved
             self._pose = result.point.q[-1, :7]
             self._theta = result.point.theta
+        self._dropped = 0
         return replace(estimate, solve_time=timer.elapsed())
+
+    def _covariances(self, solved: Improved) -> Posterior | None:
+        """Of the newest stages as stated, of the parameters by the residuals so far; None where undetermined.
+
+        Residuals are looked at as soon as a window's have settled anew, and so are the parameters' covariances: they
+        are constants, of which ever more is known.
+        """
+        problem, blocks, factor = solved.problem, solved.blocks, solved.factor
+        found = None if factor is None else covariances(factor, last=self._config.covered)
+        changing = near_contact_change(problem, solved.linearised)
+        # A change just before the window shows no more.
+        before = self._changing[self._dropped :][:REACH]
+        changing[: len(before)] |= before
+        self._changing = changing
+        anew = found is not None and self._observe(solved, changing)
+        self._variances = self._observed.of(problem, blocks, changing)
+        if factor is None or found is None:
+            return None
+        if anew or self._parameter_covariance is None:
+            point = solved.linearised
+            self._parameter_covariance = parameter_covariance(problem, blocks, point, factor, self._variances)
+        return replace(found, parameter=self._parameter_covariance)
+
+    def _observe(self, solved: Improved, changing: npt.NDArray[np.bool_]) -> bool:
+        """Adds the residuals of stages that have settled since the last time, if they are enough; whether they were."""
+        stages = solved.problem.stages
+        first = max(int(np.searchsorted(self._times, self._counted, side="right")), 1)
+        last = stages - _SETTLING
+        if last - first < max(min(2 * stages // 3, stages - _SETTLING) - 1, 1) or solved.factor is None:
+            return False
+        # Of the result: a prediction may be far off where the step then leads.
+        pairs = zip(solved.blocks, solved.residuals, strict=True)
+        blocks = [replace(entry, residual=residual) for entry, residual in pairs]
+        found = influences(blocks, solved.factor)
+        if found is None:
+            return False
+        self._observed.add(solved.problem, blocks, found[1], changing, slice(first, last))
+        self._counted = float(self._times[last - 1])
+        return True
+
+
+_SETTLING = 4
+"""Newest stages whose residuals still change from solve to solve."""

@@ -35,8 +35,8 @@ import numpy.typing as npt
 from sysid_nodes.sensors import sensor_configs
 from sysid_nodes.signals.channel_config import Window
 from sysid_nodes.solvers.trajectory_least_squares import Blocks, Posterior, assemble
-from sysid_nodes.solvers.trajectory_least_squares.factor import Step, factorise
-from sysid_nodes.solvers.trajectory_least_squares.influence import Influence, influences
+from sysid_nodes.solvers.trajectory_least_squares.factor import Factor, Step, factorise
+from sysid_nodes.solvers.trajectory_least_squares.influence import Influence, influences, parameter_gains
 from sysid_nodes.solvers.trajectory_least_squares.sandwich import sandwich
 from sysid_nodes.solvers.trajectory_least_squares.variance_components import STATED, correlation_time
 from sysid_nodes.systems.prime.parameters import TORQUE
@@ -55,6 +55,69 @@ REACH = 2
 neighbourhood, and the change itself is known to a stage."""
 
 
+class ObservedVariances:
+    """Variances of the noise of each kind of rows from all residuals so far, in units of the stated one."""
+
+    def __init__(self) -> None:
+        self._sums: dict[str, Array] = {}  # (2, 2, m): about changes of contact and elsewhere, squares and redundancy
+        self._gaps: Array = np.zeros((0, 0))
+
+    def add(
+        self,
+        problem: PrimeProblem,
+        blocks: Sequence[Blocks],
+        rows: Sequence[Influence],
+        changing: BoolArray,
+        counted: slice = slice(None),
+    ) -> None:
+        """Adds residuals.
+
+        Args:
+            problem: they are of.
+            blocks: its residuals with derivatives.
+            rows: their influence.
+            changing: (N,) stages about a change of contact.
+            counted: stages whose residuals are new.
+        """
+        new = np.zeros(len(changing), dtype=bool)
+        new[counted] = True
+        for name, group, own in zip(problem.groups, blocks, rows, strict=True):
+            if name in _STATED:
+                continue
+            stage = _stage(group, problem.layout.size)
+            free = np.clip(1.0 - own.leverage, 0.0, 1.0)
+            total = self._sums.setdefault(name, np.zeros((2, 2, own.residual.shape[1])))
+            for part, flag in enumerate((True, False)):
+                chosen = new[stage] & (changing[stage] == flag)
+                total[part] += np.sum(own.residual[chosen] ** 2, axis=0), np.sum(free[chosen], axis=0)
+        gaps = blocks[_CONTACT].residual[new[_stage(blocks[_CONTACT], problem.layout.size)], : motion_rows(blocks) : 3]
+        self._gaps = np.concatenate([self._gaps[-_GAPS:], gaps]) if len(self._gaps) else gaps
+
+    def of(self, problem: PrimeProblem, blocks: Sequence[Blocks], changing: BoolArray) -> list[Array]:
+        """(B, m) of each group."""
+        out = []
+        for name, group in zip(problem.groups, blocks, strict=True):
+            if name in self._sums:
+                squares, free = self._sums[name].swapaxes(0, 1)
+                about, elsewhere = (squares + STATED) / (free + STATED)
+                near = changing[_stage(group, problem.layout.size)]
+                out.append(np.where(near[:, None], about, elsewhere))
+            else:
+                out.append(np.ones(group.residual.shape))
+        split = motion_rows(blocks)
+        out[_CONTACT][:, split:] = 1.0
+        if len(self._gaps):
+            out[_CONTACT][:, :split:3] *= correlation_time(self._gaps) * _variance_ratio(self._gaps)
+        return out
+
+
+_STATED = ("arrival", "prior")
+"""Groups that keep the variance that they state."""
+
+_GAPS = 1000
+"""Stages whose gaps are kept for their correlation."""
+
+
 def observed_covariances(problem: PrimeProblem, blocks: Sequence[Blocks], point: Trajectory) -> Posterior | None:
     """Covariances at a solution, or None where the data leave a coordinate undetermined.
 
@@ -68,11 +131,13 @@ def observed_covariances(problem: PrimeProblem, blocks: Sequence[Blocks], point:
     if factor is None or found is None:
         return None
     plain, rows = found
-    variances = _variances(problem, blocks, rows, _near_contact_change(problem, point))
+    changing, observed = near_contact_change(problem, point), ObservedVariances()
+    observed.add(problem, blocks, rows, changing)
+    variances = observed.of(problem, blocks, changing)
     spread = sandwich(blocks, problem.layout, plain, variances)
     if spread is None:
         return None
-    parameter = _parameter_covariance(problem, blocks, rows, variances)
+    parameter = parameter_covariance(problem, blocks, point, factor, variances)
     return _add_remaining_step(replace(spread, parameter=parameter), factor.step())
 
 
@@ -102,30 +167,9 @@ _CONTACT = 1
 first, and half the forces' prior."""
 
 
-def _variances(
-    problem: PrimeProblem, blocks: Sequence[Blocks], rows: Sequence[Influence], changing: BoolArray
-) -> list[Array]:
-    """(B, m) of each group's noise in units of the stated one."""
-    out = []
-    for name, group, own in zip(problem.groups, blocks, rows, strict=True):
-        if name in ("arrival", "prior"):
-            out.append(np.ones(own.residual.shape))
-        else:
-            out.append(_components(own, changing[_stage(group, problem.layout.size)]))
-    contact = out[_CONTACT]
-    split = rows[_CONTACT].residual.shape[1] // 2
-    contact[:, split:] = 1.0
-    gaps = rows[_CONTACT].residual[:, :split:3]
-    contact[:, :split:3] *= correlation_time(gaps) * _variance_ratio(gaps)
-    return out
-
-
-def _components(own: Influence, changing: BoolArray) -> Array:
-    out = np.ones(own.residual.shape)
-    free = np.clip(1.0 - own.leverage, 0.0, 1.0)
-    for part in (changing, ~changing):
-        out[part] = (np.sum(own.residual[part] ** 2, axis=0) + STATED) / (np.sum(free[part], axis=0) + STATED)
-    return out
+def motion_rows(blocks: Sequence[Blocks]) -> int:
+    """Rows of a contact block that are the motion's."""
+    return int(blocks[_CONTACT].residual.shape[1] // 2)
 
 
 def _variance_ratio(r: Array) -> float:
@@ -133,28 +177,43 @@ def _variance_ratio(r: Array) -> float:
     return max(1.0, float(np.sum(r.sum(axis=1) ** 2) / max(np.sum(r**2), np.finfo(float).tiny)))
 
 
-def _parameter_covariance(
-    problem: PrimeProblem, blocks: Sequence[Blocks], rows: Sequence[Influence], variances: Sequence[Array]
+def parameter_covariance(
+    problem: PrimeProblem, blocks: Sequence[Blocks], point: Trajectory, factor: Factor, variances: Sequence[Array]
 ) -> Array:
-    """(p, p) sum over all rows of gain times noise times gain, neighbours' noise correlated where windows overlap."""
-    p = problem.layout.parameters
-    total = np.zeros((p, p))
-    windows = {name: channel.window for name, channel in sensor_configs(problem.model.config.sensors).items()}
-    for name, group, own, variance in zip(problem.groups, blocks, rows, variances, strict=True):
-        gain, residual = own.gain * np.sqrt(variance)[:, :, None], own.residual
+    """(p, p) sum over all rows of gain times noise times gain, neighbours' noise correlated where windows overlap.
+
+    Args:
+        problem: of a window or of a whole log.
+        blocks: its residuals with derivatives at the point.
+        point: of linearisation.
+        factor: undamped, of their normal equations.
+        variances: (B, m) of each group's noise.
+    """
+    *gains, arrived = parameter_gains([*blocks, problem.arrival_unknowns(point)], factor)
+    score = problem.arrival.score.change_unknowns(arrived[0])
+    total, pull = score.covariance, score.pull
+    for name, group, gain, variance in zip(problem.groups, blocks, gains, variances, strict=True):
+        if name == "arrival":
+            continue
+        gain = gain * np.sqrt(variance)[:, :, None]
         if name == "contact":
-            split = residual.shape[1] // 2
-            pull = np.einsum("bm,bmp->p", residual[:, split:], own.gain[:, split:])
-            total += np.outer(pull, pull)
+            split = motion_rows(blocks)
+            pull = pull + np.einsum("bm,bmp->p", group.residual[:, split:], gain[:, split:])
             gain = gain[:, :split]
-        flat = gain.reshape(-1, p)
-        total += flat.T @ flat
+        flat = gain.reshape(-1, gain.shape[2])
+        total = total + flat.T @ flat
         if name == "dynamics":
             # The joints' rows hold the torque sensor's readings, the base's none.
-            name, gain = TORQUE, gain[:, 6:]
-        if windows.get(name) == Window.AROUND.value:
-            total += TRIANGLE * _neighbours(gain, _stage(group, problem.layout.size))
-    return total
+            gain = gain[:, 6:]
+        if overlaps(problem, name):
+            total = total + TRIANGLE * _neighbours(gain, _stage(group, problem.layout.size))
+    return np.asarray(total + np.outer(pull, pull))
+
+
+def overlaps(problem: PrimeProblem, name: str) -> bool:
+    """Whether a group's readings have noise in common with the next stage's."""
+    channel = sensor_configs(problem.model.config.sensors).get(TORQUE if name == "dynamics" else name)
+    return channel is not None and channel.window == Window.AROUND.value
 
 
 def _neighbours(gain: Array, stage: IntArray) -> Array:
@@ -170,7 +229,7 @@ def _stage(blocks: Blocks, size: int) -> IntArray:
     return np.asarray(blocks.first + (blocks.jacobian.shape[2] // size - 1) // 2, dtype=np.intp)
 
 
-def _near_contact_change(problem: PrimeProblem, point: Trajectory) -> BoolArray:
+def near_contact_change(problem: PrimeProblem, point: Trajectory) -> BoolArray:
     """(N,) whether a contact begins or ends within reach of a stage."""
     on = problem.law.force(point.w)[..., 0] > problem.model.config.contact.threshold
     on[0], on[-1] = on[1], on[-2]

@@ -34,6 +34,7 @@ from sysid_nodes.systems.prime.contacts import ContactLaw
 from sysid_nodes.systems.prime.dynamics import DynamicsRows
 from sysid_nodes.systems.prime.inner import CompiledRows, InnerRows, ReferenceRows, build_kernel, evaluate
 from sysid_nodes.systems.prime.parameters import Parameters, build_parameters
+from sysid_nodes.systems.prime.score import Score
 from sysid_nodes.systems.prime.sensing import Readings, build_readings, moving_sensors, torque_rows
 from sysid_nodes.systems.prime.surroundings import moved_robot
 from sysid_nodes.systems.prime.trajectory import Evaluated, Trajectory
@@ -104,11 +105,13 @@ class Arrival:
         prior: information on differences from the reference.
         q: (width, nq) reference of the first stages.
         theta: (p,) reference.
+        score: noise of what the prior tells.
     """
 
     prior: GaussianPrior
     q: Array
     theta: Array
+    score: Score
 
 
 @dataclass(frozen=True)
@@ -195,14 +198,23 @@ class PrimeProblem:
 
     def priors(self, point: Trajectory) -> tuple[Blocks, Blocks]:
         """The arrival's rows, then those of the parameters' own prior."""
-        arrival, parameters = self.arrival, self.model.parameters
-        slope = difference_jacobian(arrival.q, point.q[: arrival.prior.width])
-        arrived = arrival.prior.blocks(*self._arrival_differences(point), slope)
-        assert arrived.parameter_jacobian is not None
-        linear = parameters.linear_jacobian(point.theta)
+        parameters = self.model.parameters
         none = np.zeros((1, parameters.count, self.model.base.nv))
         own = Blocks(np.zeros(1, dtype=np.intp), self._from_mean(point), none, np.diag(1.0 / parameters.sigma)[None])
-        return replace(arrived, parameter_jacobian=arrived.parameter_jacobian @ linear), own
+        return self._arrived(self.arrival.prior, point), own
+
+    def arrival_unknowns(self, point: Trajectory) -> Blocks:
+        """The unknowns that the arrival is about, less its reference, with derivatives."""
+        prior = self.arrival.prior
+        count = prior.root.shape[1]
+        return self._arrived(replace(prior, root=np.eye(count), offset=np.zeros(count)), point)
+
+    def _arrived(self, prior: GaussianPrior, point: Trajectory) -> Blocks:
+        slope = difference_jacobian(self.arrival.q, point.q[: prior.width])
+        arrived = prior.blocks(*self._arrival_differences(point), slope)
+        assert arrived.parameter_jacobian is not None
+        linear = self.model.parameters.linear_jacobian(point.theta)
+        return replace(arrived, parameter_jacobian=arrived.parameter_jacobian @ linear)
 
     def _from_mean(self, point: Trajectory) -> Array:
         parameters = self.model.parameters
@@ -242,5 +254,5 @@ def first_arrival(model: Model, q: Array) -> Arrival:
     """Nothing but the configured prior of the first stage about a first guess q (nq,)."""
     start = model.config.start
     sigma = [start.position_sigma] * 3 + [start.rotation_sigma] * 3 + [start.joint_sigma] * model.robot.n
-    nothing = np.full(model.parameters.count, np.inf)
-    return Arrival(GaussianPrior.from_sigmas(np.array(sigma), nothing), q[None], model.parameters.mean)
+    prior = GaussianPrior.from_sigmas(np.array(sigma), np.full(model.parameters.count, np.inf))
+    return Arrival(prior, q[None], model.parameters.mean, Score.as_stated(prior.root))
