@@ -23,6 +23,7 @@ GOAL = (0.377, 0.972, -3.605, -0.552, 0.38, -1.664, -0.125)
 
 _OFF_CENTRE = 0.02  # of the dumbbell in the hand, as random_dumbbell has it [m]
 _PATIENT = 300.0  # of real time that the robot waits for the controller, the catching up at the end included [s]
+_PAUSE = 20.0  # of joint states that the machine may make: the robot waits meanwhile, and a lost one takes seconds [s]
 _OTHERS = 2.3  # cores that robot, controller, identifier and recorder take in real time
 _SLOWEST = 0.2
 _JITTER = 5e-4  # by which torques may be later than the delay that is simulated [s]
@@ -71,7 +72,7 @@ def parameters(
             "certified_planner.goals": [*START, *GOAL],
             "certified_planner.seed": seed % 2**31,
             "planner.guide.margin": _GAP,
-            "controller.silence": 2.0,
+            "controller.silence": _PAUSE,
             "simulated_arm.seed": seed,
             "simulated_arm.speed": speed,
             "simulated_arm.payload": inertia.toDynamicParameters().tolist(),
