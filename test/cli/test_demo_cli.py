@@ -197,11 +197,11 @@ def test_one_file_serves_all_nodes_and_a_replay(tmp_path: Path) -> None:
     assert kinova_config.parameters(3, carried, 4.0)["certified_planner.excite_time"] == 4.0
 
 
-def test_the_planner_has_a_core_to_itself() -> None:
+def test_the_processes_leave_something_of_the_cores() -> None:
     speeds = [kinova_config.affordable_speed(cores) for cores in (1, 2, 3, 4, 64)]
     assert speeds[0] > 0.0 and speeds[-2:] == [1.0, 1.0]
     assert speeds == sorted(speeds)
-    assert 0.0 < 2.3 * speeds[1] <= 1.0 + 1e-12, "the others fit beside it on two cores"
+    assert 0.5 < speeds[1] < 2.0 / 2.55, "what they take in real time, on two cores"
     assert kinova_config.parameters(3, kinova_config.payload(3, None), 4.0, speed=0.3)["simulated_arm.speed"] == 0.3
 
 
