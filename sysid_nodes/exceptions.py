@@ -11,6 +11,10 @@ class SysidError(Exception):
     """Base of every error this package raises on purpose."""
 
 
+class OverdueError(SysidError):
+    """Something did not come in the time it was given: the machine is too slow, or a process hangs."""
+
+
 class InputError(SysidError):
     """The caller's input is unusable; the command line prints it as one line and exits with status 2.
 

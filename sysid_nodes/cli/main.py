@@ -13,10 +13,10 @@ from contextlib import contextmanager
 from types import ModuleType
 
 from sysid_nodes.cli.parser import BAD_USAGE, Parser, Version
-from sysid_nodes.exceptions import SysidError
+from sysid_nodes.exceptions import OverdueError, SysidError
 from sysid_nodes.start import INTERRUPTED
 
-OK, BAD_INPUT, CONTRADICTION = 0, BAD_USAGE, 3
+OK, BAD_INPUT, CONTRADICTION, OVERDUE = 0, BAD_USAGE, 3, 5
 
 COMMANDS = {
     "demo": "watch a simulated robot weigh its payload, live",
@@ -83,7 +83,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     except SystemExit as stop:  # argparse: help, version, wrong usage
         return stop.code if isinstance(stop.code, int) else BAD_INPUT
     except SysidError as error:
-        return _fail(" ".join(str(error).split()))
+        sys.stderr.write(f"sysid: error: {' '.join(str(error).split())}\n")
+        return OVERDUE if isinstance(error, OverdueError) else BAD_INPUT
     except (KeyboardInterrupt, ImportError) as error:
         if not _is_interrupt(error):
             raise
@@ -169,11 +170,6 @@ def _is_interrupt(error: BaseException | None) -> bool:
     while error is not None and not isinstance(error, KeyboardInterrupt):
         error = error.__cause__ or error.__context__
     return error is not None
-
-
-def _fail(line: str) -> int:
-    sys.stderr.write(f"sysid: error: {line}\n")
-    return BAD_INPUT
 
 
 if __name__ == "__main__":

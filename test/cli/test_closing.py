@@ -33,6 +33,6 @@ def test_a_file_gets_the_text_as_it_is() -> None:
 
 
 def test_a_machine_that_kept_up_is_said_no_more_of_than_its_shares() -> None:
-    shares = "Processor time, in shares of one core: robot 50 %, recorder 4 %."
-    assert closing.machine_lines({"robot": 0.5, "recorder": 0.042}, 0.05) == [shares]
-    assert closing.machine_lines({}, 0.26) == ["The simulation was 0.3 s behind real time."]
+    shares = "Processor time during the motion, in shares of one core: robot 50 %, recorder 4 %."
+    assert closing.pace(0.05, {"robot": 0.5, "recorder": 0.042}) == [shares]
+    assert closing.pace(0.26, {}) == ["The simulation was 0.3 s behind real time."]

@@ -23,6 +23,7 @@ from sysid_nodes.cli.certified.demo_screen import Screen, plain_line
 from sysid_nodes.cli.certified.demo_summary import broken, missed_ever, same, summary
 from sysid_nodes.cli.certified.demo_watch import Watch
 from sysid_nodes.cli.demo import add_arguments, nodes
+from sysid_nodes.cli.demo.machine import Machine
 from sysid_nodes.cli.demo.rviz import rviz_files
 from sysid_nodes.data import PARAMETER_NAMES
 from sysid_nodes.data.config import load_yaml
@@ -196,11 +197,11 @@ def test_one_file_serves_all_nodes_and_a_replay(tmp_path: Path) -> None:
     assert kinova_config.parameters(3, carried, 4.0)["certified_planner.excite_time"] == 4.0
 
 
-def test_the_planner_has_a_core_to_itself() -> None:
+def test_the_processes_leave_something_of_the_cores() -> None:
     speeds = [kinova_config.affordable_speed(cores) for cores in (1, 2, 3, 4, 64)]
     assert speeds[0] > 0.0 and speeds[-2:] == [1.0, 1.0]
     assert speeds == sorted(speeds)
-    assert 0.0 < 2.3 * speeds[1] <= 1.0 + 1e-12, "the others fit beside it on two cores"
+    assert 0.5 < speeds[1] < 2.0 / 2.55, "what they take in real time, on two cores"
     assert kinova_config.parameters(3, kinova_config.payload(3, None), 4.0, speed=0.3)["simulated_arm.speed"] == 0.3
 
 
@@ -435,7 +436,7 @@ def test_the_summary_tells_pace_processors_and_where_the_files_are(watch: Watch,
         ({}, 0, ""),
         ({"stop": "no command came"}, 4, "sysid: demo: The robot was stopped: no command came."),
         ({"goal": False}, 4, "sysid: demo: The robot rests short of its goal."),
-        ({"kept": False, "stop": "no command came"}, 1, "sysid: SOMETHING PROVEN DID NOT HOLD: torque"),
+        ({"kept": False, "stop": "no command came"}, 1, "sysid: demo: SOMETHING PROVEN DID NOT HOLD: torque"),
     ],
 )
 def test_the_exit_status_tells_how_it_ended(
@@ -451,6 +452,7 @@ def test_the_exit_status_tells_how_it_ended(
     """Everything but the live part and what is made of its recording."""
     loop = run_of(model, **options)
     monkeypatch.setattr("importlib.util.find_spec", lambda asked: asked)
+    monkeypatch.setattr(Machine, "full", False)
     monkeypatch.setattr(kinova, "_live", lambda *_: kinova.Ended(watch, {"robot": 0.3}, 0.5))
     monkeypatch.setattr(kinova.summary, "evaluate", lambda *_: (build_document(run()), loop, True))
     assert command.main(["demo", "kinova", "--seed", "1", "--out", str(tmp_path / "out")]) == status
@@ -467,6 +469,7 @@ def test_a_contradiction_has_a_status_of_its_own(
 ) -> None:
     watch.take(bounds_line([math.nan] * 10, [math.nan] * 10, Status.INCONSISTENT))
     monkeypatch.setattr("importlib.util.find_spec", lambda asked: asked)
+    monkeypatch.setattr(Machine, "full", False)
     monkeypatch.setattr(kinova, "_live", lambda *_: kinova.Ended(watch, {}, None))
     contradicted = build_document(run(Status.INCONSISTENT))
     monkeypatch.setattr(kinova.summary, "evaluate", lambda *_: (contradicted, run_of(model, goal=False), True))

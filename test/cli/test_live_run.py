@@ -13,7 +13,7 @@ import pytest
 from sysid_nodes.cli.demo import live_run
 from sysid_nodes.cli.demo.live_run import STARTING, Arrivals, ProcessorShares, draw_seed, hidden_truth, output_and_work
 from sysid_nodes.cli.demo.live_watch import LiveWatch
-from sysid_nodes.exceptions import SysidError
+from sysid_nodes.exceptions import OverdueError
 
 
 class Clock:
@@ -54,7 +54,7 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
 def test_nothing_at_all_is_given_up(clock: Clock) -> None:
     arrivals = Arrivals("reading")
     arrivals.check(0, clock.now + STARTING - 1.0)
-    with pytest.raises(SysidError, match="no reading arrived within 240 s"):
+    with pytest.raises(OverdueError, match="no reading arrived within 240 s"):
         arrivals.check(0, clock.now + STARTING + 1.0)
 
 
@@ -62,7 +62,7 @@ def test_a_stall_is_given_up_and_news_are_not(clock: Clock) -> None:
     arrivals = Arrivals("joint state")
     for count in range(1, 5):
         arrivals.check(count, 59.0 * count)
-    with pytest.raises(SysidError, match="nothing has arrived for 60 s, after 4 joint states"):
+    with pytest.raises(OverdueError, match="nothing has arrived for 60 s, after 4 joint states"):
         arrivals.check(4, 59.0 * 4 + 61.0)
 
 
@@ -73,7 +73,7 @@ def test_the_truth_is_waited_for(tmp_path: Path) -> None:
 
 def test_a_robot_that_does_not_start_is_given_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(live_run.time, "monotonic", Clock(step=10.0))
-    with pytest.raises(SysidError, match="the simulated robot did not start within 240 s"):
+    with pytest.raises(OverdueError, match="the simulated robot did not start within 240 s"):
         hidden_truth(FakeNodes(), tmp_path / "never.json")  # type: ignore[arg-type]
 
 

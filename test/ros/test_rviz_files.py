@@ -2,8 +2,10 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any
+from xml.etree import ElementTree
 
 import pytest
 import yaml
@@ -87,3 +89,20 @@ def test_the_layout_for_foxglove_shows_topics_of_the_demos_bag() -> None:
         return [node] if isinstance(node, str) else placed(node["first"]) + placed(node["second"])
 
     assert sorted(placed(layout["layout"])) == sorted(panels)
+
+
+def test_the_layout_for_plotjuggler_shows_fields_of_the_demos_bag() -> None:
+    """It names a curve TOPIC/field, with the index where the field is a list."""
+    pytest.importorskip("online_sysid.msg", reason="the messages are not built; make setup builds them")
+    from sysid_nodes.ros.certified.recorder import TOPICS
+
+    root = ElementTree.parse(FILES[0].parent / "plotjuggler_kinova.xml").getroot()
+    curves = [curve.get("name", "") for curve in root.iter("curve")]
+    assert len(curves) > 10
+    for curve in curves:
+        topic = next(topic for topic in TOPICS if curve.startswith(f"{topic.name}/"))
+        field, index = re.fullmatch(r"(\w+)(\[\d+\])?", curve.removeprefix(f"{topic.name}/")).groups()  # type: ignore[union-attr]
+        kind = topic.message.get_fields_and_field_types()[field]
+        assert ("sequence" in kind or kind.endswith("]")) == bool(index), curve
+    for area in root.iter("DockSplitter"):
+        assert int(area.get("count", 0)) == len(area) == len(area.get("sizes", "").split(";"))

@@ -13,7 +13,7 @@ import numpy as np
 from sysid_nodes.logs import BagWriter
 from sysid_nodes.logs.reader import JOINT_STATE
 from sysid_nodes.logs.writer import StorageName
-from sysid_nodes.messages.prime.estimate import header, quaternion, vector
+from sysid_nodes.messages.geometry import header, quaternion, vector
 from sysid_nodes.simulation.legged import (
     ImuReading,
     JointReading,

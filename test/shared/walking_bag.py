@@ -13,7 +13,7 @@ from benchmarks.sampling_log import START, TRUTH
 from sysid_nodes.data.config import from_flat
 from sysid_nodes.logs import BagWriter
 from sysid_nodes.logs.reader import JOINT_STATE
-from sysid_nodes.messages.prime.estimate import header
+from sysid_nodes.messages.geometry import header
 from sysid_nodes.simulation.legged import LeggedRobotSim, LeggedSimulationConfig, VelocityReading
 
 COMMANDS = "/joint_commands"

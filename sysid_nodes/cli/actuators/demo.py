@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import argparse
-import sys
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -12,7 +11,8 @@ from sysid_nodes.cli.actuators import demo_config
 from sysid_nodes.cli.actuators.demo_screen import ActuatorScreen
 from sysid_nodes.cli.actuators.demo_summary import evaluate, summary, verdict
 from sysid_nodes.cli.actuators.demo_watch import IDENTIFIER, ActuatorWatch
-from sysid_nodes.cli.demo.closing import wrapped
+from sysid_nodes.cli.demo.closing import say
+from sysid_nodes.cli.demo.ending import Ending
 from sysid_nodes.cli.demo.live_run import (
     TICK,
     draw_seed,
@@ -27,23 +27,18 @@ from sysid_nodes.reports.actuators.truth import FILE
 _RECORDER = "sysid_nodes.ros.actuators.recorder"
 
 
-def run(args: argparse.Namespace) -> int:
-    """Runs the demo and returns the exit status."""
+def run(args: argparse.Namespace) -> Ending:
+    """Runs the demo."""
     require_ros()
     seed = draw_seed(args.seed)
     with output_and_work(args.out) as (folder, work):
         (folder / "truth").mkdir()
         demo_config.write_identifier_file(folder / "config.yaml")
         watch, usage = _live(args, seed, folder, work)
-        sys.stdout.write("Identifying again from the recording and writing the report ...\n")
-        sys.stdout.flush()
+        say("Identifying again from the recording and writing the report ...")
         document = evaluate(folder, watch, str(args.out / "bag"))
-    sys.stdout.write(wrapped(summary(watch, document, usage, args.out, seed)) + "\n")
-    sys.stdout.flush()
-    status, fault = verdict(watch, document)
-    if fault:
-        sys.stderr.write(f"sysid: demo: {fault}\n")
-    return status
+    say(summary(watch, document, usage, args.out, seed))
+    return verdict(watch, document)
 
 
 def _live(args: argparse.Namespace, seed: int, folder: Path, work: Path) -> tuple[ActuatorWatch, Mapping[str, float]]:

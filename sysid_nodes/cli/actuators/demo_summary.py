@@ -10,14 +10,14 @@ from typing import Any
 
 from sysid_nodes.cli.actuators.demo_watch import ActuatorWatch
 from sysid_nodes.cli.actuators.online import replay_into
-from sysid_nodes.cli.demo.closing import closing, machine_lines
+from sysid_nodes.cli.demo.closing import closing, pace
+from sysid_nodes.cli.demo.ending import NOT_HELD, Ending
 from sysid_nodes.data.config import load_yaml
 from sysid_nodes.reports.actuators.live import compare_live, session_run
 from sysid_nodes.reports.actuators.run import write_actuator_run
 from sysid_nodes.reports.actuators.truth import compare_truth
 from sysid_nodes.sessions.actuators.config import ActuatorSessionConfig, actuator_robot
 
-_NOT_HELD = 1
 _ENOUGH = 0.8  # of the claimed 95 % intervals; of a dozen, two may miss by chance
 
 
@@ -42,22 +42,22 @@ def evaluate(folder: Path, watch: ActuatorWatch, source: str) -> dict[str, Any]:
     return write_actuator_run(folder, session_run(session, source, time.monotonic() - began, live, watch.truth))
 
 
-def verdict(watch: ActuatorWatch, document: Mapping[str, Any]) -> tuple[int, str]:
+def verdict(watch: ActuatorWatch, document: Mapping[str, Any]) -> Ending:
     """Exit status, and what did not hold."""
     held, told = _held(watch, document)
     kind, changed = watch.truth["kind"], watch.truth["changed"]
     named = [(alarm["kind"], alarm["joint"]) for alarm in document["online"]["alarms"]]
     if not told:
-        return _NOT_HELD, "nothing was identified"
+        return Ending(NOT_HELD, "nothing was identified")
     if held < _ENOUGH * told:
-        return _NOT_HELD, f"of {told} intervals only {held} hold the truth"
+        return Ending(NOT_HELD, f"of {told} intervals only {held} hold the truth")
     if named != ([(kind, changed)] if kind else []):
         said = ", ".join(f"{kind} of {joint}" for kind, joint in named) or "none"
-        return _NOT_HELD, f"alarms: {said}; what changed: {f'{kind} of {changed}' if kind else 'nothing'}"
+        return Ending(NOT_HELD, f"alarms: {said}; what changed: {f'{kind} of {changed}' if kind else 'nothing'}")
     live = document["online"]["live"]
     if live["equal"] != live["published"]:
-        return _NOT_HELD, str(live["sentence"])
-    return 0, ""
+        return Ending(NOT_HELD, str(live["sentence"]), timing=True)
+    return Ending()
 
 
 def summary(watch: ActuatorWatch, document: Mapping[str, Any], usage: Mapping[str, float], out: Path, seed: int) -> str:
@@ -72,7 +72,7 @@ def summary(watch: ActuatorWatch, document: Mapping[str, Any], usage: Mapping[st
     if watch.truth["kind"]:
         lines.append(f"What changed: the {watch.truth['kind']} of '{watch.truth['changed']}'.")
     lines.append(document["online"]["live"]["sentence"])
-    return "\n".join([*lines, *machine_lines(usage, watch.behind), *closing("actuators", out, seed)])
+    return "\n".join([*lines, *pace(watch.behind, usage), *closing("actuators", out, seed)])
 
 
 def _held(watch: ActuatorWatch, document: Mapping[str, Any]) -> tuple[int, int]:

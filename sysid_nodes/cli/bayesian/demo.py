@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import argparse
 import shutil
-import sys
 import time
 from collections.abc import Mapping
 from pathlib import Path
@@ -14,7 +13,8 @@ from typing import Any
 from sysid_nodes.cli.bayesian.demo_screen import BayesianScreen
 from sysid_nodes.cli.bayesian.demo_watch import IDENTIFIER, BayesianWatch
 from sysid_nodes.cli.bayesian.online import replay_online
-from sysid_nodes.cli.demo.closing import closing, machine_lines, wrapped
+from sysid_nodes.cli.demo.closing import closing, pace, say
+from sysid_nodes.cli.demo.ending import CONTRADICTION, NOT_HELD, Ending
 from sysid_nodes.cli.demo.live_run import (
     TICK,
     draw_seed,
@@ -37,12 +37,11 @@ from sysid_nodes.simulation.fourbar.config import SimulatedLinkageConfig
 CONFIG = "config/fourbar_bayesian.yaml"
 
 _RECORDER = "sysid_nodes.ros.bayesian.recorder"
-_NOT_HELD, _CONTRADICTION = 1, 3
 _ENOUGH = 0.8  # of the intervals of 95 % that have to hold the truth: less is no chance of a posterior that covers
 
 
-def run(args: argparse.Namespace) -> int:
-    """Runs the demo and returns the exit status.
+def run(args: argparse.Namespace) -> Ending:
+    """Runs the demo.
 
     Raises:
         SysidError: a process has ended, or the output cannot be written.
@@ -56,14 +55,10 @@ def run(args: argparse.Namespace) -> int:
         (folder / "truth").mkdir()
         shutil.copyfile(source, folder / "config.yaml")
         watch, usage = _live(args, seed, folder, work)
-        sys.stdout.write("Identifying again from the recording and writing the report ...\n")
-        sys.stdout.flush()
+        say("Identifying again from the recording and writing the report ...")
         document = evaluate(folder, watch.truth, str(args.out / "bag"))
-    sys.stdout.write(wrapped(_summary(watch, document, usage, args.out, seed)) + "\n")
-    status, fault = verdict(document)
-    if fault:
-        sys.stderr.write(f"sysid: demo: {fault}\n")
-    return status
+    say(_summary(watch, document, usage, args.out, seed))
+    return verdict(document)
 
 
 def _live(args: argparse.Namespace, seed: int, folder: Path, work: Path) -> tuple[BayesianWatch, Mapping[str, float]]:
@@ -99,22 +94,22 @@ def evaluate(folder: Path, truth: Mapping[str, float], source: str) -> dict[str,
     return write_bayesian_run(folder, session_run(session, source, time.monotonic() - began, truth, live))
 
 
-def verdict(document: Mapping[str, Any]) -> tuple[int, str]:
+def verdict(document: Mapping[str, Any]) -> Ending:
     """Exit status, and what did not hold."""
     status, live = BayesianStatus[document["status"]], document["online"]["live"]
     if not status.trusted:
-        return _CONTRADICTION, document["message"]
+        return Ending(CONTRADICTION, document["message"])
     rows = [row for row in document["parameters"] if row["verdict"] == "observed"]
     inside = sum(row["lower"] <= row["truth"] <= row["upper"] for row in rows)
     if inside < _ENOUGH * len(rows):
-        return _NOT_HELD, f"only {inside} of {len(rows)} intervals of 95 % hold the truth"
+        return Ending(NOT_HELD, f"only {inside} of {len(rows)} intervals of 95 % hold the truth")
     if not live["equal"] == live["published"] > 0:
-        return _NOT_HELD, str(live["sentence"])
-    return 0, ""
+        return Ending(NOT_HELD, str(live["sentence"]), timing=True)
+    return Ending()
 
 
 def _summary(
     watch: BayesianWatch, document: Mapping[str, Any], usage: Mapping[str, float], out: Path, seed: int
 ) -> str:
     lines = [f"{headline(document)}.", document["online"]["live"]["sentence"]]
-    return "\n".join([*lines, *machine_lines(usage, watch.behind), *closing("fourbar", out, seed)])
+    return "\n".join([*lines, *pace(watch.behind, usage), *closing("fourbar", out, seed)])

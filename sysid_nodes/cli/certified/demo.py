@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import argparse
 import os
-import sys
 import time
 from collections.abc import Mapping
 from pathlib import Path
@@ -17,7 +16,8 @@ from sysid_nodes.cli.certified import demo_config as kinova_config
 from sysid_nodes.cli.certified import demo_summary as summary
 from sysid_nodes.cli.certified.demo_screen import Screen
 from sysid_nodes.cli.certified.demo_watch import Watch
-from sysid_nodes.cli.demo.closing import wrapped
+from sysid_nodes.cli.demo.closing import say
+from sysid_nodes.cli.demo.ending import CONTRADICTION, NOT_HELD, NOT_THERE, Ending
 from sysid_nodes.cli.demo.live_run import (
     TICK,
     Arrivals,
@@ -30,12 +30,11 @@ from sysid_nodes.cli.demo.nodes import Nodes, free_domain, require_ros
 from sysid_nodes.cli.demo.rviz import rviz_files
 from sysid_nodes.data.packaged import required_file
 from sysid_nodes.data.scene import load_scene
-from sysid_nodes.exceptions import SysidError
+from sysid_nodes.exceptions import OverdueError, SysidError
 from sysid_nodes.reports.certified.result import goal_check
 from sysid_nodes.sessions.certified.settings import CertifiedModel, CertifiedSettings
 from sysid_nodes.systems.certified.control.output import Mode
 
-_WRONG, _CONTRADICTION, _NOT_THERE = 1, 3, 4
 _IDLE = 120.0  # longest rest without a new plan before the goal is given up [s]
 _DRAINED = 120.0  # longest wait for what is still under way when the motion is over [s]
 _SAVING = 90.0  # longest wait for the recorder, which itself waits for the identifier to save [s]
@@ -58,8 +57,8 @@ class Ended(NamedTuple):
     pace: float | None
 
 
-def run(args: argparse.Namespace) -> int:
-    """Runs the demo and returns the exit status."""
+def run(args: argparse.Namespace) -> Ending:
+    """Runs the demo."""
     require_ros()
     seed = draw_seed(args.seed)
     payload = kinova_config.payload(seed, args.payload)
@@ -71,25 +70,19 @@ def run(args: argparse.Namespace) -> int:
         (folder / "config.yaml").write_text(kinova_config.parameter_file(values), encoding="utf-8")
         before = goal_check(model, np.array(kinova_config.GOAL), model.prior, load_scene(scene))
         ended = _live(args, model, scene, folder, work, before)
-        sys.stdout.write("Identifying again from the recording and writing the report ...\n")
-        sys.stdout.flush()
+        say("Identifying again from the recording and writing the report ...")
         facts = {"prior_check": before, "real_time_factor": ended.pace, "processor": dict(ended.usage)}
         document, loop, agree = summary.evaluate(
             folder, work / _SAVED, scene, ended.watch, str(args.out / "bag"), facts
         )
-    told = summary.summary(ended.watch, document, loop, agree=agree, usage=ended.usage, out=args.out, seed=seed)
-    sys.stdout.write(wrapped(told) + "\n")
-    sys.stdout.flush()
+    say(summary.summary(ended.watch, document, loop, agree=agree, usage=ended.usage, out=args.out, seed=seed))
     if wrong := [*summary.missed_ever(ended.watch, document), *summary.broken(loop)]:
-        sys.stderr.write(f"sysid: SOMETHING PROVEN DID NOT HOLD: {', '.join(wrong)}\n")
-        return _WRONG
+        return Ending(NOT_HELD, f"SOMETHING PROVEN DID NOT HOLD: {', '.join(wrong)}")
     if ended.watch.contradicted:
-        sys.stderr.write(f"sysid: demo: {ended.watch.contradicted}\n")
-        return _CONTRADICTION
+        return Ending(CONTRADICTION, ended.watch.contradicted)
     if not summary.arrived(loop):
-        sys.stderr.write(f"sysid: demo: {loop.sentence}\n")
-        return _NOT_THERE
-    return 0
+        return Ending(NOT_THERE, loop.sentence, summary.late(loop))
+    return Ending()
 
 
 def _live(
@@ -149,7 +142,7 @@ def _follow(nodes: Nodes, screen: Screen, watch: Watch) -> tuple[Mapping[str, fl
             plans, patience = len(watch.plans), now + _IDLE
         if now > patience:
             if not watch.plans:
-                raise SysidError(f"the planner certified no motion within {_IDLE:g} s: {watch.planner}")
+                raise OverdueError(f"the planner certified no motion within {_IDLE:g} s: {watch.planner}")
             return usage.shares, pace
 
 
@@ -175,7 +168,7 @@ def _save(nodes: Nodes, screen: Screen, watch: Watch, path: Path) -> None:
             watch.take(line)
             answers |= line
         if time.monotonic() > deadline:
-            raise SysidError(f"the recorder has not told within {_SAVING:g} s whether the result was saved")
+            raise OverdueError(f"the recorder has not told within {_SAVING:g} s whether the result was saved")
     if "failed" in answers:
         raise SysidError(f"the identifier could not save its result: {answers['failed']}")
     nodes.tell("stop")

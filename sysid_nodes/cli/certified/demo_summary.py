@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from sysid_nodes.cli.certified.demo_watch import Watch
-from sysid_nodes.cli.demo.closing import closing, machine_lines
+from sysid_nodes.cli.demo.closing import closing, pace
 from sysid_nodes.data.config import load_yaml, read_parameters
 from sysid_nodes.data.scene import load_scene
 from sysid_nodes.logs import read_joint_states
@@ -22,10 +22,26 @@ from sysid_nodes.reports.files import REPORT_NAME, RESULT_NAME, SERIES_NAME
 from sysid_nodes.reports.interval.result_file import build_document, read_result, write_result
 from sysid_nodes.reports.interval.series_file import write_series
 from sysid_nodes.reports.wording import IntervalText, missed_truths, verdict
+from sysid_nodes.results.stop_reason import StopReason
 from sysid_nodes.sessions.certified.settings import CertifiedModel, CertifiedSettings
 from sysid_nodes.sessions.interval.session import IntervalSession
+from sysid_nodes.systems.certified.control.output import Mode
 from sysid_nodes.systems.certified.search.config import PlannerConfig
 from sysid_nodes.systems.interval.config import IntervalIdentifierConfig
+
+_LATENESS = {
+    reason.name
+    for reason in (
+        StopReason.JOINT_STATES_LOST,
+        StopReason.JOINT_STATES_FROZEN,
+        StopReason.JOINT_STATES_SLOW,
+        StopReason.JOINT_STATES_DELAYED,
+        StopReason.JOINT_STATES_INTERMITTENT,
+        StopReason.COMMAND_LATE,
+        StopReason.COMMAND_TIMEOUT,
+    )
+}
+"""Stops for which a machine that is too slow suffices."""
 
 _STEP = ("t", "status", "nominal", "lower", "upper")
 
@@ -108,7 +124,7 @@ def summary(
     """The summary that a user sees at the end."""
     lines = [_found(watch, document), *_moved(loop), *_health(watch, loop)]
     lines += [
-        *machine_lines(usage),
+        *pace(0.0, usage),
         f"A window took {1e3 * sum(watch.solve_times) / max(len(watch.solve_times), 1):.0f} ms to solve, "
         f"the slowest {1e3 * max(watch.solve_times, default=0.0):.0f} ms.",
         "The recording gives the same numbers to the last bit."
@@ -175,6 +191,14 @@ def _health(watch: Watch, loop: CertifiedRun) -> list[str]:
 def arrived(loop: CertifiedRun) -> bool:
     """Whether the load is where it was to go."""
     return loop.outcome == ARRIVED
+
+
+def late(loop: CertifiedRun) -> bool:
+    """Whether a robot that did not arrive was stopped by nothing but the lateness of something, or not at all."""
+    reasons = {event.reason.name for event in loop.history.events if event.mode is Mode.STOPPED}
+    if loop.history.robot_stop:
+        reasons.add(loop.history.robot_stop.partition(":")[0])
+    return reasons <= _LATENESS
 
 
 def _steps(document: Mapping[str, Any]) -> dict[int, tuple[Any, ...]]:

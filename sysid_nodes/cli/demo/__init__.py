@@ -42,7 +42,7 @@ examples:
 
 exit status: 1 a proven bound or margin did not hold, too many intervals missed the truth, an alarm was missing or
 false, or a replay of the recording says something else; 3 the data contradicted the stated assumptions; 4 the robot was
-stopped, did not reach its goal or has fallen
+stopped, did not reach its goal or has fallen; 5 the machine is too slow, and the line says how busy it was
 """
 
 from __future__ import annotations
@@ -51,6 +51,8 @@ import argparse
 import importlib
 
 from sysid_nodes.cli.demo.arguments import add_arguments
+from sysid_nodes.cli.demo.ending import exit_status
+from sysid_nodes.cli.demo.machine import Machine
 
 __all__ = ["add_arguments", "run"]
 
@@ -67,5 +69,6 @@ _SYSTEMS = {
 
 def run(args: argparse.Namespace) -> int:
     """Runs the demo of the robot that was asked for and returns the exit status."""
-    status: int = importlib.import_module(f"sysid_nodes.cli.{_SYSTEMS[args.robot]}.demo").run(args)
-    return status
+    machine = Machine()
+    demo = importlib.import_module(f"sysid_nodes.cli.{_SYSTEMS[args.robot]}.demo")
+    return exit_status(lambda: demo.run(args), machine)

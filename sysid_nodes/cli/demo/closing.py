@@ -15,18 +15,6 @@ from sysid_nodes.reports.files import REPORT_NAME, RESULT_NAME
 _LATE = 0.1  # behind real time, from which it is worth a line [s]
 
 
-def machine_lines(usage: Mapping[str, float], behind: float = 0.0) -> list[str]:
-    """Lines on whether the machine kept up.
-
-    Args:
-        usage: processor time of each process, in shares of one core; may be empty.
-        behind: of the simulation behind real time [s].
-    """
-    late = [f"The simulation was {behind:.1f} s behind real time."] if behind > _LATE else []
-    shares = ", ".join(f"{name} {100.0 * share:.0f} %" for name, share in usage.items())
-    return late + ([f"Processor time, in shares of one core: {shares}."] if usage else [])
-
-
 def closing(robot: str, out: Path, seed: int) -> list[str]:
     """Lines for the end of a summary.
 
@@ -46,6 +34,26 @@ def closing(robot: str, out: Path, seed: int) -> list[str]:
         "With the same draw once more, and the other options as before:",
         f"    {repeat}",
     ]
+
+
+def pace(behind: float, usage: Mapping[str, float]) -> list[str]:
+    """Lines about the machine.
+
+    Args:
+        behind: how much longer a simulation took than its stamps say [s]; those know nothing of it.
+        usage: of one core, by process.
+    """
+    lines = [f"The simulation was {behind:.1f} s behind real time."] if behind > _LATE else []
+    if usage:
+        shares = ", ".join(f"{name} {100.0 * share:.0f} %" for name, share in usage.items())
+        lines.append(f"Processor time during the motion, in shares of one core: {shares}.")
+    return lines
+
+
+def say(text: str) -> None:
+    """Writes lines that stay, at once."""
+    sys.stdout.write(wrapped(text) + "\n")
+    sys.stdout.flush()
 
 
 def wrapped(text: str) -> str:

@@ -16,7 +16,7 @@ from typing import Any
 from sysid_nodes.cli.demo.live_watch import IdentifyingWatch
 from sysid_nodes.cli.demo.nodes import Nodes
 from sysid_nodes.cli.output_folder import OutputFolder
-from sysid_nodes.exceptions import SysidError
+from sysid_nodes.exceptions import OverdueError
 
 TICK = 0.2  # between two looks at the screen [s]
 STARTING = 240.0  # longest wait for the first reading [s]
@@ -44,14 +44,15 @@ def hidden_truth(nodes: Nodes, file: Path) -> Mapping[str, Any]:
     """The simulated robot's hidden truth, once it has been written to a file.
 
     Raises:
-        SysidError: it does not within STARTING.
+        OverdueError: it does not within STARTING.
+        SysidError: a process has ended.
     """
     deadline = time.monotonic() + STARTING
     while not file.exists():
         for _ in nodes.read(TICK):
             pass
         if time.monotonic() > deadline:
-            raise SysidError(f"the simulated robot did not start within {STARTING:g} s")
+            raise OverdueError(f"the simulated robot did not start within {STARTING:g} s")
     found: Mapping[str, Any] = json.loads(file.read_text(encoding="utf-8"))
     return found
 
@@ -64,13 +65,14 @@ def wait_until_heard(nodes: Nodes, status: str) -> None:
         status: the node's, in the diagnostics.
 
     Raises:
-        SysidError: it does not within STARTING.
+        OverdueError: it does not within STARTING.
+        SysidError: a process has ended.
     """
     deadline = time.monotonic() + STARTING
     while time.monotonic() < deadline:
         if any(status in line.get("diagnostics", ()) for line in nodes.read(TICK)):
             return
-    raise SysidError(f"nothing was heard of {status.partition(':')[0]} within {STARTING:g} s")
+    raise OverdueError(f"nothing was heard of {status.partition(':')[0]} within {STARTING:g} s")
 
 
 def follow(nodes: Nodes, watch: IdentifyingWatch, show: Callable[[], None]) -> Mapping[str, float]:
@@ -85,7 +87,8 @@ def follow(nodes: Nodes, watch: IdentifyingWatch, show: Callable[[], None]) -> M
         The processes' shares of a core during the motion.
 
     Raises:
-        SysidError: a reading has been waited for too long, or a process has ended.
+        OverdueError: a reading has been waited for too long.
+        SysidError: a process has ended.
     """
     arrivals, usage = Arrivals("reading"), ProcessorShares(nodes)
     over, latest = math.inf, math.inf
@@ -121,12 +124,12 @@ class Arrivals:
         """Takes the number that has arrived so far, at a monotonic time [s].
 
         Raises:
-            SysidError: the first, or another, has been waited for too long.
+            OverdueError: the first, or another, has been waited for too long.
         """
         if count != self._count:
             self._count, self._deadline = count, now + _STALLED
         if now > self._deadline:
-            raise SysidError(
+            raise OverdueError(
                 f"nothing has arrived for {_STALLED:g} s, after {count} {self._noun}s"
                 if count
                 else f"no {self._noun} arrived within {STARTING:g} s"

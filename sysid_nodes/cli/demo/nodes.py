@@ -19,7 +19,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any
 
-from sysid_nodes.exceptions import InputError, SysidError
+from sysid_nodes.exceptions import InputError, OverdueError, SysidError
 
 _PORT_BASE, _PORTS_A_DOMAIN, _FIRST_UNICAST = 7400, 250, 10  # of DDS discovery, by the standard
 _PARTICIPANTS = 8  # a domain is in use if one of its first participants' ports is
@@ -29,6 +29,7 @@ _ELSEWHERE = (  # each of these could lead discovery off this machine
     "FASTRTPS_DEFAULT_PROFILES_FILE", "FASTDDS_DEFAULT_PROFILES_FILE", "CYCLONEDDS_URI",
 )  # fmt: skip
 _PATIENCE = 10.0  # for a process to end by itself, or when it is killed [s]
+_COMPLETING = 120.0  # longest wait for a bag that is complete [s]
 _SET_PARENT_DEATH_SIGNAL = 1  # of prctl(2)
 _RECORDER = "recorder"
 _CHUNK = 65536
@@ -179,12 +180,13 @@ class Nodes:
         """Waits until the bag is complete.
 
         Raises:
+            OverdueError: that takes too long.
             SysidError: it could not be completed.
         """
         try:
-            status = self._processes[_RECORDER].wait(_PATIENCE)
+            status = self._processes[_RECORDER].wait(_COMPLETING)
         except subprocess.TimeoutExpired:
-            raise SysidError("the recorder does not complete the bag") from None
+            raise OverdueError(f"the recorder does not complete the bag within {_COMPLETING:g} s") from None
         if status:
             raise SysidError(self._ended(_RECORDER))
         del self._processes[_RECORDER]

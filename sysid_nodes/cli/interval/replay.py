@@ -22,6 +22,7 @@ from sysid_nodes.logs.writer import to_nanoseconds
 from sysid_nodes.messages.interval.bounds import TOPIC, TYPE, bounds_fields
 from sysid_nodes.messages.robot_view import RobotView
 from sysid_nodes.reports.files import REPORT_NAME
+from sysid_nodes.reports.interval.body_markers import MARKERS, MARKERS_TYPE, body_marker_fields
 from sysid_nodes.reports.interval.files import write_run
 from sysid_nodes.reports.wording import verdict
 from sysid_nodes.results import Status
@@ -91,10 +92,11 @@ def _labelled(run: IntervalRun, relaxed: Sequence[Relaxation]) -> IntervalRun:
 
 
 def _identify(session: IntervalSession, robot: Robot, messages: Iterable[RawJointState], path: Path) -> None:
-    """Records what the live node would have published, and the robot that moves."""
+    """Records what the live node would have published, markers included, and the robot that moves."""
     now, order = 0, JointOrder(robot.joint_names)
     with BagWriter(path) as bag:
         bag.add_topic(TOPIC, TYPE, latched=True)
+        bag.add_topic(MARKERS, MARKERS_TYPE, latched=True)
         view = RobotView(bag, robot)
         for message in messages:
             columns = order.columns(message.names) if view.due(message.stamp) else None
@@ -105,6 +107,7 @@ def _identify(session: IntervalSession, robot: Robot, messages: Iterable[RawJoin
                 # Stamps may start over, the order of messages may not: the last one is what counts.
                 now = max(now + 1, to_nanoseconds(result.t))
                 bag.write(TOPIC, now, bounds_fields(result, session.subject, session.judgement.lines))
+                bag.write(MARKERS, now, body_marker_fields(result, session.subject.frame))
 
 
 def _judge(session: IntervalSession, source: str) -> None:

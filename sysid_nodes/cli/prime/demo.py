@@ -5,13 +5,13 @@ from __future__ import annotations
 
 import argparse
 import shutil
-import sys
 from collections.abc import Mapping
 from pathlib import Path
 
 import numpy as np
 
-from sysid_nodes.cli.demo.closing import wrapped
+from sysid_nodes.cli.demo.closing import say
+from sysid_nodes.cli.demo.ending import NOT_THERE, Ending
 from sysid_nodes.cli.demo.live_run import (
     TICK,
     draw_seed,
@@ -29,28 +29,22 @@ from sysid_nodes.cli.prime.demo_watch import ESTIMATOR, PrimeWatch
 from sysid_nodes.reports.prime.truth import FILE, SERIES, feet
 from sysid_nodes.robots import Robot, load_robot
 
-_FALLEN = 4
 _GRAVITY = 9.81  # [m/s2]
 _RECORDER = "sysid_nodes.ros.prime.recorder"
 
 
-def run(args: argparse.Namespace) -> int:
-    """Runs the demo and returns the exit status."""
+def run(args: argparse.Namespace) -> Ending:
+    """Runs the demo."""
     require_ros()
     seed, robot = draw_seed(args.seed), load_robot(args.robot)
     with output_and_work(args.out) as (folder, work):
         (folder / "truth").mkdir()
         shutil.copyfile(legged_config.estimator_file(args.robot), folder / "config.yaml")
         watch, usage = _live(args, robot, seed, folder, work)
-        sys.stdout.write("Estimating again from the recording and writing the report ...\n")
-        sys.stdout.flush()
+        say("Estimating again from the recording and writing the report ...")
         document = evaluate(folder, watch, str(args.out / "bag"))
-    sys.stdout.write(wrapped(summary(watch, document, usage, args.out, seed)) + "\n")
-    sys.stdout.flush()
-    if watch.fallen:
-        sys.stderr.write("sysid: demo: the robot has fallen\n")
-        return _FALLEN
-    return 0
+    say(summary(watch, document, usage, args.out, seed))
+    return Ending(NOT_THERE, "the robot has fallen") if watch.fallen else Ending()
 
 
 def _live(

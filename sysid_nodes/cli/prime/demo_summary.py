@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from sysid_nodes.cli.demo.closing import closing, machine_lines
+from sysid_nodes.cli.demo.closing import closing, pace
 from sysid_nodes.cli.prime.demo_watch import PrimeWatch
 from sysid_nodes.cli.prime.replay import open_log, replay_into
 from sysid_nodes.data.config import load_yaml
@@ -79,4 +79,4 @@ def summary(watch: PrimeWatch, document: Mapping[str, Any], usage: Mapping[str, 
     lines.append(run["live"]["sentence"])
     if document["findings"]:
         lines.append(f"In the end: {'; '.join(document['findings'])}.")
-    return "\n".join([*lines, *machine_lines(usage), *closing(document["robot"], out, seed)])
+    return "\n".join([*lines, *pace(watch.behind, usage), *closing(document["robot"], out, seed)])

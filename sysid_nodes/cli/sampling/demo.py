@@ -4,11 +4,11 @@
 from __future__ import annotations
 
 import argparse
-import sys
 from collections.abc import Mapping
 from pathlib import Path
 
-from sysid_nodes.cli.demo.closing import wrapped
+from sysid_nodes.cli.demo.closing import say
+from sysid_nodes.cli.demo.ending import NOT_THERE, Ending
 from sysid_nodes.cli.demo.live_run import TICK, draw_seed, follow, hidden_truth, output_and_work, wait_until_heard
 from sysid_nodes.cli.demo.nodes import Nodes, free_domain, require_ros
 from sysid_nodes.cli.sampling import demo_config
@@ -16,7 +16,6 @@ from sysid_nodes.cli.sampling.demo_screen import SpiScreen
 from sysid_nodes.cli.sampling.demo_summary import evaluate, summary, verdict
 from sysid_nodes.cli.sampling.demo_watch import IDENTIFIER, PLANNER, SpiWatch
 from sysid_nodes.data.config import load_yaml
-from sysid_nodes.exceptions import SysidError
 from sysid_nodes.reports.sampling.stages import true_values
 from sysid_nodes.robots import load_robot
 from sysid_nodes.sessions.sampling.config import SamplingSessionConfig
@@ -24,8 +23,8 @@ from sysid_nodes.sessions.sampling.config import SamplingSessionConfig
 _RECORDER = "sysid_nodes.ros.sampling.recorder"
 
 
-def run(args: argparse.Namespace) -> int:
-    """Runs the demo and returns the exit status."""
+def run(args: argparse.Namespace) -> Ending:
+    """Runs the demo."""
     require_ros()
     seed = draw_seed(args.seed)
     with output_and_work(args.out) as (folder, work):
@@ -33,16 +32,12 @@ def run(args: argparse.Namespace) -> int:
         demo_config.write_nodes_file(folder / "config.yaml")
         watch, usage = _live(args, seed, folder, work)
         if watch.trouble:
-            raise SysidError(f"no second stage: {watch.trouble}")
-        sys.stdout.write("Identifying again from the recording and writing the report ...\n")
-        sys.stdout.flush()
+            told = f"no second stage: {watch.trouble}; the recording is in {args.out / 'bag'}"
+            return Ending(NOT_THERE, told, watch.late)
+        say("Identifying again from the recording and writing the report ...")
         document = evaluate(folder, watch, str(args.out / "bag"))
-    sys.stdout.write(wrapped(summary(watch, usage, args.out, seed)) + "\n")
-    sys.stdout.flush()
-    status, fault = verdict(watch, document)
-    if fault:
-        sys.stderr.write(f"sysid: demo: {fault}\n")
-    return status
+    say(summary(watch, usage, args.out, seed))
+    return verdict(watch, document)
 
 
 def _live(args: argparse.Namespace, seed: int, folder: Path, work: Path) -> tuple[SpiWatch, Mapping[str, float]]:

@@ -11,7 +11,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from sysid_nodes.cli.demo.closing import closing, machine_lines
+from sysid_nodes.cli.demo.closing import closing, pace
+from sysid_nodes.cli.demo.ending import NOT_HELD, Ending
 from sysid_nodes.cli.sampling.demo_watch import SpiWatch
 from sysid_nodes.cli.sampling.replay import read_into
 from sysid_nodes.data.config import load_yaml
@@ -24,7 +25,6 @@ from sysid_nodes.sessions.sampling.session import SamplingSession
 
 Array = npt.NDArray[np.float64]
 
-_NOT_HELD = 1
 _ENOUGH = 0.75  # of the 95 % intervals; of a dozen, some may miss by chance
 
 
@@ -62,15 +62,15 @@ def evaluate(folder: Path, watch: SpiWatch, source: str) -> dict[str, Any]:
     return write_sampling_run(folder, SamplingRun(result, session.robot.name, source, spent, config, stages))
 
 
-def verdict(watch: SpiWatch, document: Mapping[str, Any]) -> tuple[int, str]:
+def verdict(watch: SpiWatch, document: Mapping[str, Any]) -> Ending:
     """Exit status, and what did not hold."""
     if not document["exploration"]["replay_equals_live"]:
-        return _NOT_HELD, "a replay of the recording gives other numbers than the live identifier"
+        return Ending(NOT_HELD, "a replay of the recording gives other numbers than the live identifier", timing=True)
     claimed = [row for row in document["parameters"] if row["lower"] is not None and row["name"] in watch.truth]
     held = sum(row["lower"] <= watch.truth[row["name"]] <= row["upper"] for row in claimed)
     if held < _ENOUGH * len(claimed):
-        return _NOT_HELD, f"of {len(claimed)} intervals only {held} hold the truth"
-    return 0, ""
+        return Ending(NOT_HELD, f"of {len(claimed)} intervals only {held} hold the truth")
+    return Ending()
 
 
 def summary(watch: SpiWatch, usage: Mapping[str, float], out: Path, seed: int) -> str:
@@ -87,7 +87,7 @@ def summary(watch: SpiWatch, usage: Mapping[str, float], out: Path, seed: int) -
         f"{plan.duration:g} s of {', '.join(plan.gaits)}, planned for that estimate, made the standard deviations "
         f"{ratio:.2f} times what they were (median of {len(rows)}).",
     ]
-    return "\n".join([*lines, *machine_lines(usage, watch.behind), *closing("spi", out, seed)])
+    return "\n".join([*lines, *pace(watch.behind, usage), *closing("spi", out, seed)])
 
 
 def _walked(session: SamplingSession, after: float, until: float) -> Array:

@@ -84,7 +84,12 @@ class SpiWatch(MotionWatch):
             return planning
         if len(self.statuses) > len(self.posteriors):
             return f"an identification ended as {self.statuses[-1]}"
-        return "nothing came of it within 600 s" if self.elapsed > _PATIENCE else ""
+        return f"nothing came of it within {_PATIENCE:g} s" if self.late else ""
+
+    @property
+    def late(self) -> bool:
+        """Whether it takes longer than it may on any machine."""
+        return self.elapsed > _PATIENCE
 
     @property
     def waiting(self) -> bool:

@@ -3,21 +3,15 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 import numpy.typing as npt
 
-from sysid_nodes.messages.prime.estimate import Fields, header, vector
+from sysid_nodes.messages.geometry import Fields, header, vector
+from sysid_nodes.messages.markers import ARROW, SPHERE, TEXT, TRIANGLES, Colour, deletion, marker, pose_fields
 from sysid_nodes.results.motion_status import MotionStatus
 from sysid_nodes.sessions.prime.update import PrimeUpdate
 
 Array = npt.NDArray[np.float64]
-Colour = tuple[float, float, float]
-
-ARROW, SPHERE, TRIANGLES, TEXT = 0, 2, 11, 9
-ADD, DELETE = 0, 2
-"""Values of visualization_msgs/Marker."""
 
 METRES_PER_NEWTON = 0.002
 """Length of a force's arrow."""
@@ -53,9 +47,9 @@ def contact_marker_fields(update: PrimeUpdate, normal: Array) -> Fields:
         point, force, touches = found.position[k, index], found.force[k, index], bool(found.on_ground[k, index])
         known = touches and bool(np.isfinite(force).all())
         markers.append(_state(head, index, point, colour if touches else _AIR))
-        markers.append(_arrow(head, index, point, force, colour) if known else _deletion(head, "force", index))
+        markers.append(_arrow(head, index, point, force, colour) if known else deletion(head, "force", index))
         cone = cone_triangles(point, normal, update.friction)
-        markers.append(_cone(head, index, cone, colour) if known else _deletion(head, "friction_cone", index))
+        markers.append(_cone(head, index, cone, colour) if known else deletion(head, "friction_cone", index))
     markers.append(_text(head, update))
     return {"markers": markers}
 
@@ -72,41 +66,19 @@ def cone_triangles(apex: Array, normal: Array, friction: float) -> Array:
     return np.stack([np.broadcast_to(apex, ring[1:].shape), ring[:-1], ring[1:]], axis=1).reshape(-1, 3)
 
 
-def _marker(head: Fields, namespace: str, index: int, kind: int, colour: Colour, alpha: float, **fields: Any) -> Fields:
-    red, green, blue = colour
-    return {
-        "header": head,
-        "ns": namespace,
-        "id": index,
-        "type": kind,
-        "action": ADD,
-        "pose": {"position": vector(np.zeros(3)), "orientation": {"x": 0.0, "y": 0.0, "z": 0.0, "w": 1.0}},
-        "color": {"r": red, "g": green, "b": blue, "a": alpha},
-        **fields,
-    }
-
-
-def _deletion(head: Fields, namespace: str, index: int) -> Fields:
-    return {"header": head, "ns": namespace, "id": index, "action": DELETE}
-
-
-def _pose(point: Array) -> Fields:
-    return {"position": vector(point), "orientation": {"x": 0.0, "y": 0.0, "z": 0.0, "w": 1.0}}
-
-
 def _state(head: Fields, index: int, point: Array, colour: Colour) -> Fields:
-    return _marker(head, "contact", index, SPHERE, colour, 0.9, pose=_pose(point), scale=vector(np.full(3, _BALL)))
+    return marker(head, "contact", index, SPHERE, colour, 0.9, pose=pose_fields(point), scale=vector(np.full(3, _BALL)))
 
 
 def _arrow(head: Fields, index: int, point: Array, force: Array, colour: Colour) -> Fields:
     points = [vector(point), vector(point + METRES_PER_NEWTON * force)]
     scale = vector(np.array([_SHAFT, _HEAD, _HEAD_LENGTH]))
-    return _marker(head, "force", index, ARROW, colour, 1.0, points=points, scale=scale)
+    return marker(head, "force", index, ARROW, colour, 1.0, points=points, scale=scale)
 
 
 def _cone(head: Fields, index: int, corners: Array, colour: Colour) -> Fields:
     points = [vector(corner) for corner in corners]
-    return _marker(head, "friction_cone", index, TRIANGLES, colour, 0.25, points=points, scale=vector(np.ones(3)))
+    return marker(head, "friction_cone", index, TRIANGLES, colour, 0.25, points=points, scale=vector(np.ones(3)))
 
 
 def _text(head: Fields, update: PrimeUpdate) -> Fields:
@@ -115,4 +87,4 @@ def _text(head: Fields, update: PrimeUpdate) -> Fields:
     lines = [update.judgement.status.name, *bodies]
     white = (1.0, 1.0, 1.0)
     scale = vector(np.full(3, _LETTERS))
-    return _marker(head, "status", 0, TEXT, white, 1.0, pose=_pose(place), scale=scale, text="\n".join(lines))
+    return marker(head, "status", 0, TEXT, white, 1.0, pose=pose_fields(place), scale=scale, text="\n".join(lines))

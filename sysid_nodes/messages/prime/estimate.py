@@ -4,21 +4,19 @@
 from __future__ import annotations
 
 import math
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import pinocchio
 
 from sysid_nodes.data import PARAMETER_NAMES
-from sysid_nodes.logs.writer import stamp_fields
+from sysid_nodes.messages.geometry import Fields, header, quaternion, vector
 from sysid_nodes.results.motion_estimate import BodyEstimate
 from sysid_nodes.robots import Robot
 from sysid_nodes.robots.links import moving_link
 from sysid_nodes.sessions.prime.update import PrimeUpdate
 
 Array = npt.NDArray[np.float64]
-Fields = dict[str, Any]
 
 CONTACT_FORCES, ODOMETRY, SMOOTHED, INERTIA, MARKERS = (
     "contact_forces",
@@ -36,24 +34,6 @@ TYPES = {
     INERTIA: "online_sysid/msg/InertialEstimate",
     MARKERS: "visualization_msgs/msg/MarkerArray",
 }
-
-
-def header(t: float, frame: str = "") -> Fields:
-    """A header; a time that no stamp can hold gives zero."""
-    stamp = stamp_fields(t) if math.isfinite(t) and 0.0 <= t < 2.0**31 else {"sec": 0, "nanosec": 0}
-    return {"stamp": stamp, "frame_id": frame}
-
-
-def vector(values: Array) -> Fields:
-    """A geometry_msgs Point or Vector3."""
-    x, y, z = np.asarray(values, dtype=np.float64).tolist()
-    return {"x": x, "y": y, "z": z}
-
-
-def quaternion(values: Array) -> Fields:
-    """A geometry_msgs Quaternion from x, y, z, w."""
-    x, y, z, w = np.asarray(values, dtype=np.float64).tolist()
-    return {"x": x, "y": y, "z": z, "w": w}
 
 
 def contact_forces_fields(update: PrimeUpdate, k: int) -> Fields:

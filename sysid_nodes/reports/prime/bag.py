@@ -12,6 +12,7 @@ import numpy as np
 
 from sysid_nodes.logs import BagWriter
 from sysid_nodes.logs.writer import to_nanoseconds
+from sysid_nodes.messages.geometry import Fields
 from sysid_nodes.messages.prime.contact_markers import contact_marker_fields
 from sysid_nodes.messages.prime.estimate import (
     CONTACT_FORCES,
@@ -20,7 +21,6 @@ from sysid_nodes.messages.prime.estimate import (
     ODOMETRY,
     SMOOTHED,
     TYPES,
-    Fields,
     contact_forces_fields,
     inertia_fields,
     joint_state_fields,

@@ -22,6 +22,8 @@ from visualization_msgs.msg import MarkerArray
 
 from sysid_nodes.data.key_file import AuthorityConfig
 from sysid_nodes.exceptions import InputError
+from sysid_nodes.messages.fill import to_message
+from sysid_nodes.reports.interval.body_markers import body_marker_fields
 from sysid_nodes.results import IdentificationResult
 from sysid_nodes.ros import qos
 from sysid_nodes.ros.conversions import to_parameter_bounds
@@ -29,7 +31,6 @@ from sysid_nodes.ros.diagnostics import component
 from sysid_nodes.ros.identifying_node import IdentifyingNode
 from sysid_nodes.ros.interval.diagnostics import Monitor
 from sysid_nodes.ros.interval.live import LiveInterval
-from sysid_nodes.ros.interval.markers import marker_array
 from sysid_nodes.ros.managed_node import run
 from sysid_nodes.ros.parameters import NodeParameters
 from sysid_nodes.sessions.interval.journal import Journal
@@ -120,7 +121,7 @@ class IntervalIdentifierNode(IdentifyingNode[LiveInterval]):
             prefix = self._settings.build(IntervalNodeConfig).frame_prefix
             subject = replace(subject, frame=prefix + subject.frame)
             self._bounds.publish(to_parameter_bounds(result, subject, findings))
-            self._markers.publish(marker_array(result, subject.frame))
+            self._markers.publish(to_message(MarkerArray, body_marker_fields(result, subject.frame)))
             self._journal.result(result, findings)
 
     def _complain(self, fault: str) -> None:

@@ -15,15 +15,13 @@ from sensor_msgs.msg import JointState
 from visualization_msgs.msg import MarkerArray
 
 from sysid_nodes.messages.fill import to_message
+from sysid_nodes.messages.geometry import header, quaternion, vector
 from sysid_nodes.messages.prime.estimate import (
     CONTACT_FORCES,
     INERTIA,
     MARKERS,
     ODOMETRY,
     SMOOTHED,
-    header,
-    quaternion,
-    vector,
 )
 from sysid_nodes.results.motion_status import MotionStatus
 from sysid_nodes.robots import Robot

@@ -13,6 +13,7 @@ from shared.actuator_session import feed, messages, run, session
 from sysid_nodes.cli.actuators.demo_screen import ActuatorScreen
 from sysid_nodes.cli.actuators.demo_summary import summary, verdict
 from sysid_nodes.cli.actuators.demo_watch import IDENTIFIER, ActuatorWatch
+from sysid_nodes.cli.demo.ending import Ending
 from sysid_nodes.messages.actuators.models import models_fields
 from sysid_nodes.reports.actuators.live import session_run
 from sysid_nodes.reports.actuators.report import render_actuator_report
@@ -61,7 +62,7 @@ def test_it_waits_until_the_identifier_has_got_all_messages(heard: Any) -> None:
 
 def test_what_holds_ends_with_status_zero_and_is_said(heard: Any) -> None:
     message, document, _ = heard
-    assert verdict(watch(message), document) == (0, "")
+    assert verdict(watch(message), document) == Ending()
     text = summary(watch(message), document, {"leg": 0.1}, Path("out"), 4)
     assert "hold the hidden truth" in text
     assert "Replayed, the same." in text
@@ -98,9 +99,10 @@ def nothing_told(document: dict[str, Any]) -> None:
 def test_what_does_not_hold_is_status_one(heard: Any, spoil: Any, line: str) -> None:
     document = copy.deepcopy(heard[1])
     spoil(document)
-    status, fault = verdict(watch(heard[0]), document)
-    assert status == 1
-    assert line in fault
+    ending = verdict(watch(heard[0]), document)
+    assert ending.status == 1
+    assert line in ending.fault
+    assert ending.timing == (line == "differs")
 
 
 def test_the_page_shows_truth_alarms_and_the_comparison(heard: Any) -> None:

@@ -12,6 +12,7 @@ from shared.leg_bag import CONFIG, VALUES, write_leg
 
 from sysid_nodes.cli.bayesian.demo import evaluate, verdict
 from sysid_nodes.cli.bayesian.demo_watch import BayesianWatch
+from sysid_nodes.cli.demo.ending import Ending
 from sysid_nodes.logs.reader import read_messages
 from sysid_nodes.messages.bayesian.posterior import TOPIC, TYPE
 
@@ -42,19 +43,19 @@ def test_the_recording_is_compared_with_truth_and_live_node(evaluated: tuple[dic
     assert document["source"] == "out/bag"
     assert document["online"]["live"]["sentence"] == "The live node published no posteriors."
     assert {row["name"] for row in document["parameters"] if row["truth"] is not None} >= {"hip.coulomb", "shank.m"}
-    assert verdict(document) == (1, "The live node published no posteriors.")
+    assert verdict(document) == Ending(1, "The live node published no posteriors.", timing=True)
 
 
 def test_what_fails_is_said(evaluated: tuple[dict[str, Any], Path]) -> None:
     fine = deepcopy(evaluated[0])
     fine["online"]["live"].update(published=1, compared=1, equal=1)
-    assert verdict(fine) == (0, "")
+    assert verdict(fine) == Ending()
     missed = deepcopy(fine)
     for row in missed["parameters"]:
         row["truth"] = row["upper"] + 1.0
-    assert "intervals of 95 % hold the truth" in verdict(missed)[1]
-    assert verdict(missed)[0] == 1
-    assert verdict(fine | {"status": "CONTRADICTED", "message": "no"}) == (3, "no")
+    assert "intervals of 95 % hold the truth" in verdict(missed).fault
+    assert (verdict(missed).status, verdict(missed).timing) == (1, False)
+    assert verdict(fine | {"status": "CONTRADICTED", "message": "no"}) == Ending(3, "no")
 
 
 def test_the_watch_shows_what_is_observed() -> None:

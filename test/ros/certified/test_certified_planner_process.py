@@ -44,7 +44,7 @@ class Heard:
 
 @pytest.fixture(scope="module")
 def loop() -> Iterator[Loop]:
-    patient = {"controller.silence": 2.0}  # the most there is: the machine's own pauses are not what is tested
+    patient = {"controller.silence": 20.0}  # the machine's own pauses are not what is tested
     made = Loop(controller=patient, also={"certified_planner": PLANNER, "interval_identifier": IDENTIFIER})
     yield made
     made.close()

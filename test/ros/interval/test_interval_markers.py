@@ -17,13 +17,19 @@ pytest.importorskip("visualization_msgs.msg", reason="visualization_msgs is not 
 
 from shared.interval_result import make_result
 from shared.kinova_motion import PAYLOAD
-from visualization_msgs.msg import Marker
+from visualization_msgs.msg import Marker, MarkerArray
 
 from sysid_nodes.data.inertia import com_to_parameters
+from sysid_nodes.messages.fill import to_message
+from sysid_nodes.reports.interval.body_markers import body_marker_fields, centre_region, solid_ellipsoid
 from sysid_nodes.results import IdentificationResult, Status
-from sysid_nodes.ros.interval.markers import centre_region, marker_array, solid_ellipsoid
 
 Array = npt.NDArray[np.float64]
+
+
+def marker_array(result: IdentificationResult, frame: str) -> MarkerArray:
+    made: MarkerArray = to_message(MarkerArray, body_marker_fields(result, frame))
+    return made
 
 
 def known(status: Status = Status.PROVEN, slack: float = 0.1) -> IdentificationResult:

@@ -18,7 +18,7 @@ class ControllerConfig:
         "are held to control.period all the same",
         unit="s",
         minimum=1e-3,
-        maximum=2.0,
+        maximum=30.0,
     )
     clock_error: float = option(
         0.0005,

@@ -1,20 +1,21 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A body's estimate in RViz: where its mass can be, how it is probably spread, how much it weighs."""
+"""Markers of a body's estimate: where its mass can be, how it is probably spread, how much it weighs."""
 
 from __future__ import annotations
 
 import numpy as np
 import numpy.typing as npt
 import pinocchio
-from geometry_msgs.msg import Point, Quaternion, Vector3
-from std_msgs.msg import ColorRGBA
-from visualization_msgs.msg import Marker, MarkerArray
 
 from sysid_nodes.data.inertia import is_consistent, parameters_to_com
+from sysid_nodes.messages.geometry import Fields, vector
+from sysid_nodes.messages.markers import CUBE, SPHERE, TEXT, deletion, marker, pose_fields
 from sysid_nodes.reports.wording import IntervalText
 from sysid_nodes.results import IdentificationResult, Status
 
 Array = npt.NDArray[np.float64]
+
+MARKERS, MARKERS_TYPE = "/interval_identifier/markers", "visualization_msgs/msg/MarkerArray"
 
 _REGION, _CENTRE, _ELLIPSOID, _TEXT = range(4)
 
@@ -25,21 +26,19 @@ _ABOVE = 0.15  # the text stands this far above the frame, along its x axis [m]
 _BLUE, _ORANGE, _GREY, _WHITE = (0.2, 0.5, 1.0), (1.0, 0.5, 0.1), (0.8, 0.8, 0.8), (1.0, 1.0, 1.0)
 
 
-def marker_array(result: IdentificationResult, frame: str) -> MarkerArray:
-    """Four markers in the body's frame; what is not known, or contradicted, is deleted.
+def body_marker_fields(result: IdentificationResult, frame: str) -> Fields:
+    """visualization_msgs/MarkerArray: four markers in the body's frame; what is not known, or contradicted, is deleted.
 
     Args:
         result: state of knowledge.
         frame: link whose moving joint's frame the parameters are expressed in.
     """
-    shapes = {} if result.status is Status.INCONSISTENT else _shapes(result)
-    shapes[_TEXT] = _text(result)
-    markers = [shapes.get(index) or Marker(action=Marker.DELETE) for index in range(_TEXT + 1)]
-    for index, marker in enumerate(markers):
-        marker.ns, marker.id = "body", index
-        # Without a stamp and locked, RViz shows it at the link's newest pose, also to who joins later.
-        marker.header.frame_id, marker.frame_locked = frame, True
-    return MarkerArray(markers=markers)
+    # Without a stamp and locked, RViz shows it at the link's newest pose, also to who joins later.
+    head = {"frame_id": frame}
+    shapes = {} if result.status is Status.INCONSISTENT else _shapes(head, result)
+    shapes[_TEXT] = _text(head, result)
+    found = [shapes.get(index) or deletion(head, "body", index) for index in range(_TEXT + 1)]
+    return {"markers": [fields | {"frame_locked": True} for fields in found]}
 
 
 def centre_region(lower: Array, upper: Array) -> tuple[Array, Array] | None:
@@ -70,34 +69,31 @@ def solid_ellipsoid(theta: Array) -> tuple[Array, Array, Array] | None:
     return centre, axes, np.sqrt(5.0 * np.maximum(moments, 0.0) / mass)
 
 
-def _shapes(result: IdentificationResult) -> dict[int, Marker]:
-    found: dict[int, Marker] = {}
+def _shapes(head: Fields, result: IdentificationResult) -> dict[int, Fields]:
+    found: dict[int, Fields] = {}
     if (box := centre_region(result.lower, result.upper)) is not None:
-        found[_REGION] = _marker(Marker.CUBE, 0.5 * (box[0] + box[1]), box[1] - box[0], _BLUE, 0.25)
+        found[_REGION] = marker(
+            head, "body", _REGION, CUBE, _BLUE, 0.25,
+            pose=pose_fields(0.5 * (box[0] + box[1])), scale=vector(box[1] - box[0]),
+        )  # fmt: skip
     if result.nominal[0] > 0.0:
-        found[_CENTRE] = _marker(
-            Marker.SPHERE, result.nominal[1:4] / result.nominal[0], np.full(3, _BALL), _ORANGE, 1.0
-        )
+        found[_CENTRE] = marker(
+            head, "body", _CENTRE, SPHERE, _ORANGE, 1.0,
+            pose=pose_fields(result.nominal[1:4] / result.nominal[0]), scale=vector(np.full(3, _BALL)),
+        )  # fmt: skip
     if (ellipsoid := solid_ellipsoid(result.nominal)) is not None:
         centre, axes, radii = ellipsoid
-        found[_ELLIPSOID] = _marker(Marker.SPHERE, centre, 2.0 * radii, _GREY, 0.4)
-        x, y, z, w = pinocchio.Quaternion(axes).coeffs().tolist()
-        found[_ELLIPSOID].pose.orientation = Quaternion(x=x, y=y, z=z, w=w)
+        found[_ELLIPSOID] = marker(
+            head, "body", _ELLIPSOID, SPHERE, _GREY, 0.4,
+            pose=pose_fields(centre, pinocchio.Quaternion(axes).coeffs()), scale=vector(2.0 * radii),
+        )  # fmt: skip
     return found
 
 
-def _text(result: IdentificationResult) -> Marker:
+def _text(head: Fields, result: IdentificationResult) -> Fields:
     line = result.status.name
     if result.status is not Status.INCONSISTENT:
         mass = IntervalText.of(result.nominal[0], result.lower[0], result.upper[0], digits=2)
         line = f"{mass.lower} to {mass.upper} kg\n{line}"
-    marker = _marker(Marker.TEXT_VIEW_FACING, np.array([_ABOVE, 0.0, 0.0]), np.full(3, _LETTERS), _WHITE, 1.0)
-    marker.text = line
-    return marker
-
-
-def _marker(kind: int, position: Array, size: Array, colour: tuple[float, float, float], alpha: float) -> Marker:
-    marker = Marker(type=kind, action=Marker.ADD, color=ColorRGBA(r=colour[0], g=colour[1], b=colour[2], a=alpha))
-    marker.pose.position = Point(**dict(zip("xyz", map(float, position), strict=True)))
-    marker.scale = Vector3(**dict(zip("xyz", map(float, size), strict=True)))
-    return marker
+    place, scale = pose_fields(np.array([_ABOVE, 0.0, 0.0])), vector(np.full(3, _LETTERS))
+    return marker(head, "body", _TEXT, TEXT, _WHITE, 1.0, pose=place, scale=scale, text=line)

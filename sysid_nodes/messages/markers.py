@@ -1,0 +1,46 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Fields of visualization_msgs/Marker, as plain values."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from sysid_nodes.messages.geometry import Fields, quaternion, vector
+
+Array = npt.NDArray[np.float64]
+Colour = tuple[float, float, float]
+
+ARROW, CUBE, SPHERE, TEXT, TRIANGLES = 0, 1, 2, 9, 11
+ADD, DELETE = 0, 2
+"""Values of visualization_msgs/Marker."""
+
+_UPRIGHT = (0.0, 0.0, 0.0, 1.0)
+
+
+def marker(head: Fields, namespace: str, index: int, kind: int, colour: Colour, alpha: float, **fields: Any) -> Fields:
+    """A marker at the frame's origin, unless fields say otherwise."""
+    red, green, blue = colour
+    return {
+        "header": head,
+        "ns": namespace,
+        "id": index,
+        "type": kind,
+        "action": ADD,
+        "pose": pose_fields(np.zeros(3)),
+        "color": {"r": red, "g": green, "b": blue, "a": alpha},
+        **fields,
+    }
+
+
+def deletion(head: Fields, namespace: str, index: int) -> Fields:
+    """Takes a marker away."""
+    return {"header": head, "ns": namespace, "id": index, "action": DELETE}
+
+
+def pose_fields(point: Array, turn: Sequence[float] | Array = _UPRIGHT) -> Fields:
+    """A geometry_msgs Pose from a place [m] and a quaternion x, y, z, w."""
+    return {"position": vector(point), "orientation": quaternion(np.asarray(turn))}
