@@ -18,6 +18,7 @@ from sysid_nodes.systems.sampling.unknowns import Unknowns
 Array = npt.NDArray[np.float64]
 
 _STEP = 1e-5
+_NUISANCE = "fitted so that the others are right; what it is in truth is not claimed"
 
 
 @dataclass(frozen=True)
@@ -30,6 +31,8 @@ class Quantity:
         coordinate: the only one that the value depends on, monotonously: an interval is then that of the coordinate,
             taken through the curve between them.
         wanted: half-width of a 95 % interval that is good enough, from the value; None where it is not asked for.
+        nuisance: whether it is there for the others' sake: gears and ground follow no simple law, and what fits best is
+            no measurement of them.
     """
 
     name: str
@@ -38,6 +41,7 @@ class Quantity:
     value: Callable[[Array], float]
     wanted: Callable[[float], float] | None = None
     coordinate: str = ""
+    nuisance: bool = False
 
 
 def quantities(unknowns: Unknowns, config: VerdictConfig) -> tuple[Quantity, ...]:
@@ -73,9 +77,9 @@ def _scalar(unknowns: Unknowns, name: str, config: VerdictConfig) -> Quantity | 
     known = {
         "weakness": Quantity(f"strength.{group}", "N m", "motors", inverse, relative, name),
         "gain": Quantity(f"gain.{group}", "1", "motors", own, relative, name),
-        "dry_friction": Quantity(name, "N m", "drives", own, None, name),
-        "friction": Quantity(name, "1", "ground", scaled(ground.friction), None, name),
-        "compliance": Quantity(name, "s", "ground", scaled(ground.time_constant), None, name),
+        "dry_friction": Quantity(name, "N m", "drives", own, nuisance=True),
+        "friction": Quantity(name, "1", "ground", scaled(ground.friction), nuisance=True),
+        "compliance": Quantity(name, "s", "ground", scaled(ground.time_constant), nuisance=True),
         "pose_delay": Quantity(name, "s", "sensors", own),
     }
     if name.startswith(("gyro_bias", "alignment")):
@@ -125,6 +129,9 @@ def estimates(
         if point:
             bound = blamed[0] if blamed else ""
             out.append(SamplingEstimate(*named, value, None, None, None, bound))
+            continue
+        if q.nuisance:
+            out.append(SamplingEstimate(*named, None, None, None, None, "", _NUISANCE))
             continue
         if not np.isfinite(sigma):
             out.append(SamplingEstimate(*named, None, None, None, None, "", "nothing is known of its error"))

@@ -24,7 +24,7 @@ from sysid_nodes.rollouts import (
 )
 from sysid_nodes.systems.sampling.config import PAPER, SamplingConfig
 from sysid_nodes.systems.sampling.estimates import Quantity, estimates, jacobian, quantities
-from sysid_nodes.systems.sampling.gauss_newton import Fit, Progress, fit_clips
+from sysid_nodes.systems.sampling.gauss_newton import Fit, Others, Progress, fit_clips
 from sysid_nodes.systems.sampling.log import MotionLog
 from sysid_nodes.systems.sampling.paper import fit_paper
 from sysid_nodes.systems.sampling.problem import ClipProblem, place_clips
@@ -36,7 +36,7 @@ Array = npt.NDArray[np.float64]
 
 _FEW = 64  # simulations that are alive where one a clip is enough
 _SHOWN = 6  # clips that a report replays
-_SOME = 4  # every fourth clip tells how badly the nominal robot fits
+_SOME = 8  # every eighth clip tells how badly the nominal robot fits
 _FELL = 0.5  # cosine of the tilt below which a walking robot has fallen
 
 
@@ -49,14 +49,14 @@ class Setting:
         guess: of start states.
         simulator: of the robot.
         drive: of its joints.
-        finer: simulations of half the step.
+        others: simulations of half the step and of another dry friction.
     """
 
     unknowns: Unknowns
     guess: StartGuess
     simulator: Simulator
     drive: Drive
-    finer: Simulator
+    others: Others
 
     def close(self) -> None:
         """Ends processes, if there are any."""
@@ -92,12 +92,14 @@ def prepare(log: MotionLog, robot: Robot, config: SamplingConfig) -> Setting:
     model, drive = nominal_model(robot, config, config.step), nominal_drive(robot, config)
     fine = nominal_model(robot, config, 0.5 * config.step)
     finer = FinerSimulations(Simulations(fine, drive, threads=config.threads, capacity=_FEW), 2)
+    other = nominal_model(robot, config, config.step)
+    others = Others(finer, Simulations(other, drive, threads=config.threads, capacity=_FEW, rubbing=True))
     simulator: Simulator
     if config.processes:
         simulator = ProcessSimulations(model, drive, processes=config.processes)
     else:
         simulator = Simulations(model, drive, threads=config.threads)
-    return Setting(Unknowns(robot, config), StartGuess(robot, model, log), simulator, drive, finer)
+    return Setting(Unknowns(robot, config), StartGuess(robot, model, log), simulator, drive, others)
 
 
 def identify(log: MotionLog, robot: Robot, config: SamplingConfig, progress: Progress | None = None) -> SamplingResult:
@@ -114,7 +116,7 @@ def identify(log: MotionLog, robot: Robot, config: SamplingConfig, progress: Pro
         if config.method == PAPER:
             fit = fit_paper(log, setting.unknowns, setting.simulator, setting.drive, setting.guess, config, progress)
         else:
-            fit = fit_clips(log, setting.unknowns, setting.simulator, setting.guess, setting.finer, config, progress)
+            fit = fit_clips(log, setting.unknowns, setting.simulator, setting.guess, setting.others, config, progress)
         return _result(log, config, setting, fit)
     finally:
         setting.close()
@@ -216,7 +218,7 @@ def _bound(name: str, fit: Fit, k: int) -> str:
 def _misfit(problem: ClipProblem, vector: Array, config: SamplingConfig) -> float:
     """Root mean square of the residuals of another robot on some of the clips, its start states fitted too."""
     some = replace(problem, first=problem.first[::_SOME], guess=problem.guess[::_SOME])
-    residual = settle_starts(some, vector, config.horizons.settling).residuals(vector)
+    residual = settle_starts(some, vector, config.horizons.settling).residual
     return float(np.sqrt(np.mean(residual[residual != 0.0] ** 2)))
 
 

@@ -18,7 +18,7 @@ ROBOT = load_robot("go2")
 SMALL = {
     "horizons.lengths": (0.03, 0.03),
     "horizons.clips": (10, 10),
-    "horizons.iterations": (4, 1),
+    "horizons.iterations": (5, 2),
     "horizons.settling": 5,
     "verdict.shown": 0.1,
     "threads": 1,
@@ -29,7 +29,7 @@ SMALL = {
 def fit(walk):
     config = from_flat(SamplingConfig, SMALL)
     own = walk.setting
-    return fit_clips(walk.log, own.unknowns, own.simulator, own.guess, own.finer, config)
+    return fit_clips(walk.log, own.unknowns, own.simulator, own.guess, own.others, config)
 
 
 def test_three_steps_on_short_clips_find_the_load(walk, fit):
