@@ -110,28 +110,42 @@ def identify(log: MotionLog, robot: Robot, config: SamplingConfig, progress: Pro
         ConfigError: a list does not fit the robot.
         RobotError: the robot cannot walk, or has no such link.
     """
-    log = before_the_fall(log)
+    fall, log = _fall(log), before_the_fall(log)
     setting = prepare(log, robot, config)
     try:
         if config.method == PAPER:
             fit = fit_paper(log, setting.unknowns, setting.simulator, setting.drive, setting.guess, config, progress)
         else:
             fit = fit_clips(log, setting.unknowns, setting.simulator, setting.guess, setting.others, config, progress)
-        return _result(log, config, setting, fit)
+        found = _result(log, config, setting, fit)
+        if fall is None:
+            return found
+        words = f"the robot falls after {log.t[fall] - log.t[0]:.1f} s; what follows is not used"
+        return replace(found, findings=(words, *found.findings))
     finally:
         setting.close()
 
 
 def before_the_fall(log: MotionLog) -> MotionLog:
-    """The log without what comes after the robot has tilted by 60 degrees: no model of its feet holds there."""
-    fallen = np.flatnonzero(log.usable & (log.up[:, 2] < _FELL))
-    if not len(fallen):
+    """The log without what comes after the robot has tilted by 60 degrees: no model of its feet holds there.
+
+    Raises:
+        LogError: hardly anything comes before.
+    """
+    fall = _fall(log)
+    if fall is None:
         return log
     usable = log.usable.copy()
-    usable[max(int(fallen[0]) - round(0.3 / log.step), 0) :] = False
+    usable[max(fall - round(0.3 / log.step), 0) :] = False
     if usable.sum() * log.step < 1.0:
         raise LogError("the robot falls before there is a second of motion")
     return replace(log, usable=usable)
+
+
+def _fall(log: MotionLog) -> int | None:
+    """Instant at which the robot has fallen; None if it does not."""
+    fallen = np.flatnonzero(log.usable & (log.up[:, 2] < _FELL))
+    return int(fallen[0]) if len(fallen) else None
 
 
 def _result(log: MotionLog, config: SamplingConfig, setting: Setting, fit: Fit) -> SamplingResult:

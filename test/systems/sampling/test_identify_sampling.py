@@ -48,7 +48,10 @@ def test_the_covariance_is_no_smaller_than_noise_leaves_and_what_was_not_fitted_
 def test_simulations_that_do_not_follow_the_motion_claim_nothing(walk):
     few = {"horizons.clips": (6, 6), "horizons.iterations": (1, 1), "horizons.settling": 1, "verdict.misfit": 1.0}
     config = from_flat(SamplingConfig, SMALL | few)
-    result = identify(walk.log, ROBOT, config)
+    up = walk.log.up.copy()
+    up[700:, 2] = 0.1
+    result = identify(replace(walk.log, up=up), ROBOT, config)
+    assert result.findings[0] == "the robot falls after 1.4 s; what follows is not used"
     assert result.status is SamplingStatus.UNTRUSTED
     assert not any(p.identifiable for p in result.parameters)
 
