@@ -33,6 +33,7 @@ class Quantity:
         wanted: half-width of a 95 % interval that is good enough, from the value; None where it is not asked for.
         nuisance: whether it is there for the others' sake: gears and ground follow no simple law, and what fits best is
             no measurement of them.
+        least: what it cannot be below.
     """
 
     name: str
@@ -42,6 +43,7 @@ class Quantity:
     wanted: Callable[[float], float] | None = None
     coordinate: str = ""
     nuisance: bool = False
+    least: float = -np.inf
 
 
 def quantities(unknowns: Unknowns, config: VerdictConfig) -> tuple[Quantity, ...]:
@@ -153,7 +155,7 @@ def _interval(
     q: Quantity, unknowns: Unknowns, vector: Array, sigma: float, covariance: Array, freedom: float
 ) -> tuple[float, float]:
     if not q.coordinate:
-        return interval(q.value(vector), sigma, freedom, -np.inf, np.inf)
+        return interval(q.value(vector), sigma, freedom, q.least, np.inf)
     k = unknowns.index[q.coordinate]
     item, own = unknowns.items[k], float(np.sqrt(covariance[k, k]))
     ends = []
@@ -171,7 +173,7 @@ def _inertia(unknowns: Unknowns, k: int, prefix: str, config: VerdictConfig) -> 
     def mass(vector: Array) -> float:
         return float(unknowns.inertia(vector, k)[0])
 
-    found = [Quantity(f"{prefix}mass", "kg", "inertia", mass, lambda v: config.relative * abs(v))]
+    found = [Quantity(f"{prefix}mass", "kg", "inertia", mass, lambda v: config.relative * abs(v), least=0.0)]
     for i, axis in enumerate("xyz"):
 
         def centre(vector: Array, i: int = i) -> float:
@@ -187,5 +189,6 @@ def _inertia(unknowns: Unknowns, k: int, prefix: str, config: VerdictConfig) -> 
         wanted: Callable[[float], float] = lambda v: config.inertia * abs(v)  # noqa: E731
         if i != j:
             wanted = lambda _: config.inertia * largest  # noqa: E731
-        found.append(Quantity(f"{prefix}{name}", "kg m2", "inertia", moment, wanted))
+        least = 0.0 if i == j else -np.inf
+        found.append(Quantity(f"{prefix}{name}", "kg m2", "inertia", moment, wanted, least=least))
     return found
