@@ -40,6 +40,7 @@ class Simulations:
         drive: of its joints.
         threads: 0 for one a CPU.
         capacity: simulations at a time.
+        rubbing: whether dry friction is MuJoCo's own constraint on the joints and not the drive's law.
 
     Attributes:
         timestep: of the model [s].
@@ -47,7 +48,15 @@ class Simulations:
         positions, velocities: live states (B, nq), (B, nv) of what `follow` simulates.
     """
 
-    def __init__(self, model: mujoco.MjModel, drive: Drive, *, threads: int = 0, capacity: int = _CAPACITY) -> None:
+    def __init__(
+        self,
+        model: mujoco.MjModel,
+        drive: Drive,
+        *,
+        threads: int = 0,
+        capacity: int = _CAPACITY,
+        rubbing: bool = False,
+    ) -> None:
         model.opt.disableflags |= int(mujoco.mjtDisableBit.mjDSBL_AUTORESET)  # a robot that blows up must not jump home
         self._nq, self._drive, self.capacity, self.steps = model.nq, drive, capacity, 0
         self.timestep, self.joints = float(model.opt.timestep), model.nv - 6
@@ -58,6 +67,7 @@ class Simulations:
         bodies = ("body_mass", "body_ipos", "body_inertia", "body_iquat")
         self._mass, self._centre, self._moments, self._axes = (batch.expand(name) for name in bodies)
         self._friction, self._reference = batch.expand("pair_friction"), batch.expand("pair_solref")
+        self._loss = batch.expand("dof_frictionloss") if rubbing else None
 
     def run(self, variants: Variants, work: Work) -> Array:
         """See `Simulator`."""
@@ -84,8 +94,15 @@ class Simulations:
         force = self._force[: len(ids)]
         q[:], v[:], force[:, :6], self._warm[: len(ids)] = start[:, : self._nq], start[:, self._nq :], 0.0, 0.0
         gain, weakness, dry = variants.gain[which], variants.weakness[which], variants.dry[which]
+        if self._loss is not None:
+            self._loss[ids, 6:], dry = dry, np.zeros_like(dry)
+        before = v[:, 6:].copy()
         for step in range(steps):
-            force[:, 6:] = self._drive.torque(law(step), q[:, 7:], v[:, 6:], gain, weakness, dry)
+            # A velocity of semi-implicit Euler belongs half a step before its configuration; damping that lags by that
+            # would act as if the joints had less armature, and the base be found with more inertia for it.
+            w = 1.5 * v[:, 6:] - 0.5 * before
+            before[:] = v[:, 6:]
+            force[:, 6:] = self._drive.torque(law(step), q[:, 7:], w, gain, weakness, dry)
             self._batch.step(ids)
             yield force[:, 6:]
         self.steps += len(ids) * steps
@@ -125,5 +142,8 @@ class FinerSimulations:
 
     def run(self, variants: Variants, work: Work) -> Array:
         """See `Simulator`; times are those of the original steps."""
-        targets = np.repeat(work.targets, self._parts, axis=1)
+        # A set-point of a step is the mean over the time about its beginning, hence straight between two of them.
+        after = np.concatenate([work.targets[:, 1:], work.targets[:, -1:]], axis=1)[:, :, None]
+        part = (np.arange(self._parts) / self._parts)[:, None]
+        targets = (work.targets[:, :, None] * (1.0 - part) + after * part).reshape(len(after), -1, after.shape[-1])
         return self._simulator.run(variants, replace(work, targets=targets, every=self._parts * work.every))

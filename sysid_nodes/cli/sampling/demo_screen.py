@@ -45,12 +45,21 @@ def _table(watch: SpiWatch) -> Table:
     for k, row in enumerate(watch.known[0] if watch.known else []):
         truth = watch.truth.get(row.name, math.nan)
         after = _cell(watch.known[1][k], truth) if len(watch.known) > 1 else Text("")
-        expected = f"+- {promised[row.name]:.2g}" if row.name in promised else ""
-        table.add_row(row.name, row.unit, _cell(row, truth), expected, after, f"{truth:.4g}")
+        expected = f"±{promised[row.name]:.2g}" if row.name in promised else ""
+        table.add_row(
+            row.name, row.unit, _cell(row, truth), expected, after, f"{truth:.{_digits(watch.known[-1][k])}f}"
+        )
     return table
 
 
 def _cell(row: Known, truth: float) -> Text:
     if not math.isfinite(row.sigma):
         return Text("not told", style="dim")
-    return Text(f"{row.value:.4g} +- {row.sigma:.2g}", style="green" if row.holds(truth) else "yellow")
+    digits = _digits(row)
+    text = f"{row.value:.{digits}f} ±{row.sigma:.{digits}f}"
+    return Text(text, style="green" if row.holds(truth) else "yellow")
+
+
+def _digits(row: Known) -> int:
+    """Decimal places that show two digits of the standard deviation."""
+    return 2 if not 0.0 < row.sigma < math.inf else max(1 - math.floor(math.log10(row.sigma)), 0)

@@ -18,6 +18,7 @@ from sysid_nodes.systems.sampling.unknowns import Unknowns
 Array = npt.NDArray[np.float64]
 
 _STEP = 1e-5
+_NUISANCE = "fitted so that the others are right; what it is in truth is not claimed"
 
 
 @dataclass(frozen=True)
@@ -30,6 +31,9 @@ class Quantity:
         coordinate: the only one that the value depends on, monotonously: an interval is then that of the coordinate,
             taken through the curve between them.
         wanted: half-width of a 95 % interval that is good enough, from the value; None where it is not asked for.
+        nuisance: whether it is there for the others' sake: gears and ground follow no simple law, and what fits best is
+            no measurement of them.
+        least: what it cannot be below.
     """
 
     name: str
@@ -38,6 +42,8 @@ class Quantity:
     value: Callable[[Array], float]
     wanted: Callable[[float], float] | None = None
     coordinate: str = ""
+    nuisance: bool = False
+    least: float = -np.inf
 
 
 def quantities(unknowns: Unknowns, config: VerdictConfig) -> tuple[Quantity, ...]:
@@ -73,9 +79,9 @@ def _scalar(unknowns: Unknowns, name: str, config: VerdictConfig) -> Quantity | 
     known = {
         "weakness": Quantity(f"strength.{group}", "N m", "motors", inverse, relative, name),
         "gain": Quantity(f"gain.{group}", "1", "motors", own, relative, name),
-        "dry_friction": Quantity(name, "N m", "drives", own, None, name),
-        "friction": Quantity(name, "1", "ground", scaled(ground.friction), None, name),
-        "compliance": Quantity(name, "s", "ground", scaled(ground.time_constant), None, name),
+        "dry_friction": Quantity(name, "N m", "drives", own, nuisance=True),
+        "friction": Quantity(name, "1", "ground", scaled(ground.friction), nuisance=True),
+        "compliance": Quantity(name, "s", "ground", scaled(ground.time_constant), nuisance=True),
         "pose_delay": Quantity(name, "s", "sensors", own),
     }
     if name.startswith(("gyro_bias", "alignment")):
@@ -126,6 +132,9 @@ def estimates(
             bound = blamed[0] if blamed else ""
             out.append(SamplingEstimate(*named, value, None, None, None, bound))
             continue
+        if q.nuisance:
+            out.append(SamplingEstimate(*named, None, None, None, None, "", _NUISANCE))
+            continue
         if not np.isfinite(sigma):
             out.append(SamplingEstimate(*named, None, None, None, None, "", "nothing is known of its error"))
             continue
@@ -146,7 +155,7 @@ def _interval(
     q: Quantity, unknowns: Unknowns, vector: Array, sigma: float, covariance: Array, freedom: float
 ) -> tuple[float, float]:
     if not q.coordinate:
-        return interval(q.value(vector), sigma, freedom, -np.inf, np.inf)
+        return interval(q.value(vector), sigma, freedom, q.least, np.inf)
     k = unknowns.index[q.coordinate]
     item, own = unknowns.items[k], float(np.sqrt(covariance[k, k]))
     ends = []
@@ -164,7 +173,7 @@ def _inertia(unknowns: Unknowns, k: int, prefix: str, config: VerdictConfig) -> 
     def mass(vector: Array) -> float:
         return float(unknowns.inertia(vector, k)[0])
 
-    found = [Quantity(f"{prefix}mass", "kg", "inertia", mass, lambda v: config.relative * abs(v))]
+    found = [Quantity(f"{prefix}mass", "kg", "inertia", mass, lambda v: config.relative * abs(v), least=0.0)]
     for i, axis in enumerate("xyz"):
 
         def centre(vector: Array, i: int = i) -> float:
@@ -180,5 +189,6 @@ def _inertia(unknowns: Unknowns, k: int, prefix: str, config: VerdictConfig) -> 
         wanted: Callable[[float], float] = lambda v: config.inertia * abs(v)  # noqa: E731
         if i != j:
             wanted = lambda _: config.inertia * largest  # noqa: E731
-        found.append(Quantity(f"{prefix}{name}", "kg m2", "inertia", moment, wanted))
+        least = 0.0 if i == j else -np.inf
+        found.append(Quantity(f"{prefix}{name}", "kg m2", "inertia", moment, wanted, least=least))
     return found

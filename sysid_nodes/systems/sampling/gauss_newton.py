@@ -4,10 +4,12 @@
 The covariance is the block jackknife's, blocks being clips: a sandwich that counts what residuals do show of the
 model's errors instead of what the sensors' noise promises. The priors' part of it is their own: with H the Hessian,
 
-    Cov = jackknife + H^-1 P H^-1 + s s',     P the priors' information,
+    Cov = jackknife + H^-1 P H^-1 + sum s s',     P the priors' information,
 
-so that what only the prior knows is as uncertain as the prior says. s is the error that simulating in steps makes: by
-how much the estimate would move if the simulations were those of half the step.
+so that what only the prior knows is as uncertain as the prior says. The vectors s are errors that are the same in every
+clip: by how much the estimate would move if the simulations were those of half the step, and half of that if dry
+friction were MuJoCo's own constraint, which brakes where the drives' law only resists (`Others`). Nobody knows which of
+the two a gear is nearer to; the estimate is put between them.
 """
 
 from __future__ import annotations
@@ -15,6 +17,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -25,7 +28,7 @@ from sysid_nodes.solvers.shooting import Gaussian, block_jackknife
 from sysid_nodes.systems.sampling.config import HorizonsConfig, SamplingConfig
 from sysid_nodes.systems.sampling.log import MotionLog
 from sysid_nodes.systems.sampling.problem import ClipProblem, place_clips
-from sysid_nodes.systems.sampling.settling import leave_out_lost, settle_starts
+from sysid_nodes.systems.sampling.settling import settle_starts
 from sysid_nodes.systems.sampling.solve import Solution, solve_clips
 from sysid_nodes.systems.sampling.starts import StartGuess
 from sysid_nodes.systems.sampling.unknowns import Unknowns
@@ -37,6 +40,13 @@ _FEWEST = 6  # clips
 _LOG = 10.0  # for which their number is configured [s]
 Progress = Callable[[float, float], None]
 """Called with the length of the clips [s] and the cost."""
+
+
+class Others(NamedTuple):
+    """The same simulations, but for what is not known of them: half the step, and another law of dry friction."""
+
+    finer: Simulator
+    rubbing: Simulator
 
 
 @dataclass(frozen=True)
@@ -78,7 +88,7 @@ def fit_clips(
     unknowns: Unknowns,
     simulator: Simulator,
     guess: StartGuess,
-    finer: Simulator,
+    others: Others,
     config: SamplingConfig,
     progress: Progress | None = None,
 ) -> Fit:
@@ -89,7 +99,7 @@ def fit_clips(
         unknowns: of the search.
         simulator: of the robot.
         guess: of start states.
-        finer: the same simulations of half the step.
+        others: simulations that differ in what is not known of them.
         config: of the fit.
         progress: called after every iteration.
 
@@ -113,17 +123,17 @@ def fit_clips(
         chosen = np.linspace(0, len(places) - 1, count).round().astype(np.int64)
         first, instants = places[chosen], _instants(length, config)
         problem = ClipProblem(log, config.noise, unknowns, simulator, first, instants, begins[chosen])
-        problem = settle_starts(problem, vector, horizons.settling)
-        problem = leave_out_lost(problem, vector, horizons.lost)
+        settled = settle_starts(problem, vector, horizons.settling).without_lost(horizons.lost, _FEWEST)
         tell = None if progress is None else partial(progress, length)
         found = solve_clips(
-            problem,
+            settled.problem,
             vector,
             prior,
             free,
             iterations=int(horizons.iterations[level]),
             tolerance=horizons.tolerance,
             robust=horizons.robust,
+            by_start=settled.by_start,
             progress=tell,
         )
         problem = found.problem
@@ -132,11 +142,11 @@ def fit_clips(
         covariance, freedom = _covariance(found, problem, horizons.block)
         levels.append((vector, covariance))
     assert problem is not None and found is not None  # the configuration has one level at least
-    own, halved = (p.residuals(vector) for p in (problem, replace(problem, simulator=finer)))
-    shift = found.shift(np.where(np.isfinite(halved), halved, own))
+    own = problem.residuals(vector)
+    step, rubbing = (_shift(found, problem, vector, own, other) for other in others)
     # The error of a simulation in steps is proportional to the step: half of it went with half the step.
-    vector = np.clip(vector + 2.0 * shift, unknowns.column("lower"), unknowns.column("upper"))
-    covariance = covariance + np.outer(shift, shift)
+    vector = np.clip(vector + 2.0 * step + 0.5 * rubbing, unknowns.column("lower"), unknowns.column("upper"))
+    covariance = covariance + np.outer(step, step) + 0.25 * np.outer(rubbing, rubbing)
     levels[-1] = (vector, covariance)
     measured = found.equations.residual[found.equations.residual != 0.0]
     plain = block_jackknife(found.equations, ~(found.lower | found.upper), _block(problem, horizons.block)).plain
@@ -155,6 +165,12 @@ def fit_clips(
         horizons.lengths,
         tuple(levels),
     )
+
+
+def _shift(found: Solution, problem: ClipProblem, vector: Array, own: Array, other: Simulator) -> Array:
+    """(K,) by how much the estimate would move if simulations were others, to first order."""
+    residual = replace(problem, simulator=other).residuals(vector)
+    return found.shift(np.where(np.isfinite(residual), residual, own))
 
 
 def _instants(length: float, config: SamplingConfig) -> int:

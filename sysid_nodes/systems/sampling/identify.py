@@ -24,7 +24,7 @@ from sysid_nodes.rollouts import (
 )
 from sysid_nodes.systems.sampling.config import PAPER, SamplingConfig
 from sysid_nodes.systems.sampling.estimates import Quantity, estimates, jacobian, quantities
-from sysid_nodes.systems.sampling.gauss_newton import Fit, Progress, fit_clips
+from sysid_nodes.systems.sampling.gauss_newton import Fit, Others, Progress, fit_clips
 from sysid_nodes.systems.sampling.log import MotionLog
 from sysid_nodes.systems.sampling.paper import fit_paper
 from sysid_nodes.systems.sampling.problem import ClipProblem, place_clips
@@ -36,7 +36,7 @@ Array = npt.NDArray[np.float64]
 
 _FEW = 64  # simulations that are alive where one a clip is enough
 _SHOWN = 6  # clips that a report replays
-_SOME = 4  # every fourth clip tells how badly the nominal robot fits
+_SOME = 8  # every eighth clip tells how badly the nominal robot fits
 _FELL = 0.5  # cosine of the tilt below which a walking robot has fallen
 
 
@@ -49,14 +49,14 @@ class Setting:
         guess: of start states.
         simulator: of the robot.
         drive: of its joints.
-        finer: simulations of half the step.
+        others: simulations of half the step and of another dry friction.
     """
 
     unknowns: Unknowns
     guess: StartGuess
     simulator: Simulator
     drive: Drive
-    finer: Simulator
+    others: Others
 
     def close(self) -> None:
         """Ends processes, if there are any."""
@@ -92,12 +92,14 @@ def prepare(log: MotionLog, robot: Robot, config: SamplingConfig) -> Setting:
     model, drive = nominal_model(robot, config, config.step), nominal_drive(robot, config)
     fine = nominal_model(robot, config, 0.5 * config.step)
     finer = FinerSimulations(Simulations(fine, drive, threads=config.threads, capacity=_FEW), 2)
+    other = nominal_model(robot, config, config.step)
+    others = Others(finer, Simulations(other, drive, threads=config.threads, capacity=_FEW, rubbing=True))
     simulator: Simulator
     if config.processes:
         simulator = ProcessSimulations(model, drive, processes=config.processes)
     else:
         simulator = Simulations(model, drive, threads=config.threads)
-    return Setting(Unknowns(robot, config), StartGuess(robot, model, log), simulator, drive, finer)
+    return Setting(Unknowns(robot, config), StartGuess(robot, model, log), simulator, drive, others)
 
 
 def identify(log: MotionLog, robot: Robot, config: SamplingConfig, progress: Progress | None = None) -> SamplingResult:
@@ -108,28 +110,42 @@ def identify(log: MotionLog, robot: Robot, config: SamplingConfig, progress: Pro
         ConfigError: a list does not fit the robot.
         RobotError: the robot cannot walk, or has no such link.
     """
-    log = before_the_fall(log)
+    fall, log = _fall(log), before_the_fall(log)
     setting = prepare(log, robot, config)
     try:
         if config.method == PAPER:
             fit = fit_paper(log, setting.unknowns, setting.simulator, setting.drive, setting.guess, config, progress)
         else:
-            fit = fit_clips(log, setting.unknowns, setting.simulator, setting.guess, setting.finer, config, progress)
-        return _result(log, config, setting, fit)
+            fit = fit_clips(log, setting.unknowns, setting.simulator, setting.guess, setting.others, config, progress)
+        found = _result(log, config, setting, fit)
+        if fall is None:
+            return found
+        words = f"the robot falls after {log.t[fall] - log.t[0]:.1f} s; what follows is not used"
+        return replace(found, findings=(words, *found.findings))
     finally:
         setting.close()
 
 
 def before_the_fall(log: MotionLog) -> MotionLog:
-    """The log without what comes after the robot has tilted by 60 degrees: no model of its feet holds there."""
-    fallen = np.flatnonzero(log.usable & (log.up[:, 2] < _FELL))
-    if not len(fallen):
+    """The log without what comes after the robot has tilted by 60 degrees: no model of its feet holds there.
+
+    Raises:
+        LogError: hardly anything comes before.
+    """
+    fall = _fall(log)
+    if fall is None:
         return log
     usable = log.usable.copy()
-    usable[max(int(fallen[0]) - round(0.3 / log.step), 0) :] = False
+    usable[max(fall - round(0.3 / log.step), 0) :] = False
     if usable.sum() * log.step < 1.0:
         raise LogError("the robot falls before there is a second of motion")
     return replace(log, usable=usable)
+
+
+def _fall(log: MotionLog) -> int | None:
+    """Instant at which the robot has fallen; None if it does not."""
+    fallen = np.flatnonzero(log.usable & (log.up[:, 2] < _FELL))
+    return int(fallen[0]) if len(fallen) else None
 
 
 def _result(log: MotionLog, config: SamplingConfig, setting: Setting, fit: Fit) -> SamplingResult:
@@ -216,7 +232,7 @@ def _bound(name: str, fit: Fit, k: int) -> str:
 def _misfit(problem: ClipProblem, vector: Array, config: SamplingConfig) -> float:
     """Root mean square of the residuals of another robot on some of the clips, its start states fitted too."""
     some = replace(problem, first=problem.first[::_SOME], guess=problem.guess[::_SOME])
-    residual = settle_starts(some, vector, config.horizons.settling).residuals(vector)
+    residual = settle_starts(some, vector, config.horizons.settling).residual
     return float(np.sqrt(np.mean(residual[residual != 0.0] ** 2)))
 
 

@@ -19,6 +19,7 @@ MOVING, MOVING_WINDOW = 0.03, 0.4
 """A robot moves where a joint changes by more within this time [rad, s]; encoders' noise is far less."""
 
 _LEAST = 0.5  # motion, without which there is nothing to identify from [s]
+_PARTS = (-0.375, -0.125, 0.125, 0.375)  # of a step, about its beginning, where set-points are looked up
 _HOLE = 5.0  # times its usual spacing: a stream that is silent for longer has a hole
 
 
@@ -83,7 +84,8 @@ class MotionLog:
         step: [s].
         q, w: (N, n) positions and velocities of the joints [rad, rad/s].
         torque: (N, n) as the motors report it [N m]; None where they do not.
-        target: (N, n) set-points that hold for the step that begins [rad].
+        target: (N, n) set-points, their mean over a step's time about the instant: semi-implicit Euler's velocities
+            belong half a step before its configurations, so that is when the force of an instant acts [rad].
         up: (N, 3) vertical in the base's axes, as the inertial sensor has it.
         gyro: (N, 3) [rad/s].
         position, rotation: (N, 3), (N, 4) pose of the base [m], w x y z.
@@ -154,7 +156,7 @@ def motion_log(readings: Readings, step: float, *, delay: float = 0.0) -> Motion
         q=joints[:, :n],
         w=joints[:, n : 2 * n],
         torque=joints[:, 2 * n :] if joints[:, 2 * n :].any() else None,
-        target=readings.set_points.held(t - delay),
+        target=np.mean([readings.set_points.held(t - delay + part * step) for part in _PARTS], axis=0),
         up=vertical(quaternion),
         gyro=imu[:, 4:],
         position=pose[:, :3],

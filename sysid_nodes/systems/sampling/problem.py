@@ -84,8 +84,8 @@ class ClipProblem:
         which = np.arange(len(begin))
         return self._simulate([parameters], begin, np.zeros_like(which), which)
 
-    def rollout(self, parameters: Array, first: IntArray, start: Array) -> Rollout:
-        """See `ShootingProblem`."""
+    def rollout(self, parameters: Array, first: IntArray, start: Array, *, by_start: Array | None = None) -> Rollout:
+        """See `ShootingProblem`; derivatives by the start (C L, m, d) are simulated if they are not given."""
         clips, d, k = len(first), self.coordinates.size, len(parameters)
         simulated, steps, moves = self.unknowns.simulated, self.unknowns.column("step"), self.coordinates.steps
         vectors = [parameters, *(parameters + steps[i] * np.eye(k)[i] for i in simulated)]
@@ -93,6 +93,8 @@ class ClipProblem:
         begin = self.coordinates.state(self.guess, start)
         # Per clip: m variants from its start, then the first variant from d starts beside it.
         beside = self.coordinates.state(self.guess[:, None], start[:, None] + np.diag(moves))
+        if by_start is not None:
+            beside, d = beside[:, :0], 0
         begins = np.concatenate([np.repeat(begin[:, None], m, axis=1), beside], axis=1).reshape(clips * (m + d), -1)
         variant = np.tile(np.concatenate([np.arange(m), np.zeros(d, dtype=np.int64)]), clips)
         states = self._simulate(vectors, begins, variant, np.repeat(np.arange(clips), m + d))
@@ -108,9 +110,10 @@ class ClipProblem:
             moved = self.unknowns.sensing(parameters + 1e-4 * np.eye(k)[i])
             other = residuals(self.log, self.noise, self.instants, states[:, 0], moved)
             by_parameters[..., i] = (other - base) / 1e-4
-        by_start = np.moveaxis(all_[:, m:] - base[:, None], 1, -1) / moves
         rows = self.samples
-        return Rollout(base.reshape(rows, -1), by_parameters.reshape(rows, -1, k), by_start.reshape(rows, -1, d))
+        if by_start is None:
+            by_start = (np.moveaxis(all_[:, m:] - base[:, None], 1, -1) / moves).reshape(rows, -1, d)
+        return Rollout(base.reshape(rows, -1), by_parameters.reshape(rows, -1, k), by_start)
 
     def by_start(self, parameters: Array) -> tuple[Array, Array]:
         """Residuals (C, L m) at the guesses and derivatives (C, L m, d) by the start coordinates alone."""
@@ -120,11 +123,12 @@ class ClipProblem:
         base, moved = found[:, 0], found[:, 1:]
         return base, np.moveaxis((moved - base[:, None]) / moves[:, None], 1, -1).reshape(clips, -1, len(moves))
 
-    def costs(self, parameters: Array, starts: Array) -> Array:
-        """(V, C) sums of squares at start coordinates (V, C, d), guesses' information included."""
+    def trials(self, parameters: Array, starts: Array) -> tuple[Array, Array]:
+        """Costs (V, C), guesses' information included, and residuals (V, C, L m) at start coordinates (V, C, d)."""
         states = np.moveaxis(self.coordinates.state(self.guess, starts), 0, 1)
-        squares = (self._residuals(parameters, states) ** 2).sum(axis=2).T
-        return np.asarray(squares + (starts**2) @ self.coordinates.information)
+        residual = np.moveaxis(self._residuals(parameters, states), 1, 0)
+        squares = (residual**2).sum(axis=2) + (starts**2) @ self.coordinates.information
+        return np.nan_to_num(squares, nan=np.inf), residual
 
     def residuals(self, parameters: Array) -> Array:
         """(C, L m) at the guesses."""

@@ -7,7 +7,7 @@ begin on the wrong side of the ground would hold up all others. Here every clip 
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
@@ -20,44 +20,81 @@ _DAMPINGS = (1e-3, 0.1)  # tried at every step
 _ENOUGH = 0.02  # relative decrease of a clip's cost below which it is left alone
 
 
-def settle_starts(problem: ClipProblem, parameters: Array, iterations: int) -> ClipProblem:
-    """The problem with guesses that fit their clips better."""
-    guess, open_ = problem.guess.copy(), np.arange(len(problem.first))
+@dataclass(frozen=True)
+class Settled:
+    """Clips whose start states fit.
+
+    Attributes:
+        problem: with these as guesses.
+        residual: (C, L m) there.
+        by_start: (C, L m, d) derivatives there, as good as they were needed.
+    """
+
+    problem: ClipProblem
+    residual: Array
+    by_start: Array
+
+    def without_lost(self, factor: float, least: int) -> Settled:
+        """Without clips that fit worse than the median one by a factor (of the root mean square), down to `least`.
+
+        Their start is on the wrong side of some contact, and would pull the parameters until it is not.
+        """
+        count = np.maximum((self.residual != 0.0).sum(axis=1), 1)
+        misfit = np.nan_to_num(np.sqrt((self.residual**2).sum(axis=1) / count), nan=np.inf)
+        limit = max(factor * float(np.median(misfit)), float(np.sort(misfit)[min(least, len(misfit)) - 1]))
+        kept = np.flatnonzero(misfit <= limit)
+        problem = replace(self.problem, first=self.problem.first[kept], guess=self.problem.guess[kept])
+        return Settled(problem, self.residual[kept], self.by_start[kept])
+
+
+def settle_starts(problem: ClipProblem, parameters: Array, iterations: int) -> Settled:
+    """The problem with guesses that fit their clips better.
+
+    Derivatives are simulated once, and again for clips that do not get on with them while most others fit better; in
+    between they follow the residuals (`secant`).
+    """
+    guess, moves = problem.guess.copy(), problem.coordinates.steps
+    residual, slopes = problem.by_start(parameters)
+    open_, fresh = np.arange(len(guess)), np.ones(len(guess), dtype=bool)
     for _ in range(iterations):
         if not len(open_):
             break
         part = replace(problem, first=problem.first[open_], guess=guess[open_])
-        guess[open_], gained = _step(part, parameters)
-        open_ = open_[gained > _ENOUGH]
-    return replace(problem, guess=guess)
+        step, found, gained = _step(part, parameters, residual[open_], slopes[open_])
+        guess[open_] = part.coordinates.state(part.guess, step)
+        slopes[open_] = secant(slopes[open_], step, found - residual[open_], moves)
+        residual[open_] = found
+        stuck, cost = gained <= _ENOUGH, (residual**2).sum(axis=1)
+        anew = open_[stuck & ~fresh[open_] & (cost[open_] > np.median(cost))]
+        open_, fresh[open_] = np.union1d(open_[~stuck], anew), False
+        if len(anew):
+            part = replace(problem, first=problem.first[anew], guess=guess[anew])
+            residual[anew], slopes[anew] = part.by_start(parameters)
+            fresh[anew] = True
+    return Settled(replace(problem, guess=guess), residual, slopes)
 
 
-def leave_out_lost(problem: ClipProblem, parameters: Array, factor: float) -> ClipProblem:
-    """The problem without clips that fit worse than the median one by a factor (of the root mean square), if any.
-
-    Their start is on the wrong side of some contact, and would pull the parameters until it is not.
-    """
-    residual = problem.residuals(parameters)
-    misfit = np.sqrt((residual**2).sum(axis=1) / np.maximum((residual != 0.0).sum(axis=1), 1))
-    misfit = np.nan_to_num(misfit, nan=np.inf)
-    kept = np.flatnonzero(misfit <= factor * np.median(misfit))
-    return replace(problem, first=problem.first[kept], guess=problem.guess[kept])
+def secant(jacobian: Array, step: Array, change: Array, scale: Array) -> Array:
+    """(C, R, d) derivatives that agree with what a step (C, d) has changed (C, R); Broyden's update in units (d,)."""
+    scaled = step / scale**2
+    square = np.maximum(np.einsum("cd,cd->c", step, scaled), 1e-300)
+    missed = change - np.einsum("crd,cd->cr", jacobian, step)
+    return np.asarray(jacobian + np.einsum("cr,cd->crd", missed / square[:, None], scaled))
 
 
-def _step(problem: ClipProblem, parameters: Array) -> tuple[Array, Array]:
-    """New guesses, each clip's best of several dampings or the old one, and (C,) the decrease of its cost, relative."""
+def _step(problem: ClipProblem, parameters: Array, residual: Array, jacobian: Array) -> tuple[Array, Array, Array]:
+    """Each clip's best of several steps (C, d) or none, residuals there, and (C,) relative decrease of the cost."""
     coordinates = problem.coordinates
-    residual, jacobian = problem.by_start(parameters)
     finite = np.asarray(np.isfinite(residual).all(axis=1) & np.isfinite(jacobian).all(axis=(1, 2)))
-    residual, jacobian = np.where(finite[:, None], residual, 0.0), np.where(finite[:, None, None], jacobian, 0.0)
-    gradient = np.einsum("crd,cr->cd", jacobian, residual)
-    hessian = np.einsum("crd,cre->cde", jacobian, jacobian) + np.diag(coordinates.information)
+    known, slope = np.where(finite[:, None], residual, 0.0), np.where(finite[:, None, None], jacobian, 0.0)
+    gradient = np.einsum("crd,cr->cd", slope, known)
+    hessian = np.einsum("crd,cre->cde", slope, slope) + np.diag(coordinates.information)
     diagonal = np.einsum("cdd->cd", hessian)[:, None, :] * np.eye(coordinates.size)
     trials = np.array([-np.linalg.solve(hessian + rate * diagonal, gradient[..., None])[..., 0] for rate in _DAMPINGS])
-    before = np.where(finite, (residual**2).sum(axis=1), np.inf)
-    costs = np.concatenate([before[None], np.nan_to_num(problem.costs(parameters, trials), nan=np.inf)])
-    best = np.argmin(costs, axis=0)
-    every = np.arange(len(best))
+    before = np.where(finite, (known**2).sum(axis=1), np.inf)
+    costs, found = problem.trials(parameters, trials)
+    costs, found = np.concatenate([before[None], costs]), np.concatenate([residual[None], found])
+    best, every = np.argmin(costs, axis=0), np.arange(len(before))
     steps = np.concatenate([np.zeros_like(trials[:1]), trials])[best, every]
     gained = 1.0 - costs[best, every] / np.maximum(before, 1e-300)
-    return coordinates.state(problem.guess, steps), np.where(finite, gained, 0.0)
+    return steps, found[best, every], np.where(finite, gained, 0.0)

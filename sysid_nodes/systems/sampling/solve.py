@@ -18,6 +18,7 @@ from sysid_nodes.solvers.shooting import Gaussian, Rollout
 from sysid_nodes.solvers.shooting.normal_equations import Equations, assemble
 from sysid_nodes.solvers.trajectory_least_squares.robust import Huber
 from sysid_nodes.systems.sampling.problem import ClipProblem
+from sysid_nodes.systems.sampling.settling import secant
 
 Array = npt.NDArray[np.float64]
 BoolArray = npt.NDArray[np.bool_]
@@ -25,6 +26,7 @@ BoolArray = npt.NDArray[np.bool_]
 _START_DAMPINGS = (1e-4, 1e-2, 1.0)
 _NORMAL = 1.4826  # standard deviation of a normal distribution over its median absolute deviation
 _LARGEST_DAMPING = 1e4
+_ANEW = 2  # steps until derivatives are simulated again, those by the start states every other time
 
 
 @dataclass(frozen=True)
@@ -74,6 +76,7 @@ def solve_clips(
     iterations: int,
     tolerance: float,
     robust: float,
+    by_start: Array | None = None,
     progress: Callable[[float], None] | None = None,
 ) -> Solution:
     """Fits a problem whose start states are settled.
@@ -86,13 +89,15 @@ def solve_clips(
         iterations: at most.
         tolerance: square of the parameters' step, in standard deviations, that ends the search.
         robust: residual, in units of the residuals' spread, from which on it pulls no harder; 0: never.
+        by_start: (C, L m, d) derivatives by the start states; None where they are not known yet.
         progress: called with the cost after every step.
     """
     lower, upper = problem.unknowns.column("lower"), problem.unknowns.column("upper")
     reach = problem.unknowns.column("reach")
-    damping, converged, loss = 1e-4, False, None
-    rollout, equations = _linearise(problem, parameters, prior, None)
-    for _ in range(iterations):
+    damping, converged, stale, loss = 1e-4, False, False, None
+    rollout = _linearise(problem, parameters, by_start)
+    equations = _assemble(problem, rollout, parameters, prior, None)
+    for number in range(iterations):
         loss = _loss(equations.residual, robust)
         if loss is not None:
             equations = _assemble(problem, rollout, parameters, prior, loss)
@@ -103,33 +108,42 @@ def solve_clips(
                 damping *= 3.0
                 continue
             tried = parameters + step.parameters
-            trial = _follow(problem, equations, step.parameters, tried)
-            cost = _cost(trial, tried, prior, loss)
+            starts, residual = _follow(problem, equations, step.parameters, tried)
+            cost = _cost(residual, tried, prior, loss)
             if cost < equations.cost or damping > _LARGEST_DAMPING:
                 break
-            damping *= 10.0
+            if stale:  # it may be the derivatives that lead astray
+                rollout, stale = _linearise(problem, parameters, None), False
+                equations = _assemble(problem, rollout, parameters, prior, loss)
+            else:
+                damping *= 10.0
         if not cost < equations.cost:
             break
         converged = 2.0 * step.shift < tolerance * _spread(cost, equations)
-        problem, parameters, damping = trial, tried, max(damping * 0.1, 1e-6)
+        problem = replace(problem, guess=problem.coordinates.state(problem.guess, starts))
+        parameters, damping = tried, max(damping * 0.1, 1e-6)
         if progress is not None:
             progress(cost)
         if converged:  # so near that derivatives are still those
-            residual = problem.residuals(parameters).reshape(rollout.residual.shape)
-            rollout = rollout._replace(residual=residual)
+            rollout = rollout._replace(residual=residual.reshape(rollout.residual.shape))
             equations = _assemble(problem, rollout, parameters, prior, loss)
             break
-        rollout, equations = _linearise(problem, parameters, prior, loss)
+        rollout = _updated(problem, rollout, step.parameters, starts, residual)
+        stale = (number + 1) % _ANEW > 0
+        if not stale:
+            kept = None if (number + 1) % (2 * _ANEW) else rollout.by_start
+            rollout = _linearise(problem, parameters, kept)
+        equations = _assemble(problem, rollout, parameters, prior, loss)
     below, above = _held(equations, parameters, lower, upper)
     return Solution(problem, parameters, equations, below, above, converged, prior, rollout, loss)
 
 
-def _linearise(
-    problem: ClipProblem, parameters: Array, prior: Gaussian, loss: Huber | None
-) -> tuple[Rollout, Equations]:
+def _linearise(problem: ClipProblem, parameters: Array, by_start: Array | None) -> Rollout:
     first = problem.length * np.arange(len(problem.first))
-    rollout = problem.rollout(parameters, first, problem.start(first)[0])
-    return rollout, _assemble(problem, rollout, parameters, prior, loss)
+    start = problem.start(first)[0]
+    if by_start is not None:
+        by_start = by_start.reshape(problem.samples, -1, start.shape[1])
+    return problem.rollout(parameters, first, start, by_start=by_start)
 
 
 def _assemble(
@@ -140,21 +154,33 @@ def _assemble(
     return assemble(rollout, first, parameters, prior, start, information, loss)
 
 
-def _follow(problem: ClipProblem, equations: Equations, change: Array, parameters: Array) -> ClipProblem:
-    """The problem with start states that follow a change of the parameters."""
+def _follow(problem: ClipProblem, equations: Equations, change: Array, parameters: Array) -> tuple[Array, Array]:
+    """Steps (C, d) of the start states that follow a change of the parameters, and the residuals (C, L m) there."""
     right = equations.start_gradient + np.einsum("gkd,k->gd", equations.by_start, change)
     steps = [np.zeros_like(right)]
     for damping in _START_DAMPINGS:
         inverse, _ = equations.eliminated(damping)
         steps.append(-np.einsum("gde,ge->gd", inverse, right))
     trials = np.array(steps)
-    costs = np.nan_to_num(problem.costs(parameters, trials), nan=np.inf)
-    best = trials[np.argmin(costs, axis=0), np.arange(len(right))]
-    return replace(problem, guess=problem.coordinates.state(problem.guess, best))
+    costs, residual = problem.trials(parameters, trials)
+    best, every = np.argmin(costs, axis=0), np.arange(len(right))
+    return trials[best, every], residual[best, every]
 
 
-def _cost(problem: ClipProblem, parameters: Array, prior: Gaussian, loss: Huber | None) -> float:
-    squared = problem.residuals(parameters) ** 2
+def _updated(problem: ClipProblem, rollout: Rollout, change: Array, starts: Array, residual: Array) -> Rollout:
+    """A rollout whose derivatives agree with what a step has changed; no simulation is needed for them."""
+    clips, k = len(starts), len(change)
+    units = np.concatenate([problem.unknowns.column("step"), problem.coordinates.steps])
+    units[units == 0.0] = np.inf  # residuals are known functions of these
+    own = np.concatenate([rollout.by_parameters, rollout.by_start], axis=2).reshape(clips, -1, len(units))
+    steps = np.concatenate([np.tile(change, (clips, 1)), starts], axis=1)
+    slopes = secant(own, steps, residual - rollout.residual.reshape(clips, -1), units)
+    slopes = slopes.reshape(*rollout.residual.shape, -1)
+    return Rollout(residual.reshape(rollout.residual.shape), slopes[..., :k], slopes[..., k:])
+
+
+def _cost(residual: Array, parameters: Array, prior: Gaussian, loss: Huber | None) -> float:
+    squared = residual**2
     if loss is not None:
         squared, _ = loss(squared)
     off = parameters - prior.mean

@@ -18,7 +18,7 @@ ROBOT = load_robot("go2")
 SMALL = {
     "horizons.lengths": (0.03, 0.03),
     "horizons.clips": (10, 10),
-    "horizons.iterations": (4, 1),
+    "horizons.iterations": (5, 2),
     "horizons.settling": 5,
     "verdict.shown": 0.1,
     "threads": 1,
@@ -29,7 +29,7 @@ SMALL = {
 def fit(walk):
     config = from_flat(SamplingConfig, SMALL)
     own = walk.setting
-    return fit_clips(walk.log, own.unknowns, own.simulator, own.guess, own.finer, config)
+    return fit_clips(walk.log, own.unknowns, own.simulator, own.guess, own.others, config)
 
 
 def test_three_steps_on_short_clips_find_the_load(walk, fit):
@@ -48,7 +48,10 @@ def test_the_covariance_is_no_smaller_than_noise_leaves_and_what_was_not_fitted_
 def test_simulations_that_do_not_follow_the_motion_claim_nothing(walk):
     few = {"horizons.clips": (6, 6), "horizons.iterations": (1, 1), "horizons.settling": 1, "verdict.misfit": 1.0}
     config = from_flat(SamplingConfig, SMALL | few)
-    result = identify(walk.log, ROBOT, config)
+    up = walk.log.up.copy()
+    up[700:, 2] = 0.1
+    result = identify(replace(walk.log, up=up), ROBOT, config)
+    assert result.findings[0] == "the robot falls after 1.4 s; what follows is not used"
     assert result.status is SamplingStatus.UNTRUSTED
     assert not any(p.identifiable for p in result.parameters)
 

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from sysid_nodes.systems.sampling.problem import ClipProblem, place_clips
-from sysid_nodes.systems.sampling.settling import leave_out_lost, settle_starts
+from sysid_nodes.systems.sampling.settling import secant, settle_starts
 
 LENGTH = 16
 
@@ -22,7 +22,7 @@ def misfit(residual):
 
 
 def test_settled_starts_leave_noise_at_the_truth_and_more_than_that_elsewhere(walk, problem):
-    settled = settle_starts(problem, walk.truth, 6)
+    settled = settle_starts(problem, walk.truth, 6).problem
     assert np.median(misfit(settled.residuals(walk.truth))) < 1.3
     assert misfit(settled.residuals(walk.truth)).max() < 0.5 * misfit(problem.residuals(walk.truth)).max()
     nominal = walk.setting.unknowns.column("guess")
@@ -30,7 +30,7 @@ def test_settled_starts_leave_noise_at_the_truth_and_more_than_that_elsewhere(wa
 
 
 def test_rows_are_those_of_the_residuals_and_columns_their_derivatives(walk, problem):
-    settled = settle_starts(problem, walk.truth, 2)
+    settled = settle_starts(problem, walk.truth, 2).problem
     first = LENGTH * np.arange(len(problem.first))
     start, information = settled.start(first)
     found = settled.rollout(walk.truth, first, start)
@@ -48,8 +48,25 @@ def test_rows_are_those_of_the_residuals_and_columns_their_derivatives(walk, pro
 
 def test_clips_that_no_start_fits_are_left_out(walk, problem):
     settled = settle_starts(problem, walk.truth, 4)
-    settled.guess[1, 2] += 0.05
-    assert leave_out_lost(settled, walk.truth, 2.0).first.tolist() == np.delete(problem.first, 1).tolist()
+    settled.residual[1] += 5.0
+    assert len(settled.without_lost(2.0, 4).problem.first) == 4
+    assert settled.without_lost(2.0, 3).problem.first.tolist() == np.delete(problem.first, 1).tolist()
+
+
+def test_settling_hands_on_the_residuals_of_its_starts(walk, problem):
+    settled = settle_starts(problem, walk.truth, 3)
+    np.testing.assert_allclose(settled.residual, settled.problem.residuals(walk.truth), atol=1e-9)
+
+
+def test_a_secant_agrees_with_the_last_step_and_keeps_what_is_across_it():
+    rng = np.random.default_rng(0)
+    slopes, step, change = rng.standard_normal((2, 7, 3)), rng.standard_normal((2, 3)), rng.standard_normal((2, 7))
+    scale = np.array([1.0, 0.1, np.inf])  # the last one is known exactly
+    found = secant(slopes, step, change, scale)
+    np.testing.assert_allclose(np.einsum("crd,cd->cr", found, step), change)
+    np.testing.assert_array_equal(found[..., 2], slopes[..., 2])
+    across = np.array([step[0, 1], -step[0, 0] * 0.01, 0.0])  # as the scale counts
+    np.testing.assert_allclose(found[0] @ across, slopes[0] @ across)
 
 
 def test_clips_are_spread_over_the_log_and_do_not_leave_it(walk):

@@ -93,3 +93,14 @@ def test_what_a_bound_holds_has_no_estimate_and_names_the_bound():
     assert rows["centre_x"].bound == "centre x (lower)"
     assert rows["centre_x"].estimate is rows["centre_x"].sigma is None
     assert rows["mass"].identifiable
+
+
+def test_no_interval_holds_what_no_body_can_be_and_of_nuisances_there_is_none():
+    found = unknowns()
+    sigma = np.full(len(found), 1e-3)
+    sigma[found.index["d2:0"]] = 0.7
+    rows = table(found, found.column("guess"), np.diag(sigma**2))
+    assert 0.0 <= rows["Ixx"].lower < rows["Ixx"].upper
+    for name in ("dry_friction", "friction", "compliance"):
+        assert rows[name].estimate is rows[name].lower is rows[name].sigma is None
+        assert "not claimed" in rows[name].reason

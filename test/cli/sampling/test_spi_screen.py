@@ -1,0 +1,40 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The table of the exploration's demo fits a terminal of eighty columns, whatever the size of its numbers."""
+
+import math
+from types import SimpleNamespace
+
+from rich.console import Console
+
+from sysid_nodes.cli.sampling.demo_screen import SpiScreen
+from sysid_nodes.reports.sampling.stages import Known
+
+
+def rows(*columns):
+    return [Known(name, unit, value, sigma) for name, unit, value, sigma in columns]
+
+
+def test_no_cell_is_cut_and_numbers_end_where_their_error_begins(capsys):
+    before = rows(
+        ("centre_x", "m", -0.039454, 0.0024), ("Ixx", "kg m2", 0.0928, 0.12), ("strength.thigh", "N m", 1, math.inf)
+    )
+    after = rows(
+        ("centre_x", "m", -0.037021, 9e-5), ("Ixx", "kg m2", 0.05146, 0.0078), ("strength.thigh", "N m", 28.42, 13)
+    )
+    spreads = [SimpleNamespace(name="Ixx", after=0.011)]
+    truth = {"centre_x": -0.03489, "Ixx": 0.04804, "strength.thigh": 25.0}
+    watch = SimpleNamespace(known=[before, after], plan=SimpleNamespace(spreads=spreads), truth=truth)
+    Console(width=80, color_system=None).print(SpiScreen("").final(watch))
+    text = capsys.readouterr().out
+    assert "…" not in text
+    for cell in (
+        "-0.0395 ±0.0024",
+        "-0.037021 ±0.000090",
+        "0.09 ±0.12",
+        "±0.011",
+        "0.0515 ±0.0078",
+        "not told",
+        "28 ±13",
+    ):
+        assert cell in text
+    assert "0.0480" in text
