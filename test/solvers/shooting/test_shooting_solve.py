@@ -138,7 +138,7 @@ class Edge:
     def start(self, first: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         return np.zeros((len(first), 1)), np.ones(1)
 
-    def rollout(self, parameters: np.ndarray, first: np.ndarray, start: np.ndarray) -> Rollout:
+    def rollout(self, parameters: np.ndarray, _first: np.ndarray, _start: np.ndarray) -> Rollout:
         p, limit = float(parameters[0]), 0.9
         residual = np.array([p - 1.0, 0.105 if p > limit else 0.0, 4.0])
         slopes = np.array([1.0, 0.0, 0.0])
