@@ -8,7 +8,8 @@ start at a bound is no trap.
 
 Each start has a damping of its own. A joint that rests where a segment begins sticks or slips by how it starts, and a
 step of its start then promises again and again what it does not hold; that must not keep the parameters from moving.
-So a solve ends, too, when it is the parameters that would hardly move any more.
+So a solve ends, too, when it is the parameters that would hardly move any more. Whether it sticks is also a jump of the
+cost; from a point just below one every step leads up, however small. It is left upwards.
 """
 
 from __future__ import annotations
@@ -30,6 +31,7 @@ BoolArray = npt.NDArray[np.bool_]
 _LARGEST_DAMPING = 1e12
 _CULPRIT = 0.1  # rise of a segment's cost, relative to the largest, that is much
 _HELD = 1e3  # times as much damping as before, of a start whose step did not hold what it promised
+_TINY, _JUMP, _JUMPS = 1e3, 1e-3, 5  # damping, rise relative to the cost, and number of the jumps that are left
 _NORMAL = 1.4826  # standard deviation of a normal distribution over its median absolute deviation
 
 
@@ -177,7 +179,7 @@ class _Solver:
             point = at(parameters, start, loss)
         little = tolerance / max(int(np.count_nonzero(point.equations.residual)), 1)
         damping, status, k = self._config.damping, SolveStatus.MAX_ITERATIONS, 0
-        held_back = np.zeros(len(first))  # damping of each start beyond that of the parameters
+        jumps, held_back = 0, np.zeros(len(first))  # damping of each start beyond that of the parameters
         for k in range(1, self._config.iterations + 1):  # noqa: B007
             step = self._step(point, damping, held_back)
             trial = at(point.parameters + step.parameters, point.start + step.start, loss)
@@ -196,6 +198,8 @@ class _Solver:
                 point = trial
                 if self._progress is not None:
                     self._progress(length, point.equations.cost)
+            elif damping > _TINY and jumps < _JUMPS and gained > -_JUMP * point.equations.cost:
+                point, damping, jumps = trial, self._config.damping, jumps + 1
             else:
                 damping *= 8.0
             enough = little * point.equations.cost

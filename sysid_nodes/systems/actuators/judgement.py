@@ -76,7 +76,7 @@ def yardsticks(fit: JointFit) -> Array:
 
 def _reason(fit: JointFit, parameter: ActuatorParameter, k: int, half: float, value: float, narrow: bool) -> str:
     if not fit.solution.status.converged:
-        return "the fit did not converge"
+        return f"the fit did not converge: {fit.solution.status.message}"
     if fit.solution.upper[k] or (fit.solution.lower[k] and not parameter.naturally_bounded):
         return f"the fit runs into the end of its range, {value:g}"
     if narrow:

@@ -128,3 +128,25 @@ def test_a_question_without_sense_is_refused(lower: list[float], horizons: tuple
 )
 def test_segments_cover_everything_once(samples: int, length: int, breaks: tuple[int, ...], first: list[int]) -> None:
     assert segments(samples, length, breaks).tolist() == first
+
+
+class Edge:
+    """One parameter, best at 1; beyond 0.9 something sticks, and that costs a little."""
+
+    samples, breaks = 3, ()
+
+    def start(self, first: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        return np.zeros((len(first), 1)), np.ones(1)
+
+    def rollout(self, parameters: np.ndarray, _first: np.ndarray, _start: np.ndarray) -> Rollout:
+        p, limit = float(parameters[0]), 0.9
+        residual = np.array([p - 1.0, 0.105 if p > limit else 0.0, 4.0])
+        slopes = np.array([1.0, 0.0, 0.0])
+        return Rollout(residual[:, None], slopes[:, None, None], np.zeros((3, 1, 1)))
+
+
+def test_a_jump_of_the_cost_is_left_upwards() -> None:
+    """From 0.9 every step towards the minimum leads up at first, however small it is."""
+    found = shoot(Edge(), np.array([0.9]), np.array([0.0]), np.array([2.0]), ShootingConfig((3,), tolerance=1e-6))
+    assert found.status.converged
+    assert found.parameters[0] == pytest.approx(1.0, abs=1e-3)
