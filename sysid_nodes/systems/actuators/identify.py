@@ -31,6 +31,8 @@ _PROMISE = 0.25
 """Share of the cost that a free gain must promise to take off: half the error would be three quarters."""
 _BETTER = 0.5
 """Replay error with a free gain, relative to that without, from which a gain off its stated value is believed."""
+_OWN = 0.2
+"""Torque of a body, relative to the effort, below which a free joint says nothing of the effort's scale."""
 
 
 def identify_actuators(
@@ -132,6 +134,13 @@ def _withheld(parameter: ActuatorEstimate, reason: str) -> ActuatorEstimate:
 def _objection(fit: JointFit, rmse: float, travel: float, config: ActuatorConfig) -> _Objection:
     """Objection of the motion to the law, or to what is stated of the drive."""
     motion, verdict = fit.problem.motion, config.verdict
+    if motion.command_torque is not None and motion.open_loop:
+        share = float(np.std(motion.torque) / max(float(np.std(motion.command_torque.at(motion.t))), 1e-12))
+        if share < _OWN:
+            return _Objection(
+                f"the body of '{motion.name}' takes {100.0 * share:.0f} % of its efforts, friction and armature the "
+                "rest: how strong the drive is, and with it all else, this motion does not tell"
+            )
     left = _Objection()
     if rmse > verdict.unexplained * travel:
         left = _Objection(_unexplained(motion, rmse, travel), refutes=True)
@@ -153,7 +162,9 @@ def _objection(fit: JointFit, rmse: float, travel: float, config: ActuatorConfig
     if gained is not fit and error >= _BETTER * rmse:
         return left
     strong = f"{gain:.3g} times as strong as its {'efforts say' if motion.open_loop else 'stated gains'}"
-    if _surely_outside(gained, "gain", 1.0 / verdict.gain_factor, verdict.gain_factor):
+    if gained.solution.status.converged and _surely_outside(
+        gained, "gain", 1.0 / verdict.gain_factor, verdict.gain_factor
+    ):
         return _Objection(f"the drive of '{motion.name}' is {strong}; are their units right?", refutes=True)
     if left.text or gained is fit or 1.0 / verdict.gain_factor <= gain <= verdict.gain_factor:
         return left
