@@ -17,7 +17,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 from scipy.linalg import cho_solve
-from scipy.stats import chi2
+from scipy.special import chdtri  # not stats, which takes a third of a node's start
 
 from sysid_nodes.results.bayesian import BayesianStatus
 from sysid_nodes.solvers.trajectory_least_squares.factor import Factor
@@ -128,5 +128,5 @@ def disagreement(way: Passage, added: Array, scale: Array) -> tuple[float, Array
     if not told.any():
         return 0.0, np.zeros(len(scale))
     along = (vectors.T @ (root @ (way.moved / scale)))[told]
-    ratio = float(np.sum(along**2 / values[told]) / chi2.isf(1e-6, int(told.sum())))
+    ratio = float(np.sum(along**2 / values[told]) / chdtri(int(told.sum()), 1e-6))
     return ratio, way.moved / np.sqrt(np.maximum(np.diag(allowed), _TOLD * np.diag(way.before)))
