@@ -145,14 +145,17 @@ class RobustController:
                 refused = StopReason.TRAJECTORY_NOT_CERTIFIED
             else:
                 record = as_proven(record, own)
-        refused = refused or self._fits(record)
+        execution = None
         if not refused:
             try:
-                self._committed.waiting = Execution(record, self._context)
+                execution = Execution(record, self._context)
             except SysidError:
                 refused = StopReason.TRAJECTORY_INVALID
+        refused = refused or self._fits(record)
         if refused:
             self.refuse(record, refused)
+        else:
+            self._committed.waiting = execution
         return refused
 
     def bounds(self, lower: Array, upper: Array, status: Status, *, body: str = "", target: str = "") -> StopReason:
