@@ -28,7 +28,7 @@ from sysid_nodes.results import Status
 from sysid_nodes.robots import Robot
 from sysid_nodes.systems.interval.arm_stream import joint_stream
 from sysid_nodes.systems.interval.calibration import MARGIN, Run, calibrate
-from sysid_nodes.systems.interval.calibration_file import Calibration, save_calibration
+from sysid_nodes.systems.interval.calibration_file import Calibration, refuse_place, save_calibration
 from sysid_nodes.systems.interval.config import IntervalIdentifierConfig
 from sysid_nodes.systems.interval.stream_watch import StreamWatch
 
@@ -55,6 +55,7 @@ def run(args: argparse.Namespace) -> int:
         raise ConfigError(f"--known-mass must be a positive number, got {args.known_mass:g}")
     if not 0.1 <= args.margin < np.inf:
         raise ConfigError(f"--margin must be at least 0.1, got {args.margin:g}")
+    refuse_place(args.out)
     arm = load(args, args.bags[0])
     robot, config = arm.robot, arm.config
     runs = [Run(read_samples(robot, config, bag, args.topic), 0.0, str(bag)) for bag in args.bags]

@@ -67,7 +67,7 @@ def torque_delay(samples: JointSamples, means: WindowMeans, rigid: Array, body: 
         for k in range(n):
             reading, basis = readings[:, seen, k], _basis(columns[k][seen])
             left.append((reading**2).sum(axis=1) - ((reading @ basis) ** 2).sum(axis=1))
-        return 0.5 * len(seen) * np.log(np.maximum(np.array(left).T, 1e-300))
+        return np.asarray(0.5 * len(seen) * np.log(np.maximum(np.array(left).T, 1e-300)))
 
     whole = cost(windows)
     best = int(np.argmin(whole.sum(axis=1)))
