@@ -73,7 +73,9 @@ class Weighing:
         """The payload's fit, its ten parameters last."""
         prior = self.arm.config.prior.bounds
         belief = self.known.and_also(Belief.gaussian(prior.centre, VAGUE * prior.half_width))
-        return robust_fit(windows, belief)
+        found = robust_fit(windows, belief)
+        assert found is not None  # real logs have numbers
+        return found
 
 
 def main(arguments: list[str] | None = None) -> int:

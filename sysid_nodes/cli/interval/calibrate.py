@@ -39,6 +39,7 @@ from sysid_nodes.systems.interval.calibration_file import (
     CALIBRATION_METHODS,
     INTERVAL,
     Calibration,
+    refuse_place,
     save_calibration,
 )
 from sysid_nodes.systems.interval.config import IntervalIdentifierConfig
@@ -81,6 +82,7 @@ def run(args: argparse.Namespace) -> int:
         raise ConfigError(f"'{ours[0].partition('=')[0]}' is for the methods {BAYESIAN} and {BOTH}", source="--set")
     if method == BAYESIAN and args.loaded is not None:
         raise ConfigError(f"--loaded is for the methods {INTERVAL} and {BOTH}")
+    refuse_place(args.out)
     arm = load(args, args.bags[0])
     robot, config = arm.robot, arm.config
     runs = [Run(read_samples(robot, config, bag, args.topic), 0.0, str(bag)) for bag in args.bags]

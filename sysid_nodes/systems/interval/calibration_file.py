@@ -143,8 +143,7 @@ def save_calibration(calibration: Calibration, path: Path) -> None:
     Raises:
         CalibrationError: the path is of a folder or device, or cannot be written.
     """
-    if path.exists() and not path.is_file():
-        raise CalibrationError("exists and is not a file", source=str(path))
+    refuse_place(path)
     tree: dict[str, Any] = {"schema": SCHEMA, "kind": "calibration"} | _plain(asdict(calibration))
     draft = path.with_name(path.name + ".part")
     try:
@@ -155,6 +154,16 @@ def save_calibration(calibration: Calibration, path: Path) -> None:
         with suppress(OSError):  # its folder may not be one
             draft.unlink()
         raise CalibrationError(f"cannot write: {error.strerror}", source=str(path)) from None
+
+
+def refuse_place(path: Path) -> None:
+    """Says before the work that a calibration cannot be written there.
+
+    Raises:
+        CalibrationError: the path is of a folder or device.
+    """
+    if path.exists() and not path.is_file():
+        raise CalibrationError("exists and is not a file", source=str(path))
 
 
 def _plain(value: Any) -> Any:

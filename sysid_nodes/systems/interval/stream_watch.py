@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -21,6 +21,9 @@ from sysid_nodes.systems.interval.config import IntervalIdentifierConfig
 
 # Names of foreign joints remembered; the limit keeps made-up names from filling the memory.
 _MOST_NAMES = 200
+
+_NAMED = 4
+"""Joints that a line names at most."""
 
 
 @dataclass(frozen=True)
@@ -94,8 +97,14 @@ def missing_joints(robot: Robot, there: Iterable[str]) -> tuple[Finding, ...]:
     missing = [name for name in robot.joint_names if name not in there]
     if not there or not missing:
         return ()
-    line = f"has no joint {', '.join(missing)} of robot '{robot.name}'; it has {', '.join(sorted(there))}"
+    line = f"has no joint {_some(missing)} of robot '{robot.name}'; it has {_some(sorted(there))}"
     return (Finding("joints", ALL_JOINTS, np.nan, line),)
+
+
+def _some(names: Sequence[str]) -> str:
+    """So many of them that a line stays a line."""
+    more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
+    return ", ".join(names[:_NAMED]) + more
 
 
 def dead_signals(robot: Robot, signals: Signals) -> list[Finding]:

@@ -104,7 +104,7 @@ def _fit(reading: Array, columns: Array, weight: Array | None = None) -> tuple[A
         apart = columns - centre
         apart[:, np.abs(apart).max(axis=0) < _APART * scale] = 0.0
         found = nnls(root * apart / scale, root[:, 0] * (reading - mean))[0] / scale
-        residual = reading - mean - (columns - centre) @ found
+        residual = reading - mean - apart @ found
         if weight is None:
             spread = max(1.4826 * float(np.median(np.abs(residual))), _SMALLEST)
             w = np.minimum(1.0, _HUBER * spread / np.maximum(np.abs(residual), _SMALLEST))
