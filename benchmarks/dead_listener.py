@@ -95,7 +95,7 @@ def _run(case: Case, after: float) -> list[tuple[float, float]]:
     finally:
         for process in (driver, *listeners):
             process.kill()
-            process.communicate()
+            process.wait()
 
 
 if __name__ == "__main__":
