@@ -14,7 +14,7 @@ ARGUMENTS = (
     ("calibration", "", "calibration.json of this robot; empty leaves it to the parameter file"),
     ("joint_states", "joint_states", "topic of the joint states"),
     ("robot_description", "robot_description", "topic of the robot's description, for robots that have no name"),
-    ("reliability", "reliable", "reliable, or best_effort to hear best-effort drivers"),
+    ("reliability", "", "best_effort or reliable; empty leaves it to the parameter file"),
     ("autostart", "true", "configure and activate without a lifecycle manager"),
     ("use_sim_time", "false", "take the time from /clock"),
     ("namespace", "", "namespace of all nodes, for several robots at once"),

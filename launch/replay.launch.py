@@ -30,7 +30,7 @@ ARGUMENTS = (
 def _start(context: LaunchContext) -> list[Node]:
     value = given(context, ARGUMENTS)
     topics = [(name, value[name]) for name in ("joint_states", "robot_description")]
-    chosen = stated(value, "urdf", "body", "calibration") | {"use_sim_time": True}
+    chosen = stated(value, "urdf", "body", "calibration") | {"use_sim_time": True, "reliability": "reliable"}
     played = {
         "bag": str(LaunchConfiguration("bag").perform(context)),
         "topics": f"{value['joint_states']},{value['robot_description']},/tf,/tf_static",

@@ -13,6 +13,8 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
+from sysid_nodes.messages.transport import use_udp
+
 ROOT = Path(__file__).resolve().parents[1]
 
 _KERNELS = ("_regressors", "_normal_equations", "_stages", "_joint_rollout", "_closest_points", "_affine_dynamics")
@@ -43,9 +45,9 @@ def _domain() -> int:
 
 
 os.environ["ROS_DOMAIN_ID"] = os.environ.get("SYSID_TEST_DOMAIN_ID") or str(_domain())
-# Tests kill processes, and Fast DDS crashes on what those leave in shared memory (Fast-DDS issue 6501; 2.14 does).
-os.environ["FASTDDS_BUILTIN_TRANSPORTS"] = "UDPv4"
 os.environ["ROS_AUTOMATIC_DISCOVERY_RANGE"] = "LOCALHOST"
+# Tests kill processes, and Fast DDS crashes on what those leave in shared memory (Fast-DDS issue 6501; 2.14 does).
+use_udp(os.environ)
 # Where `make setup` puts our package, after whatever a sourced ROS or colcon workspace has set.
 os.environ["AMENT_PREFIX_PATH"] = os.pathsep.join(filter(None, [os.environ.get("AMENT_PREFIX_PATH"), sys.prefix]))
 # Containers say so: every process that tests start would compile the package anew, and every run the tests.

@@ -14,11 +14,6 @@ from rclpy.node import Node
 
 from sysid_nodes.ros import qos
 
-try:
-    from rclpy.event_handler import SubscriptionEventCallbacks
-except ImportError:  # Humble's name
-    from rclpy.qos_event import SubscriptionEventCallbacks
-
 
 def subscribe_latest(node: Node, kind: Any, topic: str, take: Callable[[Any], None]) -> list[Any]:
     """Subscriptions to the newest message of reliable publishers, latched or not, that tells something new."""
@@ -30,7 +25,7 @@ def subscribe_latest(node: Node, kind: Any, topic: str, take: Callable[[Any], No
             take(message)
 
     # Else the latched one would warn of each publisher that the other hears.
-    silent = SubscriptionEventCallbacks(use_default_callbacks=False)
+    silent = qos.SubscriptionEventCallbacks(use_default_callbacks=False)
     # A depth of one for both: neither comes with what the other has already been told is old.
     profiles = (qos.LATCHED, qos.stream("reliable", 1))
     return [node.create_subscription(kind, topic, heard, p, event_callbacks=silent) for p in profiles]

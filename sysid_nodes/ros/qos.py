@@ -5,6 +5,11 @@ from __future__ import annotations
 
 from rclpy.qos import DurabilityPolicy, HistoryPolicy, QoSProfile, ReliabilityPolicy
 
+try:
+    from rclpy.event_handler import SubscriptionEventCallbacks as SubscriptionEventCallbacks
+except ImportError:  # Humble's name
+    from rclpy.qos_event import SubscriptionEventCallbacks as SubscriptionEventCallbacks
+
 LATCHED = QoSProfile(
     history=HistoryPolicy.KEEP_LAST,
     depth=1,
@@ -15,10 +20,10 @@ LATCHED = QoSProfile(
 
 
 def stream(reliability: str, depth: int) -> QoSProfile:
-    """A sensor stream of which no sample should be lost.
+    """A stream of which no sample should be lost.
 
     Args:
-        reliability: "reliable" (hears reliable publishers only) or "best_effort" (hears both kinds).
+        reliability: "reliable" (hears reliable publishers only) or "best_effort" (hears both kinds, holds none up).
         depth: messages kept until they are taken.
     """
     return QoSProfile(

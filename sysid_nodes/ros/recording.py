@@ -31,6 +31,7 @@ from rclpy.serialization import deserialize_message
 
 from sysid_nodes.exceptions import SysidError
 from sysid_nodes.logs import BagWriter
+from sysid_nodes.messages.transport import use_udp
 from sysid_nodes.ros import qos
 from sysid_nodes.ros.conversions import as_fields
 from sysid_nodes.ros.spinning import make_executor
@@ -164,6 +165,7 @@ def record(path: str, make: Callable[[BagWriter], Any]) -> int:
         path: of the bag.
         make: makes the node that writes it.
     """
+    use_udp(os.environ)
     rclpy.init(args=[])
     try:
         with BagWriter(Path(path)) as bag:

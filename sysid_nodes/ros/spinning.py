@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import sys
 from collections.abc import Callable, Iterator
@@ -14,6 +15,7 @@ from rclpy.executors import Executor, ExternalShutdownException, SingleThreadedE
 from rclpy.node import Node
 
 from sysid_nodes.exceptions import ConfigError, SysidError
+from sysid_nodes.messages.transport import use_udp
 from sysid_nodes.solvers.threads import use_one_blas_thread
 
 AnyNode = TypeVar("AnyNode", bound=Node)
@@ -36,7 +38,7 @@ def make_executor() -> Executor:
 
 
 def start(args: list[str] | None = None) -> None:
-    """rclpy.init for an executable: SIGINT shuts the context down, as SIGTERM does, and does no more.
+    """rclpy.init for an executable, over UDP: SIGINT shuts the context down, as SIGTERM does, and does no more.
 
     Python's own handler would raise KeyboardInterrupt as well, in the middle of whatever runs then, clean-up included.
 
@@ -44,6 +46,7 @@ def start(args: list[str] | None = None) -> None:
         ConfigError: the arguments or a parameter file do not parse.
     """
     signal.signal(signal.SIGINT, lambda *_: None)
+    use_udp(os.environ)
     try:
         rclpy.init(args=args)
     except RuntimeError as error:  # rclpy's own errors derive from it and are not public

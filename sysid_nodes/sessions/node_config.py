@@ -21,9 +21,9 @@ def autostart_option() -> bool:
     return start
 
 
-def reliability_option(words: str) -> str:
+def reliability_option(words: str, default: str = "reliable") -> str:
     """Reliability of subscriptions; the words say of which, and what a wrong choice costs."""
-    choice: str = option("reliable", words, choices=("reliable", "best_effort"))
+    choice: str = option(default, words, choices=("reliable", "best_effort"))
     return choice
 
 

@@ -248,10 +248,6 @@ def test_nothing_leads_the_processes_off_this_machine(monkeypatch: pytest.Monkey
     assert not {"ROS_DISCOVERY_SERVER", "ROS_STATIC_PEERS"} & set(variables)
 
 
-def test_a_killed_process_leaves_nothing_that_the_next_one_opens() -> None:
-    assert nodes.environment(42)["FASTDDS_BUILTIN_TRANSPORTS"] == "UDPv4"
-
-
 def test_the_watch_knows_when_all_has_arrived(watch: Watch) -> None:
     assert watch.time == 3.0
     assert watch.complete

@@ -97,7 +97,7 @@ def _live(
         if rviz:
             nodes.rviz(*rviz)
         nodes.recorder(folder / "bag")
-        nodes.node("identifier", "interval_identifier", config, diagnostics_period=TICK)
+        nodes.node("identifier", "interval_identifier", config, diagnostics_period=TICK, reliability="reliable")
         nodes.node("controller", "robust_controller", config, scene=scene, robust_controller__diagnostics_period=TICK)
         nodes.node("planner", "certified_planner", config, scene=scene, certified_planner__diagnostics_period=TICK)
         nodes.node(

@@ -43,14 +43,9 @@ def require_ros() -> None:
 
 
 def environment(domain: int) -> dict[str, str]:
-    """Variables for processes that talk to one another on this machine and to nobody else.
-
-    Not through shared memory: what a killed process leaves there outlives it, and Fast DDS, opening it again, loses
-    messages or crashes (Fast-DDS issue 6501; 2.14 does).
-    """
+    """Variables for processes that talk to one another on this machine and to nobody else."""
     variables = {name: value for name, value in os.environ.items() if name not in _ELSEWHERE}
     variables |= {"ROS_DOMAIN_ID": str(domain), "ROS_AUTOMATIC_DISCOVERY_RANGE": "LOCALHOST", "PYTHONUNBUFFERED": "1"}
-    variables["FASTDDS_BUILTIN_TRANSPORTS"] = "UDPv4"
     if variables.get("ROS_DISTRO") == "humble":
         variables["ROS_LOCALHOST_ONLY"] = "1"  # which newer releases replaced by the range
     prefixes = [variables.get("AMENT_PREFIX_PATH"), sys.prefix]

@@ -20,6 +20,9 @@ from sysid_nodes.systems.interval.stream_watch import Judgement
 OVERLOAD = "overload"
 """Messages lost because the identifier could not keep up."""
 
+LOST = "lost on the way"
+"""Messages that the middleware knows of and could not deliver."""
+
 
 @dataclass(frozen=True)
 class Health:
@@ -146,7 +149,7 @@ class Monitor:
 
     def reset(self) -> None:
         """Starts counting from zero."""
-        self._received = self._received_before = 0
+        self._received = self._received_before = self._lost = 0
         self._rejected_before: Counter[str] = Counter()
         self._newest: JointState | None = None
         self._pace = Pace()
@@ -155,6 +158,10 @@ class Monitor:
         """Notes an arrival; called a thousand times a second."""
         self._received += 1
         self._newest = message
+
+    def lose(self, count: int) -> None:
+        """Notes messages that never arrived."""
+        self._lost += count
 
     def processed(self, stamp: float) -> None:
         """Notes the stamp of a message that the identifier takes [s]; on the worker's thread."""
@@ -167,8 +174,7 @@ class Monitor:
         pace, self._pace = self._pace, Pace(self._pace.last)
         newest = to_seconds(self._newest.header.stamp) if self._newest is not None else None
         rejected = Counter(session.rejected)
-        if overflowed:
-            rejected[OVERLOAD] = overflowed
+        rejected += Counter({OVERLOAD: overflowed, LOST: self._lost})  # only what is more than 0
         health = Health(
             topic=self.topic,
             active=active,

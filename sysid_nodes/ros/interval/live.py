@@ -66,6 +66,10 @@ class LiveInterval:
         self._monitor.take(message)
         self._worker.put(message)
 
+    def lose(self, count: int) -> None:
+        """Notes messages that the middleware lost."""
+        self._monitor.lose(count)
+
     def clear(self) -> None:
         """Forgets the messages that wait."""
         self._worker.clear()

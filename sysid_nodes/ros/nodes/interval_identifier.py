@@ -82,7 +82,10 @@ class IntervalIdentifierNode(IdentifyingNode[LiveInterval]):
         live.announce()
         config = self._settings.build(IntervalNodeConfig)
         profile = qos.stream(config.reliability, config.queue_depth)
-        self._streams.append(self.create_subscription(JointState, "joint_states", live.put, profile))
+        lost = qos.SubscriptionEventCallbacks(message_lost=lambda event: live.lose(event.total_count_change))
+        self._streams.append(
+            self.create_subscription(JointState, "joint_states", live.put, profile, event_callbacks=lost)
+        )
         return f"identifying '{live.subject.body}' from {self._monitor.topic}"
 
     def release(self) -> None:

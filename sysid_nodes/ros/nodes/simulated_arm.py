@@ -65,7 +65,7 @@ _POSITIONS = "joint_trajectory_controller/joint_trajectory"
 _REPORT_PERIOD = 0.2  # [s]
 _SERVE_EVERY = 20  # ticks between two looks at timers and services where nothing else makes the executor run
 _CATCH_UP = 0.05  # of delay is made up for by running faster; what is beyond is given up for good [s]
-_QUEUE = 5000
+_QUEUE = 1000  # those that a listener which died has not acknowledged are dropped at one go, in 10 us each or more
 _SETTLED = 0.5  # from the last listener's appearance to the first joint state [s]
 _BILLION = 1_000_000_000
 

@@ -21,7 +21,9 @@ class IntervalNodeConfig(NodeConfig):
     """How the node meets its surroundings. Nothing here touches a number that it publishes."""
 
     reliability: str = reliability_option(
-        "of the joint state subscription; best_effort also hears best-effort publishers, and may lose samples",
+        "of the joint state subscription; best_effort hears every publisher, holds none up whatever becomes of this "
+        "node, and may lose samples, which are counted; reliable has them sent again",
+        default="best_effort",
     )
     queue_depth: int = queue_option(5000)
     buffer: int = buffer_option(20000)

@@ -14,9 +14,13 @@ pytest.importorskip("rclpy", reason="rclpy is not installed")
 pytest.importorskip("online_sysid.msg", reason="the messages are not built; make setup builds them")
 
 from diagnostic_msgs.msg import DiagnosticArray
+from sensor_msgs.msg import JointState
 from shared import children
 from shared.quick_and_slow import mark_slow
 from shared.refusal import refusal
+
+from sysid_nodes.robots import load_robot
+from sysid_nodes.ros.conversions import to_stamp
 
 pytestmark = pytest.mark.ros
 
@@ -30,7 +34,7 @@ def values(report: DiagnosticArray) -> dict[str, str]:
 def test_a_thousand_samples_a_second_from_another_process_arrive_without_loss(bench: Any, executables: Any) -> None:
     count = 2000
     diagnostics = bench.listen(DiagnosticArray, "/diagnostics")
-    node = executables.start("interval_identifier", "-p", "diagnostics_period:=0.2")
+    node = executables.start("interval_identifier", "-p", "diagnostics_period:=0.2", "-p", "reliability:=reliable")
     driver = children.start_heard(HERE / "joint_state_driver.py", str(count), "1000", stdin=subprocess.PIPE)
     executables.started.append(driver)
     bench.until(lambda: diagnostics and values(diagnostics[-1])["messages received"] == str(count))
@@ -41,6 +45,43 @@ def test_a_thousand_samples_a_second_from_another_process_arrive_without_loss(be
     # every stamp came: no step between two of them was longer than the driver's 1 ms, but for rounding
     assert max(float(values(report)["longest step between stamps [s]"]) for report in diagnostics) < 0.0011
     executables.end(node)
+
+
+def test_samples_that_are_lost_on_the_way_are_counted(bench: Any, executables: Any) -> None:
+    """By default nothing is sent again: a node that sleeps, or is dead, holds up no driver."""
+    diagnostics = bench.listen(DiagnosticArray, "/diagnostics")
+    node = executables.start("interval_identifier", "-p", "diagnostics_period:=0.1")
+    publisher = bench.tester.create_publisher(JointState, "/joint_states", 10)
+    robot, sent, seen = load_robot("kinova_gen3"), 0, 0
+
+    def send(count: int = 1) -> None:
+        nonlocal sent
+        for _ in range(count):
+            sent += 1
+            message = JointState(name=list(robot.joint_names), position=[0.1] * 7, velocity=[0.0] * 7, effort=[0.0] * 7)
+            message.header.stamp = to_stamp(1.0 + 0.001 * sent)
+            publisher.publish(message)
+
+    def told(key: str) -> int:
+        return int(values(diagnostics[-1]).get(key, "0")) if diagnostics else 0
+
+    def complete() -> bool:
+        """Sends one more with each report: a loss shows with what arrives after it."""
+        nonlocal seen
+        if told("messages received") and told("messages received") + told("rejected: lost on the way") == sent:
+            return True
+        if len(diagnostics) > seen:
+            seen = len(diagnostics)
+            send()
+        return False
+
+    bench.until(publisher.get_subscription_count)
+    bench.until(complete)
+    node.send_signal(signal.SIGSTOP)
+    send(3000)  # more than a socket holds
+    node.send_signal(signal.SIGCONT)
+    bench.until(complete)
+    assert 0 < told("rejected: lost on the way") < 3000
 
 
 @pytest.mark.parametrize("stop", mark_slow([signal.SIGINT, signal.SIGTERM], but=[signal.SIGTERM]))
