@@ -60,10 +60,11 @@ def estimate_motion(
     problem = build_problem(taken, samples, len(times), first_arrival(model, q[0]))
     start = clock() if clock is not None else 0.0
     problem, solved = solve_by_continuation(problem, q, model.parameters.mean, clock=clock, progress=progress)
+    blocks = held = problem.linearise(solved.point)
     if rests:
-        problem = build_problem(model, samples, len(times), first_arrival(model, q[0]))
-    blocks = problem.linearise(solved.point)
-    found = observed_covariances(problem, blocks, solved.point)
+        problem = replace(problem, model=model)
+        blocks = [*held[:-1], problem.priors(solved.point)[1]]
+    found = observed_covariances(problem, blocks, solved.point, solved=held)
     elapsed = clock() - start if clock is not None else 0.0
     residuals = [group.residual for group in blocks]
     estimate = motion_estimate(

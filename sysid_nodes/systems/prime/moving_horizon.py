@@ -18,7 +18,8 @@ import numpy.typing as npt
 from sysid_nodes.models.discrete_motion import difference, discrete_motion, retract
 from sysid_nodes.results.motion_estimate import EstimateStatus, MotionEstimate
 from sysid_nodes.signals.samples import AlignedSteps, Samples, join
-from sysid_nodes.solvers.trajectory_least_squares import Posterior
+from sysid_nodes.solvers.trajectory_least_squares import Posterior, assemble
+from sysid_nodes.solvers.trajectory_least_squares.factor import factorise
 from sysid_nodes.solvers.trajectory_least_squares.influence import influences
 from sysid_nodes.solvers.trajectory_least_squares.posterior import covariances
 from sysid_nodes.solvers.trajectory_least_squares.timer import Timer
@@ -36,7 +37,7 @@ from sysid_nodes.systems.prime.dead_reckoning import (
     stages_with_place,
 )
 from sysid_nodes.systems.prime.estimate import motion_estimate
-from sysid_nodes.systems.prime.full_information import solve_by_continuation
+from sysid_nodes.systems.prime.full_information import is_at_rest, solve_by_continuation
 from sysid_nodes.systems.prime.horizon_config import HorizonConfig
 from sysid_nodes.systems.prime.initialisation import initial_configurations
 from sysid_nodes.systems.prime.observability import turning
@@ -181,7 +182,7 @@ class MovingHorizon:
         model, stages = self._model, len(self._times)
         q = initial_configurations(model, self._samples, stages, self._theta, self._pose)
         self._arrival = restart_arrival(model, q[0], self._known)
-        problem = build_problem(model, self._samples, stages, self._arrival)
+        problem = self._build_problem(self._arrival)
         problem, solved = solve_by_continuation(
             problem, q, self._theta, most=self._config.first_iterations, clock=self._clock
         )
@@ -191,12 +192,27 @@ class MovingHorizon:
     def _continue(self, last: Improved, timer: Timer) -> Improved:
         """A step or a few from where the last window ended."""
         assert self._arrival is not None
-        problem = build_problem(self._model, self._samples, len(self._times), self._arrival)
+        problem = self._build_problem(self._arrival)
         # Several new stages at once are several steps' work, of which two do most.
         iterations = max(self._config.iterations, 2 if self._dropped > 1 else 1)
         # What did not fit before, as in a fall, is not worth more steps at every solve.
         most = self._config.most_iterations if last.fits else iterations
         return improve(problem, self._predict(last, problem), iterations, timer, most)
+
+    def _build_problem(self, arrival: Arrival) -> PrimeProblem:
+        """Of the window; drives, feet and links stay at their prior's mean until the base has turned."""
+        problem = build_problem(self._model, self._samples, len(self._times), arrival)
+        config = self._model.config
+        at_rest = self._turned.max() < config.inertia.least_turning and is_at_rest(self._samples, config)
+        return problem.held() if at_rest else problem
+
+    def _free(self, solved: Improved) -> Improved:
+        """A solved window whose constants are uncertain whether they were held or not."""
+        if solved.problem.model is self._model:
+            return solved
+        problem = replace(solved.problem, model=self._model)
+        blocks = (*solved.blocks[:-1], problem.priors(solved.linearised)[1])
+        return replace(solved, problem=problem, blocks=blocks, factor=factorise(assemble(blocks, problem.layout), 0.0))
 
     def _predict(self, last: Improved, problem: PrimeProblem) -> Trajectory:
         """The last answer without the stages dropped; new ones go on at constant velocity, joints as measured."""
@@ -220,6 +236,7 @@ class MovingHorizon:
 
     def _keep(self, solved: Improved, timer: Timer) -> MotionEstimate:
         """Remembers a solved window and makes it a result."""
+        solved = self._free(solved)
         result = solved.result
         found = self._covariances(solved)
         self._turned = np.maximum(self._turned, turning(discrete_motion(result.point.q, self._model.config.step)))

@@ -118,13 +118,16 @@ _GAPS = 1000
 """Stages whose gaps are kept for their correlation."""
 
 
-def observed_covariances(problem: PrimeProblem, blocks: Sequence[Blocks], point: Trajectory) -> Posterior | None:
+def observed_covariances(
+    problem: PrimeProblem, blocks: Sequence[Blocks], point: Trajectory, *, solved: Sequence[Blocks] | None = None
+) -> Posterior | None:
     """Covariances at a solution, or None where the data leave a coordinate undetermined.
 
     Args:
         problem: at its last smoothing.
         blocks: its residuals with derivatives at the point.
         point: the solution.
+        solved: those of the problem that it is the solution of, where constants were held.
     """
     factor = factorise(assemble(blocks, problem.layout), 0.0)
     found = None if factor is None else influences(blocks, factor)
@@ -138,7 +141,8 @@ def observed_covariances(problem: PrimeProblem, blocks: Sequence[Blocks], point:
     if spread is None:
         return None
     parameter = parameter_covariance(problem, blocks, point, factor, variances)
-    return _add_remaining_step(replace(spread, parameter=parameter), factor.step())
+    left = factor if solved is None else factorise(assemble(solved, problem.layout), 0.0)
+    return None if left is None else _add_remaining_step(replace(spread, parameter=parameter), left.step())
 
 
 def _add_remaining_step(found: Posterior, rest: Step) -> Posterior:

@@ -19,7 +19,9 @@ def test_drift_adds_to_the_parameters_covariance() -> None:
     offset = rng.normal(size=2 * n + p)
     arrival = Arrival(GaussianPrior(root, offset, n, p), np.zeros((2, n + 1)), np.zeros(p), Score.as_stated(root))
     sigma = np.array([0.1, 1.0, 10.0])
-    after = let_parameters_drift(arrival, sigma).prior
+    widened = let_parameters_drift(arrival, sigma)
+    after = widened.prior
+    np.testing.assert_allclose(widened.score.covariance, after.root.T @ after.root, rtol=1e-7, atol=1e-9)
     added = np.zeros_like(root)
     added[-p:, -p:] = np.diag(sigma**2)
     wanted = np.linalg.inv(root.T @ root) + added
