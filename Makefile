@@ -70,7 +70,7 @@ bench: setup  ## rerun the benchmarks behind benchmarks/reports (two hours); ref
 	@set -e; for name in containment tightness speed streaming real_logs estimate_coverage \
 		soundness worst_cases episodes planning_speed excitation comparison \
 		prime_peers prime_scaling prime_smoothing prime_coverage \
-		actuators_go2 actuators_truth actuators_rig actuators_speed; do \
+		actuators_go2 actuators_truth actuators_rig actuators_peers actuators_speed; do \
 		echo "benchmarks.$$name"; $(python) -m "benchmarks.$$name" $(BENCH); done
 
 mutants: setup  ## how many small mistakes the tests notice; hours, so say BENCH="--modules shift --sample 20"

@@ -107,6 +107,7 @@ def prepare(log: ActuatorLog, robot: Robot, config: ActuatorConfig) -> tuple[Joi
     if told.sum() < _LEAST:
         raise ExcitationError(f"has {int(told.sum())} samples since the first command; at least {_LEAST} are needed")
     new = fresh_samples(log.q[told][:, columns], robot.joint_names)
+    _check_repeats(log.t[told], new, config.motion.cutoff)
     t, q, measured, breaks = _even(log.t[told][new], log.q[told][new][:, columns], config.motion.gap)
     dt = float(t[1] - t[0])
     smooth, velocity, acceleration = _filtered(q, dt, breaks, config.motion)
@@ -165,6 +166,18 @@ def _gains(logged: Array | None, chosen: tuple[float, ...], columns: list[int], 
         j = int(np.argmax(np.abs(np.subtract(said, stated))))
         raise ConfigError(f"the log says {said[j]:g}, 'law.{name}' {stated[j]:g} of joint {j + 1}: which is right?")
     return [float(x) for x in said]
+
+
+def _check_repeats(t: Array, new: npt.NDArray[np.bool_], cutoff: float) -> None:
+    """Whether readings that are sent again leave enough new ones for a filter's cutoff [Hz]."""
+    periods = np.diff(t[new])
+    again = periods[periods > 1.5 * float(np.median(np.diff(t)))]
+    if new.all() or not again.size or (period := float(np.median(again))) < 0.5 / cutoff:
+        return
+    raise LogError(
+        f"readings are sent again and again, new ones come every {1e3 * period:.0f} ms only; "
+        f"a filter of {cutoff:g} Hz needs more"
+    )
 
 
 def _even(t: Array, q: Array, gap: float) -> tuple[Array, Array, npt.NDArray[np.bool_], tuple[int, ...]]:

@@ -16,7 +16,7 @@ from sysid_nodes.exceptions import LogError
 Array = npt.NDArray[np.float64]
 BoolArray = npt.NDArray[np.bool_]
 
-_LONGEST = 25  # samples in a row; a joint that repeats itself for longer is at rest
+_LONGEST = 200  # samples in a row; a joint that repeats itself for longer is at rest
 _STEPS = 2.0  # of the encoder, by which a joint that moves goes on
 _TOO_MANY = 0.2  # of the readings of a joint that moves
 

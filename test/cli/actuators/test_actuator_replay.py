@@ -173,8 +173,11 @@ def test_other_runs_of_the_robot_say_what_scatters(results: Path, tmp_path: Path
         (lambda log: {"q": np.where(np.arange(3) == 1, log.q[0], log.q)}, 2, "moved by 0 rad only"),
         (lambda log: {"command": np.full_like(log.command, np.nan)}, 2, "is not finite"),
         (lambda log: {"q": np.minimum(log.q, np.quantile(log.q, 0.6, axis=0))}, 2, "is it at its stop?"),
+        (lambda log: {"q": log.q[20 * (np.arange(len(log.q)) // 20)]}, 2, "new ones come every 100 ms only"),
+        (lambda log: {"q": np.roll(log.q, -30, axis=0)}, 2, "ms before its command"),
+        (lambda log: {"command": np.zeros_like(log.q)}, 2, "was commanded to move by 0 rad"),
     ],
-    ids=["swapped", "still", "nan", "stop"],
+    ids=["swapped", "still", "nan", "stop", "repeated", "early", "quiet"],
 )
 def test_a_bad_log_is_one_line_and_leaves_nothing(
     spoil: Any, status: int, message: str, urdf: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]

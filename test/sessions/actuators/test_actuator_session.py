@@ -266,3 +266,10 @@ def test_gains_that_differ_from_those_stated_are_refused() -> None:
     found = feed(session(run()), raws)
     assert found[-1].state.result is None
     assert "the log says 40, 'law.stiffness' 20 of joint 1" in found[-1].state.finding
+
+
+def test_a_command_with_a_velocity_that_is_not_a_number_is_left_out_and_counted() -> None:
+    own = session(run())
+    raw = next(raw for raw in messages(run()) if isinstance(raw, RawSetPoints))
+    own.take_command(raw._replace(qd=np.full_like(raw.q, np.nan)))
+    assert own.rejected["command: not finite, or points out of order"] == 1

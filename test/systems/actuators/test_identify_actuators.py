@@ -156,6 +156,8 @@ BAD: list[tuple[str, Any, type[InputError], str]] = [
         LogError,
         "'FL_calf_joint' repeats .* of its readings while it moves",
     ),
+    ("again", lambda log: replace(log, q=held(log.q, 10)), LogError, "new ones come every 50 ms only"),
+    ("stairs", lambda log: replace(log, q=held(log.q, 40)), LogError, "new ones come every 200 ms only"),
     ("short", lambda log: log.between(0.0, 0.1), ExcitationError, "at least 50 are needed"),
 ]
 
