@@ -20,14 +20,17 @@ _INTERVAL = ("body", "method", "calibration")
 """Arguments that only the interval identifier has."""
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Arguments that choose a configuration."""
+def add_arguments(parser: argparse.ArgumentParser, *, method: bool = True) -> None:
+    """Arguments that choose a configuration; without --method where a command has one of its own."""
     group = parser.add_argument_group("configuration")
     group.add_argument("--config", type=Path, metavar="FILE", help="ROS parameter file; without it, the robot's own")
     group.add_argument("--robot", metavar="NAME", help=f"robot by name ({', '.join(robot_names())})")
     group.add_argument("--urdf", metavar="FILE", help="URDF that replaces the robot's own, or of any other robot")
     group.add_argument("--body", metavar="LINK", help="link to identify; default: the robot's last")
-    group.add_argument("--method", choices=METHODS, help="identification method")
+    if method:
+        group.add_argument("--method", choices=METHODS, help="identification method")
+    else:
+        parser.set_defaults(method=None)
     group.add_argument("--calibration", metavar="FILE", help="calibration.json of this robot, see 'sysid calibrate'")
     group.add_argument(
         "--set",

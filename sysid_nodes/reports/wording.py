@@ -173,7 +173,11 @@ def _found(document: Document) -> Verdict:
             first = "The first-order sensitivity analysis is singular at this estimate and gives no intervals."
             return Verdict("wait", "Estimated", headline, (first,))
         first = "A first-order sensitivity analysis gives these intervals; they are not proven."
-        return Verdict("wait", "Estimated", f"The {subject} is estimated {between}", (first, *_truth(document)))
+        headline = f"The {subject} is estimated {between}"
+        if likely is not None:
+            first = "The calibration is a posterior, probable but not proven; so are these intervals."
+            headline = f"The {subject} is {likely.nominal} kg ({ends}), estimated {between}"
+        return Verdict("wait", "Estimated", headline, (first, *_truth(document)))
     if status is Status.NOT_EXCITED:
         blind = document["excitation"]["blind"]
         first = f"The motion says nothing about {summary(blind)}; only the prior bounds it there." if blind else ""

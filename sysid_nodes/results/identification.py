@@ -33,7 +33,7 @@ _MESSAGES = {
     Status.NOT_EXCITED: "bounds are proven, but the motion so far leaves directions blind",
     Status.PROVEN: "bounds are proven under the stated assumptions",
     Status.INCONSISTENT: "no parameters explain the data under the stated assumptions; no bounds are claimed",
-    Status.ESTIMATED: "bounds come from a first-order sensitivity analysis and are not proven",
+    Status.ESTIMATED: "bounds come from a first-order sensitivity analysis or rest on a posterior, and are not proven",
 }
 
 

@@ -85,7 +85,7 @@ def _into_mjcf(data: bytes, joint: DrivenJoint) -> bytes:
     root = parse_spans(data)
     bodies = [element for world in root.children_named("worldbody") for element in world.walk()]
     element = _joint([item for item in bodies if item.tag == "joint"], joint.name)
-    step = _timestep(root)
+    step = timestep(root)
     names = {"armature": "armature", "damping": "viscous", "frictionloss": "coulomb"}
     values = {attribute: repr(joint.told[name]) for attribute, name in names.items() if name in joint.told}
     if "frictionloss" in values:
@@ -142,7 +142,8 @@ def _joint(elements: Sequence[Element], name: str) -> Element:
     raise RobotError(f"has no joint '{name}'")
 
 
-def _timestep(root: Element) -> float:
+def timestep(root: Element) -> float:
+    """Of an MJCF's simulation [s]."""
     for option in root.children_named("option"):
         if "timestep" in option.attributes:
             return float(option.attributes["timestep"])

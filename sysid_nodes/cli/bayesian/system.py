@@ -7,10 +7,10 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from sysid_nodes.cli.bayesian import replay
+from sysid_nodes.cli.bayesian import export, replay
 from sysid_nodes.cli.bayesian.configuration import wanted
 from sysid_nodes.cli.option_tables import page, table
-from sysid_nodes.cli.system import Replay, Report, System
+from sysid_nodes.cli.system import Export, Replay, Report, System
 from sysid_nodes.data.config import options
 from sysid_nodes.reports.bayesian.quantities import bayesian_quantities
 from sysid_nodes.reports.bayesian.run import report_bayesian
@@ -61,4 +61,5 @@ BAYESIAN = System(
     page=parameters_page,
     replay=Replay(wanted, replay.run, online=True),
     report=Report(_made, _write, bayesian_quantities),
+    export=Export(PIPELINE, export.run),
 )

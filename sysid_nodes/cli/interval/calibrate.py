@@ -2,10 +2,14 @@
 """Identifies the bare robot from unloaded runs, and the drives' gains from a run with a payload of known mass.
 
 Writes a calibration for 'sysid replay --calibration': inertia, friction, armature and offsets of the robot,
-physically consistent, with the uncertainty that the data leave.
+physically consistent, with the uncertainty that the data leave. Methods:
+  interval   box and rows of all values that the data allow, errors being bounded as stated (the default)
+  bayesian   the box and rows of a posterior that begins with what known_robot states: probable, not proven
+  both       the former with the latter's estimate; exit status 3 where the two exclude each other
 
 examples:
   sysid calibrate bags/unloaded --config config/my_arm.yaml --out calibration.json
+  sysid calibrate bags/unloaded --config config/my_arm.yaml --method both --out calibration.json
   sysid calibrate bags/unloaded --loaded bags/known --known-mass 2.0 --urdf arm.urdf --out calibration.json
 """
 
@@ -18,6 +22,7 @@ from pathlib import Path
 
 import numpy as np
 
+from sysid_nodes.cli.bayesian.calibrate import posterior_of
 from sysid_nodes.cli.configuration import add_arguments as add_configuration
 from sysid_nodes.cli.interval.configuration import load
 from sysid_nodes.cli.progress import Stages, track
@@ -27,11 +32,21 @@ from sysid_nodes.logs import read_joint_states
 from sysid_nodes.results import Status
 from sysid_nodes.robots import Robot
 from sysid_nodes.systems.interval.arm_stream import joint_stream
-from sysid_nodes.systems.interval.calibration import MARGIN, Run, calibrate
-from sysid_nodes.systems.interval.calibration_file import Calibration, save_calibration
+from sysid_nodes.systems.interval.calibration import MARGIN, Progress, Run, calibrate
+from sysid_nodes.systems.interval.calibration_file import (
+    BAYESIAN,
+    BOTH,
+    CALIBRATION_METHODS,
+    INTERVAL,
+    Calibration,
+    save_calibration,
+)
 from sysid_nodes.systems.interval.config import IntervalIdentifierConfig
+from sysid_nodes.systems.interval.posterior_calibration import calibration_of, exclusions, with_estimate
 from sysid_nodes.systems.interval.stream_watch import StreamWatch
 
+_POSTERIORS = "bayesian."
+_CONTRADICTION = 3
 _NARROWER = 0.99  # an interval wider than this share of the stated one has told nothing
 
 
@@ -45,7 +60,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="on the largest residual of windows that a fit had not seen; default: %(default)s",
     )  # fmt: skip
     parser.add_argument("--topic", default="/joint_states", help="topic of the joint states; default: %(default)s")
-    add_configuration(parser)
+    parser.add_argument(
+        "--method", dest="calibration_method", choices=CALIBRATION_METHODS, default=INTERVAL,
+        help="how; default: %(default)s",
+    )  # fmt: skip
+    add_configuration(parser, method=False)
 
 
 def run(args: argparse.Namespace) -> int:
@@ -55,18 +74,52 @@ def run(args: argparse.Namespace) -> int:
         raise ConfigError(f"--known-mass must be a positive number, got {args.known_mass:g}")
     if not 0.1 <= args.margin < np.inf:
         raise ConfigError(f"--margin must be at least 0.1, got {args.margin:g}")
+    method = args.calibration_method
+    ours = [text for text in args.settings if text.startswith(_POSTERIORS)]
+    args.settings = [text for text in args.settings if text not in ours]
+    if method == INTERVAL and ours:
+        raise ConfigError(f"'{ours[0].partition('=')[0]}' is for the methods {BAYESIAN} and {BOTH}", source="--set")
+    if method == BAYESIAN and args.loaded is not None:
+        raise ConfigError(f"--loaded is for the methods {INTERVAL} and {BOTH}")
     arm = load(args, args.bags[0])
     robot, config = arm.robot, arm.config
     runs = [Run(read_samples(robot, config, bag, args.topic), 0.0, str(bag)) for bag in args.bags]
     if args.loaded is not None:
         runs.append(Run(read_samples(robot, config, args.loaded, args.topic), args.known_mass, str(args.loaded)))
     with Stages() as stages:
-        found = calibrate(robot, config, runs, margin=args.margin, progress=stages.show)
+        found = _calibration(robot, config, runs, method, ours, args.margin, stages.show)
+    if found is None:
+        return _CONTRADICTION
     save_calibration(found, args.out)
     sys.stdout.write(f"{args.out}: {found.summary()}\n")
     for line in _gains(found, config):
         sys.stdout.write(f"{line}\n")
     return 0
+
+
+def _calibration(
+    robot: Robot,
+    config: IntervalIdentifierConfig,
+    runs: list[Run],
+    method: str,
+    settings: list[str],
+    margin: float,
+    show: Progress,
+) -> Calibration | None:
+    """By the method; None, with lines on stderr, where runs, priors and methods exclude each other."""
+    bare = [run for run in runs if run.mass == 0.0]
+    if method == BAYESIAN:
+        constants = posterior_of(robot, config.known_robot, bare, settings, show)
+        return None if constants is None else calibration_of(robot, config, bare, constants, margin=margin)
+    found = calibrate(robot, config, runs, margin=margin, progress=show)
+    if method == INTERVAL:
+        return found
+    constants = posterior_of(robot, config.known_robot, bare, settings, show)
+    if constants is None:
+        return None
+    apart = exclusions(found, constants)
+    sys.stderr.writelines(f"sysid: the two methods exclude each other: {exclusion}\n" for exclusion in apart)
+    return None if apart else with_estimate(found, constants)
 
 
 def _gains(found: Calibration, config: IntervalIdentifierConfig) -> Iterator[str]:

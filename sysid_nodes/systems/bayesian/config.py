@@ -45,6 +45,9 @@ class FrictionPriorConfig:
     turning_sigma: float = option(0.0, "of its logarithm; 0: known", minimum=0.0)
     stribeck_speed: float = option(0.2, "beyond which stiction is gone", unit="rad/s", minimum=1e-4)
     stribeck_sigma: float = option(0.5, "of its logarithm; 0: known", minimum=0.0)
+    load_sigma: float = option(
+        0.0, "of the share of what a motor's gear transmits that is lost; 0: none", unit="1", minimum=0.0
+    )
 
 
 @dataclass(frozen=True)

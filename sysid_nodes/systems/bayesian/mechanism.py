@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Joint torques of a mechanism with closed loops, with derivatives in motion, loop forces and constants.
 
-    T = M(q) a + h(q, v) + I_a a + f(v) - J(q)'lambda
+    T = r + s |r| tanh(v / v_t) + I_a a + f(v),    r = M(q) a + h(q, v) - J(q)'lambda
 
-is what motors have to give, and zero at joints without one. Rigid-body terms are linear in the inertial parameters
+is what motors have to give, and zero at joints without one. r is what a joint's gear transmits, of which it loses a
+share s (P. Hamon, M. Gautier, P. Garrec, IROS 2010). Rigid-body terms are linear in the inertial parameters
 (models/regressors.py); their derivatives in the motion are pinocchio's.
 """
 
@@ -24,6 +25,9 @@ from sysid_nodes.systems.bayesian.config import BayesianConfig
 from sysid_nodes.systems.bayesian.parameters import JOINT, Parameters, build_parameters
 
 Array = npt.NDArray[np.float64]
+
+_SMALL_TORQUE = 0.1
+"""Below which a transmitted torque's size is rounded off, so that it has a derivative at zero [N m]."""
 
 
 @dataclass(frozen=True)
@@ -68,14 +72,13 @@ class Mechanism:
 
     def torque(self, motion: Motion, x: Array) -> Array:
         """T (N, n) [N m]."""
-        own = self.parameters
-        regressor = standard_regressor(self.chain, motion.q, motion.v, motion.a)
-        total = regressor @ own.inertia(x).ravel()
-        total = total + own.constants(x, "armature") * motion.a + friction(self._friction(x), motion.v)
+        own, coefficients = self.parameters, self._friction(x)
+        r = standard_regressor(self.chain, motion.q, motion.v, motion.a) @ own.inertia(x).ravel()
         if self.closures.count:
             _, jacobian = self.closures.linearise(motion.q)
-            total = total - np.einsum("kcn,kc->kn", jacobian, motion.force)
-        return np.asarray(total)
+            r = r - np.einsum("kcn,kc->kn", jacobian, motion.force)
+        lost = own.constants(x, "load_friction") * np.hypot(r, _SMALL_TORQUE) * np.tanh(motion.v / coefficients[3])
+        return np.asarray(r + lost + own.constants(x, "armature") * motion.a + friction(coefficients, motion.v))
 
     def linearise(self, motion: Motion, x: Array) -> Torque:
         """T with its derivatives."""
@@ -85,23 +88,31 @@ class Mechanism:
         by_x = np.zeros((count, n, len(x)))
         for i, slope in enumerate(own.inertia_jacobian(x)):
             by_x[:, :, own.body(i)] = regressor[:, :, 10 * i : 10 * i + 10] @ slope
-        joint = np.arange(n)
-        slopes = friction_by_coefficients(coefficients, motion.v)
-        slopes[:, 3:] *= coefficients[3:]  # of the speeds' logarithms
-        for row, name in enumerate(JOINT[:5]):
-            by_x[:, joint, own.joint(name).start + joint] = slopes[:, row]
-        by_x[:, joint, own.joint("armature").start + joint] = motion.a
-        armature = own.constants(x, "armature")
-        value = regressor @ inertia.ravel() + armature * motion.a + friction(coefficients, motion.v)
+        r = regressor @ inertia.ravel()
         by_q, by_v, by_a = _rigid_derivatives(self.robot.model, inertia, motion)
-        by_v[:, joint, joint] += friction_by_velocity(coefficients, motion.v)
-        by_a[:, joint, joint] += armature
         by_force = np.zeros((count, n, self.closures.count))
         if self.closures.count:
             _, jacobian = self.closures.linearise(motion.q)
-            value = value - np.einsum("kcn,kc->kn", jacobian, motion.force)
+            r = r - np.einsum("kcn,kc->kn", jacobian, motion.force)
             by_force = -jacobian.swapaxes(1, 2)
             by_q = by_q - self.closures.force_jacobian(motion.q, motion.force)
+        share, turning, joint = own.constants(x, "load_friction"), coefficients[3], np.arange(n)
+        size, turned = np.hypot(r, _SMALL_TORQUE), np.tanh(motion.v / turning)
+        turn_rate = (1.0 - turned**2) / turning
+        if share.any():
+            factor = (1.0 + share * turned * r / size)[:, :, None]
+            by_q, by_v, by_a, by_force, by_x = (factor * part for part in (by_q, by_v, by_a, by_force, by_x))
+        slopes = friction_by_coefficients(coefficients, motion.v)
+        slopes[:, 3] -= share * size * turn_rate * motion.v / turning
+        slopes[:, 3:] *= coefficients[3:]  # of the speeds' logarithms
+        for row, name in enumerate(JOINT[:5]):
+            by_x[:, joint, own.joint(name).start + joint] = slopes[:, row]
+        by_x[:, joint, own.joint("load_friction").start + joint] = size * turned
+        by_x[:, joint, own.joint("armature").start + joint] = motion.a
+        armature = own.constants(x, "armature")
+        value = r + share * size * turned + armature * motion.a + friction(coefficients, motion.v)
+        by_v[:, joint, joint] += friction_by_velocity(coefficients, motion.v) + share * size * turn_rate
+        by_a[:, joint, joint] += armature
         return Torque(np.asarray(value), by_q, by_v, by_a, by_force, by_x)
 
     def _friction(self, x: Array) -> Array:

@@ -21,11 +21,16 @@ Array = npt.NDArray[np.float64]
 BoolArray = npt.NDArray[np.bool_]
 IntArray = npt.NDArray[np.intp]
 
-JOINT = ("coulomb", "stiction", "viscous", "turning_speed", "stribeck_speed", "armature", "offset", "gain", "loss")
-"""Constants of a joint; the last four of joints with a motor alone."""
-JOINT_UNITS = ("N m", "N m", "N m s/rad", "rad/s", "rad/s", "kg m2", "N m", "1", "W/(N m)^2")
+JOINT = (
+    *("coulomb", "stiction", "viscous", "turning_speed", "stribeck_speed", "load_friction"),
+    *("armature", "offset", "gain", "loss"),
+)
+"""Constants of a joint: first its friction's, then those that only joints with a motor have."""
+JOINT_UNITS = ("N m", "N m", "N m s/rad", "rad/s", "rad/s", "1", "kg m2", "N m", "1", "W/(N m)^2")
+FRICTION_TERMS = 6
+"""How many of them are friction's; the first five are the coefficients of models.stribeck."""
 _SPEEDS = (3, 4)
-_POSITIVE = (0, 1, 2, 5, 8)
+_POSITIVE = (0, 1, 2, 5, 6, 9)
 
 
 @dataclass(frozen=True)
@@ -181,14 +186,14 @@ def _unknown_bodies(robot: Robot, config: BayesianConfig) -> tuple[BoolArray, tu
 def _joint_priors(
     robot: Robot, config: BayesianConfig, motors: BoolArray, *, power: bool
 ) -> tuple[Array, Array, Array]:
-    """(9, n) means, sigmas and lower bounds of the joints' constants."""
-    n, prior, drive = robot.n, config.friction, config.drive
-    mean, sigma, lower = np.zeros((9, n)), np.zeros((9, n)), np.full((9, n), -np.inf)
+    """(len(JOINT), n) means, sigmas and lower bounds of the joints' constants."""
+    shape, prior, drive = (len(JOINT), robot.n), config.friction, config.drive
+    mean, sigma, lower = np.zeros(shape), np.zeros(shape), np.full(shape, -np.inf)
     lower[list(_POSITIVE)] = 0.0
     mean[0], mean[2] = robot.motor.coulomb, robot.motor.viscous
     mean[3], mean[4] = np.log(prior.turning_speed), np.log(max(prior.stribeck_speed, prior.turning_speed))
-    mean[5], mean[6] = robot.motor.armature, robot.motor.offset
-    mean[7] = 1.0
+    mean[6], mean[7] = robot.motor.armature, robot.motor.offset
+    mean[8] = 1.0
     kinds = np.where(motors, prior.motors, prior.passive)
     dry = np.isin(kinds, (COULOMB, STRIBECK))
     sigma[0, dry] = prior.coulomb_sigma
@@ -196,8 +201,9 @@ def _joint_priors(
     sigma[2, kinds != NO_FRICTION] = prior.viscous_sigma
     sigma[3, dry] = prior.turning_sigma
     sigma[4, kinds == STRIBECK] = prior.stribeck_sigma
-    sigma[5, motors], sigma[6, motors], sigma[7, motors] = drive.armature_sigma, drive.offset_sigma, drive.gain_sigma
-    sigma[8, motors] = config.power.loss_sigma if power else 0.0
+    sigma[5, dry & motors] = prior.load_sigma
+    sigma[6, motors], sigma[7, motors], sigma[8, motors] = drive.armature_sigma, drive.offset_sigma, drive.gain_sigma
+    sigma[9, motors] = config.power.loss_sigma if power else 0.0
     mean[:3, kinds == NO_FRICTION] = 0.0
-    mean[5:7, ~motors] = 0.0
+    mean[6:8, ~motors] = 0.0
     return mean, sigma, lower

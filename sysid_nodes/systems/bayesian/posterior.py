@@ -12,7 +12,7 @@ from sysid_nodes.models.stribeck import friction
 from sysid_nodes.results.bayesian import BlindDirection, FrictionCurve, PosteriorParameter
 from sysid_nodes.solvers.trajectory_least_squares.parameter_posterior import ParameterPosterior
 from sysid_nodes.systems.bayesian.config import BayesianConfig
-from sysid_nodes.systems.bayesian.parameters import JOINT, JOINT_UNITS, Parameters
+from sysid_nodes.systems.bayesian.parameters import FRICTION_TERMS, JOINT, JOINT_UNITS, Parameters
 
 Array = npt.NDArray[np.float64]
 
@@ -56,7 +56,7 @@ def parameters(
         for j, joint in enumerate(own.joints):
             k = own.joint(name).start + j
             if own.sigma[k] > 0.0:
-                group = "friction" if row < 5 else ("power" if name == "loss" else "drive")
+                group = "friction" if row < FRICTION_TERMS else ("power" if name == "loss" else "drive")
                 first, last = prior[:, k], draws[:, k]
                 if row in (3, 4):
                     first, last = np.exp(first), np.exp(last)

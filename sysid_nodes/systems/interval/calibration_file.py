@@ -23,6 +23,10 @@ Array = npt.NDArray[np.float64]
 
 SCHEMA = 3
 
+INTERVAL, BAYESIAN, BOTH = "interval", "bayesian", "both"
+CALIBRATION_METHODS = (INTERVAL, BAYESIAN, BOTH)
+"""Box and rows from bounded errors; from a posterior; the former with the estimate of the latter."""
+
 _SAME_PLACE = 1e-3
 """Largest difference of a joint's placement [m, 1] between the robot calibrated and the robot used."""
 
@@ -50,6 +54,7 @@ class Calibration:
         window: length of the windows whose mean torque errors torque_absolute bounds [s].
         noise_model: which other errors are part of those, as in `NoiseConfig.model`.
         source: the logs it was made from.
+        method: how, one of `CALIBRATION_METHODS`.
     """
 
     robot: str
@@ -69,6 +74,7 @@ class Calibration:
     window: float
     noise_model: str
     source: tuple[str, ...]
+    method: str = INTERVAL
 
     @property
     def centre(self) -> Array:
@@ -117,8 +123,9 @@ class Calibration:
     def summary(self) -> str:
         """One phrase for reports."""
         logs = ", ".join(Path(name).name for name in self.source)
+        posterior = "; a posterior's intervals, which hold with 95 % probability" if self.method == BAYESIAN else ""
         return (
-            f"from {logs}; {len(self.rows_radius)} rows kept; its bound on the torque error is "
+            f"from {logs}{posterior}; {len(self.rows_radius)} rows kept; its bound on the torque error is "
             f"{self.margin:g} times the largest residual of windows that a fit had not seen: "
             "experience, not proof"
         )
@@ -214,6 +221,9 @@ def _calibration(tree: Mapping[str, Any]) -> Calibration:
     if drives is not None:
         terms = ("coulomb", "viscous", "offset", "gain")
         transmitted = TransmittedTorque(**{name: _array(f"transmitted.{name}", drives[name], (n,)) for name in terms})
+    method = str(tree.get("method", INTERVAL))  # which files of before there were others lack
+    if method not in CALIBRATION_METHODS:
+        raise ValueError(f"method is '{method}'")
     if (transmitted is None) != (size == 15 * n):
         raise ValueError("load friction and transmitted torque belong together")
     return Calibration(
@@ -225,6 +235,7 @@ def _calibration(tree: Mapping[str, Any]) -> Calibration:
         window=float(tree["window"]),
         noise_model=str(tree["noise_model"]),
         source=tuple(str(name) for name in tree["source"]),
+        method=method,
         **arrays,
     )
 

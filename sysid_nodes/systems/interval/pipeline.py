@@ -28,7 +28,7 @@ from sysid_nodes.robots.robot import Robot
 from sysid_nodes.signals.windows import INCOMPLETE, Windower, cut
 from sysid_nodes.systems.interval.arm_stream import joint_stream
 from sysid_nodes.systems.interval.assumptions import describe
-from sysid_nodes.systems.interval.calibration_file import Calibration, load_calibration
+from sysid_nodes.systems.interval.calibration_file import BAYESIAN, Calibration, load_calibration
 from sysid_nodes.systems.interval.config import IntervalIdentifierConfig
 from sysid_nodes.systems.interval.estimate.belief import Belief
 from sysid_nodes.systems.interval.estimate.estimator import (
@@ -309,7 +309,8 @@ class IntervalPipeline:
             return Status.INCONSISTENT
         if not self._count.used:
             return Status.WAITING
-        if not self._method.certified:
+        probable = self.calibration is not None and self.calibration.method == BAYESIAN
+        if probable or not self._method.certified:
             return Status.ESTIMATED
         return Status.NOT_EXCITED if blind else Status.PROVEN
 

@@ -23,7 +23,12 @@ from sysid_nodes.systems.bayesian.problem import GROUPS, Estimate, MechanismProb
 ALL_TERMS = replace(
     CONFIG,
     friction=FrictionPriorConfig(
-        motors="stribeck", passive="stribeck", turning_speed=0.3, turning_sigma=0.2, stribeck_speed=0.8
+        motors="stribeck",
+        passive="stribeck",
+        turning_speed=0.3,
+        turning_sigma=0.2,
+        stribeck_speed=0.8,
+        load_sigma=0.2,
     ),
     drive=DrivePriorConfig(armature_sigma=0.05, offset_sigma=0.5, gain_sigma=0.1),
     inertia=InertiaPriorConfig(total_mass=3.4),
