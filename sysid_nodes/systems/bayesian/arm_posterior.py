@@ -13,6 +13,7 @@ from dataclasses import replace
 import numpy as np
 import numpy.typing as npt
 
+from sysid_nodes.data.inertia import parameters_to_log_cholesky
 from sysid_nodes.data.joint_samples import JointSamples
 from sysid_nodes.models.known_robot import KnownRobotConfig, known_box, per_joint
 from sysid_nodes.results.arm_constants import ArmConstants
@@ -28,6 +29,7 @@ Array = npt.NDArray[np.float64]
 
 _READINGS = 2.0  # a stage is the mean of as many, so that jitter of their stamps leaves few empty
 _FASTEST = 0.01  # [s] step of quick readings
+_VAGUE = 0.5  # sigma of sizes, relative, that says next to nothing
 _LEAST = 1e-6  # sigma of what is stated as known where a prior must have one
 
 
@@ -48,11 +50,12 @@ def arm_prior(robot: Robot, known: KnownRobotConfig, runs: Sequence[JointSamples
         bodies="all" if known.inertia_relative > 0.0 else "none",
         mass_sigma=relative,
         centre_sigma=relative,
-        shape_sigma=relative,
+        shape_sigma=relative if known.inertia_scale == "value" else min(relative * _slenderness(robot), _VAGUE),
     )
     gain = per_joint(known.gain, n, "known_robot.gain")
     config = replace(
         usual,
+        held_out=0.0,  # offsets drift: what is left out of a run is missed
         step=max(_FASTEST, _READINGS * float(np.median(np.concatenate([np.diff(run.t) for run in runs])))),
         inertia=inertia,
         friction=FrictionPriorConfig(
@@ -75,7 +78,7 @@ def identify_arm(
     Args:
         robot: with the prior's means.
         gain: (n,) nominal factor from torque readings to torques.
-        runs: one after the other; of the only one, the last part is held out.
+        runs: one after the other.
         config: of the identification.
         progress: told of a single run.
 
@@ -122,6 +125,15 @@ def arm_constants(result: BayesianResult, robot: Robot, gain: Array, config: Bay
     by_x[14 * n + joint, own.joint("gain").start + joint] = -gain / scale**2
     by_theta = by_x[:, own.free] @ slope
     return ArmConstants(mean, by_theta @ result.covariance @ by_theta.T)
+
+
+def _slenderness(robot: Robot) -> float:
+    """Largest ratio of a link's reach from its joint to its size along an axis: what is stated refers to the former."""
+    ratios = []
+    for theta in robot.inertial_parameters():
+        sizes = np.exp(parameters_to_log_cholesky(theta)[1:4])
+        ratios.append(np.sqrt(0.5 * (theta[4] + theta[6] + theta[9]) / theta[0]) / sizes.min())
+    return float(max(ratios))
 
 
 def _log(run: JointSamples, gain: Array, step: float) -> MechanismLog:

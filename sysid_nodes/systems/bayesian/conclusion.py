@@ -7,7 +7,7 @@ import numpy as np
 import numpy.typing as npt
 
 from sysid_nodes.exceptions import LogError
-from sysid_nodes.results.bayesian import BayesianResult, BayesianStatus, HeldOut, NoiseLevel
+from sysid_nodes.results.bayesian import BayesianResult, BayesianStatus, HeldOut, NoiseLevel, PosteriorParameter
 from sysid_nodes.results.least_squares import SolveStatus
 from sysid_nodes.solvers.trajectory_least_squares.feasible_descent import linear_model
 from sysid_nodes.solvers.trajectory_least_squares.multi_start import SearchStatus
@@ -75,8 +75,11 @@ def conclude(
     draws = np.tile(x, (config.verdict.samples, 1))
     draws[:, own.free] += theta.samples(config.verdict.samples, rng)
     rows, covariance = parameters(own, draws, theta, config)
-    if any(abs(p.mean - p.prior_mean) > _CONTRADICTION * p.prior_sigma and not p.active for p in rows):
+    far = max((row for row in rows if not row.active), key=_distance, default=None)
+    if far is not None and _distance(far) > _CONTRADICTION:
         status = max(status, BayesianStatus.CONTRADICTED)
+        prior = f"[{far.prior_lower:.3g}, {far.prior_upper:.3g}] {far.unit}"
+        findings = (f"'{far.name}' is {far.mean:.3g} {far.unit}, before the log it was in {prior}", *findings)
     result = BayesianResult(
         status=status,
         parameters=rows,
@@ -96,6 +99,11 @@ def conclude(
         findings=findings,
     )
     return result, known if status.trusted else None
+
+
+def _distance(row: PosteriorParameter) -> float:
+    """Of a posterior's mean from the prior's, in prior sigmas."""
+    return abs(row.mean - row.prior_mean) / row.prior_sigma
 
 
 def _speaks_against(before: Knowledge, way: Passage, kept: Correlation, fitted: Fitted) -> str:

@@ -154,7 +154,7 @@ def _torque_error(
 
     A run with a known mass is to narrow, not to widen: it counts where it refutes that bound, and without margin.
     """
-    windows = _windows(rows)
+    windows = run_windows(rows)
     own = [k for k, run in enumerate(runs) if run.mass == 0.0]
     bare = system if len(own) == len(runs) else system.of_unloaded()
     fit = xi if bare is system else estimate(bare)
@@ -256,7 +256,7 @@ def run_rows(
     return builder.build(run.samples, edges)
 
 
-def _windows(rows: Sequence[MomentumRows]) -> list[npt.NDArray[np.intp]]:
+def run_windows(rows: Sequence[MomentumRows]) -> list[npt.NDArray[np.intp]]:
     """Indices of each run's windows among all."""
     ends = np.cumsum([0, *(len(run.t) for run in rows)])
     return [np.arange(a, b) for a, b in pairwise(ends)]

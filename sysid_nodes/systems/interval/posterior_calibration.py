@@ -17,9 +17,9 @@ from scipy.special import ndtri
 from sysid_nodes.data.bounds import PARAMETER_NAMES, PARAMETER_UNITS, Bounds
 from sysid_nodes.results.arm_constants import ArmConstants
 from sysid_nodes.robots.robot import Robot
-from sysid_nodes.systems.interval.calibration import MARGIN, Run, run_rows
+from sysid_nodes.systems.interval.calibration import MARGIN, Run, run_rows, run_windows
 from sysid_nodes.systems.interval.calibration_file import BAYESIAN, BOTH, Calibration, joint_placements
-from sysid_nodes.systems.interval.calibration_fit import excess
+from sysid_nodes.systems.interval.calibration_fit import held_out_excess
 from sysid_nodes.systems.interval.calibration_system import CalibrationSystem
 from sysid_nodes.systems.interval.config import IntervalIdentifierConfig
 from sysid_nodes.systems.interval.estimate.belief import Belief
@@ -102,7 +102,7 @@ def calibration_of(
         belief=belief_of(constants),
         transmitted=transmitted,
         least_squares=plain_least_squares(rows, centre[14 * n : 15 * n]),
-        torque_absolute=margin * excess(system, at).max(axis=0),
+        torque_absolute=margin * held_out_excess(system, at, run_windows(rows), lambda _done, _most: None).max(axis=0),
         margin=margin,
         residual_rms=np.sqrt((system.residual(at) ** 2).mean(axis=0)),
         window=config.window.duration,
@@ -147,9 +147,9 @@ def exclusions(calibration: Calibration, constants: ArmConstants) -> list[Exclus
     middle, spread = rows @ mean, reach * np.sqrt(np.einsum("mi,ij,mj->m", rows, covariance, rows))
     beyond = np.abs(middle) - spread - calibration.rows_radius
     if len(beyond) and beyond.max() > 0.0:
-        k = int(np.argmax(beyond))
-        joint = calibration.joints[int(np.argmax(np.abs(rows[k, 14 * n : 15 * n])))]
-        left, radius = middle[k] + spread[k] * np.array([-1.0, 1.0]), calibration.rows_radius[k]
+        worst = int(np.argmax(beyond))
+        joint = calibration.joints[int(np.argmax(np.abs(rows[worst, 14 * n : 15 * n])))]
+        left, radius = middle[worst] + spread[worst] * np.array([-1.0, 1.0]), calibration.rows_radius[worst]
         name = f"momentum that {joint} gained in a window and no constants explain"
         found.append(Exclusion(name, "N m s", np.array([-radius, radius]), left))
     return found

@@ -66,6 +66,7 @@ def test_a_payload_is_weighed_on_a_posterior(folder: Path, arm: Problem, tmp_pat
     assert document["parameters"][0]["upper"] - document["parameters"][0]["lower"] < 2.0  # of the prior's 8
 
 
+@pytest.mark.slow
 def test_both_give_one_file(folder: Path, arm: Problem) -> None:
     """Box and rows are the proven ones, which hold the truth; the estimate within is the posterior's."""
     assert calibrate(folder, "--method", "both", *QUICK) == 0
