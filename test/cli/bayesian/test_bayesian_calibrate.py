@@ -37,6 +37,7 @@ def folder(arm: Problem, tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("arm")
     rng = np.random.default_rng(22)
     record(folder / "unloaded", unloaded_run(arm, rng, duration=8.0).samples)
+    record(folder / "again", unloaded_run(arm, rng, duration=8.0).samples)
     record(folder / "loaded", unloaded_run(loaded(arm, LOAD, SineMotion.random(rng, 6)), rng, 3.0).samples)
     usual = to_flat(IntervalIdentifierConfig())
     config = replace(UR10, noise=replace(UR10.noise, position_error=IntervalIdentifierConfig().noise.position_error))
@@ -45,9 +46,9 @@ def folder(arm: Problem, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def calibrate(folder: Path, *words: str) -> int:
-    bag = str(folder / "unloaded")
-    return main(["calibrate", bag, "--config", str(folder / "arm.yaml"), *words, "--out", str(folder / "c.json")])
+def calibrate(folder: Path, *words: str, bags: tuple[str, ...] = ("unloaded",)) -> int:
+    recorded = [str(folder / bag) for bag in bags]
+    return main(["calibrate", *recorded, "--config", str(folder / "arm.yaml"), *words, "--out", str(folder / "c.json")])
 
 
 def test_a_payload_is_weighed_on_a_posterior(folder: Path, arm: Problem, tmp_path: Path) -> None:
@@ -68,8 +69,8 @@ def test_a_payload_is_weighed_on_a_posterior(folder: Path, arm: Problem, tmp_pat
 
 @pytest.mark.slow
 def test_both_give_one_file(folder: Path, arm: Problem) -> None:
-    """Box and rows are the proven ones, which hold the truth; the estimate within is the posterior's."""
-    assert calibrate(folder, "--method", "both", *QUICK) == 0
+    """Box and rows are the proven ones, which hold the truth; the estimate within is the posterior's, of all runs."""
+    assert calibrate(folder, "--method", "both", *QUICK, bags=("unloaded", "again")) == 0
     both = load_calibration(folder / "c.json")
     assert (both.method, len(both.rows)) == ("both", 120)
     assert ((both.lower <= arm.p) & (arm.p <= both.upper)).all()
