@@ -47,11 +47,11 @@ autoapi_options = ["members", "undoc-members", "show-inheritance", "show-module-
 autoapi_keep_files = False
 
 CONTENTS = {
-    "Start": ["install", "choose", "gallery", "errors", "batch"],
+    "Start": ["install", "choose", "gallery", "errors", "batch", "ros"],
     "Systems": [
         "interval/index", "certified/index", "prime/index", "actuators/index", "sampling/index", "bayesian/index",
     ],
-    "Reference": ["/reference/sysid_nodes/index", "/examples/README", "architecture"],
+    "Reference": ["/reference/sysid_nodes/index", "/examples/README", "exit-status", "architecture"],
     "Project": ["/benchmarks/README", "/CONTRIBUTING", "/CHANGELOG"],
 }  # fmt: skip
 """What the site's menu shows; pages of a system follow below its first one."""

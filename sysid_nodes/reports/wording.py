@@ -28,10 +28,10 @@ def symbol(name: str) -> str:
 
 
 def unit_text(unit: str) -> str:
-    """A unit as typeset text: ``kg m2`` becomes kg·m²."""
+    """A unit as typeset text: ``kg m2`` becomes kg·m², and ``W/(N m)^2`` W/(N·m)²."""
     if unit == "1":
         return ""
-    return ", ".join("·".join(part.split(" ")) for part in unit.split(", ")).replace("2", "²")
+    return ", ".join("·".join(part.split(" ")) for part in unit.split(", ")).replace("^2", "²").replace("2", "²")
 
 
 def number_text(value: float | None, digits: int = 4, *, zeros: bool = False) -> str:

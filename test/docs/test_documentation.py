@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import importlib.util
 import re
+import runpy
 import shlex
 import shutil
 import sys
@@ -276,3 +277,11 @@ def test_too_short_a_calibration_gives_the_tutorial_s_line(
     bag = record(tmp_path / "bag", samples.slice(0, 20))
     assert main(["calibrate", str(bag), *OWN, "--out", str(tmp_path / "calibration.json")]) == 2
     assert told_in_the_tutorial(capsys.readouterr().err, bag)
+
+
+def test_every_page_is_in_the_menu_of_the_site() -> None:
+    """Sphinx refuses a page that no table of contents has; this says so at once."""
+    contents = runpy.run_path(str(ROOT / "docs" / "conf.py"))["CONTENTS"]
+    listed = {page for pages in contents.values() for page in pages}
+    assert {page.stem for page in (ROOT / "docs").glob("*.md")} - {"index"} <= listed
+    assert {f"{page.parent.name}/index" for page in (ROOT / "docs").glob("*/index.md")} <= listed

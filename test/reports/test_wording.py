@@ -57,7 +57,13 @@ def test_a_column_of_numbers_keeps_its_zeros() -> None:
 
 @pytest.mark.parametrize(
     ("unit", "text"),
-    [("kg m2", "kg·m²"), ("N m s/rad", "N·m·s/rad"), ("1", ""), ("kg, kg m, kg m2", "kg, kg·m, kg·m²")],
+    [
+        ("kg m2", "kg·m²"),
+        ("N m s/rad", "N·m·s/rad"),
+        ("W/(N m)^2", "W/(N·m)²"),
+        ("1", ""),
+        ("kg, kg m, kg m2", "kg, kg·m, kg·m²"),
+    ],
 )
 def test_units(unit: str, text: str) -> None:
     assert unit_text(unit) == text
