@@ -21,7 +21,7 @@ def write_nodes_file(path: Path) -> None:
     values: dict[str, Any] = {
         "robot": "go2",
         "least": 5.0,
-        "sampling": {"horizons": {"lengths": [0.03, 0.1], "clips": [20, 16], "iterations": [6, 5], "settling": 5}},
+        "sampling": {"horizons": {"lengths": [0.03, 0.1], "clips": [20, 16], "iterations": [6, 8], "settling": 5}},
         "exploration": {
             "duration": DURATION,
             "search": {"iterations": 2, "population": 6, "clips": 2, "draws": 3, "random": 1},

@@ -45,21 +45,22 @@ def _table(watch: SpiWatch) -> Table:
     for k, row in enumerate(watch.known[0] if watch.known else []):
         truth = watch.truth.get(row.name, math.nan)
         after = _cell(watch.known[1][k], truth) if len(watch.known) > 1 else Text("")
-        expected = f"±{promised[row.name]:.2g}" if row.name in promised else ""
-        table.add_row(
-            row.name, row.unit, _cell(row, truth), expected, after, f"{truth:.{_digits(watch.known[-1][k])}f}"
-        )
+        promise = promised.get(row.name)
+        expected = "" if promise is None else f"±{promise:.{_digits(promise)}f}"
+        digits = _digits(watch.known[-1][k].sigma)
+        true = f"{round(truth, digits) + 0.0:.{digits}f}"  # no minus before a zero
+        table.add_row(row.name, row.unit, _cell(row, truth), expected, after, true)
     return table
 
 
 def _cell(row: Known, truth: float) -> Text:
     if not math.isfinite(row.sigma):
         return Text("not told", style="dim")
-    digits = _digits(row)
+    digits = _digits(row.sigma)
     text = f"{row.value:.{digits}f} ±{row.sigma:.{digits}f}"
     return Text(text, style="green" if row.holds(truth) else "yellow")
 
 
-def _digits(row: Known) -> int:
-    """Decimal places that show two digits of the standard deviation."""
-    return 2 if not 0.0 < row.sigma < math.inf else max(1 - math.floor(math.log10(row.sigma)), 0)
+def _digits(sigma: float) -> int:
+    """Decimal places that show two digits of a standard deviation."""
+    return 2 if not 0.0 < sigma < math.inf else max(1 - math.floor(math.log10(sigma)), 0)

@@ -9,7 +9,8 @@ model's errors instead of what the sensors' noise promises. The priors' part of 
 so that what only the prior knows is as uncertain as the prior says. The vectors s are errors that are the same in every
 clip: by how much the estimate would move if the simulations were those of half the step, and half of that if dry
 friction were MuJoCo's own constraint, which brakes where the drives' law only resists (`Others`). Nobody knows which of
-the two a gear is nearer to; the estimate is put between them.
+the two a gear is nearer to; the estimate is put between them. A search that ends at its limit adds the step that would
+have come next.
 """
 
 from __future__ import annotations
@@ -145,8 +146,9 @@ def fit_clips(
     own = problem.residuals(vector)
     step, rubbing = (_shift(found, problem, vector, own, other) for other in others)
     # The error of a simulation in steps is proportional to the step: half of it went with half the step.
+    left = np.zeros_like(vector) if found.converged else found.remaining()
     vector = np.clip(vector + 2.0 * step + 0.5 * rubbing, unknowns.column("lower"), unknowns.column("upper"))
-    covariance = covariance + np.outer(step, step) + 0.25 * np.outer(rubbing, rubbing)
+    covariance = covariance + np.outer(step, step) + 0.25 * np.outer(rubbing, rubbing) + np.outer(left, left)
     levels[-1] = (vector, covariance)
     measured = found.equations.residual[found.equations.residual != 0.0]
     plain = block_jackknife(found.equations, ~(found.lower | found.upper), _block(problem, horizons.block)).plain

@@ -52,19 +52,22 @@ class Solution:
     rollout: Rollout
     loss: Huber | None
 
+    def remaining(self) -> Array:
+        """(K,) the step that would come next, were there no end to them."""
+        return self._step(self.equations)
+
     def shift(self, residual: Array) -> Array:
         """(K,) by how much the solution would move, to first order, if the residuals (C, L m) were others."""
         first = self.problem.length * np.arange(len(self.problem.first))
         start, information = self.problem.start(first)
+        rollout = self.rollout._replace(residual=residual.reshape(self.rollout.residual.shape))
+        other = assemble(rollout, first, self.parameters, self.prior, start, information, self.loss)
+        return self._step(other) - self.remaining()
+
+    def _step(self, equations: Equations) -> Array:
         free = ~(self.lower | self.upper)
         lower, upper = (np.full(len(self.parameters), end) for end in (-np.inf, np.inf))
-
-        def step(residual: Array) -> Array:
-            rollout = self.rollout._replace(residual=residual.reshape(self.rollout.residual.shape))
-            equations = assemble(rollout, first, self.parameters, self.prior, start, information, self.loss)
-            return equations.step(0.0, self.parameters, lower, upper, free).parameters
-
-        return step(residual) - step(self.rollout.residual)
+        return equations.step(0.0, self.parameters, lower, upper, free).parameters
 
 
 def solve_clips(

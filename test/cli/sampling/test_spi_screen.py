@@ -22,7 +22,7 @@ def test_no_cell_is_cut_and_numbers_end_where_their_error_begins(capsys):
         ("centre_x", "m", -0.037021, 9e-5), ("Ixx", "kg m2", 0.05146, 0.0078), ("strength.thigh", "N m", 28.42, 13)
     )
     spreads = [SimpleNamespace(name="Ixx", after=0.011)]
-    truth = {"centre_x": -0.03489, "Ixx": 0.04804, "strength.thigh": 25.0}
+    truth = {"centre_x": -1e-8, "Ixx": 0.04804, "strength.thigh": 25.0}
     watch = SimpleNamespace(known=[before, after], plan=SimpleNamespace(spreads=spreads), truth=truth)
     Console(width=80, color_system=None).print(SpiScreen("").final(watch))
     text = capsys.readouterr().out
@@ -38,3 +38,4 @@ def test_no_cell_is_cut_and_numbers_end_where_their_error_begins(capsys):
     ):
         assert cell in text
     assert "0.0480" in text
+    assert "-0.000000" not in text
