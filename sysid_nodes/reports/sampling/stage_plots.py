@@ -13,6 +13,7 @@ from matplotlib.figure import Figure
 from sysid_nodes.reports.drawing.plots import BLUE, GREY, INK, STYLE, VERMILION, panel, to_svg
 
 _COLUMNS = 5
+_TICKS = (0.02, 0.05, 0.1, 0.2, 0.3, 0.5, 0.7, 1.0, 2.0, 5.0)
 
 
 def stage_figures(stages: Mapping[str, Any]) -> dict[str, str]:
@@ -37,6 +38,7 @@ def _posterior(stages: Mapping[str, Any]) -> str:
                 if row[f"sigma_{name}"] is not None:
                     axis.errorbar(k, row[name], yerr=2.0 * row[f"sigma_{name}"], color=colour, marker="o", capsize=3)
             axis.set_title(f"{row['name']} [{row['unit']}]", fontsize=8.5, loc="left", color=INK)
+            axis.ticklabel_format(axis="y", style="plain")
             axis.set_xticks([])
             axis.set_xlim(-0.6, 1.6)
         return to_svg(figure, "Estimates after both stages")
@@ -50,14 +52,18 @@ def _information(stages: Mapping[str, Any]) -> str:
         figure, axes = panel(9.2, 2.8)
         place = np.arange(len(rows))
         before, promised, after = (np.array([row[key] for row in rows]) for key in keys)
-        axes.plot(place - 0.08, promised / before, "s", color=GREY, markersize=5, label="promised")
-        axes.plot(place + 0.08, after / before, "o", color=BLUE, markersize=5, label="found")
+        # Points and no curves: what the page's script redraws would lose the names below.
+        axes.scatter(place - 0.08, promised / before, s=25, color=GREY, marker="s", label="promised")
+        axes.scatter(place + 0.08, after / before, s=25, color=BLUE, marker="o", label="found")
         axes.axhline(1.0, color=INK, linewidth=0.8)
         axes.set_yscale("log")
-        axes.set_xticks(place, [row["name"] for row in rows], rotation=30, ha="right", fontsize=8.0)
+        low, high = axes.get_ylim()
+        axes.set_yticks(shown := [tick for tick in _TICKS if low <= tick <= high], [f"{tick:g}" for tick in shown])
+        axes.minorticks_off()
+        axes.set_xticks(place, [row["name"] for row in rows], rotation=15, ha="right", fontsize=8.0)
         axes.set_ylabel("sigma, relative to before")
         axes.legend(frameon=False, fontsize=8.0)
-        figure.subplots_adjust(bottom=0.3)
+        figure.subplots_adjust(bottom=0.36)
         return to_svg(figure, "Information promised and found")
 
 
