@@ -216,7 +216,7 @@ def recorder() -> ModuleType:
 
 @pytest.fixture(scope="module")
 def samples(recorder: ModuleType) -> JointSamples:
-    measured: JointSamples = recorder.run(load_robot("", urdf=recorder.URDF), recorder.PAYLOAD, seconds=1.0)
+    measured: JointSamples = recorder.run(load_robot("", urdf=recorder.URDF), recorder.PAYLOAD, seconds=3.0)
     return measured
 
 
