@@ -56,7 +56,7 @@ def verdict(watch: ActuatorWatch, document: Mapping[str, Any]) -> Ending:
         return Ending(NOT_HELD, f"alarms: {said}; what changed: {f'{kind} of {changed}' if kind else 'nothing'}")
     live = document["online"]["live"]
     if live["equal"] != live["published"]:
-        return Ending(NOT_HELD, str(live["sentence"]), timing=True)
+        return Ending(NOT_HELD, str(live["sentence"]), watch.overloaded)
     return Ending()
 
 

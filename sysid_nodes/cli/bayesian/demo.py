@@ -58,7 +58,7 @@ def run(args: argparse.Namespace) -> Ending:
         say("Identifying again from the recording and writing the report ...")
         document = evaluate(folder, watch.truth, str(args.out / "bag"))
     say(_summary(watch, document, usage, args.out, seed))
-    return verdict(document)
+    return verdict(document, watch.overloaded)
 
 
 def _live(args: argparse.Namespace, seed: int, folder: Path, work: Path) -> tuple[BayesianWatch, Mapping[str, float]]:
@@ -94,8 +94,8 @@ def evaluate(folder: Path, truth: Mapping[str, float], source: str) -> dict[str,
     return write_bayesian_run(folder, session_run(session, source, time.monotonic() - began, truth, live))
 
 
-def verdict(document: Mapping[str, Any]) -> Ending:
-    """Exit status, and what did not hold."""
+def verdict(document: Mapping[str, Any], overloaded: bool = False) -> Ending:
+    """Exit status, and what did not hold; whether the identifier had lost messages to overload."""
     status, live = BayesianStatus[document["status"]], document["online"]["live"]
     if not status.trusted:
         return Ending(CONTRADICTION, document["message"])
@@ -104,7 +104,7 @@ def verdict(document: Mapping[str, Any]) -> Ending:
     if inside < _ENOUGH * len(rows):
         return Ending(NOT_HELD, f"only {inside} of {len(rows)} intervals of 95 % hold the truth")
     if not live["equal"] == live["published"] > 0:
-        return Ending(NOT_HELD, str(live["sentence"]), timing=True)
+        return Ending(NOT_HELD, str(live["sentence"]), overloaded)
     return Ending()
 
 

@@ -25,7 +25,6 @@ from sysid_nodes.reports.wording import IntervalText, missed_truths, verdict
 from sysid_nodes.results.stop_reason import StopReason
 from sysid_nodes.sessions.certified.settings import CertifiedModel, CertifiedSettings
 from sysid_nodes.sessions.interval.session import IntervalSession
-from sysid_nodes.systems.certified.control.output import Mode
 from sysid_nodes.systems.certified.search.config import PlannerConfig
 from sysid_nodes.systems.interval.config import IntervalIdentifierConfig
 
@@ -39,9 +38,13 @@ _LATENESS = {
         StopReason.JOINT_STATES_INTERMITTENT,
         StopReason.COMMAND_LATE,
         StopReason.COMMAND_TIMEOUT,
+        StopReason.PLAN_ENDED,
+        StopReason.PLANNER_SILENT,
+        StopReason.TRAJECTORY_LATE,
+        StopReason.BOUNDS_SILENT,
     )
 }
-"""Stops for which a machine that is too slow suffices."""
+"""Ends, stops and refusals for which a machine that is too slow suffices."""
 
 _STEP = ("t", "status", "nominal", "lower", "upper")
 
@@ -194,8 +197,10 @@ def arrived(loop: CertifiedRun) -> bool:
 
 
 def late(loop: CertifiedRun) -> bool:
-    """Whether a robot that did not arrive was stopped by nothing but the lateness of something, or not at all."""
-    reasons = {event.reason.name for event in loop.history.events if event.mode is Mode.STOPPED}
+    """Whether nothing but something late ended, stopped or refused the motion of a robot short of its goal."""
+    events = loop.history.events
+    reasons = {event.reason.name for event in events if event.reason is not StopReason.NONE}
+    reasons |= {event.refused_reason.name for event in events if event.refused}
     if loop.history.robot_stop:
         reasons.add(loop.history.robot_stop.partition(":")[0])
     return reasons <= _LATENESS

@@ -87,6 +87,11 @@ class MotionWatch(IdentifyingWatch):
         return self._number(self._robot_status, "behind real time [s]")
 
     @property
+    def overloaded(self) -> bool:
+        """Whether the identifier has lost messages because it could not keep up: then no replay equals it."""
+        return self._number(self._identifier_status, "messages lost to overload") > 0
+
+    @property
     def solve_time(self) -> float:
         """Of the newest window [s]."""
         return self._number(self._identifier_status, "solve time [s]")

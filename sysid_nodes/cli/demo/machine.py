@@ -19,7 +19,7 @@ class Machine:
     """Processor time from the moment this is made.
 
     Args:
-        books: as /proc/stat has it.
+        books: as /proc/stat has it; of the cores on which this process may run.
     """
 
     def __init__(self, books: Path = Path("/proc/stat")) -> None:
@@ -41,7 +41,7 @@ class Machine:
     @property
     def sentence(self) -> str:
         """The finding, to follow what went wrong."""
-        busy, cores = self.busy, os.cpu_count() or 1
+        busy, cores = self.busy, len(os.sched_getaffinity(0))
         if busy is None:
             return f"the machine is too slow, or something hangs; how busy its {cores} cores were is not known"
         told = f"{cores} core{'s were' if cores > 1 else ' was'}"
@@ -66,14 +66,15 @@ class Machine:
 
 def _all_and_idle(books: Path) -> tuple[float, float] | None:
     try:
-        first = books.read_text(encoding="utf-8").split("\n", 1)[0].split()[1 : 1 + _COLUMNS]
-        ticks = [int(word) for word in first]
+        lines = [line.split() for line in books.read_text(encoding="utf-8").split("\n") if line.startswith("cpu")]
+        ours = {f"cpu{core}" for core in os.sched_getaffinity(0)}
+        ticks = [[int(word) for word in words[1 : 1 + _COLUMNS]] for words in lines if words[0] in ours]
     except (OSError, ValueError):
         return None
-    if len(ticks) < _COLUMNS:
+    if not ticks or min(map(len, ticks)) < _COLUMNS:
         return None
     each = 1.0 / os.sysconf("SC_CLK_TCK")
-    return each * sum(ticks), each * sum(ticks[column] for column in _IDLE)
+    return each * sum(map(sum, ticks)), each * sum(core[column] for core in ticks for column in _IDLE)
 
 
 def _own_time() -> float:

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import argparse
+import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -27,17 +28,31 @@ def run(args: argparse.Namespace) -> Ending:
     """Runs the demo."""
     require_ros()
     seed = draw_seed(args.seed)
-    with output_and_work(args.out) as (folder, work):
-        (folder / "truth").mkdir()
-        demo_config.write_nodes_file(folder / "config.yaml")
-        watch, usage = _live(args, seed, folder, work)
-        if watch.trouble:
-            told = f"no second stage: {watch.trouble}; the recording is in {args.out / 'bag'}"
-            return Ending(NOT_THERE, told, watch.late)
-        say("Identifying again from the recording and writing the report ...")
-        document = evaluate(folder, watch, str(args.out / "bag"))
+    try:
+        with output_and_work(args.out) as (folder, work):
+            (folder / "truth").mkdir()
+            demo_config.write_nodes_file(folder / "config.yaml")
+            watch, usage = _live(args, seed, folder, work)
+            if watch.trouble:
+                raise _UnfinishedError(_keep(folder, args.out))
+            say("Identifying again from the recording and writing the report ...")
+            document = evaluate(folder, watch, str(args.out / "bag"))
+    except _UnfinishedError as kept:
+        return Ending(NOT_THERE, f"no second stage: {watch.trouble}; the recording is in {kept}", watch.late)
     say(summary(watch, usage, args.out, seed))
     return verdict(watch, document)
+
+
+class _UnfinishedError(Exception):
+    """Leaves the folder of the results as it was before."""
+
+
+def _keep(folder: Path, out: Path) -> Path:
+    """Moves what was recorded into a new folder beside that of the results, and returns it."""
+    kept = Path(tempfile.mkdtemp(prefix=f"{out.name}_failed_", dir=out.absolute().parent))
+    for name in ("bag", "config.yaml", "truth"):
+        (folder / name).rename(kept / name)
+    return kept
 
 
 def _live(args: argparse.Namespace, seed: int, folder: Path, work: Path) -> tuple[SpiWatch, Mapping[str, float]]:

@@ -65,7 +65,9 @@ def evaluate(folder: Path, watch: SpiWatch, source: str) -> dict[str, Any]:
 def verdict(watch: SpiWatch, document: Mapping[str, Any]) -> Ending:
     """Exit status, and what did not hold."""
     if not document["exploration"]["replay_equals_live"]:
-        return Ending(NOT_HELD, "a replay of the recording gives other numbers than the live identifier", timing=True)
+        return Ending(
+            NOT_HELD, "a replay of the recording gives other numbers than the live identifier", watch.overloaded
+        )
     claimed = [row for row in document["parameters"] if row["lower"] is not None and row["name"] in watch.truth]
     held = sum(row["lower"] <= watch.truth[row["name"]] <= row["upper"] for row in claimed)
     if held < _ENOUGH * len(claimed):

@@ -80,6 +80,7 @@ class Event:
         text: that reason as it was published.
         refused: id of a trajectory that was refused just then, or empty.
         refused_text: why.
+        refused_reason: the same; NONE where none was.
     """
 
     t: float
@@ -88,6 +89,7 @@ class Event:
     text: str
     refused: str = ""
     refused_text: str = ""
+    refused_reason: StopReason = StopReason.NONE
 
 
 @dataclass(frozen=True)
@@ -244,6 +246,7 @@ def _events(status: list[Any]) -> tuple[Event, ...]:
                 str(message.text),
                 str(message.refused_id) if refused else "",
                 str(message.refused_text) if refused else "",
+                _reason(message.refused_reason) if refused else StopReason.NONE,
             )
         )
         last = now

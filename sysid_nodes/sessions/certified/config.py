@@ -140,12 +140,22 @@ class Setup(NamedTuple):
     frame: str
 
 
+_LONGEST_SILENCE = 2.0
+"""That a robot moves on for without a joint state of it [s]."""
+
+
 def check_ages(config: RobustControllerConfig) -> None:
-    """Refuses a configuration under which every joint state would come too late.
+    """Refuses a configuration under which every joint state would come too late, or next to none would count as lost.
 
     Raises:
-        ConfigError: ages are watched, and clocks and transport leave nothing of the delay.
+        ConfigError: ages are watched, and clocks and transport leave nothing of the delay; or joint states of a robot
+            on the same clock would be waited for longer than two seconds.
     """
+    if config.robust_controller.same_clock and config.controller.silence > _LONGEST_SILENCE:
+        raise ConfigError(
+            f"'controller.silence' is {config.controller.silence:g} s; above {_LONGEST_SILENCE:g} s is for simulated "
+            "robots that wait for commands, not for one on the same clock (robust_controller.same_clock)"
+        )
     gone = config.controller.clock_error + config.controller.transport
     if config.robust_controller.same_clock and config.control.delay <= gone:
         raise ConfigError(

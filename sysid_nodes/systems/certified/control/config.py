@@ -14,8 +14,8 @@ class ControllerConfig:
 
     silence: float = option(
         0.1,
-        "time without joint states, on the controller's own clock, after which they count as lost; gaps between stamps "
-        "are held to control.period all the same",
+        "time without joint states, on the controller's own clock, after which they count as lost; above 2 only for a "
+        "simulated robot that waits for its commands; gaps between stamps are held to control.period all the same",
         unit="s",
         minimum=1e-3,
         maximum=30.0,

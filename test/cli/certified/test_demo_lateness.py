@@ -1,0 +1,32 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A robot short of its goal: the machine is blamed for what came late and for nothing else."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from sysid_nodes.cli.certified.demo_summary import late
+from sysid_nodes.reports.certified.history import Event
+from sysid_nodes.results.stop_reason import StopReason
+from sysid_nodes.systems.certified.control.output import Mode
+
+
+@pytest.mark.parametrize(
+    ("reason", "refused", "robot_stop", "blamed"),
+    [
+        (StopReason.PLAN_ENDED, StopReason.NONE, "", True),
+        (StopReason.JOINT_STATES_LOST, StopReason.TRAJECTORY_LATE, "", True),
+        (StopReason.PLANNER_SILENT, StopReason.NONE, "COMMAND_TIMEOUT: no command for 0.1 s", True),
+        (StopReason.BOUNDS_WIDENED, StopReason.NONE, "", False),
+        (StopReason.PLAN_ENDED, StopReason.TRAJECTORY_NOT_CERTIFIED, "", False),
+        (StopReason.PLAN_ENDED, StopReason.NONE, "TRACKING_ERROR: far off", False),
+    ],
+)
+def test_only_lateness_is_the_machines(reason: StopReason, refused: StopReason, robot_stop: str, blamed: bool) -> None:
+    named = "p1" if refused is not StopReason.NONE else ""
+    events = (Event(1.0, Mode.BRAKING, reason, "", named, "", refused), Event(2.0, Mode.HOLDING, StopReason.NONE, ""))
+    loop: Any = SimpleNamespace(history=SimpleNamespace(events=events, robot_stop=robot_stop))
+    assert late(loop) is blamed
