@@ -8,9 +8,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from shared.payload_problem import Problem, gen3_problem
+from shared.payload_problem import Problem, SineMotion, gen3_problem
 
 from sysid_nodes.data.config import load_yaml
+from sysid_nodes.data.joint_samples import JointSamples
 from sysid_nodes.data.joint_vector import spread
 from sysid_nodes.models.known_robot import KnownRobotConfig
 from sysid_nodes.robots import load_robot
@@ -22,7 +23,9 @@ from sysid_nodes.systems.interval.check.mending import parameter_lines
 from sysid_nodes.systems.interval.check.rounds import check_in_rounds
 from sysid_nodes.systems.interval.check.signal_record import Signals
 from sysid_nodes.systems.interval.check.torque_findings import LIKELY_SIGN
+from sysid_nodes.systems.interval.check.unexplained_torque import row_builder, unexplained_torque
 from sysid_nodes.systems.interval.config import IntervalIdentifierConfig
+from sysid_nodes.systems.interval.unknowns import stated_unknowns
 
 DEGREE = np.pi / 180.0
 LOGS = ("joint_sensor_1", "joint_sensor_2", "joint_sensor_3")
@@ -48,6 +51,30 @@ def test_good_data_have_no_finding(gen3: Problem) -> None:
     assert check.findings == ()
     assert check.delay is not None and abs(check.delay.delay) < 1e-3
     assert check.fit is not None and check.fit.body[0] == pytest.approx(gen3.theta[0], abs=0.1)
+
+
+def test_joints_that_turn_round_within_what_is_stated_leave_nothing_unexplained(gen3: Problem) -> None:
+    """Joints so slow, and velocities that read so badly, that the sign of friction is not known."""
+    rng, robot = np.random.default_rng(3), gen3.robot
+    slow = gen3_problem(rng, KnownRobotConfig(), corner=True, motion=SineMotion.random(rng, robot.n, speed=0.06))
+    exact = slow.samples(np.arange(600) / 200.0)
+    read = Signals(
+        exact.t,
+        exact.q,
+        exact.qd + rng.uniform(-0.02, 0.02, exact.qd.shape),
+        exact.tau * (1.0 + 0.02 * rng.choice([-1.0, 1.0], robot.n)),
+    )
+    config = IntervalIdentifierConfig()
+    config = replace(config, noise=replace(config.noise, velocity_error=(0.02,)))
+    assert "noise" not in kinds(check_arm(robot, config, read).findings)
+    off = 5.0 * np.sign(np.sin(8.0 * read.t))[:, None] * (np.arange(robot.n) == 2)
+    unknowns = stated_unknowns(robot, config)
+    builder = row_builder(robot, config, unknowns)
+    for extra in (0.0, 1.0):
+        samples = JointSamples(robot.joint_names, read.t, read.q, read.qd, read.tau + extra * off)
+        found = unexplained_torque(builder.build(samples, 40 * np.arange(14)[:, None] + np.array([0, 40])), unknowns)
+        assert np.delete(found, 2).max() < 1e-6
+        assert extra * 0.1 <= found[2] <= extra * 5.0 + 1e-6
 
 
 def test_a_delay_is_measured(gen3: Problem) -> None:
