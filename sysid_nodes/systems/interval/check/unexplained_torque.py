@@ -33,7 +33,7 @@ _MARGIN = 1.5
 def noise_finding(
     fit: ArmFit, allowed: Array, robot: Robot, config: IntervalIdentifierConfig, samples: JointSamples, edges: Edges
 ) -> list[Finding]:
-    """What the readings show that no robot and no errors within their stated bounds can cause.
+    """A finding about readings that no robot and no errors within their stated bounds can cause.
 
     Args:
         fit: of the windows; joints that it leaves no more than `allowed` of are not looked at.

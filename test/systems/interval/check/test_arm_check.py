@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from shared.payload_problem import Problem, SineMotion, gen3_problem
+from shared.payload_problem import Problem, gen3_problem
 
 from sysid_nodes.data.config import load_yaml
 from sysid_nodes.data.joint_samples import JointSamples
@@ -18,11 +18,12 @@ from sysid_nodes.robots import load_robot
 from sysid_nodes.signals.driver import SignalsConfig
 from sysid_nodes.signals.finding import Finding
 from sysid_nodes.systems.interval.check.arm_check import check_arm
-from sysid_nodes.systems.interval.check.joint_fit import fit_joint
+from sysid_nodes.systems.interval.check.arm_fit import ArmFit
+from sysid_nodes.systems.interval.check.joint_fit import JointFit, fit_joint
 from sysid_nodes.systems.interval.check.mending import parameter_lines
 from sysid_nodes.systems.interval.check.rounds import check_in_rounds
 from sysid_nodes.systems.interval.check.signal_record import Signals
-from sysid_nodes.systems.interval.check.torque_findings import LIKELY_SIGN
+from sysid_nodes.systems.interval.check.torque_findings import LIKELY_SIGN, sign_and_unit
 from sysid_nodes.systems.interval.check.unexplained_torque import row_builder, unexplained_torque
 from sysid_nodes.systems.interval.config import IntervalIdentifierConfig
 from sysid_nodes.systems.interval.unknowns import stated_unknowns
@@ -153,6 +154,23 @@ def test_half_a_real_log_invents_nothing(shared_data: Path, project_root: Path, 
         signals = Signals(whole.t[part], whole.q[part], whole.qd[part], whole.tau[part])
         found = check_in_rounds(robot, config, signals).findings
         assert [finding for finding in found if finding.kind != LIKELY_SIGN] == []
+
+
+@pytest.mark.parametrize(
+    ("weak", "all_of_them"), [((1.4, 1.1, 1.2), True), ((1.4, 1.1, -0.2), False), ((2.8, 1.9, -0.9), False)]
+)
+def test_a_sure_joint_and_others_that_say_the_same_are_all_joints(weak: tuple[float, ...], all_of_them: bool) -> None:
+    """Evidence against the sign: of the first joint for sure, of the others each by itself not."""
+    nothing = np.zeros(3)
+    joints = tuple(
+        JointFit(-1 if x > 0.0 else 1, abs(x), 1.0, 0.1, nothing, nothing, 0.0, 0.1, nothing) for x in (4.2, *weak)
+    )
+    names = tuple("abcd")
+    found = sign_and_unit(
+        ArmFit(joints, np.zeros(10), np.zeros(10), np.ones(4)), IntervalIdentifierConfig(), names, 0.0
+    )
+    assert [finding.subject for finding in found] == ["a", *["all joints"] * all_of_them]
+    assert {mend.joint for finding in found for mend in finding.mends} == set(names if all_of_them else "a")
 
 
 def test_friction_of_a_joint_that_turns_one_way_is_not_told_from_its_offset() -> None:
