@@ -22,7 +22,6 @@ from sysid_nodes.data.config import options, to_flat
 from sysid_nodes.data.joint_samples import JointSamples
 from sysid_nodes.exceptions import ConfigError, SamplesError
 from sysid_nodes.models.chain import Chain
-from sysid_nodes.models.known_robot import known_box
 from sysid_nodes.results.identification import Contradiction, Estimate, IdentificationResult, Status
 from sysid_nodes.robots.robot import Robot
 from sysid_nodes.signals.windows import INCOMPLETE, Windower, cut
@@ -46,7 +45,7 @@ from sysid_nodes.systems.interval.reach import Reach
 from sysid_nodes.systems.interval.relaxation import unstated_assumptions
 from sysid_nodes.systems.interval.row_builder import RowBuilder
 from sysid_nodes.systems.interval.sample_count import SampleCount
-from sysid_nodes.systems.interval.unknowns import Unknowns, identify_body, identify_payload, prismatic_travel
+from sysid_nodes.systems.interval.unknowns import Unknowns, identify_payload, prismatic_travel, stated_unknowns
 
 Array = npt.NDArray[np.float64]
 
@@ -328,6 +327,4 @@ def _unknowns(robot: Robot, body: int, config: IntervalIdentifierConfig, calibra
         if config.target != "payload":
             raise ConfigError("a calibrated robot includes its own last link; set target to payload")
         return identify_payload(robot.n, body, calibration.centre, calibration.radius, config.prior.bounds)
-    centre, radius = known_box(robot, config.known_robot)
-    identify = identify_payload if config.target == "payload" else identify_body
-    return identify(robot.n, body, centre, radius, config.prior.bounds)
+    return stated_unknowns(robot, config)

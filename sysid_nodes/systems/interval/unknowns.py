@@ -20,7 +20,9 @@ import numpy as np
 import numpy.typing as npt
 
 from sysid_nodes.data.bounds import Bounds
+from sysid_nodes.models.known_robot import known_box
 from sysid_nodes.robots.robot import Robot
+from sysid_nodes.systems.interval.config import IntervalIdentifierConfig
 
 Array = npt.NDArray[np.float64]
 
@@ -83,6 +85,13 @@ class Unknowns:
     def known_magnitude(self) -> Array:
         """(15 n,) largest absolute value of each parameter of the known robot alone in its box."""
         return np.asarray(np.abs(self.known_centre) + np.abs(self.basis[:, 10:]).sum(axis=1))
+
+
+def stated_unknowns(robot: Robot, config: IntervalIdentifierConfig) -> Unknowns:
+    """The box that a configuration without a calibration states."""
+    centre, radius = known_box(robot, config.known_robot)
+    identify = identify_payload if config.target == "payload" else identify_body
+    return identify(robot.n, robot.body_index(config.body), centre, radius, config.prior.bounds)
 
 
 def identify_body(n: int, body: int, centre: Array, radius: Array, prior: Bounds) -> Unknowns:

@@ -24,6 +24,7 @@ from sysid_nodes.systems.interval.check.noise_levels import NoiseLevels, noise_l
 from sysid_nodes.systems.interval.check.signal_record import Signals
 from sysid_nodes.systems.interval.check.torque_delay import TorqueDelay, torque_delay
 from sysid_nodes.systems.interval.check.torque_findings import LIKELY_SIGN, friction_and_offset, sign_and_unit, wrist
+from sysid_nodes.systems.interval.check.unexplained_torque import noise_finding
 from sysid_nodes.systems.interval.check.window_means import WindowMeans, window_means
 from sysid_nodes.systems.interval.config import IntervalIdentifierConfig
 
@@ -41,9 +42,6 @@ _FAR = 4.0
 
 _LATE = 0.002
 """Delay that is worth a word [s]."""
-
-_MARGIN = 1.5
-"""Factor on the largest residual seen, for a bound."""
 
 _BEYOND_LIMIT = 3.0
 """No joint's torque is this many times its limit."""
@@ -122,7 +120,8 @@ def check_arm(robot: Robot, config: IntervalIdentifierConfig, signals: Signals, 
     if long and not any(item.kind in _SPOILING for item in findings) and not config.calibration:
         findings += wrist(fit, robot, config, start)
         findings += friction_and_offset(fit, means, allowed, robot, config)
-        findings += _noise_finding(fit, allowed, robot, config, start)
+        if not findings and signals.stride == 1:  # of a thinned record nobody knows a window's mean torque
+            findings += noise_finding(fit, allowed, robot, config, samples, edges)
     if not thorough:
         return ArmCheck(samples, units, fit, means, findings=tuple(findings))
     delay = torque_delay(samples, means, means.rigid(theta), body)
@@ -219,28 +218,6 @@ def _allowed(config: IntervalIdentifierConfig, robot: Robot, samples: JointSampl
     relative = per_joint(noise.torque_relative, robot.n, "noise.torque_relative")
     absolute = per_joint(noise.torque_absolute, robot.n, "noise.torque_absolute")
     return np.asarray(absolute + relative * np.abs(samples.tau).mean(axis=0))
-
-
-def _noise_finding(
-    fit: ArmFit, allowed: Array, robot: Robot, config: IntervalIdentifierConfig, start: float
-) -> list[Finding]:
-    left = np.array([np.quantile(np.abs(joint.residual), 0.99) for joint in fit.joints])
-    over = left > np.maximum(allowed, 1e-3)
-    if config.noise.model == "itemised":
-        # Errors of position, velocity and of what is between samples come on top; only what is far off is certain.
-        over = left > np.maximum(3.0 * allowed, 0.05)
-    if not over.any():
-        return []
-    worst = int(np.argmax(np.where(over, left / np.maximum(allowed, 1e-6), 0.0)))
-    line = (
-        f"no friction explains the torque of {robot.joint_names[worst]} to better than {left[worst]:.3g} N m in a "
-        f"window, stated are {allowed[worst]:.3g}"
-    )
-    mends = [Mend("noise.torque_absolute", float(f"{max(_MARGIN * value, 0.01):.2g}"), name)
-             for name, value in zip(robot.joint_names, np.maximum(left, allowed / _MARGIN), strict=True)]  # fmt: skip
-    if config.noise.model != "window":
-        mends.append(Mend("noise.model", "window"))
-    return [Finding("noise", robot.joint_names[worst], start, line, tuple(mends))]
 
 
 def _gross_findings(robot: Robot, config: IntervalIdentifierConfig, samples: JointSamples) -> list[Finding]:

@@ -25,6 +25,9 @@ LIKELY_SIGN = "likely torque_sign"
 _FAR = 4.0
 """Standard deviations from which a number counts as outside what is stated."""
 
+_NOTHING = 0.5
+"""Log-likelihood ratio that tells next to nothing about a sign."""
+
 _MATTERS = 0.05
 """Torque below which nothing about friction is worth a word [N m]."""
 
@@ -50,7 +53,23 @@ def sign_and_unit(fit: ArmFit, config: IntervalIdentifierConfig, names: Sequence
         kind, line = ("torque_sign" if "sign" in found[0][0] else "torque_unit"), certain.pop()
         together = tuple(mend for entry in found for mend in entry[3])
         return [Finding(kind, ALL_JOINTS, start, f"effort of all joints {line}", together)]
-    return [Finding(kind, joint, start, f"effort of '{joint}' {line}", mends) for kind, joint, line, mends in found]
+    single = [Finding(kind, joint, start, f"effort of '{joint}' {line}", mends) for kind, joint, line, mends in found]
+    return [*single, *_sign_of_the_others(fit, now, names, start)]
+
+
+def _sign_of_the_others(fit: ArmFit, now: Array, names: Sequence[str], start: float) -> list[Finding]:
+    """All joints, where one is surely of the wrong sign, the others together are as sure and none is against it."""
+    against = np.array([-joint.sign * joint.evidence for joint in fit.joints])
+    others = against <= SURE
+    if others.all() or against[others].sum() <= SURE or against[others].min() < -_NOTHING:
+        return []
+    line = "effort of all joints probably has the opposite sign: what the others show, taken together, says the same"
+    mends = [
+        Mend("signals.torque_sign", -float(sign), name)
+        for sign, name, other in zip(now, names, others, strict=True)
+        if other
+    ]
+    return [Finding(LIKELY_SIGN, ALL_JOINTS, start, line, tuple(mends))]
 
 
 def _judge(fit: JointFit, unit: float, sign: float, joint: str) -> tuple[str, str, tuple[Mend, ...]]:

@@ -11,18 +11,22 @@ import pytest
 from shared.payload_problem import Problem, gen3_problem
 
 from sysid_nodes.data.config import load_yaml
+from sysid_nodes.data.joint_samples import JointSamples
 from sysid_nodes.data.joint_vector import spread
 from sysid_nodes.models.known_robot import KnownRobotConfig
 from sysid_nodes.robots import load_robot
 from sysid_nodes.signals.driver import SignalsConfig
 from sysid_nodes.signals.finding import Finding
 from sysid_nodes.systems.interval.check.arm_check import check_arm
-from sysid_nodes.systems.interval.check.joint_fit import fit_joint
+from sysid_nodes.systems.interval.check.arm_fit import ArmFit
+from sysid_nodes.systems.interval.check.joint_fit import JointFit, fit_joint
 from sysid_nodes.systems.interval.check.mending import parameter_lines
 from sysid_nodes.systems.interval.check.rounds import check_in_rounds
 from sysid_nodes.systems.interval.check.signal_record import Signals
-from sysid_nodes.systems.interval.check.torque_findings import LIKELY_SIGN
+from sysid_nodes.systems.interval.check.torque_findings import LIKELY_SIGN, sign_and_unit
+from sysid_nodes.systems.interval.check.unexplained_torque import row_builder, unexplained_torque
 from sysid_nodes.systems.interval.config import IntervalIdentifierConfig
+from sysid_nodes.systems.interval.unknowns import stated_unknowns
 
 DEGREE = np.pi / 180.0
 LOGS = ("joint_sensor_1", "joint_sensor_2", "joint_sensor_3")
@@ -48,6 +52,25 @@ def test_good_data_have_no_finding(gen3: Problem) -> None:
     assert check.findings == ()
     assert check.delay is not None and abs(check.delay.delay) < 1e-3
     assert check.fit is not None and check.fit.body[0] == pytest.approx(gen3.theta[0], abs=0.1)
+
+
+def test_only_what_no_stated_error_explains_is_a_finding(gen3: Problem) -> None:
+    """Velocities that read badly, of joints that turn round, as stated; and a torque that comes and goes besides."""
+    good, robot = simulated(gen3), gen3.robot
+    read = replace(good, qd=good.qd + np.random.default_rng(3).uniform(-0.005, 0.005, good.qd.shape))
+    config = IntervalIdentifierConfig()
+    config = replace(config, noise=replace(config.noise, velocity_error=(0.0051,)))
+    assert check_arm(robot, config, read).findings == ()
+    unknowns = stated_unknowns(robot, config)
+    builder, edges = row_builder(robot, config, unknowns), 40 * np.arange(24)[:, None] + np.array([0, 40])
+    push = 8.0 * np.sign(np.sin(8.0 * read.t))[:, None] * (np.arange(robot.n) == 6)
+    for size in (0.0, 1.0):
+        samples = JointSamples(robot.joint_names, read.t, read.q, read.qd, read.tau + size * push)
+        found = unexplained_torque(builder.build(samples, edges), unknowns)
+        assert found[:6].max() < 1e-6
+        assert size <= found[6] <= 8.0 * size + 1e-6
+    pushed = check_arm(robot, config, replace(read, tau=read.tau + push)).findings
+    assert any(finding.kind == "noise" and finding.subject == "joint_7" for finding in pushed)
 
 
 def test_a_delay_is_measured(gen3: Problem) -> None:
@@ -131,6 +154,23 @@ def test_half_a_real_log_invents_nothing(shared_data: Path, project_root: Path, 
         signals = Signals(whole.t[part], whole.q[part], whole.qd[part], whole.tau[part])
         found = check_in_rounds(robot, config, signals).findings
         assert [finding for finding in found if finding.kind != LIKELY_SIGN] == []
+
+
+@pytest.mark.parametrize(
+    ("weak", "all_of_them"), [((1.4, 1.1, 1.2), True), ((1.4, 1.1, -0.2), False), ((2.8, 1.9, -0.9), False)]
+)
+def test_a_sure_joint_and_others_that_say_the_same_are_all_joints(weak: tuple[float, ...], all_of_them: bool) -> None:
+    """Evidence against the sign: of the first joint for sure, of the others each by itself not."""
+    nothing = np.zeros(3)
+    joints = tuple(
+        JointFit(-1 if x > 0.0 else 1, abs(x), 1.0, 0.1, nothing, nothing, 0.0, 0.1, nothing) for x in (4.2, *weak)
+    )
+    names = tuple("abcd")
+    found = sign_and_unit(
+        ArmFit(joints, np.zeros(10), np.zeros(10), np.ones(4)), IntervalIdentifierConfig(), names, 0.0
+    )
+    assert [finding.subject for finding in found] == ["a", *["all joints"] * all_of_them]
+    assert {mend.joint for finding in found for mend in finding.mends} == set(names if all_of_them else "a")
 
 
 def test_friction_of_a_joint_that_turns_one_way_is_not_told_from_its_offset() -> None:
