@@ -33,7 +33,7 @@ KINDS: dict[str, list[dict[str, Any]]] = {
 }
 
 ALONE = """
-import importlib, json, sys
+import importlib, json, sys, time
 import rclpy
 from rclpy.parameter import Parameter
 
@@ -51,6 +51,12 @@ if kind == "CertifiedPlannerNode":
 name = node.get_name()
 ways = (node.get_publisher_names_and_types_by_node, node.get_subscriber_names_and_types_by_node,
         node.get_service_names_and_types_by_node)
+made = ({own.topic_name for own in node.publishers}, {own.topic_name for own in node.subscriptions},
+        {own.service_name for own in node.services})
+end = time.monotonic() + 60.0  # the graph learns of them in a thread of its own
+while not all(own <= {topic for topic, _ in way(name, "/")} for own, way in zip(made, ways)):
+    assert time.monotonic() < end
+    time.sleep(0.01)
 print(json.dumps([name, *([topic for topic, _ in way(name, "/")] for way in ways)]))
 if hasattr(node, "release"):
     node.release()

@@ -21,6 +21,7 @@ from sysid_nodes.systems.prime import HorizonConfig, MovingHorizon, build_model,
 from sysid_nodes.systems.prime.arrival import loosen
 from sysid_nodes.systems.prime.dead_reckoning import distance_since_seen
 from sysid_nodes.systems.prime.problem import Arrival
+from sysid_nodes.systems.prime.score import Score
 
 FRONT = 15
 """Seed of the walk with a load at the front."""
@@ -88,7 +89,7 @@ def test_way_is_counted_from_the_last_reading_of_place() -> None:
 def test_a_loosened_arrival_has_the_covariance_of_the_move_on_top() -> None:
     rng = np.random.default_rng(0)
     root, offset = np.triu(rng.normal(size=(7, 7))) + 3.0 * np.eye(7), rng.normal(size=7)
-    before = Arrival(GaussianPrior(root, offset, 2, 3), np.zeros((2, 2)), np.zeros(3))
+    before = Arrival(GaussianPrior(root, offset, 2, 3), np.zeros((2, 2)), np.zeros(3), Score.as_stated(root))
     columns = rng.normal(size=(7, 2))
     after = loosen(before, columns).prior
     information = after.root.T @ after.root

@@ -116,7 +116,8 @@ def check_arm(robot: Robot, config: IntervalIdentifierConfig, signals: Signals, 
     long = samples.t[-1] - samples.t[0] >= _LONG
     if not long:  # a moment's motion cannot tell a load from a torque constant
         fit = replace(fit, unit=np.where(fit.unit == _MILLI, _MILLI, 1.0))
-    findings += sign_and_unit(fit, config, robot.joint_names, start)
+    gross = [] if long else _gross_findings(robot, config, samples)
+    findings += gross or sign_and_unit(fit, config, robot.joint_names, start)
     allowed = _allowed(config, robot, samples)
     if long and not any(item.kind in _SPOILING for item in findings) and not config.calibration:
         findings += wrist(fit, robot, config, start)
