@@ -12,6 +12,7 @@ from shared.recorded import problem
 
 from sysid_nodes.data.joint_samples import JointSamples
 from sysid_nodes.signals.windows import INCOMPLETE
+from sysid_nodes.systems.interval.calibration import Run, run_rows
 from sysid_nodes.systems.interval.config import IntervalIdentifierConfig, NoiseConfig
 from sysid_nodes.systems.interval.missing_samples import MISSING, MissingSamples
 from sysid_nodes.systems.interval.noise import Noise
@@ -26,12 +27,16 @@ def noise(**fields: object) -> Noise:
 
 
 def left_out(t: np.ndarray, stated: Noise, count: int = 4) -> list[bool]:
-    """Of windows of equal numbers of steps."""
+    """Of windows of equal numbers of steps, whether they come at once, as in a block, or one by one, as from a node."""
     column = np.zeros((len(t), 1))
     ends = np.linspace(0, len(t) - 1, count + 1).astype(np.intp)
     edges = np.stack([ends[:-1], ends[1:]], axis=1)
-    found = MissingSamples().violations(JointSamples(("a",), t, column, column, column), edges, stated)
-    return list(found.get(MISSING, np.zeros(count, dtype=bool)))
+    samples, none = JointSamples(("a",), t, column, column, column), np.zeros(count, dtype=bool)
+    at_once = MissingSamples().violations(samples, edges, stated).get(MISSING, none)
+    live = MissingSamples()
+    one_by_one = [live.violations(samples, edge, stated).get(MISSING, none)[0] for edge in edges[:, None]]
+    assert list(at_once) == one_by_one
+    return one_by_one
 
 
 @pytest.mark.parametrize(
@@ -98,3 +103,16 @@ def test_a_loss_that_was_reported_ends_the_window_in_progress(fields: dict[str, 
             pipeline.interrupt()
         push(float(samples.t[k]), samples.q[k], samples.qd[k], samples.tau[k])
     assert pipeline.samples_rejected == rejected
+
+
+@pytest.mark.parametrize(
+    ("fields", "used"), [({}, 4), ({"torque_interpolation": "until"}, 3), ({"model": "window"}, 4)]
+)
+def test_nor_does_a_calibration_take_it_for_granted(fields: dict[str, str], used: int) -> None:
+    """With model window it does: what a step too long adds is part of the residuals."""
+    config = IntervalIdentifierConfig(noise=NoiseConfig(**fields))  # type: ignore[arg-type]
+    whole, kept = PROBLEM.samples(10.0 + np.arange(226) / 500.0), np.delete(np.arange(226), [120, 121, 122])
+    columns = (column[kept] for column in (whole.t, whole.q, whole.qd, whole.tau))
+    unknowns = IntervalPipeline(PROBLEM.robot, config).unknowns
+    rows = run_rows(PROBLEM.robot, config, Run(JointSamples(whole.names, *columns), 0.0, "run"), unknowns, least=1)
+    assert len(rows.coefficients) == used
