@@ -46,7 +46,14 @@ def _domain() -> int:
 
 os.environ["ROS_DOMAIN_ID"] = os.environ.get("SYSID_TEST_DOMAIN_ID") or str(_domain())
 os.environ["ROS_AUTOMATIC_DISCOVERY_RANGE"] = "LOCALHOST"
-# Tests kill processes, and Fast DDS crashes on what those leave in shared memory (Fast-DDS issue 6501; 2.14 does).
+# Tests kill processes, and Fast DDS crashes on what those leave in shared memory (Fast-DDS issue 6501; 2.14 does):
+# nothing that the caller has chosen for his own processes brings it back.
+for _name in (
+    "FASTDDS_BUILTIN_TRANSPORTS", "FASTRTPS_DEFAULT_PROFILES_FILE", "FASTDDS_DEFAULT_PROFILES_FILE",
+    "ROS_STATIC_PEERS", "ROS_LOCALHOST_ONLY",
+):  # fmt: skip
+    os.environ.pop(_name, None)
+os.environ["SKIP_DEFAULT_XML"] = "1"
 use_udp(os.environ)
 # Where `make setup` puts our package, after whatever a sourced ROS or colcon workspace has set.
 os.environ["AMENT_PREFIX_PATH"] = os.pathsep.join(filter(None, [os.environ.get("AMENT_PREFIX_PATH"), sys.prefix]))

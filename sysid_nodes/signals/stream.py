@@ -114,6 +114,10 @@ class JointStream:
         self._strange_stamp = 0.0
         self._strange_count = 0
 
+    def interrupt(self) -> None:
+        """Samples may be missing before the next one: nothing is interpolated across."""
+        self._delay.reset()
+
     @property
     def last(self) -> Sample | None:
         """The sample accepted last."""

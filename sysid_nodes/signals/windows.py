@@ -60,7 +60,7 @@ class Windower:
     def push(self, t: float, q: Array, qd: Array, tau: Array) -> JointSamples | None:
         """Takes one sample with finite (n,) arrays, which it keeps; returns the window that the sample completes."""
         if self._t and not 0.0 < (step := t - self._t[-1]) <= self.max_gap:
-            self._discard(GAP if step > 0.0 else RESTART)
+            self.interrupt(GAP if step > 0.0 else RESTART)
         self._t.append(t)
         self._rows.append((q, qd, tau))
         if t - self._t[0] < self.duration - _ROUNDING:
@@ -74,7 +74,13 @@ class Windower:
 
     def flush(self) -> None:
         """Ends the stream: the window in progress is discarded and counted as incomplete."""
-        self._discard(INCOMPLETE)
+        self.interrupt(INCOMPLETE)
+
+    def interrupt(self, reason: str) -> None:
+        """Discards the window in progress, of which something is missing; the next sample begins another."""
+        if count := self.pending:
+            self.rejected[reason] = self.rejected.get(reason, 0) + count
+        self._start(None)
 
     def _start(self, edge: tuple[float, Array, Array, Array] | None) -> None:
         self._t = [] if edge is None else [edge[0]]
@@ -85,11 +91,6 @@ class Windower:
     def pending(self) -> int:
         """Samples of the window in progress that no earlier window holds."""
         return len(self._t) - self._shared
-
-    def _discard(self, reason: str) -> None:
-        if count := self.pending:
-            self.rejected[reason] = self.rejected.get(reason, 0) + count
-        self._start(None)
 
 
 def cut(samples: JointSamples, duration: float, max_gap: float) -> tuple[npt.NDArray[np.intp], dict[str, int]]:

@@ -30,6 +30,7 @@ from sysid_nodes.data.config import load_yaml
 from sysid_nodes.data.packaged import required_file
 from sysid_nodes.data.scene import load_scene
 from sysid_nodes.exceptions import InputError
+from sysid_nodes.messages.transport import use_udp
 from sysid_nodes.models.known_robot import PriorConfig
 from sysid_nodes.reports.certified.history import CertifiedHistory
 from sysid_nodes.reports.certified.margins import Distances, Margin, Tracking
@@ -246,6 +247,16 @@ def test_nothing_leads_the_processes_off_this_machine(monkeypatch: pytest.Monkey
     assert variables["ROS_DOMAIN_ID"] == "42"
     assert variables["ROS_AUTOMATIC_DISCOVERY_RANGE"] == "LOCALHOST"
     assert not {"ROS_DISCOVERY_SERVER", "ROS_STATIC_PEERS"} & set(variables)
+
+
+@pytest.mark.parametrize("chosen", ["SHM", "DEFAULT", "LARGE_DATA"])
+def test_nothing_leads_the_processes_into_shared_memory(chosen: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("FASTDDS_BUILTIN_TRANSPORTS", chosen)
+    variables = nodes.environment(42)
+    use_udp(variables)
+    assert variables["FASTDDS_BUILTIN_TRANSPORTS"] == "UDPv4"
+    assert variables["FASTRTPS_DEFAULT_PROFILES_FILE"].endswith("loopback.xml")
+    assert variables["SKIP_DEFAULT_XML"] == "1"
 
 
 def test_the_watch_knows_when_all_has_arrived(watch: Watch) -> None:

@@ -4,6 +4,8 @@
 from __future__ import annotations
 
 import os
+import runpy
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -20,12 +22,50 @@ _PROFILE = "FASTRTPS_DEFAULT_PROFILES_FILE"
         {_PROFILE: "mine.xml"},
         {"FASTDDS_DEFAULT_PROFILES_FILE": "mine.xml"},
         {"FASTDDS_BUILTIN_TRANSPORTS": "DEFAULT"},
+        {"RMW_IMPLEMENTATION": "rmw_cyclonedds_cpp"},
+        {"RMW_IMPLEMENTATION": "rmw_cyclonedds_cpp", "ROS_LOCALHOST_ONLY": "1"},
     ],
 )
 def test_what_somebody_chose_stays(chosen: dict[str, str]) -> None:
     variables = chosen | {"ROS_AUTOMATIC_DISCOVERY_RANGE": "LOCALHOST"}
     before = dict(variables)
     use_udp(variables)
+    assert variables == before
+
+
+@pytest.mark.parametrize("name", ["DEFAULT_FASTRTPS_PROFILES.xml", "DEFAULT_FASTDDS_PROFILES.xml"])
+def test_so_does_the_profile_file_that_fast_dds_finds(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / name).touch()
+    variables = {"ROS_AUTOMATIC_DISCOVERY_RANGE": "LOCALHOST"}
+    use_udp(variables)
+    assert variables == {"ROS_AUTOMATIC_DISCOVERY_RANGE": "LOCALHOST"}
+    unread = variables | {"SKIP_DEFAULT_XML": "1"}
+    use_udp(unread)
+    assert _PROFILE in unread
+
+
+@pytest.mark.parametrize("middleware", ["", "rmw_fastrtps_cpp", "rmw_fastrtps_dynamic_cpp"])
+def test_fast_dds_is_known_by_its_name_and_the_default(middleware: str) -> None:
+    variables = {"RMW_IMPLEMENTATION": middleware}
+    use_udp(variables)
+    assert variables["FASTDDS_BUILTIN_TRANSPORTS"] == "UDPv4"
+
+
+@pytest.mark.parametrize(
+    "theirs",
+    [{"FASTDDS_BUILTIN_TRANSPORTS": "SHM"}, {_PROFILE: "mine.xml"}, {"ROS_STATIC_PEERS": "192.0.2.1"}],
+    ids=["transports", "profile", "peers"],
+)
+def test_the_tests_have_no_shared_memory_whatever_the_caller_chose(
+    theirs: dict[str, str], project_root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    before, variables = dict(os.environ), dict(os.environ) | theirs
+    monkeypatch.setattr(os, "environ", variables)
+    runpy.run_path(str(project_root / "test" / "conftest.py"))
+    del variables["AMENT_PREFIX_PATH"], before["AMENT_PREFIX_PATH"]  # which grows
     assert variables == before
 
 

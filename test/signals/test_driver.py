@@ -80,6 +80,16 @@ def test_a_late_torque_is_brought_to_its_position(delay: tuple[float, float]) ->
     assert seen > 290
 
 
+def test_an_interruption_empties_the_delay_line() -> None:
+    stream = JointStream(NAMES, [False, False], signals=DriverSignals(SignalsConfig(torque_delay=(0.01,)), 2))
+    out = []
+    for k in range(20):
+        if k == 10:
+            stream.interrupt()
+        out.append(stream.push(NAMES, 1.0 + 0.005 * k, [0.0, 0.0], [1.0, 1.0], [0.0, 0.0]))
+    assert out[9] is not None and out[10] is None and out[-1] is not None
+
+
 def test_a_gap_empties_the_delay_line() -> None:
     signals = DriverSignals(SignalsConfig(torque_delay=(0.01,)), 2)
     stream = JointStream(NAMES, [False, False], signals=signals, max_gap=0.05)

@@ -24,9 +24,9 @@ from sysid_nodes.exceptions import InputError, OverdueError, SysidError
 _PORT_BASE, _PORTS_A_DOMAIN, _FIRST_UNICAST = 7400, 250, 10  # of DDS discovery, by the standard
 _PARTICIPANTS = 8  # a domain is in use if one of its first participants' ports is
 _DOMAINS = range(1, 102)  # their ports lie below Linux's ephemeral range
-_ELSEWHERE = (  # each of these could lead discovery off this machine
+_ELSEWHERE = (  # each of these could lead discovery off this machine, or messages through shared memory
     "ROS_STATIC_PEERS", "ROS_DISCOVERY_SERVER", "ROS_SUPER_CLIENT", "ROS_LOCALHOST_ONLY",
-    "FASTRTPS_DEFAULT_PROFILES_FILE", "FASTDDS_DEFAULT_PROFILES_FILE", "CYCLONEDDS_URI",
+    "FASTRTPS_DEFAULT_PROFILES_FILE", "FASTDDS_DEFAULT_PROFILES_FILE", "FASTDDS_BUILTIN_TRANSPORTS", "CYCLONEDDS_URI",
 )  # fmt: skip
 _PATIENCE = 10.0  # for a process to end by itself, or when it is killed [s]
 _COMPLETING = 120.0  # longest wait for a bag that is complete [s]
@@ -46,6 +46,7 @@ def environment(domain: int) -> dict[str, str]:
     """Variables for processes that talk to one another on this machine and to nobody else."""
     variables = {name: value for name, value in os.environ.items() if name not in _ELSEWHERE}
     variables |= {"ROS_DOMAIN_ID": str(domain), "ROS_AUTOMATIC_DISCOVERY_RANGE": "LOCALHOST", "PYTHONUNBUFFERED": "1"}
+    variables["SKIP_DEFAULT_XML"] = "1"  # Fast DDS reads a file in the working directory otherwise
     if variables.get("ROS_DISTRO") == "humble":
         variables["ROS_LOCALHOST_ONLY"] = "1"  # which newer releases replaced by the range
     prefixes = [variables.get("AMENT_PREFIX_PATH"), sys.prefix]

@@ -55,7 +55,8 @@ class LiveInterval:
     ) -> None:
         self._session = IntervalSession(robot, config, stated=stated, memory=_MEMORY)
         self.subject = self._session.subject
-        self._due = False
+        self._due = self._lost = False
+        self._capacity = capacity
         self._monitor = monitor
         self._publish = publish
         self._judged = judged
@@ -64,15 +65,19 @@ class LiveInterval:
     def put(self, message: JointState) -> None:
         """Queues a message; called a thousand times a second."""
         self._monitor.take(message)
-        self._worker.put(message)
+        lost = self._lost or len(self._worker) >= self._capacity  # then those that wait are dropped
+        self._lost = False
+        self._worker.put((message, lost))
 
     def lose(self, count: int) -> None:
-        """Notes messages that the middleware lost."""
+        """Notes messages that the middleware lost: the next message tells the session, in its turn."""
         self._monitor.lose(count)
+        self._lost = True
 
     def clear(self) -> None:
         """Forgets the messages that wait."""
         self._worker.clear()
+        self._lost = True
 
     def announce(self) -> None:
         """Publishes the present state of knowledge.
@@ -138,7 +143,10 @@ class LiveInterval:
     def _tell(self, result: IdentificationResult) -> None:
         self._publish(result, self.findings)
 
-    def _process(self, message: JointState) -> None:
+    def _process(self, item: tuple[JointState, bool]) -> None:
+        message, lost = item
+        if lost:
+            self._session.interrupt()
         state = to_joint_state(message)
         self._monitor.processed(state.stamp)
         if (result := self._session.process(state)) is not None:

@@ -83,6 +83,11 @@ class IntervalSession:
             self.judge()
         return result
 
+    def interrupt(self) -> None:
+        """Messages may have been lost about here."""
+        self._pipeline.interrupt()
+        self.rejected = self._pipeline.samples_rejected
+
     def judge(self) -> Judgement:
         """Checks whether the data themselves are at fault; takes a few milliseconds."""
         self.judgement = self._watch.judge(self.result.status)

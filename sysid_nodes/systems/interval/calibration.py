@@ -40,6 +40,7 @@ from sysid_nodes.systems.interval.estimate.belief import Belief
 from sysid_nodes.systems.interval.estimate.estimator import LOAD_FRICTION, before_any_data
 from sysid_nodes.systems.interval.estimate.robust_fit import robust_fit
 from sysid_nodes.systems.interval.estimate.window_model import WindowModel
+from sysid_nodes.systems.interval.missing_samples import MissingSamples
 from sysid_nodes.systems.interval.momentum_rows import MomentumRows
 from sysid_nodes.systems.interval.noise import Noise
 from sysid_nodes.systems.interval.reach import Reach
@@ -264,7 +265,9 @@ def run_rows(
     edges, _ = cut(run.samples, config.window.duration, config.window.max_gap)
     contradicted = ""
     if edges.size:
-        violations = builder.violations(run.samples, edges)
+        violations = dict(builder.violations(run.samples, edges))
+        if noise.itemised:  # with model window a step too long widens what the residuals tell
+            violations |= MissingSamples().violations(run.samples, edges, noise)
         bad = np.logical_or.reduce([np.zeros(len(edges), dtype=bool), *violations.values()])
         worst = max(violations, key=lambda name: int(violations[name].sum()), default="")
         contradicted = f" ({int(bad.sum())} contradict noise, mostly: {worst})" if bad.any() else ""

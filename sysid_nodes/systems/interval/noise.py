@@ -13,6 +13,13 @@ from sysid_nodes.systems.interval.config import NoiseConfig
 
 Array = npt.NDArray[np.float64]
 
+_WHOLE = 1.6
+"""Longest step that lacks no sample, in periods: a missing one makes 2, a driver's jitter most often less than this."""
+
+_CALIBRATED = 2.5
+"""Longest step that a radius found by calibration stands for, in periods: of the 0.2 s windows of real logs up to 43 %
+lack single samples, those of the calibration too, and up to 5 % more."""
+
 
 @dataclass(frozen=True)
 class Noise:
@@ -32,6 +39,17 @@ class Noise:
     hold: bool
     itemised: bool
     until: bool = False
+
+    @property
+    def longest_step(self) -> float:
+        """Longest step between two samples for which the errors stand, in periods of the driver.
+
+        Infinite where what happens between two samples is bounded whatever their distance. A torque that is held, and
+        acceleration that may jump only at the samples, are assumptions about each sample that the driver has sent.
+        """
+        if not self.itemised:
+            return _CALIBRATED
+        return _WHOLE if self.hold or (self.jerk > 0.0).all() else np.inf
 
     @classmethod
     def from_config(cls, config: NoiseConfig, n: int, encoder_step: Array) -> Noise:

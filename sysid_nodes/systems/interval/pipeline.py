@@ -38,6 +38,7 @@ from sysid_nodes.systems.interval.estimate.estimator import (
 )
 from sysid_nodes.systems.interval.excitation import ExcitationMeter
 from sysid_nodes.systems.interval.methods import build_method
+from sysid_nodes.systems.interval.missing_samples import MISSING, MissingSamples
 from sysid_nodes.systems.interval.momentum_rows import MomentumRows
 from sysid_nodes.systems.interval.noise import Noise
 from sysid_nodes.systems.interval.prediction import TorqueArchive, TorquePrediction
@@ -109,6 +110,7 @@ class IntervalPipeline:
         self._windower = Windower(self.robot.joint_names, config.window.duration, config.window.max_gap)
         self._cut_rejected: Counter[str] = Counter()
         self._count = SampleCount()
+        self._missing = MissingSamples()
         self._method = build_method(self.unknowns, config, self.calibration)
         self._meter = ExcitationMeter(config.prior.bounds)
         self._estimator = StatisticalEstimator(self.unknowns, self._belief())
@@ -134,6 +136,12 @@ class IntervalPipeline:
             return None
         return self._step(window, np.array([[0, len(window) - 1]], dtype=np.intp))
 
+    def interrupt(self) -> None:
+        """Samples may have been lost about here: discards the window in progress, if its errors do not stand for it."""
+        if np.isfinite(self.noise.longest_step):
+            self.stream.interrupt()
+            self._windower.interrupt(MISSING)
+
     def identify(self, samples: JointSamples) -> IdentificationResult:
         """Takes a whole block of samples in one step: the same windows as `push`, solved together.
 
@@ -154,7 +162,8 @@ class IntervalPipeline:
     ) -> IdentificationResult:
         """From windows samples[first..last], (W, 2), to a result."""
         start, tightened = self._clock(), False
-        ids, edges = self._count.accept(samples, edges, self._builder.violations(samples, edges))
+        missing = self._missing.violations(samples, edges, self.noise)
+        ids, edges = self._count.accept(samples, edges, {**missing, **self._builder.violations(samples, edges)})
         if edges.size:
             draft = self._builder.draft(samples, edges)
             about = self.result.nominal

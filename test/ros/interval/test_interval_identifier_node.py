@@ -27,6 +27,7 @@ from rclpy.parameter import Parameter
 from rclpy.qos import DurabilityPolicy, QoSProfile
 from rosgraph_msgs.msg import Clock
 from sensor_msgs.msg import JointState
+from shared.joint_state_messages import messages
 from shared.kinova_motion import START, measure
 from shared.recorded import record
 from std_msgs.msg import String
@@ -48,15 +49,6 @@ NODE = "/interval_identifier"
 # Latched as its publishers are: a line written before reader and writer have found each other is still heard.
 ROSOUT = QoSProfile(depth=1000, durability=DurabilityPolicy.TRANSIENT_LOCAL)
 SUCCESS, FAILURE = TransitionCallbackReturn.SUCCESS, TransitionCallbackReturn.FAILURE
-
-
-def messages(samples: JointSamples) -> list[JointState]:
-    made = []
-    for t, q, qd, tau in zip(samples.t, samples.q, samples.qd, samples.tau, strict=True):
-        message = JointState(name=list(samples.names), position=q, velocity=qd, effort=tau)
-        message.header.stamp = to_stamp(float(t))
-        made.append(message)
-    return made
 
 
 @pytest.fixture(scope="module")

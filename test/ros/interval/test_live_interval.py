@@ -1,0 +1,74 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What is lost before the session sees it ends its window, in the order of the messages."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+import numpy as np
+import pytest
+
+pytest.importorskip("rclpy", reason="rclpy is not installed")
+pytest.importorskip("online_sysid.msg", reason="the messages are not built; make setup builds them")
+
+from sensor_msgs.msg import JointState
+from shared.joint_state_messages import messages
+from shared.recorded import problem
+
+from sysid_nodes.ros.interval.diagnostics import Monitor
+from sysid_nodes.ros.interval.live import LiveInterval
+from sysid_nodes.signals.windows import INCOMPLETE
+from sysid_nodes.systems.interval.config import IntervalIdentifierConfig, NoiseConfig
+from sysid_nodes.systems.interval.missing_samples import MISSING
+
+pytestmark = pytest.mark.ros
+
+PROBLEM = problem()
+CONFIG = IntervalIdentifierConfig(noise=NoiseConfig(torque_interpolation="until"))
+CAPACITY = 100
+
+
+@pytest.fixture
+def live() -> Iterator[LiveInterval]:
+    made = LiveInterval(
+        PROBLEM.robot,
+        CONFIG,
+        stated=(),
+        capacity=CAPACITY,
+        monitor=Monitor("test", "/joint_states"),
+        publish=lambda *_: None,
+        judged=lambda _: None,
+        complain=lambda _: None,
+    )
+    yield made
+    made.stop()
+
+
+def feed(live: LiveInterval, stream: list[JointState]) -> None:
+    for message in stream:
+        live.put(message)
+    while len(live._worker):  # each call lets one step go by
+        live._worker.call(lambda: None, 60.0)
+    live._worker.call(lambda: None, 60.0)
+
+
+@pytest.mark.parametrize("lose", [lambda live: live.lose(1), LiveInterval.clear], ids=["on the way", "cleared"])
+def test_a_loss_ends_the_window_of_the_messages_around_it(
+    live: LiveInterval, lose: Callable[[LiveInterval], None]
+) -> None:
+    stream = messages(PROBLEM.samples(10.0 + 0.005 * np.arange(61)))
+    feed(live, stream[:30])
+    lose(live)
+    feed(live, stream[30:])
+    assert live.run().result.samples_rejected == {MISSING: 9, INCOMPLETE: 10}
+    assert live.run().result.samples_used == 42
+
+
+def test_overload_is_a_loss_too(live: LiveInterval) -> None:
+    first, *others = messages(PROBLEM.samples(10.0 + 0.005 * np.arange(CAPACITY + 2)))
+    live._worker.stop()  # nothing is taken from the queue
+    for message in (first, *others[:-1]):
+        live.put(message)
+    assert [lost for _, lost in live._worker._items] == [True]
+    live.put(others[-1])
+    assert [lost for _, lost in live._worker._items] == [True, False]
