@@ -40,7 +40,8 @@ class Simulations:
         drive: of its joints.
         threads: 0 for one a CPU.
         capacity: simulations at a time.
-        rubbing: whether dry friction is MuJoCo's own constraint on the joints and not the drive's law.
+        rubbing: whether a variant's dry friction is MuJoCo's own constraint, on top of the model's, and not the drive's
+            law.
 
     Attributes:
         timestep: of the model [s].
@@ -68,6 +69,7 @@ class Simulations:
         self._mass, self._centre, self._moments, self._axes = (batch.expand(name) for name in bodies)
         self._friction, self._reference = batch.expand("pair_friction"), batch.expand("pair_solref")
         self._loss = batch.expand("dof_frictionloss") if rubbing else None
+        self._known = model.dof_frictionloss[6:].copy()  # what the robot's description has already
 
     def run(self, variants: Variants, work: Work) -> Array:
         """See `Simulator`."""
@@ -95,7 +97,7 @@ class Simulations:
         q[:], v[:], force[:, :6], self._warm[: len(ids)] = start[:, : self._nq], start[:, self._nq :], 0.0, 0.0
         gain, weakness, dry = variants.gain[which], variants.weakness[which], variants.dry[which]
         if self._loss is not None:
-            self._loss[ids, 6:], dry = dry, np.zeros_like(dry)
+            self._loss[ids, 6:], dry = self._known + dry, np.zeros_like(dry)
         before = v[:, 6:].copy()
         for step in range(steps):
             # A velocity of semi-implicit Euler belongs half a step before its configuration; damping that lags by that

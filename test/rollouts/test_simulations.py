@@ -8,7 +8,7 @@ import numpy as np
 import pinocchio
 import pytest
 
-from sysid_nodes.robots import load_robot
+from sysid_nodes.robots import MotorConfig, load_robot, with_motor
 from sysid_nodes.rollouts import (
     Drive,
     FinerSimulations,
@@ -26,8 +26,8 @@ DRIVE = Drive(np.full(12, 40.0), np.full(12, 1.0))
 LEGS = np.tile([0.0, 0.8, -1.6], 4)
 
 
-def build(bodies, ground=None):
-    return build_legged_mujoco(ROBOT, bodies, (), ground or GroundConfig(), timestep=STEP)
+def build(bodies, ground=None, robot=ROBOT):
+    return build_legged_mujoco(robot, bodies, (), ground or GroundConfig(), timestep=STEP)
 
 
 def variants(rng, count):
@@ -55,16 +55,17 @@ def work(rng, count, clips=2):
     return Work(start(rng, count), np.arange(count), np.arange(count) % clips, targets)
 
 
-def step_by_hand(varied, k, job, rubbing=False):
+def step_by_hand(varied, k, job, rubbing=False, robot=ROBOT):
     """(T, 37) states of simulation k."""
     ground = GroundConfig(friction=varied.friction[k], time_constant=varied.time_constant[k])
     bodies = ROBOT.model.inertias.tolist()[1:]
     for place, body in enumerate(varied.bodies):
         bodies[body] = pinocchio.Inertia.FromDynamicParameters(varied.inertia[k, place])
-    model = build(bodies, ground)
+    model = build(bodies, ground, robot)
     dry = varied.dry[k]
     if rubbing:
-        model.dof_frictionloss[6:], dry = dry, 0.0 * dry
+        model.dof_frictionloss[6:] += dry
+        dry = 0.0 * dry
     data = mujoco.MjData(model)
     data.qpos[:], data.qvel[:] = job.start[k, :19], job.start[k, 19:]
     out, before = [], data.qvel[6:].copy()
@@ -91,12 +92,15 @@ def test_every_simulation_is_that_of_a_model_with_its_parameters(simulations):
     np.testing.assert_allclose(found, expected, rtol=1e-6, atol=1e-7)
 
 
-def test_dry_friction_may_be_mujocos_own():
+@pytest.mark.parametrize("known", [0.0, 0.2])
+def test_dry_friction_may_be_mujocos_own_on_top_of_what_is_known(known):
     rng = np.random.default_rng(5)
     varied, job = variants(rng, 2), work(rng, 2)
-    nominal = build(ROBOT.model.inertias.tolist()[1:])
+    robot = with_motor(ROBOT, MotorConfig(coulomb=12 * (known,)))
+    nominal = build(ROBOT.model.inertias.tolist()[1:], robot=robot)
     found = Simulations(nominal, DRIVE, threads=1, capacity=2, rubbing=True).run(varied, job)
-    np.testing.assert_allclose(found, [step_by_hand(varied, k, job, True) for k in range(2)], rtol=1e-6, atol=1e-7)
+    expected = [step_by_hand(varied, k, job, True, robot) for k in range(2)]
+    np.testing.assert_allclose(found, expected, rtol=1e-6, atol=1e-7)
 
 
 def test_damping_does_not_lag_by_half_a_step():

@@ -12,6 +12,7 @@ from sysid_nodes.data.config import from_flat, to_flat
 from sysid_nodes.exceptions import ExcitationError, LogError
 from sysid_nodes.models.known_robot import KnownRobotConfig, per_joint
 from sysid_nodes.results.arm_constants import ArmConstants
+from sysid_nodes.results.bayesian import BayesianStatus
 from sysid_nodes.robots import Robot
 from sysid_nodes.sessions.bayesian.config import BayesianSessionConfig
 from sysid_nodes.systems.bayesian import Progress
@@ -49,6 +50,7 @@ def posterior_of(
     if not result.status.trusted:
         sys.stderr.write(f"sysid: {names}: the posterior: {result.message}\n")
         return None
-    for finding in result.findings:
+    doubts = () if result.status is BayesianStatus.FOUND else (result.status.message,)
+    for finding in (*doubts, *result.findings):
         sys.stderr.write(f"sysid: warning: {names}: {finding}\n")
     return constants

@@ -15,7 +15,7 @@ from sysid_nodes.reports.atomic_file import write_atomically
 from sysid_nodes.reports.schema import validate
 from sysid_nodes.reports.wording import IntervalText, likely_text, summary
 from sysid_nodes.results import Status
-from sysid_nodes.robots.export import export_body
+from sysid_nodes.robots.export import export_body, told_joints
 
 
 def run(args: argparse.Namespace, parsed: dict[str, Any]) -> int:
@@ -29,10 +29,8 @@ def run(args: argparse.Namespace, parsed: dict[str, Any]) -> int:
         data = args.into.read_bytes()
     except OSError as error:
         raise InputError(error.strerror or str(error), source=str(args.into)) from None
-    added = document["target"] == "payload"
-    write_atomically(
-        args.out, export_body(data, link, theta, added=added, moving=_moving(document, data), source=str(args.into))
-    )
+    added, moving = document["target"] == "payload", told_joints(data, document["joints"])
+    write_atomically(args.out, export_body(data, link, theta, added=added, moving=moving, source=str(args.into)))
     if blind := document["excitation"]["blind"]:
         sys.stderr.write(f"sysid: the data say nothing about {summary(blind)}; there the file has the prior's guess\n")
     sys.stdout.write(f"{args.out}: {'added to ' if added else ''}{link}:\n")
@@ -56,9 +54,3 @@ def _nominal(document: dict[str, Any], source: str) -> npt.NDArray[np.float64]:
     if status is Status.WAITING or None in nominal:
         raise InputError("nothing was identified; there is nothing to export", source=source)
     return np.array(nominal, dtype=np.float64)
-
-
-def _moving(document: dict[str, Any], data: bytes) -> list[str] | None:
-    """The joints that moved when the result was made, if the file knows them all by these names."""
-    joints = [str(name) for name in document["joints"]]
-    return joints if joints and all(name.encode() in data for name in joints) else None

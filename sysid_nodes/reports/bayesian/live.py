@@ -47,7 +47,8 @@ def session_run(
         "rejected": dict(session.rejected),
         "live": None if live is None else live.fields(),
     }
-    return BayesianRun(update.result, update.robot, source, wall_time, session.config, truth or {}, online)
+    joints = session.robot.joint_names
+    return BayesianRun(update.result, update.robot, joints, source, wall_time, session.config, truth or {}, online)
 
 
 def save_session(path: str, session: OnlineBayesian, source: str, wall_time: float) -> Path:

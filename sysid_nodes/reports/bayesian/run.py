@@ -36,6 +36,7 @@ class BayesianRun:
     Attributes:
         result: of the identification.
         robot: its name.
+        joints: its moving joints.
         source: of the log.
         wall_time: that the identification took [s].
         config: that it was run with.
@@ -46,6 +47,7 @@ class BayesianRun:
 
     result: BayesianResult
     robot: str
+    joints: tuple[str, ...]
     source: str
     wall_time: float
     config: BayesianSessionConfig
@@ -62,6 +64,7 @@ def bayesian_document(run: BayesianRun) -> dict[str, Any]:
         "schema": SCHEMA,
         "pipeline": PIPELINE,
         "robot": run.robot,
+        "joints": list(run.joints),
         "source": run.source,
         "status": result.status.name,
         "message": result.message,

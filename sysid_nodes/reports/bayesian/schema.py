@@ -18,6 +18,7 @@ BAYESIAN_FIELDS = (
     Field("schema", "integer"),
     Field("pipeline", "string"),
     Field("robot", "string"),
+    Field("joints", "strings"),
     Field("source", "string"),
     Field("status", "bayesian status"),
     Field("message", "string"),

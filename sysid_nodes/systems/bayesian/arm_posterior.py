@@ -73,7 +73,7 @@ def arm_prior(robot: Robot, known: KnownRobotConfig, runs: Sequence[JointSamples
 def identify_arm(
     robot: Robot, gain: Array, runs: Sequence[JointSamples], config: BayesianConfig, progress: Progress | None = None
 ) -> tuple[BayesianResult, ArmConstants]:
-    """The posterior of an arm from runs without a payload, and its constants.
+    """The posterior of an arm from runs without a payload, with the findings of all of them, and its constants.
 
     Args:
         robot: with the prior's means.
@@ -89,11 +89,13 @@ def identify_arm(
     if len(logs) == 1:
         result = identify(logs[0], robot, config, progress)
     else:
-        known = None
+        known, findings = None, tuple[str, ...]()
         for log in logs:
             result, known = identify_further(known, log, robot, config)
+            findings = tuple(dict.fromkeys((*result.findings, *findings)))
             if known is None:
                 break
+        result = replace(result, findings=findings)
     return result, arm_constants(result, robot, gain, config)
 
 

@@ -197,10 +197,8 @@ def statistical_belief(
         ExcitationError: the fit finds no numbers.
     """
     nothing = Bounds(np.zeros(10), np.zeros(10))
-    bolted_on = np.zeros(16 * n)
-    bolted_on[10 * body : 10 * body + 10] = _BOLTED_ON * prior.half_width
     before = before_any_data(identify_payload(n, body, centre, radius, nothing), np.full(n, LOAD_FRICTION))
-    before = before.drift(bolted_on)
+    before = before.drift(bolted_on(n, body, prior))
     models, payloads = [], 0
     for run, load in zip(rows, loads or [nothing] * len(rows), strict=True):
         loaded = load.upper[0] > 0.0
@@ -212,6 +210,19 @@ def statistical_belief(
     if fit is None or fit.jackknife is None:
         raise ExcitationError("the statistical fit of the runs finds no numbers; record a longer or livelier motion")
     return fit.after().first(16 * n), fit.spread
+
+
+def bolted_on(n: int, body: int, prior: Bounds) -> Array:
+    """(16 n,) standard deviations of what a bare arm's last link carries and its description lacks.
+
+    Args:
+        n: number of joints.
+        body: joint that carries the payloads.
+        prior: box of what may be on that joint's link.
+    """
+    sigma = np.zeros(16 * n)
+    sigma[10 * body : 10 * body + 10] = _BOLTED_ON * prior.half_width
+    return sigma
 
 
 def _no_progress(stage: str, done: int, total: int) -> None:

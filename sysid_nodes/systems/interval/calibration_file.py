@@ -21,7 +21,9 @@ from sysid_nodes.systems.interval.transmitted_torque import TransmittedTorque
 
 Array = npt.NDArray[np.float64]
 
-SCHEMA = 3
+SCHEMA, PROBABLE_SCHEMA = 3, 4
+"""Of a calibration by bounded errors, and of one that versions which know only these must refuse: they would call what
+rests on it proven."""
 
 INTERVAL, BAYESIAN, BOTH = "interval", "bayesian", "both"
 CALIBRATION_METHODS = (INTERVAL, BAYESIAN, BOTH)
@@ -144,7 +146,8 @@ def save_calibration(calibration: Calibration, path: Path) -> None:
         CalibrationError: the path is of a folder or device, or cannot be written.
     """
     refuse_place(path)
-    tree: dict[str, Any] = {"schema": SCHEMA, "kind": "calibration"} | _plain(asdict(calibration))
+    schema = PROBABLE_SCHEMA if calibration.method == BAYESIAN else SCHEMA
+    tree: dict[str, Any] = {"schema": schema, "kind": "calibration"} | _plain(asdict(calibration))
     draft = path.with_name(path.name + ".part")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -187,9 +190,9 @@ def load_calibration(path: str | Path) -> Calibration:
         raise CalibrationError(f"not valid JSON: {error}", source=str(path)) from None
     if not isinstance(tree, Mapping) or tree.get("kind") != "calibration":
         raise CalibrationError("not a calibration file", source=str(path))
-    if tree.get("schema") != SCHEMA:
+    if (schema := tree.get("schema")) not in (SCHEMA, PROBABLE_SCHEMA):
         raise CalibrationError(
-            f"has schema {tree.get('schema')}, this version reads {SCHEMA}; calibrate again", source=str(path)
+            f"has schema {schema}, this version reads {SCHEMA} and {PROBABLE_SCHEMA}; calibrate again", source=str(path)
         )
     try:
         return _calibration(tree)
@@ -230,7 +233,8 @@ def _calibration(tree: Mapping[str, Any]) -> Calibration:
     if drives is not None:
         terms = ("coulomb", "viscous", "offset", "gain")
         transmitted = TransmittedTorque(**{name: _array(f"transmitted.{name}", drives[name], (n,)) for name in terms})
-    method = str(tree.get("method", INTERVAL))  # which files of before there were others lack
+    # Files of before there were other methods lack it.
+    method = str(tree.get("method", INTERVAL) if tree["schema"] == SCHEMA else tree["method"])
     if method not in CALIBRATION_METHODS:
         raise ValueError(f"method is '{method}'")
     if (transmitted is None) != (size == 15 * n):

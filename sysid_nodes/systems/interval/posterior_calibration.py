@@ -17,12 +17,13 @@ from scipy.special import ndtri
 from sysid_nodes.data.bounds import PARAMETER_NAMES, PARAMETER_UNITS, Bounds
 from sysid_nodes.results.arm_constants import ArmConstants
 from sysid_nodes.robots.robot import Robot
-from sysid_nodes.systems.interval.calibration import MARGIN, Run, run_rows, run_windows
+from sysid_nodes.systems.interval.calibration import MARGIN, Run, bolted_on, run_rows, run_windows
 from sysid_nodes.systems.interval.calibration_file import BAYESIAN, BOTH, Calibration, joint_placements
 from sysid_nodes.systems.interval.calibration_fit import held_out_excess
 from sysid_nodes.systems.interval.calibration_system import CalibrationSystem
 from sysid_nodes.systems.interval.config import IntervalIdentifierConfig
 from sysid_nodes.systems.interval.estimate.belief import Belief
+from sysid_nodes.systems.interval.estimate.estimator import LOAD_FRICTION
 from sysid_nodes.systems.interval.torque_models import plain_least_squares
 from sysid_nodes.systems.interval.transmitted_torque import TransmittedTorque
 from sysid_nodes.systems.interval.unknowns import MOTOR_TERMS, identify_payload
@@ -99,7 +100,7 @@ def calibration_of(
         upper=upper,
         rows=kept,
         rows_radius=reach * width,
-        belief=belief_of(constants),
+        belief=belief_of(constants, bolted_on(n, body, config.prior.bounds)),
         transmitted=transmitted,
         least_squares=plain_least_squares(rows, centre[14 * n : 15 * n]),
         torque_absolute=margin * held_out_excess(system, at, run_windows(rows), lambda _done, _most: None).max(axis=0),
@@ -112,18 +113,33 @@ def calibration_of(
     )
 
 
-def with_estimate(calibration: Calibration, constants: ArmConstants) -> Calibration:
+def with_estimate(
+    calibration: Calibration, robot: Robot, config: IntervalIdentifierConfig, constants: ArmConstants
+) -> Calibration:
     """The same box and rows with a posterior's estimate, which is taken for known as well as its covariance says."""
     estimate = np.clip(constants.mean[: len(calibration.lower)], calibration.lower, calibration.upper)
-    return replace(calibration, estimate=estimate, belief=belief_of(constants), method=BOTH)
+    belief = belief_of(constants, bolted_on(robot.n, robot.body_index(config.body), config.prior.bounds))
+    return replace(calibration, estimate=estimate, belief=belief, method=BOTH)
 
 
-def belief_of(constants: ArmConstants) -> Belief:
-    """The same knowledge for the statistical estimate of what the arm carries."""
-    free = np.flatnonzero(constants.sigma > 0.0)
-    scale = constants.sigma[free]
+def belief_of(constants: ArmConstants, unlike: Array) -> Belief:
+    """The same knowledge for the statistical estimate of what the arm carries.
+
+    Load friction that the posterior takes for none is left as open as by any other calibration: it hardly shows on a
+    bare arm.
+
+    Args:
+        constants: the posterior.
+        unlike: (16 n,) standard deviations of what the description lacks, of constants that are not fixed.
+    """
+    shares = 15 * len(constants.mean) // 16
+    variance = np.where(constants.sigma > 0.0, constants.sigma**2 + unlike**2, 0.0)
+    variance[shares:][variance[shares:] == 0.0] = LOAD_FRICTION**2
+    free = np.flatnonzero(variance)
+    scale = np.sqrt(variance[free])
     information = np.zeros_like(constants.covariance)
-    correlation = constants.covariance[np.ix_(free, free)] / np.outer(scale, scale)
+    covariance = constants.covariance + np.diag(variance - constants.covariance.diagonal())
+    correlation = covariance[np.ix_(free, free)] / np.outer(scale, scale)
     values, vectors = np.linalg.eigh(correlation)
     inverse = (vectors / np.maximum(values, _SHARPEST * values.max())) @ vectors.T
     information[np.ix_(free, free)] = inverse / np.outer(scale, scale)

@@ -137,6 +137,8 @@ def fit_clips(
             by_start=settled.by_start,
             progress=tell,
         )
+        if level == len(horizons.lengths) - 1:
+            found = found.linearise()  # errors and corrections are not to rest on secants
         problem = found.problem
         begins[np.searchsorted(places, problem.first)] = problem.guess
         vector = found.parameters

@@ -52,6 +52,13 @@ class Solution:
     rollout: Rollout
     loss: Huber | None
 
+    def linearise(self) -> Solution:
+        """The same with derivatives simulated there, which a search has followed by secants."""
+        rollout = _linearise(self.problem, self.parameters, None)
+        equations = _assemble(self.problem, rollout, self.parameters, self.prior, self.loss)
+        below, above = _held(equations, self.parameters, *_bounds(self.problem))
+        return replace(self, equations=equations, lower=below, upper=above, rollout=rollout)
+
     def remaining(self) -> Array:
         """(K,) the step that would come next, were there no end to them."""
         return self._step(self.equations)
@@ -95,7 +102,7 @@ def solve_clips(
         by_start: (C, L m, d) derivatives by the start states; None where they are not known yet.
         progress: called with the cost after every step.
     """
-    lower, upper = problem.unknowns.column("lower"), problem.unknowns.column("upper")
+    lower, upper = _bounds(problem)
     reach = problem.unknowns.column("reach")
     damping, converged, stale, loss = 1e-4, False, False, None
     rollout = _linearise(problem, parameters, by_start)
@@ -194,6 +201,10 @@ def _cost(residual: Array, parameters: Array, prior: Gaussian, loss: Huber | Non
 def _spread(cost: float, equations: Equations) -> float:
     """Variance of the whitened residuals, 1 if noise were all there is."""
     return 2.0 * cost / max(int(np.count_nonzero(equations.residual)), 1)
+
+
+def _bounds(problem: ClipProblem) -> tuple[Array, Array]:
+    return problem.unknowns.column("lower"), problem.unknowns.column("upper")
 
 
 def _held(equations: Equations, parameters: Array, lower: Array, upper: Array) -> tuple[BoolArray, BoolArray]:

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
+from dataclasses import fields, replace
 from pathlib import Path
 
 import numpy as np
@@ -14,9 +14,14 @@ from shared.bare_arm import LOAD, UR10, bare_arm, loaded, unloaded_run
 from shared.payload_problem import Problem, SineMotion
 from shared.recorded import record
 
+from sysid_nodes.cli.bayesian.calibrate import posterior_of
 from sysid_nodes.cli.main import main
 from sysid_nodes.data.config import to_flat
 from sysid_nodes.reports.interval.result_file import read_result
+from sysid_nodes.results.bayesian import BayesianResult, BayesianStatus
+from sysid_nodes.robots import Robot
+from sysid_nodes.systems.bayesian import BayesianConfig, arm_posterior
+from sysid_nodes.systems.bayesian.mechanism import build_mechanism
 from sysid_nodes.systems.interval.calibration_file import load_calibration
 from sysid_nodes.systems.interval.config import IntervalIdentifierConfig
 
@@ -65,6 +70,25 @@ def test_a_payload_is_weighed_on_a_posterior(folder: Path, arm: Problem, tmp_pat
         assert row["lower"] <= truth <= row["upper"], row["name"]
     assert abs(document["parameters"][0]["nominal"] - LOAD[0]) < 0.1
     assert document["parameters"][0]["upper"] - document["parameters"][0]["lower"] < 2.0  # of the prior's 8
+
+
+def test_what_any_run_raises_is_told(
+    arm: Problem, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    runs = [unloaded_run(arm, np.random.default_rng(k), duration=1.0) for k in range(2)]
+    findings = iter([("the first run's", "both runs'"), ("both runs'",)])
+
+    def further(_known: object, _log: object, robot: Robot, config: BayesianConfig) -> tuple[BayesianResult, object]:
+        own = build_mechanism(robot, config, power=False).parameters
+        told = dict.fromkeys(field.name for field in fields(BayesianResult))
+        told |= {"status": BayesianStatus.LOCAL_MINIMUM_SUSPECTED, "findings": next(findings)}  # type: ignore[dict-item]
+        told |= {"theta": own.mean[own.free], "covariance": np.eye(len(own.free))}
+        return BayesianResult(**told), object()  # type: ignore[arg-type]
+
+    monkeypatch.setattr(arm_posterior, "identify_further", further)
+    assert posterior_of(arm.robot, UR10.known_robot, runs, [], lambda *_: None) is not None
+    told = [line.rpartition(": ")[2] for line in capsys.readouterr().err.splitlines()]
+    assert told == [BayesianStatus.LOCAL_MINIMUM_SUSPECTED.message, "both runs'", "the first run's"]
 
 
 @pytest.mark.slow

@@ -15,6 +15,7 @@ from shared.leg_bag import CONFIG, QUICK, write_leg
 from sysid_nodes.cli.main import main
 from sysid_nodes.reports.bayesian.export import bodies, joints
 from sysid_nodes.robots import load_robot
+from sysid_nodes.robots.description import build_robot
 from sysid_nodes.robots.fourbar_leg import LINKS
 from sysid_nodes.simulation.fourbar.leg import LegTruth, mjcf
 
@@ -47,6 +48,20 @@ def test_a_urdf_has_the_most_probable_leg(result: Path, tmp_path: Path, capsys: 
     hip = next(joint for joint in joints(document(result)) if joint.name == "hip")
     assert f'damping="{hip.told["viscous"]!r}"' in text
     assert f'friction="{hip.told["coulomb"]!r}"' in text
+
+
+def test_what_hangs_on_a_locked_joint_is_part_of_its_link(result: Path, tmp_path: Path) -> None:
+    described, target, text = tmp_path / "leg.urdf", tmp_path / "found.urdf", load_robot("fourbar_leg").urdf
+    hung = (
+        f'<joint name="clip" type="revolute"><parent link="{LINKS[0].name}"/><child link="clip"/>'
+        '<origin xyz="0 0 -0.01"/><axis xyz="0 1 0"/><limit lower="-1" upper="1" effort="1" velocity="1"/></joint>'
+        '<link name="clip"><inertial><mass value="0.01"/>'
+        '<inertia ixx="1e-6" ixy="0" ixz="0" iyy="1e-6" iyz="0" izz="1e-6"/></inertial></link></robot>'
+    )
+    described.write_text(text.replace("</robot>", hung), encoding="utf-8")
+    assert main(["export", str(result), "--into", str(described), "--out", str(target)]) == 0
+    found = build_robot(target.read_text(encoding="utf-8"), locked=("clip",)).inertial_parameters()[0]
+    np.testing.assert_allclose(found, bodies(document(result))[LINKS[0].name], atol=1e-12)
 
 
 def test_mujoco_needs_the_torques_that_were_read(result: Path, tmp_path: Path) -> None:

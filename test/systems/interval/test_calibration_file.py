@@ -16,7 +16,8 @@ import pytest
 from sysid_nodes.exceptions import CalibrationError, ConfigError
 from sysid_nodes.robots import Robot, load_robot
 from sysid_nodes.systems.interval.calibration_file import (
-    SCHEMA,
+    BAYESIAN,
+    CALIBRATION_METHODS,
     Calibration,
     joint_placements,
     load_calibration,
@@ -90,6 +91,15 @@ def test_load_friction_comes_back_with_what_it_is_a_share_of(calibration: Calibr
         load_calibration(tmp_path / "c.json")
 
 
+@pytest.mark.parametrize("method", CALIBRATION_METHODS)
+def test_what_older_versions_would_call_proven_has_a_schema_that_they_refuse(
+    calibration: Calibration, tmp_path: Path, method: str
+) -> None:
+    save_calibration(replace(calibration, method=method), tmp_path / "c.json")
+    assert json.loads((tmp_path / "c.json").read_text())["schema"] == (4 if method == BAYESIAN else 3)
+    assert load_calibration(tmp_path / "c.json").method == method
+
+
 def test_a_calibration_is_never_written_over_a_device(calibration: Calibration, tmp_path: Path) -> None:
     """As root a rename would replace it."""
     os.mkfifo(tmp_path / "device")
@@ -144,8 +154,9 @@ def with_(key: str, value: Any) -> Callable[[dict[str, Any]], Any]:
     [
         (lambda _: [], "not a calibration file"),
         (lambda _: {"schema": 1, "pipeline": "interval_identifier"}, "not a calibration file"),
-        (with_("schema", 1), f"has schema 1, this version reads {SCHEMA}; calibrate again"),
-        (without("schema"), f"has schema None, this version reads {SCHEMA}; calibrate again"),
+        (with_("schema", 1), "has schema 1, this version reads 3 and 4; calibrate again"),
+        (without("schema"), "has schema None, this version reads 3 and 4; calibrate again"),
+        (lambda tree: without("method")(tree | {"schema": 4}), "damaged: no 'method'"),
         (without("belief"), "damaged: no 'belief'"),
         (without("margin"), "damaged: no 'margin'"),
         (with_("margin", None), "damaged: .*NoneType.*"),

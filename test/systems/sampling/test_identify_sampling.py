@@ -10,9 +10,11 @@ from sysid_nodes.data.config import from_flat
 from sysid_nodes.exceptions import LogError
 from sysid_nodes.results.sampling import SamplingStatus
 from sysid_nodes.robots import load_robot
-from sysid_nodes.systems.sampling import SamplingConfig, identify
+from sysid_nodes.solvers.shooting.normal_equations import assemble
+from sysid_nodes.systems.sampling import SamplingConfig, gauss_newton, identify
 from sysid_nodes.systems.sampling.gauss_newton import fit_clips
 from sysid_nodes.systems.sampling.identify import before_the_fall
+from sysid_nodes.systems.sampling.solve import solve_clips
 
 ROBOT = load_robot("go2")
 SMALL = {
@@ -26,10 +28,24 @@ SMALL = {
 
 
 @pytest.fixture(scope="module")
-def fit(walk):
-    config = from_flat(SamplingConfig, SMALL)
+def ended(walk):
+    """The fit, and the solution that its last search ended with."""
+    config, ends = from_flat(SamplingConfig, SMALL), []
     own = walk.setting
-    return fit_clips(walk.log, own.unknowns, own.simulator, own.guess, own.others, config)
+
+    def search(*args, **named):
+        found = solve_clips(*args, **named)  # with derivatives as wrong as secants can be
+        ends.append(replace(found, equations=replace(found.equations, hessian=2.0 * found.equations.hessian)))
+        return ends[-1]
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(gauss_newton, "solve_clips", search)
+        return fit_clips(walk.log, own.unknowns, own.simulator, own.guess, own.others, config), ends[-1]
+
+
+@pytest.fixture(scope="module")
+def fit(ended):
+    return ended[0]
 
 
 def test_three_steps_on_short_clips_find_the_load(walk, fit):
@@ -43,6 +59,17 @@ def test_the_covariance_is_no_smaller_than_noise_leaves_and_what_was_not_fitted_
     k = walk.setting.unknowns.index["alpha:0"]
     assert fit.covariance[k, k] > fit.plain[k, k] > 0.0
     assert np.linalg.eigvalsh(fit.covariance).min() > -1e-12
+
+
+def test_errors_rest_on_derivatives_simulated_where_the_search_ended(ended):
+    fit, end = ended
+    problem = end.problem
+    first = problem.length * np.arange(len(problem.first))
+    start, information = problem.start(first)
+    rollout = problem.rollout(end.parameters, first, start)
+    true = assemble(rollout, first, end.parameters, end.prior, start, information, end.loss).reduced_hessian
+    scale = np.sqrt(np.outer(true.diagonal(), true.diagonal()))
+    np.testing.assert_allclose(fit.information / scale, true / scale, atol=1e-9)
 
 
 def test_simulations_that_do_not_follow_the_motion_claim_nothing(walk):
