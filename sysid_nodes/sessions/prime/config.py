@@ -44,6 +44,13 @@ class TrustConfig:
         unit="1",
         minimum=1.0,
     )
+    constants: float = option(
+        1.5,
+        "the same of the constants against their prior: more where an impact or a slip was taken for wrong constants, or"
+        " the robot is not as described",
+        unit="1",
+        minimum=1.0,
+    )
     lasting: float = option(
         0.1,
         "how long it has to be larger, but for contact: after an impact an estimate takes some solves to converge",
