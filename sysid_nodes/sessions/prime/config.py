@@ -46,7 +46,7 @@ class TrustConfig:
     )
     constants: float = option(
         1.5,
-        "the same of the constants against their prior: more where an impact or a slip was taken for wrong constants, or"
+        "the same of the constants against their prior: more where a slip or an impact is taken for wrong constants or"
         " the robot is not as described",
         unit="1",
         minimum=1.0,
