@@ -21,9 +21,8 @@ class JointPositionConfig(ChannelConfig):
     largest: float = option(100.0, "a reading with a larger component is garbage", unit="rad", minimum=0.0)
     sigma: float = option(1e-3, "standard deviation of a joint's position", unit="rad", minimum=1e-9)
     offset_sigma: float = option(
-        0.0,
-        "prior standard deviation of every encoder's constant offset, which is then estimated; 0: none. One of 0.01 is"
-        " wise, at the price of a column a joint",
+        0.01,
+        "prior standard deviation of every encoder's constant offset, which is then estimated; 0: none",
         unit="rad",
         minimum=0.0,
     )

@@ -193,7 +193,6 @@ def test_registry_configuration_and_streams_agree(go2: Robot) -> None:
         {
             "base_velocity.enabled": True,
             "mocap_pose.offset": [0.1, 0.0, 0.2],
-            "joint_position.offset_sigma": 0.01,
         },
     )
     sensors = build_sensors(go2, everything)

@@ -132,7 +132,7 @@ def solve_batch(
     if len(steps) < _LEAST:
         raise ExcitationError(f"no motion could be estimated: the streams have only {len(steps)} steps in common")
     config = session.config
-    model = build_model(session.robot, config.batch.widen(config.prime))
+    model = build_model(session.robot, config.prime)
     estimate = estimate_motion(model, steps.times, steps.samples, clock=clock, progress=progress)
     specs = channel_specs(build_sensors(session.robot, config.prime.sensors), config.prime.sensors)
     trust = Trust(tuple(specs), replace(config.trust, lasting=0.0), config.streams.health.off_after)

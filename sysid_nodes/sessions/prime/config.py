@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from sysid_nodes.data.config import option, section
 from sysid_nodes.robots import ContactsConfig, MotorConfig
@@ -44,6 +44,13 @@ class TrustConfig:
         unit="1",
         minimum=1.0,
     )
+    constants: float = option(
+        1.5,
+        "the same of the constants against their prior: more where a slip or an impact is taken for wrong constants or"
+        " the robot is not as described",
+        unit="1",
+        minimum=1.0,
+    )
     lasting: float = option(
         0.1,
         "how long it has to be larger, but for contact: after an impact an estimate takes some solves to converge",
@@ -52,23 +59,6 @@ class TrustConfig:
     )
     held: float = option(1.0, "how long a doubt is held after its cause was last seen", unit="s", minimum=0.0)
     silence: float = option(0.3, "time without a new estimate after which the motion is lost", unit="s", minimum=0.01)
-
-
-@dataclass(frozen=True)
-class BatchConfig:
-    """Further unknowns of a whole log, for which a moving window has no time; 0: as `prime` has them."""
-
-    offset_sigma: float = option(
-        0.01, "prior standard deviation of the encoders' offsets, then estimated", unit="rad", minimum=0.0
-    )
-    foot_sigma: float = option(0.002, "the same of a foot's place on its link, along each axis", unit="m", minimum=0.0)
-
-    def widen(self, prime: PrimeConfig) -> PrimeConfig:
-        """The estimator with these unknowns where it takes them for exact."""
-        joints, contact = prime.sensors.joint_position, prime.contact
-        joints = replace(joints, offset_sigma=joints.offset_sigma or self.offset_sigma)
-        contact = replace(contact, foot_sigma=contact.foot_sigma or self.foot_sigma)
-        return replace(prime, contact=contact, sensors=replace(prime.sensors, joint_position=joints))
 
 
 @dataclass(frozen=True)
@@ -90,6 +80,5 @@ class PrimeSessionConfig:
     streams: StreamsConfig = section(StreamsConfig, "from stamps to steps")
     prime: PrimeConfig = section(PrimeConfig, "the estimator")
     horizon: HorizonConfig = section(HorizonConfig, "the moving window")
-    batch: BatchConfig = section(BatchConfig, "a whole log at once")
     pacing: PacingConfig = section(PacingConfig, "what is given up on a slow machine")
     trust: TrustConfig = section(TrustConfig, "when an estimate is not believed")

@@ -24,11 +24,12 @@ BASE_STREAMS = frozenset({"gyroscope", "imu_orientation", "mocap_pose"})
 _WRONG = (StreamFault.STUCK, StreamFault.CLOCK, StreamFault.OFFSET, CONSISTENCY)
 """Faults of readings that were used."""
 
-_CONTACT = "contact"
+_CONTACT, _PRIOR = "contact", "prior"
 _MODEL = {
     "dynamics": ": a force acts that no contact point gives, or the torques are wrong",
     _CONTACT: ": feet slide where friction should hold them, or the ground is not where it should be",
     "arrival": ": the window contradicts what was known before it",
+    _PRIOR: ": constants are far from what is known of them, as after a slip, or of a robot that is not as described",
 }
 """Groups of residuals that are not streams, and possible causes when they are large."""
 
@@ -142,7 +143,8 @@ class Trust:
         return [held[name][1] for name in sorted(held, key=lambda name: -_rms(estimate, name))]
 
     def _limit(self, name: str) -> float:
-        return self.config.contact if name == _CONTACT else self.config.misfit
+        limits = {_CONTACT: self.config.contact, _PRIOR: self.config.constants}
+        return limits.get(name, self.config.misfit)
 
     def _inflation(self, estimate: MotionEstimate, misfits: Sequence[Finding]) -> float:
         """For what is in doubt, and at once, while the doubt has yet to last."""

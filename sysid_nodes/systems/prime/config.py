@@ -32,9 +32,8 @@ class ContactConfig:
         minimum=0.0,
     )
     foot_sigma: float = option(
-        0.0,
-        "prior standard deviation of a foot's place on its link, along each axis, which is then estimated; 0: exact."
-        " One of 0.002 is wise, at the price of three columns a foot",
+        0.002,
+        "prior standard deviation of a foot's place on its link, along each axis, which is then estimated; 0: exact",
         unit="m",
         minimum=0.0,
     )

@@ -161,3 +161,11 @@ def test_residuals_of_the_contact_model_count_at_once_and_those_of_the_dynamics_
     assert judged({"contact": 1.6}, 1.0, other)[0] is MotionStatus.DOUBTFUL
     assert judged({"contact": 0.6}, 1.9, other) == (MotionStatus.DOUBTFUL, 1.0)
     assert judged({"contact": 0.6}, 2.1, other) == (MotionStatus.GOOD, 1.0)
+
+
+def test_constants_far_from_their_prior_are_a_doubt() -> None:
+    """As after a slip that feet and encoders explain: other residuals are small then."""
+    trust = Trust((), TrustConfig(), 0.25)
+    assert judged({"prior": 1.4, "arrival": 2.0}, 1.0, trust)[0] is MotionStatus.GOOD
+    assert judged({"prior": 2.3}, 1.01, trust)[0] is MotionStatus.GOOD
+    assert judged({"prior": 2.3}, 1.11, trust)[0] is MotionStatus.DOUBTFUL
