@@ -230,10 +230,18 @@ def _gross_findings(robot: Robot, config: IntervalIdentifierConfig, samples: Joi
         ) if factor < 0.0 else "seems to be in N mm instead of N m"
         for name, factor in wrong.items()
     }  # fmt: skip
+    now = dict(zip(robot.joint_names, np.broadcast_to(np.array(config.signals.torque_sign), robot.n), strict=True))
+    mends = {
+        name: (Mend("signals.torque_sign", -float(now[name]), name),) * (factor < 0.0)
+        + (Mend("signals.torque_unit", "N mm", name),) * (abs(factor) > 500.0)
+        for name, factor in wrong.items()
+    }
     if len(wrong) == len(factors) > 1 and len(set(lines.values())) == 1:
-        line = next(iter(lines.values()))
-        return [Finding("torque_sign", "all joints", start, f"effort of all joints {line}")]
-    return [Finding("torque_sign", name, start, f"effort of '{name}' {line}") for name, line in lines.items()]
+        line, together = next(iter(lines.values())), tuple(mend for each in mends.values() for mend in each)
+        return [Finding("torque_sign", "all joints", start, f"effort of all joints {line}", together)]
+    return [
+        Finding("torque_sign", name, start, f"effort of '{name}' {line}", mends[name]) for name, line in lines.items()
+    ]
 
 
 def _delay_finding(delay: TorqueDelay, config: IntervalIdentifierConfig, start: float) -> list[Finding]:
