@@ -16,6 +16,7 @@ import numpy as np
 from scipy.linalg import solve_triangular
 from scipy.special import ndtr, ndtri
 
+from sysid_nodes.solvers.eigenvectors import eigenvectors
 from sysid_nodes.solvers.trajectory_least_squares.factor import Factor
 from sysid_nodes.solvers.trajectory_least_squares.parameter_program import ParameterRows
 from sysid_nodes.solvers.trajectory_least_squares.problem import Array, IntArray
@@ -41,14 +42,14 @@ class ParameterPosterior:
     upper: Array
 
     def samples(self, count: int, rng: np.random.Generator) -> Array:
-        """(count, p) independent draws from the truncated Gaussian."""
+        """(count, p) independent draws from the truncated Gaussian; not a number where the covariance has no root."""
         sigma = np.sqrt(np.diag(self.covariance))
         near = (self.lower > self.mean - _REACH * sigma) | (self.upper < self.mean + _REACH * sigma)
         (bounded,) = np.nonzero(near & (sigma > 0.0))
-        root = np.linalg.eigh(self.covariance)
-        root = root[1] * np.sqrt(np.maximum(root[0], 0.0))
+        values, vectors = eigenvectors(self.covariance)
+        root = vectors * np.sqrt(np.maximum(values, 0.0))
         draws = self.mean + rng.standard_normal((count, len(self.mean))) @ root.T
-        if not len(bounded):
+        if not len(bounded) or not np.isfinite(draws).all():
             return np.asarray(draws)
         inside = self._bounded(bounded, count, rng)
         own = self.covariance[np.ix_(bounded, bounded)]

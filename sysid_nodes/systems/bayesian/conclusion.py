@@ -16,6 +16,7 @@ from sysid_nodes.systems.bayesian.config import BayesianConfig
 from sysid_nodes.systems.bayesian.descent import Fitted, stated_noise
 from sysid_nodes.systems.bayesian.knowledge import Knowledge, Passage, disagreement, passage, told_by
 from sysid_nodes.systems.bayesian.noise import Correlation, correlation, louder
+from sysid_nodes.systems.bayesian.parameters import Parameters
 from sysid_nodes.systems.bayesian.posterior import blind_directions, coordinate_names, friction_curves, parameters
 from sysid_nodes.systems.bayesian.series import result_series
 
@@ -52,10 +53,10 @@ def conclude(
     findings = _findings(fitted, kept, config)
     known = None
     motion = problem.motion(at.point)
+    wide = np.diag(own.sigma[own.free] ** 2)
+    theta = untold = ParameterPosterior(np.zeros(len(wide)), wide, model.rows.lower, model.rows.upper)
     if model.factor is None:
         status = BayesianStatus.STALLED
-        wide = np.diag(own.sigma[own.free] ** 2)
-        theta = ParameterPosterior(np.zeros(len(wide)), wide, model.rows.lower, model.rows.upper)
     else:
         extra = kept.extra
         covered = np.quantile(motion.v, _COVERED, axis=0)
@@ -71,9 +72,12 @@ def conclude(
         theta = parameter_posterior(model.factor, model.rows, extra)
         told, lasting = told_by(own, model.factor, x, extra)
         known = Knowledge(mechanism, x, told, lasting, problem.noise, covered, stages, status)
-    rng = np.random.default_rng(config.search.seed)
-    draws = np.tile(x, (config.verdict.samples, 1))
-    draws[:, own.free] += theta.samples(config.verdict.samples, rng)
+    draws = _draws(theta, own, x, config)
+    if not np.isfinite(draws).all():
+        status, known = max(status, BayesianStatus.STALLED), None
+        findings = ("the posterior's covariance is not one: it holds what is not a number", *findings)
+        theta = untold
+        draws = _draws(theta, own, x, config)
     rows, covariance = parameters(own, draws, theta, config)
     far = max((row for row in rows if not row.active), key=_distance, default=None)
     if far is not None and _distance(far) > _CONTRADICTION:
@@ -99,6 +103,13 @@ def conclude(
         findings=findings,
     )
     return result, known if status.trusted else None
+
+
+def _draws(theta: ParameterPosterior, own: Parameters, x: Array, config: BayesianConfig) -> Array:
+    """(S, K) of all coordinates."""
+    draws = np.tile(x, (config.verdict.samples, 1))
+    draws[:, own.free] += theta.samples(config.verdict.samples, np.random.default_rng(config.search.seed))
+    return draws
 
 
 def _distance(row: PosteriorParameter) -> float:

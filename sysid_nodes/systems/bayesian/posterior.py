@@ -10,6 +10,7 @@ from sysid_nodes.data import PARAMETER_NAMES, PARAMETER_UNITS
 from sysid_nodes.data.inertia import pseudo_inertia_to_parameters
 from sysid_nodes.models.stribeck import friction
 from sysid_nodes.results.bayesian import BlindDirection, FrictionCurve, PosteriorParameter
+from sysid_nodes.solvers.eigenvectors import eigenvectors
 from sysid_nodes.solvers.trajectory_least_squares.parameter_posterior import ParameterPosterior
 from sysid_nodes.systems.bayesian.config import BayesianConfig
 from sysid_nodes.systems.bayesian.parameters import FRICTION_TERMS, JOINT, JOINT_UNITS, Parameters
@@ -77,11 +78,11 @@ def coordinate_names(own: Parameters) -> tuple[str, ...]:
 def blind_directions(own: Parameters, theta: ParameterPosterior, config: BayesianConfig) -> tuple[BlindDirection, ...]:
     """Directions in units of the prior in which the posterior is about as wide, the widest first."""
     sigma = own.sigma[own.free]
-    values, vectors = np.linalg.eigh(theta.covariance / np.outer(sigma, sigma))
+    values, vectors = eigenvectors(theta.covariance / np.outer(sigma, sigma))
     names = coordinate_names(own)
     out: list[BlindDirection] = []
     for value, vector in sorted(zip(values, vectors.T, strict=True), key=lambda pair: -pair[0]):
-        if value < config.verdict.blind**2 or len(out) == _DIRECTIONS:
+        if not value >= config.verdict.blind**2 or len(out) == _DIRECTIONS:
             break
         largest = np.argsort(-np.abs(vector))[:_SHARES]
         out.append(BlindDirection(float(np.sqrt(value)), tuple((names[k], float(vector[k])) for k in largest)))

@@ -15,8 +15,10 @@ import numpy.typing as npt
 from scipy.special import ndtri
 
 from sysid_nodes.data.bounds import PARAMETER_NAMES, PARAMETER_UNITS, Bounds
+from sysid_nodes.exceptions import ExcitationError
 from sysid_nodes.results.arm_constants import ArmConstants
 from sysid_nodes.robots.robot import Robot
+from sysid_nodes.solvers.eigenvectors import eigenvectors
 from sysid_nodes.systems.interval.calibration import MARGIN, Run, bolted_on, run_rows, run_windows
 from sysid_nodes.systems.interval.calibration_file import BAYESIAN, BOTH, Calibration, joint_placements
 from sysid_nodes.systems.interval.calibration_fit import held_out_excess
@@ -72,8 +74,9 @@ def calibration_of(
         margin: factor on the largest residual.
 
     Raises:
-        ExcitationError: a run has too few windows.
+        ExcitationError: a run has too few windows, or the posterior is not made of numbers.
     """
+    belief = belief_of(constants, bolted_on(robot.n, robot.body_index(config.body), config.prior.bounds))
     n, loaded = robot.n, any(np.atleast_1d(config.known_robot.load_friction))
     size = (16 if loaded else 15) * n
     mean, covariance, sigma = constants.mean[:size], constants.covariance[:size, :size], constants.sigma[:size]
@@ -100,7 +103,7 @@ def calibration_of(
         upper=upper,
         rows=kept,
         rows_radius=reach * width,
-        belief=belief_of(constants, bolted_on(n, body, config.prior.bounds)),
+        belief=belief,
         transmitted=transmitted,
         least_squares=plain_least_squares(rows, centre[14 * n : 15 * n]),
         torque_absolute=margin * held_out_excess(system, at, run_windows(rows), lambda _done, _most: None).max(axis=0),
@@ -116,7 +119,11 @@ def calibration_of(
 def with_estimate(
     calibration: Calibration, robot: Robot, config: IntervalIdentifierConfig, constants: ArmConstants
 ) -> Calibration:
-    """The same box and rows with a posterior's estimate, which is taken for known as well as its covariance says."""
+    """The same box and rows with a posterior's estimate, which is taken for known as well as its covariance says.
+
+    Raises:
+        ExcitationError: the posterior is not made of numbers.
+    """
     estimate = np.clip(constants.mean[: len(calibration.lower)], calibration.lower, calibration.upper)
     belief = belief_of(constants, bolted_on(robot.n, robot.body_index(config.body), config.prior.bounds))
     return replace(calibration, estimate=estimate, belief=belief, method=BOTH)
@@ -131,6 +138,9 @@ def belief_of(constants: ArmConstants, unlike: Array) -> Belief:
     Args:
         constants: the posterior.
         unlike: (16 n,) standard deviations of what the description lacks, of constants that are not fixed.
+
+    Raises:
+        ExcitationError: the posterior is not made of numbers.
     """
     shares = 15 * len(constants.mean) // 16
     variance = np.where(constants.sigma > 0.0, constants.sigma**2 + unlike**2, 0.0)
@@ -140,9 +150,11 @@ def belief_of(constants: ArmConstants, unlike: Array) -> Belief:
     information = np.zeros_like(constants.covariance)
     covariance = constants.covariance + np.diag(variance - constants.covariance.diagonal())
     correlation = covariance[np.ix_(free, free)] / np.outer(scale, scale)
-    values, vectors = np.linalg.eigh(correlation)
+    values, vectors = eigenvectors(correlation)
     inverse = (vectors / np.maximum(values, _SHARPEST * values.max())) @ vectors.T
     information[np.ix_(free, free)] = inverse / np.outer(scale, scale)
+    if not all(np.isfinite(part).all() for part in (constants.mean, constants.covariance, information)):
+        raise ExcitationError("the posterior holds what is not a number; record a longer or livelier motion")
     return Belief(constants.mean, information, np.zeros(len(constants.mean)), information)
 
 
@@ -160,7 +172,8 @@ def exclusions(calibration: Calibration, constants: ArmConstants) -> list[Exclus
         name, unit = _name(calibration.joints, int(k))
         found.append(Exclusion(name, unit, np.array([calibration.lower[k], calibration.upper[k]]), ends[k]))
     rows, covariance = calibration.rows, constants.covariance[:size, :size]
-    middle, spread = rows @ mean, reach * np.sqrt(np.einsum("mi,ij,mj->m", rows, covariance, rows))
+    variance = np.maximum(np.einsum("mi,ij,mj->m", rows, covariance, rows), 0.0)
+    middle, spread = rows @ mean, reach * np.sqrt(variance)
     beyond = np.abs(middle) - spread - calibration.rows_radius
     if len(beyond) and beyond.max() > 0.0:
         worst = int(np.argmax(beyond))
@@ -185,7 +198,7 @@ def _rows(
     is zero at the mean.
     """
     scale = radius[free]
-    values, vectors = np.linalg.eigh(covariance[np.ix_(free, free)] / np.outer(scale, scale))
+    values, vectors = eigenvectors(covariance[np.ix_(free, free)] / np.outer(scale, scale))
     rows = np.zeros((len(values), len(mean)))
     rows[:, free] = vectors.T / scale
     gains = np.zeros(len(mean))

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -11,11 +12,13 @@ import pytest
 from benchmarks.bayesian_log import CONFIG, leg, leg_log, leg_run
 from sysid_nodes.exceptions import ExcitationError, LogError
 from sysid_nodes.results.bayesian import BayesianResult, BayesianStatus, PosteriorParameter
+from sysid_nodes.solvers.trajectory_least_squares.parameter_posterior import ParameterPosterior, parameter_posterior
 from sysid_nodes.systems.bayesian import (
     BayesianConfig,
     Grid,
     MechanismLog,
     Series,
+    conclusion,
     identify,
     identify_further,
     mechanism_log,
@@ -47,6 +50,18 @@ def test_no_torque_but_power() -> None:
     assert found["hip.coulomb"].verdict == "observed"
     assert result.held_out is None
     assert np.mean(np.abs(errors(result)) < 2.5) > 0.8
+
+
+def test_a_covariance_that_is_not_a_number_claims_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    def spoilt(*args: Any) -> ParameterPosterior:
+        own = parameter_posterior(*args)
+        return replace(own, covariance=np.nan * own.covariance)
+
+    monkeypatch.setattr(conclusion, "parameter_posterior", spoilt)
+    result, known = identify_further(None, short_log().part(0, 40), leg(), QUICK)
+    assert (result.status, known) == (BayesianStatus.STALLED, None)
+    assert "not a number" in result.message
+    assert np.isfinite(result.parameter_covariance).all()
 
 
 @pytest.mark.slow

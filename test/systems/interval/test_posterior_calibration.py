@@ -10,6 +10,7 @@ import pytest
 from shared.bare_arm import UR10_GAIN, bare_arm, unloaded_run
 from shared.payload_problem import Problem
 
+from sysid_nodes.exceptions import ExcitationError
 from sysid_nodes.results.arm_constants import ArmConstants
 from sysid_nodes.systems.interval.calibration import Run
 from sysid_nodes.systems.interval.calibration_file import Calibration
@@ -76,6 +77,30 @@ def test_the_belief_is_the_posterior_as_open_as_any_calibration(arm: Problem, ca
     for belief in (calibration.belief, with_estimate(calibration, arm.robot, UR10_GAIN, posterior(arm)).belief):
         information = belief.information * np.outer(scale, scale)
         np.testing.assert_allclose(information @ (covariance / np.outer(scale, scale)), np.eye(16 * N), atol=1e-6)
+
+
+@pytest.mark.parametrize("part", ["mean", "covariance"])
+def test_what_is_not_a_number_is_no_calibration(arm: Problem, run: Run, calibration: Calibration, part: str) -> None:
+    own = posterior(arm)
+    getattr(own, part)[3] = np.nan
+    with pytest.raises(ExcitationError, match="the posterior holds what is not a number"):
+        calibration_of(arm.robot, UR10_GAIN, [run], own)
+    with pytest.raises(ExcitationError, match="the posterior holds what is not a number"):
+        with_estimate(calibration, arm.robot, UR10_GAIN, own)
+
+
+def test_a_lapack_that_does_not_converge_is_none_of_the_users_business(
+    arm: Problem, run: Run, calibration: Calibration, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(np.linalg, "eigh", fail)
+    again = calibration_of(arm.robot, UR10_GAIN, [run], posterior(arm))
+    scale = np.sqrt(np.outer(*2 * [calibration.belief.information.diagonal()]))
+    np.testing.assert_allclose(again.belief.information / scale, calibration.belief.information / scale, atol=1e-6)
+    assert len(again.rows) == len(calibration.rows)
+
+
+def fail(_: object) -> None:
+    raise np.linalg.LinAlgError("Eigenvalues did not converge")
 
 
 def test_the_torque_bound_holds_every_window(arm: Problem, run: Run, calibration: Calibration) -> None:
