@@ -54,7 +54,7 @@ def conclude(
     known = None
     motion = problem.motion(at.point)
     wide = np.diag(own.sigma[own.free] ** 2)
-    theta = prior = ParameterPosterior(np.zeros(len(wide)), wide, model.rows.lower, model.rows.upper)
+    theta = untold = ParameterPosterior(np.zeros(len(wide)), wide, model.rows.lower, model.rows.upper)
     if model.factor is None:
         status = BayesianStatus.STALLED
     else:
@@ -76,7 +76,7 @@ def conclude(
     if not np.isfinite(draws).all():
         status, known = max(status, BayesianStatus.STALLED), None
         findings = ("the posterior's covariance is not one: it holds what is not a number", *findings)
-        theta = prior
+        theta = untold
         draws = _draws(theta, own, x, config)
     rows, covariance = parameters(own, draws, theta, config)
     far = max((row for row in rows if not row.active), key=_distance, default=None)
