@@ -17,6 +17,7 @@ pytest.importorskip("online_sysid.msg", reason="the messages are not built; make
 
 from shared.demo_process import LONG
 
+from sysid_nodes.cli.demo.nodes import environment, free_domain
 from sysid_nodes.data.key_file import create_key
 
 pytestmark = pytest.mark.ros
@@ -85,7 +86,9 @@ def test_a_node_has_what_it_is_granted_and_no_more(kind: str, project_root: Path
     for parameters in KINDS[kind]:
         values = json.dumps({"authority.key_file": str(tmp_path / "key")} | parameters)
         command = [sys.executable, "-c", ALONE, kind, values]
-        done = subprocess.run(command, capture_output=True, text=True, timeout=LONG, cwd=tmp_path)
+        # A domain of its own: a node of the same name that another test left would be taken for this one.
+        own = environment(free_domain())
+        done = subprocess.run(command, capture_output=True, text=True, timeout=LONG, cwd=tmp_path, env=own)
         assert done.returncode == 0, done.stderr
         name, publishers, subscribers, services = json.loads(done.stdout.splitlines()[-1])
         said |= set(publishers)
