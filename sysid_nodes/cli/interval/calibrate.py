@@ -121,7 +121,7 @@ def _calibration(
         return None
     apart = exclusions(found, constants)
     sys.stderr.writelines(f"sysid: the two methods exclude each other: {exclusion}\n" for exclusion in apart)
-    return None if apart else with_estimate(found, robot, config, constants)
+    return None if apart else with_estimate(found, constants)
 
 
 def _gains(found: Calibration, config: IntervalIdentifierConfig) -> Iterator[str]:

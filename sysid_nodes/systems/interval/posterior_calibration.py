@@ -19,7 +19,7 @@ from sysid_nodes.exceptions import ExcitationError
 from sysid_nodes.results.arm_constants import ArmConstants
 from sysid_nodes.robots.robot import Robot
 from sysid_nodes.solvers.eigenvectors import eigenvectors
-from sysid_nodes.systems.interval.calibration import MARGIN, Run, bolted_on, run_rows, run_windows
+from sysid_nodes.systems.interval.calibration import MARGIN, Run, run_rows, run_windows
 from sysid_nodes.systems.interval.calibration_file import BAYESIAN, BOTH, Calibration, joint_placements
 from sysid_nodes.systems.interval.calibration_fit import held_out_excess
 from sysid_nodes.systems.interval.calibration_system import CalibrationSystem
@@ -76,7 +76,7 @@ def calibration_of(
     Raises:
         ExcitationError: a run has too few windows, or the posterior is not made of numbers.
     """
-    belief = belief_of(constants, bolted_on(robot.n, robot.body_index(config.body), config.prior.bounds))
+    belief = belief_of(constants)
     n, loaded = robot.n, any(np.atleast_1d(config.known_robot.load_friction))
     size = (16 if loaded else 15) * n
     mean, covariance, sigma = constants.mean[:size], constants.covariance[:size, :size], constants.sigma[:size]
@@ -116,20 +116,18 @@ def calibration_of(
     )
 
 
-def with_estimate(
-    calibration: Calibration, robot: Robot, config: IntervalIdentifierConfig, constants: ArmConstants
-) -> Calibration:
+def with_estimate(calibration: Calibration, constants: ArmConstants) -> Calibration:
     """The same box and rows with a posterior's estimate, which is taken for known as well as its covariance says.
 
     Raises:
         ExcitationError: the posterior is not made of numbers.
     """
     estimate = np.clip(constants.mean[: len(calibration.lower)], calibration.lower, calibration.upper)
-    belief = belief_of(constants, bolted_on(robot.n, robot.body_index(config.body), config.prior.bounds))
+    belief = belief_of(constants)
     return replace(calibration, estimate=estimate, belief=belief, method=BOTH)
 
 
-def belief_of(constants: ArmConstants, unlike: Array) -> Belief:
+def belief_of(constants: ArmConstants) -> Belief:
     """The same knowledge for the statistical estimate of what the arm carries.
 
     Load friction that the posterior takes for none is left as open as by any other calibration: it hardly shows on a
@@ -137,13 +135,12 @@ def belief_of(constants: ArmConstants, unlike: Array) -> Belief:
 
     Args:
         constants: the posterior.
-        unlike: (16 n,) standard deviations of what the description lacks, of constants that are not fixed.
 
     Raises:
         ExcitationError: the posterior is not made of numbers.
     """
     shares = 15 * len(constants.mean) // 16
-    variance = np.where(constants.sigma > 0.0, constants.sigma**2 + unlike**2, 0.0)
+    variance = constants.sigma**2
     variance[shares:][variance[shares:] == 0.0] = LOAD_FRICTION**2
     free = np.flatnonzero(variance)
     scale = np.sqrt(variance[free])

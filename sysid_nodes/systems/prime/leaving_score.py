@@ -39,14 +39,14 @@ def leaving_score(
         blocks: all but the parameters' own prior.
         point: of linearisation.
         used: (B,) of each group, which blocks leave with the stages.
-        variances: (B, m) of each group's noise.
+        variances: (B, m) of each group's noise, of the same window; the last is the prior's.
         count: stages that leave.
         width: stages that they tell of.
     """
     owners = [group.local[chosen] for group, chosen in zip(blocks, used, strict=True) if group.local is not None]
     columns = _DenseColumns(problem.layout, np.unique(np.concatenate(owners)), count + width)
     rows, noise, pull = [], [], np.zeros(columns.count)
-    for name, group, chosen, variance in zip(problem.groups, blocks, used, variances, strict=False):
+    for name, group, chosen, variance in zip(problem.groups[:-1], blocks, used, variances[:-1], strict=True):
         part, variance = columns.rows(group, chosen), variance[chosen].copy()
         if name == "arrival":
             variance[:] = 0.0  # has a score of its own

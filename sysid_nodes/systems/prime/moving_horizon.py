@@ -208,7 +208,7 @@ class MovingHorizon:
 
     def _free(self, solved: Improved) -> Improved:
         """A solved window whose constants are uncertain whether they were held or not."""
-        if solved.problem.model is self._model:
+        if solved.problem.model is self._model or solved.factor is None:
             return solved
         problem = replace(solved.problem, model=self._model)
         blocks = (*solved.blocks[:-1], problem.priors(solved.linearised)[1])
@@ -237,7 +237,7 @@ class MovingHorizon:
     def _keep(self, solved: Improved, timer: Timer) -> MotionEstimate:
         """Remembers a solved window and makes it a result."""
         solved = self._free(solved)
-        result = solved.result
+        result, variances = solved.result, self._variances
         found = self._covariances(solved)
         self._turned = np.maximum(self._turned, turning(discrete_motion(result.point.q, self._model.config.step)))
         self._loaded = self._loaded or solved.problem.loaded
@@ -253,6 +253,7 @@ class MovingHorizon:
             loaded=self._loaded,
         )
         if estimate.status is EstimateStatus.FAILED:
+            self._variances = variances  # of the window before, which is what there is to go on from
             self.restart()
         else:
             self._last = solved

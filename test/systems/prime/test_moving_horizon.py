@@ -166,6 +166,24 @@ def test_restart_keeps_the_parameters(trot: LeggedLog) -> None:
     assert anew.bodies[0].mass_sigma > 1.5 * after.bodies[0].mass_sigma
 
 
+def test_a_window_without_a_solution_ends_the_motion_and_no_more(trot: LeggedLog) -> None:
+    """A failed window may have other readings than the one before, which is what the parameters are kept from."""
+    horizon = MovingHorizon(build_model(trot.robot, simulated_config()), WINDOW)
+    before = last(follow(horizon, trot, range(60)))
+    spoilt = piece(trot, 60, 66, without=("base_position", "base_orientation"))
+    torque = spoilt.samples["joint_torque"]
+    horizon.push(
+        replace(spoilt, samples=spoilt.samples | {"joint_torque": replace(torque, values=1e200 * torque.values)})
+    )
+    with np.errstate(all="ignore"):
+        failed = horizon.step()
+    assert failed is not None
+    assert failed.status is EstimateStatus.FAILED
+    after = next(follow(horizon, trot, range(80, 100)))[1]
+    assert after.status.usable
+    assert after.bodies[0].mass_sigma < 1.001 * before.bodies[0].mass_sigma
+
+
 def test_fewer_solves_and_a_shorter_window(trot: LeggedLog, history: list[tuple[int, MotionEstimate]]) -> None:
     """What a slow machine does: several steps a solve, fewer stages, and back; no reading is lost."""
     horizon = MovingHorizon(build_model(trot.robot, simulated_config()), WINDOW)
