@@ -48,8 +48,8 @@ class _UnfinishedError(Exception):
 
 
 def _keep(folder: Path, out: Path) -> Path:
-    """Moves what was recorded into a new folder beside that of the results, and returns it."""
-    kept = Path(tempfile.mkdtemp(prefix=f"{out.name}_failed_", dir=out.absolute().parent))
+    """Moves what was recorded into a new folder beside the one it was made in, which exists, and returns it."""
+    kept = Path(tempfile.mkdtemp(prefix=f"{out.name}_failed_", dir=folder.parent))
     for name in ("bag", "config.yaml", "truth"):
         (folder / name).rename(kept / name)
     return kept
