@@ -5,7 +5,9 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping
+from copy import copy
 from dataclasses import dataclass
+from threading import Lock
 
 from diagnostic_msgs.msg import DiagnosticStatus
 from sensor_msgs.msg import JointState
@@ -106,7 +108,7 @@ def interval_diagnostic(node: str, health: Health) -> DiagnosticStatus:
 
 
 class Pace:
-    """Steps between sensor stamps.
+    """Steps between sensor stamps; one thread may add while another reads and starts anew.
 
     Attributes:
         last: the newest stamp [s], or None.
@@ -115,18 +117,31 @@ class Pace:
         longest: longest of them [s].
     """
 
-    def __init__(self, last: float | None = None) -> None:
-        self.last = last
+    def __init__(self) -> None:
+        self.last: float | None = None
+        self._lock = Lock()
+        self._start()
+
+    def _start(self) -> None:
         self.steps = 0
         self.span = 0.0
         self.longest = 0.0
 
     def add(self, stamp: float) -> None:
-        if self.last is not None and stamp > self.last:
-            self.steps += 1
-            self.span += stamp - self.last
-            self.longest = max(self.longest, stamp - self.last)
-        self.last = stamp
+        """Takes the next stamp [s]."""
+        with self._lock:
+            if self.last is not None and stamp > self.last:
+                self.steps += 1
+                self.span += stamp - self.last
+                self.longest = max(self.longest, stamp - self.last)
+            self.last = stamp
+
+    def renew(self) -> Pace:
+        """The steps since the last call; those after it are counted from zero, the first from the newest stamp."""
+        with self._lock:
+            past = copy(self)
+            self._start()
+        return past
 
     @property
     def rate(self) -> float:
@@ -171,7 +186,7 @@ class Monitor:
         self, session: IntervalSession, *, active: bool, waiting: int, overflowed: int, fault: str
     ) -> DiagnosticStatus:
         """The node since the last report."""
-        pace, self._pace = self._pace, Pace(self._pace.last)
+        pace = self._pace.renew()
         newest = to_seconds(self._newest.header.stamp) if self._newest is not None else None
         rejected = Counter(session.rejected)
         rejected += Counter({OVERLOAD: overflowed, LOST: self._lost})  # only what is more than 0

@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
 from dataclasses import replace
+from threading import Thread
 from typing import Any
 
 import pytest
@@ -96,3 +98,20 @@ def test_the_pace_counts_steps_ahead_only() -> None:
         pace.add(stamp)
     assert (pace.steps, pace.span, pace.longest, pace.last) == (2, 1.5, 1.0, 11.25)
     assert pace.rate == pytest.approx(4.0 / 3.0)
+
+
+def test_a_report_amid_a_stamp_invents_no_longer_step() -> None:
+    pace, count = Pace(), 50_000
+    worker = Thread(target=lambda: [pace.add(0.001 * k) for k in range(count)])
+    parts, before = [], sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    try:
+        worker.start()
+        while worker.is_alive():
+            parts.append(pace.renew())
+    finally:
+        sys.setswitchinterval(before)
+        worker.join()
+    parts.append(pace.renew())
+    assert max(part.longest for part in parts) < 0.0011
+    assert sum(part.steps for part in parts) == count - 1
