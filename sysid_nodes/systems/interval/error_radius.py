@@ -131,7 +131,7 @@ def body_coefficients(levers: Levers, motion: MotionBounds) -> Array:
     position = _position(levers, motion, unit, body, turning)
     slope, curvature = _slopes(unit, speed, acceleration, np.broadcast_to(motion.jerk, speed.shape))
     bend = np.einsum("l,wklic->wkic", motion.acceleration, levers.hessian)
-    bend += np.einsum("wl,ws,klsic->wkic", speed, speed, levers.third, optimize=True)
+    bend += levers.third_along(speed, speed)
     sampling = (
         motion.rough[:, None, None, None] / 4.0 * slope
         + motion.smooth[:, None, None, None] / 12.0 * curvature

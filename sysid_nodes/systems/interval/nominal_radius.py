@@ -191,10 +191,10 @@ def _remainder(motion: MotionBounds, levers: Levers, between: Line, away: Array)
     )
     span = motion.duration[:, None, None, None]
     momentum, rate = _mixed(unit, speed, [*errors, *errors[:2]], [total] * 3 + [(motion.dq, motion.dv)] * 2)
-    out = [span * (rate[k] + _gravity(levers, error[0], total[0])) for k, error in enumerate(errors)]
+    out = [span * (rate[k] + levers.third_along(error[0], total[0])) for k, error in enumerate(errors)]
     for index in (0, 1):
         out[index] += momentum[3 + index]
-    along = curvatures(unit, speed, speed, acceleration)[1] + _gravity(levers, speed, speed)
+    along = curvatures(unit, speed, speed, acceleration)[1] + levers.third_along(speed, speed)
     out[2] += motion.cube[:, None, None, None] / 12.0 * along
     return np.stack(out).reshape(len(out), *speed.shape, -1)
 
@@ -210,8 +210,3 @@ def _mixed(unit: Pair, speed: Array, one: Sequence[Line], other: Sequence[Line])
         0.5 * (both - alone - other_alone) for both, alone, other_alone in curvatures(unit, speed, *stacked)
     )
     return np.maximum(momentum, 0.0), np.maximum(rate, 0.0)
-
-
-def _gravity(levers: Levers, one: Array, other: Array) -> Array:
-    """(W, n, n, 3) third derivative of the potential along two directions (W, n)."""
-    return np.asarray(np.einsum("wl,ws,klsic->wkic", one, other, levers.third, optimize=True))
