@@ -170,7 +170,8 @@ def _slopes(unit: Pair, speed: Array, acceleration: Array, jerk: Array) -> tuple
 def curvatures(unit: Pair, speed: Array, dq: Array, dv: Array) -> tuple[Array, Array]:
     """Bounds (W, n, n, 3) of the second derivatives of p_k and f_k at speeds (W, n) along a line (dq, dv), (W, n) each.
 
-    Lines may have more axes before these: as many bounds. They are quadratic forms of (dq, dv) without negative coefficients, so their polar forms bound mixed derivatives.
+    Lines may have more axes before these: as many bounds. They are quadratic forms of (dq, dv) without negative
+    coefficients, so their polar forms bound mixed derivatives.
     """
     still = np.zeros_like(dv)
     (j0, j1, j2), (u0, u1, u2) = _expand(unit, (dq, still), (speed, dv, still))
