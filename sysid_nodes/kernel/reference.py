@@ -103,13 +103,15 @@ def forward_kinematics(tree: Tree, q: Array, qd: Array) -> TreeMotion:
     samples, n = q.shape
     rotation, origin = np.empty((n, 3, 3, samples)), np.empty((n, 3, samples))
     jacobian, velocity = np.zeros((n, 6, samples)), np.zeros((n, 6, samples))
+    # Rodrigues: R = 1 + sin K + (1 - cos) K^2, multiplied by the fixed placement once.
+    skew = np.cross(np.eye(3), tree.axis[:, None])  # rows e_j x axis: skew(axis) in matrix form
+    once = tree.rotation @ skew
+    terms = np.stack([tree.rotation, once, once @ skew], axis=1)
+    angle = np.stack([np.ones_like(q), np.sin(q), 1.0 - np.cos(q)])
     for i, parent in enumerate(tree.parents):
         fixed, offset, axis = tree.rotation[i], tree.translation[i][:, None], tree.axis[i]
         if tree.revolute[i]:
-            skew = np.cross(np.eye(3), axis)  # rows e_j x axis: skew(axis) in matrix form
-            # Rodrigues: R = 1 + sin K + (1 - cos) K^2, multiplied by the fixed placement once.
-            terms = np.stack([fixed, fixed @ skew, fixed @ skew @ skew])
-            turned = np.tensordot(terms, np.stack([np.ones(samples), np.sin(q[:, i]), 1.0 - np.cos(q[:, i])]), (0, 0))
+            turned = np.tensordot(terms[i], angle[:, :, i], (0, 0))
             shift = np.broadcast_to(offset, (3, samples))
         else:
             turned = np.broadcast_to(fixed[:, :, None], (3, 3, samples))

@@ -50,7 +50,7 @@ def momentum_derivatives(chain: Chain, theta: Array, q: Array, qd: Array) -> Mom
     motion = reference.forward_kinematics(tree, q, qd)
     jacobian, turn = motion.jacobian, motion.turn
     moves, parents = chain.supports(), tree.parents
-    inertias = [_Inertia.of_body(theta[10 * i : 10 * i + 10], motion.rotation[i], motion.origin[i]) for i in range(n)]
+    inertias = _inertias(theta.reshape(n, 10), motion.rotation, motion.origin)
     momenta = [inertia.times(motion.velocity[i]) for i, inertia in enumerate(inertias)]
     for i in range(n - 1, -1, -1):
         if (parent := int(parents[i])) >= 0:
@@ -82,20 +82,6 @@ class _Inertia:
     first: Array
     second: Array
 
-    @classmethod
-    def of_body(cls, theta: Array, rotation: Array, origin: Array) -> _Inertia:
-        """From parameters (10,) in a frame of axes (3, 3, N) and origin (3, N)."""
-        xx, xy, yy, xz, yz, zz = theta[4:]
-        own = np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
-        moment = np.einsum("abn,b->an", rotation, theta[1:4])
-        first = moment + theta[0] * origin
-        # Steiner's terms: those of origin and moment, symmetric in the two.
-        mixed = np.einsum("an,bn->abn", origin, moment)
-        shift = mixed + np.swapaxes(mixed, 0, 1) + theta[0] * np.einsum("an,bn->abn", origin, origin)
-        second = np.einsum("abn,bc,dcn->adn", rotation, own, rotation, optimize=True)
-        second = second + np.eye(3)[:, :, None] * np.einsum("aan->n", shift) - shift
-        return cls(float(theta[0]), first, second)
-
     def plus(self, other: _Inertia) -> _Inertia:
         """Of both."""
         return _Inertia(self.mass + other.mass, self.first + other.first, self.second + other.second)
@@ -109,6 +95,18 @@ class _Inertia:
                 reference.cross(self.first, linear) + np.einsum("abn,bn->an", self.second, angular),
             ]
         )
+
+
+def _inertias(theta: Array, rotation: Array, origin: Array) -> list[_Inertia]:
+    """Of bodies with parameters (n, 10) in frames of axes (n, 3, 3, N) and origins (n, 3, N)."""
+    mass, lever, entries = theta[:, 0, None, None], theta[:, 1:4], theta[:, [4, 5, 7, 5, 6, 8, 7, 8, 9]]
+    moment = np.einsum("iabn,ib->ian", rotation, lever)
+    # Steiner's terms: those of origin and moment, symmetric in the two.
+    mixed = origin[:, :, None] * (moment + 0.5 * mass * origin)[:, None]
+    shift = mixed + np.swapaxes(mixed, 1, 2)
+    second = np.einsum("iacn,idcn->iadn", np.einsum("iabn,ibc->iacn", rotation, entries.reshape(-1, 3, 3)), rotation)
+    second += np.eye(3)[:, :, None] * np.einsum("iaan->in", shift)[:, None, None] - shift
+    return [_Inertia(*each) for each in zip(theta[:, 0].tolist(), moment + mass * origin, second, strict=True)]
 
 
 def _dot(motions: Array, force: Array) -> Array:

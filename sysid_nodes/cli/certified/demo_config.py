@@ -29,6 +29,10 @@ _SPARE = 0.75  # share of the cores that they may take, so that no plan waits fo
 _SLOWEST = 0.2
 _JITTER = 5e-4  # by which torques may be later than the delay that is simulated [s]
 _LATE_GAIN = 2.5  # K_r of a loop with delay [1/s]
+_BRIEFEST = 1.0  # of the plans on the way to a goal: round a corner, and at its end [s]
+_SOLVES = (
+    3  # linear programs a round, half the usual: intervals end as narrow, for three quarters of the processor time
+)
 _GAP = 0.03  # kept by the guide; base and upper arm are 0.049 m apart in every posture [m]
 
 
@@ -72,7 +76,9 @@ def parameters(
             "certified_planner.excite_time": float(identify),
             "certified_planner.goals": [*START, *GOAL],
             "certified_planner.seed": seed % 2**31,
+            "planner.briefest": _BRIEFEST,
             "planner.guide.margin": _GAP,
+            "set_membership.solves": _SOLVES,
             "controller.silence": _PAUSE,
             "simulated_arm.seed": seed,
             "simulated_arm.speed": speed,

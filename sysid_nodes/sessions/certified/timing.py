@@ -37,10 +37,11 @@ class Timing:
         Args:
             time: that it took on the planner's clock [s].
             moving: it did not begin at rest.
-            cut: it would have gone on with more time.
+            cut: it would have gone on with more time. How much more is not known: it counts as no shorter than steps
+                are taken to be, or those that begin too late to certify anything would have all that follow begin so.
         """
         self._late = False
-        time *= _MORE if cut else 1.0
+        time = max(_MORE * time, self.needs / _RESERVE) if cut else time
         if moving:
             self._taken.append(time)
         else:

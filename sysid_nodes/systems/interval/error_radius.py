@@ -78,23 +78,23 @@ def _sum(*pairs: Pair) -> Pair:
 
 def _times(pair: Pair, rate: Array) -> Pair:
     """Unit motions (W, joint, body) at rates (W, joint)."""
-    return pair[0] * rate[:, :, None], pair[1] * rate[:, :, None]
+    return pair[0] * rate[..., None], pair[1] * rate[..., None]
 
 
 def _sum_before(pair: Pair) -> Pair:
     """Sum over the joints before each joint."""
-    return np.cumsum(pair[0], axis=1) - pair[0], np.cumsum(pair[1], axis=1) - pair[1]
+    return np.cumsum(pair[0], axis=-2) - pair[0], np.cumsum(pair[1], axis=-2) - pair[1]
 
 
 def _sum_beyond(pair: Pair) -> Pair:
     """Sum over the joints beyond each joint."""
     total = _sum_all(pair)
-    return total[0] - np.cumsum(pair[0], axis=1), total[1] - np.cumsum(pair[1], axis=1)
+    return total[0] - np.cumsum(pair[0], axis=-2), total[1] - np.cumsum(pair[1], axis=-2)
 
 
 def _sum_all(pair: Pair) -> Pair:
     """Sum over all joints: (W, 1, body)."""
-    return pair[0].sum(axis=1, keepdims=True), pair[1].sum(axis=1, keepdims=True)
+    return pair[0].sum(axis=-2, keepdims=True), pair[1].sum(axis=-2, keepdims=True)
 
 
 def _pair(motion: Pair, velocity: Pair) -> Array:
@@ -131,7 +131,7 @@ def body_coefficients(levers: Levers, motion: MotionBounds) -> Array:
     position = _position(levers, motion, unit, body, turning)
     slope, curvature = _slopes(unit, speed, acceleration, np.broadcast_to(motion.jerk, speed.shape))
     bend = np.einsum("l,wklic->wkic", motion.acceleration, levers.hessian)
-    bend += np.einsum("wl,ws,klsic->wkic", speed, speed, levers.third, optimize=True)
+    bend += levers.third_along(speed, speed)
     sampling = (
         motion.rough[:, None, None, None] / 4.0 * slope
         + motion.smooth[:, None, None, None] / 12.0 * curvature
@@ -170,7 +170,8 @@ def _slopes(unit: Pair, speed: Array, acceleration: Array, jerk: Array) -> tuple
 def curvatures(unit: Pair, speed: Array, dq: Array, dv: Array) -> tuple[Array, Array]:
     """Bounds (W, n, n, 3) of the second derivatives of p_k and f_k at speeds (W, n) along a line (dq, dv), (W, n) each.
 
-    They are quadratic forms of (dq, dv) without negative coefficients, so their polar forms bound mixed derivatives.
+    Lines may have more axes before these: as many bounds. They are quadratic forms of (dq, dv) without negative
+    coefficients, so their polar forms bound mixed derivatives.
     """
     still = np.zeros_like(dv)
     (j0, j1, j2), (u0, u1, u2) = _expand(unit, (dq, still), (speed, dv, still))

@@ -18,6 +18,7 @@ covered by the second derivatives along (error, error + distance to the next suc
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -185,29 +186,27 @@ def _remainder(motion: MotionBounds, levers: Levers, between: Line, away: Array)
     acceleration, none = np.broadcast_to(motion.acceleration, speed.shape), np.zeros_like(speed)
     errors: list[Line] = [(motion.dq, none), (none, motion.dv), between]
     total: Line = (
-        speed * away + 3.0 * motion.dq + errors[2][0],
-        acceleration * away + 3.0 * motion.dv + errors[2][1],
+        speed * away + 3.0 * motion.dq + between[0],
+        acceleration * away + 3.0 * motion.dv + between[1],
     )
     span = motion.duration[:, None, None, None]
-    out = []
-    for error in errors:
-        _, rate = _mixed(unit, speed, error, total)
-        out.append(span * (rate + _gravity(levers, error[0], total[0])))
+    momentum, rate = _mixed(unit, speed, [*errors, *errors[:2]], [total] * 3 + [(motion.dq, motion.dv)] * 2)
+    out = [span * (rate[k] + levers.third_along(error[0], total[0])) for k, error in enumerate(errors)]
     for index in (0, 1):
-        out[index] += _mixed(unit, speed, errors[index], (motion.dq, motion.dv))[0]
-    along = curvatures(unit, speed, speed, acceleration)[1] + _gravity(levers, speed, speed)
+        out[index] += momentum[3 + index]
+    along = curvatures(unit, speed, speed, acceleration)[1] + levers.third_along(speed, speed)
     out[2] += motion.cube[:, None, None, None] / 12.0 * along
     return np.stack(out).reshape(len(out), *speed.shape, -1)
 
 
-def _mixed(unit: Pair, speed: Array, one: Line, other: Line) -> tuple[Array, Array]:
-    """Bounds (W, n, n, 3) of the mixed second derivatives of momentum and rate: the polar form of `curvatures`."""
-    both = curvatures(unit, speed, one[0] + other[0], one[1] + other[1])
-    alone = curvatures(unit, speed, *one), curvatures(unit, speed, *other)
-    momentum, rate = (0.5 * (both[k] - alone[0][k] - alone[1][k]) for k in (0, 1))
+def _mixed(unit: Pair, speed: Array, one: Sequence[Line], other: Sequence[Line]) -> tuple[Array, Array]:
+    """Bounds (P, W, n, n, 3) of mixed second derivatives of momentum and rate: the polar form of `curvatures`.
+
+    Of P pairs of lines at a time: the arrays are small, and what NumPy spends on each call counts.
+    """
+    first, second = (tuple(map(np.stack, zip(*lines, strict=True))) for lines in (one, other))
+    stacked = (np.stack([a + b, a, b]) for a, b in zip(first, second, strict=True))
+    momentum, rate = (
+        0.5 * (both - alone - other_alone) for both, alone, other_alone in curvatures(unit, speed, *stacked)
+    )
     return np.maximum(momentum, 0.0), np.maximum(rate, 0.0)
-
-
-def _gravity(levers: Levers, one: Array, other: Array) -> Array:
-    """(W, n, n, 3) third derivative of the potential along two directions (W, n)."""
-    return np.asarray(np.einsum("wl,ws,klsic->wkic", one, other, levers.third, optimize=True))

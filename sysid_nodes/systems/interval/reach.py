@@ -34,6 +34,10 @@ class Levers:
     hessian: Array
     third: Array
 
+    def third_along(self, one: Array, other: Array) -> Array:
+        """(W, n, n, 3) bounds of the third derivatives of the potential along two directions (W, n)."""
+        return np.tensordot(one[:, :, None] * other[:, None, :], self.third, ((1, 2), (1, 2)))
+
 
 class Reach:
     """Levers of one chain.
@@ -94,10 +98,9 @@ class Reach:
         motion = reference.forward_kinematics(self._tree, q[index], np.zeros((len(index), n)))
         axis = np.einsum("nabs,nb->nas", motion.rotation, self._tree.axis)
         lam = np.broadcast_to(self._widest, (len(edges), n, n)).copy()
-        for joint in np.flatnonzero(self._tree.revolute):
-            for body in np.flatnonzero(self._mask[joint]):
-                arm = reference.cross(axis[joint], motion.origin[body] - motion.origin[joint])
-                lam[:, joint, body] = np.maximum.reduceat(np.sqrt((arm**2).sum(axis=0)), starts)
+        joint, body = np.nonzero(self._mask & self._tree.revolute[:, None])
+        arm = reference.cross(axis[joint], motion.origin[body] - motion.origin[joint])
+        lam[:, joint, body] = np.maximum.reduceat(np.sqrt((arm**2).sum(axis=1)), starts, axis=1).T
         tilt = np.sqrt((reference.cross(self._tree.gravity[:, None], axis) ** 2).sum(axis=1))
         load = np.maximum.reduceat(tilt, starts, axis=1).T
         # Halfway between two evaluations every joint may have moved by this much.
@@ -112,15 +115,11 @@ class Reach:
         return Levers(lam, self._alpha, self._hessian(lam, load + 1e-9), self._third)
 
     def _hessian(self, lam: Array, load: Array) -> Array:
-        n = self._alpha.shape[0]
-        out = np.zeros((len(lam), n, n, n, 3))
-        for k, j in np.ndindex(n, n):
-            a, b = min(k, j), max(k, j)
-            # The second derivative is (g x axis_a)' (axis_b x arm): zero load on b as well where b is on the base.
-            turned = np.minimum(load[:, a], self._load[b])[:, None] * self._alpha[a] * self._mask[k] * self._mask[j]
-            out[:, k, j, :, 0] = turned * lam[:, b]
-            out[:, k, j, :, 1] = turned * self._alpha[b]
-        return out
+        k, j = np.indices(self._alpha.shape)
+        a, b = np.minimum(k, j), np.maximum(k, j)
+        # The second derivative is (g x axis_a)' (axis_b x arm): zero load on b as well where b is on the base.
+        turned = np.minimum(load[:, a], self._load[b])[..., None] * (self._alpha[a] * self._mask[k] * self._mask[j])
+        return np.stack([turned * lam[:, b], turned * self._alpha[b], np.zeros_like(turned)], axis=-1)
 
 
 def picked_samples(t: Array, edges: npt.NDArray[np.intp]) -> list[npt.NDArray[np.intp]]:

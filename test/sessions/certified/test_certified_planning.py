@@ -324,6 +324,22 @@ def test_a_step_that_was_cut_off_is_given_more_time_the_next_time() -> None:
     assert bench.planning.timing.needs == pytest.approx(1.25 * 1.5 * 0.4)
 
 
+def test_steps_without_time_for_a_certificate_do_not_make_those_after_them_begin_as_late() -> None:
+    bench = Bench()
+    first = bench.step(Mode.IDLE, posture=START)
+    assert first is not None
+    bench.time = first.record.start + 0.9
+    second = bench.step(Mode.TRACKING, first)
+    assert second is not None
+    needs = bench.planning.timing.needs
+    bench.fail, bench.takes = True, 0.01
+    for late in (1.6, 1.7, 1.8, 1.9, 2.0):
+        bench.time = second.record.start + late
+        assert bench.step(Mode.TRACKING, second) is None
+        assert bench.deadlines[-1] - bench.time >= 0.4 - bench.takes, "time for a whole step"
+    assert bench.planning.timing.needs == pytest.approx(needs)
+
+
 def test_goals_come_whole() -> None:
     with pytest.raises(ConfigError, match=r"'certified_planner\.goals' needs 7 numbers for each goal, got 3"):
         Bench(certified_planner__goals=(1.0, 2.0, 3.0))

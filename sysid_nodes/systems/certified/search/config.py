@@ -84,6 +84,12 @@ class PlannerConfig:
     """
 
     duration: float = option(3.0, "t_f: length of a trajectory, braking included", unit="s", minimum=0.1)
+    briefest: float = option(
+        0.0,
+        "least length of a trajectory to a goal that is near, which then takes less than t_f; 0: all take t_f",
+        unit="s",
+        minimum=0.0,
+    )
     replan: float = option(1.5, "t_p: when the next trajectory takes over", unit="s", minimum=0.05)
     k_range: Numbers = option(
         (1.5,),

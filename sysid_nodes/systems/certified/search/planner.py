@@ -16,7 +16,7 @@ import numpy as np
 from sysid_nodes.data.bounds import Bounds
 from sysid_nodes.data.scene import Scene
 from sysid_nodes.exceptions import ConfigError
-from sysid_nodes.models.bezier import Bezier, brake
+from sysid_nodes.models.bezier import Bezier, State, brake
 from sysid_nodes.models.chain import Chain
 from sysid_nodes.models.known_robot import KnownRobotConfig, per_joint
 from sysid_nodes.models.model_box import ModelBox, model_box
@@ -153,28 +153,27 @@ class Planner:
             deadline: on the planner's clock [s]; no certificate is begun that would end after it.
         """
         step = Step(self._clock, deadline)
-        cost = self._cost(start, box, scene, objective)
-        safe = self._safe(start, box, scene)
+        cost, duration = self._cost(start, box, scene, objective)
+        safe = self._safe(start, box, scene, duration)
         k, explained = safe, True
         while step.certificates < self.config.certificates and step.plan is None and self._time_left(step):
             last = step.certificates == self.config.certificates - 1
             if step.certificates > 0 and (last or not explained):
-                k = self._shrunk(self._problem(start, box, scene), safe, k)
+                k = self._shrunk(self._problem(start, box, scene, duration), safe, k)
             else:
-                k = self._propose(
-                    step, self._problem(start, box, scene), cost, safe, k if step.certificates else None
-                ).k
+                problem = self._problem(start, box, scene, duration)
+                k = self._propose(step, problem, cost, safe, k if step.certificates else None).k
             before = self._budget
-            self._certify(step, start, k, box, scene, cost)
+            self._certify(step, Bezier(*start.state, k, duration), start, box, scene, cost)
             explained = self._budget is not before
         for _ in range(self.config.improvements):
             if step.plan is None or not self._time_left(step):
                 break
-            better = self._propose(step, self._problem(start, box, scene), cost, safe, None)
+            better = self._propose(step, self._problem(start, box, scene, duration), cost, safe, None)
             if better.cost < step.cost:
-                self._certify(step, start, better.k, box, scene, cost)
+                self._certify(step, Bezier(*start.state, better.k, duration), start, box, scene, cost)
         if start.resting and not step.moves and self._time_left(step):
-            self._set_off(step, start, box, scene, cost)
+            self._set_off(step, start, box, scene, cost, duration)
             if step.plan is None:
                 return step.result(PlanStatus.START_REFUSED)
         return step.result(PlanStatus.NOTHING_CERTIFIED if step.plan is None else PlanStatus.CERTIFIED)
@@ -190,7 +189,7 @@ class Planner:
             rest: how long the running trajectory takes from there [s]; 0: it is to be stopped.
         """
         step = Step(self._clock, deadline)
-        state, problem = start.state, self._problem(start, box, scene)
+        state, problem = start.state, self._problem(start, box, scene, self.config.duration)
         stops = [brake(*state, duration) for duration in sorted(self.config.escape)]
         if start.goal is not None and rest >= min(self.config.escape):
             # Position, velocity and acceleration at both ends make a polynomial of degree 5: it is the same motion.
@@ -205,7 +204,7 @@ class Planner:
             self._judge(step, stops[i], start, box, scene, 0.0)
         return step.result(PlanStatus.NOTHING_CERTIFIED if step.plan is None else PlanStatus.CERTIFIED)
 
-    def _set_off(self, step: Step, start: Start, box: ModelBox, scene: Scene, cost: Cost) -> None:
+    def _set_off(self, step: Step, start: Start, box: ModelBox, scene: Scene, cost: Cost, duration: float) -> None:
         """From a rest that is hard to leave: standing still, then smaller and smaller motions until one is certified.
 
         Where standing still has margins, so have motions that are small enough; the budget of the search is what
@@ -213,7 +212,7 @@ class Planner:
         """
         still = np.zeros(self.robot.n)
         if step.plan is None:
-            self._certify(step, start, still, box, scene, cost)
+            self._certify(step, Bezier(*start.state, still, duration), start, box, scene, cost)
         if step.plan is None:
             step.reason = why_not_even(
                 self.robot, self.chain, self.nearness, start.state.q, box, scene, step, self._keep
@@ -224,27 +223,38 @@ class Planner:
                 return
             doubt = max(self._budget.doubt, _ROOM * self._seen(Bezier(*start.state, still, 1.0), box, scene).doubt)
             self._budget = replace(self._budget, doubt=doubt)
-            k = self._propose(step, self._problem(start, box, scene), cost, still, None).k
-            self._certify(step, start, share * k, box, scene, cost)
+            k = self._propose(step, self._problem(start, box, scene, duration), cost, still, None).k
+            self._certify(step, Bezier(*start.state, share * k, duration), start, box, scene, cost)
 
-    def _cost(self, start: Start, box: ModelBox, scene: Scene, objective: Excite | Reach) -> Cost:
+    def _cost(self, start: Start, box: ModelBox, scene: Scene, objective: Excite | Reach) -> tuple[Cost, float]:
+        """What the plan is to minimise, and how long it takes [s]."""
         state, config = start.state, self.config
         if isinstance(objective, Excite):
-            return objective.cost(state, config.duration, box)
+            return objective.cost(state, config.duration, box), config.duration
         guide = config.guide
         if len(objective.path) == 1:
             goal = nearest_goal(self.robot, state.q, objective.goal)
         else:
             goal = next_waypoint(self.robot, self.nearness, state.q, objective.path, scene, guide.margin, guide.check)
-        return ReachCost(state, config.duration, goal, replan=config.replan, early=1.0)
+        duration = self._duration(state, goal)
+        return ReachCost(state, duration, goal, replan=min(config.replan, duration), early=1.0), duration
 
-    def _safe(self, start: Start, box: ModelBox, scene: Scene) -> Array:
+    def _duration(self, state: State, goal: Array) -> float:
+        """Length of a plan to a goal (n,) [s]: it accelerates no more than one of t_f over the whole k-range."""
+        longest = self.config.duration
+        if self.config.briefest == 0.0:
+            return longest
+        way = np.maximum(np.abs(goal - state.q), np.abs(brake(*state, longest).k))
+        share = float((way / np.maximum(self._widest, 1e-9)).max())
+        return float(np.clip(longest * np.sqrt(share), min(self.config.briefest, longest), longest))
+
+    def _safe(self, start: Start, box: ModelBox, scene: Scene, duration: float) -> Array:
         """(n,) displacement most likely to be certified: a smooth stop, or the rest of the running trajectory."""
         state = start.state
-        stop = brake(*state, self.config.duration).k
+        stop = brake(*state, duration).k
         if start.resting or start.goal is None:
             return stop
-        problem = self._problem(start, box, scene)
+        problem = self._problem(start, box, scene, duration)
         options = (stop, start.goal - state.q)
         return min(options, key=lambda k: self._proposer.shortfall(problem, k))
 
@@ -253,8 +263,8 @@ class Planner:
         options = [safe + share * (k - safe) for share in _SHRINK]
         return min(options, key=lambda option: self._proposer.shortfall(problem, option))
 
-    def _problem(self, start: Start, box: ModelBox, scene: Scene) -> Problem:
-        return Problem(start.state, self.config.duration, box, scene, self._budget, self._torque_limit, self._widest)
+    def _problem(self, start: Start, box: ModelBox, scene: Scene, duration: float) -> Problem:
+        return Problem(start.state, duration, box, scene, self._budget, self._torque_limit, self._widest)
 
     def _propose(self, step: Step, problem: Problem, cost: Cost, safe: Array, first: Array | None) -> Proposal:
         step.proposals += 1
@@ -263,8 +273,8 @@ class Planner:
     def _time_left(self, step: Step) -> bool:
         return self._clock() + self._certificate_time + self.config.reserve <= step.deadline
 
-    def _certify(self, step: Step, start: Start, k: Array, box: ModelBox, scene: Scene, cost: Cost) -> None:
-        self._judge(step, Bezier(*start.state, k, self.config.duration), start, box, scene, cost(k)[0])
+    def _certify(self, step: Step, plan: Bezier, start: Start, box: ModelBox, scene: Scene, cost: Cost) -> None:
+        self._judge(step, plan, start, box, scene, cost(plan.k)[0])
 
     def _judge(self, step: Step, plan: Bezier, start: Start, box: ModelBox, scene: Scene, cost: float) -> None:
         """Spends a certificate; holds the plan if it is certified and the best so far."""

@@ -85,6 +85,18 @@ def test_reach_goes_to_the_goal_and_the_short_way_round(plain: Planner) -> None:
     assert not plain.reached(START, goal) and plain.reached(goal + np.r_[2 * np.pi, np.zeros(5), 0.01], goal)
 
 
+def test_a_near_goal_takes_less_time_and_no_more_acceleration() -> None:
+    one, box = planner(PlannerConfig(briefest=1.0)), planner().box(tight())
+    rest = Start.at_rest(START, one.certifier.at_rest(box))
+    lengths = []
+    for away in (0.01, 0.5, 1.5):  # of the widest displacement, 1.5 rad: too little, a third and all of it
+        result = one.plan(rest, box, Scene(), Reach((START + np.r_[np.zeros(6), away],)))
+        assert result.plan is not None and result.certificate is not None and result.certificate.certified
+        assert np.abs(result.plan(np.linspace(0.0, result.plan.duration, 50)).qdd).max() < 1.0
+        lengths.append(result.plan.duration)
+    np.testing.assert_allclose(lengths, [1.0, 3.0 * np.sqrt(1.0 / 3.0), 3.0])
+
+
 def test_no_certificate_is_begun_that_would_end_too_late() -> None:
     one = planner(PlannerConfig(certificate_time=0.4, reserve=0.1), clock=Clock(0.001))
     box = one.box(TABLE_I)
