@@ -28,6 +28,9 @@ class RobotView:
         bag: open writer; the topics are declared here.
         robot: whose links.
         prefix: goes before their names.
+
+    Attributes:
+        shown: times [s] and configurations (nq,) of the poses written.
     """
 
     def __init__(self, bag: BagWriter, robot: Robot, prefix: str = "") -> None:
@@ -37,6 +40,7 @@ class RobotView:
         frames = [frame for frame in robot.model.frames if frame.type == pinocchio.FrameType.BODY]
         self._links = [str(frame.name) for frame in frames if frame.name not in ("universe", self._root)]
         self._last = -math.inf
+        self.shown: list[tuple[float, Array]] = []
         bag.add_topic(absolute(DESCRIPTION), TYPES[DESCRIPTION], latched=True)
         bag.add_topic(absolute(TRANSFORMS), TYPES[TRANSFORMS])
 
@@ -56,6 +60,7 @@ class RobotView:
         if self._last == -math.inf:
             self._bag.write(absolute(DESCRIPTION), log_time, {"data": visible_urdf(self._robot)})
         self._last = t
+        self.shown.append((t, np.array(q)))
         pinocchio.framesForwardKinematics(self._robot.model, self._data, np.asarray(q, dtype=np.float64))
         root = self._place(self._root)
         head = {"stamp": stamp_fields(t), "frame_id": self._prefix + self._root}

@@ -10,6 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
+import numpy.typing as npt
 
 from sysid_nodes.cli.interval.configuration import load
 from sysid_nodes.cli.output_folder import OutputFolder
@@ -24,6 +25,7 @@ from sysid_nodes.messages.robot_view import RobotView
 from sysid_nodes.reports.files import REPORT_NAME
 from sysid_nodes.reports.interval.body_markers import MARKERS, MARKERS_TYPE, body_marker_fields
 from sysid_nodes.reports.interval.files import write_run
+from sysid_nodes.reports.interval.scene import body_scene
 from sysid_nodes.reports.wording import verdict
 from sysid_nodes.results import Status
 from sysid_nodes.results.identification import times_text
@@ -48,9 +50,11 @@ def run(args: argparse.Namespace) -> int:
     while True:
         session = IntervalSession(arm.robot, config, stated=arm.stated)
         with OutputFolder(args.out) as folder:
-            _identify(session, arm.robot, track(log, f"replay {args.bag.absolute().name}"), folder / BOUNDS_NAME)
+            messages = track(log, f"replay {args.bag.absolute().name}")
+            shown = _identify(session, arm.robot, messages, folder / BOUNDS_NAME)
             _judge(session, str(args.bag))
-            document = write_run(folder, _labelled(session.snapshot(str(args.bag)), relaxed))
+            finished = _labelled(session.snapshot(str(args.bag)), relaxed)
+            document = write_run(folder, finished, body_scene(arm.robot, shown, finished))
         found = session.result.contradiction
         step = relax(config, found) if args.relax and found is not None and len(relaxed) < _MOST_RELAXED else None
         if step is None:
@@ -91,8 +95,14 @@ def _labelled(run: IntervalRun, relaxed: Sequence[Relaxation]) -> IntervalRun:
     return replace(run, findings=(line, *run.findings), relaxed=entries)
 
 
-def _identify(session: IntervalSession, robot: Robot, messages: Iterable[RawJointState], path: Path) -> None:
-    """Records what the live node would have published, markers included, and the robot that moves."""
+def _identify(
+    session: IntervalSession, robot: Robot, messages: Iterable[RawJointState], path: Path
+) -> list[tuple[float, npt.NDArray[np.float64]]]:
+    """Records what the live node would have published, markers included, and the robot that moves.
+
+    Returns:
+        Times [s] and configurations (n,) of the robot.
+    """
     now, order = 0, JointOrder(robot.joint_names)
     with BagWriter(path) as bag:
         bag.add_topic(TOPIC, TYPE, latched=True)
@@ -108,6 +118,7 @@ def _identify(session: IntervalSession, robot: Robot, messages: Iterable[RawJoin
                 now = max(now + 1, to_nanoseconds(result.t))
                 bag.write(TOPIC, now, bounds_fields(result, session.subject, session.judgement.lines))
                 bag.write(MARKERS, now, body_marker_fields(result, session.subject.frame))
+    return view.shown
 
 
 def _judge(session: IntervalSession, source: str) -> None:

@@ -59,7 +59,7 @@ def evaluate(folder: Path, watch: SpiWatch, source: str) -> dict[str, Any]:
         _walked(session, first, until),
         same=result.posterior.id == live.id,
     )
-    return write_sampling_run(folder, SamplingRun(result, session.robot.name, source, spent, config, stages))
+    return write_sampling_run(folder, SamplingRun(result, session.robot, source, spent, config, stages))
 
 
 def verdict(watch: SpiWatch, document: Mapping[str, Any]) -> Ending:

@@ -38,7 +38,7 @@ def run(args: argparse.Namespace) -> int:
     except LogError as error:
         raise error if error.source else LogError(str(error), source=str(bag)) from None
     with OutputFolder(args.out) as folder:
-        finished = SamplingRun(result, session.robot.name, str(bag), time.monotonic() - began, config)
+        finished = SamplingRun(result, session.robot, str(bag), time.monotonic() - began, config)
         document = write_sampling_run(folder, finished)
     if result.status is SamplingStatus.UNTRUSTED:
         sys.stderr.write(f"sysid: {bag}: {result.status.message}; see {args.out / REPORT_NAME}\n")

@@ -14,7 +14,7 @@ from markupsafe import Markup
 from sysid_nodes.reports import wording
 from sysid_nodes.reports.atomic_file import write_atomically
 from sysid_nodes.reports.bayesian.plots import friction_plot, gap_plot, posterior_plot, power_plot, torque_plot
-from sysid_nodes.reports.page import template
+from sysid_nodes.reports.page import NO_SCENE, template
 from sysid_nodes.results.bayesian import BayesianStatus
 
 Array = npt.NDArray[np.float64]
@@ -35,21 +35,24 @@ _GROUPS = (
 _MOST = 60  # parameters in a figure
 
 
-def write_bayesian_report(path: Path, document: Document, series: Mapping[str, Array]) -> None:
+def write_bayesian_report(
+    path: Path, document: Document, series: Mapping[str, Array], scene: Markup = NO_SCENE
+) -> None:
     """Renders and writes the page atomically.
 
     Raises:
         InputError: the file cannot be written.
     """
-    write_atomically(path, render_bayesian_report(document, series))
+    write_atomically(path, render_bayesian_report(document, series, scene))
 
 
-def render_bayesian_report(document: Document, series: Mapping[str, Array]) -> str:
+def render_bayesian_report(document: Document, series: Mapping[str, Array], scene: Markup = NO_SCENE) -> str:
     """The page as text.
 
     Args:
         document: a valid result.
         series: t, gap (K,), power (3, K), held_out_t (L,), measured, nominal, identified (L, m).
+        scene: of `mechanism_scene`; empty for none.
     """
     status = BayesianStatus[document["status"]]
     tone, label = _TONES[status]
@@ -85,6 +88,7 @@ def render_bayesian_report(document: Document, series: Mapping[str, Array]) -> s
         truth=any(row["truth"] is not None for row in rows),
         least_squares=any(row["least_squares"] is not None for row in held_out),
         figures={name: Markup(figure) for name, figure in figures.items()},
+        scene=scene,
     )
 
 
