@@ -134,11 +134,13 @@ class BayesianSeries:
 
     Attributes:
         t: (K,) of inner stages [s].
+        q: (K, n) estimated positions, those of joints without an encoder too [rad].
         gap: (K,) largest distance between points that a loop joins [m].
         power: (3, K) measured, mechanical, and with the losses [W]; measured is not a number without a meter.
     """
 
     t: Array
+    q: Array
     gap: Array
     power: Array
 

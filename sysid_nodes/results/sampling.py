@@ -88,13 +88,14 @@ class ClipReplay:
 
     Attributes:
         t: (C, L) instants [s].
-        measured, before, after: (C, L, 3 + n) position of the base [m] and joint positions [rad].
+        measured, nominal, identified: (C, L, 7 + n) pose of the base, its quaternion x, y, z, w, and joint positions
+            [m, rad].
     """
 
     t: Array
     measured: Array
-    before: Array
-    after: Array
+    nominal: Array
+    identified: Array
 
 
 @dataclass(frozen=True)

@@ -72,7 +72,7 @@ def run(args: argparse.Namespace) -> int:
                 np.stack([motion.command.at(motion.t) for motion, _ in found], axis=1),
                 np.stack([np.where(motion.measured, motion.q, np.nan) for motion, _ in found], axis=1),
                 np.stack([joint.position for _, joint in found], axis=1),
-                robot.name,
+                robot,
                 str(bag),
                 time.monotonic() - began,
                 config,

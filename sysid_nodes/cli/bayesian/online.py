@@ -15,6 +15,7 @@ from sysid_nodes.logs.power_reader import RawPower, read_power
 from sysid_nodes.logs.reader import read_joint_states
 from sysid_nodes.logs.writer import to_nanoseconds
 from sysid_nodes.messages.bayesian import posterior as plain
+from sysid_nodes.messages.robot_view import RobotView
 from sysid_nodes.robots import load_robot
 from sysid_nodes.sessions.bayesian.config import BayesianSessionConfig
 from sysid_nodes.sessions.bayesian.online import BayesianUpdate, OnlineBayesian
@@ -41,12 +42,16 @@ def replay_online(
     with BagWriter(folder / RESULT_BAG) as written:
         written.add_topic(plain.TOPIC, plain.TYPE, latched=True)
         written.add_topic(plain.FRICTION_TOPIC, plain.FRICTION_TYPE, latched=True)
+        view = RobotView(written, session.robot)
         both: list[Iterable[RawPower | RawJointState]] = [read_power(bag, config.power), states]
         for raw in heapq.merge(*both, key=lambda raw: raw.stamp):
+            now = max(now + 1, to_nanoseconds(raw.stamp))  # stamps may start over, the order of messages may not
+            if isinstance(raw, RawJointState):
+                view.follow(now, raw.stamp, raw.names, raw.position)
             if (update := _take(session, raw, bag)) is None:
                 continue
             updates.append(update)
-            now = max(now + 1, to_nanoseconds(update.t))  # stamps may start over, the order of messages may not
+            now = max(now + 1, to_nanoseconds(update.t))
             written.write(plain.TOPIC, now, plain.posterior_fields(update))
             if (friction := plain.friction_fields(update)) is not None:
                 written.write(plain.FRICTION_TOPIC, now, friction)

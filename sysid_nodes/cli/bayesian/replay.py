@@ -61,7 +61,4 @@ def _replay_whole(folder: Path, bag: Path, config: BayesianSessionConfig, topic:
             result = session.identify(stages.show)
     except (LogError, ExcitationError) as error:
         raise error if error.source else type(error)(str(error), source=str(bag)) from None
-    robot = session.robot
-    return write_bayesian_run(
-        folder, BayesianRun(result, robot.name, robot.joint_names, str(bag), time.monotonic() - began, config)
-    )
+    return write_bayesian_run(folder, BayesianRun(result, session.robot, str(bag), time.monotonic() - began, config))

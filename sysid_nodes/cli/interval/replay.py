@@ -9,12 +9,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-import numpy as np
-
 from sysid_nodes.cli.interval.configuration import load
 from sysid_nodes.cli.output_folder import OutputFolder
 from sysid_nodes.cli.progress import track
-from sysid_nodes.data.joint_order import JointOrder
 from sysid_nodes.data.joint_state import RawJointState
 from sysid_nodes.exceptions import ExcitationError, LogError
 from sysid_nodes.logs import BagWriter, read_joint_states
@@ -24,10 +21,11 @@ from sysid_nodes.messages.robot_view import RobotView
 from sysid_nodes.reports.files import REPORT_NAME
 from sysid_nodes.reports.interval.body_markers import MARKERS, MARKERS_TYPE, body_marker_fields
 from sysid_nodes.reports.interval.files import write_run
+from sysid_nodes.reports.interval.scene import body_scene
 from sysid_nodes.reports.wording import verdict
 from sysid_nodes.results import Status
 from sysid_nodes.results.identification import times_text
-from sysid_nodes.robots.robot import Robot
+from sysid_nodes.robots.robot import Array, Robot
 from sysid_nodes.sessions.interval.run import IntervalRun
 from sysid_nodes.sessions.interval.session import IntervalSession
 from sysid_nodes.systems.interval.relaxation import Relaxation, relax
@@ -48,9 +46,11 @@ def run(args: argparse.Namespace) -> int:
     while True:
         session = IntervalSession(arm.robot, config, stated=arm.stated)
         with OutputFolder(args.out) as folder:
-            _identify(session, arm.robot, track(log, f"replay {args.bag.absolute().name}"), folder / BOUNDS_NAME)
+            messages = track(log, f"replay {args.bag.absolute().name}")
+            shown = _identify(session, arm.robot, messages, folder / BOUNDS_NAME)
             _judge(session, str(args.bag))
-            document = write_run(folder, _labelled(session.snapshot(str(args.bag)), relaxed))
+            finished = _labelled(session.snapshot(str(args.bag)), relaxed)
+            document = write_run(folder, finished, body_scene(arm.robot, shown, finished))
         found = session.result.contradiction
         step = relax(config, found) if args.relax and found is not None and len(relaxed) < _MOST_RELAXED else None
         if step is None:
@@ -91,23 +91,28 @@ def _labelled(run: IntervalRun, relaxed: Sequence[Relaxation]) -> IntervalRun:
     return replace(run, findings=(line, *run.findings), relaxed=entries)
 
 
-def _identify(session: IntervalSession, robot: Robot, messages: Iterable[RawJointState], path: Path) -> None:
-    """Records what the live node would have published, markers included, and the robot that moves."""
-    now, order = 0, JointOrder(robot.joint_names)
+def _identify(
+    session: IntervalSession, robot: Robot, messages: Iterable[RawJointState], path: Path
+) -> list[tuple[float, Array]]:
+    """Records what the live node would have published, markers included, and the robot that moves.
+
+    Returns:
+        Times [s] and configurations (n,) of the robot.
+    """
+    now = 0
     with BagWriter(path) as bag:
         bag.add_topic(TOPIC, TYPE, latched=True)
         bag.add_topic(MARKERS, MARKERS_TYPE, latched=True)
         view = RobotView(bag, robot)
         for message in messages:
-            columns = order.columns(message.names) if view.due(message.stamp) else None
-            if columns is not None and np.isfinite(message.position).all() and len(message.position) > max(columns):
-                now = max(now + 1, to_nanoseconds(message.stamp))
-                view.show(now, message.stamp, np.asarray(message.position)[columns])
+            now = max(now + 1, to_nanoseconds(message.stamp))
+            view.follow(now, message.stamp, message.names, message.position)
             if (result := session.process(message)) is not None:
                 # Stamps may start over, the order of messages may not: the last one is what counts.
                 now = max(now + 1, to_nanoseconds(result.t))
                 bag.write(TOPIC, now, bounds_fields(result, session.subject, session.judgement.lines))
                 bag.write(MARKERS, now, body_marker_fields(result, session.subject.frame))
+    return view.shown
 
 
 def _judge(session: IntervalSession, source: str) -> None:

@@ -15,6 +15,7 @@ from sysid_nodes.reports.files import SERIES_NAME
 from sysid_nodes.reports.interval.quantities import interval_quantities
 from sysid_nodes.reports.interval.report import write_report
 from sysid_nodes.reports.interval.series_file import read_series
+from sysid_nodes.reports.scene_file import read_scene
 from sysid_nodes.reports.schema import validate
 from sysid_nodes.sessions.interval.node_config import IntervalNodeConfig
 from sysid_nodes.systems.interval.config import IntervalIdentifierConfig
@@ -50,7 +51,8 @@ def _made(document: Mapping[str, Any], _folder: Path) -> bool:
 
 def _write(page: Path, document: dict[str, Any], folder: Path) -> None:
     series = folder / SERIES_NAME
-    write_report(page, validate(document, source=str(folder)), read_series(series) if series.exists() else None)
+    torques = read_series(series) if series.exists() else None
+    write_report(page, validate(document, source=str(folder)), torques, read_scene(folder))
 
 
 INTERVAL = System(

@@ -57,7 +57,7 @@ def session_run(
         motion.command,
         motion.measured,
         motion.replayed,
-        session.robot.name,
+        session.robot,
         source,
         wall_time,
         session.config,

@@ -16,7 +16,7 @@ from sysid_nodes.reports.actuators.methods import TORQUE
 from sysid_nodes.reports.actuators.plots import friction_plot, overlay_plot, torque_plot
 from sysid_nodes.reports.actuators.truth import true_parameters
 from sysid_nodes.reports.atomic_file import write_atomically
-from sysid_nodes.reports.page import template
+from sysid_nodes.reports.page import NO_SCENE, template
 from sysid_nodes.results.actuators import ActuatorStatus
 
 Array = npt.NDArray[np.float64]
@@ -29,21 +29,24 @@ _TONES = {
 }
 
 
-def write_actuator_report(path: Path, document: Document, series: Mapping[str, Array]) -> None:
+def write_actuator_report(
+    path: Path, document: Document, series: Mapping[str, Array], scene: Markup = NO_SCENE
+) -> None:
     """Renders and writes the page atomically.
 
     Raises:
         InputError: the file cannot be written.
     """
-    write_atomically(path, render_actuator_report(document, series))
+    write_atomically(path, render_actuator_report(document, series, scene))
 
 
-def render_actuator_report(document: Document, series: Mapping[str, Array]) -> str:
+def render_actuator_report(document: Document, series: Mapping[str, Array], scene: Markup = NO_SCENE) -> str:
     """The page as text.
 
     Args:
         document: a valid result.
         series: t (S,), command, measured and replayed (S, n); torque, torque_sigma and model_torque with an oracle.
+        scene: of `motion_scene`; empty for none.
     """
     status = ActuatorStatus[document["status"]]
     tone, label = _TONES[status]
@@ -64,6 +67,7 @@ def render_actuator_report(document: Document, series: Mapping[str, Array]) -> s
         joints=[_joint(joint, t, series, k, _true(document, joint)) for k, joint in enumerate(document["joints"])],
         online=document["online"] or {"alarms": [], "live": None, "truth": None},
         untold=_untold(document),
+        scene=scene,
     )
 
 

@@ -15,13 +15,16 @@ from sysid_nodes.data.config import to_flat
 from sysid_nodes.data.versions import software_versions
 from sysid_nodes.reports.actuators.methods import TORQUE, method_fields, torque_series, write_weights
 from sysid_nodes.reports.actuators.report import write_actuator_report
+from sysid_nodes.reports.actuators.scene import motion_scene
 from sysid_nodes.reports.actuators.schema import PIPELINE, validate_actuators
 from sysid_nodes.reports.atomic_file import write_atomically
 from sysid_nodes.reports.files import REPORT_NAME, RESULT_NAME, SERIES_NAME, read_arrays, read_document, write_arrays
 from sysid_nodes.reports.json_text import encode, number
+from sysid_nodes.reports.scene_file import read_scene, write_scene
 from sysid_nodes.reports.schema import SCHEMA
 from sysid_nodes.results.actuator_methods import JointMethod
 from sysid_nodes.results.actuators import ActuatorEstimate, ActuatorResult, JointActuator
+from sysid_nodes.robots import Robot
 from sysid_nodes.sessions.actuators.config import ActuatorSessionConfig
 
 Array = npt.NDArray[np.float64]
@@ -35,7 +38,7 @@ class ActuatorRun:
         result: of the identification.
         t: (S,) of the samples [s].
         command, measured, replayed: (S, n) positions [rad]; not a number where nothing was measured.
-        robot: its name.
+        robot: whose joints they are.
         source: of the log.
         wall_time: that the identification took [s].
         config: that it was run with.
@@ -49,7 +52,7 @@ class ActuatorRun:
     command: Array
     measured: Array
     replayed: Array
-    robot: str
+    robot: Robot
     source: str
     wall_time: float
     config: ActuatorSessionConfig
@@ -65,7 +68,7 @@ def actuator_document(run: ActuatorRun) -> dict[str, Any]:
     return {
         "schema": SCHEMA,
         "pipeline": PIPELINE,
-        "robot": run.robot,
+        "robot": run.robot.name,
         "source": run.source,
         "status": result.status.name,
         "message": result.status.message,
@@ -83,7 +86,7 @@ def actuator_document(run: ActuatorRun) -> dict[str, Any]:
 
 
 def write_actuator_run(folder: Path, run: ActuatorRun) -> dict[str, Any]:
-    """Writes series.npz, report.html and, last, result.json into an existing folder, and returns the result.
+    """Writes series.npz, scene.json, report.html and, last, result.json into an existing folder; returns the result.
 
     Raises:
         InputError: a file cannot be written.
@@ -93,7 +96,9 @@ def write_actuator_run(folder: Path, run: ActuatorRun) -> dict[str, Any]:
     series |= torque_series(run.methods)
     write_weights(folder, run.methods, onnx=run.config.actuators.network.onnx)
     write_arrays(folder / SERIES_NAME, {name: np.float64(values) for name, values in series.items()})
-    write_actuator_report(folder / REPORT_NAME, document, series)
+    scene = motion_scene(run.robot, run.t - run.t[0], run.command, run.measured, run.replayed)
+    write_scene(folder, scene)
+    write_actuator_report(folder / REPORT_NAME, document, series, scene.markup())
     write_atomically(folder / RESULT_NAME, encode(document))
     return document
 
@@ -105,7 +110,7 @@ def report_actuators(page: Path, document: Mapping[str, Any], series: Path) -> N
         InputError: the series cannot be read, or the page cannot be written.
     """
     arrays = read_arrays(series, ("t", "command", "measured", "replayed"), optional=TORQUE)
-    write_actuator_report(page, document, arrays)
+    write_actuator_report(page, document, arrays, read_scene(series.parent))
 
 
 def read_known(path: Path) -> dict[tuple[str, str], tuple[float, float]]:

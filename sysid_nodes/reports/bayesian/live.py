@@ -47,8 +47,7 @@ def session_run(
         "rejected": dict(session.rejected),
         "live": None if live is None else live.fields(),
     }
-    joints = session.robot.joint_names
-    return BayesianRun(update.result, update.robot, joints, source, wall_time, session.config, truth or {}, online)
+    return BayesianRun(update.result, session.robot, source, wall_time, session.config, truth or {}, online)
 
 
 def save_session(path: str, session: OnlineBayesian, source: str, wall_time: float) -> Path:

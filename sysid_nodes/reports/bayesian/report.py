@@ -14,7 +14,7 @@ from markupsafe import Markup
 from sysid_nodes.reports import wording
 from sysid_nodes.reports.atomic_file import write_atomically
 from sysid_nodes.reports.bayesian.plots import friction_plot, gap_plot, posterior_plot, power_plot, torque_plot
-from sysid_nodes.reports.page import template
+from sysid_nodes.reports.page import NO_SCENE, template
 from sysid_nodes.results.bayesian import BayesianStatus
 
 Array = npt.NDArray[np.float64]
@@ -35,27 +35,30 @@ _GROUPS = (
 _MOST = 60  # parameters in a figure
 
 
-def write_bayesian_report(path: Path, document: Document, series: Mapping[str, Array]) -> None:
+def write_bayesian_report(
+    path: Path, document: Document, series: Mapping[str, Array], scene: Markup = NO_SCENE
+) -> None:
     """Renders and writes the page atomically.
 
     Raises:
         InputError: the file cannot be written.
     """
-    write_atomically(path, render_bayesian_report(document, series))
+    write_atomically(path, render_bayesian_report(document, series, scene))
 
 
-def render_bayesian_report(document: Document, series: Mapping[str, Array]) -> str:
+def render_bayesian_report(document: Document, series: Mapping[str, Array], scene: Markup = NO_SCENE) -> str:
     """The page as text.
 
     Args:
         document: a valid result.
         series: t, gap (K,), power (3, K), held_out_t (L,), measured, nominal, identified (L, m).
+        scene: of `mechanism_scene`; empty for none.
     """
     status = BayesianStatus[document["status"]]
     tone, label = _TONES[status]
     rows = document["parameters"]
     drawn = [row for row in rows if row["mean"] is not None and row["verdict"] != "not observed"][:_MOST]
-    held_out = document["held_out"]
+    held_out, starts = document["held_out"], len(document["costs"])
     figures = {
         "posterior": posterior_plot(drawn, label="Posterior against prior") if drawn else "",
         "friction": friction_plot(document["friction"], label="Friction") if document["friction"] else "",
@@ -73,7 +76,10 @@ def render_bayesian_report(document: Document, series: Mapping[str, Array]) -> s
         facts=[
             ("robot", document["robot"]),
             ("data", f"{document['stages']} stages of {1e3 * document['step']:g} ms"),
-            ("iterations", f"{document['iterations']} in the last descent, {len(document['costs'])} starts"),
+            (
+                "iterations",
+                f"{document['iterations']} in the last descent, {starts} start{'s' * (starts > 1)}",
+            ),
             ("largest gap of a loop", f"{document['loop_gap']:.1e} m" if document["loop_gap"] else "no loops"),
             ("time it took", f"{document['solve_time_s']:.1f} s"),
         ],
@@ -85,6 +91,7 @@ def render_bayesian_report(document: Document, series: Mapping[str, Array]) -> s
         truth=any(row["truth"] is not None for row in rows),
         least_squares=any(row["least_squares"] is not None for row in held_out),
         figures={name: Markup(figure) for name, figure in figures.items()},
+        scene=scene,
     )
 
 

@@ -15,11 +15,14 @@ from sysid_nodes.data.config import to_flat
 from sysid_nodes.data.versions import software_versions
 from sysid_nodes.reports.atomic_file import write_atomically
 from sysid_nodes.reports.bayesian.report import write_bayesian_report
+from sysid_nodes.reports.bayesian.scene import mechanism_scene
 from sysid_nodes.reports.bayesian.schema import PIPELINE, validate_bayesian
 from sysid_nodes.reports.files import REPORT_NAME, RESULT_NAME, SERIES_NAME, read_arrays, write_arrays
 from sysid_nodes.reports.json_text import encode, number
+from sysid_nodes.reports.scene_file import read_scene, write_scene
 from sysid_nodes.reports.schema import SCHEMA
 from sysid_nodes.results.bayesian import BayesianResult, PosteriorParameter
+from sysid_nodes.robots import Robot
 from sysid_nodes.sessions.bayesian.config import BayesianSessionConfig
 
 Array = npt.NDArray[np.float64]
@@ -35,8 +38,7 @@ class BayesianRun:
 
     Attributes:
         result: of the identification.
-        robot: its name.
-        joints: its moving joints.
+        robot: whose constants they are.
         source: of the log.
         wall_time: that the identification took [s].
         config: that it was run with.
@@ -46,8 +48,7 @@ class BayesianRun:
     """
 
     result: BayesianResult
-    robot: str
-    joints: tuple[str, ...]
+    robot: Robot
     source: str
     wall_time: float
     config: BayesianSessionConfig
@@ -63,8 +64,8 @@ def bayesian_document(run: BayesianRun) -> dict[str, Any]:
     return {
         "schema": SCHEMA,
         "pipeline": PIPELINE,
-        "robot": run.robot,
-        "joints": list(run.joints),
+        "robot": run.robot.name,
+        "joints": list(run.robot.joint_names),
         "source": run.source,
         "status": result.status.name,
         "message": result.message,
@@ -111,7 +112,7 @@ def bayesian_document(run: BayesianRun) -> dict[str, Any]:
 
 
 def write_bayesian_run(folder: Path, run: BayesianRun) -> dict[str, Any]:
-    """Writes series.npz, report.html and, last, result.json into an existing folder, and returns the result.
+    """Writes series.npz, scene.json, report.html and, last, result.json into an existing folder; returns the result.
 
     Raises:
         InputError: a file cannot be written.
@@ -121,7 +122,9 @@ def write_bayesian_run(folder: Path, run: BayesianRun) -> dict[str, Any]:
     if (held_out := run.result.held_out) is not None:
         series |= {name: np.asarray(getattr(held_out, name.removeprefix("held_out_"))) for name in _HELD_OUT}
     write_arrays(folder / SERIES_NAME, series)
-    write_bayesian_report(folder / REPORT_NAME, document, series)
+    scene = mechanism_scene(run.robot, run.result.series, document["parameters"])
+    write_scene(folder, scene)
+    write_bayesian_report(folder / REPORT_NAME, document, series, scene.markup())
     write_atomically(folder / RESULT_NAME, encode(document))
     return document
 
@@ -132,7 +135,7 @@ def report_bayesian(page: Path, document: Mapping[str, Any], series: Path) -> No
     Raises:
         InputError: the series cannot be read, or the page cannot be written.
     """
-    write_bayesian_report(page, document, read_arrays(series, _SERIES, _HELD_OUT))
+    write_bayesian_report(page, document, read_arrays(series, _SERIES, _HELD_OUT), read_scene(series.parent))
 
 
 def _parameter(told: PosteriorParameter, truth: Mapping[str, float], *, trusted: bool) -> dict[str, Any]:

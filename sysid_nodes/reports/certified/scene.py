@@ -27,7 +27,7 @@ from sysid_nodes.reports.drawing.moving_scene import (
 from sysid_nodes.reports.drawing.plots import BLUE, GREEN, VERMILION
 from sysid_nodes.reports.drawing.scene_picture import is_plate, load_mesh, load_way, solid_mesh
 
-_LINK, _JOINT, _LOAD, _OBSTACLE, _PLATE = "#e6e9ee", "#6b7885", "#3d4a58", "#e68c66", "#cfcabf"
+_LOAD, _OBSTACLE, _PLATE = "#3d4a58", "#e68c66", "#cfcabf"
 _PLATE_REACH = 1.2  # a plate is drawn as far as this from the robot's base [m]
 _OF_A_PLAN = 40  # points
 _CENTRE = 0.022  # radius of a drawn centre of mass [m]
@@ -45,7 +45,7 @@ def certified_scene(document: Mapping[str, Any], loop: CertifiedRun) -> MovingSc
     zero, q = history.t[0], history.q[rows]
     scene = MovingScene(history.t[rows] - zero, "The robot among obstacles over time")
     hand = joint_poses(robot, q)[-1]
-    scene.bodies.extend(robot_bodies(robot, q, colour=_LINK, joint_colour=_JOINT, group="robot"))
+    scene.bodies.extend(robot_bodies(robot, q, group="robot"))
     if load is not None:
         centre = np.asarray(load.position)
         parts = [rod(np.zeros(3), 0.8 * centre, 0.03), mesh(load_mesh(load, np.asarray(load.rotation), centre))]

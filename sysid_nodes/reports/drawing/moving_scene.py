@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import base64
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -25,6 +25,9 @@ FRAMES = 400
 
 STILL = np.array([[0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0]])
 """Pose of what does not move."""
+
+LINK, JOINT = "#e6e9ee", "#6b7885"
+"""Colours of a robot that is not one of several."""
 
 _SLIM = 0.042  # radius of a link, of the sum of all distances between joints of a chain
 _THICKEST = 0.05  # [m]
@@ -97,12 +100,12 @@ class MovingScene:
 
     def markup(self) -> Markup:
         """The element that the page's script fills; hidden until then."""
-        text = json.dumps(self._document(), separators=(",", ":"), allow_nan=False).replace("</", "<\\/")
-        data = Markup('<script type="application/json">{}</script>').format(Markup(text))
-        return Markup('<div class="scene3d" role="img" aria-label="{}" hidden>{}</div>').format(self.label, data)
+        return scene_markup(self.document())
 
-    def _document(self) -> dict[str, Any]:
+    def document(self) -> dict[str, Any]:
+        """As plain values, arrays as text."""
         return {
+            "label": self.label,
             "t": _numbers(self.t),
             "bodies": [
                 {
@@ -122,6 +125,17 @@ class MovingScene:
         }  # fmt: skip
 
 
+def scene_markup(document: Mapping[str, Any]) -> Markup:
+    """The element that a page's script fills; hidden until then.
+
+    Args:
+        document: of `MovingScene.document`.
+    """
+    text = json.dumps(document, separators=(",", ":"), allow_nan=False).replace("</", "<\\/")
+    data = Markup('<script type="application/json">{}</script>').format(Markup(text))
+    return Markup('<div class="scene3d" role="img" aria-label="{}" hidden>{}</div>').format(document["label"], data)
+
+
 def ball(centre: Array, radius: float) -> Part:
     """A sphere in its body's frame [m]."""
     return {"ball": np.round(centre, 5).tolist(), "radius": round(radius, 5)}
@@ -139,20 +153,24 @@ def mesh(triangles: Array) -> Part:
 
 
 def robot_bodies(
-    robot: Robot, q: Array, *, colour: str, joint_colour: str, group: str, opacity: float = 1.0
+    robot: Robot, q: Array, *, group: str, colour: str = LINK, joint_colour: str = JOINT, opacity: float = 1.0
 ) -> list[MovingBody]:
     """A robot drawn from where its joints are: rods between them, and a hull where three or more hang on one link.
 
     Args:
         robot: any.
         q: (N, nq) configurations; NaN where it is not to be seen.
+        group: of all its bodies.
         colour, joint_colour: of links and joints.
-        group, opacity: of all its bodies.
+        opacity: of all its bodies.
     """
     model = robot.model
     placed = [[model.jointPlacements[child].translation.copy() for child in children] for children in model.children]
     for point in robot.contacts:
         placed[model.getJointId(point.joint)].append(np.asarray(point.position))
+    for joint, points in enumerate(placed):
+        if joint and not points:
+            placed[joint] = _ends(model, joint)
     lengths = [float(np.linalg.norm(point)) for points in placed[1:] for point in points]
     radius = min(_SLIM * sum(lengths) / max(len(robot.contacts) or 1, 1), _THICKEST)
     bodies = []
@@ -170,6 +188,16 @@ def robot_bodies(
         if joint:
             bodies.append(MovingBody([ball(np.zeros(3), 1.1 * radius)], pose, joint_colour, group, opacity))
     return bodies
+
+
+def _ends(model: pinocchio.Model, joint: int) -> list[Array]:
+    """Where a link ends that no joint hangs on: at the furthest thing fixed to it, or beyond its centre of mass."""
+    fixed = [f.placement.translation for f in model.frames if f.parentJoint == joint]
+    centre = model.inertias[joint].lever
+    ends = [max(fixed, key=lambda place: float(np.linalg.norm(place)), default=np.zeros(3))]
+    if np.linalg.norm(centre) > np.linalg.norm(ends[0]):
+        ends.append(2.0 * centre)
+    return [np.array(end) for end in ends]
 
 
 def joint_poses(robot: Robot, q: Array) -> Array:

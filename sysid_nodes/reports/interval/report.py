@@ -14,7 +14,7 @@ from sysid_nodes.data.config import options
 from sysid_nodes.reports import wording
 from sysid_nodes.reports.atomic_file import write_atomically
 from sysid_nodes.reports.drawing import plots
-from sysid_nodes.reports.page import template
+from sysid_nodes.reports.page import NO_SCENE, template
 from sysid_nodes.results import Status
 from sysid_nodes.sessions.interval.run import TorqueSeries
 from sysid_nodes.systems.interval.config import IntervalIdentifierConfig
@@ -29,14 +29,15 @@ Array = npt.NDArray[np.float64]
 Document = wording.Document
 
 
-def render_report(document: Document, torques: TorqueSeries | None = None) -> str:
+def render_report(document: Document, torques: TorqueSeries | None = None, scene: Markup = NO_SCENE) -> str:
     """The page as text.
 
     Args:
         document: a valid document of schema 1 (``build_document`` or ``read_result``).
         torques: measured and predicted torques; without them the page says that they are missing.
+        scene: of `body_scene`; empty for none.
     """
-    return template("interval.html.j2").render(**page_values(document, torques))
+    return template("interval.html.j2").render(**page_values(document, torques), scene=scene)
 
 
 def page_values(document: Document, torques: TorqueSeries | None) -> dict[str, Any]:
@@ -57,13 +58,13 @@ def page_values(document: Document, torques: TorqueSeries | None) -> dict[str, A
     }
 
 
-def write_report(path: Path, document: Document, torques: TorqueSeries | None = None) -> None:
+def write_report(path: Path, document: Document, torques: TorqueSeries | None = None, scene: Markup = NO_SCENE) -> None:
     """Renders and writes the page atomically.
 
     Raises:
         InputError: the file cannot be written.
     """
-    write_atomically(path, render_report(document, torques))
+    write_atomically(path, render_report(document, torques, scene))
 
 
 def _facts(document: Document) -> list[tuple[str, str]]:

@@ -22,7 +22,6 @@ from sysid_nodes.robots import Robot
 
 Array = npt.NDArray[np.float64]
 
-_LINK, _JOINT = "#e6e9ee", "#6b7885"
 _CONTACT = 0.018  # radius of a drawn contact [m]
 _METRES_PER_NEWTON = 1.0 / 400.0  # longer than in the picture, where many arrows stand side by side
 
@@ -48,7 +47,7 @@ def motion_scene(
     rows = frames(len(t))
     scene = MovingScene(t[rows], "The robot's motion, its contacts and forces over time")
     q = np.column_stack([series.base, series.joints])[rows]
-    scene.bodies.extend(robot_bodies(robot, q, colour=_LINK, joint_colour=_JOINT, group="estimate"))
+    scene.bodies.extend(robot_bodies(robot, q, group="estimate"))
     scene.lines.append(DrawnLine(q[:, :3], BLUE, "way of the base"))
     if truth is not None and np.isfinite(truth.position).all(axis=1).any():
         true = np.column_stack([truth.position, truth.orientation, series.joints])[rows]

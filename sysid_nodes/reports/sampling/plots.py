@@ -40,7 +40,7 @@ def posterior_plot(names: Sequence[str], nominal: Array, estimates: Array, sigma
         return to_svg(figure, label)
 
 
-def clips_plot(t: Array, measured: Array, before: Array, after: Array, *, label: str, unit: str) -> str:
+def clips_plot(t: Array, measured: Array, nominal: Array, identified: Array, *, label: str, unit: str) -> str:
     """One signal in several clips (C, L): measured, and replayed with the nominal and with the identified robot."""
     with rc_context(STYLE):
         figure = Figure(figsize=(9.2, 1.9))
@@ -49,8 +49,8 @@ def clips_plot(t: Array, measured: Array, before: Array, after: Array, *, label:
         for k, axis in enumerate(axes):
             time = t[k] - t[0, 0]
             axis.plot(time, measured[k], color=INK, linewidth=2.0)
-            axis.plot(time, before[k], color=GREY, linewidth=1.0)
-            axis.plot(time, after[k], color=VERMILION, linewidth=1.0)
+            axis.plot(time, nominal[k], color=GREY, linewidth=1.0)
+            axis.plot(time, identified[k], color=VERMILION, linewidth=1.0)
             axis.margins(x=0.0)
             axis.tick_params(labelsize=7.5)
         axes[0].set_ylabel(unit)

@@ -13,7 +13,7 @@ from markupsafe import Markup
 
 from sysid_nodes.reports import wording
 from sysid_nodes.reports.atomic_file import write_atomically
-from sysid_nodes.reports.page import template
+from sysid_nodes.reports.page import NO_SCENE, template
 from sysid_nodes.reports.sampling.plots import clips_plot, posterior_plot
 from sysid_nodes.reports.sampling.stage_plots import stage_figures
 from sysid_nodes.results.sampling import SamplingStatus
@@ -36,21 +36,24 @@ _GROUPS = (
 )
 
 
-def write_sampling_report(path: Path, document: Document, series: Mapping[str, Array]) -> None:
+def write_sampling_report(
+    path: Path, document: Document, series: Mapping[str, Array], scene: Markup = NO_SCENE
+) -> None:
     """Renders and writes the page atomically.
 
     Raises:
         InputError: the file cannot be written.
     """
-    write_atomically(path, render_sampling_report(document, series))
+    write_atomically(path, render_sampling_report(document, series, scene))
 
 
-def render_sampling_report(document: Document, series: Mapping[str, Array]) -> str:
+def render_sampling_report(document: Document, series: Mapping[str, Array], scene: Markup = NO_SCENE) -> str:
     """The page as text.
 
     Args:
         document: a valid result.
-        series: t (C, L); measured, before and after (C, L, 3 + n).
+        series: t (C, L); measured, nominal and identified (C, L, 7 + n), as in `ClipReplay`.
+        scene: of `clips_scene`; empty for none.
     """
     status, stages = SamplingStatus[document["status"]], document.get("exploration")
     tone, label = _TONES[status]
@@ -74,6 +77,7 @@ def render_sampling_report(document: Document, series: Mapping[str, Array]) -> s
         posterior=Markup(_posterior(document)),
         clips=[Markup(figure) for figure in _clips(series)],
         errors=replay_errors(series),
+        scene=scene,
         stages=stages,
         figures={} if stages is None else {name: Markup(text) for name, text in stage_figures(stages).items()},
     )
@@ -98,10 +102,10 @@ def replay_errors(series: Mapping[str, Array]) -> list[tuple[str, float, float]]
     def error(name: str, columns: slice) -> float:
         return 1e3 * float(np.sqrt(np.mean((series[name] - series["measured"])[..., columns] ** 2)))
 
-    base, joints = slice(0, 3), slice(3, None)
+    base, joints = slice(0, 3), slice(7, None)
     return [
-        ("position of the base, mm", error("before", base), error("after", base)),
-        ("joint positions, mrad", error("before", joints), error("after", joints)),
+        ("position of the base, mm", error("nominal", base), error("identified", base)),
+        ("joint positions, mrad", error("nominal", joints), error("identified", joints)),
     ]
 
 
@@ -118,8 +122,10 @@ def _posterior(document: Document) -> str:
 
 
 def _clips(series: Mapping[str, Array]) -> list[str]:
-    shown = [(2, "height of the base [m]"), (4, "joint 2 [rad]"), (5, "joint 3 [rad]")]
+    shown = [(2, "height of the base [m]"), (8, "joint 2 [rad]"), (9, "joint 3 [rad]")]
     return [
-        clips_plot(series["t"], *(series[n][..., k] for n in ("measured", "before", "after")), label=unit, unit=unit)
+        clips_plot(
+            series["t"], *(series[n][..., k] for n in ("measured", "nominal", "identified")), label=unit, unit=unit
+        )
         for k, unit in shown
     ]

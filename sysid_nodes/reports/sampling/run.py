@@ -18,14 +18,17 @@ from sysid_nodes.reports.atomic_file import write_atomically
 from sysid_nodes.reports.files import REPORT_NAME, RESULT_NAME, SERIES_NAME, read_arrays, write_arrays
 from sysid_nodes.reports.json_text import encode, number, numbers
 from sysid_nodes.reports.sampling.report import write_sampling_report
+from sysid_nodes.reports.sampling.scene import clips_scene
 from sysid_nodes.reports.sampling.schema import PIPELINE, validate_sampling
+from sysid_nodes.reports.scene_file import read_scene, write_scene
 from sysid_nodes.reports.schema import SCHEMA
 from sysid_nodes.results.sampling import SamplingEstimate, SamplingLevel, SamplingResult
+from sysid_nodes.robots import Robot
 from sysid_nodes.sessions.sampling.config import SamplingSessionConfig
 
 Array = npt.NDArray[np.float64]
 
-_SERIES = ("t", "measured", "before", "after")
+_SERIES = ("t", "measured", "nominal", "identified")
 
 
 @dataclass(frozen=True)
@@ -34,7 +37,7 @@ class SamplingRun:
 
     Attributes:
         result: of the identification.
-        robot: its name.
+        robot: whose log it is.
         source: of the log.
         wall_time: that the identification took [s].
         config: that it was run with.
@@ -43,7 +46,7 @@ class SamplingRun:
     """
 
     result: SamplingResult
-    robot: str
+    robot: Robot
     source: str
     wall_time: float
     config: SamplingSessionConfig
@@ -59,7 +62,7 @@ def sampling_document(run: SamplingRun) -> dict[str, Any]:
         "schema": SCHEMA,
         "pipeline": PIPELINE,
         "method": result.method,
-        "robot": run.robot,
+        "robot": run.robot.name,
         "source": run.source,
         "status": result.status.name,
         "message": result.status.message,
@@ -87,7 +90,7 @@ def sampling_document(run: SamplingRun) -> dict[str, Any]:
 
 
 def write_sampling_run(folder: Path, run: SamplingRun) -> dict[str, Any]:
-    """Writes series.npz, report.html and, last, result.json into an existing folder, and returns the result.
+    """Writes series.npz, scene.json, report.html and, last, result.json into an existing folder; returns the result.
 
     Raises:
         InputError: a file cannot be written.
@@ -95,7 +98,9 @@ def write_sampling_run(folder: Path, run: SamplingRun) -> dict[str, Any]:
     document = validate_sampling(sampling_document(run), source=RESULT_NAME)
     series = {name: np.asarray(getattr(run.result.replay, name)) for name in _SERIES}
     write_arrays(folder / SERIES_NAME, series)
-    write_sampling_report(folder / REPORT_NAME, document, series)
+    scene = clips_scene(run.robot, run.result.replay)
+    write_scene(folder, scene)
+    write_sampling_report(folder / REPORT_NAME, document, series, scene.markup())
     write_atomically(folder / RESULT_NAME, encode(document))
     return document
 
@@ -106,7 +111,7 @@ def report_sampling(page: Path, document: Mapping[str, Any], series: Path) -> No
     Raises:
         InputError: the series cannot be read, or the page cannot be written.
     """
-    write_sampling_report(page, document, read_arrays(series, _SERIES))
+    write_sampling_report(page, document, read_arrays(series, _SERIES), read_scene(series.parent))
 
 
 def _parameter(parameter: SamplingEstimate) -> dict[str, Any]:

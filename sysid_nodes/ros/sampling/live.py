@@ -37,5 +37,5 @@ class LiveSampling(LiveSession[OnlineSampling, SamplingUpdate]):
         if update.result is None:
             raise SysidError(self.words()[1])
         folder.mkdir(parents=True, exist_ok=True)
-        write_sampling_run(folder, SamplingRun(update.result, update.robot, source, spent, self.session.config))
+        write_sampling_run(folder, SamplingRun(update.result, self.session.robot, source, spent, self.session.config))
         return folder

@@ -20,4 +20,5 @@ def result_series(problem: MechanismProblem, point: Estimate) -> BayesianSeries:
     gap = np.zeros(len(motion.q))
     if mechanism.closures.count:
         gap = np.linalg.norm(mechanism.closures.gaps(motion.q), axis=2).max(axis=1)
-    return BayesianSeries(problem.log.t[1:-1], gap, np.stack([problem.log.power[1:-1], mechanical, drawn]))
+    power = np.stack([problem.log.power[1:-1], mechanical, drawn])
+    return BayesianSeries(problem.log.t[1:-1], motion.q, gap, power)

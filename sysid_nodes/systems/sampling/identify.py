@@ -260,8 +260,8 @@ def _replay(log: MotionLog, config: SamplingConfig, setting: Setting, vector: Ar
     problem = ClipProblem(log, config.noise, setting.unknowns, setting.simulator, first, length, guess)
     none = np.zeros((len(first), problem.coordinates.size))
     n = log.q.shape[1]
-    shown = np.r_[0:3, 7 : 7 + n]
-    before, after = (problem.states(v, none)[..., shown] for v in (setting.unknowns.column("guess"), vector))
+    shown = np.r_[0:3, 4:7, 3, 7 : 7 + n]  # MuJoCo's quaternions begin with w
+    nominal, identified = (problem.states(v, none)[..., shown] for v in (setting.unknowns.column("guess"), vector))
     at = problem.instants
-    measured = np.concatenate([log.position[at], log.q[at]], axis=-1)
-    return ClipReplay(log.t[at], measured, before, after)
+    measured = np.concatenate([log.position[at], np.roll(log.rotation[at], -1, axis=-1), log.q[at]], axis=-1)
+    return ClipReplay(log.t[at], measured, nominal, identified)

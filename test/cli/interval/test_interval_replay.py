@@ -25,7 +25,7 @@ from sysid_nodes.results import Status
 from sysid_nodes.systems.interval.config import IntervalIdentifierConfig
 from sysid_nodes.systems.interval.pipeline import IntervalPipeline
 
-FILES = ["report.html", "result.json", "result.mcap", "series.npz"]
+FILES = ["report.html", "result.json", "result.mcap", "scene.json", "series.npz"]
 
 
 def names(folder: Path) -> list[str]:

@@ -22,7 +22,10 @@ from sysid_nodes.results.actuators import (
     MotionVerdict,
     ReplayError,
 )
+from sysid_nodes.robots import limb, load_robot
 from sysid_nodes.sessions.actuators.config import ActuatorSessionConfig
+
+LEG = limb(load_robot("go2"), "FL_")
 
 
 def document() -> dict[str, Any]:
@@ -41,7 +44,7 @@ def document() -> dict[str, Any]:
         "alarms": [alarm | {"since": 2.0, "message": "changed"}],
     }  # fmt: skip
     run = ActuatorRun(
-        result, np.zeros(2), nothing, nothing, nothing, "leg", "bag", 0.1, ActuatorSessionConfig(), online,
+        result, np.zeros(2), nothing, nothing, nothing, LEG, "bag", 0.1, ActuatorSessionConfig(), online,
         methods=(method,),
     )  # fmt: skip
     return actuator_document(run)

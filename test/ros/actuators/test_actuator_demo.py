@@ -30,9 +30,20 @@ def test_the_demo_finds_the_drives_and_the_one_that_changes(tmp_path: Path) -> N
     assert "--seed 4 --out out" in out
     assert [item.name for item in tmp_path.iterdir()] == ["out"]
     names = {item.name for item in (tmp_path / "out").iterdir()}
-    assert names == {"bag", "config.yaml", "report.html", "result.json", "result.mcap", "series.npz", "truth"}
+    assert names == {
+        "bag",
+        "config.yaml",
+        "report.html",
+        "result.json",
+        "result.mcap",
+        "scene.json",
+        "series.npz",
+        "truth",
+    }
     counts = {topic.name: topic.count for topic in read_topics(tmp_path / "out" / "bag")}
-    assert set(counts) == {topic.name for topic in TOPICS}
+    assert set(counts) == {topic.name for topic in TOPICS} | {"/robot_description", "/tf"}
+    assert counts["/robot_description"] == 1
+    assert counts["/tf"] > 10
     online = read_result(tmp_path / "out")["online"]
     assert online["live"]["equal"] == online["live"]["published"] == 8
     again = sysid("replay", "out/bag", "--config", "out/config.yaml", "--online", "--out", "again", cwd=tmp_path)

@@ -66,9 +66,20 @@ def test_the_demo_finds_what_is_hidden(tmp_path: Path) -> None:
     assert "posteriors of all 3 windows are the live node's to the last bit" in out
     assert "sysid demo fourbar --seed 3 --out out" in out
     names = {item.name for item in (tmp_path / "out").iterdir()}
-    assert names == {"bag", "config.yaml", "report.html", "result.json", "result.mcap", "series.npz", "truth"}
+    assert names == {
+        "bag",
+        "config.yaml",
+        "report.html",
+        "result.json",
+        "result.mcap",
+        "scene.json",
+        "series.npz",
+        "truth",
+    }
     counts = {topic.name: topic.count for topic in read_topics(tmp_path / "out" / "bag")}
-    assert set(counts) == {topic.name for topic in TOPICS}
+    assert set(counts) == {topic.name for topic in TOPICS} | {"/robot_description", "/tf"}
+    assert counts["/robot_description"] == 1
+    assert counts["/tf"] > 10
     document = read_document(tmp_path / "out")
     truth = json.loads((tmp_path / "out" / "truth" / "leg.json").read_text())
     rows = {row["name"]: row for row in document["parameters"]}

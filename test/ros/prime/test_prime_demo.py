@@ -54,7 +54,9 @@ def test_it_leaves_all_its_files_and_nothing_else(demo: tuple[Path, int, str, st
 
 def test_the_bag_has_what_robot_and_estimator_said(demo: tuple[Path, int, str, str]) -> None:
     counts = {topic.name: topic.count for topic in read_topics(demo[0] / "out" / "bag")}
-    assert set(counts) == {topic.name for topic in TOPICS}
+    assert set(counts) == {topic.name for topic in TOPICS} | {"/robot_description", "/tf"}
+    assert counts["/robot_description"] == 1
+    assert counts["/tf"] > 10
     live = read_document(demo[0] / "out")["run"]["live"]
     for stream in STREAMS:
         assert 0 < counts[stream.name] <= live["readings"][f"sent {stream.name}"]
