@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
+from copy import deepcopy
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -165,6 +166,7 @@ class Trial:
         self._setting, self._seed, self._planner = setting, seed, setting.planner(seed)
         self._fastest: dict[tuple[str, str], float] = {}
         self._fourier: Motion | None = None
+        self._practised: dict[tuple[str, float], tuple[Adaptive, tuple[str, ...]]] = {}
 
     def tasks(self, experiments: Sequence[Experiment]) -> dict[str, tuple[Task, Facts]]:
         """The motions of the experiments, and what they ask of the heaviest dumbbell."""
@@ -225,11 +227,14 @@ class Trial:
     def _adapt(
         self, task: Task, method: str, pounds: float, controller: Adaptive, truth: TrueRobot, followed: Learned | None
     ) -> Case:
-        robot, trouble = self._planner.robot, ()
+        robot, trouble = self._planner.robot, tuple[str, ...]()
         if method in PRACTISED:
             if followed is None or not followed.plans:
                 return Case(task.experiment.name, method, pounds, None, "", float("nan"), None)
-            trouble = practise(self._planner, followed.plans, controller, truth, pounds, self._seed).failures
+            if (method, pounds) not in self._practised:
+                failures = practise(self._planner, followed.plans, controller, truth, pounds, self._seed).failures
+                self._practised[method, pounds] = controller, failures
+            controller, trouble = deepcopy(self._practised[method, pounds])
         outcome = execute(robot, task.motion, truth, pounds, adaptive_follower(robot, controller), self._seed)
         name, mass = task.experiment.name, float(controller.theta[self._planner.body_index, 0])
         return Case(name, method, pounds, None, "", float("nan"), outcome, mass, trouble)

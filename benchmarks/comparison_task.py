@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path
 from typing import NamedTuple
 
@@ -143,9 +144,13 @@ class Task:
 
     def __call__(self, t: float) -> State:
         """Desired state at a time [s]."""
-        first, second = self.curves(self.experiment.duration)
+        first, second = self._own
         half = 0.5 * self.experiment.duration
         return first(t) if t < half else second(t - half)
+
+    @cached_property
+    def _own(self) -> tuple[Bezier, Bezier]:
+        return self.curves(self.experiment.duration)
 
     @property
     def motion(self) -> Motion:

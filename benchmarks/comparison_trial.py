@@ -140,7 +140,7 @@ def execute(
     arm = SimulatedArm(
         robot,
         None,
-        HardwareConfig(delay=0.0, velocity_error=1e-4),
+        HardwareConfig(delay=0.0, velocity_error=1e-4, substeps=1),
         np.random.default_rng(seed),
         motion.desired(0.0).q,
         truth=truth,
