@@ -38,6 +38,7 @@ from sysid_nodes.systems.interval.config import IntervalIdentifierConfig, NoiseC
 from sysid_nodes.systems.interval.pipeline import IntervalPipeline
 
 PLANS = 4
+REPLAN = PlannerConfig().replan
 POUND = 0.45359237
 SIX_POUNDS = (0.012197, 0.0015455, 0.012197)
 """Moments of the authors' six-pound dumbbell about its centre [kg m2], its bar along y."""
@@ -142,7 +143,7 @@ class Identified:
             noise=assumed.noise,
             known_robot=assumed.known,
             method=assumed.method,
-            sensitivity=SensitivityConfig(nested=True),
+            sensitivity=SensitivityConfig(nested_after=REPLAN),
         )
         self._pipeline = IntervalPipeline(arm.problem.robot, config)
         self._noise = assumed.noise

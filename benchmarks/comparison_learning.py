@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from benchmarks.adaptive_control import Adaptive
-from benchmarks.certified_motion import Assumptions, Identified, drawn, exciting, loop, obstacles
+from benchmarks.certified_motion import REPLAN, Assumptions, Identified, drawn, exciting, loop, obstacles
 from benchmarks.comparison_task import Motion
 from benchmarks.comparison_trial import Outcome, adaptive_follower, execute, pid_follower
 from benchmarks.excitation import RATE, WINDOW
@@ -143,7 +143,7 @@ def identify_by_pid(
     readings: list[RawJointState] = []
     outcome = execute(robot, motion, truth, pounds, pid_follower(robot, box), seed, hear=readings.append)
     config = IntervalIdentifierConfig(
-        method="sensitivity", known_robot=known, sensitivity=SensitivityConfig(nested=True)
+        method="sensitivity", known_robot=known, sensitivity=SensitivityConfig(nested_after=REPLAN)
     )
     pipeline = IntervalPipeline(robot, config)
     columns = (np.array([getattr(one, name) for one in readings]) for name in ("position", "velocity", "effort"))

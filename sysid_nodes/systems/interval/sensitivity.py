@@ -47,7 +47,8 @@ class Sensitivity:
 
     def __init__(self, unknowns: Unknowns, config: SensitivityConfig) -> None:
         self._unknowns, self._max_rows = unknowns, config.max_rows
-        self._common = unknowns.prior if config.nested else None
+        self._common = unknowns.prior if config.nested_after > 0.0 else None
+        self._nested_after, self._begun = config.nested_after, np.inf
         d = unknowns.size
         self._y, self._u, self._noise = np.zeros((0, 10)), np.zeros(0), np.zeros(0)
         self._rest = np.zeros((0, d - 10))
@@ -75,7 +76,9 @@ class Sensitivity:
         self._rest = np.vstack([self._rest, flat @ self._unknowns.basis[:, 10:]])[keep]
         before = self._width.copy()
         self._estimate()
-        if self._common is not None and self.contradiction is None:
+        self._begun = min(self._begun, float(rows.t.min()))
+        old = float(rows.t.max()) - self._begun >= self._nested_after
+        if self._common is not None and self.contradiction is None and old:
             self._common = self._intersect(self._common)
         return not np.allclose(self._width, before, rtol=1e-3, atol=0.0)
 
