@@ -24,7 +24,7 @@ from sysid_nodes.models.bezier import Bezier
 from sysid_nodes.models.known_robot import KnownRobotConfig, PriorConfig
 from sysid_nodes.models.model_box import ModelBox
 from sysid_nodes.models.robust_control import RobustControlConfig
-from sysid_nodes.results.identification import IdentificationResult
+from sysid_nodes.results.identification import IdentificationResult, Status
 from sysid_nodes.robots import load_robot
 from sysid_nodes.robots.kinova_gen3.geometry import cover
 from sysid_nodes.robots.kinova_gen3.payloads import GRASP_OFFSET, PayloadVolumeConfig, payload_volume
@@ -34,10 +34,11 @@ from sysid_nodes.systems.certified.search.excitation import executed
 from sysid_nodes.systems.certified.search.objective import Excite
 from sysid_nodes.systems.certified.search.plan_result import PlanResult, PlanStatus, Start
 from sysid_nodes.systems.certified.search.planner import Planner
-from sysid_nodes.systems.interval.config import IntervalIdentifierConfig, NoiseConfig
+from sysid_nodes.systems.interval.config import IntervalIdentifierConfig, NoiseConfig, SensitivityConfig
 from sysid_nodes.systems.interval.pipeline import IntervalPipeline
 
 PLANS = 4
+REPLAN = PlannerConfig().replan
 POUND = 0.45359237
 SIX_POUNDS = (0.012197, 0.0015455, 0.012197)
 """Moments of the authors' six-pound dumbbell about its centre [kg m2], its bar along y."""
@@ -57,10 +58,12 @@ class Assumptions:
     Attributes:
         known: of everything but the last link.
         noise: errors of the readings; a position error of 0 is half an encoder step.
+        method: of the identifier.
     """
 
     known: KnownRobotConfig = field(default_factory=KnownRobotConfig)
     noise: NoiseConfig = field(default_factory=NoiseConfig)
+    method: str = "set_membership"
 
 
 DEMO = Assumptions()
@@ -102,12 +105,13 @@ def make_planner(
     seed: int,
     clock: Callable[[], float] = time.process_time,
     known: KnownRobotConfig | None = None,
+    control: RobustControlConfig | None = None,
 ) -> Planner:
     """For the Gen3 with the gripper and the largest dumbbell's room."""
     robot = load_robot("kinova_gen3", variant="gripper")
     shapes = (*cover("gripper"), *payload_volume(PayloadVolumeConfig()))
-    known = known or KnownRobotConfig()
-    return Planner(robot, shapes, known, RobustControlConfig(), CertifierConfig(), config, clock, seed=seed)
+    known, control = known or KnownRobotConfig(), control or RobustControlConfig()
+    return Planner(robot, shapes, known, control, CertifierConfig(), config, clock, seed=seed)
 
 
 def obstacles() -> Scene:
@@ -135,7 +139,12 @@ class Identified:
 
     def __init__(self, arm: Arm, rate: float, rng: np.random.Generator, assumed: Assumptions = DEMO) -> None:
         self._arm, self._rate, self._rng, self._count = arm, rate, rng, 0
-        config = IntervalIdentifierConfig(noise=assumed.noise, known_robot=assumed.known)
+        config = IntervalIdentifierConfig(
+            noise=assumed.noise,
+            known_robot=assumed.known,
+            method=assumed.method,
+            sensitivity=SensitivityConfig(nested_after=REPLAN),
+        )
         self._pipeline = IntervalPipeline(arm.problem.robot, config)
         self._noise = assumed.noise
         self.bounds = PriorConfig().bounds
@@ -178,7 +187,8 @@ class Identified:
         stamps = (self._count + np.arange(count + 1)) / self._rate
         self._count += count
         result = self._pipeline.identify(JointSamples(robot.joint_names, stamps, position, velocity, reading))
-        self.bounds = Bounds(result.lower, result.upper)
+        if result.status is not Status.INCONSISTENT:
+            self.bounds = Bounds(result.lower, result.upper)
         return result
 
 
@@ -191,7 +201,7 @@ def _any(_: Bezier) -> bool:
 
 
 def loop(planner: Planner, identified: Identified | None, choose: Choice) -> Run:
-    """Four plans, chosen one after the other; ends early where none was certified."""
+    """Four plans, chosen one after the other; ends early where none was certified or the data contradict each other."""
     prior, replan = PriorConfig().bounds, planner.config.replan
     run, objective = Run(), planner.excite(prior)
     box = planner.box(prior)
@@ -209,6 +219,8 @@ def loop(planner: Planner, identified: Identified | None, choose: Choice) -> Run
             identified.feed(result.plan, 0.0, 0.5 * replan)
             box = planner.box(identified.bounds)
             run.identified = identified.feed(result.plan, 0.5 * replan, end)
+            if run.identified.status is Status.INCONSISTENT:
+                break
         start = Start.following(result.plan, result.certificate, replan)
     return run
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The motions that every method of the comparison has to execute: one an experiment, computed without any of them.
 
-As in the paper (section VI-D), two degree-5 Bezier curves that pass on position, velocity and acceleration, of least
+As in the paper (section VI-D3), two degree-5 Bezier curves that pass on position, velocity and acceleration, of least
 jerk under the limits of joints and obstacles; the paper's RAPTOR is a least-squares search here. The first curve goes
 on to a rest of its own, so that each of the two can be certified as the planner's trajectories are: with a tail that
 brakes, should the second not come. Start, goal and clearance are ours; the paper gives the platform's distance only.
@@ -9,8 +9,11 @@ brakes, should the second not come. Start, goal and clearance are ours; the pape
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 import pinocchio
@@ -33,8 +36,8 @@ _SCENES = Path(__file__).resolve().parents[1] / "config" / "scenes"
 _SAMPLES, _TAIL = 21, 6
 """Instants a curve, and in the first curve's own tail, at which limits are looked at."""
 
-_CLEARANCE = 0.055
-"""Distance asked for [m]: from the largest dumbbell's room, 2 cm of grasp error around it included."""
+HOLD = 2.0
+"""The goal is held for this long [s] before the dumbbell is put down: slow feedback may settle."""
 
 _SPEED = 0.9
 """Share of the speed limits that may be used."""
@@ -54,6 +57,8 @@ class Experiment:
         start, middle, goal: (7,) postures [rad]; the middle one is a first guess.
         stretch: first guess of the first curve's own duration over that of the motion.
         duration: of the motion [s].
+        clearance: distance asked for [m]: from the largest dumbbell's room, 2 cm of grasp error around it included.
+        least: lightest dumbbell it is done with [lb].
     """
 
     name: str
@@ -64,6 +69,8 @@ class Experiment:
     goal: tuple[float, ...]
     stretch: float
     duration: float
+    clearance: float = 0.055
+    least: float = 0.0
 
     def surroundings(self) -> Scene:
         """Its obstacles."""
@@ -92,6 +99,25 @@ EXPERIMENTS: tuple[Experiment, ...] = (
         3.0,
     ),
 )
+EXPERIMENTS += (
+    replace(EXPERIMENTS[1], name="c", title="8 lb close by", scene="kinova_narrow.yaml", clearance=0.015, least=8.0),
+)
+
+
+class Motion(NamedTuple):
+    """A motion to be followed in simulation.
+
+    Attributes:
+        desired: state at a time [s].
+        duration: when it ends [s].
+        hold: how long its end is held, for a dumbbell to be put down [s]; 0: nothing is put down.
+        scene: obstacles.
+    """
+
+    desired: Callable[[float], State]
+    duration: float
+    hold: float
+    scene: Scene
 
 
 @dataclass(frozen=True)
@@ -118,9 +144,18 @@ class Task:
 
     def __call__(self, t: float) -> State:
         """Desired state at a time [s]."""
-        first, second = self.curves(self.experiment.duration)
+        first, second = self._own
         half = 0.5 * self.experiment.duration
         return first(t) if t < half else second(t - half)
+
+    @cached_property
+    def _own(self) -> tuple[Bezier, Bezier]:
+        return self.curves(self.experiment.duration)
+
+    @property
+    def motion(self) -> Motion:
+        """The motion, its end held."""
+        return Motion(self, self.experiment.duration, HOLD, self.experiment.surroundings())
 
 
 @dataclass(frozen=True)
@@ -186,13 +221,14 @@ class _Search:
         add(1, 30.0 * over, 30.0 * np.sign(qd) * (over > 0.0))
         over = np.maximum(q - limits.position_upper + 0.1, 0.0) - np.maximum(limits.position_lower + 0.1 - q, 0.0)
         add(0, 30.0 * over, 30.0 * (over != 0.0))
-        near = self._near.near(q, self._scene, _CLEARANCE)
+        clearance = self._experiment.clearance
+        near = self._near.near(q, self._scene, clearance)
         for outside in (True, False):
-            distance, gradient = np.full(len(q), _CLEARANCE), np.zeros_like(q)
+            distance, gradient = np.full(len(q), clearance), np.zeros_like(q)
             for i in np.argsort(-near.distance):  # the nearest last
                 if near.outside[i] == outside:
                     distance[near.sample[i]], gradient[near.sample[i]] = near.distance[i], near.gradient[i]
-            values.append(100.0 * (_CLEARANCE - distance))
+            values.append(100.0 * (clearance - distance))
             moved = np.column_stack([gradient * by_k[0], (gradient * by_stretch[0]).sum(axis=1)])
             slopes.append(-100.0 * moved)
         return np.concatenate(values), np.concatenate(slopes)

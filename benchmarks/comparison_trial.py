@@ -10,10 +10,12 @@ from typing import Protocol
 import numpy as np
 import numpy.typing as npt
 
+from benchmarks.adaptive_control import Adaptive
 from benchmarks.comparison_certificates import Certificates
-from benchmarks.comparison_task import Task, dumbbell_place
+from benchmarks.comparison_task import Motion, Task, dumbbell_place
 from benchmarks.gravity_pid import GravityPid, GravityPidConfig
 from benchmarks.truth import Array
+from sysid_nodes.data.joint_state import RawJointState
 from sysid_nodes.models.bezier import State
 from sysid_nodes.models.model_box import ModelBox
 from sysid_nodes.models.robust_control import RobustControlConfig, RobustLaw
@@ -31,8 +33,8 @@ from sysid_nodes.systems.certified.search.planner import Planner
 PLACED = 0.01
 """Farthest [m] that a dumbbell may be from its goal when it is put down."""
 
-HOLD = 2.0
-"""The goal is held for this long [s] before the dumbbell is put down: slow feedback may settle."""
+_RUNAWAY = 3.0
+"""Share of the speed limits at which the drives would have stopped the arm."""
 
 _LOOK = 0.01
 """Between two looks at distances [s]."""
@@ -46,14 +48,16 @@ class Follower(Protocol):
     def __call__(self, t: float, desired: State, q: Array, qd: Array) -> Command: ...
 
 
-def robust_follower(planner: Planner, task: Task, box: ModelBox, certificates: Certificates) -> Follower:
+def robust_follower(
+    planner: Planner, task: Task, box: ModelBox, certificates: Certificates, control: RobustControlConfig | None = None
+) -> Follower:
     """The robust law around a method's nominal model.
 
     The robust input is clipped as the certificate says; without a bound on the errors, at what the nominal torque of
     the desired motion leaves of the motors.
     """
     robot, half = planner.robot, 0.5 * task.experiment.duration
-    law = RobustLaw(robot, box.theta, box.motor, RobustControlConfig())
+    law = RobustLaw(robot, box.theta, box.motor, control or RobustControlConfig())
     clips = []
     for curve, certificate in zip(task.curves(task.experiment.duration), certificates, strict=True):
         if certificate is not None and certificate.envelope is not None:
@@ -83,13 +87,26 @@ def pid_follower(robot: Robot, box: ModelBox | None) -> Follower:
     return follow
 
 
+def adaptive_follower(robot: Robot, controller: Adaptive) -> Follower:
+    """A controller that goes on learning; what it has learned stays with it."""
+    last = 0.0
+
+    def follow(t: float, desired: State, q: Array, qd: Array) -> Command:
+        nonlocal last
+        torque = controller.step(desired, q, qd, t - last)
+        last = t
+        return torque, np.asarray(np.abs(torque) > robot.limits.torque)
+
+    return follow
+
+
 @dataclass(frozen=True)
 class Outcome:
     """How an execution went.
 
     Attributes:
         tracking: largest distance of the dumbbell's centre from where it should have been [m].
-        arrival, final: the same when the motion ends, and after HOLD [m].
+        arrival, final: the same when the motion ends, and after the hold [m].
         torque, speed: largest shares of the limits; the command's, where that was more.
         clearance: least true distance to obstacles, and of the robot to itself [m].
         share: largest part of the proven bound that the norm of the joint errors took; NaN without a bound.
@@ -108,32 +125,35 @@ class Outcome:
 
 def execute(
     robot: Robot,
-    task: Task,
+    motion: Motion,
     truth: TrueRobot,
     pounds: float,
     follower: Follower,
     seed: int,
     bound: Callable[[float], float] | None = None,
+    hear: Callable[[RawJointState], None] = lambda _: None,
 ) -> Outcome:
-    """The motion and a hold, in simulation; ``bound`` is that of sqrt(sum I_a e^2) over time."""
+    """The motion and a hold in simulation.
+
+    ``bound`` is that of sqrt(sum I_a e^2) over time; ``hear`` gets all readings.
+    """
     arm = SimulatedArm(
         robot,
         None,
-        HardwareConfig(delay=0.0, velocity_error=1e-4),
+        HardwareConfig(delay=0.0, velocity_error=1e-4, substeps=1),
         np.random.default_rng(seed),
-        task.experiment.start,
+        motion.desired(0.0).q,
         truth=truth,
     )
     # The dumbbell itself, held where it is meant to be: what may not touch anything.
     shapes = (*cover("gripper"), dumbbell_volume(pounds, shape="box", grasp_error=0.0))
-    watch = ContactWatch(
-        robot, shapes, task.experiment.surroundings().obstacles, self_collision_pairs(robot, shapes).kept
-    )
-    limits, duration, failures = robot.limits, task.experiment.duration, dict[str, None]()
+    watch = ContactWatch(robot, shapes, motion.scene.obstacles, self_collision_pairs(robot, shapes).kept)
+    limits, failures = robot.limits, dict[str, None]()
     off, nearest, torque_share, speed_share, share = [], np.inf, 0.0, 0.0, -np.inf if bound else np.nan
     reading, look = arm.reading(), round(_LOOK * 1000.0)
-    for tick in range(round((duration + HOLD) * 1000.0) + 1):
-        t, desired = arm.now, task(arm.now)
+    for tick in range(round((motion.duration + motion.hold) * 1000.0) + 1):
+        t, desired = arm.now, motion.desired(arm.now)
+        hear(reading)
         turns = 2.0 * np.pi * np.where(robot.wraps, np.rint((desired.q - reading.position) / (2.0 * np.pi)), 0.0)
         torque, exceeded = follower(t, desired, reading.position + turns, reading.velocity)
         arm.command(torque, reading.stamp)
@@ -151,10 +171,13 @@ def execute(
             if bound is not None:
                 norm = float(np.sqrt((truth.motor.armature * (desired.q - arm.q) ** 2).sum()))
                 share = max(share, norm / bound(t))
+        if speed_share > _RUNAWAY:
+            failures["out of control"] = None
+            break
         reading = arm.step()
     if speed_share > 1.0:
         failures["speed limit"] = None
-    if off[-1] > PLACED:
+    if motion.hold and off[-1] > PLACED:
         failures[f"placed {1000.0 * off[-1]:.0f} mm off"] = None
-    arrival = off[round(duration / _LOOK)]
+    arrival = off[min(round(motion.duration / _LOOK), len(off) - 1)]
     return Outcome(max(off), arrival, off[-1], torque_share, speed_share, nearest, share, tuple(failures))

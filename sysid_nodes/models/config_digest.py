@@ -12,6 +12,9 @@ from sysid_nodes.models.known_robot import KnownRobotConfig
 from sysid_nodes.models.robust_control import RobustControlConfig
 from sysid_nodes.robots.robot import Primitive, Robot
 
+ESTIMATED = "estimated-"
+"""Beginning of a config_id whose certificates may rest on bounds that are estimates and prove nothing about the arm."""
+
 
 def config_digest(
     robot: Robot, shapes: Sequence[Primitive], known: KnownRobotConfig, control: RobustControlConfig, certifier: Any

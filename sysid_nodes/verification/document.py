@@ -105,10 +105,10 @@ def seal(fields: Fields) -> str:
 
 
 def config_id(premises: Fields) -> str:
-    """The digest of the premises but the obstacles, as a record names it."""
+    """The digest of the premises but the obstacles, as a record names it, which says where bounds are estimates."""
     robot, shapes = premises["robot"], premises["shapes"]
     overlap = robot["may_overlap"]
-    return digest(
+    return "estimated-" * bool(premises.get("estimates")) + digest(
         premises["version"],
         robot["name"],
         robot["urdf"],

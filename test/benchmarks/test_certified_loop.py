@@ -43,7 +43,7 @@ from sysid_nodes.systems.certified.control.config import ControllerConfig
 from sysid_nodes.systems.certified.control.output import ControllerOutput, Mode
 from sysid_nodes.systems.certified.control.robust_controller import RobustController
 from sysid_nodes.systems.certified.search.config import PlannerConfig
-from sysid_nodes.systems.interval.config import IntervalIdentifierConfig, NoiseConfig
+from sysid_nodes.systems.interval.config import IntervalIdentifierConfig, NoiseConfig, SensitivityConfig
 
 ARM = HardwareConfig(delay=0.0, robot_error=0.05)
 NOISE = NoiseConfig(torque_interpolation="hold", acceleration=(30.0,))
@@ -105,6 +105,24 @@ def _quick(robot: Robot, **options: Any) -> CertifiedLoop:
 
 
 # --- What is certified holds ----------------------------------------------------------------------------------------
+
+
+@pytest.mark.slow
+def test_algorithm_1_drives_the_loop_where_estimates_are_let_in(robot: Robot) -> None:
+    config, prior = _config(plans=3), PriorConfig().bounds
+    identifier = replace(config.identifier, method="sensitivity", sensitivity=SensitivityConfig(nested_after=1.5))
+    for estimates in (True, False):
+        planner = replace(config.planner, estimates=estimates)
+        episode = replace(config, planner=planner, identifier=identifier)
+        loop = _loop(robot, episode, touch=True, scene=obstacles(), optimised=True, seed=2)
+        log = loop.run(4.6)
+        assert {result.status for result in log.bounds} == {Status.ESTIMATED}
+        if estimates:
+            assert len(log.executed) == 3 and not loop.refusals
+            assert all(record.config_id.startswith("estimated-") for record in log.executed)
+            assert (0.5 * (log.bounds[-1].upper - log.bounds[-1].lower) < 0.5 * prior.half_width).any()
+        else:
+            assert len(log.executed) <= 1 and loop.controller.reason is StopReason.BOUNDS_INVALID
 
 
 @pytest.mark.parametrize("optimised", mark_slow([False, True], but=[True]), ids=["random", "optimised"])

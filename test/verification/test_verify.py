@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import copy
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,7 @@ import pytest
 from shared.certificate_documents import CONFIG, LATE, document, not_verified, records
 from shared.quick_and_slow import mark_slow
 
+from sysid_nodes.sessions.certified.config import set_up
 from sysid_nodes.verification.document import config_id, read
 from sysid_nodes.verification.verify import Verdict, _law, verify
 
@@ -24,6 +26,12 @@ def test_certificates_are_verified(share: float, displacement: float) -> None:
     continued = verify(document(second, first))
     assert continued.verified, continued.claims
     assert "continues the former one" in {claim.name for claim in continued.claims}
+
+
+def test_a_certificate_for_estimates_says_so() -> None:
+    told, plain = document(RECORD, config=replace(CONFIG, estimates=True)), document(RECORD)
+    assert config_id(told["premises"]) == "estimated-" + config_id(plain["premises"])
+    assert set_up(replace(CONFIG, estimates=True)).config_id == config_id(told["premises"])
 
 
 RECORD = records(0.1, 0.08)[0]

@@ -79,7 +79,8 @@ def _headline(document: wording.Document, loop: CertifiedRun) -> str:
     known = mass["nominal"] is not None and mass["lower"] is not None
     weight = f"{wording.number_text(mass['nominal'], 3)} kg in the hand" if known else "No weight is known"
     if loop.outcome == ARRIVED:
-        return f"{weight}, weighed in certified motion, then carried to the goal"
+        motion = "motion certified for estimates" if loop.model.estimates else "certified motion"
+        return f"{weight}, weighed in {motion}, then carried to the goal"
     return f"{weight}; {'the robot was stopped' if loop.outcome == STOPPED else 'the robot rests short of its goal'}"
 
 

@@ -17,7 +17,7 @@ from sysid_nodes.reports.certified.history import Array, CertifiedHistory, Plan,
 from sysid_nodes.reports.certified.margins import Distances, Margin, Tracking, distances, margins, tracking
 from sysid_nodes.reports.json_text import number, numbers
 from sysid_nodes.results.certificate import Verdict
-from sysid_nodes.sessions.certified.settings import CertifiedModel, CertifiedSettings
+from sysid_nodes.sessions.certified.settings import ESTIMATES, CertifiedModel, CertifiedSettings
 
 IDENTIFY, CARRY = "identify", "carry"
 ARRIVED, STOPPED, ENDED = "arrived", "stopped", "ended"
@@ -74,6 +74,10 @@ class CertifiedRun:
     @property
     def sentence(self) -> str:
         """The outcome in words."""
+        return self._ending + (f" {ESTIMATES}" if self.model.estimates else "")
+
+    @property
+    def _ending(self) -> str:
         if self.outcome == STOPPED:
             return f"The robot was stopped: {self.history.why_stopped}."
         if self.outcome == ARRIVED:

@@ -51,10 +51,11 @@ from sysid_nodes.sessions.certified.config import CertifiedPlannerConfig, set_up
 from sysid_nodes.sessions.certified.motion_planner import build_planner
 from sysid_nodes.sessions.certified.planning import Planning
 from sysid_nodes.sessions.certified.replanner import LOOK_PERIOD, Replanner
+from sysid_nodes.sessions.certified.settings import ESTIMATES
 from sysid_nodes.sessions.certified.state import Phase, Planned, Seen
 from sysid_nodes.sessions.worker import Worker
 from sysid_nodes.systems.certified.certificate.own_stop import own_stop_words
-from sysid_nodes.systems.certified.control.in_force import CLAIMED
+from sysid_nodes.systems.certified.control.in_force import accepted
 
 NAME = "certified_planner"
 
@@ -92,6 +93,9 @@ class CertifiedPlannerNode(ManagedNode):
         self._busy, self._broken = False, ""
         self._phase, self._failed, self._dropped = Phase.EXCITE, False, 0
         self._own_stop = own_stop_words(config.certifier, setup.robot.n)
+        self._accepted = accepted(config.estimates)
+        if config.estimates:
+            self.get_logger().warning(ESTIMATES)
         self._frames = FrameLookup(self)
         self._taken.callback(self._frames.destroy)
         stream = self.publisher(CertifiedTrajectory, "certified_trajectory", qos.stream("reliable", 10))
@@ -210,7 +214,7 @@ class CertifiedPlannerNode(ManagedNode):
 
     def _bounds(self, message: ParameterBounds) -> None:
         try:
-            if message.status not in list(map(int, CLAIMED)):
+            if message.status not in list(map(int, self._accepted)):
                 raise ConfigError(message.message or "no bounds are claimed")
             if message.robot != self._setup.robot.name or message.body != self._setup.body:
                 raise ConfigError(f"bounds are of '{message.body}' of robot '{message.robot}'")

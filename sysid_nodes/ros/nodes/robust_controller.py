@@ -55,6 +55,7 @@ from sysid_nodes.ros.spinning import spin, until_shutdown
 from sysid_nodes.sessions.certified.config import RobustControllerConfig, check_ages, set_up
 from sysid_nodes.sessions.certified.controller import build_controller
 from sysid_nodes.sessions.certified.recertifier import Recertifier
+from sysid_nodes.sessions.certified.settings import ESTIMATES
 from sysid_nodes.systems.certified.control.output import ControllerOutput, Mode
 
 NAME = "robust_controller"
@@ -82,6 +83,8 @@ class RobustControllerNode(ManagedNode):
         config = self._settings.build(RobustControllerConfig)
         self._setup = setup = set_up(config)
         check_ages(config)
+        if config.estimates:
+            self.get_logger().warning(ESTIMATES)
         self._surroundings: Scene | None = setup.scene
         self._controller = build_controller(setup, config, config.controller)
         self._prover = Recertifier(config) if config.controller.recertify else None

@@ -10,7 +10,7 @@ from sysid_nodes.data.config import option, section
 from sysid_nodes.data.key_file import AuthorityConfig
 from sysid_nodes.data.scene import Scene, scene_of
 from sysid_nodes.exceptions import ConfigError
-from sysid_nodes.models.config_digest import config_digest
+from sysid_nodes.models.config_digest import ESTIMATED, config_digest
 from sysid_nodes.models.known_robot import Numbers
 from sysid_nodes.robots import Primitive, Robot, load_robot
 from sysid_nodes.robots.covering import covering_shapes
@@ -127,7 +127,7 @@ class Setup(NamedTuple):
         robot: nominal.
         shapes: of robot and load.
         scene: obstacles at the start.
-        config_id: digest of all that certificates rest on but bounds and obstacles.
+        config_id: digest of all that certificates rest on but bounds and obstacles, after ESTIMATED where that holds.
         body: the resolved link.
         frame: the robot's base frame.
     """
@@ -175,5 +175,6 @@ def set_up(config: CertifiedConfig) -> Setup:
     body = config.body or robot.body
     robot.body_index(body)
     digest = config_digest(robot, shapes, config.known_robot, config.control, config.certifier)
+    label = ESTIMATED if config.estimates else ""
     frame = config.frame_prefix + base_frame(robot)
-    return Setup(robot, shapes, scene_of(config.scene), digest, body, frame)
+    return Setup(robot, shapes, scene_of(config.scene), label + digest, body, frame)

@@ -61,6 +61,7 @@ def certificate_premises(robot: Robot, shapes: tuple[Primitive, ...], settings: 
         "known_robot": _plain(settings.known_robot),
         "control": _plain(settings.control),
         "certifier": _plain(settings.certifier),
+        "estimates": settings.estimates,
     }
 
 

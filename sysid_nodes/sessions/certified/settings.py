@@ -24,6 +24,9 @@ from sysid_nodes.robots.robot import Array
 from sysid_nodes.systems.certified.certificate.certifier import Certifier
 from sysid_nodes.systems.certified.certificate.config import CertifierConfig
 
+ESTIMATES = "Bounds that are only estimates count here, so no certificate proves anything about the arm."
+"""To be said wherever `estimates` is on."""
+
 
 @dataclass(frozen=True)
 class CertifiedSettings:
@@ -33,6 +36,12 @@ class CertifiedSettings:
     variant: str = option("", "variant of the robot; empty takes its default")
     body: str = option("", "link whose bounds arrive; empty takes the robot's last")
     target: str = option("body", "what the bounds are of, as the identifier's target", choices=TARGETS)
+    estimates: bool = option(
+        False,
+        "move on bounds that are ESTIMATED as well: of the paper's Algorithm 1 (the identifier's method sensitivity, "
+        "with sensitivity.nested_after) or of a calibration by posterior; certificates then prove nothing about the "
+        "arm, and their config_id says so",
+    )
     payload_volume: PayloadVolumeConfig = section(PayloadVolumeConfig, "room that the payload takes")
     known_robot: KnownRobotConfig = section(KnownRobotConfig, "uncertainty of the known robot")
     prior: PriorConfig = section(PriorConfig, "bounds of the body until others arrive")
@@ -61,6 +70,7 @@ class CertifiedModel:
         robot: nominal.
         shapes: that cover robot and load.
         load: the load's own; None where there is none.
+        estimates: whether bounds that are not proven count, and so nothing is proven about the arm.
         armature: (n,) least armature of the models [kg m2].
         encoder_error: (n,) largest error of a measured position [rad].
 
@@ -75,6 +85,7 @@ class CertifiedModel:
         own = payload_volume(settings.payload_volume) if settings.robot == "kinova_gen3" else ()
         self.load = own[0] if own else None
         self.prior: Bounds = settings.prior.bounds
+        self.estimates = settings.estimates
         self.armature: Array = self.box(self.prior).armature_lower
         self.encoder_error: Array = gains(self.robot, settings.control).position_error
 

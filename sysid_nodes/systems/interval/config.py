@@ -107,6 +107,14 @@ class SensitivityConfig:
     """Effort of the sensitivity method, which estimates anew from all rows it keeps."""
 
     max_rows: int = option(4200, "rows kept; older ones are dropped", minimum=20, maximum=100000)
+    nested_after: float = option(
+        0.0,
+        "time of data after which intervals are intersected with the prior and with one another, as trajectories need "
+        "that outlive a window (see estimates of the certified planner); until then the prior stands; of the first "
+        "windows alone many miss the truth, and intervals with nothing in common are a contradiction; 0: never",
+        unit="s",
+        minimum=0.0,
+    )
 
 
 @dataclass(frozen=True)

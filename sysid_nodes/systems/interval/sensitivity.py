@@ -47,6 +47,8 @@ class Sensitivity:
 
     def __init__(self, unknowns: Unknowns, config: SensitivityConfig) -> None:
         self._unknowns, self._max_rows = unknowns, config.max_rows
+        self._common = unknowns.prior if config.nested_after > 0.0 else None
+        self._nested_after, self._begun = config.nested_after, np.inf
         d = unknowns.size
         self._y, self._u, self._noise = np.zeros((0, 10)), np.zeros(0), np.zeros(0)
         self._rest = np.zeros((0, d - 10))
@@ -57,8 +59,8 @@ class Sensitivity:
 
     @property
     def bounds(self) -> Bounds:
-        """(27) of the paper; infinite before the motion excites everything."""
-        return Bounds(self.estimate - self._width, self.estimate + self._width)
+        """(27) of the paper, infinite before the motion excites everything; nested, what all of them have in common."""
+        return self._common or Bounds(self.estimate - self._width, self.estimate + self._width)
 
     def step(self, rows: MomentumRows, *_: object) -> bool:
         """Estimates anew with the rows of new windows; returns whether the interval changed."""
@@ -74,6 +76,10 @@ class Sensitivity:
         self._rest = np.vstack([self._rest, flat @ self._unknowns.basis[:, 10:]])[keep]
         before = self._width.copy()
         self._estimate()
+        self._begun = min(self._begun, float(rows.t.min()))
+        old = float(rows.t.max()) - self._begun >= self._nested_after
+        if self._common is not None and self.contradiction is None and old:
+            self._common = self._intersect(self._common)
         return not np.allclose(self._width, before, rtol=1e-3, atol=0.0)
 
     def costs(self) -> Mapping[str, Array]:
@@ -86,6 +92,15 @@ class Sensitivity:
 
     def reconfigure(self, *_: object) -> None:
         """Has no live options."""
+
+    def _intersect(self, common: Bounds) -> Bounds:
+        """With the present interval; where nothing is left, the contradiction is kept and the bounds stay."""
+        lower = np.maximum(common.lower, self.estimate - self._width)
+        upper = np.minimum(common.upper, self.estimate + self._width)
+        if (lower <= upper).all():
+            return Bounds(lower, upper)
+        self.contradiction = Contradiction((), np.zeros((0, 2)), "first order of the sensitivity analysis", {})
+        return common
 
     def _estimate(self) -> None:
         gram, moment = self._y.T @ self._y, self._y.T @ self._u

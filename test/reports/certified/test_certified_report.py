@@ -32,7 +32,7 @@ from sysid_nodes.reports.certified.result import (
 from sysid_nodes.reports.certified.schema import LOOP_FIELDS, validate_loop
 from sysid_nodes.reports.interval.result_file import build_document, read_result, write_result
 from sysid_nodes.results.stop_reason import StopReason
-from sysid_nodes.sessions.certified.settings import CertifiedModel, CertifiedSettings
+from sysid_nodes.sessions.certified.settings import ESTIMATES, CertifiedModel, CertifiedSettings
 from sysid_nodes.systems.certified.control.output import Mode
 
 DOC = Path(__file__).parents[3] / "docs" / "certified" / "result.md"
@@ -255,6 +255,11 @@ def test_the_page_tells_all(page: str) -> None:
     assert len(ids) == len(set(ids))
     assert not re.search(r'(?:src|href)="(?!#|data:)', page), "the page must be self-contained"
     assert not re.search(r"\bnan\b", re.sub(r"base64,[^\"]*", "", without_scripts(page)).lower())
+
+
+def test_a_run_on_estimates_is_not_called_proven(history: CertifiedHistory) -> None:
+    run = looked_at(CertifiedModel(CertifiedSettings(variant="gripper", estimates=True)), history)
+    assert run.sentence.endswith(ESTIMATES)
 
 
 @pytest.mark.usefixtures("blank_figures")

@@ -14,7 +14,7 @@ from sysid_nodes.models.known_robot import KnownRobotConfig
 from sysid_nodes.results import Status
 from sysid_nodes.signals.windows import cut
 from sysid_nodes.systems.interval.config import IntervalIdentifierConfig, SensitivityConfig
-from sysid_nodes.systems.interval.momentum_rows import CAUSES, TORQUE_ABSOLUTE, TORQUE_RELATIVE, MomentumRows
+from sysid_nodes.systems.interval.momentum_rows import CAUSES, TORQUE_ABSOLUTE, TORQUE_RELATIVE, MomentumRows, select
 from sysid_nodes.systems.interval.pipeline import IntervalPipeline
 from sysid_nodes.systems.interval.reach import Reach
 from sysid_nodes.systems.interval.row_builder import RowBuilder
@@ -122,3 +122,25 @@ def test_old_rows_are_dropped(setting: tuple[Problem, IntervalPipeline, Momentum
     last.step(replace(rows, t=rows.t[keep], coefficients=rows.coefficients[keep]))
     assert method._y.shape == (21, 10)
     np.testing.assert_array_equal(method._y, last._y)
+
+
+def test_nested_intervals_are_within_the_prior_and_within_one_another(
+    setting: tuple[Problem, IntervalPipeline, MomentumRows],
+) -> None:
+    _, pipeline, rows = setting
+    method = Sensitivity(pipeline.unknowns, SensitivityConfig(nested_after=0.6))
+    faithful = Sensitivity(pipeline.unknowns, SensitivityConfig())
+    lower, upper = pipeline.unknowns.prior.lower, pipeline.unknowns.prior.upper
+    for window in range(0, 12, 4):
+        part = select(rows, slice(window, window + 4))
+        assert method.step(part) == faithful.step(part)
+        if rows.t[window + 3, 1] - rows.t[0, 0] >= 0.6:
+            lower, upper = np.maximum(lower, faithful.bounds.lower), np.minimum(upper, faithful.bounds.upper)
+        np.testing.assert_array_equal([method.bounds.lower, method.bounds.upper], [lower, upper])
+    assert method.contradiction is None
+    heavier = replace(rows, coefficients=rows.coefficients.copy())
+    gain = pipeline.unknowns.motor_slice("torque gain").start
+    heavier.coefficients[:, np.arange(7), gain + np.arange(7)] *= 3.0
+    method.step(heavier)
+    assert method.contradiction is not None and "first order" in method.contradiction.sentence()
+    np.testing.assert_array_equal(method.bounds.lower, lower)

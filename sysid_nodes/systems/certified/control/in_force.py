@@ -16,6 +16,11 @@ CLAIMED = (Status.WAITING, Status.NOT_EXCITED, Status.PROVEN)
 """Status under which an identifier's bounds are proven, or the prior."""
 
 
+def accepted(estimates: bool) -> tuple[Status, ...]:
+    """Status of bounds that count: those that are proven, and estimates where they are let in."""
+    return (*CLAIMED, Status.ESTIMATED) if estimates else CLAIMED
+
+
 class InForce:
     """The last usable bounds and obstacles, and what was wrong with later ones.
 
@@ -23,20 +28,22 @@ class InForce:
         own: what bounds must be of.
         prior: bounds until others arrive.
         scene_id: obstacles at the beginning.
+        counts: status of bounds that count.
 
     Attributes:
         requested: why somebody asked to execute nothing any more; NONE if nobody did.
         scene_id: None while it is unknown what is there.
     """
 
-    def __init__(self, own: Identity, prior: Bounds, scene_id: str) -> None:
+    def __init__(self, own: Identity, prior: Bounds, scene_id: str, counts: tuple[Status, ...] = CLAIMED) -> None:
+        self._counts = counts
         self._own, self._bounds, self._fault = own, prior, StopReason.NONE
         self.scene_id: str | None = scene_id
         self.requested = StopReason.NONE
 
     def take_bounds(self, lower: Array, upper: Array, status: Status, body: str, target: str) -> StopReason:
         """Bounds that arrived; NONE, or why they are not in force and the former ones stay."""
-        found = bounds_of(lower, upper) if status in CLAIMED else None
+        found = bounds_of(lower, upper) if status in self._counts else None
         named = body in ("", self._own.body) and target in ("", self._own.target)
         if status is Status.INCONSISTENT:
             self._fault = StopReason.BOUNDS_INCONSISTENT

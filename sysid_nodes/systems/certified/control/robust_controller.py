@@ -30,7 +30,7 @@ from sysid_nodes.systems.certified.control.commitment import Commitment
 from sysid_nodes.systems.certified.control.config import ControllerConfig
 from sysid_nodes.systems.certified.control.departure import Departure
 from sysid_nodes.systems.certified.control.execution import Context, Execution
-from sysid_nodes.systems.certified.control.in_force import InForce
+from sysid_nodes.systems.certified.control.in_force import InForce, accepted
 from sysid_nodes.systems.certified.control.joint_watch import JointWatch, Seen, timely
 from sysid_nodes.systems.certified.control.output import ControllerOutput, Mode, Tracking
 
@@ -52,6 +52,7 @@ class RobustController:
         rest_distance: how far from a first trajectory's start it lets a robot rest, measurement's error apart [rad].
         takeover: time into a trajectory after which a successor is missing [s].
         body, target: what bounds are of; an empty body is the robot's default.
+        estimates: whether bounds count that are not proven.
 
     Raises:
         ConfigError, RobotError: gains, body and robot do not fit together.
@@ -72,6 +73,7 @@ class RobustController:
         takeover: float = 1.5,
         body: str = "",
         target: str = "body",
+        estimates: bool = False,
     ) -> None:
         self._context = Context(robot, known, control, robot.body_index(body), target)
         self._identity = Identity(robot.joint_names, config_id, body or robot.body, target)
@@ -79,7 +81,7 @@ class RobustController:
         self._limit = robot.limits.torque
         self._departure = Departure(robot, control, rest_speed, rest_distance)
         self._watch = JointWatch(robot, control, config)
-        self._in_force = InForce(self._identity, prior, scene_id)
+        self._in_force = InForce(self._identity, prior, scene_id, accepted(estimates))
         self._committed = Commitment(self._in_force, config, takeover)
         self.reset()
 
@@ -165,7 +167,7 @@ class RobustController:
 
         Args:
             lower, upper: (10,).
-            status: what they are worth; only proven ones count.
+            status: what they are worth; only proven ones count, unless estimates do.
             body, target: what they are of; empty ones are not compared.
 
         Returns:

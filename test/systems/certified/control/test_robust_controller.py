@@ -344,6 +344,14 @@ def test_bounds_that_end_the_proof_are_braked_for(
     assert output.torque is not None
 
 
+def test_estimated_bounds_count_where_they_are_let_in() -> None:
+    ride = Ride(estimates=True)
+    first = ride.riding(0.3)
+    assert not ride.controller.bounds(TIGHT.lower, TIGHT.upper, Status.ESTIMATED)
+    assert not ride.controller.offer(make_record(previous=first, previous_time=0.5, bounds=TIGHT))
+    assert ride.controller.bounds(TIGHT.lower, TIGHT.upper, Status.INCONSISTENT) is StopReason.BOUNDS_INCONSISTENT
+
+
 def test_a_waiting_trajectory_falls_with_the_proof_that_it_continues() -> None:
     """It was certified for the wider bounds itself, but from errors that were proven for the narrower ones."""
     ride = Ride()
