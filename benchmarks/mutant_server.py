@@ -173,18 +173,16 @@ class _Plugin:
         """Traces every test but those that are known; returns what is wrong, empty if nothing is."""
         path, digests = self._trees.traces, _digests(self._trees)
         known = json.loads(path.read_text(encoding="utf-8")) if path is not None and path.exists() else {}
-        kept: dict[str, Any] = {}
         for item in session.items:
-            record = known.get(item.nodeid)
-            if record is None or record["of"] != digests[_file(item)]:
+            if known.get(item.nodeid, {}).get("of") != digests[_file(item)]:
                 if (record := self._trace(session, item)) is None:
                     return f"{item.nodeid} fails as it is"
-                record["of"] = digests[_file(item)]
-            kept[item.nodeid] = record
+                known[item.nodeid] = {**record, "of": digests[_file(item)]}
+                if path is not None:
+                    path.write_text(json.dumps(known), encoding="utf-8")
+            record = known[item.nodeid]
             calls = frozenset((str(file), str(name), int(line)) for file, name, line in record["calls"])
             self._traces[item.nodeid] = Trace(record["duration"], calls)
-        if path is not None:
-            path.write_text(json.dumps(known | kept), encoding="utf-8")
         return ""
 
     def _trace(self, session: pytest.Session, item: pytest.Item) -> dict[str, Any] | None:
