@@ -215,11 +215,11 @@ def _file(item: pytest.Item) -> str:
 
 
 def _digests(trees: Trees) -> dict[str, str]:
-    """Of all that a test file's traces depend on, by file."""
+    """Of what a test file's traces depend on, by file: an old trace costs no more than a survivor that is none."""
     folder = trees.folder
-    package, shared = folder.glob("sysid_nodes/**/*.py"), folder.glob("test/shared/*.py")
+    files, shared = (folder / "sysid_nodes" / name for name in trees.files), folder.glob("test/shared/*.py")
     common = hashlib.sha256()
-    for path in sorted([*package, *shared, folder / "test" / "conftest.py"]):
+    for path in sorted([*files, *shared, folder / "test" / "conftest.py"]):
         common.update(path.read_bytes())
     found = {}
     for name in trees.tests:
