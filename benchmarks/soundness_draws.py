@@ -17,6 +17,7 @@ from sysid_nodes.models.model_box import ModelBox, model_box
 from sysid_nodes.models.robust_control import Gains
 from sysid_nodes.results.certificate import Envelope
 from sysid_nodes.robots import Robot
+from sysid_nodes.systems.certified.certificate.closed_loop import ClosedLoop
 from sysid_nodes.systems.certified.certificate.error_proof import ErrorProof
 
 Array = npt.NDArray[np.float64]
@@ -88,6 +89,14 @@ def _unit(rng: np.random.Generator, count: int, *, boxed: bool) -> Array:
     return x * np.where(rng.random((count, 1)) < 0.65, 1.0, rng.random((count, 1)))
 
 
+def within(loop: ClosedLoop, by_joint: Array, norm: Array, x: Array) -> Array:
+    """Errors (N, n), shrunk to what is proven of them: by joint (N, n) and in the loop's metric (N,)."""
+    shares = x / by_joint
+    longest = np.abs(shares).max(axis=1) if loop.delayed else np.linalg.norm(shares, axis=1)
+    longest = np.maximum(longest, np.sqrt((loop.metric * x**2).sum(axis=1)) / norm)
+    return np.asarray(x / np.maximum(longest, 1.0)[:, None])
+
+
 def draw_samples(
     rng: np.random.Generator, plan: Bezier, envelope: Envelope, proof: ErrorProof, law: Gains, count: int
 ) -> Samples:
@@ -100,15 +109,10 @@ def draw_samples(
     t = np.where(rng.random(count) < 0.2, rng.choice(inner, count) + rng.choice([-1e-9, 0.0, 1e-3], count), t)
     interval = np.searchsorted(envelope.edges, t, side="right") - 1
     sizes = (envelope.position_error, envelope.position), (envelope.reference_error, np.sqrt(2.0 * envelope.level))
-
-    def within(x: Array, interval: npt.NDArray[np.intp], by_joint: Array, norm: Array) -> Array:
-        """Errors, shrunk to what is proven of them."""
-        shares = x / by_joint[interval]
-        longest = np.abs(shares).max(axis=1) if loop.delayed else np.linalg.norm(shares, axis=1)
-        longest = np.maximum(longest, np.sqrt((loop.metric * x**2).sum(axis=1)) / norm[interval])
-        return np.asarray(x / np.maximum(longest, 1.0)[:, None])
-
-    e, r = (within(_unit(rng, count, boxed=loop.delayed) * size[0][interval], interval, *size) for size in sizes)
+    e, r = (
+        within(loop, *(x[interval] for x in size), _unit(rng, count, boxed=loop.delayed) * size[0][interval])
+        for size in sizes
+    )
     rd = rng.choice([-1.0, 0.0, 1.0], (count, 7)) * acceleration[interval]
     # Back to the state that was measured; no further than its errors are bounded.
     back = np.minimum(t, age * np.where(rng.random(count) < 0.7, 1.0, rng.random(count)))[:, None]
@@ -116,7 +120,7 @@ def draw_samples(
     for _ in range(4):
         e0, r0 = e0 - 0.25 * back * (r0 - gain * e0), r0 - 0.25 * back * rd
     earlier = np.searchsorted(envelope.edges, t - back[:, 0], side="right") - 1
-    e0, r0 = (within(x, earlier, *size) for x, size in zip((e0, r0), sizes, strict=True))
+    e0, r0 = (within(loop, *(y[earlier] for y in size), x) for x, size in zip((e0, r0), sizes, strict=True))
     now, then = plan(t), plan(t - back[:, 0])
     noise = rng.choice([-1.0, 0.0, 1.0], (2, count, 7))
     return Samples(

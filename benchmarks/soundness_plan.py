@@ -19,6 +19,7 @@ from benchmarks.soundness_draws import (
     draw_plan,
     draw_samples,
     draw_scene,
+    within,
 )
 from sysid_nodes.data.scene import Scene
 from sysid_nodes.kernel import reference
@@ -46,6 +47,8 @@ _DESIRED = 1000
 """Times at which distances of the desired motion are measured."""
 _NEAR = 0.02
 """How far beyond the certified distance distances are measured [m]."""
+_NEAREST, _APPROACHES = 50, 60
+"""Samples of a plan that are moved nearer to what is there, and steps of that."""
 _ALLOWED = 1e-3
 """Least that a certificate allows for [m], for its share to be told."""
 ENGINE = 2e-6
@@ -98,6 +101,8 @@ def run_plan(seed: int, index: int, samples: int) -> dict[str, Any]:
     used, gap = _dynamics(rng, box, drawn, found, proof, LAWS[law])
     q = drawn.now[0] - drawn.e
     near = _distances(q, scene, found)
+    for kind in near:
+        _approach(rng, kind, near[kind], drawn, found, proof, scene)
     gap |= near
     # Without errors.
     for kind, free in _distances(drawn.now[0][:_DESIRED], scene, found, beyond=ENOUGH).items():
@@ -211,6 +216,29 @@ def _distances(q: Array, scene: Scene, found: Certificate, beyond: float = _NEAR
         real = distances(placed, other, pairs, beyond=certified + beyond).distance.min(axis=1)
         out[kind] = np.asarray(real - certified)
     return out
+
+
+def _approach(
+    rng: np.random.Generator,
+    kind: str,
+    gap: Array,
+    drawn: Samples,
+    found: Certificate,
+    proof: ErrorProof,
+    scene: Scene,
+) -> None:
+    """Moves the errors of the samples that are nearest on within their bounds, as long as that brings them nearer."""
+    envelope, best = found.envelope, np.argsort(gap)[:_NEAREST]
+    assert envelope is not None
+    if not np.isfinite(gap[best[0]]):
+        return
+    of, e = drawn.interval[best], drawn.e[best]
+    for size in np.geomspace(1.0, 0.02, _APPROACHES):
+        step = size * rng.normal(size=e.shape) * envelope.position_error[of]
+        tried = within(proof.loop, envelope.position_error[of], envelope.position[of], e + step)
+        reached = _distances(drawn.now[0][best] - tried, scene, found)[kind]
+        nearer = reached < gap[best]
+        e[nearer], gap[best[nearer]] = tried[nearer], reached[nearer]
 
 
 def _engine(rng: np.random.Generator, q: Array, scene: Scene, found: Certificate) -> dict[str, float]:
