@@ -15,7 +15,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from benchmarks.delay_loop import Adversary, follow
+from benchmarks.delay_loop import Adversary, Leg, follow
 from benchmarks.report import Report, parser, progress
 from sysid_nodes.data.bounds import Bounds
 from sysid_nodes.data.inertia import parameters_to_pseudo_inertia
@@ -123,9 +123,9 @@ def motion(q: Array, k: float, seed: int) -> Bezier:
     return Bezier(q, still, still, np.random.default_rng(seed).uniform(-k, k, q.size), 3.0)
 
 
-def law(delay: float, *, delayed: bool) -> RobustControlConfig:
+def law(delay: float, *, delayed: bool, torque_error: float = 0.0) -> RobustControlConfig:
     """The law's configuration."""
-    return RobustControlConfig(delay=delay, position_gain=2.5 if delayed else 4.0)
+    return RobustControlConfig(delay=delay, position_gain=2.5 if delayed else 4.0, torque_error=(torque_error,))
 
 
 def judge(robot: Robot, box: ModelBox, plan: Bezier, delay: float, *, delayed: bool) -> bool:
@@ -158,7 +158,8 @@ def episodes(
             continue
         adversary = Adversary(*corner(robot, box, q, rng), smart=smart, rng=rng)
         # From the beginning until e has settled.
-        reached = follow(robot, box, control, plan, certificate, adversary, jitter=JITTER, duration=2.0)
+        legs = [Leg(0.0, plan, certificate)]
+        reached = follow(robot, box, control, legs, adversary, jitter=JITTER, duration=2.0)
         kind = "along r, longest" if smart else "random, jittering"
         shares = (f"{100.0 * x:.0f}" for x in (reached.reference, reached.position, reached.torque))
         rows.append((f"{name}, {k:g} rad, {1e3 * delay:g} ms, {kind}", *shares))

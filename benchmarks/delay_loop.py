@@ -3,12 +3,14 @@
 
 M qdd + C qd + g + F_v qd + F_c sign(qd) + I_a qdd + beta = tau is integrated by semi-implicit Euler in steps of 0.1 ms.
 Each millisecond a state is measured with errors at their bounds; its torque acts after a delay that jitters, or is
-always the longest, and is held until the next.
+always the longest, is off by what a drive's may be, and is held until the next.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 import pinocchio
@@ -23,15 +25,32 @@ from sysid_nodes.systems.certified.certificate.error_proof import closed_loop
 _STEP = 1e-4
 
 
+class Leg(NamedTuple):
+    """A certified motion from a time [s] on; its certificate has an envelope."""
+
+    start: float
+    plan: Bezier
+    certificate: Certificate
+
+
 @dataclass(frozen=True)
 class Reached:
-    """Largest shares of what was proven that were reached: of each |r_j|, each |e_j|, the torque limits, V, |e|."""
+    """Largest shares that were reached of what was proven, and of the torque limits.
+
+    Attributes:
+        reference, position: each |r_j| and |e_j|.
+        torque: the torque limits.
+        level, norm: V and |e|.
+        command, velocity: the certified ranges of each joint's command and velocity.
+    """
 
     reference: float
     position: float
     torque: float
     level: float
     norm: float
+    command: float = 0.0
+    velocity: float = 0.0
 
 
 class Adversary:
@@ -39,12 +58,16 @@ class Adversary:
 
     Args:
         theta, motor: the true model.
-        smart: errors of sensors push along r and delays are the longest; otherwise both are random.
+        smart: errors of sensors and drives push along r and delays are the longest; otherwise all are random.
         rng: of those.
+        quantised: drives round torques to steps of twice their error, whatever r is.
     """
 
-    def __init__(self, theta: Array, motor: MotorConstants, *, smart: bool, rng: np.random.Generator) -> None:
+    def __init__(
+        self, theta: Array, motor: MotorConstants, *, smart: bool, rng: np.random.Generator, quantised: bool = False
+    ) -> None:
         self.theta, self.motor, self.smart, self.rng = theta, motor, smart, rng
+        self._quantised = quantised
 
     def signs(self, r: Array) -> Array:
         """(n,) directions of the errors."""
@@ -54,73 +77,82 @@ class Adversary:
         """Of one torque [s]."""
         return most if self.smart else float(self.rng.uniform(most - jitter, most))
 
+    def acting(self, torque: Array, push: Array, error: Array) -> Array:
+        """(n,) torque of the drives, off by no more than ``error``, for one commanded; ``push`` as of `signs`."""
+        if not self._quantised:
+            return torque - push * error
+        step = np.where(error > 0.0, 2.0 * error, 1.0)
+        return np.where(error > 0.0, step * np.rint(torque / step), torque)
+
 
 def follow(
     robot: Robot,
     box: ModelBox,
     control: RobustControlConfig,
-    plan: Bezier,
-    certificate: Certificate,
+    legs: Sequence[Leg],
     adversary: Adversary,
     *,
     jitter: float,
     duration: float,
     speed: float = 0.003,
 ) -> Reached:
-    """Tracks a plan from rest and compares with its certificate.
+    """Tracks certified motions, the first from rest, and compares with their certificates.
 
     Args:
-        robot, box, control: of the certificate.
-        plan: certified.
-        certificate: with an envelope.
+        robot, box, control: of the certificates.
+        legs: the motions in their order, each begun where the former one is.
         adversary: true model and choices.
         jitter: of the delay, below its longest [s].
         duration: simulated [s].
         speed: of all joints at the start [rad/s].
     """
-    found, envelope, n = gains(robot, control), certificate.envelope, robot.n
-    assert envelope is not None
+    found, n = gains(robot, control), robot.n
     law = RobustLaw(robot, box.theta, box.motor, control)
-    model = robot.model.copy()
+    metrics = [closed_loop(box, found, control, delayed=leg.certificate.proof == "delayed").metric for leg in legs]
+    model, motor = robot.model.copy(), adversary.motor
     for body in range(n):
         model.inertias[body + 1] = pinocchio.Inertia.FromDynamicParameters(adversary.theta[body])
-    data, motor = model.createData(), adversary.motor
+    model.armature = motor.armature
+    data = model.createData()
     signs = adversary.rng.choice([-1.0, 1.0], n)
-    q, qd = plan.q0 + 0.0005 * signs, speed * signs
+    q, qd = legs[0].plan.q0 + 0.0005 * signs, speed * signs
     hold = None  # the robot's own, until the first torque acts
     queue: list[tuple[float, Array]] = []
     every = round(control.period / _STEP)
-    loop = closed_loop(box, found, control, delayed=certificate.proof == "delayed")
-    most = np.zeros(5)
-    for k in range(round(duration / _STEP)):
-        t = k * _STEP
-        desired = plan(np.array([min(t, plan.duration)]))
-        q_d, qd_d, qdd_d = (x[0] for x in desired)
-        if t >= plan.duration:
-            qd_d, qdd_d = 0.0 * qd_d, 0.0 * qdd_d
+    most = np.zeros(7)
+    times = _STEP * np.arange(round(duration / _STEP))
+    which = np.searchsorted([leg.start for leg in legs], times + 1e-9, side="right") - 1
+    states = [leg.plan(np.maximum(times[which == i] - leg.start, 0.0)) for i, leg in enumerate(legs)]
+    desired = tuple(map(np.concatenate, zip(*states, strict=True)))
+    for k, t in enumerate(times):
+        leg, (q_d, qd_d, qdd_d) = legs[which[k]], (x[k] for x in desired)
+        certificate, envelope = leg.certificate, leg.certificate.envelope
+        assert envelope is not None
         e = q_d - q
         r = qd_d - qd + found.position_gain * e
-        i = envelope.interval(t)
-        shares = (np.abs(r) / envelope.reference_error[i], np.abs(e) / envelope.position_error[i])
-        most[:2] = np.maximum(most[:2], [x.max() for x in shares])
+        i = envelope.interval(t - leg.start)
+        allowed = robot.limits.velocity - certificate.margins.velocity
+        most[0] = max(most[0], (np.abs(r) / envelope.reference_error[i]).max())
+        most[1] = max(most[1], (np.abs(e) / envelope.position_error[i]).max())
+        most[6] = max(most[6], (np.abs(qd) / allowed).max())
         if k % every == 0:
             push = adversary.signs(r)
             # Errors of position and velocity that make r look smaller.
             seen_q, seen_qd = q + push * found.position_error, qd + push * found.velocity_error
-            command = law.command(seen_q, seen_qd, (q_d, qd_d, qdd_d), certificate.robust_limit)
-            queue.append((t + adversary.delay(control.delay, jitter), command.torque))
-            most[2] = max(most[2], float((np.abs(command.torque) / robot.limits.torque).max()))
+            torque = law.command(seen_q, seen_qd, (q_d, qd_d, qdd_d), certificate.robust_limit).torque
+            queue.append(
+                (t + adversary.delay(control.delay, jitter), adversary.acting(torque, push, found.torque_error))
+            )
+            mass = np.triu(pinocchio.crba(model, data, q))
+            energy = 0.5 * float(r @ (mass + np.triu(mass, 1).T) @ r)
+            most[2] = max(most[2], (np.abs(torque) / robot.limits.torque).max())
+            most[3] = max(most[3], energy / (envelope.weight * envelope.level[i]))
+            most[4] = max(most[4], float(np.sqrt(metrics[which[k]] @ e**2)) / envelope.position[i])
+            most[5] = max(most[5], (np.abs(torque) / certificate.torque).max())
         while queue and queue[0][0] <= t + 1e-9:
             hold = queue.pop(0)[1]
-        mass = pinocchio.crba(model, data, q)
-        mass = np.triu(mass) + np.triu(mass, 1).T + np.diag(motor.armature)
-        size = float(np.sqrt(loop.metric @ e**2))
-        level = 0.5 * float(r @ mass @ r) / (envelope.weight * envelope.level[i])
-        most[3:] = np.maximum(most[3:], [level, size / envelope.position[i]])
-        bias = pinocchio.nonLinearEffects(model, data, q, qd) + motor.viscous * qd + motor.offset
-        if hold is None:
-            q = q + _STEP * qd
-            continue
-        qd = qd + _STEP * np.linalg.solve(mass, hold - bias - motor.coulomb * np.sign(qd))
+        if hold is not None:
+            friction = motor.viscous * qd + motor.offset + motor.coulomb * np.sign(qd)
+            qd = qd + _STEP * pinocchio.aba(model, data, q, qd, hold - friction)
         q = q + _STEP * qd
     return Reached(*most)

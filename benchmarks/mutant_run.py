@@ -8,7 +8,7 @@ import os
 import resource
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import pytest
@@ -16,6 +16,8 @@ import pytest
 _OWN = ("sysid_nodes", "benchmarks", "test", "shared", "conftest")
 _IDLE = 10.0
 """A process that sleeps uses no processor: it may take this many times its limit of time by the clock."""
+_MEMORY = 8 << 30
+"""Of a process with a limit: more is a mistake [bytes]."""
 
 
 class _Order:
@@ -50,11 +52,33 @@ def run(folder: Path, paths: Sequence[str], durations: Path, limit: float | None
         durations: file of their times, read and, if they pass, written.
         limit: of the processor's time [s]; None: none.
     """
+    words = ["-q", "-x", "-p", "no:cacheprovider", "-p", "no:xdist", *paths]
+
+    def tests() -> int:
+        enter(folder)
+        return int(pytest.main(words, plugins=[_Order(durations)]))
+
+    return succeeds(tests, limit)
+
+
+def succeeds(work: Callable[[], int], limit: float | None) -> bool:
+    """Whether work returns 0 in a fork of this process.
+
+    Args:
+        work: silent, whatever it prints.
+        limit: of the processor's time [s]; None: none.
+    """
     child = os.fork()
     if child == 0:
         status = 1
         try:
-            status = _tests(folder, paths, durations, limit)
+            if limit is not None:
+                resource.setrlimit(resource.RLIMIT_CPU, (int(limit) + 1, int(limit) + 2))
+                resource.setrlimit(resource.RLIMIT_AS, (_MEMORY, _MEMORY))
+            quiet = os.open(os.devnull, os.O_WRONLY)
+            os.dup2(quiet, 1)
+            os.dup2(quiet, 2)
+            status = work()
         finally:
             os._exit(status)
     begun = time.monotonic()
@@ -69,17 +93,11 @@ def run(folder: Path, paths: Sequence[str], durations: Path, limit: float | None
         time.sleep(0.02)
 
 
-def _tests(folder: Path, paths: Sequence[str], durations: Path, limit: float | None) -> int:
-    if limit is not None:
-        resource.setrlimit(resource.RLIMIT_CPU, (int(limit) + 1, int(limit) + 2))
+def enter(folder: Path) -> None:
+    """Makes the tree's own modules those that this process imports from now on."""
     os.chdir(folder)
-    quiet = os.open(os.devnull, os.O_WRONLY)
-    os.dup2(quiet, 1)
-    os.dup2(quiet, 2)
     for name in [name for name in sys.modules if name.split(".")[0] in _OWN]:
         del sys.modules[name]
     sys.dont_write_bytecode = True
     sys.path[:] = [str(folder), *(path for path in sys.path if Path(path or ".").resolve() != folder)]
     os.environ["PYTHONPATH"] = str(folder)
-    words = ["-q", "-x", "-p", "no:cacheprovider", "-p", "no:xdist", *paths]
-    return int(pytest.main(words, plugins=[_Order(durations)]))

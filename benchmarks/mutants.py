@@ -3,9 +3,10 @@
 
 Mutations are those of cosmic-ray (`pip install -e ".[mutants]"`, which `make mutants` does): signs and operators
 exchanged, comparisons turned or made strict, conditions negated, numbers off by one. Each mutant is one of them in a
-copy of the working tree; the test files that mutant_modules.py names for it are run until one fails, the quickest tests
-first, in a process forked from one that has the libraries loaded (mutant_run.py). All draws are by --seed, so that a
-sample can be repeated; survivors are listed with their line.
+copy of the working tree; of the test files that mutant_modules.py names for it those tests are run that call what it
+changes, the quickest first, until one fails, in a fork of a process that has collected them (mutant_server.py); where
+that cannot tell, all of them in one that imports the mutant (mutant_run.py). All draws are by --seed, so that a sample
+can be repeated; survivors are listed with their line.
 """
 
 from __future__ import annotations
@@ -18,15 +19,16 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterator, Sequence
-from itertools import zip_longest
 from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
+from scipy.special import betaincinv
 
 from benchmarks import report
 from benchmarks.mutant_modules import EQUIVALENT, SUBJECTS
 from benchmarks.mutant_run import run
+from benchmarks.mutant_server import GRACE, PATIENCE, Server, Trees
 
 ROOT = Path(__file__).resolve().parents[1]
 
@@ -42,11 +44,6 @@ OPERATORS = (
     "ReplaceUnaryOperator_USub_UAdd", "ReplaceUnaryOperator_Delete_Not", "ReplaceAndWithOr", "ReplaceOrWithAnd",
     "ReplaceTrueWithFalse", "ReplaceFalseWithTrue", "AddNot", "NumberReplacer",
 )  # fmt: skip
-
-_PATIENCE = 3.0
-"""A mutant may take this many times the processor of the original, and _GRACE, before it counts as killed."""
-_GRACE = 10.0
-"""[s]"""
 
 
 class Mutant(NamedTuple):
@@ -101,13 +98,18 @@ def mutants(subject: str) -> Iterator[Mutant]:
 
 
 class Tree:
-    """A copy of the working tree, as git has it and with what was built.
+    """A copy of the working tree, as git has it and with what was built, and what judges mutants of it.
 
     Args:
         folder: to make it in.
+        subjects: what may be mutated.
+        traces: file that keeps those of tests from run to run; None: none.
+
+    Raises:
+        RuntimeError: a test fails as it is.
     """
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, subjects: Sequence[str], traces: Path | None) -> None:
         self.folder = folder
         listed = subprocess.run(
             ["git", "ls-files", "-co", "--exclude-standard"], cwd=ROOT, capture_output=True, text=True, check=True
@@ -117,75 +119,79 @@ class Tree:
             if (ROOT / name).is_file():
                 (folder / name).parent.mkdir(parents=True, exist_ok=True)
                 shutil.copy2(ROOT / name, folder / name)
+        files = dict.fromkeys(file for name in subjects for file in SUBJECTS[name].files)
+        tests = dict.fromkeys(file for name in subjects for file in SUBJECTS[name].tests)
+        self._server = Server(Trees(folder, tuple(files), tuple(tests), traces))
+        self._limits: dict[str, float] = {}
 
-    def passes(self, tests: Sequence[str], limit: float | None) -> bool:
-        """Whether these tests pass within a time of a processor [s]; the quickest that are known go first."""
-        paths = [f"test/{name}" for name in tests if (self.folder / "test" / name).exists()]
-        durations = self.folder / "durations.json"
-        return run(self.folder, paths, durations, limit)
+    def close(self) -> None:
+        """Ends what judges."""
+        self._server.close()
 
-    def limit(self, subject: str) -> float:
-        """Processor's time that a mutant may take [s], by what the tests take as they are.
-
-        Raises:
-            SystemExit: they fail as they are.
-        """
-        started = os.times().children_user
-        if not self.passes(SUBJECTS[subject].tests, None):
-            raise SystemExit(f"the tests of '{subject}' fail as they are")
-        return _GRACE + _PATIENCE * (os.times().children_user - started)
-
-    def judge(self, mutant: Mutant, limit: float) -> Outcome:
+    def judge(self, mutant: Mutant) -> Outcome:
         """What the tests make of a mutant."""
-        path = self.folder / "sysid_nodes" / mutant.file
+        path, tests = self.folder / "sysid_nodes" / mutant.file, SUBJECTS[mutant.subject].tests
         source = path.read_text(encoding="utf-8")
         text = mutated(source, mutant)
         assert text is not None
         pairs = zip(source.splitlines(), text.splitlines(), strict=False)
         line, before, after = next((k, a.strip(), b.strip()) for k, (a, b) in enumerate(pairs, 1) if a != b)
-        path.write_text(text, encoding="utf-8")
-        try:
-            fate = "survived" if self.passes(SUBJECTS[mutant.subject].tests, limit) else "killed"
-        finally:
-            path.write_text(source, encoding="utf-8")
+        fate = self._server.judge(mutant.file, source, text, tests)
+        if fate is None:
+            limit = self._limit(mutant.subject)
+            path.write_text(text, encoding="utf-8")
+            try:
+                fate = "survived" if self._passes(tests, limit) else "killed"
+            finally:
+                path.write_text(source, encoding="utf-8")
         return Outcome(mutant, fate, line, f"`{before}` became `{after}`")
+
+    def _limit(self, subject: str) -> float:
+        """Processor's time that a mutant may take [s], by what the tests take as they are.
+
+        Raises:
+            RuntimeError: they fail as they are.
+        """
+        if subject not in self._limits:
+            started = os.times().children_user
+            if not self._passes(SUBJECTS[subject].tests, None):
+                raise RuntimeError(f"the tests of '{subject}' fail as they are")
+            self._limits[subject] = GRACE + PATIENCE * (os.times().children_user - started)
+        return self._limits[subject]
+
+    def _passes(self, tests: Sequence[str], limit: float | None) -> bool:
+        """Whether these tests pass within a time of a processor [s]; the quickest that are known go first."""
+        return run(self.folder, [f"test/{name}" for name in tests], self.folder / "durations.json", limit)
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Runs the benchmark."""
     parser = report.parser("mutants", __doc__)
     parser.add_argument("--modules", nargs="+", choices=SUBJECTS, default=list(SUBJECTS), help="what to mutate")
-    parser.add_argument("--sample", type=int, default=0, help="mutants of each, drawn by the seed; 0: all")
+    parser.add_argument("--sample", type=int, default=0, help="mutants drawn from all of them by the seed; 0: all")
     parser.add_argument("--budget", type=float, default=0.0, help="time after which no more are begun [s]; 0: none")
     parser.add_argument("--records", type=Path, help="JSON lines, one a mutant; continued where it ends")
     args = parser.parse_args(argv)
     page = report.Report("mutants", "Mutation score of the proof core", args.out, args.command)
-    rng, begun = np.random.default_rng(args.seed), time.monotonic()
+    begun, traces = time.monotonic(), None if args.records is None else args.records.with_suffix(".traces.json")
     every = {name: list(mutants(name)) for name in args.modules}
-    chosen = {name: rng.permutation(len(of))[: args.sample or None] for name, of in every.items()}
-    # In turn, so that modules have as many each whenever it ends.
-    order = [
-        every[name][int(k)]
-        for row in zip_longest(*chosen.values())
-        for name, k in zip(every, row, strict=True)
-        if k is not None
-    ]
+    pool = [mutant for of in every.values() for mutant in of]
+    order = [pool[int(k)] for k in np.random.default_rng(args.seed).permutation(len(pool))[: args.sample or None]]
     known = read(args.records)
-    outcomes, limits = list[Outcome](), dict[str, float]()
+    outcomes = [known[mutant] for mutant in order if mutant in known]
+    todo = [mutant for mutant in order if mutant not in known]
     with tempfile.TemporaryDirectory(prefix="mutants-") as folder:
-        tree = Tree(Path(folder))
-        for mutant in report.progress(order, "mutants"):
-            outcome = known.get(mutant)
-            if outcome is None:
-                if args.budget and time.monotonic() - begun > args.budget:
-                    continue
-                if mutant.subject not in limits:
-                    limits[mutant.subject] = tree.limit(mutant.subject)
-                outcome = tree.judge(mutant, limits[mutant.subject])
-                if args.records is not None:
-                    with args.records.open("a", encoding="utf-8") as file:
-                        file.write(json.dumps(outcome._asdict()) + "\n")
-            outcomes.append(outcome)
+        tree: Tree | None = None
+        for mutant in report.progress(todo, "mutants"):
+            if args.budget and time.monotonic() - begun > args.budget:
+                break
+            tree = tree or Tree(Path(folder), args.modules, traces)
+            outcomes.append(outcome := tree.judge(mutant))
+            if args.records is not None:
+                with args.records.open("a", encoding="utf-8") as file:
+                    file.write(json.dumps(outcome._asdict()) + "\n")
+        if tree is not None:
+            tree.close()
     write(page, outcomes, {name: len(of) for name, of in every.items()})
     return 0
 
@@ -197,6 +203,11 @@ def read(path: Path | None) -> dict[Mutant, Outcome]:
     rows = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
     outcomes = (Outcome(Mutant(*row["mutant"]), row["fate"], row["line"], row["words"]) for row in rows)
     return {outcome.mutant: outcome for outcome in outcomes}
+
+
+def least_share(killed: int, of: int) -> float:
+    """Share of a population that is killed at least, with 95 % confidence, by a sample of it."""
+    return float(betaincinv(killed, of - killed + 1, 0.05))
 
 
 def write(page: report.Report, outcomes: Sequence[Outcome], total: dict[str, int]) -> None:
@@ -214,6 +225,13 @@ def write(page: report.Report, outcomes: Sequence[Outcome], total: dict[str, int
         "notices. Where fewer were tried than there are, they were drawn at random."
     )
     page.table(("module", "mutants", "tried", "killed", "survived", "equivalent", "score"), rows)
+    killed = sum(one.fate == "killed" for one in outcomes)
+    found = killed + sum(one.fate == "survived" and not one.reason for one in outcomes)
+    if killed:
+        page.text(
+            f"At least {100.0 * least_share(killed, found):.1f} % of all but equivalent ones, with 95 % confidence "
+            "(Clopper and Pearson), if those tried were drawn by chance and no test was written for one of them."
+        )
     page.section("Survivors")
     left = [one for one in outcomes if one.fate == "survived" and not one.reason]
     page.text("\n".join(f"- {one.mutant.file}:{one.line}: {one.words}" for one in left) or "None.")

@@ -17,6 +17,8 @@ from sysid_nodes.models.model_box import ModelBox, model_box
 from sysid_nodes.models.robust_control import Gains
 from sysid_nodes.results.certificate import Envelope
 from sysid_nodes.robots import Robot
+from sysid_nodes.systems.certified.certificate.closed_loop import ClosedLoop
+from sysid_nodes.systems.certified.certificate.error_proof import ErrorProof
 
 Array = npt.NDArray[np.float64]
 
@@ -75,8 +77,11 @@ def draw_plan(rng: np.random.Generator, robot: Robot, k: float) -> Bezier:
     return Bezier(q0, moving[0], moving[1], rng.uniform(0.1, k) * rng.uniform(-1.0, 1.0, 7), rng.choice([2.0, 3.0]))
 
 
-def _ball(rng: np.random.Generator, count: int) -> Array:
-    """Points of the unit ball, two thirds on its surface, some of those along one axis."""
+def _unit(rng: np.random.Generator, count: int, *, boxed: bool) -> Array:
+    """Points of the unit ball, or box, two thirds on its surface, some of those along one axis, or at a corner."""
+    if boxed:
+        x = rng.uniform(-1.0, 1.0, (count, 7))
+        return np.where(rng.random((count, 1)) < 0.65, np.sign(x), x)
     x = rng.normal(size=(count, 7))
     axis = rng.random(count) < 0.2
     x[axis] = np.eye(7)[rng.integers(0, 7, int(axis.sum()))] * rng.choice([-1.0, 1.0], (int(axis.sum()), 1))
@@ -84,18 +89,30 @@ def _ball(rng: np.random.Generator, count: int) -> Array:
     return x * np.where(rng.random((count, 1)) < 0.65, 1.0, rng.random((count, 1)))
 
 
+def within(loop: ClosedLoop, by_joint: Array, norm: Array, x: Array) -> Array:
+    """Errors (N, n), shrunk to what is proven of them: by joint (N, n) and in the loop's metric (N,)."""
+    shares = x / by_joint
+    longest = np.abs(shares).max(axis=1) if loop.delayed else np.linalg.norm(shares, axis=1)
+    longest = np.maximum(longest, np.sqrt((loop.metric * x**2).sum(axis=1)) / norm)
+    return np.asarray(x / np.maximum(longest, 1.0)[:, None])
+
+
 def draw_samples(
-    rng: np.random.Generator, plan: Bezier, envelope: Envelope, acceleration: Array, law: Gains, age: float, count: int
+    rng: np.random.Generator, plan: Bezier, envelope: Envelope, proof: ErrorProof, law: Gains, count: int
 ) -> Samples:
-    """Errors of the envelope, times, and measurements up to ``age`` old; ``acceleration`` (T, n) bounds |dr/dt|."""
-    gain = law.position_gain
+    """Errors of the envelope, times, and measurements up to the loop's age old."""
+    loop, acceleration = proof.loop, proof.proven.acceleration
+    gain, age = law.position_gain, loop.age
     # Times gather at edges, where bounds change.
     t = rng.uniform(0.0, plan.duration + 0.5, count)
     inner = envelope.edges[1:-1]
     t = np.where(rng.random(count) < 0.2, rng.choice(inner, count) + rng.choice([-1e-9, 0.0, 1e-3], count), t)
     interval = np.searchsorted(envelope.edges, t, side="right") - 1
-    e = _ball(rng, count) * envelope.position_error[interval]
-    r = _ball(rng, count) * envelope.reference_error[interval]
+    sizes = (envelope.position_error, envelope.position), (envelope.reference_error, np.sqrt(2.0 * envelope.level))
+    e, r = (
+        within(loop, *(x[interval] for x in size), _unit(rng, count, boxed=loop.delayed) * size[0][interval])
+        for size in sizes
+    )
     rd = rng.choice([-1.0, 0.0, 1.0], (count, 7)) * acceleration[interval]
     # Back to the state that was measured; no further than its errors are bounded.
     back = np.minimum(t, age * np.where(rng.random(count) < 0.7, 1.0, rng.random(count)))[:, None]
@@ -103,9 +120,7 @@ def draw_samples(
     for _ in range(4):
         e0, r0 = e0 - 0.25 * back * (r0 - gain * e0), r0 - 0.25 * back * rd
     earlier = np.searchsorted(envelope.edges, t - back[:, 0], side="right") - 1
-    for x, size in ((e0, envelope.position_error), (r0, envelope.reference_error)):
-        length = np.linalg.norm(x / size[earlier], axis=1, keepdims=True)
-        x /= np.maximum(length, 1.0)
+    e0, r0 = (within(loop, *(y[earlier] for y in size), x) for x, size in zip((e0, r0), sizes, strict=True))
     now, then = plan(t), plan(t - back[:, 0])
     noise = rng.choice([-1.0, 0.0, 1.0], (2, count, 7))
     return Samples(

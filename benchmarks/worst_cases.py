@@ -1,11 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """How much of each proven error bound does the worst opponent reach that optimisation finds?
 
-Random motions of a Gen3 are certified. The opponent chooses the true model in the box, physical as it must be, and lets
-every sensor's error push along r and every torque be as late as it may; the plant is delay_loop.py's, which shares
-nothing with the suite but the law. A model's effect on a joint is linear in it, so that the worst one for a joint at a
-time is a corner; the worst for the norm of all errors is one as well, found by power iteration over the signs. Those
-of each kind that should reach most, were their disturbance constant, are simulated.
+Random motions of a Gen3 are certified, half of them taken over from by a second one while they move. The opponent
+chooses the true model in the box, links, load, friction, armature and offsets, physical as it must be, and lets every
+sensor's error push along r and every torque be as late as it may, off by as much as a drive's may be, along r or by
+rounding; the plant is delay_loop.py's, which shares nothing with the suite but the law. A model's effect on a joint is
+linear in it, so that the worst one for a joint at a time is a corner; the worst for the norm of all errors is one as
+well, found by power iteration over the signs. Those of each kind that should reach most, were their disturbance
+constant, are simulated; where delays jitter, all of this at random.
 
 Exit status 1 when a bound was left.
 """
@@ -19,7 +21,7 @@ from typing import NamedTuple
 import numpy as np
 
 from benchmarks.delay import box_of, draw, law, motion
-from benchmarks.delay_loop import Adversary, Reached, follow
+from benchmarks.delay_loop import Adversary, Leg, Reached, follow
 from benchmarks.report import Report, parser, progress
 from benchmarks.soundness_draws import MOTOR, is_physical
 from benchmarks.truth import Array
@@ -36,12 +38,51 @@ from sysid_nodes.systems.certified.certificate.config import CertifierConfig
 from sysid_nodes.systems.certified.certificate.error_proof import closed_loop
 
 _TIMES = 30
+TAKEOVER = 1.0
+"""Into the first motion [s]."""
 _SHARES = {  # of Reached, in words
     "reference": "r of a joint",
     "position": "e of a joint",
     "level": "V",
     "norm": "norm of e",
+    "command": "command",
+    "velocity": "velocity",
 }
+
+JITTER = 0.0005
+
+
+class Case(NamedTuple):
+    """Models of a box, longest delay [s], drives' errors [N m], whether those round, and whether all is chance."""
+
+    box: str
+    delay: float = 0.0
+    torque_error: float = 0.0
+    quantised: bool = False
+    chance: bool = False
+
+    @property
+    def words(self) -> str:
+        """For the report."""
+        late = f"{1e3 * self.delay:g} ms late" if self.delay else "in time"
+        late = f"up to {late}, jittering" if self.chance else late
+        exact = f"rounded to {2.0 * self.torque_error:g} N m" if self.quantised else f"off by {self.torque_error:g} N m"
+        return f"{self.box}, torques {late}" + (f", {exact}" if self.torque_error else "")
+
+
+BOXES = {"Table I": 1.0, "a tenth of it": 0.1}
+CASES = tuple(
+    case
+    for name in BOXES
+    for case in (
+        Case(name),
+        Case(name, delay=0.002),
+        Case(name, torque_error=0.2),
+        Case(name, delay=0.002, torque_error=0.2),
+        Case(name, delay=0.002, torque_error=0.2, quantised=True),
+        Case(name, delay=0.002, torque_error=0.2, chance=True),
+    )
+)
 
 
 _REASONS = """What stays below half, and why:
@@ -61,42 +102,64 @@ class Opponent(NamedTuple):
 
 def main(arguments: Sequence[str] | None = None) -> int:
     options = parser("worst_cases", __doc__)
-    options.add_argument("--plans", type=int, default=6, help="certified motions for each knowledge of the load")
-    options.add_argument("--opponents", type=int, default=4, help="of each kind, simulated for each")
-    options.add_argument("--duration", type=float, default=3.2, help="simulated of each motion [s]")
+    options.add_argument("--plans", type=int, default=6, help="certified motions in each case, at least two")
+    options.add_argument("--opponents", type=int, default=2, help="of each kind, simulated for each")
+    options.add_argument("--duration", type=float, default=2.4, help="simulated of each motion [s]")
     chosen = options.parse_args(arguments)
     robot, rng = load_robot("kinova_gen3"), np.random.default_rng(chosen.seed)
-    boxes = (("Table I", 1.0), ("a tenth of it", 0.1))
-    cases = [(name, share, delay) for name, share in boxes for delay in (0.0, 0.002)]
-    reached: dict[tuple[str, float], list[Reached]] = {(name, delay): [] for name, _, delay in cases}
-    for name, share, delay in progress(cases, "worst_cases"):
-        box, control = box_of(robot, share), law(delay, delayed=delay > 0.0)
-        for plan, certificate in certified(robot, box, control, rng, chosen.plans):
-            for one in opponents(robot, box, control, plan, certificate, chosen.opponents):
-                adversary = Adversary(*corner_model(box, one.signs), smart=True, rng=rng)
-                reached[name, delay].append(
-                    follow(robot, box, control, plan, certificate, adversary, jitter=0.0, duration=chosen.duration)
-                )
+    boxes = {name: box_of(robot, share) for name, share in BOXES.items()}
+    reached: dict[str, list[Reached]] = {}
+    for case in progress(CASES, "worst_cases"):
+        box, control = boxes[case.box], law(case.delay, delayed=case.delay > 0.0, torque_error=case.torque_error)
+        reached[case.words] = [
+            follow(robot, box, control, legs, adversary, jitter=JITTER, duration=chosen.duration)
+            for legs in motions(robot, box, control, rng, chosen.plans)
+            for adversary in adversaries(robot, box, control, legs[-1], case, chosen.opponents, rng)
+        ]
     report = Report("worst_cases", "The worst opponents found", chosen.out, chosen.command)
     beyond = summarise(report, reached)
     print(report.write())
     return 1 if beyond else 0
 
 
-def certified(
+def motions(
     robot: Robot, box: ModelBox, control: RobustControlConfig, rng: np.random.Generator, count: int
-) -> list[tuple[Bezier, Certificate]]:
-    """Motions whose errors are proven, whatever positions and distances say."""
+) -> list[list[Leg]]:
+    """Motions whose errors are proven, whatever positions and distances say; another takes over from every other."""
     certifier = Certifier(robot, (), control, CertifierConfig())
-    found: list[tuple[Bezier, Certificate]] = []
+    found: list[list[Leg]] = []
     for size in np.geomspace(0.6, 0.01, 40):
         if len(found) == count:
             break
         plan = motion(draw(robot, box, rng, 1)[0], float(size), int(rng.integers(1000)))
         certificate = certifier.certify(plan, box, certifier.at_rest(box), Scene(()))
-        if certificate.envelope is not None:
-            found.append((plan, certificate))
+        if certificate.envelope is None:
+            continue
+        legs = [Leg(0.0, plan, certificate)]
+        if len(found) % 2:
+            start = plan(TAKEOVER)
+            further = Bezier(start.q, start.qd, start.qdd, float(size) * rng.uniform(-1.0, 1.0, robot.n), plan.duration)
+            after = certifier.certify(further, box, certificate.envelope.entry(TAKEOVER), Scene(()))
+            if after.envelope is None:
+                continue
+            legs.append(Leg(TAKEOVER, further, after))
+        found.append(legs)
     return found
+
+
+def adversaries(
+    robot: Robot,
+    box: ModelBox,
+    control: RobustControlConfig,
+    leg: Leg,
+    case: Case,
+    count: int,
+    rng: np.random.Generator,
+) -> list[Adversary]:
+    """The best opponents in a leg."""
+    found = opponents(robot, box, control, leg.plan, leg.certificate, count)
+    models = [corner_model(box, one.signs) for one in found]
+    return [Adversary(*model, smart=not case.chance, rng=rng, quantised=case.quantised) for model in models]
 
 
 def opponents(
@@ -154,17 +217,17 @@ def corner_model(box: ModelBox, signs: Array) -> tuple[Array, MotorConstants]:
     return box.theta + low[:, None] * step, MotorConstants(**motor)
 
 
-def summarise(report: Report, reached: dict[tuple[str, float], list[Reached]]) -> bool:
+def summarise(report: Report, reached: dict[str, list[Reached]]) -> bool:
     """Fills the report; returns whether a bound was left."""
     every = [one for found in reached.values() for one in found]
     beyond = any(getattr(one, name) > 1.0 for one in every for name in _SHARES)
     verdict = "a bound was left" if beyond else "no bound was left"
     report.text(f"**{len(every)} episodes, {verdict}.** The largest share of each bound that was reached:")
     rows = []
-    for (name, delay), found in reached.items():
+    for words, found in reached.items():
         if found:
             shares = (f"{max(getattr(one, share) for one in found):.3f}" for share in _SHARES)
-            rows.append((f"{name}, torques {1e3 * delay:g} ms late", len(found), *shares))
+            rows.append((words, len(found), *shares))
     report.table(("box of models", "episodes", *_SHARES.values()), rows)
     report.text(_REASONS)
     return beyond

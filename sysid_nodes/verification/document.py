@@ -79,7 +79,7 @@ def read(document: Fields) -> Document:
         raise OutsideScopeError("the bounds are of what was added to a body, not of the whole")
     if any(one is not None and one["proof"] not in ("energy", "delayed") for one in (record, former)):
         raise OutsideScopeError("its errors, or those it begins with, rest on a proof unknown here")
-    before = None if former is None else _typed(former)
+    before = None if former is None or not record["previous_id"] else _typed(former)
     return Document(_typed(record), before, str(record["id"]), premises, chain)
 
 
@@ -124,6 +124,27 @@ def config_id(premises: Fields) -> str:
         premises["control"],
         premises["certifier"],
     )
+
+
+def senseless(premises: Fields) -> list[str]:
+    """Names of numbers that are negative or not finite where they are sizes, errors, rates or shares."""
+    robot, limits = premises["robot"], premises["robot"]["limits"]
+    found = {
+        **{f"control.{name}": value for name, value in premises["control"].items()},
+        **{f"certifier.{name}": value for name, value in premises["certifier"].items()},
+        **{name: value for name, value in premises["known_robot"].items() if name not in ("offset", "inertia_scale")},
+        **{f"motor.{name}": value for name, value in robot["motor"].items() if name != "offset"},
+        "encoder_step": robot["encoder_step"],
+        **{f"size of '{item['name']}'": item["size"] for item in premises["obstacles"]},
+        **{f"size of a {item['kind']} on '{item['frame']}'": item["size"] for item in premises["shapes"]},
+    }
+    wrong = [name for name, value in found.items() if not _between(value, 0.0, np.finfo(float).max)]
+    return wrong + [f"{name} limits" for name in ("velocity", "torque") if not _between(limits[name], 0.0, np.inf)]
+
+
+def _between(value: Any, low: float, high: float) -> bool:
+    numbers = np.array(value, dtype=np.float64)
+    return bool(((low <= numbers) & (numbers <= high)).all())
 
 
 def _shape(shape: Fields) -> dict[str, Any]:

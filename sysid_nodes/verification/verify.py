@@ -16,7 +16,7 @@ from sysid_nodes.verification.delayed import Begun, follows_late, metric, steady
 from sysid_nodes.verification.demand import Assumed, Demand, Law, demand, jump
 from sysid_nodes.verification.desired import Parts, at, control_points, parts
 from sysid_nodes.verification.distance import obstacle_distances, obstacle_shape, robot_shape, self_distances
-from sysid_nodes.verification.document import Document, config_id, read, scene_id, seal
+from sysid_nodes.verification.document import Document, config_id, read, scene_id, seal, senseless
 from sysid_nodes.verification.errors import Errors
 from sysid_nodes.verification.models import Models, models
 from sysid_nodes.verification.start import Settled, former_interval, start
@@ -87,7 +87,9 @@ def verify(document: Mapping[str, Any]) -> Verification:
     """
     try:
         found = read(document)
-        return Verification(found.id, (*_identity(found), *_motion(found)))
+        wrong = ", ".join(senseless(found.premises))
+        premises = _claim("numbers of the premises", "make sense", wrong or "make sense", not wrong)
+        return Verification(found.id, (*_identity(found), premises, *(() if wrong else _motion(found))))
     except OutsideScopeError as reason:
         return Verification(str(document["record"]["id"]), (Claim("certificate", "", str(reason), Verdict.OUTSIDE),))
 
@@ -117,6 +119,9 @@ def _motion(document: Document) -> list[Claim]:
         if document.former is None or seal(document.former) != document["previous_id"]:
             raise OutsideScopeError("the trajectory that it continues is not at hand")
         found.append(_continuity(document, document.former))
+    else:
+        still = not (document["qd0"].any() or document["qdd0"].any()) and 0.0 <= document["start_rate"] < np.inf
+        found.append(_claim("begins at rest", "at rest", "at rest" if still else "not so", still))
     law, possible = _law(document), models(document, body)
     if not law.limit.any():
         raise OutsideScopeError("a position controller follows, with errors that were measured")
@@ -181,7 +186,10 @@ def _continuity(document: Document, former: Mapping[str, Any]) -> Claim:
     off = max(float(np.abs(one - two).max()) for one, two in zip(own, state, strict=True))
     late = abs(document["start_ns"] - former["start_ns"] - round(1e9 * time))
     return _claim(
-        "continues the former one", "without a step", f"{off:.1e} rad, {late} ns off", off < 1e-8 and late <= 2
+        "continues the former one",
+        "without a step",
+        f"{off:.1e} rad, {late} ns off",
+        off < 1e-8 and late <= 2 and time >= 0.0,
     )
 
 
@@ -288,7 +296,7 @@ def _limits(document: Document, law: Law, moving: Parts, assumed: Assumed, asked
     found = []
     for name, unit, scale in (("torque", "N m", strongest), ("position", "rad", 1.0), ("velocity", "rad/s", fastest)):
         claimed = document[f"{name}_margin"]
-        holds = (shown[name] >= 0.0) & (shown[name] >= claimed - TOLERANCE[name] * scale) & ~np.isnan(claimed)
+        holds = (shown[name] >= 0.0) & (shown[name] >= claimed - TOLERANCE[name] * scale) & (claimed >= 0.0)
         if name == "position" and any(config["stop_deceleration"]):
             found.append(Claim(f"{name} limits", "", "with the robot's own stop", Verdict.OUTSIDE))
         else:
@@ -311,7 +319,7 @@ def _distances(document: Document, moving: Parts, error: Errors) -> list[Claim]:
         if any(config["stop_deceleration"]):
             found.append(Claim(f"distance to {name}", "", "with the robot's own stop", Verdict.OUTSIDE))
         else:
-            holds = shown >= 0.0 and shown >= claimed - TOLERANCE["distance"]
+            holds = shown >= 0.0 and shown >= claimed - TOLERANCE["distance"] and claimed >= 0.0
             one, two = (f"{x:.4f} m more than kept free" for x in (claimed, shown))
             found.append(_claim(f"distance to {name}", one, two, bool(holds)))
     return found

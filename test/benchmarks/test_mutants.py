@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import json
+import math
 import subprocess
 import sys
 from pathlib import Path
@@ -11,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from benchmarks.mutant_modules import EQUIVALENT, SUBJECTS
-from benchmarks.mutants import Mutant, Outcome, read, write
+from benchmarks.mutants import Mutant, Outcome, least_share, read, write
 from benchmarks.report import Report
 
 
@@ -30,25 +31,93 @@ RUNS = """
 import sys
 from pathlib import Path
 from benchmarks.mutant_run import run
-folder, test = Path(sys.argv[1]), Path(sys.argv[1]) / "test_answer.py"
+from benchmarks.mutant_server import Server, Trees
+folder, test = Path(sys.argv[1]), Path(sys.argv[1]) / "test" / "test_answer.py"
 for limit in (None, 20.0):
-    print(run(folder, [test.name], folder / "durations.json", limit))
+    print(run(folder, ["test/test_answer.py"], folder / "durations.json", limit))
+print((folder / "order").read_text())
+source = (folder / "sysid_nodes" / "__init__.py").read_text()
+server = Server(Trees(folder, ("__init__.py",), ("test_answer.py",), folder / "traces.json"))
+for old, new in (
+    ("41 +", "41 -"), ("7 + 7", "7 + 8"), ("== 4", "!= 4"), ("WHOLE = 2", "WHOLE = 3"), ("9", "8")
+):
+    assert source.count(old) == 1
+    print(server.judge("__init__.py", source, source.replace(old, new), ["test_answer.py"]))
+print(server.judge("__init__.py", source, source.replace("41 +", "41 -"), []))
+server.close()
 test.write_text("def test_endless():\\n    while True:\\n        pass\\n")
-print(run(folder, [test.name], folder / "durations.json", 1.0))
+print(run(folder, ["test/test_answer.py"], folder / "durations.json", 1.0))
+"""
+
+MUTATED = """
+from __future__ import annotations
+
+WHOLE = 2
+
+
+def answer() -> int:
+    return 41 + 1
+
+
+def nobody_asks() -> int:
+    return 7 + 7
+
+
+class Even:
+    @property
+    def holds(self) -> bool:
+        return [k for k in (4, 5) if k == 4] == [4]
+
+
+def imported() -> int:
+    return 9
+
+
+KEPT = imported()
+"""
+
+TESTS = """
+import time
+from pathlib import Path
+from sysid_nodes import Even, answer
+
+def note(name):
+    with Path("order").open("a") as file:
+        file.write(name + " ")
+
+def test_slow():
+    time.sleep(0.05)
+    note("slow")
+    assert Even().holds
+
+def test_quick():
+    note("quick")
+    assert answer() == 42
 """
 
 
-def test_tests_run_in_a_tree_of_their_own_the_quickest_first(tmp_path: Path, project_root: Path) -> None:
+def test_mutants_are_judged_in_a_tree_of_their_own(tmp_path: Path, project_root: Path) -> None:
+    """By import the quick test goes first once it is known; by a server a mutant is put into functions that ran."""
     (tmp_path / "sysid_nodes").mkdir()
-    (tmp_path / "sysid_nodes" / "__init__.py").write_text("ANSWER = 42\n")
-    (tmp_path / "test_answer.py").write_text(
-        "import time\nfrom pathlib import Path\nfrom sysid_nodes import ANSWER\n\n"
-        "def test_slow():\n    time.sleep(0.05)\n    assert not Path('quick').exists()\n\n"
-        "def test_quick():\n    Path('quick').touch()\n    assert ANSWER == 42\n"
-    )
+    (tmp_path / "sysid_nodes" / "__init__.py").write_text(MUTATED)
+    (tmp_path / "test").mkdir()
+    (tmp_path / "test" / "conftest.py").touch()
+    (tmp_path / "test" / "test_answer.py").write_text(TESTS)
     words = [sys.executable, "-c", RUNS, str(tmp_path)]
-    done = subprocess.run(words, cwd=project_root, capture_output=True, text=True, timeout=120, check=True)
-    assert done.stdout.split() == ["True", "False", "False"], "once it is known the quick one goes first"
+    done = subprocess.run(words, cwd=project_root, capture_output=True, text=True, timeout=120, check=False)
+    assert done.returncode == 0, done.stderr
+    by_import, order = ["True", "True"], ["slow", "quick", "quick", "slow"]
+    # A module's constant, and a function that ran on import, only an import can tell.
+    by_server = ["killed", "survived", "killed", "None", "None"]
+    assert done.stdout.split() == [*by_import, *order, *by_server, "survived", "False"]
+
+
+def test_few_show_little() -> None:
+    """Whoever kills a share p of all kills all of n with probability p^n."""
+    assert least_share(10, 10) ** 10 == pytest.approx(0.05)
+    p = least_share(8, 10)
+    tail = sum(math.comb(10, k) * p**k * (1.0 - p) ** (10 - k) for k in (8, 9, 10))
+    assert tail == pytest.approx(0.05)
 
 
 def test_survivors_are_listed(tmp_path: Path) -> None:

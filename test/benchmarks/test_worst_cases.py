@@ -8,7 +8,7 @@ import pytest
 from shared.certified_arm import box
 
 from benchmarks import worst_cases
-from benchmarks.delay_loop import Reached
+from benchmarks.delay_loop import Adversary, Reached
 from benchmarks.report import Report
 from benchmarks.soundness_draws import is_physical
 
@@ -36,11 +36,28 @@ def test_what_is_beyond_its_bound_fails(tmp_path) -> None:
     inside, outside = Reached(0.5, 0.5, 0.5, 0.5, 0.5), Reached(0.5, 0.5, 0.5, 1.1, 0.5)
     for found, left in (([inside], False), ([inside, outside], True)):
         report = Report("worst_cases", "The worst", tmp_path, "now")
-        assert worst_cases.summarise(report, {("Table I", 0.0): found}) == left
+        assert worst_cases.summarise(report, {"Table I": found}) == left
 
 
-def test_it_runs(tmp_path) -> None:
-    words = ["--plans", "1", "--opponents", "1", "--duration", "0.05", "--dirty", "--out", str(tmp_path)]
+def test_it_runs_with_a_motion_that_another_takes_over_from(tmp_path, monkeypatch) -> None:
+    monkeypatch.setattr(worst_cases, "CASES", [worst_cases.Case("a tenth of it", 0.002, 0.2, quantised=True)])
+    monkeypatch.setattr(worst_cases, "TAKEOVER", 0.02)
+    words = ["--plans", "2", "--opponents", "1", "--duration", "0.05", "--dirty", "--out", str(tmp_path)]
     assert worst_cases.main(words) == 0
     (report,) = tmp_path.glob("*.md")
     assert "no bound was left" in report.read_text(encoding="utf-8")
+    assert "rounded to 0.4 N m | 4 |" in report.read_text(encoding="utf-8")
+
+
+def test_drives_are_off_by_no_more_than_they_may_be() -> None:
+    rng = np.random.default_rng(0)
+    command, push = rng.normal(size=7), rng.choice([-1.0, 1.0], 7)
+    error = np.array([0.0, 0.3, 0.3, 0.3, 0.3, 0.3, 0.3])
+    given = box(0.1)
+    pushing, rounding = (
+        Adversary(given.theta, given.motor, smart=True, rng=rng, quantised=quantised).acting(command, push, error)
+        for quantised in (False, True)
+    )
+    np.testing.assert_allclose(command - pushing, push * error)
+    assert (np.abs(rounding - command) <= error).all()
+    np.testing.assert_allclose(rounding[1:] / 0.6, np.rint(rounding[1:] / 0.6))

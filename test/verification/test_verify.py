@@ -13,7 +13,7 @@ from shared.certificate_documents import CONFIG, LATE, document, not_verified, r
 from shared.quick_and_slow import mark_slow
 
 from sysid_nodes.sessions.certified.config import set_up
-from sysid_nodes.verification.document import config_id, read
+from sysid_nodes.verification.document import config_id, read, scene_id
 from sysid_nodes.verification.verify import Verdict, _law, verify
 
 
@@ -61,6 +61,47 @@ RECORD = records(0.1, 0.08)[0]
 )
 def test_what_a_record_says_too_much_is_not_verified(changes: dict[str, Any], claim: str) -> None:
     assert claim in not_verified(verify(document(RECORD, **changes)))
+
+
+@pytest.mark.parametrize(
+    ("path", "value", "words"),
+    [
+        (("control", "velocity_error"), [-1e-4], "control.velocity_error"),
+        (("control", "delay"), float("nan"), "control.delay"),
+        (("certifier", "distance_margin"), -0.01, "certifier.distance_margin"),
+        (("known_robot", "inertia_relative"), -0.05, "inertia_relative"),
+        (("robot", "motor", "viscous"), [-1.0] * 7, "motor.viscous"),
+        (("robot", "encoder_step"), [-1e-3] * 7, "encoder_step"),
+        (("robot", "limits", "torque"), [float("nan")] * 7, "torque limits"),
+        (("obstacles", 0, "size"), [0.2, -0.2, 0.4], "size of 'post'"),
+        (("shapes", 0, "size"), [-0.05, 0.05, 0.1], "size of a box on 'universe'"),
+    ],
+)
+def test_premises_that_mean_nothing_prove_nothing(path: tuple[Any, ...], value: Any, words: str) -> None:
+    """An error below zero would allow for less than none."""
+    given = copy.deepcopy(document(RECORD))
+    at = given["premises"]
+    for name in path[:-1]:
+        at = at[name]
+    at[path[-1]] = value
+    given["record"]["config_id"], given["record"]["scene_id"] = config_id(at := given["premises"]), scene_id(at)
+    found = verify(given)
+    assert not found.verified
+    assert words in next(claim.shown for claim in found.claims if claim.name == "numbers of the premises")
+
+
+def test_margins_below_zero_and_a_start_in_motion_are_not_verified() -> None:
+    changes = {"velocity_margin": -np.ones(7), "self_margin": -0.5, "qd0": 1e-3 * np.ones(7)}
+    assert {"velocity limits", "distance to the robot itself", "begins at rest"} <= not_verified(
+        verify(document(RECORD, **changes))
+    )
+
+
+def test_only_what_a_record_continues_counts_for_its_start() -> None:
+    first, second = records(0.1, 0.08)
+    assert read(document(second, first)).former is not None
+    assert read(document(second, first, previous_id="")).former is None
+    assert "continues the former one" in not_verified(verify(document(second, first, previous_time=-0.5)))
 
 
 MARGINS = {

@@ -6,12 +6,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import NamedTuple
 
+import numpy as np
+
 from sysid_nodes.data.config import option, section
 from sysid_nodes.data.key_file import AuthorityConfig
 from sysid_nodes.data.scene import Scene, scene_of
 from sysid_nodes.exceptions import ConfigError
 from sysid_nodes.models.config_digest import ESTIMATED, config_digest
-from sysid_nodes.models.known_robot import Numbers
+from sysid_nodes.models.known_robot import KnownRobotConfig, Numbers, per_joint
+from sysid_nodes.models.robust_control import RobustControlConfig, gains
 from sysid_nodes.robots import Primitive, Robot, load_robot
 from sysid_nodes.robots.covering import covering_shapes
 from sysid_nodes.robots.links import base_frame
@@ -164,6 +167,24 @@ def check_ages(config: RobustControllerConfig) -> None:
         )
 
 
+def check_drives(robot: Robot, known: KnownRobotConfig, control: RobustControlConfig) -> None:
+    """Refuses drives whose torques are stated to be off by more than certificates count with.
+
+    Raises:
+        ConfigError: `control.torque_error` is less than gain and load friction of a drive make of its largest torque.
+    """
+    gain = per_joint(known.gain_relative, robot.n, "known_robot.gain_relative")
+    lost = per_joint(known.load_friction, robot.n, "known_robot.load_friction")
+    missing = ((1.0 + gain) * (1.0 + lost) - 1.0) * robot.limits.torque - gains(robot, control).torque_error
+    worst = int(np.argmax(missing))
+    if missing[worst] > 0.0:
+        needed = missing[worst] + gains(robot, control).torque_error[worst]
+        raise ConfigError(
+            f"'control.torque_error' must be at least {needed:.3g} N m for {robot.joint_names[worst]}: known_robot."
+            "gain_relative and load_friction let its torque differ by so much from what is commanded"
+        )
+
+
 def set_up(config: CertifiedConfig) -> Setup:
     """Loads the robot and the scene.
 
@@ -171,6 +192,7 @@ def set_up(config: CertifiedConfig) -> Setup:
         InputError: they cannot be loaded, or do not fit the rest.
     """
     robot = load_robot(config.robot, variant=config.variant)
+    check_drives(robot, config.known_robot, config.control)
     shapes = covering_shapes(robot, config.payload_volume)
     body = config.body or robot.body
     robot.body_index(body)

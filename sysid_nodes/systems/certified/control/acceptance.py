@@ -17,6 +17,8 @@ SAME_STATE = 1e-9
 """Largest difference of two states that are meant to be one [rad, rad/s, rad/s2]."""
 
 _SAME_TIME_NS = 2
+_ABSURD = 1e9
+"""Numbers that nobody can mean, whose powers overflow."""
 _SAME_CLAIM = 1e-6
 """Relative difference of two proofs of one trajectory, from machines that round otherwise."""
 
@@ -118,16 +120,14 @@ def _usable(record: TrajectoryRecord, n: int) -> bool:
     """Whether the numbers have their shapes and are numbers; of a refusal's record the certificate may be empty."""
     joints = (record.q0, record.qd0, record.qdd0, record.k, record.robust_limit)
     margins = (record.torque_margin, record.position_margin, record.velocity_margin)
-    if any(x.shape != (n,) for x in (*joints, *margins)) or not all(np.isfinite(x).all() for x in joints):
-        return False
     ten = (record.lower, record.upper, record.nominal)
-    if any(x.shape != (len(PARAMETER_NAMES),) or not np.isfinite(x).all() for x in ten):
+    if any(x.shape != (n,) for x in (*joints, *margins)) or any(x.shape != (len(PARAMETER_NAMES),) for x in ten):
         return False
-    if not (np.isfinite(record.start_rate) and record.start_rate >= 0.0):
+    times = (record.duration, record.previous_time, record.start_rate)
+    # "not <" so that what is not a number refuses.
+    if not all((np.abs(x) < _ABSURD).all() for x in (*joints, *ten, *times)) or (record.lower > record.upper).any():
         return False
-    if (record.lower > record.upper).any() or not (np.isfinite(record.duration) and record.duration > 0.0):
-        return False
-    return bool(np.isfinite(record.previous_time) and record.previous_time >= 0.0 and record.start_ns >= 0)
+    return record.duration > 0.0 and record.previous_time >= 0.0 and record.start_rate >= 0.0 and record.start_ns >= 0
 
 
 def _has_envelope(record: TrajectoryRecord) -> bool:
@@ -138,6 +138,6 @@ def _has_envelope(record: TrajectoryRecord) -> bool:
     if any(x.shape != (edges.size * len(record.joint_names),) for x in joints) or record.proof not in PROOFS:
         return False
     errors += joints
-    if not all(np.isfinite(x).all() for x in (edges, *errors)) or (record.robust_limit < 0.0).any():
+    if not all((np.abs(x) < _ABSURD).all() for x in (edges, *errors)) or (record.robust_limit < 0.0).any():
         return False
     return bool(edges[0] == 0.0 and (np.diff(edges) > 0.0).all() and all((x >= 0.0).all() for x in errors))

@@ -10,7 +10,7 @@ import numpy.typing as npt
 import pytest
 from shared.certified_arm import START, box, certifier, model, robot
 
-from benchmarks.delay_loop import Adversary, follow
+from benchmarks.delay_loop import Adversary, Leg, follow
 from sysid_nodes.data.scene import Scene
 from sysid_nodes.models.bezier import Bezier
 from sysid_nodes.models.robust_control import RobustControlConfig, gains
@@ -126,6 +126,6 @@ def test_a_true_arm_stays_within_and_comes_near(judge, smart: bool) -> None:  # 
     against = np.zeros((7, 10))
     against[6, :4] = [1.0, 1.0, 1.0, -1.0]
     adversary = Adversary(*model(box(), rng, against=against), smart=smart, rng=rng)
-    reached = follow(robot(), box(), LATE, plan, found, adversary, jitter=0.0005, duration=0.25)
+    reached = follow(robot(), box(), LATE, [Leg(0.0, plan, found)], adversary, jitter=0.0005, duration=0.25)
     assert reached.reference <= 1.0 and reached.position <= 1.0 and reached.torque <= 1.0
     assert reached.reference > 0.3

@@ -46,6 +46,25 @@ def test_rest_covers_what_was_measured_wrong():
         assert np.sqrt((motor.armature * e**2).sum()) <= entry.position
 
 
+def test_rest_is_no_worse_than_what_was_measured_wrong():
+    bounds = box(0.1)
+    entry = at_rest(TREE, bounds, LAW, 0.003, 0.0005)
+    error = 2.0 * LAW.position_error + 0.0005
+    r, armature, heavy = LAW.position_gain * error + 0.003, bounds.armature_upper, _still_inertia(TREE, bounds)
+    for found, least in (
+        (entry.position_error, error),
+        (entry.reference_error, r),
+        (entry.position_norm, np.sqrt((armature * error**2).sum())),
+        (entry.position, np.sqrt((armature * error**2).sum())),
+        (entry.reference_norm, np.sqrt((armature * r**2).sum())),
+        (entry.level, 0.5 * (heavy * r**2).sum()),
+        (entry.speed, LAW.position_gain * np.sqrt((heavy * 0.003**2).sum())),
+    ):
+        np.testing.assert_allclose(found, least, rtol=1e-6)
+        assert (found >= least).all()
+    assert not entry.jerk.any()
+
+
 @pytest.mark.parametrize("rate", [0.0, 1e-3, 0.7])
 def test_what_still_holds_a_resting_robot_may_move_it(rate):
     """A controller answers to errors: until the new torque acts, dr/dt is what its certificate says."""

@@ -60,6 +60,7 @@ def test_altered_elsewhere(fields: dict[str, object]) -> None:
         {"error_energy": GOOD.error_energy[:-1]},
         {"error_energy": -GOOD.error_energy},
         {"error_norm": np.full_like(GOOD.error_norm, np.inf)},
+        {"error_energy": np.full_like(GOOD.error_energy, 1e300)},
     ],
     ids=str,
 )
@@ -80,6 +81,9 @@ def test_without_a_valid_certificate(fields: dict[str, object]) -> None:
         {"duration": 0.0},
         {"duration": np.nan},
         {"duration": np.inf},
+        {"duration": 1e300},  # its powers overflow
+        {"k": np.full(N, -1e300)},
+        {"start_rate": np.nan},
         {"previous_time": np.nan},
         {"previous_time": -1.0},
         {"start_ns": -1},

@@ -1,0 +1,32 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Drives that give other torques than they are told are counted with, or refused."""
+
+from __future__ import annotations
+
+import pytest
+
+from sysid_nodes.exceptions import ConfigError
+from sysid_nodes.models.known_robot import KnownRobotConfig
+from sysid_nodes.models.robust_control import RobustControlConfig
+from sysid_nodes.robots import load_robot
+from sysid_nodes.sessions.certified.config import CertifiedConfig, check_drives, set_up
+
+ROBOT = load_robot("kinova_gen3")
+KNOWN = KnownRobotConfig(gain_relative=(0.02,), load_friction=(0.05,))
+NEEDED = (1.02 * 1.05 - 1.0) * ROBOT.limits.torque
+
+
+def test_torque_errors_hold_what_drives_lose() -> None:
+    check_drives(ROBOT, KnownRobotConfig(), RobustControlConfig())
+    check_drives(ROBOT, KNOWN, RobustControlConfig(torque_error=tuple(1.001 * NEEDED)))
+    for k in range(ROBOT.n):
+        error = 1.001 * NEEDED
+        error[k] = 0.999 * NEEDED[k]
+        with pytest.raises(ConfigError, match=f"at least {NEEDED[k]:.3g} N m for joint_{k + 1}"):
+            check_drives(ROBOT, KNOWN, RobustControlConfig(torque_error=tuple(error)))
+
+
+@pytest.mark.parametrize("known", [KnownRobotConfig(gain_relative=(0.02,)), KnownRobotConfig(load_friction=(0.05,))])
+def test_planner_and_controller_refuse_drives_that_are_not_counted_with(known: KnownRobotConfig) -> None:
+    with pytest.raises(ConfigError, match="torque_error"):
+        set_up(CertifiedConfig(known_robot=known))
