@@ -11,7 +11,8 @@ import numpy.typing as npt
 
 from sysid_nodes.solvers.trajectory_least_squares import Blocks, Layout
 from sysid_nodes.solvers.trajectory_least_squares.robust import reweight
-from sysid_nodes.systems.prime.observed_noise import TRIANGLE, motion_rows, overlaps
+from sysid_nodes.systems.prime.noise_variances import motion_rows
+from sysid_nodes.systems.prime.observed_noise import TRIANGLE, overlaps
 from sysid_nodes.systems.prime.problem import PrimeProblem
 from sysid_nodes.systems.prime.score import Score
 from sysid_nodes.systems.prime.trajectory import Trajectory
