@@ -46,6 +46,9 @@ from sysid_nodes.systems.prime.window_covariances import WindowCovariances
 
 Array = npt.NDArray[np.float64]
 
+_KEPT = 3
+"""Stages that a window has in common with the one before, from which the motion goes on."""
+
 
 class MovingHorizon:
     """Estimates over the newest stages as they come. Every method is for one thread.
@@ -113,10 +116,12 @@ class MovingHorizon:
     def step(self, window: int | None = None) -> MotionEstimate | None:
         """Solves over the last `window` stages, the full window if None; None while there are too few steps.
 
-        A shorter window is less work; it grows again by itself when a longer one is asked for.
+        A shorter window is less work; it grows again by itself when a longer one is asked for. It is never so short
+        that nothing connects it with the last one, as long as the full window is long enough for that.
         """
-        window = max(3, window or self.stages)
-        if len(self._times) < (3 if self._last is not None else min(window, self._config.first)):
+        new = len(self._times) - (self._last.problem.stages if self._last is not None else 0)
+        window = max(_KEPT, window or self.stages, min(new + _KEPT, self.stages))
+        if len(self._times) < (_KEPT if self._last is not None else min(window, self._config.first)):
             return None
         timer = Timer(self._clock, self._config.time_limit)
         self._move(len(self._times) - window)
@@ -130,7 +135,7 @@ class MovingHorizon:
         last = self._last
         if last is not None:
             self._arrival = None
-            if count <= last.problem.stages - 3:  # else too few stages are left to go on from
+            if count <= last.problem.stages - _KEPT:  # else too few stages are left to go on from
                 self._arrival = self._let_drift(self._next_arrival(last, count), last, count)
             if self._arrival is None:
                 self._disconnect()
