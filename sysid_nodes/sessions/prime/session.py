@@ -222,9 +222,9 @@ class PrimeSession:
         self._trust.note_used(used)
         self._horizon.push(used)
         self._due += len(used)
-        hop = self.pacer.pace.hop
+        hop, config = self.pacer.pace.hop, self.config
         # Steps that wait already go into the same solve: one that is out of date before it begins helps nobody.
-        wait = behind - self.config.streams.wait > hop * self.config.prime.step and self._due < self.config.pacing.most_hop
+        wait = behind - config.streams.wait > hop * config.prime.step and self._due < config.pacing.most_hop
         return None if self._due < hop or wait else self._solve()
 
     def _restart(self) -> None:
