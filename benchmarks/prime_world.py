@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import json
 import sys
+from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -17,7 +18,7 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-from benchmarks.prime_world_trial import Record, World, trial
+from benchmarks.prime_world_trial import Record, World, judge, walk
 from benchmarks.report import Report, parser, progress
 from sysid_nodes.robots import load_robot
 from sysid_nodes.robots.kinds import joint_kinds
@@ -91,26 +92,24 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options.add_argument("--records", type=Path, help="JSON lines, one a run, to keep")
     chosen = options.parse_args(arguments)
     jobs = [
-        (title, build(seed), seed, mode)
+        (title, build(seed), seed, [mode for mode in modes if mode in chosen.modes])
         for name in chosen.cases
         for title, build, modes in [CASES[name]]
         for seed in range(chosen.seed, chosen.seed + chosen.seeds * (4 if name == "g1" else 1))
-        for mode in modes
-        if mode in chosen.modes
     ]
     seeds = range(chosen.seed, chosen.seed + chosen.draws)
-    drawn = [
-        (_ALL, replace(draw(seed, chosen.robot), duration=chosen.duration), seed, mode)
-        for seed in seeds
-        for mode in chosen.modes
-    ]
+    drawn = [(_ALL, replace(draw(seed, chosen.robot), duration=chosen.duration), seed, chosen.modes) for seed in seeds]
     records: list[tuple[str, Record]] = []
-    for title, world, seed, mode in progress([*jobs, *drawn], "walks"):
-        entry = trial(world, seed, mode)
-        records.append((title, entry))
-        if chosen.records:
-            with chosen.records.open("a", encoding="utf-8") as file:
-                file.write(json.dumps({"title": title} | entry) + "\n")
+    for title, world, seed, modes in progress([*jobs, *drawn], "walks"):
+        if not modes:
+            continue
+        made = walk(world, seed)
+        for mode in modes:
+            entry = judge(world, made, seed, mode)
+            records.append((title, entry))
+            if chosen.records:
+                with chosen.records.open("a", encoding="utf-8") as file:
+                    file.write(json.dumps({"title": title} | entry) + "\n")
     report = Report("prime-world", "PRIME in worlds that it is not told about", chosen.out, chosen.command)
     summarise(report, records)
     print(report.write())
@@ -128,7 +127,14 @@ def summarise(report: Report, records: Sequence[tuple[str, Record]]) -> None:
         "The status is that of the whole result. `silent`: more than three sigma off in a parameter that is called "
         "observed, and the status neither DOUBTFUL nor LOST."
     )
-    report.section("Cases")
+    told = [(title, mode) for title in dict.fromkeys(title for title, _ in records) for mode in (BATCH, HORIZON)]
+    groups = {key: [entry for title, entry in records if (title, entry["mode"]) == key] for key in told}
+    report.section("Cases over their seeds: largest error over sigma")
+    report.table(
+        ("not told", "mode", "runs", "status", *_PARTS, "silent"),
+        (_over_seeds(key, entries) for key, entries in groups.items() if entries),
+    )
+    report.section("Runs")
     head = (
         "not told", "seed", "mode", "status", "mass [kg]", "CoM x [mm]", "CoM y [mm]", "CoM z [mm]", *_INERTIA,
         "force x, y, z", "within 3 [%]", "place", "angle", "force error [%]", "CPU [s]", "silent",
@@ -142,6 +148,19 @@ def summarise(report: Report, records: Sequence[tuple[str, Record]]) -> None:
             said = sum(entry["status"] == "DOUBTFUL" for entry in chosen)
             wrong = sum(bool(_silent(entry)) for entry in chosen)
             report.text(f"DOUBTFUL: {said} of {len(chosen)}. Wrong without a word: {wrong}.")
+
+
+_PARTS = {"mass": ("mass",), "CoM": ("CoM x", "CoM y", "CoM z"), "inertia": tuple(_INERTIA)}
+
+
+def _over_seeds(key: tuple[str, str], entries: Sequence[Record]) -> tuple[object, ...]:
+    statuses = Counter(entry["status"] for entry in entries)
+    worst = []
+    for names in _PARTS.values():
+        seen = [abs(ratios(entry)[name]) for entry in entries for name in names if name not in entry["unobserved"]]
+        worst.append(f"{max(seen):.1f}" if seen else "not observed")
+    said = ", ".join(f"{status} {count}" for status, count in statuses.items())
+    return (*key, len(entries), said, *worst, sum(bool(_silent(entry)) for entry in entries))
 
 
 def ratios(entry: Record) -> dict[str, float]:

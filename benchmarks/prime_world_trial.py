@@ -154,19 +154,15 @@ def _turned(turn: Array, quaternions: Array) -> Array:
     return quaternion_product(np.broadcast_to(first, quaternions.shape), quaternions)
 
 
-def trial(world: World, seed: int, mode: str) -> Record:
+def judge(world: World, made: Walk, seed: int, mode: str) -> Record:
     """Errors and sigmas of one run.
 
     Args:
-        world: to simulate.
+        world: that was simulated.
+        made: its walk.
         seed: of load, noise and biases.
         mode: "batch" or "horizon", as of ``sysid replay``.
     """
-    return judge(world, walk(world, seed), seed, mode)
-
-
-def judge(world: World, made: Walk, seed: int, mode: str) -> Record:
-    """The same of a walk that was made before."""
     pace = {"horizon.window": 15, "pacing.hop": 3, "prime.step": 0.02} if world.robot == "g1" else {"pacing.hop": 4}
     config = from_flat(PrimeSessionConfig, {"robot": world.robot, **pace, **world.options})
     begun = time.process_time()

@@ -11,7 +11,7 @@ from sysid_nodes.data.config import option
 from sysid_nodes.exceptions import ConfigError
 from sysid_nodes.models import rotations
 from sysid_nodes.robots import Robot
-from sysid_nodes.sensors.frame_motion import SensorFrame
+from sysid_nodes.sensors.frame_motion import Pose, SensorFrame
 from sysid_nodes.sensors.sensor import Array, Linearisation, States, StaticParameter
 from sysid_nodes.signals.channel_config import ChannelConfig, ValueKind
 from sysid_nodes.signals.samples import Samples
@@ -68,20 +68,16 @@ class MocapPose:
 
     def residual(self, samples: Samples, states: States, parameters: Array) -> Array:
         """(K, 6) whitened."""
-        return self.linearise(samples, states, parameters).residual
+        pose, (bias, offset) = self.frame.pose(states), self._constants(parameters)
+        turn = rotations.quaternion_matrix(pose.quaternion)
+        shift, error = self._errors(samples, pose, turn, rotations.quaternion_exp(bias), offset)
+        return np.column_stack([shift, error]) * (samples.weights[:, None] / self.sigma)
 
     def linearise(self, samples: Samples, states: States, parameters: Array) -> Linearisation:
         """The residual and its Jacobians with respect to q, the bias and the offset."""
-        bias = parameters[:3] if self.with_bias else np.zeros(3)
-        offset = self.offset + parameters[-3:] if self.with_offset else self.offset
-        pose = self.frame.pose(states)
+        pose, (bias, offset) = self.frame.pose(states), self._constants(parameters)
         turn, quaternion_bias = rotations.quaternion_matrix(pose.quaternion), rotations.quaternion_exp(bias)
-        error = rotations.quaternion_log(
-            rotations.quaternion_product(
-                rotations.quaternion_inverse(samples.values[:, 3:]),
-                rotations.quaternion_product(pose.quaternion, quaternion_bias),
-            )
-        )
+        shift, error = self._errors(samples, pose, turn, quaternion_bias, offset)
         by_angle = rotations.right_log_jacobian(error)
         linear, angular = pose.jacobian[:, :3], pose.jacobian[:, 3:]
         by_q = np.concatenate(
@@ -92,11 +88,25 @@ class MocapPose:
             axis=1,
         )
         raw = Linearisation(
-            np.column_stack([pose.position + turn @ offset - samples.values[:, :3], error]),
+            np.column_stack([shift, error]),
             q=by_q,
             parameters=self._by_parameters(by_angle @ np.linalg.inv(rotations.right_log_jacobian(bias)), turn),
         )
         return raw.whiten(samples.weights[:, None] / self.sigma)
+
+    def _constants(self, parameters: Array) -> tuple[Array, Array]:
+        """Bias and offset of the markers."""
+        bias = parameters[:3] if self.with_bias else np.zeros(3)
+        return bias, self.offset + parameters[-3:] if self.with_offset else self.offset
+
+    def _errors(
+        self, samples: Samples, pose: Pose, turn: Array, quaternion_bias: Array, offset: Array
+    ) -> tuple[Array, Array]:
+        """(K, 3) of the position and (K, 3) of the orientation."""
+        measured = rotations.quaternion_inverse(samples.values[:, 3:])
+        predicted = rotations.quaternion_product(pose.quaternion, quaternion_bias)
+        error = rotations.quaternion_log(rotations.quaternion_product(measured, predicted))
+        return pose.position + turn @ offset - samples.values[:, :3], error
 
     def _by_parameters(self, by_bias: Array, by_offset: Array) -> Array | None:
         blocks = []

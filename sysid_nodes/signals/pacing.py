@@ -164,9 +164,16 @@ class Pacer:
             self._change(self._level - 1, now)
         return self.pace
 
-    def watch(self, lag: float) -> bool:
-        """Takes note of a lag [s]; whether readings are to be skipped."""
-        if lag > self._limit:
+    def watch(self, lag: float, *, ahead: bool = False) -> bool:
+        """Takes note of a lag [s]; whether readings are to be skipped.
+
+        Args:
+            lag: behind the newest reading.
+            ahead: whether a solve is to come, which may take as long as the last one. At the cheapest pace, where no
+                other work is left to shed, it is not begun if it would end too late.
+        """
+        cheapest = self._level + 1 == len(self._paces)
+        if lag + (self.solve_time if ahead and cheapest else 0.0) > self._limit:
             self.skipping = True
         elif lag < 0.25 * self._config.max_lag:
             self.skipping = False

@@ -112,6 +112,18 @@ def test_skipping_goes_on_until_the_lag_is_small() -> None:
     assert "skipped" in pacer.finding
 
 
+def test_a_solve_that_would_end_too_late_is_not_begun_where_nothing_else_can_be_shed() -> None:
+    """Skipping, though, ends by the lag that there is, or it would never end."""
+    pacer = Pacer(PacingConfig(max_lag=0.4, hop=4, most_hop=4, shortest=WINDOW), WINDOW, DT)
+    pacer.note_solve(1.0, 0.25, 0.1)
+    assert not pacer.watch(0.2)
+    assert pacer.watch(0.2, ahead=True)
+    assert not pacer.watch(0.05, ahead=True)
+    slower = Pacer(PacingConfig(max_lag=0.4, hop=4, most_hop=8), WINDOW, DT)
+    slower.note_solve(1.0, 0.25, 0.1)
+    assert not slower.watch(0.2, ahead=True)
+
+
 def test_a_start_that_takes_longer_than_the_lag_allowed_is_not_started_over_for_ever() -> None:
     pacer = Pacer(PacingConfig(max_lag=0.4), WINDOW, DT)
     pacer.note_solve(1.0, 0.8, 0.8, usual=False)

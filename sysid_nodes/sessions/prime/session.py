@@ -212,7 +212,8 @@ class PrimeSession:
         if abs(self.time - self._looked) >= _LOOK:
             self._looked = self.time
             self._streams.look()
-        if self.pacer.watch(self.newest - end):
+        behind = self.newest - end
+        if self.pacer.watch(behind, ahead=True):
             self.skipped += len(steps)
             self._restart()
             self.judgement = self._judge(end)
@@ -221,7 +222,10 @@ class PrimeSession:
         self._trust.note_used(used)
         self._horizon.push(used)
         self._due += len(used)
-        return self._solve() if self._due >= self.pacer.pace.hop else None
+        hop, config = self.pacer.pace.hop, self.config
+        # Steps that wait already go into the same solve: one that is out of date before it begins helps nobody.
+        wait = behind - config.streams.wait > hop * config.prime.step and self._due < config.pacing.most_hop
+        return None if self._due < hop or wait else self._solve()
 
     def _restart(self) -> None:
         self._horizon.restart()

@@ -3,7 +3,7 @@
 
 With the rows J of all blocks and H = J' J, the fit leaves r = (1 - P) e of the noise e, P = J H^-1 J' (Belsley, Kuh and
 Welsch, Regression diagnostics, 1980). A row's leverage P_ii says how much of its noise the fit takes away, and
-(J H^-1)_theta by how much the parameters err for it. O(T), beside the recursion that gives the covariances.
+(J H^-1)_theta by how much the parameters err for it. O(T), from the covariances of neighbouring stages.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ import numpy as np
 from scipy.linalg import lapack
 
 from sysid_nodes.solvers.trajectory_least_squares.factor import Factor
+from sysid_nodes.solvers.trajectory_least_squares.normal_equations import CHUNK
 from sysid_nodes.solvers.trajectory_least_squares.posterior import Posterior, covariances
 from sysid_nodes.solvers.trajectory_least_squares.problem import Array, Blocks, IntArray
 from sysid_nodes.solvers.trajectory_least_squares.robust import reweight
@@ -39,12 +40,70 @@ def influences(groups: Sequence[Blocks], factor: Factor) -> tuple[Posterior, lis
     """The posterior and the influence of every group, or None where the data leave a coordinate undetermined.
 
     Args:
-        groups: blocks that were assembled.
+        groups: blocks that were assembled, which couple three stages at most.
         factor: undamped, of their normal equations.
     """
-    visitor = _Visitor(groups, factor)
-    found = covariances(factor, visit=visitor)
-    return None if found is None else (found, visitor.out)
+    found = covariances(factor)
+    if found is None:
+        return None
+    parts = zip(groups, leverages(groups, factor, found), parameter_gains(groups, factor), strict=True)
+    return found, [Influence(reweight(blocks).residual, leverage, gain) for blocks, leverage, gain in parts]
+
+
+def leverages(groups: Sequence[Blocks], factor: Factor, found: Posterior) -> list[Array]:
+    """`Influence.leverage` of every group alone.
+
+    Args:
+        groups: blocks that were assembled, which couple three stages at most.
+        factor: undamped, of their normal equations.
+        found: the posterior, all stages covered.
+    """
+    size = factor.equations.layout.size
+    out = []
+    for blocks in map(reweight, groups):
+        count, rows, columns = blocks.jacobian.shape
+        reach, first = columns // size, blocks.first
+        jacobian, own = blocks.jacobian, np.zeros((count, rows))
+        shared = blocks.parameter_jacobian is not None or blocks.local is not None
+        if blocks.local is not None and blocks.local_jacobian is not None:
+            # Local variables are -root' (coupling x + e) of stages and parameters x, e of unit variance.
+            structure = factor.equations.windows
+            reach, first, at = structure.width, structure.local_first[blocks.local], blocks.first
+            root = blocks.local_jacobian @ factor.local_root[blocks.local].swapaxes(1, 2)
+            own = np.einsum("bij,bij->bi", root, root)
+            jacobian = -root @ factor.local_rows[blocks.local][:, :, :-1]
+            place = ((at - first) * size)[:, None, None] + np.arange(columns)
+            np.put_along_axis(jacobian, place, np.take_along_axis(jacobian, place, 2) + blocks.jacobian, axis=2)
+            if blocks.parameter_jacobian is not None:
+                jacobian[:, :, reach * size :] += blocks.parameter_jacobian
+        elif blocks.parameter_jacobian is not None:
+            jacobian = np.concatenate([jacobian, blocks.parameter_jacobian], axis=2)
+        chunk = max(1, CHUNK // jacobian.shape[2] ** 2)
+        for begin in range(0, count, chunk):
+            part = slice(begin, begin + chunk)
+            moved = jacobian[part] @ _joint(found, first[part], reach, shared=shared)
+            own[part] += np.einsum("bij,bij->bi", moved, jacobian[part])
+        out.append(own)
+    return out
+
+
+def _joint(found: Posterior, first: IntArray, reach: int, *, shared: bool) -> Array:
+    """(B, d, d) covariances of stages first..first + reach - 1 and, where they are shared, of the parameters."""
+    n, p = found.stage_parameter.shape[1:]
+    at, d = reach * n, reach * n + (p if shared else 0)
+    out = np.empty((len(first), d, d))
+    apart = (found.stage, found.neighbour, found.second)
+    for i in range(reach):
+        rows = slice(i * n, (i + 1) * n)
+        for j in range(i, reach):
+            columns, between = slice(j * n, (j + 1) * n), apart[j - i][first + i]
+            out[:, rows, columns], out[:, columns, rows] = between, between.swapaxes(1, 2)
+        if shared:
+            out[:, rows, at:] = found.stage_parameter[first + i]
+            out[:, at:, rows] = out[:, rows, at:].swapaxes(1, 2)
+    if shared:
+        out[:, at:, at:] = found.parameter
+    return out
 
 
 def parameter_gains(groups: Sequence[Blocks], factor: Factor) -> list[Array]:
@@ -80,43 +139,3 @@ def parameter_gains(groups: Sequence[Blocks], factor: Factor) -> list[Array]:
             gain = gain + blocks.local_jacobian @ local[blocks.local]
         gains.append(np.asarray(gain))
     return gains
-
-
-class _Visitor:
-    """Takes the joint covariance of each window and applies the blocks that begin there."""
-
-    def __init__(self, groups: Sequence[Blocks], factor: Factor) -> None:
-        self._factor, self._groups = factor, [reweight(blocks) for blocks in groups]
-        self.out = [
-            Influence(blocks.residual, np.zeros(blocks.residual.shape), gain)
-            for blocks, gain in zip(self._groups, parameter_gains(groups, factor), strict=True)
-        ]
-        # Blocks by the stage at which their whole window, that of their local variables included, is known.
-        self._due: dict[int, list[tuple[int, int]]] = {}
-        for number, blocks in enumerate(self._groups):
-            begin = blocks.first if blocks.local is None else factor.equations.windows.local_first[blocks.local]
-            for b, k in enumerate(begin.tolist()):
-                self._due.setdefault(k, []).append((number, b))
-
-    def __call__(self, k: int, window: Array) -> None:
-        layout = self._factor.equations.layout
-        stages = window.shape[0] - layout.parameters
-        due = self._due.get(k, [])
-        ends = np.cumsum([0, *(self._groups[number].residual.shape[1] for number, _ in due)]).tolist()
-        rows, own = np.zeros((ends[-1], window.shape[0])), np.zeros(ends[-1])
-        for (number, b), first, last in zip(due, ends[:-1], ends[1:], strict=True):
-            blocks = self._groups[number]
-            at = (int(blocks.first[b]) - k) * layout.size
-            rows[first:last, at : at + blocks.jacobian.shape[2]] = blocks.jacobian[b]
-            if blocks.parameter_jacobian is not None:
-                rows[first:last, stages:] = blocks.parameter_jacobian[b]
-            if blocks.local_jacobian is not None and blocks.local is not None:
-                # Local variables are -root' (rows x + e) of stages and parameters x, e of unit variance.
-                owner = int(blocks.local[b])
-                root = blocks.local_jacobian[b] @ self._factor.local_root[owner].T
-                rows[first:last] -= root @ self._factor.local_rows[owner][:, :-1]
-                own[first:last] = np.einsum("ij,ij->i", root, root)
-        moved = rows @ window
-        own += np.einsum("ij,ij->i", moved, rows)
-        for (number, b), first, last in zip(due, ends[:-1], ends[1:], strict=True):
-            self.out[number].leverage[b] = own[first:last]

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from sysid_nodes.exceptions import SamplesError
 from sysid_nodes.solvers.trajectory_least_squares.gaussian_prior import GaussianPrior
 from sysid_nodes.solvers.trajectory_least_squares.problem import Array, Blocks, Layout
-from sysid_nodes.solvers.trajectory_least_squares.sweep import Mask, sweep
+from sysid_nodes.solvers.trajectory_least_squares.sweep import Mask, Sweep, sweep
 
 
 @dataclass(frozen=True)
@@ -24,6 +24,7 @@ class Marginal:
         used: for each group of blocks, (B,) which went into the prior and must not be used again.
         equalities_used: the same for each group of equalities.
         contradiction: by how much equalities, scaled to unit rows, contradict one another.
+        swept: the elimination itself.
     """
 
     prior: GaussianPrior
@@ -31,6 +32,7 @@ class Marginal:
     used: list[Mask]
     equalities_used: list[Mask]
     contradiction: float
+    swept: Sweep
 
 
 def marginalise(groups: Sequence[Blocks], layout: Layout, count: int, equalities: Sequence[Blocks] = ()) -> Marginal:
@@ -55,7 +57,7 @@ def marginalise(groups: Sequence[Blocks], layout: Layout, count: int, equalities
     split = len(groups)
     prior = _prior(done.rows, layout, count)
     equality = _prior(done.equalities, layout, count) if done.equalities.shape[0] else None
-    return Marginal(prior, equality, done.used[:split], done.used[split:], done.contradiction)
+    return Marginal(prior, equality, done.used[:split], done.used[split:], done.contradiction, done)
 
 
 def _prior(rows: Array, layout: Layout, first: int) -> GaussianPrior:

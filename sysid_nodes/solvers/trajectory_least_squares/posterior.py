@@ -12,7 +12,6 @@ Every term of a variance is a sum of squares: it cannot turn negative.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -63,20 +62,14 @@ def posterior(equations: NormalEquations, *, last: int | None = None) -> Posteri
     return None if factor is None else covariances(factor, last=last)
 
 
-def covariances(
-    factor: Factor, *, last: int | None = None, visit: Callable[[int, Array], None] | None = None
-) -> Posterior | None:
-    """`posterior` from an undamped factor that is there already.
-
-    `visit(k, window)` is called from the last stage to the first with the joint covariance of stages k, k + 1, ... (as
-    many as blocks couple, or there are) and of the parameters, in this order.
-    """
+def covariances(factor: Factor, *, last: int | None = None) -> Posterior | None:
+    """`posterior` from an undamped factor that is there already."""
     if _least_pivot(factor) < _UNDETERMINED:
         return None
     stages = factor.equations.layout.stages
     begin = 0 if last is None else max(0, stages - last)
-    recursion, kernel = _Recursion(factor, begin, visit), compiled_normal_equations()
-    return recursion.run() if kernel is None or visit is not None else recursion.run_compiled(kernel)
+    recursion, kernel = _Recursion(factor, begin), compiled_normal_equations()
+    return recursion.run() if kernel is None else recursion.run_compiled(kernel)
 
 
 def _least_pivot(factor: Factor) -> float:
@@ -93,10 +86,10 @@ def _least_pivot(factor: Factor) -> float:
 
 
 class _Recursion:
-    def __init__(self, factor: Factor, begin: int, visit: Callable[[int, Array], None] | None) -> None:
+    def __init__(self, factor: Factor, begin: int) -> None:
         layout = factor.equations.layout
         s, n, p = layout.stages, layout.size, layout.parameters
-        self._factor, self._begin, self._visit = factor, begin, visit
+        self._factor, self._begin = factor, begin
         self._n, self._p = n, p
         self._stage = np.full((s, n, n), np.nan)
         self._cross = np.full((s, n, p), np.nan)
@@ -131,15 +124,13 @@ class _Recursion:
             window = np.block([[stage, cross], [cross.T, joint]])
             for owner in owners.get(k, ()):
                 self._add_local(owner, window)
-            if self._visit is not None:
-                self._visit(k, window)
             known = min(known + 1, width - 1)
             keep = np.r_[0 : known * n, window.shape[0] - p : window.shape[0]]
             joint = window[np.ix_(keep, keep)]
         return Posterior(parameter, self._stage, self._cross, self._neighbour, self._second, self._local, self._begin)
 
     def run_compiled(self, kernel: Any) -> Posterior:
-        """The same by the kernel, which visits nobody."""
+        """The same by the kernel."""
         factor, structure = self._factor, self._factor.equations.windows
         root = lapack.dtrtri(factor.corner, lower=1)[0] if self._p else np.zeros((0, 0))
         parameter = np.asarray(root.T @ root)

@@ -63,7 +63,7 @@ def next_arrival(
     slope[-p:, -p:] = np.linalg.inv(linear)
     root[:, -p:] = root[:, -p:] @ slope[-p:, -p:]
     prior = replace(prior, root=root, offset=prior.offset[rows], first=0)
-    score = leaving_score(problem, blocks[:-1], point, left.used, variances, count, prior.width)
+    score = leaving_score(problem, blocks[:-1], point, left.swept, variances)
     score = Score.as_stated(root) if score is None else score.change_unknowns(slope)
     return Arrival(prior, point.q[count : count + prior.width], point.theta, score)
 

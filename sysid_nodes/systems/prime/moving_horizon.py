@@ -15,13 +15,11 @@ from dataclasses import replace
 import numpy as np
 import numpy.typing as npt
 
-from sysid_nodes.models.discrete_motion import difference, discrete_motion, retract
+from sysid_nodes.models.discrete_motion import discrete_motion
 from sysid_nodes.results.motion_estimate import EstimateStatus, MotionEstimate
 from sysid_nodes.signals.samples import AlignedSteps, Samples, join
-from sysid_nodes.solvers.trajectory_least_squares import Posterior, assemble
+from sysid_nodes.solvers.trajectory_least_squares import assemble
 from sysid_nodes.solvers.trajectory_least_squares.factor import factorise
-from sysid_nodes.solvers.trajectory_least_squares.influence import influences
-from sysid_nodes.solvers.trajectory_least_squares.posterior import covariances
 from sysid_nodes.solvers.trajectory_least_squares.timer import Timer
 from sysid_nodes.systems.prime.arrival import (
     Knowledge,
@@ -41,17 +39,15 @@ from sysid_nodes.systems.prime.full_information import is_at_rest, solve_by_cont
 from sysid_nodes.systems.prime.horizon_config import HorizonConfig
 from sysid_nodes.systems.prime.initialisation import initial_configurations
 from sysid_nodes.systems.prime.observability import turning
-from sysid_nodes.systems.prime.observed_noise import (
-    REACH,
-    ObservedVariances,
-    near_contact_change,
-    parameter_covariance,
-)
+from sysid_nodes.systems.prime.prediction import predict
 from sysid_nodes.systems.prime.problem import Arrival, Model, PrimeProblem, build_problem
 from sysid_nodes.systems.prime.real_time import Improved, improve
-from sysid_nodes.systems.prime.trajectory import Trajectory
+from sysid_nodes.systems.prime.window_covariances import WindowCovariances
 
 Array = npt.NDArray[np.float64]
+
+_KEPT = 3
+"""Stages that a window has in common with the one before, from which the motion goes on."""
 
 
 class MovingHorizon:
@@ -82,11 +78,7 @@ class MovingHorizon:
         self._turned = np.zeros(3)  # of the base since the beginning, see observability.py
         self._loaded = False  # whether torques have been read since
         self._way = 0.0  # of the first stage since something saw the base's place [m]
-        self._observed = ObservedVariances()
-        self._variances: list[Array] = []  # of the last window's residuals
-        self._changing = np.zeros(0, dtype=bool)  # stages of the last window about a change of contact
-        self._parameter_covariance: Array | None = None
-        self._counted = -np.inf  # stamp of the newest stage whose residuals are among those observed [s]
+        self._covariances = WindowCovariances(self._config.covered)
 
     def restart(self) -> None:
         """Forgets the motion, for steps that are not connected follow; parameters and their covariance are kept."""
@@ -97,8 +89,8 @@ class MovingHorizon:
         """Forgets everything."""
         self._last = self._known = self._pose = None
         self._theta, self._turned, self._loaded = self._model.parameters.mean, np.zeros(3), False
-        self._observed = ObservedVariances()
         self.restart()
+        self._covariances = WindowCovariances(self._config.covered)
 
     @property
     def knowledge(self) -> Knowledge:
@@ -124,10 +116,12 @@ class MovingHorizon:
     def step(self, window: int | None = None) -> MotionEstimate | None:
         """Solves over the last `window` stages, the full window if None; None while there are too few steps.
 
-        A shorter window is less work; it grows again by itself when a longer one is asked for.
+        A shorter window is less work; it grows again by itself when a longer one is asked for. It is never so short
+        that nothing connects it with the last one, as long as the full window is long enough for that.
         """
-        window = max(3, window or self.stages)
-        if len(self._times) < (3 if self._last is not None else min(window, self._config.first)):
+        new = len(self._times) - (self._last.problem.stages if self._last is not None else 0)
+        window = max(_KEPT, window or self.stages, min(new + _KEPT, self.stages))
+        if len(self._times) < (_KEPT if self._last is not None else min(window, self._config.first)):
             return None
         timer = Timer(self._clock, self._config.time_limit)
         self._move(len(self._times) - window)
@@ -141,10 +135,8 @@ class MovingHorizon:
         last = self._last
         if last is not None:
             self._arrival = None
-            if count <= last.problem.stages - 3:  # else too few stages are left to go on from
-                self._arrival = self._let_drift(
-                    next_arrival(last.problem, last.blocks, last.linearised, count, self._variances), last, count
-                )
+            if count <= last.problem.stages - _KEPT:  # else too few stages are left to go on from
+                self._arrival = self._let_drift(self._next_arrival(last, count), last, count)
             if self._arrival is None:
                 self._disconnect()
         stop = len(self._times)
@@ -155,12 +147,14 @@ class MovingHorizon:
     def _disconnect(self) -> None:
         """Ends a motion; what it says about the parameters is kept."""
         if (last := self._last) is not None:
-            stages = last.problem.stages
-            end = next_arrival(last.problem, last.blocks, last.linearised, stages - 1, self._variances)
+            end = self._next_arrival(last, last.problem.stages - 1)
             self._known = None if end is None else drop_motion(end)
             self._theta = self._model.parameters.mean if end is None else end.theta
         self._last, self._arrival, self._dropped, self._way = None, None, 0, 0.0
-        self._counted, self._parameter_covariance = -np.inf, None
+        self._covariances.restart()
+
+    def _next_arrival(self, last: Improved, count: int) -> Arrival | None:
+        return next_arrival(last.problem, last.blocks, last.linearised, count, self._covariances.variances)
 
     def _let_drift(self, arrival: Arrival | None, last: Improved, count: int) -> Arrival | None:
         """Widens the arrival for the drift during the stages that leave."""
@@ -197,7 +191,8 @@ class MovingHorizon:
         iterations = max(self._config.iterations, 2 if self._dropped > 1 else 1)
         # What did not fit before, as in a fall, is not worth more steps at every solve.
         most = self._config.most_iterations if last.fits else iterations
-        return improve(problem, self._predict(last, problem), iterations, timer, most)
+        kept = last.problem.stages - self._dropped
+        return improve(problem, predict(last.result.point, problem, self._samples, kept), iterations, timer, most)
 
     def _build_problem(self, arrival: Arrival) -> PrimeProblem:
         """Of the window; drives, feet and links stay at their prior's mean until the base has turned."""
@@ -214,31 +209,11 @@ class MovingHorizon:
         blocks = (*solved.blocks[:-1], problem.priors(solved.linearised)[1])
         return replace(solved, problem=problem, blocks=blocks, factor=factorise(assemble(blocks, problem.layout), 0.0))
 
-    def _predict(self, last: Improved, problem: PrimeProblem) -> Trajectory:
-        """The last answer without the stages dropped; new ones go on at constant velocity, joints as measured."""
-        point, kept = last.result.point, last.problem.stages - self._dropped
-        q, w = point.q[-kept:], point.w[-kept:]
-        new = problem.stages - kept
-        moved = difference(q[-2:-1], q[-1:])
-        rows = [q]
-        for _ in range(new):
-            rows.append(retract(rows[-1][-1:], moved))
-        q = np.concatenate(rows)
-        joints = self._samples.get("joint_position")
-        if joints is not None:
-            fresh = (joints.steps >= kept) & np.isfinite(joints.values).all(axis=1)
-            offsets = point.theta[self._model.parameters.offsets]
-            q[joints.steps[fresh], 7:] = joints.values[fresh] - (offsets if len(offsets) else 0.0)
-        # The last stage's contact variables were not used: new ones go on with those before, settled by the step.
-        w = np.concatenate([w[:-1], np.repeat(w[-2:-1], new + 1, axis=0)])
-        found = Trajectory(q, w, point.theta)
-        return problem.settle_contacts(found, first=kept - 2) if new else found
-
     def _keep(self, solved: Improved, timer: Timer) -> MotionEstimate:
         """Remembers a solved window and makes it a result."""
         solved = self._free(solved)
-        result, variances = solved.result, self._variances
-        found = self._covariances(solved)
+        result = solved.result
+        found = self._covariances.of(solved, self._times, self._dropped) if solved.finite else None
         self._turned = np.maximum(self._turned, turning(discrete_motion(result.point.q, self._model.config.step)))
         self._loaded = self._loaded or solved.problem.loaded
         estimate = motion_estimate(
@@ -253,7 +228,6 @@ class MovingHorizon:
             loaded=self._loaded,
         )
         if estimate.status is EstimateStatus.FAILED:
-            self._variances = variances  # of the window before, which is what there is to go on from
             self.restart()
         else:
             self._last = solved
@@ -261,46 +235,3 @@ class MovingHorizon:
             self._theta = result.point.theta
         self._dropped = 0
         return replace(estimate, solve_time=timer.elapsed())
-
-    def _covariances(self, solved: Improved) -> Posterior | None:
-        """Of the newest stages as stated, of the parameters by the residuals so far; None where undetermined.
-
-        Residuals are looked at as soon as a window's have settled anew, and so are the parameters' covariances: they
-        are constants, of which ever more is known.
-        """
-        problem, blocks, factor = solved.problem, solved.blocks, solved.factor
-        found = None if factor is None else covariances(factor, last=self._config.covered)
-        changing = near_contact_change(problem, solved.linearised)
-        # A change just before the window shows no more.
-        before = self._changing[self._dropped :][:REACH]
-        changing[: len(before)] |= before
-        self._changing = changing
-        anew = found is not None and self._observe(solved, changing)
-        self._variances = self._observed.of(problem, blocks, changing)
-        if factor is None or found is None:
-            return None
-        if anew or self._parameter_covariance is None:
-            point = solved.linearised
-            self._parameter_covariance = parameter_covariance(problem, blocks, point, factor, self._variances)
-        return replace(found, parameter=self._parameter_covariance)
-
-    def _observe(self, solved: Improved, changing: npt.NDArray[np.bool_]) -> bool:
-        """Adds the residuals of stages that have settled since the last time, if they are enough; whether they were."""
-        stages = solved.problem.stages
-        first = max(int(np.searchsorted(self._times, self._counted, side="right")), 1)
-        last = stages - _SETTLING
-        if last - first < max(min(2 * stages // 3, stages - _SETTLING) - 1, 1) or solved.factor is None:
-            return False
-        # Of the result: a prediction may be far off where the step then leads.
-        pairs = zip(solved.blocks, solved.residuals, strict=True)
-        blocks = [replace(entry, residual=residual) for entry, residual in pairs]
-        found = influences(blocks, solved.factor)
-        if found is None:
-            return False
-        self._observed.add(solved.problem, blocks, found[1], changing, slice(first, last))
-        self._counted = float(self._times[last - 1])
-        return True
-
-
-_SETTLING = 4
-"""Newest stages whose residuals still change from solve to solve."""

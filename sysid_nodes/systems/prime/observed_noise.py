@@ -3,7 +3,7 @@
 
 The stated noise weighs the residuals; their size after the fit shows the true one. Rows of one kind (a component
 of a sensor, an equation of a joint) share a variance, one about changes of contact, where the model is worse, and one
-elsewhere. It is the sum of their squares over their redundancy,
+elsewhere, with their like of the same second. It is the sum of their squares over their redundancy,
 
     s^2 = sum r_i^2 / sum (1 - P_ii),
 
@@ -36,86 +36,19 @@ from sysid_nodes.sensors import sensor_configs
 from sysid_nodes.signals.channel_config import Window
 from sysid_nodes.solvers.trajectory_least_squares import Blocks, Posterior, assemble
 from sysid_nodes.solvers.trajectory_least_squares.factor import Factor, Step, factorise
-from sysid_nodes.solvers.trajectory_least_squares.influence import Influence, influences, parameter_gains
+from sysid_nodes.solvers.trajectory_least_squares.influence import leverages, parameter_gains
+from sysid_nodes.solvers.trajectory_least_squares.posterior import covariances
 from sysid_nodes.solvers.trajectory_least_squares.sandwich import sandwich
-from sysid_nodes.solvers.trajectory_least_squares.variance_components import STATED, correlation_time
+from sysid_nodes.systems.prime.noise_variances import motion_rows, near_contact_change, observed_variances, stage_of
 from sysid_nodes.systems.prime.parameters import TORQUE
 from sysid_nodes.systems.prime.problem import PrimeProblem
 from sysid_nodes.systems.prime.trajectory import Trajectory
 
 Array = npt.NDArray[np.float64]
-BoolArray = npt.NDArray[np.bool_]
 IntArray = npt.NDArray[np.intp]
 
 TRIANGLE = 0.25
 """Correlation of means of white noise over triangles that overlap by half: 1/6 over 2/3."""
-
-REACH = 2
-"""Stages before and after a change of contact that are about it: a stage's forces and accelerations are means over its
-neighbourhood, and the change itself is known to a stage."""
-
-
-class ObservedVariances:
-    """Variances of the noise of each kind of rows from all residuals so far, in units of the stated one."""
-
-    def __init__(self) -> None:
-        self._sums: dict[str, Array] = {}  # (2, 2, m): about changes of contact and elsewhere, squares and redundancy
-        self._gaps: Array = np.zeros((0, 0))
-
-    def add(
-        self,
-        problem: PrimeProblem,
-        blocks: Sequence[Blocks],
-        rows: Sequence[Influence],
-        changing: BoolArray,
-        counted: slice = slice(None),
-    ) -> None:
-        """Adds residuals.
-
-        Args:
-            problem: they are of.
-            blocks: its residuals with derivatives.
-            rows: their influence.
-            changing: (N,) stages about a change of contact.
-            counted: stages whose residuals are new.
-        """
-        new = np.zeros(len(changing), dtype=bool)
-        new[counted] = True
-        for name, group, own in zip(problem.groups, blocks, rows, strict=True):
-            if name in _STATED:
-                continue
-            stage = _stage(group, problem.layout.size)
-            free = np.clip(1.0 - own.leverage, 0.0, 1.0)
-            total = self._sums.setdefault(name, np.zeros((2, 2, own.residual.shape[1])))
-            for part, flag in enumerate((True, False)):
-                chosen = new[stage] & (changing[stage] == flag)
-                total[part] += np.sum(own.residual[chosen] ** 2, axis=0), np.sum(free[chosen], axis=0)
-        gaps = blocks[_CONTACT].residual[new[_stage(blocks[_CONTACT], problem.layout.size)], : motion_rows(blocks) : 3]
-        self._gaps = np.concatenate([self._gaps[-_GAPS:], gaps]) if len(self._gaps) else gaps
-
-    def of(self, problem: PrimeProblem, blocks: Sequence[Blocks], changing: BoolArray) -> list[Array]:
-        """(B, m) of each group."""
-        out = []
-        for name, group in zip(problem.groups, blocks, strict=True):
-            if name in self._sums:
-                squares, free = self._sums[name].swapaxes(0, 1)
-                about, elsewhere = (squares + STATED) / (free + STATED)
-                near = changing[_stage(group, problem.layout.size)]
-                out.append(np.where(near[:, None], about, elsewhere))
-            else:
-                out.append(np.ones(group.residual.shape))
-        split = motion_rows(blocks)
-        out[_CONTACT][:, split:] = 1.0
-        if len(self._gaps):
-            out[_CONTACT][:, :split:3] *= correlation_time(self._gaps) * _variance_ratio(self._gaps)
-        return out
-
-
-_STATED = ("arrival", "prior")
-"""Groups that keep the variance that they state."""
-
-_GAPS = 1000
-"""Stages whose gaps are kept for their correlation."""
 
 
 def observed_covariances(
@@ -130,13 +63,11 @@ def observed_covariances(
         solved: those of the problem that it is the solution of, where constants were held.
     """
     factor = factorise(assemble(blocks, problem.layout), 0.0)
-    found = None if factor is None else influences(blocks, factor)
-    if factor is None or found is None:
+    plain = None if factor is None else covariances(factor)
+    if factor is None or plain is None:
         return None
-    plain, rows = found
-    changing, observed = near_contact_change(problem, point), ObservedVariances()
-    observed.add(problem, blocks, rows, changing)
-    variances = observed.of(problem, blocks, changing)
+    changing = near_contact_change(problem, point)
+    variances = observed_variances(problem, blocks, leverages(blocks, factor, plain), changing)
     spread = sandwich(blocks, problem.layout, plain, variances)
     if spread is None:
         return None
@@ -164,21 +95,6 @@ def _add_remaining_step(found: Posterior, rest: Step) -> Posterior:
         neighbour=found.neighbour + outer(x[:-1], x[1:]),
         second=found.second + outer(x[:-2], x[2:]),
     )
-
-
-_CONTACT = 1
-"""Place of the contacts among the problem's groups; half of their rows are the motion's, three a contact, the gap's
-first, and half the forces' prior."""
-
-
-def motion_rows(blocks: Sequence[Blocks]) -> int:
-    """Rows of a contact block that are the motion's."""
-    return int(blocks[_CONTACT].residual.shape[1] // 2)
-
-
-def _variance_ratio(r: Array) -> float:
-    """By how much the variance of a sum over columns exceeds the sum of their variances, at least 1."""
-    return max(1.0, float(np.sum(r.sum(axis=1) ** 2) / max(np.sum(r**2), np.finfo(float).tiny)))
 
 
 def parameter_covariance(
@@ -210,7 +126,7 @@ def parameter_covariance(
             # The joints' rows hold the torque sensor's readings, the base's none.
             gain = gain[:, 6:]
         if overlaps(problem, name):
-            total = total + TRIANGLE * _neighbours(gain, _stage(group, problem.layout.size))
+            total = total + TRIANGLE * _neighbours(gain, stage_of(group, problem.layout.size))
     return np.asarray(total + np.outer(pull, pull))
 
 
@@ -226,19 +142,3 @@ def _neighbours(gain: Array, stage: IntArray) -> Array:
     p = gain.shape[2]
     product = gain[follows].reshape(-1, p).T @ gain[follows + 1].reshape(-1, p)
     return np.asarray(product + product.T)
-
-
-def _stage(blocks: Blocks, size: int) -> IntArray:
-    """(B,) the stage that a block is about: the middle of its window."""
-    return np.asarray(blocks.first + (blocks.jacobian.shape[2] // size - 1) // 2, dtype=np.intp)
-
-
-def near_contact_change(problem: PrimeProblem, point: Trajectory) -> BoolArray:
-    """(N,) whether a contact begins or ends within reach of a stage."""
-    on = problem.law.force(point.w)[..., 0] > problem.model.config.contact.threshold
-    on[0], on[-1] = on[1], on[-2]
-    (changes,) = np.nonzero(np.any(on[1:] != on[:-1], axis=1))
-    out = np.zeros(len(on), dtype=bool)
-    for shift in range(1 - REACH, REACH + 1):
-        out[np.clip(changes + shift, 0, len(on) - 1)] = True
-    return out

@@ -51,6 +51,11 @@ class Improved:
     residuals: tuple[Array, ...]
 
     @property
+    def finite(self) -> bool:
+        """Whether the result is one at all."""
+        return bool(np.isfinite(self.result.cost) and np.isfinite(self.result.point.q).all())
+
+    @property
     def fits(self) -> bool:
         """Whether noise explains the residuals, all together."""
         return fits(self.result.cost, self.residuals)

@@ -46,6 +46,12 @@ class Score:
         """Of new unknowns (m,), by which the old ones have the derivative (n, m)."""
         return Score(slope.T @ self.covariance @ slope, slope.T @ self.pull)
 
+    def substitute(self, gain: Array) -> Score:
+        """Without the first k unknowns, which are `gain` (k, n - k) times the others and something constant."""
+        k, covariance = len(gain), self.covariance
+        cross = gain.T @ (covariance[:k, k:] + 0.5 * covariance[:k, :k] @ gain)
+        return Score(covariance[k:, k:] + cross + cross.T, self.pull[k:] + gain.T @ self.pull[:k])
+
     def eliminate(self, information: Array, count: int) -> Score | None:
         """Without the first `count` unknowns; None where they are not determined.
 
@@ -61,4 +67,4 @@ class Score:
         except LinAlgError:
             return None
         gain = cho_solve(factor, information[:count, count:] / scale[:, None]) / scale[:, None]
-        return self.change_unknowns(np.concatenate([-gain, np.eye(gain.shape[1])]))
+        return self.substitute(-gain)

@@ -204,6 +204,18 @@ def test_a_machine_that_is_too_slow_says_so_and_skips() -> None:
     assert session.judgement.status in (MotionStatus.DEGRADED, MotionStatus.LOST)
 
 
+@pytest.mark.parametrize(("waited", "hop"), [(0.0, 2), (0.2, 10)])
+def test_steps_that_wait_go_into_one_solve(waited: float, hop: int) -> None:
+    """No solve is out of date before it begins: of steps that have arrived already ten take one."""
+    robot = make_session().robot
+    config = make_session(pacing__hop=2, pacing__most_hop=10, pacing__max_lag=1.0).config
+    session = PrimeSession(robot, config, lambda: StillHorizon(robot), clock=lambda: 0.0)
+    session.waited = waited
+    updates = feed_all(session, record()[0][:1000])
+    steps = np.diff([update.estimate.t[-1] for update in updates])
+    np.testing.assert_allclose(steps, hop * config.prime.step, atol=1e-6)
+
+
 def test_a_reset_starts_from_nothing() -> None:
     session = make_session()
     feed_all(session, record()[0][:1000])

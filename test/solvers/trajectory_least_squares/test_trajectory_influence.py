@@ -30,7 +30,7 @@ shapes = {
 
 
 @settings(max_examples=30, deadline=None)
-@given(**shapes)
+@given(**shapes | {"width": st.integers(1, 3)})
 def test_influence_is_that_of_the_dense_hat_matrix(
     stages: int, size: int, parameters: int, local: int, width: int, seed: int
 ) -> None:

@@ -197,6 +197,16 @@ def test_fewer_solves_and_a_shorter_window(trot: LeggedLog, history: list[tuple[
     np.testing.assert_allclose(found.bodies[0].mass_sigma, usual.bodies[0].mass_sigma, rtol=0.05)
 
 
+def test_the_shortest_window_and_the_rarest_solves_still_go_on_from_one_another(trot: LeggedLog) -> None:
+    """The cheapest pace of a slow machine: as many new steps as stages but two; a motion that began anew at every solve
+    would cost more than the full window."""
+    horizon = MovingHorizon(build_model(trot.robot, simulated_config()), WINDOW)
+    list(follow(horizon, trot, range(40)))
+    sparse = list(follow(horizon, trot, range(40, 120, 8), window=8))
+    assert all(len(estimate.t) == 11 for _, estimate in sparse[1:])
+    assert max(estimate.iterations for _, estimate in sparse) <= WINDOW.most_iterations
+
+
 def test_memory_forgets(trot: LeggedLog, history: list[tuple[int, MotionEstimate]]) -> None:
     """Constants that may drift stay less certain, and no wronger than that."""
     horizon = MovingHorizon(build_model(trot.robot, simulated_config()), replace(WINDOW, memory=100.0))

@@ -3,9 +3,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
+import numpy.typing as npt
 import pytest
 from shared.legged_log import LeggedLog, simulate, simulated_config
 
@@ -13,14 +15,22 @@ from sysid_nodes.results.least_squares import SolveResult
 from sysid_nodes.results.motion_estimate import MotionEstimate
 from sysid_nodes.simulation.legged import LeggedSimulationConfig
 from sysid_nodes.simulation.legged.load import LoadConfig
-from sysid_nodes.solvers.trajectory_least_squares import Posterior
-from sysid_nodes.systems.prime import PrimeConfig, build_model
+from sysid_nodes.solvers.trajectory_least_squares import Blocks, Posterior, assemble
+from sysid_nodes.solvers.trajectory_least_squares.factor import factorise
+from sysid_nodes.solvers.trajectory_least_squares.influence import leverages
+from sysid_nodes.solvers.trajectory_least_squares.posterior import covariances
+from sysid_nodes.solvers.trajectory_least_squares.variance_components import correlation_time
+from sysid_nodes.systems.prime import PrimeConfig, build_model, noise_variances
 from sysid_nodes.systems.prime.estimate import motion_estimate
 from sysid_nodes.systems.prime.full_information import solve_by_continuation
 from sysid_nodes.systems.prime.initialisation import initial_configurations
-from sysid_nodes.systems.prime.observed_noise import correlation_time, observed_covariances
+from sysid_nodes.systems.prime.noise_variances import ObservedVariances, near_contact_change, observed_variances
+from sysid_nodes.systems.prime.observed_noise import observed_covariances
 from sysid_nodes.systems.prime.problem import PrimeProblem, build_problem, first_arrival
 from sysid_nodes.systems.prime.trajectory import Trajectory
+
+Array = npt.NDArray[np.float64]
+BoolArray = npt.NDArray[np.bool_]
 
 
 @dataclass(frozen=True)
@@ -40,6 +50,16 @@ class Trot:
         found = observed_covariances(problem, problem.linearise(self.solved.point), self.solved.point)
         assert found is not None
         return found
+
+    def residuals(self) -> tuple[PrimeProblem, Sequence[Blocks], list[Array], BoolArray]:
+        """The problem, its blocks and their leverages at the solution, and which stages are about a change."""
+        problem = self.problem(simulated_config())
+        blocks = problem.linearise(self.solved.point)
+        factor = factorise(assemble(blocks, problem.layout), 0.0)
+        assert factor is not None
+        found = covariances(factor)
+        assert found is not None
+        return problem, blocks, leverages(blocks, factor, found), near_contact_change(problem, self.solved.point)
 
     def estimate(self) -> MotionEstimate:
         config, point = simulated_config(), self.solved.point
@@ -121,6 +141,40 @@ def test_a_step_that_is_left_is_an_error(trot: Trot) -> None:
     assert short is not None
     assert np.sqrt(there.parameter[0, 0]) < 0.003
     assert np.sqrt(short.parameter[0, 0]) == pytest.approx(0.01, rel=0.3)
+
+
+def test_a_long_stand_says_nothing_of_the_errors_of_a_trot(trot: Trot) -> None:
+    """A minute at a tenth of the noise, then five seconds of trot: the trot's variances are its own, within a fifth."""
+    problem, blocks, leverage, changing = trot.residuals()
+    quiet = [replace(group, residual=0.1 * group.residual) for group in blocks]
+    mixed, alone, whole = ObservedVariances(), ObservedVariances(), slice(len(changing))
+    for _ in range(75):
+        mixed.add(problem, quiet, leverage, changing, whole)
+    for _ in range(6):
+        mixed.add(problem, blocks, leverage, changing, whole)
+        alone.add(problem, blocks, leverage, changing, whole)
+    pairs = zip(mixed.of(problem, blocks, changing), alone.of(problem, blocks, changing), strict=True)
+    ratios = [np.sqrt(found / wanted) for found, wanted in pairs]
+    assert min(ratio.min() for ratio in ratios) > 0.8
+    assert max(ratio.max() for ratio in ratios) < 1.2
+
+
+def test_noise_in_a_log_is_that_of_the_time(trot: Trot, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A log whose first half has a tenth of the noise: far from the middle neither half knows of the other."""
+    problem, blocks, leverage, changing = trot.residuals()
+    monkeypatch.setattr(noise_variances, "MEMORY", 15)
+    middle, stages = len(changing) // 2, len(changing)
+    quiet = [
+        replace(group, residual=np.where((group.first < middle)[:, None], 0.1, 1.0) * group.residual)
+        for group in blocks
+    ]
+    found = observed_variances(problem, quiet, leverage, changing)
+    usual = observed_variances(problem, blocks, leverage, changing)
+    joints = problem.groups.index("joint_position")
+    ratio = np.sqrt(found[joints] / usual[joints]).mean(axis=1)
+    stage = blocks[joints].first
+    assert ratio[stage < middle - 15].max() < 0.6  # the belief in what is stated counts as two readings
+    np.testing.assert_allclose(ratio[(stage > middle + 15) & (stage < stages)], 1.0)
 
 
 def test_correlation_time_of_white_and_of_slow_noise() -> None:

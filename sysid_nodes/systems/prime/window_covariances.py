@@ -1,0 +1,90 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Covariances of windows that follow one another: residuals are looked at once, when they have settled."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import numpy.typing as npt
+
+from sysid_nodes.solvers.trajectory_least_squares import Posterior
+from sysid_nodes.solvers.trajectory_least_squares.factor import Factor
+from sysid_nodes.solvers.trajectory_least_squares.influence import leverages
+from sysid_nodes.solvers.trajectory_least_squares.posterior import covariances
+from sysid_nodes.systems.prime.noise_variances import REACH, ObservedVariances, near_contact_change
+from sysid_nodes.systems.prime.observed_noise import parameter_covariance
+from sysid_nodes.systems.prime.real_time import Improved
+
+Array = npt.NDArray[np.float64]
+BoolArray = npt.NDArray[np.bool_]
+
+_SETTLING = 4
+"""Newest stages whose residuals still change from solve to solve."""
+
+
+class WindowCovariances:
+    """Of the newest stages by the stated noise, of the parameters by that of the residuals of late.
+
+    The parameters' are evaluated as often as residuals are looked at: they are constants, of which ever more is known.
+
+    Args:
+        covered: newest stages that get covariances.
+
+    Attributes:
+        variances: (B, m) of each group's noise, of the last window.
+    """
+
+    def __init__(self, covered: int) -> None:
+        self._covered = covered
+        self._observed = ObservedVariances()
+        self.variances: list[Array] = []
+        self.restart()
+
+    def restart(self) -> None:
+        """The motion ends; what is known of the noise is kept."""
+        self._changing = np.zeros(0, dtype=bool)  # stages of the last window about a change of contact
+        self._counted = -np.inf  # stamp of the newest stage whose residuals are among those observed [s]
+        self._parameter: Array | None = None
+
+    def of(self, solved: Improved, times: Array, dropped: int) -> Posterior | None:
+        """Covariances of a window, None where they are undetermined.
+
+        Args:
+            solved: a finite result.
+            times: (N,) of its stages [s].
+            dropped: stages of the last window before its first.
+        """
+        problem, factor = solved.problem, solved.factor
+        changing = near_contact_change(problem, solved.linearised)
+        # A change just before the window shows no more.
+        before = self._changing[dropped:][:REACH]
+        changing[: len(before)] |= before
+        self._changing = changing
+        new = self._settled(times) if factor is not None else slice(0)
+        anew = len(changing[new]) > 0
+        found = None if factor is None else covariances(factor, last=None if anew else self._covered)
+        if factor is not None and found is not None and anew:
+            self._observe(solved, factor, found, new)
+            self._counted = float(times[new.stop - 1])
+        self.variances = self._observed.of(problem, solved.blocks, changing)
+        if factor is None or found is None:
+            return None
+        if anew or self._parameter is None:
+            own = parameter_covariance(problem, solved.blocks, solved.linearised, factor, self.variances)
+            self._parameter = own
+        return replace(found, parameter=self._parameter)
+
+    def _settled(self, times: Array) -> slice:
+        """Stages that have settled since residuals were last looked at; none while they are too few."""
+        stages = len(times)
+        first = max(int(np.searchsorted(times, self._counted, side="right")), 1)
+        last = stages - _SETTLING
+        enough = last - first >= max(min(2 * stages // 3, last) - 1, 1)
+        return slice(first, last) if enough else slice(0)
+
+    def _observe(self, solved: Improved, factor: Factor, found: Posterior, new: slice) -> None:
+        # Of the result: a prediction may be far off where the step then leads.
+        pairs = zip(solved.blocks, solved.residuals, strict=True)
+        blocks = [replace(entry, residual=residual) for entry, residual in pairs]
+        self._observed.add(solved.problem, blocks, leverages(blocks, factor, found), self._changing, new)
