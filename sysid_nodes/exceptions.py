@@ -6,6 +6,11 @@ A numerical failure is a status in a result; an exception is a mistake of the ca
 
 from __future__ import annotations
 
+import errno
+
+FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+"""Numbers of an OSError that says that a disk, a quota or a limit is full."""
+
 
 class SysidError(Exception):
     """Base of every error this package raises on purpose."""

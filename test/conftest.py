@@ -17,7 +17,15 @@ from sysid_nodes.messages.transport import use_udp
 
 ROOT = Path(__file__).resolve().parents[1]
 
-_KERNELS = ("_regressors", "_normal_equations", "_stages", "_joint_rollout", "_closest_points", "_affine_dynamics")
+_KERNELS = (
+    "_regressors",
+    "_normal_equations",
+    "_stages",
+    "_joint_rollout",
+    "_closest_points",
+    "_affine_dynamics",
+    "_dual_simplex",
+)
 
 _NEEDED = {
     "ros": (

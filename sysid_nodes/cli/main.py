@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from types import ModuleType
 
 from sysid_nodes.cli.parser import BAD_USAGE, Parser, Version
-from sysid_nodes.exceptions import OverdueError, SysidError
+from sysid_nodes.exceptions import FULL, OverdueError, SysidError
 from sysid_nodes.start import INTERRUPTED
 
 OK, BAD_INPUT, CONTRADICTION, OVERDUE = 0, BAD_USAGE, 3, 5
@@ -72,6 +72,23 @@ examples:
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Runs the command line and returns its exit status."""
+    try:
+        status = _run(argv)
+        sys.stdout.flush()  # what cannot be written shows here, not when the interpreter ends
+    except BrokenPipeError:
+        # Whoever read our output has gone; nothing more can be said to them.
+        sys.stderr.close()
+        return OK
+    except OSError as error:
+        if error.errno not in FULL:
+            raise
+        sys.stderr.write(f"sysid: error: {error.filename or 'output'}: cannot write: {error.strerror}\n")
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # what is left of it is not to fail once more
+        return BAD_INPUT
+    return status
+
+
+def _run(argv: Sequence[str] | None) -> int:
     words = list(sys.argv[1:] if argv is None else argv)
     try:
         with _terminable():
@@ -90,10 +107,6 @@ def main(argv: Sequence[str] | None = None) -> int:
             raise
         sys.stderr.write("sysid: interrupted\n")
         return INTERRUPTED
-    except BrokenPipeError:
-        # Whoever read our output has gone; nothing more can be said to them.
-        sys.stderr.close()
-        return OK
     return status
 
 

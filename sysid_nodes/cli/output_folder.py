@@ -11,12 +11,14 @@ import tempfile
 from pathlib import Path
 from types import TracebackType
 
-from sysid_nodes.exceptions import InputError
+from sysid_nodes.exceptions import FULL, InputError
 from sysid_nodes.reports.files import RESULT_NAME
 
 
 class OutputFolder:
     """Context manager: write into ``staging``; on leaving without an error everything moves to its place.
+
+    Errors name the path that was asked for, not the staging folder.
 
     An existing folder is accepted when it is empty or holds a result of an earlier run, whose files are then
     replaced one by one; other files in it stay.
@@ -55,6 +57,11 @@ class OutputFolder:
             raise InputError(f"cannot write: {failure.strerror}", source=str(self.path)) from None
         finally:
             shutil.rmtree(self._staging, ignore_errors=True)
+        if isinstance(error, OSError) and error.errno in FULL:
+            raise InputError(f"cannot write: {error.strerror}", source=str(self.path)) from None
+        if isinstance(error, InputError) and Path(error.source).is_relative_to(self._staging):
+            told = self.path / Path(error.source).relative_to(self._staging)
+            raise InputError(str(error).removeprefix(f"{error.source}: "), source=str(told)) from None
 
     def _publish(self) -> None:
         self.path.mkdir(parents=True, exist_ok=True)

@@ -1,11 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A linear program over a box, with changing rows and objectives; HiGHS starts warm."""
+"""A linear program over a box, solved once by HiGHS; dual_simplex.py has those that are solved again and again."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import Enum
-from typing import Any
 
 import highspy
 import numpy as np
@@ -24,12 +23,11 @@ class LpStatus(Enum):
 
 @dataclass(frozen=True)
 class LpSolution:
-    """Attributes: status; x (d,) point; multipliers (m,) of the rows, or a Farkas ray when infeasible; basis."""
+    """Attributes: status; x (d,) point; multipliers (m,) of the rows, or a Farkas ray when infeasible."""
 
     status: LpStatus
     x: Array
     multipliers: Array
-    basis: Any = None
 
 
 class LinearProgram:
@@ -60,33 +58,15 @@ class LinearProgram:
     def row_count(self) -> int:
         return int(self._highs.getNumRow())
 
-    def set_box(self, lower: Array, upper: Array) -> None:
-        """Moves the ends of all unknowns."""
-        self._highs.changeColsBounds(self.size, self._columns, lower, upper)
-
     def add_rows(self, rows: Array, lower: Array, upper: Array) -> None:
         """Appends (m, d) rows; sides may be infinite."""
         m = rows.shape[0]
         starts = np.arange(0, rows.size, self.size, dtype=np.int32)
         self._highs.addRows(m, lower, upper, rows.size, starts, np.tile(self._columns, m), rows.ravel())
 
-    def set_row_sides(self, lower: Array, upper: Array) -> None:
-        """Moves the sides of all rows."""
-        m = self.row_count
-        self._highs.changeRowsBounds(m, np.arange(m, dtype=np.int32), lower, upper)
-
-    def delete_rows(self, indices: npt.NDArray[np.int32]) -> None:
-        """Removes rows by index."""
-        self._highs.deleteRows(indices.size, indices.astype(np.int32))
-
-    def maximise(self, c: Array, basis: Any = None) -> LpSolution:
-        """Solves for one objective (d,), from a basis of an earlier solve where one is given."""
+    def maximise(self, c: Array) -> LpSolution:
+        """Solves for one objective (d,)."""
         highs = self._highs
-        if basis is not None:
-            missing = self.row_count - len(basis.row_status)
-            if missing > 0:
-                basis.row_status = list(basis.row_status) + [highspy.HighsBasisStatus.kBasic] * missing
-            highs.setBasis(basis)
         highs.changeColsCost(self.size, self._columns, -c)
         limit = 3 * (self.row_count + self.size) + 500 if self._limit is None else self._limit
         highs.setOptionValue("simplex_iteration_limit", limit)
@@ -96,7 +76,7 @@ class LinearProgram:
             solution = highs.getSolution()
             # HiGHS minimises -c'x: its multipliers, and its ray, have the opposite sign of ours.
             x, y = np.array(solution.col_value), -np.array(solution.row_dual)
-            return LpSolution(LpStatus.OPTIMAL, x, y, highs.getBasis())
+            return LpSolution(LpStatus.OPTIMAL, x, y)
         nothing = np.zeros(self.row_count)
         if status == highspy.HighsModelStatus.kInfeasible:
             _, has_ray, ray = highs.getDualRay()
@@ -104,13 +84,3 @@ class LinearProgram:
                 return LpSolution(LpStatus.INFEASIBLE, np.zeros(self.size), -np.array(ray, dtype=np.float64))
             return LpSolution(LpStatus.INFEASIBLE, np.zeros(self.size), nothing)
         return LpSolution(LpStatus.FAILED, np.zeros(self.size), nothing)
-
-
-def basis_without_rows(basis: Any, indices: npt.NDArray[np.intp]) -> Any:
-    """The basis after rows are deleted, or None where one of them was binding in it."""
-    status = list(basis.row_status)
-    gone = {int(index) for index in indices}
-    if any(index < len(status) and status[index] != highspy.HighsBasisStatus.kBasic for index in gone):
-        return None
-    basis.row_status = [entry for index, entry in enumerate(status) if index not in gone]
-    return basis

@@ -8,13 +8,13 @@ and a bound once proven stays. A linear program is solved again only where its l
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from sysid_nodes.solvers.certificate import proves_empty, upper_bound
-from sysid_nodes.solvers.linear_program import LinearProgram, LpStatus, basis_without_rows
+from sysid_nodes.solvers.lazy_program import Constraints, LazyProgram
+from sysid_nodes.solvers.linear_program import LpStatus
 
 Array = npt.NDArray[np.float64]
 
@@ -56,8 +56,8 @@ class Polytope:
         self.row_lower, self.row_upper = np.zeros(0), np.zeros(0)
         self.multipliers = np.zeros((2 * k, 0))
         self._points = np.full((2 * k, d), np.nan)
-        self._bases: list[Any] = [None] * (2 * k)
-        self._lp = LinearProgram(self.lower, self.upper)
+        self._programs: dict[int, LazyProgram] = {}
+        self._latest = LazyProgram(d)
 
     def objective(self, index: int) -> Array:
         """(d,) direction that is maximised for an objective: minus the coordinate for its lower end."""
@@ -81,14 +81,11 @@ class Polytope:
             self.row_lower = np.concatenate([self.row_lower, row_lower[kept]])
             self.row_upper = np.concatenate([self.row_upper, row_upper[kept]])
             self.multipliers = np.hstack([self.multipliers, np.zeros((2 * self.k, count))])
-            self._lp.add_rows(rows[kept], row_lower[kept], row_upper[kept])
         return np.asarray(kept)
 
     def set_sides(self, row_lower: Array, row_upper: Array) -> None:
         """Moves the sides of all rows."""
         self.row_lower, self.row_upper = row_lower, row_upper
-        if row_lower.size:
-            self._lp.set_row_sides(row_lower, row_upper)
 
     def remove(self, indices: npt.NDArray[np.intp]) -> None:
         """Drops rows; solves that rested on one of them start afresh, bounds already proven stay."""
@@ -98,8 +95,8 @@ class Polytope:
         keep[indices] = False
         self.rows, self.row_lower, self.row_upper = self.rows[keep], self.row_lower[keep], self.row_upper[keep]
         self.multipliers = self.multipliers[:, keep]
-        self._bases = [None if basis is None else basis_without_rows(basis, indices) for basis in self._bases]
-        self._lp.delete_rows(indices.astype(np.int32))
+        for program in {*self._programs.values(), self._latest}:
+            program.remove(keep)
 
     def usefulness(self) -> Array:
         """(m,) how much the rows carry the present bounds: largest multiplier, then nearness to the optima."""
@@ -122,25 +119,27 @@ class Polytope:
         """
         solved: list[int] = []
         failed = 0
-        self._lp.set_box(self.lower, self.upper)
-        violation = self._violation()
+        within = Constraints.of(self.rows, self.row_lower, self.row_upper, self.lower, self.upper)
+        violation = self._violation(within)
         order = np.argsort(-violation, kind="stable")
         for index in order[violation[order] > _FEASIBLE][:limit]:
             c = self.objective(index)
-            solution = self._lp.maximise(c, self._bases[index])
+            self._latest = self._programs.get(index) or self._latest.copy()
+            self._programs[index] = self._latest
+            solution = self._latest.maximise(c, within, _FEASIBLE)
             solved.append(int(index))
             y = solution.multipliers
             y = np.where(np.abs(y) > _NEGLIGIBLE * np.abs(y).max(initial=0.0), y, 0.0)
-            if solution.status is LpStatus.INFEASIBLE:
-                if proves_empty(self.rows, self.row_lower, self.row_upper, self.lower, self.upper, y):
-                    return Tightening(tuple(solved), y, failed)
+            if solution.status is LpStatus.INFEASIBLE and proves_empty(
+                self.rows, self.row_lower, self.row_upper, self.lower, self.upper, y
+            ):
+                return Tightening(tuple(solved), y, failed)
+            if solution.status is not LpStatus.OPTIMAL:
+                del self._programs[index]
+                self._latest = LazyProgram(c.size)
                 failed += 1
                 continue
-            if solution.status is LpStatus.FAILED:
-                self._bases[index] = None
-                failed += 1
-                continue
-            self._points[index], self._bases[index] = solution.x, solution.basis
+            self._points[index] = solution.x
             bound = upper_bound(c, self.rows, self.row_lower, self.row_upper, self.lower, self.upper, y)
             coordinate, is_upper = divmod(int(index), 2)
             if is_upper and bound < self.upper[coordinate]:
@@ -155,7 +154,7 @@ class Polytope:
                 return Tightening(tuple(solved), both, failed)
         return Tightening(tuple(solved), None, failed)
 
-    def _violation(self) -> Array:
+    def _violation(self, within: Constraints) -> Array:
         """(2 k,) how far each objective's last optimum is outside, in unit boxes; inf before its first solve."""
         violation = np.full(2 * self.k, np.inf)
         known = np.flatnonzero(~np.isnan(self._points[:, 0]))
@@ -164,9 +163,6 @@ class Polytope:
         points = self._points[known]
         outside = np.maximum(points - self.upper, self.lower - points).max(axis=1)
         if self.rows.size:
-            values = points @ self.rows.T
-            scale = np.abs(self.rows).sum(axis=1) + 1e-300
-            broken = np.maximum(values - self.row_upper, self.row_lower - values) / scale
-            outside = np.maximum(outside, broken.max(axis=1))
+            outside = np.maximum(outside, within.excess(points).max(axis=1))
         violation[known] = outside
         return violation

@@ -202,3 +202,11 @@ def test_termination_and_hangup_end_a_command_like_an_interrupt(
     finally:
         signal.signal(number, outside)
     assert capsys.readouterr().err == "sysid: interrupted\n"
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
+def test_output_that_cannot_be_written_is_one_line() -> None:
+    command = [sys.executable, "-m", "sysid_nodes.cli.main", "--version"]
+    with Path("/dev/full").open("wb") as full:
+        done = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True, check=False, timeout=120)
+    assert (done.returncode, done.stderr) == (2, "sysid: error: output: cannot write: No space left on device\n")

@@ -3,14 +3,16 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import subprocess
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from sysid_nodes.cli.output_folder import OutputFolder
-from sysid_nodes.exceptions import InputError
+from sysid_nodes.exceptions import InputError, LogError
 
 OURS = '{"schema": 1, "pipeline": "interval"}'
 
@@ -100,3 +102,25 @@ def test_what_a_killed_run_left_is_cleared_and_what_a_running_one_writes_is_not(
         (folder / "half").write_text("half")
     write(tmp_path / "out")
     assert names(tmp_path) == sorted([alive.name, other.name, "out"])
+
+
+@pytest.mark.parametrize(
+    ("error", "line"),
+    [
+        (
+            lambda _: OSError(errno.ENOSPC, "No space left on device"),
+            "out: cannot write: No space left on device",
+        ),
+        (
+            lambda staging: LogError("cannot be written: File too large", source=str(staging / "bag" / "a.mcap")),
+            "out/bag/a.mcap: cannot be written: File too large",
+        ),
+    ],
+)
+def test_a_full_disk_is_told_of_the_folder_that_was_asked_for(
+    error: Callable[[Path], Exception], line: str, tmp_path: Path
+) -> None:
+    with pytest.raises(InputError) as told, OutputFolder(tmp_path / "deep" / "out") as staging:
+        raise error(staging)
+    assert str(told.value) == str(tmp_path / "deep" / line)
+    assert not list(tmp_path.iterdir())

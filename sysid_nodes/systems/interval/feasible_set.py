@@ -15,10 +15,10 @@ import numpy as np
 import numpy.typing as npt
 
 from sysid_nodes.data.bounds import Bounds
-from sysid_nodes.data.inertia import PSEUDO_INERTIA_BASIS
 from sysid_nodes.solvers.certificate import width_costs
 from sysid_nodes.solvers.polytope import Polytope
 from sysid_nodes.systems.interval.config import SetMembershipConfig
+from sysid_nodes.systems.interval.consistency_cuts import normals, vectors_about, vectors_against
 from sysid_nodes.systems.interval.error_radius import BODY_CAUSES
 from sysid_nodes.systems.interval.momentum_rows import CALIBRATION, CAUSES, MomentumRows, body_norms
 from sysid_nodes.systems.interval.unknowns import BODY, Unknowns
@@ -35,6 +35,9 @@ _ROUNDING = 1e-12
 
 _THOROUGH_ROUNDS = 5
 """Rounds of cuts when data come in one block."""
+
+_WORTH_A_ROUND = 0.02
+"""Share by which a round narrows some interval if another is to follow."""
 
 
 class FeasibleSet:
@@ -86,6 +89,8 @@ class FeasibleSet:
             Whether a bound moved by `min_shrink` since this last was true: many small steps add up to one.
         """
         self._append(rows, ids)
+        if thorough and self._config.max_cuts and not (self.windows == _CUT).any():
+            self._cut(vectors_about(rows.about))  # saves rounds: those that the optima ask for come out near these
         self._solve(thorough)
         if self.empty is None:  # the proof of emptiness speaks of the rows as they are
             self._forget()
@@ -210,8 +215,10 @@ class FeasibleSet:
             if found.empty is not None:
                 self.empty = found.empty
                 return
+            width = self._upper - self._lower
             self._take_bounds()
-            if round_ == rounds or not found.solved or not self._add_cuts(found.solved):
+            worth = (self._upper - self._lower < (1.0 - _WORTH_A_ROUND) * width).any()
+            if round_ == rounds or not worth or not self._cut_off(found.solved):
                 return
 
     def _take_bounds(self) -> None:
@@ -233,21 +240,18 @@ class FeasibleSet:
         upper = np.where(data, np.minimum(self.polytope.row_upper, radius - self._offset), self.polytope.row_upper)
         self.polytope.set_sides(lower, upper)
 
-    def _add_cuts(self, solved: tuple[int, ...]) -> bool:
+    def _cut_off(self, solved: tuple[int, ...]) -> bool:
         """Cuts off the optima whose pseudo-inertia is not positive semidefinite."""
         if int((self.windows == _CUT).sum()) >= 2 * self._config.max_cuts:
             return False
         points = self.polytope.points[list(solved), :10]
-        theta = self._centre + self._scale * points[np.isfinite(points[:, 0])]
-        length = np.array([0.1, 0.1, 0.1, 1.0])  # metres against one: balances kg m2 and kg in the eigenvalues
-        pseudo = np.tensordot(theta, PSEUDO_INERTIA_BASIS, axes=1)
-        values, vectors = np.linalg.eigh(pseudo / length[:, None] / length[None, :])
-        picked = [vectors[k, :, j] / length for k in range(theta.shape[0]) for j in range(4) if values[k, j] < -1e-6]
-        if not picked:
-            return False
-        v = np.array(picked)
-        normal = np.einsum("ka,jab,kb->kj", v, PSEUDO_INERTIA_BASIS, v)
-        a = np.zeros((v.shape[0], self._unknowns.size))
+        v = vectors_against(self._centre + self._scale * points[np.isfinite(points[:, 0])])
+        return bool(len(v)) and self._cut(v)
+
+    def _cut(self, v: Array) -> bool:
+        """Adds the half-spaces of vectors (k, 4); returns whether any of them says something new."""
+        normal = normals(v)
+        a = np.zeros((len(v), self._unknowns.size))
         a[:, :10] = normal * self._scale
         offset = normal @ self._centre
         slack = _ROUNDING * (np.abs(normal) @ (np.abs(self._centre) + self._scale))

@@ -1,0 +1,91 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A linear program with many rows of which few matter: a row enters only once an optimum breaks it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+import numpy.typing as npt
+
+from sysid_nodes.solvers.dual_simplex import DualSimplex
+from sysid_nodes.solvers.linear_program import LpSolution, LpStatus
+
+Array = npt.NDArray[np.float64]
+
+_ENTERING = 16
+"""Rows that enter at a time, those that are broken most."""
+
+
+@dataclass(frozen=True)
+class Constraints:
+    """``lower <= x <= upper`` and ``row_lower <= rows @ x <= row_upper``: (d,), (m, d) and (m,), all finite.
+
+    Attributes:
+        scale: (m,) largest that a row times a point of the unit box may be.
+    """
+
+    rows: Array
+    row_lower: Array
+    row_upper: Array
+    lower: Array
+    upper: Array
+    scale: Array
+
+    @classmethod
+    def of(cls, rows: Array, row_lower: Array, row_upper: Array, lower: Array, upper: Array) -> Constraints:
+        """With sides that may be infinite: these become such as no point of the box gets to."""
+        size = np.abs(rows)
+        beyond = size @ np.maximum(np.abs(lower), np.abs(upper)) + 1.0
+        sides = np.maximum(row_lower, -beyond), np.minimum(row_upper, beyond)
+        return cls(rows, *sides, lower, upper, size.sum(axis=1) + 1e-300)
+
+    def excess(self, points: Array) -> Array:
+        """(..., m) how far points (..., d) are beyond the rows' sides, in unit boxes."""
+        values = points @ self.rows.T
+        return np.asarray(np.maximum(values - self.row_upper, self.row_lower - values) / self.scale)
+
+
+class LazyProgram:
+    """The rows that have entered, and the vertex of the last solve."""
+
+    def __init__(self, d: int) -> None:
+        self._simplex = DualSimplex(d)
+        self._entered = np.zeros(0, dtype=np.intp)
+
+    def copy(self) -> LazyProgram:
+        """Another one at the same vertex."""
+        new = LazyProgram(0)
+        new._simplex, new._entered = self._simplex.copy(), self._entered
+        return new
+
+    def remove(self, keep: npt.NDArray[np.bool_]) -> None:
+        """Drops rows; where one of them was binding, the next solve starts afresh."""
+        stays = keep[self._entered]
+        if not stays.all():
+            self._simplex.remove(np.flatnonzero(~stays))
+        self._entered = (np.cumsum(keep) - 1)[self._entered[stays]]
+
+    def maximise(self, c: Array, within: Constraints, tolerance: float) -> LpSolution:
+        """Optimum of c (d,) that breaks no row by more than a tolerance in unit boxes; multipliers of all rows."""
+        fresh = True
+        while True:
+            at = self._entered
+            lower = np.concatenate([within.lower, within.row_lower[at]])
+            upper = np.concatenate([within.upper, within.row_upper[at]])
+            solution = self._simplex.maximise(c, lower, upper)
+            excess = within.excess(solution.x)
+            worn = solution.status is LpStatus.FAILED or excess[at].max(initial=0.0) > tolerance
+            if worn and fresh:  # by rounding, which shows in rows that are broken although they have entered
+                fresh = False
+                self._simplex.restart()
+                continue
+            excess[at] = 0.0
+            worst = np.flatnonzero(excess > tolerance)
+            if solution.status is not LpStatus.OPTIMAL or not worst.size:
+                multipliers = np.zeros(len(within.rows))
+                multipliers[at] = solution.multipliers
+                return replace(solution, multipliers=multipliers)
+            worst = worst[np.argsort(-excess[worst], kind="stable")[:_ENTERING]]
+            self._simplex.enter(within.rows[worst])
+            self._entered = np.concatenate([at, worst])
