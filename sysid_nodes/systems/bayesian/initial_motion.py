@@ -42,6 +42,8 @@ def initial_positions(mechanism: Mechanism, log: MechanismLog) -> Array:
     for k in range(len(q)):
         q[k] = _close(mechanism.closures, q[k], free, before, k == 0)
         before = q[k, free]
+    if mechanism.closures.turned_round(q):
+        raise LogError("a loop closes with its links turned round: are joints at zero where its frames agree?")
     return q
 
 

@@ -21,6 +21,7 @@ from sysid_nodes.models.loop_closure import LoopClosures, build_closures
 from sysid_nodes.models.regressors import standard_regressor
 from sysid_nodes.models.stribeck import friction, friction_by_coefficients, friction_by_velocity
 from sysid_nodes.robots import Robot
+from sysid_nodes.robots.loop_files import read_loops
 from sysid_nodes.systems.bayesian.config import BayesianConfig
 from sysid_nodes.systems.bayesian.parameters import JOINT, Parameters, build_parameters
 
@@ -135,8 +136,8 @@ def build_mechanism(robot: Robot, config: BayesianConfig, *, power: bool) -> Mec
         RobotError: the base floats, or a loop cannot be closed.
     """
     chain = Chain.from_robot(robot)
-    closures = build_closures(robot, chain, [loop for loop in config.mechanism.loops if loop])
-    return Mechanism(robot, chain, closures, build_parameters(robot, config, power=power))
+    loops = read_loops(robot, config.mechanism.loops)
+    return Mechanism(robot, chain, build_closures(robot, chain, loops), build_parameters(robot, config, power=power))
 
 
 def _rigid_derivatives(model: pinocchio.Model, inertia: Array, motion: Motion) -> tuple[Array, Array, Array]:

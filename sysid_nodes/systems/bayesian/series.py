@@ -19,5 +19,5 @@ def result_series(problem: MechanismProblem, point: Estimate) -> BayesianSeries:
     drawn = mechanical + np.sum(loss * torque**2, axis=1) + point.x[own.idle]
     gap = np.zeros(len(motion.q))
     if mechanism.closures.count:
-        gap = np.linalg.norm(mechanism.closures.gaps(motion.q), axis=2).max(axis=1)
+        gap = np.abs(mechanism.closures.gaps(motion.q)).max(axis=1)
     return BayesianSeries(problem.log.t[1:-1], gap, np.stack([problem.log.power[1:-1], mechanical, drawn]))
