@@ -18,10 +18,10 @@ from sysid_nodes.data.digest import digest
 from sysid_nodes.exceptions import ExcitationError, LogError
 from sysid_nodes.results.bayesian import BayesianResult
 from sysid_nodes.robots import Robot
-from sysid_nodes.robots.loop_files import read_loops
 from sysid_nodes.sessions.bayesian.config import BayesianSessionConfig
 from sysid_nodes.sessions.bayesian.session import BayesianSession
 from sysid_nodes.systems.bayesian import Grid, Knowledge, identify_further
+from sysid_nodes.systems.bayesian.mechanism import build_mechanism
 
 
 @dataclass(frozen=True)
@@ -65,8 +65,9 @@ class OnlineBayesian:
 
     def __init__(self, robot: Robot, config: BayesianSessionConfig) -> None:
         self.robot, self.config = robot, config
-        loops = read_loops(robot, config.bayesian.mechanism.loops)  # of which the configuration may only name the file
-        said = (config.torque_factor, config.power, config.bayesian, loops)
+        own = build_mechanism(robot, config.bayesian, power=False)
+        read = (own.closures.closures, "" if own.term is None else own.term.text)  # files that are only named
+        said = (config.torque_factor, config.power, config.bayesian, read)
         self._config_id = digest(__version__, robot.urdf, robot.joint_names, *said)
         self._count = max(round(config.bayesian.online.window / config.bayesian.step), 1)
         self.reset()

@@ -23,6 +23,7 @@ class MechanismConfig:
         "plane or slider, or the name of an MJCF or SDF file that has them",
     )
     passive: Words = option((), "joints without a motor")
+    term: str = option("", "Python file with torques and power of one's own in CasADi; it is run")
 
 
 @dataclass(frozen=True)

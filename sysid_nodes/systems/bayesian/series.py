@@ -14,9 +14,9 @@ def result_series(problem: MechanismProblem, point: Estimate) -> BayesianSeries:
     mechanism, own = problem.mechanism, problem.mechanism.parameters
     motion = problem.motion(point)
     (motors,) = np.nonzero(own.motors)
-    torque, loss = mechanism.torque(motion, point.x)[:, motors], own.constants(point.x, "loss")[motors]
+    torque = mechanism.torque(motion, point.x)[:, motors]
     mechanical = np.sum(torque * motion.v[:, motors], axis=1)
-    drawn = mechanical + np.sum(loss * torque**2, axis=1) + point.x[own.idle]
+    drawn = mechanism.power(motion, torque, point.x)
     gap = np.zeros(len(motion.q))
     if mechanism.closures.count:
         gap = np.abs(mechanism.closures.gaps(motion.q)).max(axis=1)

@@ -18,6 +18,7 @@ from sysid_nodes.robots.fourbar_leg import PINS
 from sysid_nodes.simulation.fourbar.leg import JOINTS, LegTruth, mjcf
 from sysid_nodes.solvers.trajectory_least_squares.problem import Array
 from sysid_nodes.systems.bayesian.config import (
+    BayesianConfig,
     DrivePriorConfig,
     FrictionPriorConfig,
     InertiaPriorConfig,
@@ -43,8 +44,17 @@ ALL_TERMS = replace(
 )
 
 
-def problem_and_point(duration: float = 0.4) -> tuple[MechanismProblem, Estimate]:
-    mechanism = build_mechanism(leg(), ALL_TERMS, power=True)
+OWN_TERM = """import casadi
+CONSTANTS = [("stiffness", "N m/rad", 2.0, 1.0, 0.0), ("fan", "W s2", 0.3, 0.1)]
+def torque(q, v, a, theta):
+    return {"hip": theta["stiffness"] * casadi.sin(q["hip"]) * a["knee"], "knee": theta["stiffness"] * v["hip"]}
+def power(q, v, a, theta):
+    return theta["fan"] * v["crank_motor"] ** 2 * casadi.cos(q["knee"])
+"""
+
+
+def problem_and_point(duration: float = 0.4, config: BayesianConfig = ALL_TERMS) -> tuple[MechanismProblem, Estimate]:
+    mechanism = build_mechanism(leg(), config, power=True)
     log = leg_log(leg_run(0, duration)[1])
     start = start_point(mechanism, log, mechanism.parameters.mean)
     rng = np.random.default_rng(0)
@@ -137,7 +147,27 @@ def check_torques(mechanism: Mechanism, x: Array, text: str) -> None:
 
 @pytest.mark.parametrize("group", range(len(GROUPS)), ids=GROUPS)
 def test_derivatives(group: int) -> None:
-    problem, point = problem_and_point()
+    check_derivatives(*problem_and_point(), group)
+
+
+def test_derivatives_of_a_term_of_ones_own(tmp_path: Path) -> None:
+    pytest.importorskip("casadi", reason="CasADi is optional")
+    (tmp_path / "term.py").write_text(OWN_TERM)
+    config = replace(ALL_TERMS, mechanism=replace(ALL_TERMS.mechanism, term=str(tmp_path / "term.py")))
+    problem, point = problem_and_point(config=config)
+    for name in ("torque", "passive", "power", "prior", "told"):
+        check_derivatives(problem, point, GROUPS.index(name))
+    usual, _ = problem_and_point()
+    k, x = usual.mechanism.parameters.idle, np.concatenate([point.x[: problem.mechanism.parameters.idle + 1]])
+    motion = problem.motion(point)
+    more = problem.mechanism.torque(motion, point.x) - usual.mechanism.torque(motion, x)
+    names = leg().joint_names
+    hip, knee = names.index("hip"), names.index("knee")
+    expected = point.x[k + 1] * np.sin(motion.q[:, hip]) * motion.a[:, knee]
+    np.testing.assert_allclose(more[:, hip], expected, atol=1e-9 * np.abs(expected).max())
+
+
+def check_derivatives(problem: MechanismProblem, point: Estimate, group: int) -> None:
     layout = problem.layout
     rng = np.random.default_rng(group)
     blocks = problem.linearise(point)[group]
