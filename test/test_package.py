@@ -100,7 +100,7 @@ def test_every_import_is_declared(project_root: Path, metadata: dict, manifest: 
     runs = [item.text or "" for item in manifest if item.tag in ("depend", "exec_depend")]
     declared = {name.removeprefix("python3-").replace("-", "_") for name in [*runs, *names(lines)]}
     extras = metadata["project"]["optional-dependencies"]
-    declared |= names(extras["onnx"])
+    declared |= names(extras["onnx"]) | names(extras["terms"])
     assert {along.get(name, name) for name in tops - ours - set(sys.stdlib_module_names)} <= declared
 
 

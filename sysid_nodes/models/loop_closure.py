@@ -1,13 +1,20 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Closed kinematic loops of a fixed-base tree: pairs of points, each fixed to a body, that coincide.
+"""Closed kinematic loops of a fixed-base tree: pairs of frames, each fixed to a body, that are held together.
 
-The gap c(q) = p_first(q) - p_second(q), in the base's axes, is closed at the position level; a force lambda on the
-first body and its opposite on the second are the generalised force J'lambda. With J_j the column of joint j at the
-point and w_i the axis of a revolute joint i between the base and j (or j itself), d J_j / d q_i = w_i x J_j; a
-prismatic joint i moves the point and the axes beyond it together and changes nothing.
+Every equality is a product u(q)'w(q) that is zero: of the gap between the frames' origins, g = p_first - p_second, with
+an axis of the base or of the first frame, or of an axis of the first frame with another axis of the second.
 
-Joints with parallel axes leave one row of the gap the same whatever q is. Only directions in which the gap can change
-are equalities; the others must be closed by the description.
+    point    g along all axes                                                     weld    point; x'y, y'z, z'x
+    hinge    point; z'x and z'y: free to turn about z                             slider  g along x, y; x'y, y'z, z'x
+    plane    g along z; z'x and z'y: free to slide across z and turn about it
+
+They are closed at the position level; forces (torques, where axes are held) lambda give the generalised force J'lambda.
+With x_j the column of joint j of a vector that a body carries and w_i the axis of a revolute joint i between the base
+and j (or j itself), d x_j / d q_i = w_i x x_j; a prismatic joint i moves the body and the axes beyond it together and
+changes nothing.
+
+Joints with parallel axes leave some equalities the same whatever q is. Only directions in which they can change are
+kept; in the others the description must close the loop.
 """
 
 from __future__ import annotations
@@ -17,44 +24,68 @@ from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
+import pinocchio
 
 from sysid_nodes.exceptions import RobotError
 from sysid_nodes.kernel import reference
 from sysid_nodes.models.chain import Chain
 from sysid_nodes.robots import Robot
+from sysid_nodes.robots.loops import HINGE, PLANE, POINT, SLIDER, WELD, Loop, LoopEnd
 
 Array = npt.NDArray[np.float64]
 
-_SAMPLES = 16  # configurations that show in which directions a gap can change
-_FIXED = 1e-9  # relative singular value of a direction in which it cannot
-_CLOSED = 1e-6  # [m] that the description's numbers may leave open there
+_SAMPLES = 16  # configurations that show in which directions equalities can change
+_FIXED = 1e-9  # relative singular value of a direction in which they cannot
+_CLOSED = 1e-6  # [m], of axes [1], that the description's numbers may leave open there
+
+_ALONG = {POINT: (0, 1, 2), HINGE: (0, 1, 2), WELD: (0, 1, 2), PLANE: (2,), SLIDER: (0, 1)}
+_OF_FIRST = (PLANE, SLIDER)  # whose gap is along the first frame's axes; along the base's the others'
+_SQUARE = {
+    POINT: (),
+    HINGE: ((2, 0), (2, 1)),
+    PLANE: ((2, 0), (2, 1)),
+    WELD: ((0, 1), (1, 2), (2, 0)),
+    SLIDER: ((0, 1), (1, 2), (2, 0)),
+}
+_SAME = {POINT: (), HINGE: (2,), PLANE: (2,), WELD: (0, 1), SLIDER: (0, 1)}
 
 
 @dataclass(frozen=True)
-class BodyPoint:
-    """A point fixed to a body.
+class BodyFrame:
+    """A frame fixed to a body.
 
     Attributes:
         joint: that carries it; -1 for the base.
-        position: (3,) in the joint's frame [m].
+        place: (3,) of its origin in the joint's frame [m].
+        axes: (3, 3) its axes there, as columns.
     """
 
     joint: int
-    position: Array
+    place: Array
+    axes: Array
+
+
+@dataclass(frozen=True)
+class Closure:
+    """A pair of frames and what holds them together."""
+
+    first: BodyFrame
+    second: BodyFrame
+    kind: str
 
 
 @dataclass(frozen=True)
 class LoopClosures:
-    """L closures of a chain, c <= 3 L equalities.
+    """Closures of a chain, c equalities of R products.
 
     Attributes:
         chain: the tree.
-        pairs: L pairs of points.
-        directions: (c, 3 L) orthonormal rows: the equalities are directions times the stacked gaps.
+        closures: pairs of frames.
+        directions: (c, R) orthonormal rows: the equalities are directions times the products.
     """
 
     chain: Chain
-    pairs: tuple[tuple[BodyPoint, BodyPoint], ...]
+    closures: tuple[Closure, ...]
     directions: Array
 
     @property
@@ -63,94 +94,154 @@ class LoopClosures:
         return len(self.directions)
 
     def gaps(self, q: Array) -> Array:
-        """(N, L, 3) from each second point to its first, in the base's axes [m], for q (N, n)."""
-        return _gaps(self.chain, self.pairs, q)[0]
+        """(N, R) products that are to be zero [m], of axes [1], closure by closure, for q (N, n)."""
+        return np.stack([_dot(u.value, w.value) for u, w in self._products(q)], axis=1)
 
     def value(self, q: Array) -> Array:
         """(N, c) of the equalities."""
-        return np.asarray(self.gaps(q).reshape(len(q), -1) @ self.directions.T)
+        return np.asarray(self.gaps(q) @ self.directions.T)
 
     def linearise(self, q: Array) -> tuple[Array, Array]:
         """(N, c) values and (N, c, n) derivatives."""
-        gaps, jacobian = _gaps(self.chain, self.pairs, q)
-        value = gaps.reshape(len(q), -1) @ self.directions.T
-        return np.asarray(value), np.asarray(self.directions @ jacobian.reshape(len(q), -1, self.chain.n))
+        pairs = self._products(q)
+        value = np.stack([_dot(u.value, w.value) for u, w in pairs], axis=1)
+        slope = [
+            np.einsum("nk,nkj->nj", u.value, w.columns) + np.einsum("nk,nkj->nj", w.value, u.columns) for u, w in pairs
+        ]
+        return np.asarray(value @ self.directions.T), np.asarray(self.directions @ np.stack(slope, axis=1))
 
     def force_jacobian(self, q: Array, multiplier: Array) -> Array:
-        """(N, n, n) derivative of J(q)'lambda by q, for multipliers (N, c) [N]; symmetric."""
-        motion = reference.forward_kinematics(self.chain.tree, q, np.zeros_like(q))
-        supports, revolute = self.chain.supports(), self.chain.tree.revolute
-        force = (multiplier @ self.directions).reshape(len(q), len(self.pairs), 3)
+        """(N, n, n) derivative of J(q)'lambda by q, for multipliers (N, c) [N or N m]; symmetric."""
         out = np.zeros((len(q), self.chain.n, self.chain.n))
-        for loop, pair in enumerate(self.pairs):
-            for sign, point in zip((1.0, -1.0), pair, strict=True):
-                _, columns = _point(self.chain, motion, point)
-                path = np.flatnonzero(supports[:, point.joint]).tolist() if point.joint >= 0 else []
-                for at, i in enumerate(path):
-                    if not revolute[i]:
-                        continue
-                    axis = motion.jacobian[i, 3:].T
-                    for j in path[at:]:
-                        change = sign * np.einsum("nk,nk->n", force[:, loop], np.cross(axis, columns[:, :, j]))
-                        out[:, i, j] += change
-                        if i != j:
-                            out[:, j, i] += change
+        for (u, w), force in zip(self._products(q), (multiplier @ self.directions).T, strict=True):
+            mixed = u.columns.swapaxes(1, 2) @ w.columns
+            turned = u.second_derivative(w.value) + w.second_derivative(u.value)
+            out += force[:, None, None] * (mixed + mixed.swapaxes(1, 2) + turned)
         return out
 
+    def turned_round(self, q: Array) -> bool:
+        """Whether frames somewhere along q (N, n) are held by axes that point opposite ways: equalities hold there."""
+        for closure, (first, second) in zip(self.closures, self._frames(q), strict=True):
+            if any((_dot(first.axis(k).value, second.axis(k).value) < 0.0).any() for k in _SAME[closure.kind]):
+                return True
+        return False
 
-def build_closures(robot: Robot, chain: Chain, loops: Sequence[str]) -> LoopClosures:
-    """Closures of a robot's loops, each "LINK:LINK": two links of the URDF whose origins coincide.
+    def _products(self, q: Array) -> list[tuple[_Vector, _Vector]]:
+        """R pairs u, w."""
+        pairs: list[tuple[_Vector, _Vector]] = []
+        still = np.zeros((len(q), 3, self.chain.n))
+        base = [_Vector(np.broadcast_to(axis, (len(q), 3)), still, ()) for axis in np.eye(3)]
+        for closure, (first, second) in zip(self.closures, self._frames(q), strict=True):
+            gap, moves = first.origin.minus(second.origin), closure.kind in _OF_FIRST
+            pairs += [(first.axis(k) if moves else base[k], gap) for k in _ALONG[closure.kind]]
+            pairs += [(first.axis(k), second.axis(j)) for k, j in _SQUARE[closure.kind]]
+        return pairs
+
+    def _frames(self, q: Array) -> list[tuple[_Frame, _Frame]]:
+        motion = reference.forward_kinematics(self.chain.tree, q, np.zeros_like(q))
+        return [
+            (_Frame.of(self.chain, motion, closure.first), _Frame.of(self.chain, motion, closure.second))
+            for closure in self.closures
+        ]
+
+
+def build_closures(robot: Robot, chain: Chain, loops: Sequence[Loop]) -> LoopClosures:
+    """Closures of a robot's loops.
 
     Raises:
-        RobotError: a link is unknown, or a gap is open in a direction in which nothing can close it.
+        RobotError: a link is unknown, or a loop is open in a direction in which nothing can close it.
     """
-    pairs = []
-    for loop in loops:
-        names = [name.strip() for name in loop.split(":")]
-        if len(names) != 2:
-            raise RobotError(f"a loop is closed by two links, LINK:LINK, got '{loop}'")
-        pairs.append((_body_point(robot, names[0]), _body_point(robot, names[1])))
-    if not pairs:
+    if not loops:
         return LoopClosures(chain, (), np.zeros((0, 0)))
-    q = np.random.default_rng(0).uniform(-1.0, 1.0, (_SAMPLES, chain.n))
-    gaps, jacobian = _gaps(chain, tuple(pairs), q)
-    wide = jacobian.reshape(_SAMPLES, -1, chain.n).swapaxes(0, 1).reshape(3 * len(pairs), -1)
+    held = tuple(Closure(_body_frame(robot, loop.first), _body_frame(robot, loop.second), loop.kind) for loop in loops)
+    rows = sum(len(_ALONG[loop.kind]) + len(_SQUARE[loop.kind]) for loop in loops)
+    every = LoopClosures(chain, held, np.eye(rows))
+    value, jacobian = every.linearise(np.random.default_rng(0).uniform(-1.0, 1.0, (_SAMPLES, chain.n)))
+    wide = jacobian.swapaxes(0, 1).reshape(rows, -1)
     left, singular, _ = np.linalg.svd(wide, full_matrices=True)
     rank = int(np.count_nonzero(singular > _FIXED * singular[0]))
     if rank > chain.n:
         raise RobotError(f"{rank} equalities close the loops of {chain.n} joints: nothing can move")
-    open_by = float(np.abs(gaps.reshape(_SAMPLES, -1) @ left[:, rank:]).max(initial=0.0))
+    open_by = float(np.abs(value @ left[:, rank:]).max(initial=0.0))
     if open_by > _CLOSED:
-        raise RobotError(f"a loop stays open by {1e3 * open_by:.3g} mm whatever the joints do: {', '.join(loops)}")
-    return LoopClosures(chain, tuple(pairs), np.ascontiguousarray(left[:, :rank].T))
+        names = ", ".join(f"{loop.first.link}:{loop.second.link}" for loop in loops)
+        raise RobotError(f"a loop stays open by {1e3 * open_by:.3g} mm or mrad whatever the joints do: {names}")
+    return LoopClosures(chain, held, np.ascontiguousarray(left[:, :rank].T))
 
 
-def _body_point(robot: Robot, link: str) -> BodyPoint:
+@dataclass(frozen=True)
+class _Vector:
+    """A vector in the base's axes, N samples: (N, 3), its derivative (N, 3, n), and what its second one comes from.
+
+    Attributes:
+        value, columns: the vector and its derivative by q.
+        terms: axes (N, n, 3) of the joints that carry a part of it, with that part's derivative.
+    """
+
+    value: Array
+    columns: Array
+    terms: tuple[tuple[Array, Array], ...]
+
+    def minus(self, other: _Vector) -> _Vector:
+        less = tuple((axes, -columns) for axes, columns in other.terms)
+        return _Vector(self.value - other.value, self.columns - other.columns, (*self.terms, *less))
+
+    def second_derivative(self, along: Array) -> Array:
+        """(N, n, n) of the vector's component along (N, 3)."""
+        out = np.zeros((*self.columns.shape[::2], self.columns.shape[2]))
+        for axes, columns in self.terms:
+            upper = np.triu(_cross(along[:, None], axes) @ columns)
+            out += upper + np.triu(upper, 1).swapaxes(1, 2)
+        return out
+
+
+@dataclass(frozen=True)
+class _Frame:
+    """A frame that moves: its origin, and the base's axes of what carries it."""
+
+    origin: _Vector
+    turn: Array
+    about: Array
+
+    @staticmethod
+    def of(chain: Chain, motion: reference.TreeMotion, frame: BodyFrame) -> _Frame:
+        count, n = motion.origin.shape[-1], chain.n
+        about, columns = np.zeros((count, n, 3)), np.zeros((count, 3, n))
+        if frame.joint < 0:
+            place, turn = np.broadcast_to(frame.place, (count, 3)), np.broadcast_to(frame.axes, (count, 3, 3))
+            return _Frame(_Vector(place, columns, ()), turn, about)
+        rotation = motion.rotation[frame.joint].transpose(2, 0, 1)
+        place = motion.origin[frame.joint].T + rotation @ frame.place
+        (path,) = np.nonzero(chain.supports()[:, frame.joint])
+        about[:, path] = motion.jacobian[path, 3:].transpose(2, 0, 1)
+        moved = motion.jacobian[path, :3].transpose(2, 0, 1) + _cross(about[:, path], place[:, None])
+        columns[:, :, path] = moved.swapaxes(1, 2)
+        return _Frame(_Vector(place, columns, ((about, columns),)), rotation @ frame.axes, about)
+
+    def axis(self, k: int) -> _Vector:
+        """The frame's axis x, y or z."""
+        value = self.turn[:, :, k]
+        columns = _cross(self.about, value[:, None]).swapaxes(1, 2)
+        return _Vector(value, columns, ((self.about, columns),))
+
+
+def _body_frame(robot: Robot, end: LoopEnd) -> BodyFrame:
     frames = {frame.name: frame for frame in robot.model.frames}
-    if link not in frames:
-        raise RobotError(f"robot '{robot.name}' has no link '{link}', which is to close a loop")
-    frame = frames[link]
-    return BodyPoint(int(frame.parentJoint) - 1, np.array(frame.placement.translation))
+    if end.link not in frames:
+        raise RobotError(f"robot '{robot.name}' has no link '{end.link}', which is to close a loop")
+    frame = frames[end.link]
+    x, y, z, w = end.turn
+    inside = frame.placement * pinocchio.SE3(pinocchio.Quaternion(w, x, y, z).matrix(), np.array(end.place))
+    return BodyFrame(int(frame.parentJoint) - 1, np.array(inside.translation), np.array(inside.rotation))
 
 
-def _point(chain: Chain, motion: reference.TreeMotion, point: BodyPoint) -> tuple[Array, Array]:
-    """Place (N, 3) of a point in the base and its derivative (N, 3, n)."""
-    samples = motion.origin.shape[-1]
-    columns = np.zeros((samples, 3, chain.n))
-    if point.joint < 0:
-        return np.broadcast_to(point.position, (samples, 3)), columns
-    place = motion.origin[point.joint] + np.einsum("abn,b->an", motion.rotation[point.joint], point.position)
-    for j in np.flatnonzero(chain.supports()[:, point.joint]):
-        moved = motion.jacobian[j, :3] + reference.cross(motion.jacobian[j, 3:], place)
-        columns[:, :, j] = moved.T
-    return place.T, columns
+def _cross(a: Array, b: Array) -> Array:
+    """(..., 3) products; NumPy's own takes thrice as long."""
+    out = np.empty(np.broadcast_shapes(a.shape, b.shape))
+    for x, y, z in ((0, 1, 2), (1, 2, 0), (2, 0, 1)):
+        out[..., x] = a[..., y] * b[..., z] - a[..., z] * b[..., y]
+    return out
 
 
-def _gaps(chain: Chain, pairs: tuple[tuple[BodyPoint, BodyPoint], ...], q: Array) -> tuple[Array, Array]:
-    """(N, L, 3) gaps and (N, L, 3, n) derivatives."""
-    motion = reference.forward_kinematics(chain.tree, q, np.zeros_like(q))
-    gaps, jacobian = np.zeros((len(q), len(pairs), 3)), np.zeros((len(q), len(pairs), 3, chain.n))
-    for loop, (first, second) in enumerate(pairs):
-        (here, by_q), (there, by_q_there) = (_point(chain, motion, point) for point in (first, second))
-        gaps[:, loop], jacobian[:, loop] = here - there, by_q - by_q_there
-    return gaps, jacobian
+def _dot(a: Array, b: Array) -> Array:
+    return np.asarray(np.einsum("nk,nk->n", a, b))

@@ -45,7 +45,7 @@ class PosteriorParameter:
 
     Attributes:
         name, unit: of it.
-        group: `inertia`, `friction`, `drive` or `power`.
+        group: `inertia`, `friction`, `drive`, `power` or `user`.
         prior_mean, prior_sigma: before the log.
         prior_lower, prior_upper: 95 % interval of the prior.
         mean, sigma: after it.

@@ -11,14 +11,16 @@ from sysid_nodes.models.chain import Chain
 from sysid_nodes.models.loop_closure import build_closures
 from sysid_nodes.robots import build_robot, load_robot
 from sysid_nodes.robots.fourbar_leg import LOOP
+from sysid_nodes.robots.loops import HINGE, KINDS, PLANE, POINT, SLIDER, WELD, loop_of
 from sysid_nodes.simulation.fourbar.leg import JOINTS, LegTruth, mjcf
 
-SPATIAL = ("end_effector_link:shoulder_link",)
+SPATIAL = "end_effector_link:shoulder_link"
+ROWS = {POINT: 3, HINGE: 5, WELD: 6, PLANE: 3, SLIDER: 5}
 
 
 def test_gap_is_mujocos() -> None:
     robot = leg()
-    closures = build_closures(robot, Chain.from_robot(robot), [LOOP])
+    closures = build_closures(robot, Chain.from_robot(robot), [loop_of(LOOP)])
     assert closures.count == 2  # a plane's, not space's
     model = mujoco.MjModel.from_xml_string(mjcf(LegTruth.drawn(np.random.default_rng(0))))
     data = mujoco.MjData(model)
@@ -29,15 +31,18 @@ def test_gap_is_mujocos() -> None:
             data.qpos[model.joint(name).qposadr[0]] = angle
         mujoco.mj_kinematics(model, data)
         between = data.site("rod_end").xpos - data.site("lever_pin").xpos
-        np.testing.assert_allclose(gap[0], between, atol=1e-12)
+        np.testing.assert_allclose(gap, between, atol=1e-12)
     assert set(robot.joint_names) == set(JOINTS)
 
 
-@pytest.mark.parametrize(("name", "loops"), [("fourbar_leg", (LOOP,)), ("kinova_gen3", SPATIAL)])
-def test_derivatives(name: str, loops: tuple[str, ...]) -> None:
+@pytest.mark.parametrize(
+    ("name", "loop", "count"),
+    [("fourbar_leg", LOOP, 2), *(("kinova_gen3", f"{SPATIAL}:{kind}", ROWS[kind]) for kind in KINDS)],
+)
+def test_derivatives(name: str, loop: str, count: int) -> None:
     robot = load_robot(name)
-    closures = build_closures(robot, Chain.from_robot(robot), loops)
-    assert closures.count == (2 if name == "fourbar_leg" else 3)
+    closures = build_closures(robot, Chain.from_robot(robot), [loop_of(loop)])
+    assert closures.count == count
     rng = np.random.default_rng(2)
     q, force = rng.uniform(-1.0, 1.0, (3, robot.n)), rng.standard_normal((3, closures.count))
     value, jacobian = closures.linearise(q)
@@ -64,7 +69,18 @@ def test_derivatives(name: str, loops: tuple[str, ...]) -> None:
 def test_impossible_loops(loops: tuple[str, ...], message: str) -> None:
     robot = leg()
     with pytest.raises(RobotError, match=message):
-        build_closures(robot, Chain.from_robot(robot), loops)
+        build_closures(robot, Chain.from_robot(robot), [loop_of(loop) for loop in loops])
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_frames_that_point_opposite_ways(kind: str) -> None:
+    """Their axes are square to one another there, too, so that equalities do not tell."""
+    robot = leg()
+    closures = build_closures(robot, Chain.from_robot(robot), [loop_of(f"{LOOP}:{kind}")])
+    q = np.zeros((2, robot.n))
+    assert not closures.turned_round(q)
+    q[1, robot.joint_names.index("rod_joint")] = 2.5
+    assert closures.turned_round(q) is (kind != POINT)
 
 
 def test_loops_that_leave_nothing_to_move() -> None:
@@ -73,4 +89,4 @@ def test_loops_that_leave_nothing_to_move() -> None:
         text = text.replace(f'<joint name="{joint}" type="continuous">', f'<joint name="{joint}" type="fixed">')
     robot = build_robot(text, name="stuck")
     with pytest.raises(RobotError, match="nothing can move"):
-        build_closures(robot, Chain.from_robot(robot), [LOOP])
+        build_closures(robot, Chain.from_robot(robot), [loop_of(LOOP)])

@@ -9,7 +9,7 @@ from dataclasses import replace
 
 from sysid_nodes.cli.configuration import setting
 from sysid_nodes.data.config import from_flat, to_flat
-from sysid_nodes.exceptions import ExcitationError, LogError
+from sysid_nodes.exceptions import ConfigError, ExcitationError, LogError
 from sysid_nodes.models.known_robot import KnownRobotConfig, per_joint
 from sysid_nodes.results.arm_constants import ArmConstants
 from sysid_nodes.results.bayesian import BayesianStatus
@@ -17,6 +17,7 @@ from sysid_nodes.robots import Robot
 from sysid_nodes.sessions.bayesian.config import BayesianSessionConfig
 from sysid_nodes.systems.bayesian import Progress
 from sysid_nodes.systems.bayesian.arm_posterior import arm_prior, identify_arm
+from sysid_nodes.systems.bayesian.config import MechanismConfig
 from sysid_nodes.systems.interval.calibration import Run
 
 
@@ -40,6 +41,8 @@ def posterior_of(
     stated = to_flat(replace(BayesianSessionConfig(), bayesian=config))
     chosen = dict(setting(text, BayesianSessionConfig) for text in settings)
     config = from_flat(BayesianSessionConfig, stated | chosen, source="command line").bayesian
+    if config.mechanism != MechanismConfig():
+        raise ConfigError("a calibration is of an open chain with a motor in every joint, without 'bayesian.mechanism'")
     names = ", ".join(run.name for run in runs)
     try:
         result, constants = identify_arm(

@@ -13,6 +13,7 @@ from sysid_nodes.data.inertia import log_cholesky_to_parameters
 from sysid_nodes.exceptions import InputError
 from sysid_nodes.results.bayesian import BayesianStatus
 from sysid_nodes.robots.export_joints import DrivenJoint
+from sysid_nodes.robots.loops import Loop, is_file, loop_of
 
 Array = npt.NDArray[np.float64]
 Document = Mapping[str, Any]
@@ -44,7 +45,7 @@ def joints(document: Document, source: str = "") -> tuple[DrivenJoint, ...]:
     at, found = _coordinates(document, source), dict[str, tuple[dict[str, float], dict[str, str]]]()
     for row in document["parameters"]:
         joint, _, name = row["name"].rpartition(".")
-        if row["group"] == "inertia" or not joint:
+        if row["group"] in ("inertia", "user") or not joint:
             continue
         told, untold = found.setdefault(joint, ({}, {}))
         if row["verdict"] == "not observed":
@@ -55,10 +56,10 @@ def joints(document: Document, source: str = "") -> tuple[DrivenJoint, ...]:
     return tuple(DrivenJoint(joint, told, untold) for joint, (told, untold) in found.items())
 
 
-def loops(document: Document) -> tuple[tuple[str, str], ...]:
-    """Pairs of links whose origins coincide."""
-    pairs = (pair.split(":") for pair in document["config"]["bayesian.mechanism.loops"] if pair)
-    return tuple((first.strip(), second.strip()) for first, second in pairs)
+def loops(document: Document) -> tuple[Loop, ...]:
+    """Loops that were stated in words; those of a file are where they came from."""
+    words = document["config"]["bayesian.mechanism.loops"]
+    return tuple(loop_of(word) for word in words if word and not is_file(word))
 
 
 def _coordinates(document: Document, source: str) -> dict[str, float]:

@@ -21,6 +21,7 @@ from sysid_nodes.robots import Robot
 from sysid_nodes.sessions.bayesian.config import BayesianSessionConfig
 from sysid_nodes.sessions.bayesian.session import BayesianSession
 from sysid_nodes.systems.bayesian import Grid, Knowledge, identify_further
+from sysid_nodes.systems.bayesian.mechanism import build_mechanism
 
 
 @dataclass(frozen=True)
@@ -64,7 +65,9 @@ class OnlineBayesian:
 
     def __init__(self, robot: Robot, config: BayesianSessionConfig) -> None:
         self.robot, self.config = robot, config
-        said = (config.torque_factor, config.power, config.bayesian)
+        own = build_mechanism(robot, config.bayesian, power=False)
+        read = (own.closures.closures, "" if own.term is None else own.term.text)  # files that are only named
+        said = (config.torque_factor, config.power, config.bayesian, read)
         self._config_id = digest(__version__, robot.urdf, robot.joint_names, *said)
         self._count = max(round(config.bayesian.online.window / config.bayesian.step), 1)
         self.reset()

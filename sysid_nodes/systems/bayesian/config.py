@@ -17,8 +17,13 @@ FRICTION = (NO_FRICTION, VISCOUS, COULOMB, STRIBECK)
 class MechanismConfig:
     """Joints and loops, of which the robot's description is silent."""
 
-    loops: Words = option((), "closed loops, LINK:LINK each: two links of the URDF whose origins coincide")
+    loops: Words = option(
+        (),
+        "closed loops: LINK:LINK for two links of the URDF whose origins coincide, LINK:LINK:KIND with hinge, weld, "
+        "plane or slider, or the name of an MJCF or SDF file that has them",
+    )
     passive: Words = option((), "joints without a motor")
+    term: str = option("", "Python file with torques and power of one's own in CasADi; it is run")
 
 
 @dataclass(frozen=True)

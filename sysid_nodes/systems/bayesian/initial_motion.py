@@ -16,6 +16,7 @@ Array = npt.NDArray[np.float64]
 BoolArray = npt.NDArray[np.bool_]
 
 _ITERATIONS = 100
+_EVERY = 4  # stages between those that are closed one by one
 _LONGEST = 0.3  # [rad] of a joint's step: Newton's method finds the branch it began on
 _CLOSED = 1e-9
 
@@ -38,10 +39,16 @@ def initial_positions(mechanism: Mechanism, log: MechanismLog) -> Array:
     if int(read.sum()) < freedom:
         names = ", ".join(np.array(mechanism.chain.joint_names)[free])
         raise LogError(f"{freedom} joints must be read to tell the motion; not read: {names}")
-    before = np.zeros(int(free.sum()))
-    for k in range(len(q)):
-        q[k] = _close(mechanism.closures, q[k], free, before, k == 0)
-        before = q[k, free]
+    before = np.zeros((1, int(free.sum())))
+    nodes = [*range(0, len(q) - 1, _EVERY), len(q) - 1]
+    for k in nodes:  # one after the other, each beginning at the one before: that holds on to a branch
+        q[k] = _close(mechanism.closures, q[k : k + 1], free, before, k == 0)[0]
+        before = q[k : k + 1, free]
+    between = np.arange(len(q))
+    guess = np.stack([np.interp(between, nodes, q[nodes, j]) for j in np.flatnonzero(free)], axis=1)
+    q = _close(mechanism.closures, q, free, guess, False)
+    if mechanism.closures.turned_round(q):
+        raise LogError("a loop closes with its links turned round: are joints at zero where its frames agree?")
     return q
 
 
@@ -70,17 +77,16 @@ def _smooth(y: Array, measured: BoolArray, step: float) -> Array:
 
 
 def _close(closures: LoopClosures, q: Array, free: BoolArray, before: Array, first: bool) -> Array:
-    """The configuration with free joints placed by Newton's method from where they were."""
+    """(N, n) configurations with free joints placed by Newton's method from where they were, (N, free joints)."""
     q = q.copy()
-    q[free] = before
-    moving = free
+    q[:, free] = before
+    # Readings of more joints than there are freedoms do not close by themselves: then all joints give way.
+    moving = free if int(free.sum()) >= closures.count else np.ones_like(free)
     for _ in range(_ITERATIONS):
-        value, jacobian = closures.linearise(q[None])
+        value, jacobian = closures.linearise(q)
         if np.abs(value).max() < _CLOSED:
             return q
-        # Readings of more joints than there are freedoms do not close by themselves: then all joints give way.
-        moving = free if int(free.sum()) >= closures.count else np.ones_like(free)
-        step = -np.linalg.lstsq(jacobian[0][:, moving], value[0], rcond=1e-9)[0]
-        q[moving] += step * min(1.0, _LONGEST / max(float(np.abs(step).max()), 1e-12))
+        step = -(np.linalg.pinv(jacobian[:, :, moving], rcond=1e-9) @ value[:, :, None])[:, :, 0]
+        q[:, moving] += step * np.minimum(1.0, _LONGEST / np.maximum(np.abs(step).max(axis=1, keepdims=True), 1e-12))
     where = "the first positions" if first else "some positions"
     raise LogError(f"a loop cannot be closed at {where} that were read: {1e3 * np.abs(value).max():.3g} mm stay open")

@@ -1,15 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
 """Joint torques of a mechanism with closed loops, with derivatives in motion, loop forces and constants.
 
-    T = r + s |r| tanh(v / v_t) + I_a a + f(v),    r = M(q) a + h(q, v) - J(q)'lambda
+    T = r + s |r| tanh(v / v_t) + I_a a + f(v) + u(q, v, a),    r = M(q) a + h(q, v) - J(q)'lambda
 
 is what motors have to give, and zero at joints without one. r is what a joint's gear transmits, of which it loses a
-share s (P. Hamon, M. Gautier, P. Garrec, IROS 2010). Rigid-body terms are linear in the inertial parameters
-(models/regressors.py); their derivatives in the motion are pinocchio's.
+share s (P. Hamon, M. Gautier, P. Garrec, IROS 2010); u is a user's own term (models/user_term.py). Rigid-body terms
+are linear in the inertial parameters (models/regressors.py); their derivatives in the motion are pinocchio's.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -20,7 +21,9 @@ from sysid_nodes.models.chain import Chain
 from sysid_nodes.models.loop_closure import LoopClosures, build_closures
 from sysid_nodes.models.regressors import standard_regressor
 from sysid_nodes.models.stribeck import friction, friction_by_coefficients, friction_by_velocity
+from sysid_nodes.models.user_term import UserTerm, read_term
 from sysid_nodes.robots import Robot
+from sysid_nodes.robots.loop_files import read_loops
 from sysid_nodes.systems.bayesian.config import BayesianConfig
 from sysid_nodes.systems.bayesian.parameters import JOINT, Parameters, build_parameters
 
@@ -61,6 +64,7 @@ class Mechanism:
         chain: its tree.
         closures: of its loops.
         parameters: its constants.
+        term: a user's own; None where there is none.
         sharpness: factor on the speed over which friction turns; 1 for the model itself.
     """
 
@@ -68,6 +72,7 @@ class Mechanism:
     chain: Chain
     closures: LoopClosures
     parameters: Parameters
+    term: UserTerm | None = None
     sharpness: float = 1.0
 
     def torque(self, motion: Motion, x: Array) -> Array:
@@ -78,7 +83,28 @@ class Mechanism:
             _, jacobian = self.closures.linearise(motion.q)
             r = r - np.einsum("kcn,kc->kn", jacobian, motion.force)
         lost = own.constants(x, "load_friction") * np.hypot(r, _SMALL_TORQUE) * np.tanh(motion.v / coefficients[3])
-        return np.asarray(r + lost + own.constants(x, "armature") * motion.a + friction(coefficients, motion.v))
+        value = r + lost + own.constants(x, "armature") * motion.a + friction(coefficients, motion.v)
+        if self.term is not None:
+            value = value + self._user(x, self.term.value, motion)[:, : own.n]
+        return np.asarray(value)
+
+    def power(self, motion: Motion, torque: Array, x: Array) -> Array:
+        """(N,) that the supply has to give for the motors' torques (N, m) [W]."""
+        own, (motors,) = self.parameters, np.nonzero(self.parameters.motors)
+        loss = own.constants(x, "loss")[motors]
+        drawn = np.sum(torque * motion.v[:, motors] + loss * torque**2, axis=1) + x[own.idle]
+        if self.term is not None:
+            drawn = drawn + self._user(x, self.term.value, motion)[:, own.n]
+        return np.asarray(drawn)
+
+    def user_slopes(self, motion: Motion, x: Array) -> Array:
+        """(N, n + 1, 3 n + k) derivatives of the user's torques and power by q, v, a and its constants; k may be 0."""
+        if self.term is None:
+            return np.zeros((len(motion.q), self.parameters.n + 1, 3 * self.parameters.n))
+        return self._user(x, self.term.linearise, motion)
+
+    def _user(self, x: Array, of: Callable[..., Array], motion: Motion) -> Array:
+        return of(motion.q, motion.v, motion.a, self.parameters.of_user(x))
 
     def linearise(self, motion: Motion, x: Array) -> Torque:
         """T with its derivatives."""
@@ -113,6 +139,11 @@ class Mechanism:
         value = r + share * size * turned + armature * motion.a + friction(coefficients, motion.v)
         by_v[:, joint, joint] += friction_by_velocity(coefficients, motion.v) + share * size * turn_rate
         by_a[:, joint, joint] += armature
+        if self.term is not None:
+            value = value + self._user(x, self.term.value, motion)[:, :n]
+            slopes = self.user_slopes(motion, x)[:, :n]
+            by_q, by_v, by_a = (part + slopes[:, :, n * k : n * k + n] for k, part in enumerate((by_q, by_v, by_a)))
+            by_x[:, :, own.idle + 1 :] = slopes[:, :, 3 * n :]
         return Torque(np.asarray(value), by_q, by_v, by_a, by_force, by_x)
 
     def _friction(self, x: Array) -> Array:
@@ -131,12 +162,14 @@ def build_mechanism(robot: Robot, config: BayesianConfig, *, power: bool) -> Mec
         power: whether a power meter was read.
 
     Raises:
-        ConfigError: a joint or link that is named does not exist.
+        ConfigError: a joint or link that is named does not exist, or the user's own term is of no use.
         RobotError: the base floats, or a loop cannot be closed.
     """
     chain = Chain.from_robot(robot)
-    closures = build_closures(robot, chain, [loop for loop in config.mechanism.loops if loop])
-    return Mechanism(robot, chain, closures, build_parameters(robot, config, power=power))
+    term = read_term(config.mechanism.term, robot.joint_names)
+    parameters = build_parameters(robot, config, () if term is None else term.constants, power=power)
+    loops = read_loops(robot, config.mechanism.loops)
+    return Mechanism(robot, chain, build_closures(robot, chain, loops), parameters, term)
 
 
 def _rigid_derivatives(model: pinocchio.Model, inertia: Array, motion: Motion) -> tuple[Array, Array, Array]:
@@ -148,6 +181,5 @@ def _rigid_derivatives(model: pinocchio.Model, inertia: Array, motion: Motion) -
     out = np.empty((3, len(motion.q), n, n))
     for k, (q, v, a) in enumerate(zip(motion.q, motion.v, motion.a, strict=True)):
         by_q, by_v, mass = pinocchio.computeRNEADerivatives(own, data, q, v, a)
-        out[0, k], out[1, k] = by_q, by_v
-        out[2, k] = np.triu(mass) + np.triu(mass, 1).T
-    return out[0], out[1], out[2]
+        out[0, k], out[1, k], out[2, k] = by_q, by_v, mass
+    return out[0], out[1], np.triu(out[2]) + np.triu(out[2], 1).swapaxes(1, 2)

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """The constants of a mechanism as coordinates: what is unknown, its prior and its bounds.
 
-All constants are one vector x: log-Cholesky vectors of all moving bodies, then a line of constants for each joint, then
-those of the power meter. Speeds are logarithms. Those with a sigma of zero are known, the rest are theta.
+All constants are one vector x: log-Cholesky vectors of all moving bodies, then a line of constants for each joint, the
+power drawn at rest, and those of a user's own term. Speeds are logarithms. Those with a sigma of zero are known, the
+rest are theta.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ import numpy.typing as npt
 
 from sysid_nodes.data.inertia import log_cholesky_jacobian, log_cholesky_to_parameters, parameters_to_log_cholesky
 from sysid_nodes.exceptions import ConfigError, RobotError
+from sysid_nodes.models.user_term import UserConstant
 from sysid_nodes.robots import Robot
 from sysid_nodes.systems.bayesian.config import ALL, COULOMB, NO_FRICTION, NONE, STRIBECK, BayesianConfig
 
@@ -44,6 +46,7 @@ class Parameters:
         mean, sigma: (P,) Gaussian prior in x; a sigma of zero is known.
         lower: (P,) bound of x; minus infinity where there is none.
         total_mass: of all bodies [kg]; None where it is not known.
+        user: constants of a user's own term.
     """
 
     links: tuple[str, ...]
@@ -53,6 +56,7 @@ class Parameters:
     sigma: Array
     lower: Array
     total_mass: float | None
+    user: tuple[UserConstant, ...] = ()
 
     @property
     def n(self) -> int:
@@ -91,6 +95,10 @@ class Parameters:
         """Index in x of the power drawn at rest."""
         return 10 * self.n + len(JOINT) * self.n
 
+    def of_user(self, x: Array) -> Array:
+        """(k,) constants of a user's own term."""
+        return x[self.idle + 1 :]
+
     def inertia(self, x: Array) -> Array:
         """(n, 10) inertial parameters of the bodies."""
         return np.array([log_cholesky_to_parameters(x[self.body(i)]) for i in range(self.n)])
@@ -118,8 +126,10 @@ class Parameters:
         return row
 
 
-def build_parameters(robot: Robot, config: BayesianConfig, *, power: bool) -> Parameters:
-    """Parameters of a robot with a fixed base.
+def build_parameters(
+    robot: Robot, config: BayesianConfig, user: tuple[UserConstant, ...] = (), *, power: bool
+) -> Parameters:
+    """Parameters of a robot with a fixed base, and of a user's own term.
 
     Raises:
         ConfigError: a joint or link that is named does not exist.
@@ -147,10 +157,11 @@ def build_parameters(robot: Robot, config: BayesianConfig, *, power: bool) -> Pa
         links,
         joints,
         motors,
-        np.concatenate([eta.ravel(), mean.ravel(), [0.0]]),
-        np.concatenate([spread.ravel(), sigma.ravel(), [config.power.idle_sigma if power else 0.0]]),
-        np.concatenate([np.full(10 * n, -np.inf), lower.ravel(), [-np.inf]]),
+        np.array([*eta.ravel(), *mean.ravel(), 0.0, *(own.mean for own in user)]),
+        np.array([*spread.ravel(), *sigma.ravel(), config.power.idle_sigma * power, *(own.sigma for own in user)]),
+        np.array([*np.full(10 * n, -np.inf), *lower.ravel(), -np.inf, *(own.lower for own in user)]),
         total,
+        user,
     )
 
 

@@ -64,6 +64,8 @@ def parameters(
                 columns.append((f"{joint}.{name}", unit, group, first, last, bool(held[k])))
     if own.sigma[own.idle] > 0.0:
         columns.append(("idle power", "W", "power", prior[:, own.idle], draws[:, own.idle], False))
+    for k, constant in enumerate(own.user, start=own.idle + 1):
+        columns.append((constant.name, constant.unit, "user", prior[:, k], draws[:, k], bool(held[k])))
     covariance = np.cov(np.array([column[4] for column in columns])).reshape(len(columns), len(columns))
     return tuple(_told(*column, config) for column in columns), covariance
 
@@ -72,7 +74,8 @@ def coordinate_names(own: Parameters) -> tuple[str, ...]:
     """(p,) names of theta's coordinates."""
     names = [f"{link}: {part}" for link in own.links for part in _LOG_CHOLESKY]
     names += [f"{joint}.{name}" for name in JOINT for joint in own.joints]
-    return tuple([*names, "idle power"][k] for k in own.free)
+    names += ["idle power", *(constant.name for constant in own.user)]
+    return tuple(names[k] for k in own.free)
 
 
 def blind_directions(own: Parameters, theta: ParameterPosterior, config: BayesianConfig) -> tuple[BlindDirection, ...]:

@@ -8,7 +8,7 @@ closes accelerations, with Baumgarte's terms). At an inner stage T (mechanism.py
     position:   (q - reading) / sigma                         joints that are read
     torque:     (gain T + offset - reading) / sigma           joints with a motor
     passive:    T / sigma                                     joints without
-    power:      (sum (T v + loss T^2) + idle - reading) / sigma.
+    power:      (sum (T v + loss T^2) + idle + a user's own term - reading) / sigma.
 
 The paper's disturbance w and its hard inverse dynamics T = S u + w are the second and third, w eliminated; eliminating
 the loop forces leaves of it what moves the mechanism (the paper's projector, eq. 36). The gain is on the torque's side:
@@ -176,13 +176,17 @@ class MechanismProblem:
     def _power(self, point: Estimate, motion: Motion, torque: Array, found: Torque | None) -> Blocks:
         own, (motors,) = self.mechanism.parameters, np.nonzero(self.mechanism.parameters.motors)
         stages = 1 + np.flatnonzero(np.isfinite(self.log.power[1:-1]))
-        t, v = torque[stages - 1][:, motors], motion.v[stages - 1][:, motors]
-        loss = own.constants(point.x, "loss")[motors]
-        drawn = np.sum(t * v + loss * t**2, axis=1) + point.x[own.idle]
+        drawn = self.mechanism.power(motion, torque[:, motors], point.x)[stages - 1]
         value = ((drawn - self.log.power[stages]) / self.noise.power)[:, None]
         rows = None
         if found is not None:
+            t, v = torque[stages - 1][:, motors], motion.v[stages - 1][:, motors]
+            loss = own.constants(point.x, "loss")[motors]
             rows = _Rows.of(found, motors).at(stages - 1).summed(v + 2.0 * loss * t)
+            n, slopes = own.n, self.mechanism.user_slopes(motion, point.x)[stages - 1][:, own.n]
+            for k, part in enumerate((rows.by_q, rows.by_v, rows.by_a)):
+                part[:, 0] += slopes[:, n * k : n * k + n]
+            rows.by_x[:, 0, own.idle + 1 :] += slopes[:, 3 * n :]
             rows.by_v[:, 0, motors] += t
             rows.by_x[:, 0, own.joint("loss").start + motors] = t**2
             rows.by_x[:, 0, own.idle] = 1.0

@@ -14,11 +14,11 @@ def result_series(problem: MechanismProblem, point: Estimate) -> BayesianSeries:
     mechanism, own = problem.mechanism, problem.mechanism.parameters
     motion = problem.motion(point)
     (motors,) = np.nonzero(own.motors)
-    torque, loss = mechanism.torque(motion, point.x)[:, motors], own.constants(point.x, "loss")[motors]
+    torque = mechanism.torque(motion, point.x)[:, motors]
     mechanical = np.sum(torque * motion.v[:, motors], axis=1)
-    drawn = mechanical + np.sum(loss * torque**2, axis=1) + point.x[own.idle]
+    drawn = mechanism.power(motion, torque, point.x)
     gap = np.zeros(len(motion.q))
     if mechanism.closures.count:
-        gap = np.linalg.norm(mechanism.closures.gaps(motion.q), axis=2).max(axis=1)
+        gap = np.abs(mechanism.closures.gaps(motion.q)).max(axis=1)
     power = np.stack([problem.log.power[1:-1], mechanical, drawn])
     return BayesianSeries(problem.log.t[1:-1], motion.q, gap, power)

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 
 import mujoco
 import numpy as np
@@ -12,12 +13,20 @@ import pytest
 from benchmarks.bayesian_log import CONFIG, leg, leg_log, leg_run
 from sysid_nodes.data.inertia import parameters_to_log_cholesky
 from sysid_nodes.exceptions import ConfigError
-from sysid_nodes.simulation.fourbar.leg import LegTruth, mjcf
+from sysid_nodes.robots import build_robot
+from sysid_nodes.robots.fourbar_leg import PINS
+from sysid_nodes.simulation.fourbar.leg import JOINTS, LegTruth, mjcf
 from sysid_nodes.solvers.trajectory_least_squares.problem import Array
-from sysid_nodes.systems.bayesian.config import DrivePriorConfig, FrictionPriorConfig, InertiaPriorConfig
+from sysid_nodes.systems.bayesian.config import (
+    BayesianConfig,
+    DrivePriorConfig,
+    FrictionPriorConfig,
+    InertiaPriorConfig,
+    MechanismConfig,
+)
 from sysid_nodes.systems.bayesian.descent import start_point, stated_noise
 from sysid_nodes.systems.bayesian.initial_motion import loop_forces
-from sysid_nodes.systems.bayesian.mechanism import Motion, build_mechanism
+from sysid_nodes.systems.bayesian.mechanism import Mechanism, Motion, build_mechanism
 from sysid_nodes.systems.bayesian.problem import GROUPS, Estimate, MechanismProblem, Told
 
 ALL_TERMS = replace(
@@ -35,8 +44,17 @@ ALL_TERMS = replace(
 )
 
 
-def problem_and_point(duration: float = 0.4) -> tuple[MechanismProblem, Estimate]:
-    mechanism = build_mechanism(leg(), ALL_TERMS, power=True)
+OWN_TERM = """import casadi
+CONSTANTS = [("stiffness", "N m/rad", 2.0, 1.0, 0.0), ("fan", "W s2", 0.3, 0.1)]
+def torque(q, v, a, theta):
+    return {"hip": theta["stiffness"] * casadi.sin(q["hip"]) * a["knee"], "knee": theta["stiffness"] * v["hip"]}
+def power(q, v, a, theta):
+    return theta["fan"] * v["crank_motor"] ** 2 * casadi.cos(q["knee"])
+"""
+
+
+def problem_and_point(duration: float = 0.4, config: BayesianConfig = ALL_TERMS) -> tuple[MechanismProblem, Estimate]:
+    mechanism = build_mechanism(leg(), config, power=True)
     log = leg_log(leg_run(0, duration)[1])
     start = start_point(mechanism, log, mechanism.parameters.mean)
     rng = np.random.default_rng(0)
@@ -63,9 +81,51 @@ def test_torques_are_mujocos() -> None:
     """Accelerations that MuJoCo gives to known torques need these torques, loop forces eliminated."""
     truth = LegTruth.drawn(np.random.default_rng(3))
     truth = replace(truth, coulomb=np.zeros(4))  # MuJoCo's dry friction is a constraint, not a function of the speed
-    model = mujoco.MjModel.from_xml_string(mjcf(truth))
+    mechanism = build_mechanism(leg(), CONFIG, power=False)
+    check_torques(mechanism, true_x(mechanism.parameters.mean, truth, mechanism.parameters), mjcf(truth))
+
+
+def test_torques_of_a_welded_loop_are_mujocos(tmp_path: Path) -> None:
+    """The rod's end is a link of its own, hinged to the shank and welded to the rod askew."""
+    *_, (_, _, pin) = PINS
+    place, turn = (" ".join(map(str, part)) for part in (pin, (np.cos(0.2), 0.0, np.sin(0.2), 0.0)))
+    end = '<inertial pos="0.01 0 0.02" mass="0.2" diaginertia="2e-4 2e-4 1e-4"/>'
+    truth = replace(LegTruth.drawn(np.random.default_rng(3), 0.0), coulomb=np.zeros(4))
+    text = mjcf(truth)
+    site = next(part for part in text.split("<") if part.startswith('site name="lever_pin"'))
+    body = f'body name="lever_pin" pos="{place}" quat="{turn}"><joint name="pin" axis="0 1 0"/>{end}</body>'
+    text = text.replace(site, body)
+    text = text.replace(
+        'connect site1="rod_end" site2="lever_pin"', 'weld body1="rod" body2="lever_pin" torquescale="0.1"'
+    )
+    (tmp_path / "leg.xml").write_text(text)
+    inertial = (
+        '<inertial><origin xyz="0.01 0 0.02"/><mass value="0.2"/>'
+        '<inertia ixx="2e-4" iyy="2e-4" izz="1e-4" ixy="0" ixz="0" iyz="0"/></inertial>'
+    )
+    urdf = leg().urdf.replace('<link name="lever_pin"/>', f'<link name="lever_pin">{inertial}</link>')
+    fixed, hinge = (
+        '<joint name="lever_pin_fixed" type="fixed">',
+        '<joint name="pin" type="continuous"><axis xyz="0 1 0"/>',
+    )
+    urdf = urdf.replace(fixed, hinge + '<limit effort="1" velocity="1"/>')
+    at = '<child link="lever_pin"/><origin xyz="0.045 0.06 0.0"'
+    robot = build_robot(urdf.replace(at, at + ' rpy="0 0.4 0"'), name="welded_leg")
+    config = replace(
+        CONFIG, mechanism=MechanismConfig(loops=(str(tmp_path / "leg.xml"),), passive=("rod_joint", "knee", "pin"))
+    )
+    mechanism = build_mechanism(robot, config, power=False)
+    assert mechanism.closures.count == 3
+    x = mechanism.parameters.mean.copy()
+    for name in ("viscous", "armature"):
+        for joint, value in zip(JOINTS, getattr(truth, name), strict=True):
+            x[mechanism.parameters.joint(name)][robot.joint_names.index(joint)] = value
+    check_torques(mechanism, x, text)
+
+
+def check_torques(mechanism: Mechanism, x: Array, text: str) -> None:
+    model = mujoco.MjModel.from_xml_string(text)
     data = mujoco.MjData(model)
-    rng = np.random.default_rng(4)
     motions, torques = [], []
     for k in range(3000):
         data.ctrl[:] = torque = 3.0 * np.sin(0.002 * k * np.array([1.0, 1.7]) + 0.5)
@@ -74,14 +134,11 @@ def test_torques_are_mujocos() -> None:
             mujoco.mj_forward(model, data)
             motions.append([data.qpos.copy(), data.qvel.copy(), data.qacc.copy()])
             torques.append(torque)
-    del rng
-    names = [model.joint(j).name for j in range(4)]
-    order = [names.index(name) for name in leg().joint_names]
+    names = [model.joint(j).name for j in range(model.njnt)]
+    order = [names.index(name) for name in mechanism.robot.joint_names]
     q, v, a = np.moveaxis(np.array(motions)[:, :, order], 1, 0)
-    mechanism = build_mechanism(leg(), CONFIG, power=False)
-    x = true_x(mechanism.parameters.mean, truth, mechanism.parameters)
     # The configuration of MuJoCo is off the loop by nanometres, its acceleration by what pulls it back.
-    motion = Motion(q, v, a, np.zeros((len(q), 2)))
+    motion = Motion(q, v, a, np.zeros((len(q), mechanism.closures.count)))
     motion = replace(motion, force=loop_forces(mechanism, motion, x))
     found = mechanism.torque(motion, x)
     np.testing.assert_allclose(found[:, mechanism.parameters.motors], torques, atol=2e-3)
@@ -90,7 +147,27 @@ def test_torques_are_mujocos() -> None:
 
 @pytest.mark.parametrize("group", range(len(GROUPS)), ids=GROUPS)
 def test_derivatives(group: int) -> None:
-    problem, point = problem_and_point()
+    check_derivatives(*problem_and_point(), group)
+
+
+def test_derivatives_of_a_term_of_ones_own(tmp_path: Path) -> None:
+    pytest.importorskip("casadi", reason="CasADi is optional")
+    (tmp_path / "term.py").write_text(OWN_TERM)
+    config = replace(ALL_TERMS, mechanism=replace(ALL_TERMS.mechanism, term=str(tmp_path / "term.py")))
+    problem, point = problem_and_point(config=config)
+    for name in ("torque", "passive", "power", "prior", "told"):
+        check_derivatives(problem, point, GROUPS.index(name))
+    usual, _ = problem_and_point()
+    k, x = usual.mechanism.parameters.idle, np.concatenate([point.x[: problem.mechanism.parameters.idle + 1]])
+    motion = problem.motion(point)
+    more = problem.mechanism.torque(motion, point.x) - usual.mechanism.torque(motion, x)
+    names = leg().joint_names
+    hip, knee = names.index("hip"), names.index("knee")
+    expected = point.x[k + 1] * np.sin(motion.q[:, hip]) * motion.a[:, knee]
+    np.testing.assert_allclose(more[:, hip], expected, atol=1e-9 * np.abs(expected).max())
+
+
+def check_derivatives(problem: MechanismProblem, point: Estimate, group: int) -> None:
     layout = problem.layout
     rng = np.random.default_rng(group)
     blocks = problem.linearise(point)[group]
