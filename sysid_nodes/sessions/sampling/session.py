@@ -71,14 +71,15 @@ class SamplingSession:
             LogError: a stream is missing or too short.
         """
 
-        def stream(rows: Rows, name: str) -> Stream:
-            return Stream.of([row for row in rows if row[0] <= until], name)
+        def stream(rows: Rows, name: str, *, noisy: bool = False) -> Stream:
+            # A stamp that is not a number is for the stream to count.
+            return Stream.of([row for row in rows if not row[0] > until], name, noisy=noisy)
 
         return Readings(
             joints=stream(self._joints, "joint states"),
             set_points=stream(self._set_points, f"set-points on '{self.config.commands}'"),
-            imu=stream(self._imu, "the inertial sensor with its orientation"),
-            pose=stream(self._pose, "motion capture"),
+            imu=stream(self._imu, f"the inertial sensor with its orientation on '{self.config.imu}'", noisy=True),
+            pose=stream(self._pose, f"motion capture on '{self.config.pose}'", noisy=True),
         )
 
     def log(self, until: float = np.inf) -> MotionLog:

@@ -209,7 +209,7 @@ def _status(
 
 
 def _findings(log: MotionLog, fit: Fit, held: dict[str, str]) -> tuple[str, ...]:
-    found = []
+    found = list(log.faults)
     hole = 1.0 - float(log.usable.mean())
     if hole > 0.02:
         why = "a stream is silent there, or the robot stands or lies"
