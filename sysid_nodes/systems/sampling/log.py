@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -24,6 +25,35 @@ _FEWEST = 3  # readings of a stream
 _SILENT = 0.1  # that a stream may be without a word [s]
 _HOLE = 5.0  # times its usual spacing: a stream that is silent for longer has a hole
 
+_FASTEST = 20.0  # that a base goes [m/s]
+_UNIT = 0.1  # that a quaternion's norm may be off
+_TURNING, _ANGLE, _RATE = 100.0, 50.0, 300.0  # of a base [rad/s]; of a joint [rad], [rad/s]
+
+Sound = Callable[[Array, Array], BoolArray]
+"""Which readings (N,) can be, from their stamps (N,) and values (N, m)."""
+
+
+def sound_joints(_: Array, values: Array) -> BoolArray:
+    """Positions, velocities and torques side by side."""
+    q, w, _ = np.split(np.abs(values), 3, axis=1)
+    return np.asarray((q < _ANGLE).all(axis=1) & (w < _RATE).all(axis=1))
+
+
+def sound_imu(_: Array, values: Array) -> BoolArray:
+    """Orientation and angular velocity."""
+    return np.asarray(_unit(values[:, :4]) & (np.abs(values[:, 4:]) < _TURNING).all(axis=1))
+
+
+def sound_pose(t: Array, values: Array) -> BoolArray:
+    """Position and orientation; a place from which and to which nothing can have gone that fast is none."""
+    fast = np.linalg.norm(np.diff(values[:, :3], axis=0), axis=1) > _FASTEST * np.diff(t) + 1e-3
+    alone = np.concatenate([[True], fast]) & np.concatenate([fast, [True]])
+    return np.asarray(_unit(values[:, 3:]) & ~alone)
+
+
+def _unit(quaternion: Array) -> BoolArray:
+    return np.asarray(np.abs(np.linalg.norm(quaternion, axis=1) - 1.0) < _UNIT)
+
 
 @dataclass(frozen=True)
 class Stream:
@@ -33,7 +63,7 @@ class Stream:
         t: (N,) stamps [s], increasing.
         values: (N, m).
         name: of the sensor.
-        refused: readings that were no numbers.
+        refused: readings that were not numbers, or out of all range.
         repeated: readings that were the one before once more.
     """
 
@@ -44,12 +74,15 @@ class Stream:
     repeated: int = 0
 
     @classmethod
-    def of(cls, rows: list[tuple[float, Array]], name: str, *, noisy: bool = False) -> Stream:
+    def of(
+        cls, rows: list[tuple[float, Array]], name: str, sound: Sound | None = None, *, noisy: bool = False
+    ) -> Stream:
         """In the order of stamps; of two with one stamp the later holds, what is not finite is left out.
 
         Args:
             rows: stamps [s] and values.
             name: of the sensor, for complaints.
+            sound: which readings can be at all; None for any.
             noisy: whether no two readings are alike, so that one which repeats the one before it is none: trackers that
                 have lost a body go on with its last pose.
 
@@ -57,14 +90,17 @@ class Stream:
             LogError: nothing is left, or next to nothing.
         """
         kept = {stamp: value for stamp, value in rows if np.isfinite(stamp) and np.isfinite(value).all()}
+        refused = sum(not (np.isfinite(stamp) and np.isfinite(value).all()) for stamp, value in rows)
         t = np.array(sorted(kept))
-        values = np.array([kept[stamp] for stamp in t])
+        values = np.array([kept[stamp] for stamp in t]).reshape(len(t), -1 if len(t) else 0)
+        if sound is not None and len(t):
+            good = sound(t, values)
+            t, values, refused = t[good], values[good], refused + int((~good).sum())
         new = np.ones(len(t), dtype=bool)
         if noisy:
             new[1:] = (values[1:] != values[:-1]).any(axis=1)
         if new.sum() < _FEWEST:
             raise LogError(f"has {new.sum()} usable readings of {name}, at least {_FEWEST} are needed")
-        refused = sum(not (np.isfinite(stamp) and np.isfinite(value).all()) for stamp, value in rows)
         return cls(t[new], values[new], name, refused, int((~new).sum()))
 
     def at(self, t: Array) -> tuple[Array, BoolArray]:
@@ -203,7 +239,7 @@ def _faults(stream: Stream, present: BoolArray, step: float) -> str:
     """What is wrong with a stream, from the instants (N,) at which it goes on; empty where nothing is."""
     silent, told = ~present, []
     if stream.refused:
-        told.append(f"readings that are not numbers: {stream.refused}")
+        told.append(f"readings that are not numbers or out of range: {stream.refused}")
     if silent.sum() * step > _SILENT:
         if stream.repeated:
             told.append(f"readings that repeat the one before: {stream.repeated}")
