@@ -52,7 +52,7 @@ def simulated_session(
     sim = LeggedRobotSim(simulation, np.random.default_rng(seed), start=START)
     if curves is not None and sim.commanded is not None:
         sim.commanded.follow(curves, 0.5)
-    session = SamplingSession(sim.robot, config or SamplingSessionConfig())
+    session = SamplingSession(sim.robot, config or SamplingSessionConfig(robot=sim.robot.name))
     hear(session, sim, duration)
     return session, sim
 
