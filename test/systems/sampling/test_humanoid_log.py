@@ -15,7 +15,7 @@ from sysid_nodes.systems.sampling.log import motion_log
 from sysid_nodes.systems.sampling.problem import ClipProblem, place_clips
 from sysid_nodes.systems.sampling.settling import settle_starts
 
-LENGTH = 26
+LENGTH = 41
 
 
 def test_clips_of_a_loaded_humanoid_fit_its_true_torso_and_not_the_nominal_one():
