@@ -14,6 +14,7 @@ from sysid_nodes.data.readings import Readings
 from sysid_nodes.sessions.sampling.config import SamplingSessionConfig
 from sysid_nodes.sessions.sampling.session import SamplingSession
 from sysid_nodes.simulation.legged import ImuReading, JointReading, LeggedRobotSim, LeggedSimulationConfig, PoseReading
+from sysid_nodes.systems.sampling.exploration.curves import CommandCurves
 
 START = 100.0
 
@@ -31,12 +32,34 @@ TRUTH: Mapping[str, Any] = {
 
 
 def simulated_session(
-    duration: float, seed: int = 0, config: SamplingSessionConfig | None = None, **options: Any
+    duration: float,
+    seed: int = 0,
+    config: SamplingSessionConfig | None = None,
+    *,
+    curves: CommandCurves | None = None,
+    **options: Any,
 ) -> tuple[SamplingSession, LeggedRobotSim]:
-    """A session that has heard a walk, and the simulation with its truth."""
+    """A session that has heard a walk, and the simulation with its truth.
+
+    Args:
+        duration: of the walk [s].
+        seed: of noise and biases.
+        config: of the session.
+        curves: commands that a robot whose motion is `commanded` follows from the first half second on.
+        options: of the simulation, beside `TRUTH`.
+    """
     simulation = from_flat(LeggedSimulationConfig, {**TRUTH, **options})
     sim = LeggedRobotSim(simulation, np.random.default_rng(seed), start=START)
-    session = SamplingSession(sim.robot, config or SamplingSessionConfig())
+    if curves is not None and sim.commanded is not None:
+        sim.commanded.follow(curves, 0.5)
+    session = SamplingSession(sim.robot, config or SamplingSessionConfig(robot=sim.robot.name))
+    hear(session, sim, duration)
+    return session, sim
+
+
+def hear(session: SamplingSession, sim: LeggedRobotSim, duration: float) -> None:
+    """A session listens to what a robot does next, for a duration [s]."""
+    told = len(sim.set_points)
     for reading in sim.run(duration):
         if isinstance(reading, JointReading):
             values = {
@@ -50,9 +73,8 @@ def simulated_session(
         elif isinstance(reading, PoseReading):
             pose = np.concatenate([reading.position, reading.orientation])
             session.take(Readings(reading.stamp, {"mocap_pose": pose}))
-    for stamp, target in sim.set_points:
+    for stamp, target in sim.set_points[told:]:
         session.take_set_point(stamp, sim.robot.joint_names, target)
-    return session, sim
 
 
 def true_values(sim: LeggedRobotSim) -> dict[str, float]:

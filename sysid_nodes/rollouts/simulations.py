@@ -19,6 +19,10 @@ Law = Callable[[int], Array]
 _CAPACITY = 512  # simulations that are alive at a time; more of them gain nothing on a few cores
 
 
+def _say_nothing(_: str) -> None:
+    """A simulation that fails is not a number in the results; MuJoCo would print, and write a file, for each."""
+
+
 class Simulator(Protocol):
     """Anything that simulates: threads here, processes, or another machine."""
 
@@ -58,6 +62,7 @@ class Simulations:
         capacity: int = _CAPACITY,
         rubbing: bool = False,
     ) -> None:
+        mujoco.set_mju_user_warning(_say_nothing)
         model.opt.disableflags |= int(mujoco.mjtDisableBit.mjDSBL_AUTORESET)  # a robot that blows up must not jump home
         self._nq, self._drive, self.capacity, self.steps = model.nq, drive, capacity, 0
         self.timestep, self.joints = float(model.opt.timestep), model.nv - 6

@@ -11,7 +11,7 @@ from rich.text import Text
 
 from sysid_nodes.cli.demo.live_screen import LiveScreen
 from sysid_nodes.cli.sampling.demo_watch import SpiWatch
-from sysid_nodes.reports.sampling.stages import Known
+from sysid_nodes.reports.sampling.stages import Known, promised
 
 
 class SpiScreen(LiveScreen[SpiWatch]):
@@ -41,16 +41,18 @@ def _table(watch: SpiWatch) -> Table:
     table.add_column("parameter", no_wrap=True)
     for heading in ("unit", "first motion", "promised", "after the plan", "truth"):
         table.add_column(heading, justify="right", no_wrap=True)
-    promised = {} if watch.plan is None else {row.name: row.after for row in watch.plan.spreads}
     for k, row in enumerate(watch.known[0] if watch.known else []):
         truth = watch.truth.get(row.name, math.nan)
         after = _cell(watch.known[1][k], truth) if len(watch.known) > 1 else Text("")
-        promise = promised.get(row.name)
-        expected = "" if promise is None else f"±{promise:.{_digits(promise)}f}"
+        expected = Text("") if watch.plan is None else _promise(promised(watch.plan, row))
         digits = _digits(watch.known[-1][k].sigma)
         true = f"{round(truth, digits) + 0.0:.{digits}f}"  # no minus before a zero
         table.add_row(row.name, row.unit, _cell(row, truth), expected, after, true)
     return table
+
+
+def _promise(sigma: float) -> Text:
+    return Text(f"±{sigma:.{_digits(sigma)}f}") if math.isfinite(sigma) else Text("not told", style="dim")
 
 
 def _cell(row: Known, truth: float) -> Text:

@@ -67,6 +67,8 @@ class SpiWatch(MotionWatch):
         planning = self._text(PLANNER, "activity")
         if self.posteriors and self.plan is None and planning:
             return planning
+        if len(self.statuses) >= _STAGES:
+            return "both identifications are done"
         return f"robot stands; identification {len(self.statuses) + 1} is under way"
 
     @property

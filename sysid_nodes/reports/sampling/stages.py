@@ -38,6 +38,15 @@ class Known:
         return not np.isfinite(self.sigma) or abs(self.value - truth) <= _WIDE * self.sigma
 
 
+def promised(plan: ExplorationPlan, known: Known) -> float:
+    """Standard deviation that a plan promises of a parameter; not a number where it promises none.
+
+    Of what a bound holds and the plan will not tell either, it is but the slope of a value far from the truth.
+    """
+    sigma = {row.name: row.after for row in plan.spreads}.get(known.name, np.nan)
+    return sigma if np.isfinite(known.sigma) or sigma < abs(known.value) else float("nan")
+
+
 def known_after(posterior: Posterior, robot: Robot, config: SamplingConfig) -> list[Known]:
     """Inertia and motors in people's terms."""
     unknowns = Unknowns(robot, config)
@@ -76,7 +85,6 @@ def stages_document(
         walked: (P, 3) time since the plan's start [s] and place of the base [m], relative to that at the start.
         same: whether a replay of the recording gives the live estimate's numbers.
     """
-    promised = {row.name: row.after for row in plan.spreads}
     return {
         "plan": plan_fields(plan),
         "replay_equals_live": same,
@@ -88,7 +96,7 @@ def stages_document(
                 "truth": truth.get(first.name),
                 "before": _number(first.value),
                 "sigma_before": _number(first.sigma),
-                "sigma_promised": _number(promised.get(first.name, np.nan)),
+                "sigma_promised": _number(promised(plan, first)),
                 "after": _number(second.value),
                 "sigma_after": _number(second.sigma),
             }

@@ -16,7 +16,7 @@ from sysid_nodes.rollouts.rotations import from_matrix, inverse, product
 from sysid_nodes.sessions.sampling.config import SamplingSessionConfig
 from sysid_nodes.systems.sampling import MotionLog, Readings, Stream, identify, motion_log
 from sysid_nodes.systems.sampling.gauss_newton import Progress
-from sysid_nodes.systems.sampling.log import while_moving
+from sysid_nodes.systems.sampling.log import Sound, sound_imu, sound_joints, sound_pose, while_moving
 
 Array = npt.NDArray[np.float64]
 Rows = list[tuple[float, Array]]
@@ -71,14 +71,16 @@ class SamplingSession:
             LogError: a stream is missing or too short.
         """
 
-        def stream(rows: Rows, name: str) -> Stream:
-            return Stream.of([row for row in rows if row[0] <= until], name)
+        def stream(rows: Rows, name: str, sound: Sound | None = None, *, noisy: bool = False) -> Stream:
+            # A stamp that is not a number is for the stream to count.
+            return Stream.of([row for row in rows if not row[0] > until], name, sound, noisy=noisy)
 
+        config = self.config
         return Readings(
-            joints=stream(self._joints, "joint states"),
-            set_points=stream(self._set_points, f"set-points on '{self.config.commands}'"),
-            imu=stream(self._imu, "the inertial sensor with its orientation"),
-            pose=stream(self._pose, "motion capture"),
+            joints=stream(self._joints, "joint states", sound_joints),
+            set_points=stream(self._set_points, f"set-points on '{config.commands}'"),
+            imu=stream(self._imu, f"the inertial sensor with its orientation on '{config.imu}'", sound_imu, noisy=True),
+            pose=stream(self._pose, f"motion capture on '{config.pose}'", sound_pose, noisy=True),
         )
 
     def log(self, until: float = np.inf) -> MotionLog:

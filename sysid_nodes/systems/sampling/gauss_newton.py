@@ -114,7 +114,8 @@ def fit_clips(
     places = place_clips(log, _instants(max(horizons.lengths), config), most, np.random.default_rng(config.seed))
     if len(places) < _FEWEST:
         room, long = len(places), max(horizons.lengths)
-        raise LogError(f"has room for {room} of the {_FEWEST} clips of {long:g} s with all streams that are needed")
+        few = f"has room for {room} of the {_FEWEST} clips of {long:g} s with all streams that are needed"
+        raise LogError("; ".join([few, *log.faults]))
     begins = guess.at(places)
     problem, found = None, None
     for level, length in enumerate(horizons.lengths):

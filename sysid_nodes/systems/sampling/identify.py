@@ -209,10 +209,11 @@ def _status(
 
 
 def _findings(log: MotionLog, fit: Fit, held: dict[str, str]) -> tuple[str, ...]:
-    found = []
+    found = list(log.faults)
     hole = 1.0 - float(log.usable.mean())
     if hole > 0.02:
-        why = "a stream is silent there, or the robot stands or lies"
+        stands = "the robot stands or lies there"
+        why = f"a stream is silent, or {stands}" if log.faults else stands
         found.append(f"{100.0 * hole:.0f} % of the log are not used: {why}")
     if not fit.converged:
         found.append("the search ended at its limit of iterations, not by itself")

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -20,28 +21,87 @@ MOVING, MOVING_WINDOW = 0.03, 0.4
 
 _LEAST = 0.5  # motion, without which there is nothing to identify from [s]
 _PARTS = (-0.375, -0.125, 0.125, 0.375)  # of a step, about its beginning, where set-points are looked up
+_FEWEST = 3  # readings of a stream
+_SILENT = 0.1  # that a stream may be without a word [s]
 _HOLE = 5.0  # times its usual spacing: a stream that is silent for longer has a hole
+
+_FASTEST = 20.0  # that a base goes [m/s]
+_UNIT = 0.1  # that a quaternion's norm may be off
+_TURNING, _ANGLE, _RATE = 100.0, 50.0, 300.0  # of a base [rad/s]; of a joint [rad], [rad/s]
+
+Sound = Callable[[Array, Array], BoolArray]
+"""Which readings (N,) can be, from their stamps (N,) and values (N, m)."""
+
+
+def sound_joints(_: Array, values: Array) -> BoolArray:
+    """Positions, velocities and torques side by side."""
+    q, w, _ = np.split(np.abs(values), 3, axis=1)
+    return np.asarray((q < _ANGLE).all(axis=1) & (w < _RATE).all(axis=1))
+
+
+def sound_imu(_: Array, values: Array) -> BoolArray:
+    """Orientation and angular velocity."""
+    return np.asarray(_unit(values[:, :4]) & (np.abs(values[:, 4:]) < _TURNING).all(axis=1))
+
+
+def sound_pose(t: Array, values: Array) -> BoolArray:
+    """Position and orientation; a place from which and to which nothing can have gone that fast is none."""
+    fast = np.linalg.norm(np.diff(values[:, :3], axis=0), axis=1) > _FASTEST * np.diff(t) + 1e-3
+    alone = np.concatenate([[True], fast]) & np.concatenate([fast, [True]])
+    return np.asarray(_unit(values[:, 3:]) & ~alone)
+
+
+def _unit(quaternion: Array) -> BoolArray:
+    return np.asarray(np.abs(np.linalg.norm(quaternion, axis=1) - 1.0) < _UNIT)
 
 
 @dataclass(frozen=True)
 class Stream:
-    """Readings of one sensor: stamps (N,) [s], increasing, and values (N, m)."""
+    """Readings of one sensor.
+
+    Attributes:
+        t: (N,) stamps [s], increasing.
+        values: (N, m).
+        name: of the sensor.
+        refused: readings that were not numbers, or out of all range.
+        repeated: readings that were the one before once more.
+    """
 
     t: Array
     values: Array
+    name: str = ""
+    refused: int = 0
+    repeated: int = 0
 
     @classmethod
-    def of(cls, rows: list[tuple[float, Array]], name: str) -> Stream:
+    def of(
+        cls, rows: list[tuple[float, Array]], name: str, sound: Sound | None = None, *, noisy: bool = False
+    ) -> Stream:
         """In the order of stamps; of two with one stamp the later holds, what is not finite is left out.
+
+        Args:
+            rows: stamps [s] and values.
+            name: of the sensor, for complaints.
+            sound: which readings can be at all; None for any.
+            noisy: whether no two readings are alike, so that one which repeats the one before it is none: trackers that
+                have lost a body go on with its last pose.
 
         Raises:
             LogError: nothing is left, or next to nothing.
         """
         kept = {stamp: value for stamp, value in rows if np.isfinite(stamp) and np.isfinite(value).all()}
-        if len(kept) < 3:
-            raise LogError(f"has {len(kept)} usable readings of {name}, at least 3 are needed")
+        refused = sum(not (np.isfinite(stamp) and np.isfinite(value).all()) for stamp, value in rows)
         t = np.array(sorted(kept))
-        return cls(t, np.array([kept[stamp] for stamp in t]))
+        values = np.array([kept[stamp] for stamp in t]).reshape(len(t), -1 if len(t) else 0)
+        if sound is not None and len(t):
+            good = sound(t, values)
+            t, values, refused = t[good], values[good], refused + int((~good).sum())
+        new = np.ones(len(t), dtype=bool)
+        if noisy:
+            new[1:] = (values[1:] != values[:-1]).any(axis=1)
+        if new.sum() < _FEWEST:
+            raise LogError(f"has {new.sum()} usable readings of {name}, at least {_FEWEST} are needed")
+        return cls(t[new], values[new], name, refused, int((~new).sum()))
 
     def at(self, t: Array) -> tuple[Array, BoolArray]:
         """Values (K, m) at times, straight between readings, and (K,) whether readings surround them closely."""
@@ -91,6 +151,7 @@ class MotionLog:
         position, rotation: (N, 3), (N, 4) pose of the base [m], w x y z.
         posed: (N,) instants next to a reading of the pose.
         usable: (N,) instants at which all streams go on.
+        faults: of the streams, in words.
     """
 
     t: Array
@@ -105,6 +166,7 @@ class MotionLog:
     rotation: Array
     posed: BoolArray
     usable: BoolArray
+    faults: tuple[str, ...] = ()
 
     def __len__(self) -> int:
         return len(self.t)
@@ -137,7 +199,9 @@ def motion_log(readings: Readings, step: float, *, delay: float = 0.0) -> Motion
     begin = max(stream.t[0] for stream in (*streams, readings.set_points))
     begin = float(readings.joints.t[np.clip(np.searchsorted(readings.joints.t, begin), 0, len(readings.joints.t) - 1)])
     if min(stream.t[-1] for stream in streams) - begin < 10.0 * step:
-        raise LogError("joint states, commands, inertial sensor and pose have no time in common")
+        began = readings.joints.t[0]
+        spans = [f"{s.name} {s.t[0] - began:.1f} .. {s.t[-1] - began:.1f} s" for s in (*streams, readings.set_points)]
+        raise LogError(f"the streams have no time in common: {', '.join(spans)} since the first joint state")
     # To the last joint state: what another stream lacks is to be missed, not cut off.
     t = np.asarray(begin + step * np.arange(int((readings.joints.t[-1] - begin) / step + 1e-6) + 1), dtype=np.float64)
     joints, has_joints = readings.joints.at(t)
@@ -163,7 +227,24 @@ def motion_log(readings: Readings, step: float, *, delay: float = 0.0) -> Motion
         rotation=rotation,
         posed=posed & has_pose,
         usable=usable,
+        faults=tuple(
+            words
+            for stream, present in zip(streams, (has_joints, has_imu, has_pose), strict=True)
+            if (words := _faults(stream, present, step))
+        ),
     )
+
+
+def _faults(stream: Stream, present: BoolArray, step: float) -> str:
+    """What is wrong with a stream, from the instants (N,) at which it goes on; empty where nothing is."""
+    silent, told = ~present, []
+    if stream.refused:
+        told.append(f"readings that are not numbers or out of range: {stream.refused}")
+    if silent.sum() * step > _SILENT:
+        if stream.repeated:
+            told.append(f"readings that repeat the one before: {stream.repeated}")
+        told.insert(0, f"silent for {silent.sum() * step:.2f} of {len(silent) * step:.2f} s")
+    return f"{stream.name}: {', '.join(told)}" if told else ""
 
 
 def while_moving(log: MotionLog) -> MotionLog:
@@ -176,7 +257,8 @@ def while_moving(log: MotionLog) -> MotionLog:
     swing = maximum_filter1d(log.q, reach, axis=0) - minimum_filter1d(log.q, reach, axis=0)
     usable = log.usable & (swing > MOVING).any(axis=1)
     if usable.sum() * log.step < _LEAST:
-        raise LogError(f"the robot moves for {usable.sum() * log.step:.1f} s only, {_LEAST:g} s are needed")
+        least = f"{_LEAST:g} s are needed"
+        raise LogError("; ".join([f"the robot moves for {usable.sum() * log.step:.1f} s only, {least}", *log.faults]))
     return replace(log, usable=usable)
 
 
@@ -186,4 +268,4 @@ def _turning(stream: Stream, first: int) -> Stream:
     quaternion = values[:, first : first + 4]
     signs = np.where(np.einsum("ij,ij->i", quaternion[1:], quaternion[:-1]) < 0.0, -1.0, 1.0)
     quaternion[1:] *= np.cumprod(signs)[:, None]
-    return Stream(stream.t, values)
+    return replace(stream, values=values)

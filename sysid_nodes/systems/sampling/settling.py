@@ -17,6 +17,7 @@ from sysid_nodes.systems.sampling.problem import ClipProblem
 Array = npt.NDArray[np.float64]
 
 _DAMPINGS = (1e-3, 0.1)  # tried at every step
+_HUGE = 1e12  # what a simulation that is about to fail gives, and squares of which are no numbers any more
 _ENOUGH = 0.02  # relative decrease of a clip's cost below which it is left alone
 
 
@@ -85,10 +86,11 @@ def secant(jacobian: Array, step: Array, change: Array, scale: Array) -> Array:
 def _step(problem: ClipProblem, parameters: Array, residual: Array, jacobian: Array) -> tuple[Array, Array, Array]:
     """Each clip's best of several steps (C, d) or none, residuals there, and (C,) relative decrease of the cost."""
     coordinates = problem.coordinates
-    finite = np.asarray(np.isfinite(residual).all(axis=1) & np.isfinite(jacobian).all(axis=(1, 2)))
+    finite = np.asarray((np.abs(residual) < _HUGE).all(axis=1) & (np.abs(jacobian) < _HUGE).all(axis=(1, 2)))
     known, slope = np.where(finite[:, None], residual, 0.0), np.where(finite[:, None, None], jacobian, 0.0)
     gradient = np.einsum("crd,cr->cd", slope, known)
     hessian = np.einsum("crd,cre->cde", slope, slope) + np.diag(coordinates.information)
+    hessian[~finite] = np.eye(coordinates.size)  # which leaves a simulation that failed where it is
     diagonal = np.einsum("cdd->cd", hessian)[:, None, :] * np.eye(coordinates.size)
     trials = np.array([-np.linalg.solve(hessian + rate * diagonal, gradient[..., None])[..., 0] for rate in _DAMPINGS])
     before = np.where(finite, (known**2).sum(axis=1), np.inf)
@@ -96,5 +98,5 @@ def _step(problem: ClipProblem, parameters: Array, residual: Array, jacobian: Ar
     costs, found = np.concatenate([before[None], costs]), np.concatenate([residual[None], found])
     best, every = np.argmin(costs, axis=0), np.arange(len(before))
     steps = np.concatenate([np.zeros_like(trials[:1]), trials])[best, every]
-    gained = 1.0 - costs[best, every] / np.maximum(before, 1e-300)
-    return steps, found[best, every], np.where(finite, gained, 0.0)
+    left = np.divide(costs[best, every], before, out=np.ones_like(before), where=finite & (before > 0.0))
+    return steps, found[best, every], 1.0 - left

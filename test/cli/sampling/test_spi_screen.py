@@ -16,12 +16,13 @@ def rows(*columns):
 
 def test_no_cell_is_cut_and_numbers_end_where_their_error_begins(capsys):
     before = rows(
-        ("centre_x", "m", -0.039454, 0.0024), ("Ixx", "kg m2", 0.0928, 0.12), ("strength.thigh", "N m", 1, math.inf)
+        ("centre_x", "m", -0.039454, 0.0024), ("Ixx", "kg m2", 0.0928, 0.12), ("strength.thigh", "N m", 200, math.nan)
     )
     after = rows(
         ("centre_x", "m", -0.037021, 9e-5), ("Ixx", "kg m2", 0.05146, 0.0078), ("strength.thigh", "N m", 28.42, 13)
     )
-    spreads = [SimpleNamespace(name="Ixx", after=0.011)]
+    spreads = [SimpleNamespace(name="Ixx", after=0.011), SimpleNamespace(name="centre_x", after=2e-4)]
+    spreads += [SimpleNamespace(name="strength.thigh", after=2847.0)]
     truth = {"centre_x": -1e-8, "Ixx": 0.04804, "strength.thigh": 25.0}
     watch = SimpleNamespace(known=[before, after], plan=SimpleNamespace(spreads=spreads), truth=truth)
     Console(width=80, color_system=None).print(SpiScreen("").final(watch))
@@ -37,5 +38,6 @@ def test_no_cell_is_cut_and_numbers_end_where_their_error_begins(capsys):
         "28 ±13",
     ):
         assert cell in text
+    assert "2847" not in text, "what no plan will tell either"
     assert "0.0480" in text
     assert "-0.000000" not in text

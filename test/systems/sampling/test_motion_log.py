@@ -5,7 +5,15 @@ import numpy as np
 import pytest
 
 from sysid_nodes.exceptions import LogError
-from sysid_nodes.systems.sampling.log import Readings, Stream, motion_log
+from sysid_nodes.systems.sampling.log import (
+    Readings,
+    Stream,
+    motion_log,
+    sound_imu,
+    sound_joints,
+    sound_pose,
+    while_moving,
+)
 
 STEP = 0.01
 
@@ -87,13 +95,69 @@ def test_a_quaternion_may_change_its_sign():
 
 def test_streams_without_a_common_time_are_refused():
     late = readings().imu
-    with pytest.raises(LogError, match="no time in common"):
+    with pytest.raises(LogError, match=r"no time in common: .* 50\.0 \.\. 51\.0 s"):
         motion_log(readings(imu=Stream(late.t + 50.0, late.values)), STEP)
 
 
 def test_a_stream_leaves_out_what_is_not_finite_and_wants_three_readings():
-    rows = [(0.0, np.zeros(2)), (1.0, np.array([np.nan, 0.0])), (2.0, np.ones(2)), (1.5, np.ones(2))]
+    rows = [
+        (0.0, np.zeros(2)),
+        (1.0, np.array([np.nan, 0.0])),
+        (2.0, np.ones(2)),
+        (1.5, np.ones(2)),
+        (np.nan, np.ones(2)),
+    ]
     found = Stream.of(rows, "joints")
     assert found.t.tolist() == [0.0, 1.5, 2.0]
+    assert found.refused == 2
     with pytest.raises(LogError, match="2 usable readings of joints"):
         Stream.of(rows[:3], "joints")
+
+
+def test_motion_capture_that_stands_still_or_says_nothing_is_lost_and_named():
+    pose, rng = readings().pose, np.random.default_rng(0)
+    values = pose.values + 1e-4 * rng.standard_normal(pose.values.shape)
+    values[8:14] = values[7]
+    values[16] = np.nan
+    rows = list(zip(pose.t, values, strict=True))
+    found = Stream.of(rows, "motion capture", noisy=True)
+    assert (found.refused, found.repeated, len(found.t)) == (1, 6, 13)
+    log = motion_log(readings(pose=found), STEP)
+    lost = "readings that are not numbers or out of range: 1, readings that repeat the one before: 6"
+    assert log.faults == (f"motion capture: silent for 0.39 of 1.00 s, {lost}",)
+    assert log.t[~log.usable][0] == pytest.approx(100.36)
+    with pytest.raises(LogError, match="0 usable readings of motion capture"):
+        Stream.of([], "motion capture", noisy=True)
+    with pytest.raises(LogError, match="1 usable readings of motion capture"):
+        Stream.of([(t, values[7]) for t in pose.t], "motion capture", noisy=True)
+    with pytest.raises(LogError, match=r"the robot moves for 0\.0 s only.*; motion capture: silent for 0\.3"):
+        while_moving(replace(log, q=np.zeros_like(log.q)))
+
+
+def test_a_reading_now_and_then_that_is_no_number_is_told_and_costs_nothing():
+    t = 100.0 + 0.01 * np.arange(100)
+    values = np.tile(t[:, None], 6)
+    values[50, 2] = np.nan
+    joints = Stream.of(list(zip(t, values, strict=True)), "joint states")
+    log = motion_log(readings(joints=joints), STEP)
+    assert log.usable[:96].all(), "the last pose is of 0.95 s"
+    assert log.faults == ("joint states: readings that are not numbers or out of range: 1",)
+
+
+def test_readings_that_no_robot_can_have_are_refused():
+    pose, imu = readings().pose, readings().imu
+    t, values = pose.t, pose.values.copy()
+    values[:, 0] = t
+    values[5:7, :3] += [[40.0, 0.0, 0.0], [-700.0, 0.0, 3.0]]
+    values[9, 3:] *= 30.0
+    assert np.flatnonzero(~sound_pose(t, values)).tolist() == [5, 6, 9]
+    values[12:, 0] += 0.5
+    assert sound_pose(t, values)[10:].all(), "a tracker may be moved; what is fast is only the way there"
+    spun = imu.values.copy()
+    spun[3, 5] = 400.0
+    assert np.flatnonzero(~sound_imu(imu.t, spun)).tolist() == [3]
+    joints = np.zeros((4, 6))
+    joints[1, 0], joints[2, 2], joints[3, 4] = 1e3, -1e3, 1e3
+    assert sound_joints(t[:4], joints).tolist() == [True, False, False, True], "torques are not for us to judge"
+    with pytest.raises(LogError, match="0 usable readings of pose"):
+        Stream.of(list(zip(t, np.zeros((20, 7)), strict=True)), "pose", sound_pose)

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Clips of a simulated walk: at the truth, residuals are the sensors' noise."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -51,6 +53,17 @@ def test_clips_that_no_start_fits_are_left_out(walk, problem):
     settled.residual[1] += 5.0
     assert len(settled.without_lost(2.0, 4).problem.first) == 4
     assert settled.without_lost(2.0, 3).problem.first.tolist() == np.delete(problem.first, 1).tolist()
+
+
+def test_a_simulation_that_fails_stays_where_it_is_quietly_and_the_others_settle(walk, problem, capfd):
+    guess = problem.guess.copy()
+    guess[1, 2] = -400.0  # whose feet are deep in the ground
+    settled = settle_starts(replace(problem, guess=guess), walk.truth, 2)
+    others = [0, 2, 3]
+    assert np.median(misfit(settled.residual[others])) < 3.0
+    assert settled.without_lost(2.0, 3).problem.first.tolist() == np.delete(problem.first, 1).tolist()
+    told = capfd.readouterr()
+    assert told.out == told.err == ""
 
 
 def test_settling_hands_on_the_residuals_of_its_starts(walk, problem):

@@ -1,0 +1,50 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Open-loop jumps of a Go2: five numbers that say how its legs extend."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from benchmarks.sampling_worlds import POSTURE
+
+Array = npt.NDArray[np.float64]
+
+_CROUCHED, _PUSH = 0.3, 0.5  # crouching ends, pushing begins [s]
+_CROUCH = np.array([0.0, 1.15, -2.3])  # of a leg [rad]
+_EXTENSION = np.array([0.0, -0.7, 1.5])  # of a leg whose extension is one [rad]
+_FORE = np.array([1.0, -1.0, 1.0, -1.0])  # left legs push back where right ones push ahead
+
+LOWER = np.array([0.2, 0.2, -0.3, -0.5, 0.06])
+GUESS = np.array([0.7, 0.7, 0.0, 0.0, 0.14])
+UPPER = np.array([1.3, 1.3, 0.6, 0.5, 0.25])
+
+
+def jump(time: float, numbers: Array) -> Array:
+    """(B, 12) set-points at a time [s].
+
+    Args:
+        time: since the robot stood.
+        numbers: (B, 5) extension of the front legs and of the rear ones, sweep of all thighs and twist of the left
+            ones against the right ones [rad], and how long they push [s].
+    """
+    front, rear, sweep, twist, lasts = numbers.T
+    count = len(numbers)
+    crouched = np.broadcast_to(_CROUCH, (count, 4, 3))
+    standing = np.broadcast_to(POSTURE.reshape(4, 3), (count, 4, 3))
+    if time < _PUSH:
+        part = min(time / _CROUCHED, 1.0)
+        return np.asarray(standing + part * (crouched - standing)).reshape(count, 12)
+    extension = np.stack([front, front, rear, rear], axis=1)
+    pushed = crouched + extension[..., None] * _EXTENSION
+    pushed[..., 1] += sweep[:, None] + twist[:, None] * _FORE
+    pushing = (time < _PUSH + lasts)[:, None, None]
+    return np.asarray(np.where(pushing, pushed, standing)).reshape(count, 12)
+
+
+def attitude(quaternion: Array) -> Array:
+    """(..., 3) roll, pitch and yaw [rad] of quaternions w, x, y, z (..., 4)."""
+    w, x, y, z = np.moveaxis(quaternion, -1, 0)
+    roll = np.arctan2(2.0 * (w * x + y * z), 1.0 - 2.0 * (x * x + y * y))
+    pitch = np.arcsin(np.clip(2.0 * (w * y - z * x), -1.0, 1.0))
+    return np.stack([roll, pitch, np.arctan2(2.0 * (w * z + x * y), 1.0 - 2.0 * (y * y + z * z))], axis=-1)

@@ -1,0 +1,100 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Robots on which controllers are tuned and tried: the described one, an identified one, and the hidden truth."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from benchmarks.sampling_log import TRUTH
+from sysid_nodes.data.config import from_flat
+from sysid_nodes.robots import Robot
+from sysid_nodes.robots.kinds import spread
+from sysid_nodes.rollouts import Drive, Simulations, Variants, WalkingConfig, WalkingPolicy, build_legged_mujoco, walk
+from sysid_nodes.rollouts.closed_loop import Commands
+from sysid_nodes.simulation.legged import LeggedSimulationConfig
+from sysid_nodes.simulation.legged.load import loaded_bodies
+from sysid_nodes.simulation.legged.set_point_drive import with_friction
+from sysid_nodes.simulation.legged.shells import shell
+from sysid_nodes.systems.sampling.config import SamplingConfig
+from sysid_nodes.systems.sampling.identify import nominal_drive, nominal_model
+from sysid_nodes.systems.sampling.unknowns import Unknowns
+
+Array = npt.NDArray[np.float64]
+
+POSTURE = np.tile([0.0, 0.8, -1.6], 4)
+EVERY = 0.01  # between two states that are looked at [s]
+_ROOM = 32  # simulations at a time
+
+
+@dataclass(frozen=True)
+class World:
+    """One robot, many times over.
+
+    Attributes:
+        robot: nominal, as controllers know it.
+        drive: of its joints.
+        simulations: of it.
+        variants: its parameters.
+    """
+
+    robot: Robot
+    drive: Drive
+    simulations: Simulations
+    variants: Variants
+
+    def play(self, count: int, law: Callable[[float], Array], duration: float) -> Array:
+        """States (B, T, nq + nv) of `count` robots under set-points (B, n) of a time [s]."""
+        step = self.simulations.timestep
+        start, every, found = self._standing(count), round(EVERY / step), []
+        made = self.simulations.follow(
+            self.variants, np.zeros(count, dtype=np.int64), start, round(duration / step), lambda k: law(k * step)
+        )
+        for k, _ in enumerate(made, start=1):
+            if k % every == 0:
+                found.append(np.concatenate([self.simulations.positions, self.simulations.velocities], axis=1))
+        return np.stack(found, axis=1)
+
+    def obey(self, count: int, commands: Commands, duration: float, config: WalkingConfig) -> tuple[Array, Array]:
+        """States (B, T, nq + nv) of `count` robots under commands, and (B,) whether they have fallen."""
+        policy = WalkingPolicy(self.robot, self.drive, config)
+        which, every = np.zeros(count, dtype=np.int64), round(EVERY / self.simulations.timestep)
+        start = self._standing(count)
+        walks = walk(self.simulations, policy, self.variants, which, start, commands, duration, every=every)
+        return walks.states[:, 1:], walks.fallen
+
+    def _standing(self, count: int) -> Array:
+        start = np.zeros((count, 13 + 2 * self.robot.n))
+        start[:, 3], start[:, 7 : 7 + self.robot.n] = 1.0, POSTURE
+        start[:, 2] = WalkingPolicy(self.robot, self.drive, WalkingConfig()).standing_height(POSTURE)
+        return start
+
+
+def model_world(robot: Robot, config: SamplingConfig, vector: Array) -> World:
+    """The robot that a vector (K,) of the unknowns stands for, in the identification's own simulation."""
+    drive = nominal_drive(robot, config)
+    simulations = Simulations(nominal_model(robot, config, config.step), drive, capacity=_ROOM)
+    return World(robot, drive, simulations, Unknowns(robot, config).variants([vector]))
+
+
+def true_world(robot: Robot) -> World:
+    """The hidden truth of `sampling_log`: a quarter of the step, softer ground, MuJoCo's own dry friction."""
+    config = from_flat(LeggedSimulationConfig, dict(TRUTH))
+    body, bodies = loaded_bodies(robot, config.load)
+    own = with_friction(robot, config.drive)
+    model = build_legged_mujoco(own, bodies, shell(robot), config.ground, timestep=config.timestep)
+    drive = Drive(*(spread(getattr(config.drive, name), robot, name) for name in ("stiffness", "damping")))
+    n = robot.n
+    variants = Variants(
+        bodies=(body,),
+        inertia=np.array([[bodies[body].toDynamicParameters()]]),
+        gain=np.ones((1, n)),
+        weakness=1.0 / spread(config.drive.strength, robot, "strength")[None],
+        dry=np.zeros((1, n)),
+        friction=np.array([config.ground.friction]),
+        time_constant=np.array([config.ground.time_constant]),
+    )
+    return World(robot, drive, Simulations(model, drive, capacity=_ROOM), variants)

@@ -1,0 +1,42 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A simulated G1 whose drives have the gains of its file: at the truth, simulations follow its readings."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from shared.walking_log import walking_readings
+
+from sysid_nodes.data.config import load_yaml
+from sysid_nodes.data.inertia import parameters_to_log_cholesky
+from sysid_nodes.sessions.sampling.config import SamplingSessionConfig
+from sysid_nodes.systems.sampling.identify import prepare
+from sysid_nodes.systems.sampling.log import motion_log
+from sysid_nodes.systems.sampling.problem import ClipProblem, place_clips
+from sysid_nodes.systems.sampling.settling import settle_starts
+
+LENGTH = 41
+
+
+def test_clips_of_a_loaded_humanoid_fit_its_true_torso_and_not_the_nominal_one():
+    config = load_yaml(SamplingSessionConfig, Path("config/g1_sampling.yaml")).sampling
+    gains = {"drive.stiffness": config.drive.stiffness, "drive.damping": config.drive.damping}
+    load = {"load.mass": 3.0, "load.position": (0.05, 0.0, 0.15), "drive.strength": (0.0,)}
+    readings, sim = walking_readings(1.2, robot="g1", **load, **gains)
+    log = motion_log(readings, config.step)
+    own = prepare(log, sim.robot, config)
+    assert own.unknowns.links == ("torso_link",)
+    assert not [name for name in own.unknowns.index if name.startswith("weakness")]
+    true = own.unknowns.column("guess")
+    true[:10] = parameters_to_log_cholesky(sim.truth.theta)
+    for axis, bias in zip("xyz", sim.truth.gyro_bias, strict=True):
+        true[own.unknowns.index[f"gyro_bias_{axis}"]] = bias
+    first = place_clips(log, LENGTH, 4, np.random.default_rng(3))
+    problem = ClipProblem(log, config.noise, own.unknowns, own.simulator, first, LENGTH, own.guess.at(first))
+    misfit = {}
+    for name, vector in {"true": true, "nominal": own.unknowns.column("guess")}.items():
+        residual = settle_starts(problem, vector, 6).residual
+        misfit[name] = np.median(np.sqrt((residual**2).sum(axis=1) / (residual != 0.0).sum(axis=1)))
+    assert misfit["true"] < 1.5, "noise, and a start that is not settled to the end"
+    assert misfit["nominal"] > 1.2 * misfit["true"]
+    assert sim.truth.theta[0] == pytest.approx(10.817, abs=1e-3)
