@@ -39,6 +39,7 @@ _IDLE = 120.0  # longest rest without a new plan before the goal is given up [s]
 _DRAINED = 120.0  # longest wait for what is still under way when the motion is over [s]
 _SAVING = 90.0  # longest wait for the recorder, which itself waits for the identifier to save [s]
 _PERIOD = 1e-3  # of the joint states [s]
+_JUDGED = 0.5  # between two looks of the identifier at its data, each as long as half a window takes [s]
 _SAVED = "live.json"
 _LISTENERS = 4  # of the joint states: controller, planner, identifier, recorder
 
@@ -96,7 +97,7 @@ def _live(args: argparse.Namespace, model: CertifiedModel, scene: Path, folder: 
         if rviz:
             nodes.rviz(*rviz)
         nodes.recorder(folder / "bag")
-        nodes.node("identifier", "interval_identifier", config, diagnostics_period=TICK, reliability="reliable")
+        nodes.node("identifier", "interval_identifier", config, diagnostics_period=_JUDGED, reliability="reliable")
         nodes.node("controller", "robust_controller", config, scene=scene, robust_controller__diagnostics_period=TICK)
         nodes.node("planner", "certified_planner", config, scene=scene, certified_planner__diagnostics_period=TICK)
         nodes.node(
