@@ -39,6 +39,7 @@ _IDLE = 120.0  # longest rest without a new plan before the goal is given up [s]
 _DRAINED = 120.0  # longest wait for what is still under way when the motion is over [s]
 _SAVING = 90.0  # longest wait for the recorder, which itself waits for the identifier to save [s]
 _PERIOD = 1e-3  # of the joint states [s]
+_JUDGED = 0.5  # between two looks of the identifier at its data, each as long as half a window takes [s]
 _SAVED = "live.json"
 _LISTENERS = 4  # of the joint states: controller, planner, identifier, recorder
 
@@ -50,11 +51,13 @@ class Ended(NamedTuple):
         watch: what was seen.
         usage: processor time of each process, in shares of the motion's wall time.
         pace: seconds of the robot's time that passed in one of real time, over all.
+        before: whether standing at the goal could be certified before, see `goal_check`.
     """
 
     watch: Watch
     usage: Mapping[str, float]
     pace: float | None
+    before: Mapping[str, Any]
 
 
 def run(args: argparse.Namespace) -> Ending:
@@ -68,10 +71,9 @@ def run(args: argparse.Namespace) -> Ending:
     scene = required_file(kinova_config.SCENE)
     with output_and_work(args.out) as (folder, work):
         (folder / "config.yaml").write_text(kinova_config.parameter_file(values), encoding="utf-8")
-        before = goal_check(model, np.array(kinova_config.GOAL), model.prior, load_scene(scene))
-        ended = _live(args, model, scene, folder, work, before)
+        ended = _live(args, model, scene, folder, work)
         say("Identifying again from the recording and writing the report ...")
-        facts = {"prior_check": before, "real_time_factor": ended.pace, "processor": dict(ended.usage)}
+        facts = {"prior_check": ended.before, "real_time_factor": ended.pace, "processor": dict(ended.usage)}
         document, loop, agree = summary.evaluate(
             folder, work / _SAVED, scene, ended.watch, str(args.out / "bag"), facts
         )
@@ -85,9 +87,7 @@ def run(args: argparse.Namespace) -> Ending:
     return Ending()
 
 
-def _live(
-    args: argparse.Namespace, model: CertifiedModel, scene: Path, folder: Path, work: Path, before: Mapping[str, Any]
-) -> Ended:
+def _live(args: argparse.Namespace, model: CertifiedModel, scene: Path, folder: Path, work: Path) -> Ended:
     """Runs the nodes until the robot rests; leaves the bag in folder and the identifier's own result in work."""
     domain = free_domain() if args.domain_id is None else args.domain_id
     title = f"Starting robot, controller, planner, identifier and recorder on ROS domain {domain}, this machine only."
@@ -97,13 +97,14 @@ def _live(
         if rviz:
             nodes.rviz(*rviz)
         nodes.recorder(folder / "bag")
-        nodes.node("identifier", "interval_identifier", config, diagnostics_period=TICK, reliability="reliable")
+        nodes.node("identifier", "interval_identifier", config, diagnostics_period=_JUDGED, reliability="reliable")
         nodes.node("controller", "robust_controller", config, scene=scene, robust_controller__diagnostics_period=TICK)
         nodes.node("planner", "certified_planner", config, scene=scene, certified_planner__diagnostics_period=TICK)
         nodes.node(
             "robot", "simulated_arm", config, scene=scene, simulated_arm__truth_file=truth_file,
             simulated_arm__listeners=_LISTENERS + bool(rviz),
         )  # fmt: skip
+        before = goal_check(model, np.array(kinova_config.GOAL), model.prior, load_scene(scene))
         truth = np.array(hidden_truth(nodes, truth_file)["parameters"])
         watch = Watch(model.prior, truth, identify=args.identify, tick=_PERIOD)
         if not watch.prior.contains(watch.truth):
@@ -115,7 +116,7 @@ def _live(
             screen.say(f"Standing at the goal can be certified with errors up to {errors:.1f} mrad.")
         usage, pace = _follow(nodes, screen, watch)
         _save(nodes, screen, watch, work / _SAVED)
-    return Ended(watch, usage, pace)
+    return Ended(watch, usage, pace, before)
 
 
 def _follow(nodes: Nodes, screen: Screen, watch: Watch) -> tuple[Mapping[str, float], float | None]:

@@ -9,13 +9,14 @@ from typing import Any
 
 import numpy as np
 
+from sysid_nodes.cli.certified.demo_replay import identify_again
 from sysid_nodes.cli.certified.demo_watch import Watch
+from sysid_nodes.cli.demo.aside import aside
 from sysid_nodes.cli.demo.closing import closing, pace
-from sysid_nodes.data.config import load_yaml, read_parameters
+from sysid_nodes.data.config import read_parameters
 from sysid_nodes.data.scene import load_scene
-from sysid_nodes.logs import read_joint_states
 from sysid_nodes.reports.certified.history import read_loop
-from sysid_nodes.reports.certified.report import write_certified_report
+from sysid_nodes.reports.certified.report import motion_figures, write_certified_report
 from sysid_nodes.reports.certified.result import ARRIVED, CertifiedRun, certified_fields, evaluate_run, goal_check
 from sysid_nodes.reports.certified.schema import validate_loop
 from sysid_nodes.reports.files import REPORT_NAME, RESULT_NAME, SERIES_NAME
@@ -24,9 +25,7 @@ from sysid_nodes.reports.interval.series_file import write_series
 from sysid_nodes.reports.wording import IntervalText, missed_truths, verdict
 from sysid_nodes.results.stop_reason import StopReason
 from sysid_nodes.sessions.certified.settings import CertifiedModel, CertifiedSettings
-from sysid_nodes.sessions.interval.session import IntervalSession
 from sysid_nodes.systems.certified.search.config import PlannerConfig
-from sysid_nodes.systems.interval.config import IntervalIdentifierConfig
 
 _LATENESS = {
     reason.name
@@ -74,26 +73,25 @@ def evaluate(
     """
     values, bag = read_parameters(folder / "config.yaml"), folder / "bag"
     model = CertifiedModel(CertifiedSettings.of(values))
-    session = IntervalSession(model.robot, load_yaml(IntervalIdentifierConfig, folder / "config.yaml"))
-    for message in read_joint_states(bag):
-        session.process(message)
-    run = session.snapshot(source)
+    with aside(identify_again, folder, source) as identified:
+        history = read_loop(bag, model.robot.joint_names, load_scene(scene))
+        goals = np.array(values["certified_planner.goals"]).reshape(-1, model.robot.n)
+        facts = dict(facts) | {"config": values}
+        if not watch.contradicted:
+            facts["final_check"] = goal_check(model, goals[-1], watch.bounds, history.scene)
+        near = float(values.get("planner.near", PlannerConfig().near))
+        loop = evaluate_run(model, history, watch.phases(), goals[-1], near, facts)
+        figures = motion_figures(loop)
+        run = identified()
     live, document = read_result(live_file), build_document(run)
     agree = same(live, document)
     if not agree:
         document = live | {"joints": document["joints"]}
-    history = read_loop(bag, model.robot.joint_names, load_scene(scene))
-    goals = np.array(values["certified_planner.goals"]).reshape(-1, model.robot.n)
-    facts = dict(facts) | {"config": values}
-    if not watch.contradicted:
-        facts["final_check"] = goal_check(model, goals[-1], watch.bounds, history.scene)
-    near = float(values.get("planner.near", PlannerConfig().near))
-    loop = evaluate_run(model, history, watch.phases(), goals[-1], near, facts)
     document |= {"truth": [float(x) for x in watch.truth], "source": source, "loop": certified_fields(loop)}
     if run.torques is not None:
         write_series(folder / SERIES_NAME, run.torques)
     validate_loop(document, source=RESULT_NAME)
-    write_certified_report(folder / REPORT_NAME, document, loop, run.torques)
+    write_certified_report(folder / REPORT_NAME, document, loop, run.torques, figures)
     write_result(folder / RESULT_NAME, document)
     return document, loop, agree
 

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -32,13 +33,19 @@ _WAY = 0.04  # between two points of a drawn way [s]
 _NEAR = 0.5  # distances are drawn up to this [m]
 
 
-def render_certified_report(document: wording.Document, loop: CertifiedRun, torques: TorqueSeries | None = None) -> str:
+def render_certified_report(
+    document: wording.Document,
+    loop: CertifiedRun,
+    torques: TorqueSeries | None = None,
+    figures: Mapping[str, Any] | None = None,
+) -> str:
     """The page as text.
 
     Args:
         document: a valid document of schema 1 with a `loop` object.
         loop: the run.
         torques: as for the page of the identification.
+        figures: of the run, where they are there already; see `motion_figures`.
     """
     return template("certified.html.j2").render(
         **page_values(document, torques),
@@ -50,28 +57,39 @@ def render_certified_report(document: wording.Document, loop: CertifiedRun, torq
         },
         loop_facts=_facts(document, loop),
         scene=certified_scene(document, loop).markup(),
-        pictures=_pictures(loop),
-        timeline=Markup(_timeline(loop)),
-        limits=_limits(loop),
-        tracking=_tracking(loop),
+        **(figures or motion_figures(loop)),
         margin_rows=_margin_rows(loop),
         self_collision=self_collision_words(loop.model.robot, loop.model.shapes),
-        margin_figures=_margin_figures(loop),
         widths=Markup(_widths(document, loop)),
         plan_rows=_plan_rows(document, loop),
         events=_events(document, loop),
     )
 
 
+def motion_figures(loop: CertifiedRun) -> Mapping[str, Any]:
+    """Figures of the page that tell of the motion alone: they need not wait for an identification."""
+    return {
+        "pictures": _pictures(loop),
+        "timeline": Markup(_timeline(loop)),
+        "limits": _limits(loop),
+        "tracking": _tracking(loop),
+        "margin_figures": _margin_figures(loop),
+    }
+
+
 def write_certified_report(
-    path: Path, document: wording.Document, loop: CertifiedRun, torques: TorqueSeries | None = None
+    path: Path,
+    document: wording.Document,
+    loop: CertifiedRun,
+    torques: TorqueSeries | None = None,
+    figures: Mapping[str, Any] | None = None,
 ) -> None:
-    """Renders and writes the page atomically.
+    """Renders and writes the page atomically; see `render_certified_report`.
 
     Raises:
         InputError: the file cannot be written.
     """
-    write_atomically(path, render_certified_report(document, loop, torques))
+    write_atomically(path, render_certified_report(document, loop, torques, figures))
 
 
 def _headline(document: wording.Document, loop: CertifiedRun) -> str:

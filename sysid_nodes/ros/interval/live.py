@@ -23,6 +23,9 @@ _PATIENCE = 10.0
 # The data are judged by the last part of the stream, so that a fault which begins after an hour shows [s].
 _MEMORY = 20.0
 
+# While messages wait the data are judged once in so many: that takes as long as a window, and would delay them further.
+_LAGGING = 1000
+
 
 class LiveInterval:
     """Methods are for the executor's thread and do not wait for the messages that are queued.
@@ -56,6 +59,7 @@ class LiveInterval:
         self._session = IntervalSession(robot, config, stated=stated, memory=_MEMORY)
         self.subject = self._session.subject
         self._due = self._lost = False
+        self._unjudged = 0
         self._capacity = capacity
         self._monitor = monitor
         self._publish = publish
@@ -125,7 +129,7 @@ class LiveInterval:
     def status(self, *, active: bool) -> DiagnosticStatus:
         """How the stream and the identification are doing since the last call.
 
-        The data are judged with the next message, for the call after this one.
+        The data are judged with the next message that none waits behind, for the call after this one.
         """
         self._due = True
         return self._monitor.report(
@@ -151,6 +155,7 @@ class LiveInterval:
         self._monitor.processed(state.stamp)
         if (result := self._session.process(state)) is not None:
             self._tell(result)
-        if self._due:
-            self._due = False
+        self._unjudged += 1
+        if self._due and (not len(self._worker) or self._unjudged >= _LAGGING):
+            self._due, self._unjudged = False, 0
             self._judged(self._session.judge().lines)

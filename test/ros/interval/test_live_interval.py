@@ -72,3 +72,19 @@ def test_overload_is_a_loss_too(live: LiveInterval) -> None:
     assert [lost for _, lost in live._worker._items] == [True]
     live.put(others[-1])
     assert [lost for _, lost in live._worker._items] == [True, False]
+
+
+def test_messages_that_wait_do_not_wait_for_the_data_to_be_judged(
+    live: LiveInterval, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Judged after each one, they would be the later the slower the machine is."""
+    judged: list[int] = []
+    monkeypatch.setattr("sysid_nodes.ros.interval.live._LAGGING", 7)
+    monkeypatch.setattr(live, "_judged", lambda _: judged.append(len(live._worker)))
+    live._worker.stop()  # steps are ours
+    for message in messages(PROBLEM.samples(10.0 + 0.005 * np.arange(12))):
+        live.put(message)
+    while len(live._worker):
+        live.status(active=True)
+        live._worker._step(live._worker._items.popleft())
+    assert judged == [5, 0]
