@@ -122,13 +122,15 @@ class StreamRecorder(Recording):
         bag: open writer.
         topics: that are recorded.
         streams: those of them that are the robot's; their messages begin with a header.
-        robot: to be seen.
+        robot: to be seen; None where its joint states do not tell where all of it is.
     """
 
-    def __init__(self, bag: BagWriter, topics: Sequence[Recorded], streams: Sequence[Recorded], robot: Robot) -> None:
+    def __init__(
+        self, bag: BagWriter, topics: Sequence[Recorded], streams: Sequence[Recorded], robot: Robot | None = None
+    ) -> None:
         super().__init__(bag)
         self._now, self._pose = 0, b""
-        self._view = RobotView(bag, robot)
+        self._view = None if robot is None else RobotView(bag, robot)
         for topic in topics:
             bag.add_topic(topic.name, topic.type_name, latched=topic.profile is qos.LATCHED)
             take = self._reading if topic in streams else self._message
@@ -140,16 +142,16 @@ class StreamRecorder(Recording):
         self.count += 1
         if topic.message is PoseStamped:
             self._pose = data
-        elif topic.name == JOINT_STATES and self._view.due(1e-9 * header_stamp(data)):
-            self._show(deserialize_message(data, JointState), 1e-9 * header_stamp(data))
+        elif self._view is not None and topic.name == JOINT_STATES and self._view.due(1e-9 * header_stamp(data)):
+            self._show(self._view, deserialize_message(data, JointState), 1e-9 * header_stamp(data))
 
-    def _show(self, state: JointState, t: float) -> None:
+    def _show(self, view: RobotView, state: JointState, t: float) -> None:
         if self._pose:
             message = deserialize_message(self._pose, PoseStamped)
             at, turn = message.pose.position, message.pose.orientation
             pose = np.array([at.x, at.y, at.z, turn.x, turn.y, turn.z, turn.w])
-            self._view.place(pose, message.header.frame_id or WORLD)
-        self._view.follow(self._now, t, state.name, state.position)
+            view.place(pose, message.header.frame_id or WORLD)
+        view.follow(self._now, t, state.name, state.position)
 
     def _message(self, topic: Recorded, data: bytes) -> None:
         if self.count:  # before there is no time of the robot's

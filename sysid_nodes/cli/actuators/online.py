@@ -63,7 +63,7 @@ def replay_into(
         written.add_topic(TOPIC, TYPE, latched=True)
         now, view = 0, RobotView(written, robot)
         for raw in _messages(robot, bag, config.commands, states):
-            if isinstance(raw, RawJointState):
+            if isinstance(raw, RawJointState) and view.due(raw.stamp):
                 # Stamps may start over, the order of messages may not.
                 now = max(now + 1, to_nanoseconds(raw.stamp))
                 view.follow(now, raw.stamp, raw.names, raw.position)

@@ -7,6 +7,9 @@ import heapq
 from collections.abc import Iterable
 from pathlib import Path
 
+import numpy as np
+import numpy.typing as npt
+
 from sysid_nodes.cli.progress import track
 from sysid_nodes.data.joint_state import RawJointState
 from sysid_nodes.exceptions import LogError
@@ -19,6 +22,8 @@ from sysid_nodes.messages.robot_view import RobotView
 from sysid_nodes.robots import load_robot
 from sysid_nodes.sessions.bayesian.config import BayesianSessionConfig
 from sysid_nodes.sessions.bayesian.online import BayesianUpdate, OnlineBayesian
+
+Array = npt.NDArray[np.float64]
 
 RESULT_BAG = "result.mcap"
 
@@ -45,17 +50,26 @@ def replay_online(
         view = RobotView(written, session.robot)
         both: list[Iterable[RawPower | RawJointState]] = [read_power(bag, config.power), states]
         for raw in heapq.merge(*both, key=lambda raw: raw.stamp):
-            now = max(now + 1, to_nanoseconds(raw.stamp))  # stamps may start over, the order of messages may not
-            if isinstance(raw, RawJointState):
-                view.follow(now, raw.stamp, raw.names, raw.position)
             if (update := _take(session, raw, bag)) is None:
                 continue
             updates.append(update)
+            # The estimated motion: joint states do not tell where joints without an encoder are.
+            for t, q in zip(*_motion(update), strict=True):
+                if view.due(t):
+                    now = max(now + 1, to_nanoseconds(t))  # stamps may start over, the order of messages may not
+                    view.show(now, t, q)
             now = max(now + 1, to_nanoseconds(update.t))
             written.write(plain.TOPIC, now, plain.posterior_fields(update))
             if (friction := plain.friction_fields(update)) is not None:
                 written.write(plain.FRICTION_TOPIC, now, friction)
     return session, updates
+
+
+def _motion(update: BayesianUpdate) -> tuple[list[float], Array]:
+    """Times [s] and configurations (K, n) of the window; none where it told nothing."""
+    if update.result is None:
+        return [], np.zeros((0, 0))
+    return update.result.series.t.tolist(), update.result.series.q
 
 
 def _take(session: OnlineBayesian, raw: RawPower | RawJointState, bag: Path) -> BayesianUpdate | None:

@@ -105,8 +105,9 @@ def _identify(
         bag.add_topic(MARKERS, MARKERS_TYPE, latched=True)
         view = RobotView(bag, robot)
         for message in messages:
-            now = max(now + 1, to_nanoseconds(message.stamp))
-            view.follow(now, message.stamp, message.names, message.position)
+            if view.due(message.stamp):
+                now = max(now + 1, to_nanoseconds(message.stamp))
+                view.follow(now, message.stamp, message.names, message.position)
             if (result := session.process(message)) is not None:
                 # Stamps may start over, the order of messages may not: the last one is what counts.
                 now = max(now + 1, to_nanoseconds(result.t))

@@ -30,5 +30,6 @@ def clips_scene(robot: Robot, replay: ClipReplay) -> MovingScene:
 
 def _joined(clips: Array) -> Array:
     """(C L, nq) all clips; nothing is seen between two of them."""
-    parted = np.concatenate([clips[:, :-1], np.full_like(clips[:, -1:], np.nan)], axis=1)
+    parted = clips.copy()
+    parted[:-1, -1] = np.nan
     return parted.reshape(-1, clips.shape[-1])

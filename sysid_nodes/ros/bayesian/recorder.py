@@ -17,7 +17,6 @@ from online_sysid.msg import JointFriction, ParameterPosterior
 from sensor_msgs.msg import BatteryState, JointState
 
 from sysid_nodes.messages.bayesian.posterior import FRICTION_TOPIC, TOPIC
-from sysid_nodes.robots import load_robot
 from sysid_nodes.ros import qos
 from sysid_nodes.ros.recording import DIAGNOSTICS, Recorded, StreamRecorder, record
 from sysid_nodes.sessions.bayesian.config import BayesianSessionConfig
@@ -40,4 +39,4 @@ TOPICS = (
 
 
 if __name__ == "__main__":
-    sys.exit(record(sys.argv[1], lambda bag: StreamRecorder(bag, TOPICS, STREAMS, load_robot("fourbar_leg"))))
+    sys.exit(record(sys.argv[1], lambda bag: StreamRecorder(bag, TOPICS, STREAMS)))

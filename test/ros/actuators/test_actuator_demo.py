@@ -59,4 +59,4 @@ def test_an_interrupt_leaves_nothing_behind(tmp_path: Path) -> None:
 
 
 def test_a_recorder_whose_parent_is_gone_drops_its_bag(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    check_that_an_orphaned_recorder_drops_its_bag("actuators", tmp_path, monkeypatch)
+    check_that_an_orphaned_recorder_drops_its_bag("actuators", tmp_path, monkeypatch, "FL_")

@@ -77,9 +77,7 @@ def test_the_demo_finds_what_is_hidden(tmp_path: Path) -> None:
         "truth",
     }
     counts = {topic.name: topic.count for topic in read_topics(tmp_path / "out" / "bag")}
-    assert set(counts) == {topic.name for topic in TOPICS} | {"/robot_description", "/tf"}
-    assert counts["/robot_description"] == 1
-    assert counts["/tf"] > 10
+    assert set(counts) == {topic.name for topic in TOPICS}
     document = read_document(tmp_path / "out")
     truth = json.loads((tmp_path / "out" / "truth" / "leg.json").read_text())
     rows = {row["name"]: row for row in document["parameters"]}

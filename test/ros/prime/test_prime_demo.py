@@ -92,4 +92,4 @@ def test_an_interrupt_leaves_nothing_behind(tmp_path: Path, stop: signal.Signals
 
 
 def test_a_recorder_whose_parent_is_gone_drops_its_bag(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    check_that_an_orphaned_recorder_drops_its_bag("prime", tmp_path, monkeypatch)
+    check_that_an_orphaned_recorder_drops_its_bag("prime", tmp_path, monkeypatch, "go2")
