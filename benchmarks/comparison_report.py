@@ -265,8 +265,8 @@ def _differences(report: Report, rate: float) -> None:
         "all that the certificates assume is true. Failures of hardware for other reasons do not occur here.",
         "Of its obstacles and platforms the paper gives the platform's distance only; sizes, start, goal and so the "
         "motions are ours. Its motions take 2 s; over our 0.9 m high obstacle no search found one of 2 s within the "
-        "joints' speed limits, and 8 lb were not certified in 2.5 s, so (b) and (c) take 3 s. The scene of (c) is "
-        "ours: between posts and obstacle, 15 mm from the room that the largest dumbbell takes.",
+        "joints' speed limits, and 8 lb were not certified in 2.5 s, so (b) takes 3 s and (c) 3.5 s. The scene of (c) "
+        "is ours: between posts and obstacle, 3 cm from the room that the largest dumbbell takes.",
         "A motion ends above the platform; the stack itself and the way down are not modelled.",
         "Each curve is of degree 5 as in the paper; the first, left alone, ends in a stop, which is certified with it.",
         "The robust law is this suite's: its input is K r, clipped, whatever the uncertainty. ARMOUR's grows with the "
