@@ -138,10 +138,11 @@ def summarise(report: Report, found: Found, rate: float) -> None:
 
 
 def verdict(case: Case) -> str:
-    """Success, or why not."""
+    """Success, or why not; what went wrong before the task counts."""
+    before = (f"before the task: {'; '.join(case.trouble)}",) if case.trouble else ()
     if case.outcome is None:
-        return "nothing was identified"
-    return "; ".join(case.outcome.failures) or "success"
+        return before[0] if before else "nothing was identified"
+    return "; ".join((*before, *case.outcome.failures)) or "success"
 
 
 def _duration(cases: Sequence[Case], experiment: str, method: str, pounds: float) -> str:
@@ -204,7 +205,7 @@ def _variant(report: Report, title: str, cases: Sequence[Case]) -> None:
         row = [method]
         for name in names:
             (case,) = (case for case in cases if (case.experiment, case.method) == (name, method))
-            words = "; ".join((*case.trouble, verdict(case)))
+            words = verdict(case)
             if case.outcome is not None:
                 words += f" ({1000.0 * case.outcome.tracking:.1f} mm)"
             row.append(words + (", not certified" if case.certified is False else ""))
