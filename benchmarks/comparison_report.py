@@ -138,10 +138,11 @@ def summarise(report: Report, found: Found, rate: float) -> None:
 
 
 def verdict(case: Case) -> str:
-    """Success, or why not."""
+    """Success, or why not; what went wrong before the task counts."""
+    before = (f"before the task: {'; '.join(case.trouble)}",) if case.trouble else ()
     if case.outcome is None:
-        return "nothing was identified"
-    return "; ".join(case.outcome.failures) or "success"
+        return before[0] if before else "nothing was identified"
+    return "; ".join((*before, *case.outcome.failures)) or "success"
 
 
 def _duration(cases: Sequence[Case], experiment: str, method: str, pounds: float) -> str:
@@ -204,7 +205,7 @@ def _variant(report: Report, title: str, cases: Sequence[Case]) -> None:
         row = [method]
         for name in names:
             (case,) = (case for case in cases if (case.experiment, case.method) == (name, method))
-            words = "; ".join((*case.trouble, verdict(case)))
+            words = verdict(case)
             if case.outcome is not None:
                 words += f" ({1000.0 * case.outcome.tracking:.1f} mm)"
             row.append(words + (", not certified" if case.certified is False else ""))
@@ -265,8 +266,8 @@ def _differences(report: Report, rate: float) -> None:
         "all that the certificates assume is true. Failures of hardware for other reasons do not occur here.",
         "Of its obstacles and platforms the paper gives the platform's distance only; sizes, start, goal and so the "
         "motions are ours. Its motions take 2 s; over our 0.9 m high obstacle no search found one of 2 s within the "
-        "joints' speed limits, and 8 lb were not certified in 2.5 s, so (b) and (c) take 3 s. The scene of (c) is "
-        "ours: between posts and obstacle, 15 mm from the room that the largest dumbbell takes.",
+        "joints' speed limits, and 8 lb were not certified in 2.5 s, so (b) takes 3 s and (c) 3.5 s. The scene of (c) "
+        "is ours: between posts and obstacle, 3 cm from the room that the largest dumbbell takes.",
         "A motion ends above the platform; the stack itself and the way down are not modelled.",
         "Each curve is of degree 5 as in the paper; the first, left alone, ends in a stop, which is certified with it.",
         "The robust law is this suite's: its input is K r, clipped, whatever the uncertainty. ARMOUR's grows with the "

@@ -100,7 +100,15 @@ EXPERIMENTS: tuple[Experiment, ...] = (
     ),
 )
 EXPERIMENTS += (
-    replace(EXPERIMENTS[1], name="c", title="8 lb close by", scene="kinova_narrow.yaml", clearance=0.015, least=8.0),
+    replace(
+        EXPERIMENTS[1],
+        name="c",
+        title="8 lb close by",
+        scene="kinova_narrow.yaml",
+        duration=3.5,
+        clearance=0.03,
+        least=8.0,
+    ),
 )
 
 

@@ -22,6 +22,7 @@ from benchmarks.comparison_methods import (
     METHODS,
     NOMINAL,
     PID,
+    PID_EXCIT,
     PID_OURS,
     TABLE_II,
     WRONG,
@@ -213,6 +214,8 @@ def test_report_tells_failures_from_successes(tmp_path: Path) -> None:
     cases[METHODS.index(WRONG)] = Case("a", WRONG, 8.0, True, "speed", 2.0, replace(good, share=3.0))
     cases[METHODS.index(PID)] = Case("a", PID, 8.0, None, "", float("nan"), bad)
     cases[METHODS.index(RANDOM)] = Case("a", RANDOM, 8.0, False, "nothing was identified", np.inf, None)
+    unsafe = replace(cases[METHODS.index(PID_EXCIT)], certified=None, trouble=("touches wall",))
+    cases[METHODS.index(PID_EXCIT)] = unsafe
     report = Report("comparison", "Comparison", tmp_path, "command")
     tasks = {"a": (motion(0), facts(motion(0), planner().robot, planner().nearness, 8.0))}
     hit = learned()._replace(trouble=("touches wall",))
@@ -232,6 +235,7 @@ def test_report_tells_failures_from_successes(tmp_path: Path) -> None:
         "| 8 lb | 20 | - | 20 | 234 | 413 |",
         "| grav-pid-excit | gravity-compensated PID | the paper's Algorithm 1 | - | Fourier series |",
         "identified or controllers adapted: `grav-pid-excit` with 8 lb: touches wall.",
+        "| grav-pid-excit | fail at 8 lb: before the task: touches wall | no bounds | fail at 4lb |",
         "## With 8 lb: another arm",
         "| grav-pid | touches platform; placed 80 mm off (1.0 mm) |",
         "| conservative | success (1.0 mm), not certified |",

@@ -14,7 +14,7 @@ pytest.importorskip("online_sysid.msg", reason="the messages are not built; make
 
 import rclpy
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
-from online_sysid.msg import ControllerStatus
+from online_sysid.msg import ControllerStatus, ParameterBounds
 from rclpy.lifecycle import TransitionCallbackReturn
 from rclpy.parameter import Parameter
 from shared import children
@@ -22,12 +22,15 @@ from shared.certified_processes import HOLDING, IDENTIFIER, IDLE, PLANNER, STOPP
 from shared.waiting import spin_until
 
 from sysid_nodes.exceptions import SysidError
+from sysid_nodes.models.known_robot import PriorConfig
+from sysid_nodes.results import Status
 from sysid_nodes.results.stop_reason import StopReason
 from sysid_nodes.ros import qos
 from sysid_nodes.ros.nodes.certified_planner import CertifiedPlannerNode
 from sysid_nodes.ros.nodes.robust_controller import RobustControllerNode
 from sysid_nodes.ros.nodes.simulated_arm import SimulatedArmNode
 from sysid_nodes.ros.spinning import make_executor
+from sysid_nodes.sessions.certified.settings import ESTIMATES
 from sysid_nodes.sessions.certified.state import Phase
 
 pytestmark = pytest.mark.ros
@@ -82,6 +85,28 @@ def test_a_parameter_that_makes_no_sense_is_refused(
         made.destroy_node()
         refused = capfd.readouterr().err
     assert re.search(line, refused)
+
+
+@pytest.mark.parametrize("estimates", [True, False])
+def test_estimates_count_where_they_are_let_in_and_that_is_told(
+    ros: None, estimates: bool, capfd: pytest.CaptureFixture[str]
+) -> None:
+    overrides = [Parameter("autostart", value=False), Parameter("estimates", value=estimates)]
+    node, prior = CertifiedPlannerNode(parameter_overrides=overrides), PriorConfig()
+    try:
+        node.trigger_configure()
+        message = ParameterBounds(
+            status=int(Status.ESTIMATED), robot="kinova_gen3", body=node._setup.body, window=7,
+            lower=prior.lower, upper=prior.upper,
+        )  # fmt: skip
+        node._bounds(message)
+        assert (node._planning.known.window, node._planning.known.consistent) == (
+            (7, True) if estimates else (-1, False)
+        )
+        assert (ESTIMATES in capfd.readouterr().err) is estimates
+    finally:
+        node.release()
+        node.destroy_node()
 
 
 def test_a_step_that_breaks_off_is_told_of_and_the_next_one_is_made(ros: None) -> None:
