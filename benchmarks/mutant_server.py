@@ -58,6 +58,9 @@ class Server:
     Args:
         trees: of what.
 
+    Attributes:
+        durations: of the tests as they are, by name, of a processor [s].
+
     Raises:
         RuntimeError: a test fails as it is.
     """
@@ -67,8 +70,10 @@ class Server:
         self._process = mp.get_context("fork").Process(target=_serve, args=(self._pipe, theirs, trees))
         self._process.start()
         theirs.close()
-        if error := self._answer():
-            raise RuntimeError(error)
+        answer = self._answer()
+        if isinstance(answer, str):
+            raise RuntimeError(answer)
+        self.durations: dict[str, float] = answer
 
     def judge(self, file: str, source: str, mutated: str, tests: Sequence[str]) -> str | None:
         """`killed`, `survived`, or None where only an import can tell.
@@ -139,7 +144,7 @@ class _Plugin:
         sys.setprofile(None)
         self._imported, self._live = self._calls(), functions(self._trees.files)
         error = self._trace_all(session)
-        self._pipe.send(error)
+        self._pipe.send(error or {name: trace.duration for name, trace in self._traces.items()})
         while not error:
             try:
                 mutant = self._pipe.recv()

@@ -12,7 +12,6 @@ can be repeated; survivors are listed with their line.
 from __future__ import annotations
 
 import json
-import os
 import shutil
 import subprocess
 import sys
@@ -122,7 +121,8 @@ class Tree:
         files = dict.fromkeys(file for name in subjects for file in SUBJECTS[name].files)
         tests = dict.fromkeys(file for name in subjects for file in SUBJECTS[name].tests)
         self._server = Server(Trees(folder, tuple(files), tuple(tests), traces))
-        self._limits: dict[str, float] = {}
+        self._durations = folder / "durations.json"
+        self._durations.write_text(json.dumps(self._server.durations))
 
     def close(self) -> None:
         """Ends what judges."""
@@ -138,30 +138,15 @@ class Tree:
         line, before, after = next((k, a.strip(), b.strip()) for k, (a, b) in enumerate(pairs, 1) if a != b)
         fate = self._server.judge(mutant.file, source, text, tests)
         if fate is None:
-            limit = self._limit(mutant.subject)
+            paths = [f"test/{name}" for name in tests]
+            took = sum(time for name, time in self._server.durations.items() if name.split("::")[0] in paths)
             path.write_text(text, encoding="utf-8")
             try:
-                fate = "survived" if self._passes(tests, limit) else "killed"
+                passed = run(self.folder, paths, self._durations, GRACE + PATIENCE * took)
             finally:
                 path.write_text(source, encoding="utf-8")
+            fate = "survived" if passed else "killed"
         return Outcome(mutant, fate, line, f"`{before}` became `{after}`")
-
-    def _limit(self, subject: str) -> float:
-        """Processor's time that a mutant may take [s], by what the tests take as they are.
-
-        Raises:
-            RuntimeError: they fail as they are.
-        """
-        if subject not in self._limits:
-            started = os.times().children_user
-            if not self._passes(SUBJECTS[subject].tests, None):
-                raise RuntimeError(f"the tests of '{subject}' fail as they are")
-            self._limits[subject] = GRACE + PATIENCE * (os.times().children_user - started)
-        return self._limits[subject]
-
-    def _passes(self, tests: Sequence[str], limit: float | None) -> bool:
-        """Whether these tests pass within a time of a processor [s]; the quickest that are known go first."""
-        return run(self.folder, [f"test/{name}" for name in tests], self.folder / "durations.json", limit)
 
 
 def main(argv: Sequence[str] | None = None) -> int:
