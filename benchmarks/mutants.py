@@ -128,8 +128,8 @@ class Tree:
         """Ends what judges."""
         self._server.close()
 
-    def judge(self, mutant: Mutant) -> Outcome:
-        """What the tests make of a mutant."""
+    def judge(self, mutant: Mutant, *, by_import: bool) -> Outcome | None:
+        """What the tests make of a mutant; None for one that has to be imported, unless it may be."""
         path, tests = self.folder / "sysid_nodes" / mutant.file, SUBJECTS[mutant.subject].tests
         source = path.read_text(encoding="utf-8")
         text = mutated(source, mutant)
@@ -137,6 +137,8 @@ class Tree:
         pairs = zip(source.splitlines(), text.splitlines(), strict=False)
         line, before, after = next((k, a.strip(), b.strip()) for k, (a, b) in enumerate(pairs, 1) if a != b)
         fate = self._server.judge(mutant.file, source, text, tests)
+        if fate is None and not by_import:
+            return None
         if fate is None:
             paths = [f"test/{name}" for name in tests]
             took = sum(time for name, time in self._server.durations.items() if name.split("::")[0] in paths)
@@ -167,14 +169,22 @@ def main(argv: Sequence[str] | None = None) -> int:
     todo = [mutant for mutant in order if mutant not in known]
     with tempfile.TemporaryDirectory(prefix="mutants-") as folder:
         tree: Tree | None = None
-        for mutant in report.progress(todo, "mutants"):
-            if args.budget and time.monotonic() - begun > args.budget:
-                break
-            tree = tree or Tree(Path(folder), args.modules, traces)
-            outcomes.append(outcome := tree.judge(mutant))
-            if args.records is not None:
-                with args.records.open("a", encoding="utf-8") as file:
-                    file.write(json.dumps(outcome._asdict()) + "\n")
+        # What has to be imported takes longest and goes last.
+        for by_import in (False, True):
+            later = list[Mutant]()
+            for mutant in report.progress(todo, "mutants"):
+                if args.budget and time.monotonic() - begun > args.budget:
+                    break
+                tree = tree or Tree(Path(folder), args.modules, traces)
+                outcome = tree.judge(mutant, by_import=by_import)
+                if outcome is None:
+                    later.append(mutant)
+                    continue
+                outcomes.append(outcome)
+                if args.records is not None:
+                    with args.records.open("a", encoding="utf-8") as file:
+                        file.write(json.dumps(outcome._asdict()) + "\n")
+            todo = later
         if tree is not None:
             tree.close()
     write(page, outcomes, {name: len(of) for name, of in every.items()})
