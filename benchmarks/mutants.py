@@ -75,7 +75,12 @@ class Outcome(NamedTuple):
     @property
     def reason(self) -> str:
         """Why nobody can tell it from the original; empty where it is none such."""
-        return EQUIVALENT.get((self.mutant.file, self.words.split("`")[3]), "") if self.fate == "survived" else ""
+        if self.fate != "survived":
+            return ""
+        before, after = self.words.split("`")[1::2]
+        if before.startswith("def ") and before.replace("*, ", "/, ") == after:
+            return "options may be given without their names"
+        return EQUIVALENT.get((self.mutant.file, after), "")
 
 
 def mutated(source: str, mutant: Mutant) -> str | None:

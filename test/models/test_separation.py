@@ -310,6 +310,16 @@ class TestDistances:
         far = culled.distance != found.distance
         assert 0 < far.sum() < far.size
         assert (culled.distance[far] >= 0.5).all() and (culled.distance <= found.distance + 1e-9).all()
+        # All of them by the balls alone, however near.
+        balls = distances(placed, obstacles, pairs, beyond=-np.inf)
+        centre = (placed.centre[:, :, None] - obstacles.centre).reshape(5, 12, 3)
+        length, reach = np.linalg.norm(centre, axis=-1), placed.reach[pairs[:, 0]]
+        assert length.min() < 0.9
+        np.testing.assert_allclose(balls.distance, length - reach - obstacles.reach[pairs[:, 1]])
+        np.testing.assert_allclose(balls.normal, centre / length[..., None])
+        np.testing.assert_allclose(
+            balls.point, placed.centre[:, pairs[:, 0]] - reach[:, None] * centre / length[..., None]
+        )
         assert np.isfinite(distances(placed, obstacles, pairs, beyond=-np.inf).distance).all()
 
     @pytest.mark.parametrize(
