@@ -140,6 +140,7 @@ def test_outcomes_are_read_again_and_equivalent_ones_are_no_survivors(tmp_path: 
     ]
     assert [one.reason for one in found] == [reason, ""]
     assert Outcome(mutant, "survived", 7, "`def f(x, *, y):` became `def f(x, /, y):`").reason
+    assert Outcome(mutant, "survived", 7, "`zip(x, y, strict=True)` became `zip(x, y, strict=False)`").reason
     assert not Outcome(mutant, "survived", 7, "`def f(x=1):` became `def f(x=2):`").reason
     path = tmp_path / "records.jsonl"
     path.write_text(json.dumps(found[0]._asdict()) + "\n", encoding="utf-8")

@@ -15,7 +15,7 @@ from scipy.optimize import lsq_linear
 
 from sysid_nodes.data.scene import Obstacle
 from sysid_nodes.exceptions import InputError
-from sysid_nodes.models.closest_point import closest_point
+from sysid_nodes.models.closest_point import _solve, closest_point
 from sysid_nodes.models.separation import distances, separation_lower_bound
 from sysid_nodes.models.solids import Solid, Solids, from_obstacle, from_primitive, stack
 from sysid_nodes.robots.robot import Primitive
@@ -85,6 +85,12 @@ class TestClosestPoint:
         near = full.upper < 0.2
         np.testing.assert_allclose(early.upper[near], full.upper[near], atol=1e-9)
         assert (early.lower[~near] >= 0.2 * (1.0 - 1e-6)).all()
+
+    @pytest.mark.parametrize("subset", [(0,), (0, 1), (0, 1, 2)])
+    def test_equations_of_nothing_are_singular(self, subset: tuple[int, ...]) -> None:
+        nothing = [[np.zeros(1)] * 3] * 3
+        solution, regular = _solve(nothing, np.ones((3, 1)), subset)
+        assert not regular.any() and not solution.any()
 
     @pytest.mark.parametrize("count", [0, 1, 30])
     def test_any_number_of_generators(self, count: int) -> None:
