@@ -344,6 +344,11 @@ class TestDistances:
         assert found.distance[0] == pytest.approx(distance, abs=1e-12)
         out = stack([Solid(one.centre - (distance - 0.05) * found.normal[0], one.generators, one.radius)])
         assert distances(out, stack([two]), np.array([[0, 0]])).distance[0] == pytest.approx(0.05, abs=1e-9)
+        # The way is one's own: the other's leads just as far.
+        other = distances(stack([two]), stack([one]), np.array([[0, 0]]))
+        assert other.distance[0] == pytest.approx(distance, abs=1e-12)
+        away = stack([Solid(two.centre - (distance - 0.05) * other.normal[0], two.generators, two.radius)])
+        assert distances(away, stack([one]), np.array([[0, 0]])).distance[0] == pytest.approx(0.05, abs=1e-9)
 
     def test_a_box_among_obstacles_of_every_kind(self) -> None:
         hand = stack([from_primitive(Primitive("j", "box", np.zeros(3), np.eye(3), np.array([0.1, 0.2, 0.3])))])
