@@ -65,7 +65,7 @@ class Mutant(NamedTuple):
 
 
 class Outcome(NamedTuple):
-    """What the tests made of a mutant: killed or survived; the line, and how it is mutated."""
+    """What the tests made of a mutant: killed, survived or undecided; the line, and how it is mutated."""
 
     mutant: Mutant
     fate: str
@@ -139,8 +139,8 @@ class Tree:
         """Ends what judges."""
         self._server.close()
 
-    def judge(self, mutant: Mutant, *, thorough: bool) -> Outcome | None:
-        """What the tests make of a mutant; None where the quickest and no import cannot tell, unless thorough."""
+    def judge(self, mutant: Mutant, *, thorough: bool) -> Outcome:
+        """What the tests make of a mutant; undecided where the quickest and no import cannot tell, unless thorough."""
         path, tests = self.folder / "sysid_nodes" / mutant.file, SUBJECTS[mutant.subject].tests
         source = path.read_text(encoding="utf-8")
         text = mutated(source, mutant)
@@ -148,9 +148,7 @@ class Tree:
         pairs = zip(source.splitlines(), text.splitlines(), strict=False)
         line, before, after = next((k, a.strip(), b.strip()) for k, (a, b) in enumerate(pairs, 1) if a != b)
         fate = self._server.judge(mutant.file, source, text, tests, np.inf if thorough else _QUICK)
-        if fate is None and not thorough:
-            return None
-        if fate is None:
+        if fate is None and thorough:
             paths = [f"test/{name}" for name in tests]
             took = sum(time for name, time in self._server.durations.items() if name.split("::")[0] in paths)
             path.write_text(text, encoding="utf-8")
@@ -159,7 +157,7 @@ class Tree:
             finally:
                 path.write_text(source, encoding="utf-8")
             fate = "survived" if passed else "killed"
-        return Outcome(mutant, fate, line, f"`{before}` became `{after}`")
+        return Outcome(mutant, fate or "undecided", line, f"`{before}` became `{after}`")
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -175,30 +173,23 @@ def main(argv: Sequence[str] | None = None) -> int:
     every = {name: list(mutants(name)) for name in args.modules}
     pool = [mutant for of in every.values() for mutant in of]
     order = [pool[int(k)] for k in np.random.default_rng(args.seed).permutation(len(pool))[: args.sample or None]]
-    known = read(args.records)
-    outcomes = [known[mutant] for mutant in order if mutant in known]
-    todo = [mutant for mutant in order if mutant not in known]
+    found = read(args.records)
     with tempfile.TemporaryDirectory(prefix="mutants-") as folder:
         tree: Tree | None = None
         # What lives long takes longest and goes last.
         for thorough in (False, True):
-            later = list[Mutant]()
+            todo = [one for one in order if one not in found or (thorough and found[one].fate == "undecided")]
             for mutant in report.progress(todo, "mutants"):
                 if args.budget and time.monotonic() - begun > args.budget:
                     break
                 tree = tree or Tree(Path(folder), args.modules, traces)
-                outcome = tree.judge(mutant, thorough=thorough)
-                if outcome is None:
-                    later.append(mutant)
-                    continue
-                outcomes.append(outcome)
+                found[mutant] = tree.judge(mutant, thorough=thorough)
                 if args.records is not None:
                     with args.records.open("a", encoding="utf-8") as file:
-                        file.write(json.dumps(outcome._asdict()) + "\n")
-            todo = later
+                        file.write(json.dumps(found[mutant]._asdict()) + "\n")
         if tree is not None:
             tree.close()
-    write(page, outcomes, {name: len(of) for name, of in every.items()})
+    write(page, [found[one] for one in order if one in found], {name: len(of) for name, of in every.items()})
     return 0
 
 
@@ -222,25 +213,26 @@ def write(page: report.Report, outcomes: Sequence[Outcome], total: dict[str, int
     for name in (*total, "all"):
         of = [one for one in outcomes if name in ("all", one.mutant.subject)]
         killed, same = sum(one.fate == "killed" for one in of), sum(bool(one.reason) for one in of)
-        survived = len(of) - killed - same
-        score = f"{100.0 * killed / (killed + survived):.0f} %" if killed + survived else ""
+        open_, rest = sum(one.fate == "undecided" for one in of), len(of) - same
+        score = f"{100.0 * killed / rest:.0f} %" if rest else ""
         number = sum(total.values()) if name == "all" else total[name]
-        rows.append((name, number, len(of), killed, survived, same, score))
+        rows.append((name, number, len(of), killed, rest - killed - open_, open_, same, score))
     page.text(
         "Mutants are single small mistakes; a score is the share of those tried, equivalent ones left out, that a test "
-        "notices. Where fewer were tried than there are, they were drawn at random."
+        "notices. Where fewer were tried than there are, they were drawn at random. Those undecided survived the "
+        f"quickest tests, {_QUICK:g} s of them, or have to be imported, and met no more; they count as survivors."
     )
-    page.table(("module", "mutants", "tried", "killed", "survived", "equivalent", "score"), rows)
-    killed = sum(one.fate == "killed" for one in outcomes)
-    found = killed + sum(one.fate == "survived" and not one.reason for one in outcomes)
+    page.table(("module", "mutants", "tried", "killed", "survived", "undecided", "equivalent", "score"), rows)
+    killed, rest = sum(one.fate == "killed" for one in outcomes), sum(not one.reason for one in outcomes)
     if killed:
         page.text(
-            f"At least {100.0 * least_share(killed, found):.1f} % of all but equivalent ones, with 95 % confidence "
+            f"At least {100.0 * least_share(killed, rest):.1f} % of all but equivalent ones, with 95 % confidence "
             "(Clopper and Pearson), if those tried were drawn by chance and no test was written for one of them."
         )
-    page.section("Survivors")
-    left = [one for one in outcomes if one.fate == "survived" and not one.reason]
-    page.text("\n".join(f"- {one.mutant.file}:{one.line}: {one.words}" for one in left) or "None.")
+    for title, fate in (("Survivors", "survived"), ("Undecided", "undecided")):
+        page.section(title)
+        left = [one for one in outcomes if one.fate == fate and not one.reason]
+        page.text("\n".join(f"- {one.mutant.file}:{one.line}: {one.words}" for one in left) or "None.")
     known = [one for one in outcomes if one.reason]
     if known:
         page.section("Equivalent")
