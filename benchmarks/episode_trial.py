@@ -46,21 +46,29 @@ _FIRST_CHANGE = 0.9  # when the robot moves at the earliest [s]
 _USUAL = {StopReason.NONE, StopReason.PLAN_ENDED, StopReason.PLANNER_SILENT}
 
 
-def run_trial(seed: int, trial: int) -> dict[str, Any]:
-    """The record of one episode, ready for JSON; but for its CPU time the same for the same arguments."""
+def run_trial(seed: int, trial: int, delay: float = 0.0) -> dict[str, Any]:
+    """The record of one episode, ready for JSON; but for its CPU time the same for the same arguments.
+
+    Args:
+        seed, trial: of all draws.
+        delay: from a command to the earliest tick that it acts in [s].
+    """
     begun = time.process_time()
     rng = np.random.default_rng([seed, trial])
     world = World.draw(rng)
     robot, shapes = setting()
-    # The certificate's period is the longest tick.
-    control = RobustControlConfig(period=0.001 * (1.0 + world.jitter))
+    # The certificate's period is the longest tick, for which a torque that is late may have to wait.
+    period = 0.001 * (1.0 + world.jitter)
+    control = RobustControlConfig(period=period)
+    if delay:
+        control = RobustControlConfig(period=period, delay=delay + period, position_gain=2.5)
     bounds, theta = draw_body(world, rng)
     start, scene, goal = draw_surroundings(world, robot, shapes, control, bounds, rng)
     config = _config(world, control, bounds, goal, int(rng.integers(2**31)))
     arm = SimulatedArm(
         robot,
         None,
-        HardwareConfig(delay=0.0, velocity_error=1e-4, tick_jitter=world.jitter),
+        HardwareConfig(delay=delay, velocity_error=1e-4, tick_jitter=world.jitter),
         rng,
         start,
         truth=draw_truth(world, robot, theta, rng),
@@ -81,6 +89,7 @@ def run_trial(seed: int, trial: int) -> dict[str, Any]:
     inside = last.status is not Status.INCONSISTENT and Bounds(last.lower, last.upper).contains(arm.truth.theta)
     return {
         "trial": trial,
+        "delay": delay,
         **asdict(world),
         "mode": loop.controller.mode.name,
         "reason": loop.controller.reason.name,

@@ -14,12 +14,15 @@ import json
 import multiprocessing as mp
 import sys
 import time
+from bisect import bisect_right
 from collections.abc import Sequence
+from itertools import accumulate
 from multiprocessing.connection import Connection
 from pathlib import Path
 from types import CodeType, FrameType, FunctionType
 from typing import Any, NamedTuple
 
+import numpy as np
 import pytest
 
 from benchmarks.mutant_patch import Key, changes, functions, key, only_functions, patch
@@ -58,6 +61,9 @@ class Server:
     Args:
         trees: of what.
 
+    Attributes:
+        durations: of the tests as they are, by name, of a processor [s].
+
     Raises:
         RuntimeError: a test fails as it is.
     """
@@ -67,18 +73,21 @@ class Server:
         self._process = mp.get_context("fork").Process(target=_serve, args=(self._pipe, theirs, trees))
         self._process.start()
         theirs.close()
-        if error := self._answer():
-            raise RuntimeError(error)
+        answer = self._answer()
+        if isinstance(answer, str):
+            raise RuntimeError(answer)
+        self.durations: dict[str, float] = answer
 
-    def judge(self, file: str, source: str, mutated: str, tests: Sequence[str]) -> str | None:
-        """`killed`, `survived`, or None where only an import can tell.
+    def judge(self, file: str, source: str, mutated: str, tests: Sequence[str], most: float = np.inf) -> str | None:
+        """`killed`, `survived`, or None where only an import can tell, or more tests.
 
         Args:
             file: below sysid_nodes/.
             source, mutated: its text.
             tests: files below test/ that may be run.
+            most: time of a processor that tests take together, as they are; of more the quickest are run [s].
         """
-        self._pipe.send((file, source, mutated, tuple(tests)))
+        self._pipe.send((file, source, mutated, tuple(tests), most))
         fate: str | None = self._answer()
         return fate
 
@@ -139,7 +148,7 @@ class _Plugin:
         sys.setprofile(None)
         self._imported, self._live = self._calls(), functions(self._trees.files)
         error = self._trace_all(session)
-        self._pipe.send(error)
+        self._pipe.send(error or {name: trace.duration for name, trace in self._traces.items()})
         while not error:
             try:
                 mutant = self._pipe.recv()
@@ -148,7 +157,9 @@ class _Plugin:
             self._pipe.send(self._judge(session, *mutant))
         return True
 
-    def _judge(self, session: pytest.Session, file: str, source: str, mutated: str, tests: Sequence[str]) -> str | None:
+    def _judge(
+        self, session: pytest.Session, file: str, source: str, mutated: str, tests: Sequence[str], most: float
+    ) -> str | None:
         try:
             found = changes(source, mutated, str(self._trees.folder / "sysid_nodes" / file))
         except SyntaxError:
@@ -156,18 +167,21 @@ class _Plugin:
         changed = {key(one.old) for one in found if one.own}
         if changed & self._imported or not only_functions(found):
             return None
-        chosen = [
+        calling = [
             (self._traces[item.nodeid].duration, k, item)
             for k, item in enumerate(session.items)
             if changed & self._traces[item.nodeid].calls and _file(item) in tests
         ]
-        limit = GRACE + PATIENCE * sum(duration for duration, _, _ in chosen)
+        took = list(accumulate(duration for duration, _, _ in sorted(calling)))
+        count = bisect_right(took, most)
 
         def run() -> int:
             patch(found, self._live)
-            return _run(session, [item for _, _, item in sorted(chosen)])
+            return _run(session, [item for _, _, item in sorted(calling)[:count]])
 
-        return "survived" if not chosen or succeeds(run, limit) else "killed"
+        if count and not succeeds(run, GRACE + PATIENCE * took[count - 1]):
+            return "killed"
+        return "survived" if count == len(calling) else None
 
     def _trace_all(self, session: pytest.Session) -> str:
         """Traces every test but those that are known; returns what is wrong, empty if nothing is."""

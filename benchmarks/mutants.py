@@ -12,7 +12,6 @@ can be repeated; survivors are listed with their line.
 from __future__ import annotations
 
 import json
-import os
 import shutil
 import subprocess
 import sys
@@ -46,6 +45,10 @@ OPERATORS = (
 )  # fmt: skip
 
 
+_QUICK = 3.0
+"""Time of the tests that all mutants are shown to first [s]."""
+
+
 class Mutant(NamedTuple):
     """One small mistake.
 
@@ -62,7 +65,7 @@ class Mutant(NamedTuple):
 
 
 class Outcome(NamedTuple):
-    """What the tests made of a mutant: killed or survived; the line, and how it is mutated."""
+    """What the tests made of a mutant: killed, survived or undecided; the line, and how it is mutated."""
 
     mutant: Mutant
     fate: str
@@ -72,7 +75,14 @@ class Outcome(NamedTuple):
     @property
     def reason(self) -> str:
         """Why nobody can tell it from the original; empty where it is none such."""
-        return EQUIVALENT.get((self.mutant.file, self.words.split("`")[3]), "") if self.fate == "survived" else ""
+        if self.fate != "survived":
+            return ""
+        before, after = self.words.split("`")[1::2]
+        if before.startswith("def ") and before.replace("*, ", "/, ") == after:
+            return "options may be given without their names"
+        if before.replace("strict=True", "strict=False") == after:
+            return "the sequences are of one length by construction"
+        return EQUIVALENT.get((self.mutant.file, after), "")
 
 
 def mutated(source: str, mutant: Mutant) -> str | None:
@@ -122,46 +132,32 @@ class Tree:
         files = dict.fromkeys(file for name in subjects for file in SUBJECTS[name].files)
         tests = dict.fromkeys(file for name in subjects for file in SUBJECTS[name].tests)
         self._server = Server(Trees(folder, tuple(files), tuple(tests), traces))
-        self._limits: dict[str, float] = {}
+        self._durations = folder / "durations.json"
+        self._durations.write_text(json.dumps(self._server.durations))
 
     def close(self) -> None:
         """Ends what judges."""
         self._server.close()
 
-    def judge(self, mutant: Mutant) -> Outcome:
-        """What the tests make of a mutant."""
+    def judge(self, mutant: Mutant, *, thorough: bool) -> Outcome:
+        """What the tests make of a mutant; undecided where the quickest and no import cannot tell, unless thorough."""
         path, tests = self.folder / "sysid_nodes" / mutant.file, SUBJECTS[mutant.subject].tests
         source = path.read_text(encoding="utf-8")
         text = mutated(source, mutant)
         assert text is not None
         pairs = zip(source.splitlines(), text.splitlines(), strict=False)
         line, before, after = next((k, a.strip(), b.strip()) for k, (a, b) in enumerate(pairs, 1) if a != b)
-        fate = self._server.judge(mutant.file, source, text, tests)
-        if fate is None:
-            limit = self._limit(mutant.subject)
+        fate = self._server.judge(mutant.file, source, text, tests, np.inf if thorough else _QUICK)
+        if fate is None and thorough:
+            paths = [f"test/{name}" for name in tests]
+            took = sum(time for name, time in self._server.durations.items() if name.split("::")[0] in paths)
             path.write_text(text, encoding="utf-8")
             try:
-                fate = "survived" if self._passes(tests, limit) else "killed"
+                passed = run(self.folder, paths, self._durations, GRACE + PATIENCE * took)
             finally:
                 path.write_text(source, encoding="utf-8")
-        return Outcome(mutant, fate, line, f"`{before}` became `{after}`")
-
-    def _limit(self, subject: str) -> float:
-        """Processor's time that a mutant may take [s], by what the tests take as they are.
-
-        Raises:
-            RuntimeError: they fail as they are.
-        """
-        if subject not in self._limits:
-            started = os.times().children_user
-            if not self._passes(SUBJECTS[subject].tests, None):
-                raise RuntimeError(f"the tests of '{subject}' fail as they are")
-            self._limits[subject] = GRACE + PATIENCE * (os.times().children_user - started)
-        return self._limits[subject]
-
-    def _passes(self, tests: Sequence[str], limit: float | None) -> bool:
-        """Whether these tests pass within a time of a processor [s]; the quickest that are known go first."""
-        return run(self.folder, [f"test/{name}" for name in tests], self.folder / "durations.json", limit)
+            fate = "survived" if passed else "killed"
+        return Outcome(mutant, fate or "undecided", line, f"`{before}` became `{after}`")
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -177,22 +173,23 @@ def main(argv: Sequence[str] | None = None) -> int:
     every = {name: list(mutants(name)) for name in args.modules}
     pool = [mutant for of in every.values() for mutant in of]
     order = [pool[int(k)] for k in np.random.default_rng(args.seed).permutation(len(pool))[: args.sample or None]]
-    known = read(args.records)
-    outcomes = [known[mutant] for mutant in order if mutant in known]
-    todo = [mutant for mutant in order if mutant not in known]
+    found = read(args.records)
     with tempfile.TemporaryDirectory(prefix="mutants-") as folder:
         tree: Tree | None = None
-        for mutant in report.progress(todo, "mutants"):
-            if args.budget and time.monotonic() - begun > args.budget:
-                break
-            tree = tree or Tree(Path(folder), args.modules, traces)
-            outcomes.append(outcome := tree.judge(mutant))
-            if args.records is not None:
-                with args.records.open("a", encoding="utf-8") as file:
-                    file.write(json.dumps(outcome._asdict()) + "\n")
+        # What lives long takes longest and goes last.
+        for thorough in (False, True):
+            todo = [one for one in order if one not in found or (thorough and found[one].fate == "undecided")]
+            for mutant in report.progress(todo, "mutants"):
+                if args.budget and time.monotonic() - begun > args.budget:
+                    break
+                tree = tree or Tree(Path(folder), args.modules, traces)
+                found[mutant] = tree.judge(mutant, thorough=thorough)
+                if args.records is not None:
+                    with args.records.open("a", encoding="utf-8") as file:
+                        file.write(json.dumps(found[mutant]._asdict()) + "\n")
         if tree is not None:
             tree.close()
-    write(page, outcomes, {name: len(of) for name, of in every.items()})
+    write(page, [found[one] for one in order if one in found], {name: len(of) for name, of in every.items()})
     return 0
 
 
@@ -216,25 +213,26 @@ def write(page: report.Report, outcomes: Sequence[Outcome], total: dict[str, int
     for name in (*total, "all"):
         of = [one for one in outcomes if name in ("all", one.mutant.subject)]
         killed, same = sum(one.fate == "killed" for one in of), sum(bool(one.reason) for one in of)
-        survived = len(of) - killed - same
-        score = f"{100.0 * killed / (killed + survived):.0f} %" if killed + survived else ""
+        open_, rest = sum(one.fate == "undecided" for one in of), len(of) - same
+        score = f"{100.0 * killed / rest:.0f} %" if rest else ""
         number = sum(total.values()) if name == "all" else total[name]
-        rows.append((name, number, len(of), killed, survived, same, score))
+        rows.append((name, number, len(of), killed, rest - killed - open_, open_, same, score))
     page.text(
         "Mutants are single small mistakes; a score is the share of those tried, equivalent ones left out, that a test "
-        "notices. Where fewer were tried than there are, they were drawn at random."
+        "notices. Where fewer were tried than there are, they were drawn at random. Those undecided survived the "
+        f"quickest tests, {_QUICK:g} s of them, or have to be imported, and met no more; they count as survivors."
     )
-    page.table(("module", "mutants", "tried", "killed", "survived", "equivalent", "score"), rows)
-    killed = sum(one.fate == "killed" for one in outcomes)
-    found = killed + sum(one.fate == "survived" and not one.reason for one in outcomes)
+    page.table(("module", "mutants", "tried", "killed", "survived", "undecided", "equivalent", "score"), rows)
+    killed, rest = sum(one.fate == "killed" for one in outcomes), sum(not one.reason for one in outcomes)
     if killed:
         page.text(
-            f"At least {100.0 * least_share(killed, found):.1f} % of all but equivalent ones, with 95 % confidence "
+            f"At least {100.0 * least_share(killed, rest):.1f} % of all but equivalent ones, with 95 % confidence "
             "(Clopper and Pearson), if those tried were drawn by chance and no test was written for one of them."
         )
-    page.section("Survivors")
-    left = [one for one in outcomes if one.fate == "survived" and not one.reason]
-    page.text("\n".join(f"- {one.mutant.file}:{one.line}: {one.words}" for one in left) or "None.")
+    for title, fate in (("Survivors", "survived"), ("Undecided", "undecided")):
+        page.section(title)
+        left = [one for one in outcomes if one.fate == fate and not one.reason]
+        page.text("\n".join(f"- {one.mutant.file}:{one.line}: {one.words}" for one in left) or "None.")
     known = [one for one in outcomes if one.reason]
     if known:
         page.section("Equivalent")

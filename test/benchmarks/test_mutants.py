@@ -122,11 +122,12 @@ def test_few_show_little() -> None:
 
 def test_survivors_are_listed(tmp_path: Path) -> None:
     mutant = Mutant("shift", "systems/certified/certificate/shift.py", "AddNot", 0)
-    outcomes = [Outcome(mutant, "killed", 3, "`a` became `b`"), Outcome(mutant, "survived", 7, "`c` became `d`")]
+    told = {"killed": (3, "`a` became `b`"), "survived": (7, "`c` became `d`"), "undecided": (9, "`e` became `f`")}
+    outcomes = [Outcome(mutant, fate, *words) for fate, words in told.items()]
     write(Report("mutants", "Score", tmp_path, "command"), outcomes, {"shift": 40})
     (page,) = tmp_path.glob("*.md")
     text = page.read_text(encoding="utf-8")
-    assert "| shift | 40 | 2 | 1 | 1 | 0 | 50 % |" in text
+    assert "| shift | 40 | 3 | 1 | 1 | 1 | 0 | 33 % |" in text
     assert "shift.py:7: `c` became `d`" in text and "shift.py:3" not in text
 
 
@@ -139,10 +140,13 @@ def test_outcomes_are_read_again_and_equivalent_ones_are_no_survivors(tmp_path: 
         Outcome(mutant, "killed", 7, f"`a` became `{line}`"),
     ]
     assert [one.reason for one in found] == [reason, ""]
+    assert Outcome(mutant, "survived", 7, "`def f(x, *, y):` became `def f(x, /, y):`").reason
+    assert Outcome(mutant, "survived", 7, "`zip(x, y, strict=True)` became `zip(x, y, strict=False)`").reason
+    assert not Outcome(mutant, "survived", 7, "`def f(x=1):` became `def f(x=2):`").reason
     path = tmp_path / "records.jsonl"
     path.write_text(json.dumps(found[0]._asdict()) + "\n", encoding="utf-8")
     assert read(path) == {mutant: found[0]}
     write(Report("mutants", "Score", tmp_path, "command"), found[:1], {"memory": 40})
     (page,) = tmp_path.glob("*.md")
     text = page.read_text(encoding="utf-8")
-    assert "| memory | 40 | 1 | 0 | 0 | 1 |  |" in text and reason in text
+    assert "| memory | 40 | 1 | 0 | 0 | 0 | 1 |  |" in text and reason in text

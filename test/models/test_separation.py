@@ -15,7 +15,7 @@ from scipy.optimize import lsq_linear
 
 from sysid_nodes.data.scene import Obstacle
 from sysid_nodes.exceptions import InputError
-from sysid_nodes.models.closest_point import closest_point
+from sysid_nodes.models.closest_point import _solve, closest_point
 from sysid_nodes.models.separation import distances, separation_lower_bound
 from sysid_nodes.models.solids import Solid, Solids, from_obstacle, from_primitive, stack
 from sysid_nodes.robots.robot import Primitive
@@ -85,6 +85,12 @@ class TestClosestPoint:
         near = full.upper < 0.2
         np.testing.assert_allclose(early.upper[near], full.upper[near], atol=1e-9)
         assert (early.lower[~near] >= 0.2 * (1.0 - 1e-6)).all()
+
+    @pytest.mark.parametrize("subset", [(0,), (0, 1), (0, 1, 2)])
+    def test_equations_of_nothing_are_singular(self, subset: tuple[int, ...]) -> None:
+        nothing = [[np.zeros(1)] * 3] * 3
+        solution, regular = _solve(nothing, np.ones((3, 1)), subset)
+        assert not regular.any() and not solution.any()
 
     @pytest.mark.parametrize("count", [0, 1, 30])
     def test_any_number_of_generators(self, count: int) -> None:
@@ -310,6 +316,16 @@ class TestDistances:
         far = culled.distance != found.distance
         assert 0 < far.sum() < far.size
         assert (culled.distance[far] >= 0.5).all() and (culled.distance <= found.distance + 1e-9).all()
+        # All of them by the balls alone, however near.
+        balls = distances(placed, obstacles, pairs, beyond=-np.inf)
+        centre = (placed.centre[:, :, None] - obstacles.centre).reshape(5, 12, 3)
+        length, reach = np.linalg.norm(centre, axis=-1), placed.reach[pairs[:, 0]]
+        assert length.min() < 0.9
+        np.testing.assert_allclose(balls.distance, length - reach - obstacles.reach[pairs[:, 1]])
+        np.testing.assert_allclose(balls.normal, centre / length[..., None])
+        np.testing.assert_allclose(
+            balls.point, placed.centre[:, pairs[:, 0]] - reach[:, None] * centre / length[..., None]
+        )
         assert np.isfinite(distances(placed, obstacles, pairs, beyond=-np.inf).distance).all()
 
     @pytest.mark.parametrize(
@@ -328,6 +344,11 @@ class TestDistances:
         assert found.distance[0] == pytest.approx(distance, abs=1e-12)
         out = stack([Solid(one.centre - (distance - 0.05) * found.normal[0], one.generators, one.radius)])
         assert distances(out, stack([two]), np.array([[0, 0]])).distance[0] == pytest.approx(0.05, abs=1e-9)
+        # The way is one's own: the other's leads just as far.
+        other = distances(stack([two]), stack([one]), np.array([[0, 0]]))
+        assert other.distance[0] == pytest.approx(distance, abs=1e-12)
+        away = stack([Solid(two.centre - (distance - 0.05) * other.normal[0], two.generators, two.radius)])
+        assert distances(away, stack([one]), np.array([[0, 0]])).distance[0] == pytest.approx(0.05, abs=1e-9)
 
     def test_a_box_among_obstacles_of_every_kind(self) -> None:
         hand = stack([from_primitive(Primitive("j", "box", np.zeros(3), np.eye(3), np.array([0.1, 0.2, 0.3])))])

@@ -106,3 +106,13 @@ def test_gravity_derivatives_are_bounded(robot: Robot) -> None:
             bend = (gravity(q + a + b) - gravity(q + a - b) - gravity(q - a + b) + gravity(q - a - b)) / (4 * step**2)
             allowed = np.einsum("kis,is->ki", levers.third[:, first, second], norms)
             assert (np.abs(bend) <= allowed + 1e-3).all()
+
+
+def test_gravity_does_nothing_about_a_vertical_axis() -> None:
+    robot = load_robot("kinova_gen3")
+    q = np.repeat(configurations(robot, 1), 2, axis=0)
+    levers = Reach(Chain.from_robot(robot), prismatic_travel(robot)).levers(
+        np.array([0.0, 1e-3]), q, np.array([[0, 1]]), 0.0 * q[:1], 0.0 * q[:1]
+    )
+    assert (levers.hessian[:, 0] <= 1e-6).all() and (levers.hessian[:, :, 0] <= 1e-6).all()
+    assert (levers.hessian[:, 1, 1, 1:, 0] > 0.1).any()

@@ -338,6 +338,18 @@ def test_the_gate_names_the_window_and_the_assumption(what: str, reason: str) ->
     assert failed[reason].tolist() == [False, True]
 
 
+@pytest.mark.parametrize(("share", "seen"), [(0.99, False), (1.01, True)])
+def test_the_gate_allows_torques_what_changes_while_stamps_are_off(share: float, seen: bool) -> None:
+    """200 N m/s from one sample to the next, and for a stamp's error of 1 ms at either of them."""
+    found = scene(load_robot("kinova_gen3"), np.random.default_rng(11), acceleration=5.0, speed=0.5, dt=0.002)
+    q, qd = found.readings()
+    tau, sample = np.zeros_like(q), found.edges[1, 0] + 5
+    tau[sample:, 3] += share * 200.0 * (found.t[sample] - found.t[sample - 1] + 0.002)
+    noise = replace(bounded(found, torque_rate=200.0, stamp=1e-3), acceleration=np.full(7, 1e-3))  # certain signs
+    failed = found.builder(noise).violations(found.samples(q, qd, tau), found.edges)
+    assert failed["torque rate above its bound"].tolist() == [False, seen]
+
+
 def test_the_gate_rejects_a_sliding_joint_outside_its_limits() -> None:
     """The radii count on the travel within the limits."""
     rng = np.random.default_rng(12)
