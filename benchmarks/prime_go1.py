@@ -36,6 +36,9 @@ LEVELS = (10.0, 30.0, 100.0)
 """Readings of a force sensor above which its foot counts as on the ground, in the sensor's own unit; weight on four
 feet is some 150 each, in the air they read -6 to 7."""
 
+PART = 4.0
+"""Of the log, whose F1 is told [s]."""
+
 
 @dataclass(frozen=True)
 class Go1Log:
@@ -69,7 +72,7 @@ class Go1Log:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     options = parser("prime_go1", __doc__)
-    options.add_argument("log", type=Path, help="go1.csv")
+    options.add_argument("--log", type=Path, required=True, help="go1.csv")
     options.add_argument("--duration", type=float, default=60.0, help="of the log, at most [s]")
     chosen = options.parse_args(arguments)
     log, robot = Go1Log.read(chosen.log), go1()
@@ -78,9 +81,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
         "F1 is that of contact on and off against the feet's force sensors, at three readings that may count as the "
         "ground; the shares are those of the stages on the ground, FR, FL, RR, RL, estimated and at the middle one."
     )
-    rows = [_row(mode, log, robot, log.t[0] + chosen.duration) for mode in ("horizon", "batch")]
+    runs = {mode: _run(mode, log, robot, log.t[0] + chosen.duration) for mode in ("horizon", "batch")}
     levels = [f"F1 at {level:g}" for level in LEVELS]
-    report.table(("", "status", "observed", *levels, "estimated [%]", "sensors [%]", "CPU [s]"), rows)
+    report.table(
+        ("", "status", "observed", *levels, "estimated [%]", "sensors [%]", "CPU [s]"),
+        (_row(mode, run) for mode, run in runs.items()),
+    )
+    report.section(f"F1 at {LEVELS[1]:g} by time")
+    starts = np.arange(0.0, min(chosen.duration, log.t[-1] - log.t[0]), PART)
+    names = [f"from {start:g} s" for start in starts]
+    report.table(("", *names), ((mode, *_by_time(run, log.t[0] + starts)) for mode, run in runs.items()))
     print(report.write())
     return 0
 
@@ -92,7 +102,23 @@ def go1() -> Robot:
     return replace(with_contacts(robot, feet), imu=robot.body)
 
 
-def _row(mode: str, log: Go1Log, robot: Robot, end: float) -> tuple[object, ...]:
+@dataclass(frozen=True)
+class Run:
+    """Attributes: session; t (K,) [s]; on (K, 4) whether feet are on the ground; force (K, 4); CPU time [s]."""
+
+    session: PrimeSession
+    t: Array
+    on: npt.NDArray[np.bool_]
+    force: Array
+    seconds: float
+
+    def f1(self, level: float, chosen: npt.NDArray[np.bool_] | slice = slice(None)) -> str:
+        """Of contact at some stages."""
+        on, true = self.on[chosen], self.force[chosen] > level
+        return f"{2.0 * np.sum(on & true) / max(np.sum(on) + np.sum(true), 1):.3f}"
+
+
+def _run(mode: str, log: Go1Log, robot: Robot, end: float) -> Run:
     config = from_flat(PrimeSessionConfig, {"robot": "urdf", "floating_base": True, "pacing.hop": 4})
     gathered, record = Gatherer(), StreamRecord.empty()
     batch = mode == "batch"
@@ -114,11 +140,19 @@ def _row(mode: str, log: Go1Log, robot: Robot, end: float) -> tuple[object, ...]
     on = np.concatenate([update.estimate.contacts.on_ground[list(update.stages)] for update in updates])
     on = on[:, [updates[0].estimate.contacts.names.index(f"{leg}_foot") for leg in LEGS]]
     force = log.force[np.clip(np.searchsorted(log.t, t), 0, len(log.t) - 1)]
-    assert session.estimate is not None
-    observed = int(sum(body.observed.sum() for body in session.estimate.bodies))
-    scores = [f"{2.0 * np.sum(on & (force > level)) / (np.sum(on) + np.sum(force > level)):.3f}" for level in LEVELS]
-    shares = (", ".join(f"{100.0 * share:.0f}" for share in flags.mean(axis=0)) for flags in (on, force > LEVELS[1]))
-    return (mode, session.whole_status.name, f"{observed} of 10", *scores, *shares, f"{seconds:.0f}")
+    return Run(session, t, on, force, seconds)
+
+
+def _row(mode: str, run: Run) -> tuple[object, ...]:
+    assert run.session.estimate is not None
+    observed = int(sum(body.observed.sum() for body in run.session.estimate.bodies))
+    shares = (", ".join(f"{100 * share:.0f}" for share in on.mean(axis=0)) for on in (run.on, run.force > LEVELS[1]))
+    scores = (run.f1(level) for level in LEVELS)
+    return (mode, run.session.whole_status.name, f"{observed} of 10", *scores, *shares, f"{run.seconds:.0f}")
+
+
+def _by_time(run: Run, starts: Array) -> list[str]:
+    return [run.f1(LEVELS[1], (run.t >= start) & (run.t < start + PART)) for start in starts]
 
 
 if __name__ == "__main__":
