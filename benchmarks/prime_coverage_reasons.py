@@ -20,14 +20,10 @@ REASONS = {
         "millimetre, and all of them together."
     ),
     "g1": (
-        "What is known of the reasons. *Centre of mass across, roll*: the iteration ends where damped steps hardly "
-        "lower the cost any more, in some runs short of the minimum. The undamped step that is left is part of the "
-        "sigma; in one run that was continued, the error shrank with it. *Izz* is hardly seen by this motion. Its "
-        "sigma is the prior's, which is on logarithms, to first order at the estimate: too small where the estimate "
-        "is. The errors are of 0.04 kg m2. *Forces of a foot on the ground*: the corners of a flat foot share its load "
-        "in a way that the motion does not tell, so that the prior of 50 N decides, and their true shares are nearer "
-        "to even than it says. *Forces of a foot in the air*: the sigma is what the smoothing of the contacts may "
-        "leave, and the error no more. *Mass*: its sigma includes all that the weak prior on forces may pull. The "
-        "others are not explained; with so few runs most may be chance."
+        "What is known of the reasons. *Forces of a foot on the ground*: the corners of a flat foot share its load in "
+        "a way that the motion does not tell, so that their prior decides, and their true shares are nearer to even "
+        "than it says. *Forces of a foot in the air*: the sigma is what the smoothing of the contacts may leave, and "
+        "the error no more. *Izz* is hardly seen by this motion: its sigma is the prior's, which is on logarithms, to "
+        "first order at the estimate. The others are not explained."
     ),
 }

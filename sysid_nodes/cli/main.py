@@ -44,7 +44,6 @@ examples.
 
 _PLACES = {
     "calibrate": "interval.calibrate",
-    "check": "interval.check",
     "convert": "actuators.convert",
     "evaluate": "sampling.evaluate",
     "excite": "actuators.excite",

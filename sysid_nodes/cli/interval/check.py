@@ -1,27 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Looks a recording over before anything is identified: what is in it, and how its signals read.
-
-Signs, units and sides of the signals joint by joint with the evidence, rates and gaps, what the wrist weighs, delay
-between position and torque, noise, what this motion cannot tell, and the lines of the parameter file that would mend
-what is wrong. Findings are against the configuration; the same ones are what the live node reports on /diagnostics.
-
-examples:
-  sysid check bags/loaded --config config/kinova_gen3.yaml
-  sysid check bags/loaded --urdf my_arm.urdf
-
-exit status 3: something is to be mended, in the configuration or in the recording
-"""
+"""sysid check of an arm's recording: signals joint by joint, noise, delay, and what would mend them."""
 
 from __future__ import annotations
 
 import argparse
 import sys
 from collections.abc import Iterator
-from pathlib import Path
 
 import numpy as np
 
-from sysid_nodes.cli.configuration import add_arguments as add_configuration
 from sysid_nodes.cli.interval.configuration import load
 from sysid_nodes.cli.progress import track
 from sysid_nodes.data.joint_state import RawJointState
@@ -44,13 +31,8 @@ _MOST = 60_000
 """Joint states looked at; more are thinned evenly."""
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("bag", type=Path, metavar="BAG", help="rosbag2 folder, or a single .mcap or .db3 file")
-    parser.add_argument("--topic", default="/joint_states", help="topic of the joint states; default: %(default)s")
-    add_configuration(parser)
-
-
 def run(args: argparse.Namespace) -> int:
+    """Looks it over and returns the exit status."""
     arm = load(args, args.bag)
     robot, config = arm.robot, arm.config
     log = read_joint_states(args.bag, args.topic)

@@ -116,7 +116,7 @@ def replay_into(
     Raises:
         SysidError: the log is damaged, or nothing can be estimated from it.
     """
-    _check_joints(log, robot, source)
+    check_joints(log, robot, source)
     title = f"replay {Path(source).absolute().name}"
     with PrimeBag(folder / RESULT_BAG, robot, config.prime.contact.normal, config.frame_prefix) as bag:
         done = (_batch if mode == BATCH else _horizon)(robot, config, log, bag, title)
@@ -196,7 +196,7 @@ def _batch(robot: Robot, config: PrimeSessionConfig, log: SensorLog, bag: PrimeB
     return Replayed(session, collected, time.perf_counter() - begun, left)
 
 
-def _check_joints(log: SensorLog, robot: Robot, source: str) -> None:
+def check_joints(log: SensorLog, robot: Robot, source: str) -> None:
     """Raises LogError where no joint state names all joints of the robot."""
     seen = log.joint_names(_LOOKED_AT)
     missing = min((sorted(set(robot.joint_names) - set(names)) for names in seen), key=len)

@@ -224,7 +224,7 @@ class PrimeSession:
         self._due += len(used)
         hop, config = self.pacer.pace.hop, self.config
         # Steps that wait already go into the same solve: one that is out of date before it begins helps nobody.
-        wait = behind - config.streams.wait > hop * config.prime.step and self._due < config.pacing.most_hop
+        wait = behind - config.streams.wait > (hop + 1) * config.prime.step and self._due < config.pacing.most_hop
         return None if self._due < hop or wait else self._solve()
 
     def _restart(self) -> None:

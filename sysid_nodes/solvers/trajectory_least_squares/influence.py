@@ -12,7 +12,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.linalg import lapack
 
 from sysid_nodes.solvers.trajectory_least_squares.factor import Factor
 from sysid_nodes.solvers.trajectory_least_squares.normal_equations import CHUNK
@@ -46,7 +45,7 @@ def influences(groups: Sequence[Blocks], factor: Factor) -> tuple[Posterior, lis
     found = covariances(factor)
     if found is None:
         return None
-    parts = zip(groups, leverages(groups, factor, found), parameter_gains(groups, factor), strict=True)
+    parts = zip(groups, leverages(groups, factor, found), parameter_gains(groups, factor, found), strict=True)
     return found, [Influence(reweight(blocks).residual, leverage, gain) for blocks, leverage, gain in parts]
 
 
@@ -106,21 +105,17 @@ def _joint(found: Posterior, first: IntArray, reach: int, *, shared: bool) -> Ar
     return out
 
 
-def parameter_gains(groups: Sequence[Blocks], factor: Factor) -> list[Array]:
+def parameter_gains(groups: Sequence[Blocks], factor: Factor, found: Posterior) -> list[Array]:
     """`Influence.gain` of every group alone.
 
     Args:
         groups: blocks, whether they were assembled or not.
         factor: undamped.
+        found: its posterior, all stages covered.
     """
-    layout, structure = factor.equations.layout, factor.equations.windows
-    n, p = layout.size, layout.parameters
-    if not p:
-        return [np.zeros((*blocks.residual.shape, 0)) for blocks in groups]
-    own = lapack.dpotrs(factor.corner, np.eye(p), lower=1)[0]
-    stage = np.asarray(lapack.dtbtrs(factor.band.lapack, -factor.border @ own, uplo="L", trans="T")[0]).reshape(
-        -1, n, p
-    )
+    structure = factor.equations.windows
+    n, p = found.stage_parameter.shape[1:]
+    stage, own = found.stage_parameter, found.parameter
 
     def windows_of(first: IntArray, width: int) -> Array:
         return np.asarray(stage[first[:, None] + np.arange(width)].reshape(len(first), width * n, p))

@@ -71,7 +71,7 @@ def observed_covariances(
     spread = sandwich(blocks, problem.layout, plain, variances)
     if spread is None:
         return None
-    parameter = parameter_covariance(problem, blocks, point, factor, variances)
+    parameter = parameter_covariance(problem, blocks, point, factor, plain, variances)
     left = factor if solved is None else factorise(assemble(solved, problem.layout), 0.0)
     return None if left is None else _add_remaining_step(replace(spread, parameter=parameter), left.step())
 
@@ -98,7 +98,12 @@ def _add_remaining_step(found: Posterior, rest: Step) -> Posterior:
 
 
 def parameter_covariance(
-    problem: PrimeProblem, blocks: Sequence[Blocks], point: Trajectory, factor: Factor, variances: Sequence[Array]
+    problem: PrimeProblem,
+    blocks: Sequence[Blocks],
+    point: Trajectory,
+    factor: Factor,
+    found: Posterior,
+    variances: Sequence[Array],
 ) -> Array:
     """(p, p) sum over all rows of gain times noise times gain, neighbours' noise correlated where windows overlap.
 
@@ -107,9 +112,10 @@ def parameter_covariance(
         blocks: its residuals with derivatives at the point.
         point: of linearisation.
         factor: undamped, of their normal equations.
+        found: its posterior, all stages covered.
         variances: (B, m) of each group's noise.
     """
-    *gains, arrived = parameter_gains([*blocks, problem.arrival_unknowns(point)], factor)
+    *gains, arrived = parameter_gains([*blocks, problem.arrival_unknowns(point)], factor, found)
     score = problem.arrival.score.change_unknowns(arrived[0])
     total, pull = score.covariance, score.pull
     for name, group, gain, variance in zip(problem.groups, blocks, gains, variances, strict=True):

@@ -63,16 +63,18 @@ class WindowCovariances:
         self._changing = changing
         new = self._settled(times) if factor is not None else slice(0)
         anew = len(changing[new]) > 0
-        found = None if factor is None else covariances(factor, last=None if anew else self._covered)
+        whole = anew or self._parameter is None
+        found = None if factor is None else covariances(factor, last=None if whole else self._covered)
         if factor is not None and found is not None and anew:
             self._observe(solved, factor, found, new)
             self._counted = float(times[new.stop - 1])
         self.variances = self._observed.of(problem, solved.blocks, changing)
         if factor is None or found is None:
             return None
-        if anew or self._parameter is None:
-            own = parameter_covariance(problem, solved.blocks, solved.linearised, factor, self.variances)
-            self._parameter = own
+        if whole:
+            point, variances = solved.linearised, self.variances
+            self._parameter = parameter_covariance(problem, solved.blocks, point, factor, found, variances)
+        assert self._parameter is not None
         return replace(found, parameter=self._parameter)
 
     def _settled(self, times: Array) -> slice:
