@@ -18,6 +18,7 @@ covered by the second derivatives along (error, error + distance to the next suc
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -28,7 +29,7 @@ from sysid_nodes.models.momentum_derivatives import MomentumDerivatives, momentu
 from sysid_nodes.systems.interval.error_radius import MotionBounds, Pair, curvatures, unit_motions
 from sysid_nodes.systems.interval.momentum_rows import body_norms
 from sysid_nodes.systems.interval.positions import Positions
-from sysid_nodes.systems.interval.reach import Levers, picked_samples
+from sysid_nodes.systems.interval.reach import Levers
 from sysid_nodes.systems.interval.windowed_samples import WindowedSamples
 
 Array = npt.NDArray[np.float64]
@@ -56,7 +57,7 @@ def nominal_radius(
         roughness: (N - 1, 1) of `MotionBounds.rough` and `smooth` before they are added up.
         levers: of the same windows.
     """
-    picks = _Picks.of(windows, positions)
+    picks = _Picks.of(windows, positions, levers.picked)
     at = picks.entries
     found = momentum_derivatives(chain, theta, positions.q[at], windows.samples.qd[positions.index[at]])
     dq, dv = motion.dq[:, None, :], motion.dv[:, None, :]
@@ -99,9 +100,8 @@ class _Picks:
     interval: npt.NDArray[np.intp]
 
     @classmethod
-    def of(cls, windows: WindowedSamples, positions: Positions) -> _Picks:
+    def of(cls, windows: WindowedSamples, positions: Positions, chosen: Sequence[npt.NDArray[np.intp]]) -> _Picks:
         t = windows.samples.t[positions.index]
-        chosen = picked_samples(t, positions.edges)
         entries = np.concatenate(chosen)
         starts = np.cumsum([0, *(len(each) for each in chosen[:-1])])
         owner = np.searchsorted(0.5 * (entries[1:] + entries[:-1]), np.arange(len(t)))
@@ -189,23 +189,31 @@ def _remainder(motion: MotionBounds, levers: Levers, between: Line, away: Array)
         acceleration * away + 3.0 * motion.dv + errors[2][1],
     )
     span = motion.duration[:, None, None, None]
+
+    def curvature(line: Line) -> tuple[Array, Array]:
+        return curvatures(unit, speed, *line)
+
+    of_total, of_readings = curvature(total), curvature((motion.dq, motion.dv))
     out = []
-    for error in errors:
-        _, rate = _mixed(unit, speed, error, total)
+    for index, error in enumerate(errors):
+        own = curvature(error)
+        rate = _mixed(curvature(_plus(error, total)), own, of_total)[1]
         out.append(span * (rate + _gravity(levers, error[0], total[0])))
-    for index in (0, 1):
-        out[index] += _mixed(unit, speed, errors[index], (motion.dq, motion.dv))[0]
+        if index < 2:
+            out[index] += _mixed(curvature(_plus(error, (motion.dq, motion.dv))), own, of_readings)[0]
     along = curvatures(unit, speed, speed, acceleration)[1] + _gravity(levers, speed, speed)
     out[2] += motion.cube[:, None, None, None] / 12.0 * along
     return np.stack(out).reshape(len(out), *speed.shape, -1)
 
 
-def _mixed(unit: Pair, speed: Array, one: Line, other: Line) -> tuple[Array, Array]:
+def _plus(one: Line, other: Line) -> Line:
+    return one[0] + other[0], one[1] + other[1]
+
+
+def _mixed(both: Pair, one: Pair, other: Pair) -> Pair:
     """Bounds (W, n, n, 3) of the mixed second derivatives of momentum and rate: the polar form of `curvatures`."""
-    both = curvatures(unit, speed, one[0] + other[0], one[1] + other[1])
-    alone = curvatures(unit, speed, *one), curvatures(unit, speed, *other)
-    momentum, rate = (0.5 * (both[k] - alone[0][k] - alone[1][k]) for k in (0, 1))
-    return np.maximum(momentum, 0.0), np.maximum(rate, 0.0)
+    momentum, rate = (np.maximum(0.5 * (both[k] - one[k] - other[k]), 0.0) for k in (0, 1))
+    return momentum, rate
 
 
 def _gravity(levers: Levers, one: Array, other: Array) -> Array:
