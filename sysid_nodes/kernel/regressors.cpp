@@ -7,6 +7,7 @@
 #include <nanobind/stl/pair.h>
 
 #include "arrays.hpp"
+#include "lanes.hpp"
 
 #include <stdexcept>
 #include <string>
@@ -52,24 +53,6 @@ Row inertia_form(const pin::Motion &x, const pin::Motion &y) {
   return row;
 }
 
-// Adds weight * W_c, and sign * W_m at a window's edges, for the state that `data` holds.
-void add_rows(const pin::Model &model, const pin::Data &data, double weight, double sign, double *integral,
-              double *difference) {
-  const std::size_t n = model.nv;
-  for (std::size_t i = 0; i < n; ++i) {
-    const pin::SE3 &place = data.oMi[i + 1];
-    const pin::Motion &velocity = data.v[i + 1];
-    const pin::Motion gravity(place.rotation().transpose() * model.gravity.linear(), Vector3::Zero());
-    for (pin::JointIndex joint = i + 1; joint > 0; joint = model.parents[joint]) {
-      const std::size_t at = ((joint - 1) * n + i) * 10;
-      const pin::Motion jacobian = place.actInv(pin::Motion(data.J.col(joint - 1)));
-      const pin::Motion turn = place.actInv(pin::Motion(data.dJ.col(joint - 1)));
-      Eigen::Map<Row>(integral + at) += weight * (inertia_form(turn, velocity) + inertia_form(jacobian, gravity));
-      if (sign != 0.0) Eigen::Map<Row>(difference + at) += sign * inertia_form(jacobian, velocity);
-    }
-  }
-}
-
 std::pair<Array, Array> window_regressors(In<int64_t, nb::ndim<1>> parents, In<double, nb::shape<-1, 3, 3>> rotation,
                                         In<double, nb::shape<-1, 3>> translation, In<double, nb::shape<-1, 3>> axis,
                                         In<bool, nb::ndim<1>> revolute, In<double, nb::shape<3>> gravity,
@@ -82,26 +65,21 @@ std::pair<Array, Array> window_regressors(In<int64_t, nb::ndim<1>> parents, In<d
   if (q.shape(0) != samples || qd.shape(0) != samples) throw std::invalid_argument("arrays differ in their samples");
   std::vector<double> difference(windows * size, 0.0);
   std::vector<double> integral(windows * size, 0.0);
+  for (std::size_t i = 0; i < n; ++i)
+    if (parents.data()[i] < -1 || parents.data()[i] >= static_cast<int64_t>(i))
+      throw std::invalid_argument("parents must come first");
+  for (std::size_t w = 0; w < windows; ++w) {
+    const int64_t first = edges.data()[2 * w], last = edges.data()[2 * w + 1];
+    if (first < 0 || last < first || last >= static_cast<int64_t>(samples))
+      throw std::invalid_argument("window edges are out of range");
+  }
   {
     nb::gil_scoped_release release;
-    const pin::Model model = build_model(n, parents.data(), rotation.data(), translation.data(), axis.data(),
-                                         revolute.data(), gravity.data());
-    pin::Data data(model);
-    const double *stamp = t.data();
-    for (std::size_t w = 0; w < windows; ++w) {
-      const int64_t first = edges.data()[2 * w], last = edges.data()[2 * w + 1];
-      if (first < 0 || last < first || last >= static_cast<int64_t>(samples))
-        throw std::invalid_argument("window edges are out of range");
-      for (int64_t s = first; s <= last; ++s) {
-        const double before = s > first ? stamp[s] - stamp[s - 1] : 0.0;
-        const double after = s < last ? stamp[s + 1] - stamp[s] : 0.0;
-        const double sign = double(s == last) - double(s == first);
-        pin::computeJointJacobiansTimeVariation(model, data, MapOf<Eigen::VectorXd>(q.data() + s * n, n),
-                                                MapOf<Eigen::VectorXd>(qd.data() + s * n, n));
-        add_rows(model, data, 0.5 * (before + after), sign, integral.data() + w * size,
-                 difference.data() + w * size);
-      }
-    }
+    const lanes::Tree tree{n, parents.data(), rotation.data(), translation.data(), axis.data(), revolute.data(),
+                           gravity.data()};
+    for (std::size_t w = 0; w < windows; ++w)
+      lanes::window(tree, t.data(), q.data(), qd.data(), edges.data()[2 * w], edges.data()[2 * w + 1],
+                    integral.data() + w * size, difference.data() + w * size);
   }
   return {as_array(std::move(difference), {windows, n, 10 * n}), as_array(std::move(integral), {windows, n, 10 * n})};
 }

@@ -50,7 +50,6 @@ from sysid_nodes.systems.interval.transmitted_torque import TransmittedTorque
 from sysid_nodes.systems.interval.unknowns import Unknowns, identify_payload, prismatic_travel
 
 Array = npt.NDArray[np.float64]
-Mask = npt.NDArray[np.bool_]
 Progress = Callable[[str, int, int], None]
 
 MARGIN = 1.5
@@ -83,7 +82,7 @@ def calibrate(
     config: IntervalIdentifierConfig,
     runs: Sequence[Run],
     *,
-    max_rows: int = 120,
+    max_rows: int = 240,
     margin: float = MARGIN,
     progress: Progress | None = None,
 ) -> Calibration:
@@ -130,20 +129,35 @@ def calibrate(
             for run, load in zip(runs, loads, strict=True)
         ]
     system = CalibrationSystem.assemble(n, body, centre, radius, loads, rows)
+    if system.unloaded.all():  # the very system by which a run with a known mass would be judged
+        system = system.of_unloaded()
     xi = estimate(system)
     show("fit", 1, 1)
     torque_absolute = _torque_error(system, xi, runs, rows, margin, lambda done, total: show("judge", done, total))
     system = system.add_torque_error(torque_absolute)
 
+    poly, kept = _bound(system, max_rows, lambda done, total: show("bounds", done, total))
+    if not system.unloaded.all():
+        # A run with a known mass is to narrow: what the others alone would keep is kept.
+        _, alone = _bound(system.of_unloaded(), max_rows, lambda done, total: show("bounds", done, total))
+        kept = np.union1d(kept, np.flatnonzero(system.unloaded)[alone])
+    return _result(robot, config, runs, system, poly, kept, xi, torque_absolute, margin, belief, transmitted, plain)
+
+
+def _bound(
+    system: CalibrationSystem, max_rows: int, progress: Callable[[int, int], None]
+) -> tuple[Polytope, npt.NDArray[np.intp]]:
+    """Intervals of the robot's unknowns, and the rows without payload that carry them most."""
     poly = Polytope(-np.ones(system.size), np.ones(system.size), system.robot_size)
     used = poly.add(system.rows, -system.radius - system.offset, system.radius - system.offset)
     for done in range(0, 2 * poly.k, 4):
-        show("bounds", done, 2 * poly.k)
+        progress(done, 2 * poly.k)
         poly.tighten(4)
-    show("bounds", 2 * poly.k, 2 * poly.k)
-    return _result(
-        robot, config, runs, system, poly, used, xi, torque_absolute, margin, max_rows, belief, transmitted, plain
-    )
+    progress(2 * poly.k, 2 * poly.k)
+    useful = np.zeros(len(system.rows))
+    useful[used] = poly.usefulness()
+    free = np.flatnonzero(system.unloaded)
+    return poly, np.sort(free[np.argsort(-useful[free], kind="stable")][:max_rows])
 
 
 def _torque_error(
@@ -303,11 +317,10 @@ def _result(
     runs: Sequence[Run],
     system: CalibrationSystem,
     poly: Polytope,
-    used: Mask,
+    kept: npt.NDArray[np.intp],
     xi: Array,
     torque_absolute: Array,
     margin: float,
-    max_rows: int,
     belief: Belief,
     transmitted: TransmittedTorque | None,
     least_squares: Array,
@@ -319,10 +332,6 @@ def _result(
     slack = _ROUNDING * (np.abs(system.centre[columns]) + system.scale[:k])
     lower[columns] -= slack
     upper[columns] += slack
-    free = np.flatnonzero(system.unloaded)
-    useful = np.zeros(len(system.rows))
-    useful[used] = poly.usefulness()
-    kept = np.sort(free[np.argsort(-useful[free], kind="stable")][:max_rows])
     return Calibration(
         robot=robot.name,
         joints=robot.joint_names,

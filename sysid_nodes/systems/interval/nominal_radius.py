@@ -29,7 +29,7 @@ from sysid_nodes.models.momentum_derivatives import MomentumDerivatives, momentu
 from sysid_nodes.systems.interval.error_radius import MotionBounds, Pair, curvatures, unit_motions
 from sysid_nodes.systems.interval.momentum_rows import body_norms
 from sysid_nodes.systems.interval.positions import Positions
-from sysid_nodes.systems.interval.reach import Levers, picked_samples
+from sysid_nodes.systems.interval.reach import Levers
 from sysid_nodes.systems.interval.windowed_samples import WindowedSamples
 
 Array = npt.NDArray[np.float64]
@@ -57,7 +57,7 @@ def nominal_radius(
         roughness: (N - 1, 1) of `MotionBounds.rough` and `smooth` before they are added up.
         levers: of the same windows.
     """
-    picks = _Picks.of(windows, positions)
+    picks = _Picks.of(windows, positions, levers.picked)
     at = picks.entries
     found = momentum_derivatives(chain, theta, positions.q[at], windows.samples.qd[positions.index[at]])
     dq, dv = motion.dq[:, None, :], motion.dv[:, None, :]
@@ -100,9 +100,8 @@ class _Picks:
     interval: npt.NDArray[np.intp]
 
     @classmethod
-    def of(cls, windows: WindowedSamples, positions: Positions) -> _Picks:
+    def of(cls, windows: WindowedSamples, positions: Positions, chosen: Sequence[npt.NDArray[np.intp]]) -> _Picks:
         t = windows.samples.t[positions.index]
-        chosen = picked_samples(t, positions.edges)
         entries = np.concatenate(chosen)
         starts = np.cumsum([0, *(len(each) for each in chosen[:-1])])
         owner = np.searchsorted(0.5 * (entries[1:] + entries[:-1]), np.arange(len(t)))
@@ -190,23 +189,29 @@ def _remainder(motion: MotionBounds, levers: Levers, between: Line, away: Array)
         acceleration * away + 3.0 * motion.dv + between[1],
     )
     span = motion.duration[:, None, None, None]
-    momentum, rate = _mixed(unit, speed, [*errors, *errors[:2]], [total] * 3 + [(motion.dq, motion.dv)] * 2)
+    momentum, rate = _mixed(unit, speed, errors, total, (motion.dq, motion.dv))
     out = [span * (rate[k] + levers.third_along(error[0], total[0])) for k, error in enumerate(errors)]
     for index in (0, 1):
-        out[index] += momentum[3 + index]
+        out[index] += momentum[index]
     along = curvatures(unit, speed, speed, acceleration)[1] + levers.third_along(speed, speed)
     out[2] += motion.cube[:, None, None, None] / 12.0 * along
     return np.stack(out).reshape(len(out), *speed.shape, -1)
 
 
-def _mixed(unit: Pair, speed: Array, one: Sequence[Line], other: Sequence[Line]) -> tuple[Array, Array]:
-    """Bounds (P, W, n, n, 3) of mixed second derivatives of momentum and rate: the polar form of `curvatures`.
+def _mixed(unit: Pair, speed: Array, errors: Sequence[Line], total: Line, readings: Line) -> Pair:
+    """Bounds (P, W, n, n, 3) of mixed second derivatives along P errors: the polar form of `curvatures`.
 
-    Of P pairs of lines at a time: the arrays are small, and what NumPy spends on each call counts.
+    Of all lines at a time: the arrays are small, and what NumPy spends on each call counts.
+
+    Returns:
+        Of the momentum along each error and the readings' own, of the rate along each error and their total.
     """
-    first, second = (tuple(map(np.stack, zip(*lines, strict=True))) for lines in (one, other))
-    stacked = (np.stack([a + b, a, b]) for a, b in zip(first, second, strict=True))
-    momentum, rate = (
-        0.5 * (both - alone - other_alone) for both, alone, other_alone in curvatures(unit, speed, *stacked)
+    moved = [(error[0] + other[0], error[1] + other[1]) for other in (readings, total) for error in errors]
+    lines = zip(*[readings, total, *errors, *moved], strict=True)
+    count = len(errors)
+    momentum, rate = curvatures(unit, speed, *map(np.stack, lines))
+    alone, with_readings, with_total = (slice(2 + k * count, 2 + (k + 1) * count) for k in range(3))
+    return (
+        np.maximum(0.5 * (momentum[with_readings] - momentum[alone] - momentum[0]), 0.0),
+        np.maximum(0.5 * (rate[with_total] - rate[alone] - rate[1]), 0.0),
     )
-    return np.maximum(momentum, 0.0), np.maximum(rate, 0.0)

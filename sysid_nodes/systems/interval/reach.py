@@ -27,12 +27,14 @@ class Levers:
         hessian: (W, n, n, n, 3) coefficients on (mass, |first moment|, |inertia|) of body i of |d2U_i / dq_k dq_l| at
             [w, k, l, i].
         third: (n, n, n, n, 3) likewise of |d3U_i / dq_k dq_l dq_s| at [k, l, s, i], in every configuration.
+        picked: the samples of each window at which kinematics were evaluated.
     """
 
     lam: Array
     alpha: Array
     hessian: Array
     third: Array
+    picked: tuple[npt.NDArray[np.intp], ...]
 
     def third_along(self, one: Array, other: Array) -> Array:
         """(W, n, n, 3) bounds of the third derivatives of the potential along two directions (W, n)."""
@@ -92,7 +94,7 @@ class Reach:
             dq: (W, n) largest position error.
         """
         n = self._alpha.shape[0]
-        picked = picked_samples(t, edges)
+        picked = tuple(_spread(t, int(first), int(last)) for first, last in edges)
         index = np.concatenate(picked)
         starts = np.cumsum([0, *(len(p) for p in picked[:-1])])
         motion = reference.forward_kinematics(self._tree, q[index], np.zeros((len(index), n)))
@@ -112,7 +114,7 @@ class Reach:
         lam = np.where(revolute, np.minimum(lam + beyond, self._widest), lam) * self._mask
         turned = moved * self._tree.revolute
         load = np.minimum(load + np.linalg.norm(self._tree.gravity) * (np.cumsum(turned, axis=1) - turned), self._load)
-        return Levers(lam, self._alpha, self._hessian(lam, load + 1e-9), self._third)
+        return Levers(lam, self._alpha, self._hessian(lam, load + 1e-9), self._third, picked)
 
     def _hessian(self, lam: Array, load: Array) -> Array:
         k, j = np.indices(self._alpha.shape)
@@ -122,12 +124,7 @@ class Reach:
         return np.stack([turned * lam[:, b], turned * self._alpha[b], np.zeros_like(turned)], axis=-1)
 
 
-def picked_samples(t: Array, edges: npt.NDArray[np.intp]) -> list[npt.NDArray[np.intp]]:
-    """Samples at which kinematics are evaluated, of each window between its edges (W, 2), these included."""
-    return [_spread(t, int(first), int(last)) for first, last in edges]
-
-
 def _spread(t: Array, first: int, last: int) -> npt.NDArray[np.intp]:
     """Indices from first to last, both included, about _STRIDE apart."""
-    count = max(2, min(last - first + 1, 2 + int((t[last] - t[first]) / _STRIDE)))
-    return np.unique(np.linspace(first, last, count).astype(np.intp))
+    count = min(last - first + 1, 2 + int((t[last] - t[first]) / _STRIDE))
+    return np.linspace(first, last, count).astype(np.intp)

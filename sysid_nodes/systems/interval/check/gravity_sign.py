@@ -9,6 +9,7 @@ import pinocchio
 
 from sysid_nodes.data.joint_samples import JointSamples
 from sysid_nodes.robots.robot import Robot
+from sysid_nodes.signals.finding import Finding, Mend
 from sysid_nodes.systems.interval.config import IntervalIdentifierConfig
 
 Array = npt.NDArray[np.float64]
@@ -42,3 +43,27 @@ def gravity_factors(robot: Robot, config: IntervalIdentifierConfig, samples: Joi
         if 1.0 - left > _EXPLAINED:
             found[name] = factor
     return found
+
+
+def gross_findings(robot: Robot, config: IntervalIdentifierConfig, samples: JointSamples) -> list[Finding]:
+    """Signs and units that a moment of data gives away, by gravity alone."""
+    factors, start = gravity_factors(robot, config, samples), float(samples.t[0])
+    wrong = {name: factor for name, factor in factors.items() if factor < 0.0 or 500.0 < factor < 2000.0}
+    lines = {
+        name: "has the opposite sign of the torque gravity needs" + (
+            ", and seems to be in N mm instead of N m" if factor < -500.0 else ""
+        ) if factor < 0.0 else "seems to be in N mm instead of N m"
+        for name, factor in wrong.items()
+    }  # fmt: skip
+    now = dict(zip(robot.joint_names, np.broadcast_to(np.array(config.signals.torque_sign), robot.n), strict=True))
+    mends = {
+        name: (Mend("signals.torque_sign", -float(now[name]), name),) * (factor < 0.0)
+        + (Mend("signals.torque_unit", "N mm", name),) * (abs(factor) > 500.0)
+        for name, factor in wrong.items()
+    }
+    if len(wrong) == len(factors) > 1 and len(set(lines.values())) == 1:
+        line, together = next(iter(lines.values())), tuple(mend for each in mends.values() for mend in each)
+        return [Finding("torque_sign", "all joints", start, f"effort of all joints {line}", together)]
+    return [
+        Finding("torque_sign", name, start, f"effort of '{name}' {line}", mends[name]) for name, line in lines.items()
+    ]
