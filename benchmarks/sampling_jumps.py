@@ -15,9 +15,9 @@ _CROUCH = np.array([0.0, 1.15, -2.3])  # of a leg [rad]
 _EXTENSION = np.array([0.0, -0.7, 1.5])  # of a leg whose extension is one [rad]
 _FORE = np.array([1.0, -1.0, 1.0, -1.0])  # left legs push back where right ones push ahead
 
-LOWER = np.array([0.2, 0.2, -0.3, -0.5, 0.06])
-GUESS = np.array([0.7, 0.7, 0.0, 0.0, 0.14])
-UPPER = np.array([1.3, 1.3, 0.6, 0.5, 0.25])
+LOWER = np.array([0.4, 0.1, 0.4, -0.6, 0.1])
+GUESS = np.array([0.85, 0.4, 1.0, 0.0, 0.2])
+UPPER = np.array([1.3, 1.3, 1.5, 0.6, 0.28])
 
 
 def jump(time: float, numbers: Array) -> Array:

@@ -40,8 +40,8 @@ Array = npt.NDArray[np.float64]
 
 TARGETS = (0.5, 0.5, 0.8)
 PAPER = (0.67, 0.72, 0.91)
-_SEGMENT, _DEGREE, _SCALE = 4.0, 4, 0.6  # of random commands: [s], of the curves, of the largest commands
-_GAITS = ("trot", "pace", "stand")
+_SEGMENT, _DEGREE, _SCALE = 4.0, 4, 0.45  # of random commands: [s], of the curves, of the largest commands
+_GAITS = ("trot", "trot", "stand")
 ABLATIONS: dict[str, Mapping[str, Any]] = {
     "as it is": {},
     "motors without limit": {"sampling.unknowns.motors": "none"},

@@ -100,7 +100,8 @@ class Stream:
         if noisy:
             new[1:] = (values[1:] != values[:-1]).any(axis=1)
         if new.sum() < _FEWEST:
-            raise LogError(f"has {new.sum()} usable readings of {name}, at least {_FEWEST} are needed")
+            why = f"; readings that repeat the one before: {(~new).sum()}" if noisy and len(t) else ""
+            raise LogError(f"has {new.sum()} usable readings of {name}, at least {_FEWEST} are needed{why}")
         return cls(t[new], values[new], name, refused, int((~new).sum()))
 
     def at(self, t: Array) -> tuple[Array, BoolArray]:
@@ -236,7 +237,7 @@ def motion_log(readings: Readings, step: float, *, delay: float = 0.0) -> Motion
 
 
 def _faults(stream: Stream, present: BoolArray, step: float) -> str:
-    """What is wrong with a stream, from the instants (N,) at which it goes on; empty where nothing is."""
+    """Faults of a stream, from the instants (N,) at which it goes on; empty where nothing is."""
     silent, told = ~present, []
     if stream.refused:
         told.append(f"readings that are not numbers or out of range: {stream.refused}")

@@ -88,6 +88,7 @@ def test_the_recording_of_the_result_shows_the_robot_and_what_was_found(replayed
         (["--set", "sampling.drive.stiffness=40,40"], "'drive.stiffness' needs 1, 3 (hip, thigh, calf) or 12 numbers"),
         (["--set", "sampling.unknowns.bodies=tail"], "has no link 'tail'"),
         (["--set", "commands=/nothing"], "/nothing"),
+        (["--set", "pose=/nothing"], "0 usable readings of motion capture on '/nothing'"),
         (["--set", "sampling.horizons.lengths=1.2,0.03"], "clips of 1.2 s with all streams"),
     ],
 )

@@ -34,6 +34,7 @@ def stream() -> Any:
         angle = 0.2 * np.sin(6.0 * t) if 1.0 <= t < 3.0 else 0.0
         joints = JointState(name=NAMES, position=[angle] * 12, velocity=[0.0] * 12)
         pose, imu = PoseStamped(), Imu()
+        pose.pose.position.x = imu.angular_velocity.x = 1e-3 * t  # what repeats itself would be lost
         for topic, message in {
             "/joint_states": joints,
             "/joint_commands": JointState(name=NAMES, position=[angle] * 12),
