@@ -227,7 +227,7 @@ class Planner:
             self._certify(step, Bezier(*start.state, share * k, duration), start, box, scene, cost)
 
     def _cost(self, start: Start, box: ModelBox, scene: Scene, objective: Excite | Reach) -> tuple[Cost, float]:
-        """What the plan is to minimise, and how long it takes [s]."""
+        """The cost that the plan is to minimise, and its length [s]."""
         state, config = start.state, self.config
         if isinstance(objective, Excite):
             return objective.cost(state, config.duration, box), config.duration
