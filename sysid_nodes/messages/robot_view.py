@@ -4,11 +4,13 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 import pinocchio
 
+from sysid_nodes.data.joint_order import JointOrder
 from sysid_nodes.logs.storage import absolute
 from sysid_nodes.logs.writer import BagWriter, stamp_fields
 from sysid_nodes.robots.links import base_frame, base_link
@@ -16,6 +18,9 @@ from sysid_nodes.robots.robot import Array, Robot
 from sysid_nodes.robots.visuals import visible_urdf
 
 DESCRIPTION, TRANSFORMS = "robot_description", "tf"
+WORLD = "world"
+"""Frame that a floating base moves in, where a pose names none."""
+
 TYPES = {DESCRIPTION: "std_msgs/msg/String", TRANSFORMS: "tf2_msgs/msg/TFMessage"}
 
 _PERIOD = 1.0 / 30.0  # of the robot's time between two poses [s]
@@ -40,6 +45,8 @@ class RobotView:
         frames = [frame for frame in robot.model.frames if frame.type == pinocchio.FrameType.BODY]
         self._links = [str(frame.name) for frame in frames if frame.name not in ("universe", self._root)]
         self._last = -math.inf
+        self._order = JointOrder(robot.joint_names)
+        self._base, self._world = np.zeros(0), ""
         self.shown: list[tuple[float, Array]] = []
         bag.add_topic(absolute(DESCRIPTION), TYPES[DESCRIPTION], latched=True)
         bag.add_topic(absolute(TRANSFORMS), TYPES[TRANSFORMS])
@@ -47,6 +54,29 @@ class RobotView:
     def due(self, t: float) -> bool:
         """Whether a pose of this time [s] would be written: they need not be dense; time may start over."""
         return not self._last <= t < self._last + _PERIOD
+
+    def place(self, pose: Array, world: str) -> None:
+        """Takes where a floating base is, for the poses to come.
+
+        Args:
+            pose: (7,) position and quaternion x, y, z, w [m].
+            world: frame that it is in.
+        """
+        self._base, self._world = np.asarray(pose, dtype=np.float64), world
+
+    def follow(self, log_time: int, t: float, names: Sequence[str], position: Sequence[float] | Array) -> None:
+        """Writes a pose where one is due and a joint state tells it; of a floating base, once it has been placed.
+
+        Args:
+            log_time, t: as for `show`.
+            names, position: of the joint state [rad].
+        """
+        columns = self._order.columns(names) if self.due(t) else None
+        if columns is None or len(position) <= max(columns):
+            return
+        q = np.concatenate([self._base, np.asarray(position, dtype=np.float64)[columns]])
+        if len(q) == self._robot.model.nq and np.isfinite(q).all():
+            self.show(log_time, t, q, self._world)
 
     def show(self, log_time: int, t: float, q: Array, world: str = "") -> None:
         """Writes a pose.

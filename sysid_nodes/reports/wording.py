@@ -34,6 +34,9 @@ def unit_text(unit: str) -> str:
     return ", ".join("·".join(part.split(" ")) for part in unit.split(", ")).replace("^2", "²").replace("2", "²")
 
 
+_NOTHING = 1e-16  # what rounding leaves of zero
+
+
 def number_text(value: float | None, digits: int = 4, *, zeros: bool = False) -> str:
     """A number with some significant digits and a true minus sign; a dash for none.
 
@@ -44,6 +47,7 @@ def number_text(value: float | None, digits: int = 4, *, zeros: bool = False) ->
     """
     if value is None or math.isnan(value):
         return DASH
+    value = 0.0 if abs(value) < _NOTHING else value
     text = "∞" if math.isinf(value) else f"{abs(value):{'#' if zeros else ''}.{digits}g}".rstrip(".")
     return text if value >= 0.0 else MINUS + text
 

@@ -20,5 +20,5 @@ def limb(robot: Robot, beginning: str) -> Robot:
     if len(others) == robot.n:
         line = f"robot '{robot.name}' has no joint whose name begins with '{beginning}'"
         raise RobotError(f"{line}; it has {', '.join(robot.joint_names)}")
-    part = build_robot(robot.urdf, name=f"{robot.name}_{beginning}", locked=others)
+    part = build_robot(robot.urdf, name=f"{robot.name}_{beginning.strip('_')}", locked=others)
     return replace(part, motor_order=robot.motor_order)

@@ -22,21 +22,26 @@ from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import numpy as np
 import rclpy
 from diagnostic_msgs.msg import DiagnosticArray
+from geometry_msgs.msg import PoseStamped
 from rclpy.executors import ExternalShutdownException
 from rclpy.node import Node
 from rclpy.qos import QoSProfile
 from rclpy.serialization import deserialize_message
+from sensor_msgs.msg import JointState
 
 from sysid_nodes.exceptions import SysidError
 from sysid_nodes.logs import BagWriter
+from sysid_nodes.messages.robot_view import WORLD, RobotView
 from sysid_nodes.messages.transport import use_udp
+from sysid_nodes.robots import Robot
 from sysid_nodes.ros import qos
 from sysid_nodes.ros.conversions import as_fields
 from sysid_nodes.ros.spinning import make_executor
 
-DIAGNOSTICS = "/diagnostics"
+DIAGNOSTICS, JOINT_STATES = "/diagnostics", "/joint_states"
 
 _PERIOD = 0.2  # between two reports [s]
 _LOOK = 0.05  # between two looks at stdin [s]
@@ -110,17 +115,22 @@ class Recording(Node):
 class StreamRecorder(Recording):
     """Writes every message of a robot and of what identifies it, in the order in which they come.
 
-    Their log times are those of the newest sensor stamp, and never the same twice.
+    Their log times are those of the newest sensor stamp, and never the same twice. The robot's description and its
+    transforms, from its joint states and poses, are written too, so that the recording shows it.
 
     Args:
         bag: open writer.
         topics: that are recorded.
         streams: those of them that are the robot's; their messages begin with a header.
+        robot: to be seen; None where its joint states do not tell where all of it is.
     """
 
-    def __init__(self, bag: BagWriter, topics: Sequence[Recorded], streams: Sequence[Recorded]) -> None:
+    def __init__(
+        self, bag: BagWriter, topics: Sequence[Recorded], streams: Sequence[Recorded], robot: Robot | None = None
+    ) -> None:
         super().__init__(bag)
-        self._now = 0
+        self._now, self._pose = 0, b""
+        self._view = None if robot is None else RobotView(bag, robot)
         for topic in topics:
             bag.add_topic(topic.name, topic.type_name, latched=topic.profile is qos.LATCHED)
             take = self._reading if topic in streams else self._message
@@ -130,6 +140,18 @@ class StreamRecorder(Recording):
         self._now = max(self._now + 1, header_stamp(data))
         self._bag.write_serialized(topic.name, self._now, data)
         self.count += 1
+        if topic.message is PoseStamped:
+            self._pose = data
+        elif self._view is not None and topic.name == JOINT_STATES and self._view.due(1e-9 * header_stamp(data)):
+            self._show(self._view, deserialize_message(data, JointState), 1e-9 * header_stamp(data))
+
+    def _show(self, view: RobotView, state: JointState, t: float) -> None:
+        if self._pose:
+            message = deserialize_message(self._pose, PoseStamped)
+            at, turn = message.pose.position, message.pose.orientation
+            pose = np.array([at.x, at.y, at.z, turn.x, turn.y, turn.z, turn.w])
+            view.place(pose, message.header.frame_id or WORLD)
+        view.follow(self._now, t, state.name, state.position)
 
     def _message(self, topic: Recorded, data: bytes) -> None:
         if self.count:  # before there is no time of the robot's

@@ -20,7 +20,7 @@ def _pose(transform: Any) -> pinocchio.SE3:
     return pinocchio.SE3(rotation, np.array([place.x, place.y, place.z]))
 
 
-@pytest.mark.parametrize(("name", "world"), [("kinova_gen3", ""), ("go2", "map")])
+@pytest.mark.parametrize(("name", "world"), [("kinova_gen3", ""), ("go2", "map"), ("fourbar_leg", "")])
 def test_a_recording_shows_every_link_of_the_description_where_it_is(tmp_path: Path, name: str, world: str) -> None:
     robot = load_robot(name)
     q = pinocchio.integrate(robot.model, pinocchio.neutral(robot.model), np.linspace(-0.6, 0.7, robot.model.nv))

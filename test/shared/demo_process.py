@@ -60,13 +60,15 @@ def _members(group: int) -> bool:
     return True
 
 
-def check_that_an_orphaned_recorder_drops_its_bag(system: str, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def check_that_an_orphaned_recorder_drops_its_bag(
+    system: str, folder: Path, monkeypatch: pytest.MonkeyPatch, *arguments: str
+) -> None:
     """Its parent has closed the pipe; in this process, which has imported most of it already."""
     reading, writing = os.pipe()
     os.close(writing)
     module = f"sysid_nodes.ros.{system}.recorder"
     monkeypatch.setattr("sysid_nodes.ros.recording._STDIN", reading)
-    monkeypatch.setattr("sys.argv", [module, str(folder / "bag")])
+    monkeypatch.setattr("sys.argv", [module, str(folder / "bag"), *arguments])
     monkeypatch.delitem(sys.modules, module, raising=False)
     try:
         with pytest.raises(SystemExit, match="130"):

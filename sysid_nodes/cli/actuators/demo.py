@@ -48,7 +48,7 @@ def _live(args: argparse.Namespace, seed: int, folder: Path, work: Path) -> tupl
     truth = folder / "truth" / FILE
     duration = args.motion_time or demo_config.DURATION
     with Nodes(work, domain) as nodes:
-        nodes.recorder(folder / "bag", module=_RECORDER)
+        nodes.recorder(folder / "bag", demo_config.LEG, module=_RECORDER)
         nodes.node("identifier", "actuator_identifier", folder / "config.yaml", diagnostics_period=TICK)
         wait_until_heard(nodes, IDENTIFIER)
         parameters = demo_config.robot_parameters(seed, args.change, duration, truth)

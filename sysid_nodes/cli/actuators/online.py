@@ -19,6 +19,7 @@ from sysid_nodes.logs import BagWriter
 from sysid_nodes.logs.command_reader import RawSetPoints, read_set_points
 from sysid_nodes.logs.writer import to_nanoseconds
 from sysid_nodes.messages.actuators.models import TOPIC, TYPE, models_fields
+from sysid_nodes.messages.robot_view import RobotView
 from sysid_nodes.reports.actuators.live import session_run
 from sysid_nodes.reports.actuators.report import headline
 from sysid_nodes.reports.actuators.run import write_actuator_run
@@ -60,12 +61,17 @@ def replay_into(
     session, updates = ActuatorSession(robot, config, gains_told=tell_gains(bag, config.commands)), []
     with BagWriter(folder / RESULT_BAG) as written:
         written.add_topic(TOPIC, TYPE, latched=True)
-        now = 0
-        for update in _updates(session, bag, config.commands, states):
-            updates.append(update)
-            # Stamps may start over, the order of messages may not.
-            now = max(now + 1, to_nanoseconds(update.t))
-            written.write(TOPIC, now, models_fields(update))
+        now, view = 0, RobotView(written, robot)
+        for raw in _messages(robot, bag, config.commands, states):
+            if isinstance(raw, RawJointState) and view.due(raw.stamp):
+                # Stamps may start over, the order of messages may not.
+                now = max(now + 1, to_nanoseconds(raw.stamp))
+                view.follow(now, raw.stamp, raw.names, raw.position)
+            update = session.take_command(raw) if isinstance(raw, RawSetPoints) else session.take_state(raw)
+            if update is not None:
+                updates.append(update)
+                now = max(now + 1, to_nanoseconds(update.t))
+                written.write(TOPIC, now, models_fields(update))
     return session, updates
 
 
@@ -83,16 +89,12 @@ def tell(document: Mapping[str, Any], source: str, report: Path, besides: Sequen
     return 0
 
 
-def _updates(session: ActuatorSession, bag: Path, commands: str, states: str) -> Iterator[ActuatorUpdate]:
+def _messages(robot: Robot, bag: Path, commands: str, states: str) -> Iterator[RawSetPoints | RawJointState]:
     """In the order of stamps, which may not be that of the recording: the session does not mind."""
-    robot = session.robot
     given = read_set_points(bag, commands, robot.motor_order)
     read = track(read_encoders(bag, states, robot), f"replay {bag.absolute().name}")
     both: list[Iterable[RawSetPoints | RawJointState]] = [given, read]
-    for raw in heapq.merge(*both, key=_stamp):
-        update = session.take_command(raw) if isinstance(raw, RawSetPoints) else session.take_state(raw)
-        if update is not None:
-            yield update
+    yield from heapq.merge(*both, key=_stamp)
 
 
 def _stamp(raw: RawSetPoints | RawJointState) -> float:

@@ -7,6 +7,9 @@ import heapq
 from collections.abc import Iterable
 from pathlib import Path
 
+import numpy as np
+import numpy.typing as npt
+
 from sysid_nodes.cli.progress import track
 from sysid_nodes.data.joint_state import RawJointState
 from sysid_nodes.exceptions import LogError
@@ -15,9 +18,12 @@ from sysid_nodes.logs.power_reader import RawPower, read_power
 from sysid_nodes.logs.reader import read_joint_states
 from sysid_nodes.logs.writer import to_nanoseconds
 from sysid_nodes.messages.bayesian import posterior as plain
+from sysid_nodes.messages.robot_view import RobotView
 from sysid_nodes.robots import load_robot
 from sysid_nodes.sessions.bayesian.config import BayesianSessionConfig
 from sysid_nodes.sessions.bayesian.online import BayesianUpdate, OnlineBayesian
+
+Array = npt.NDArray[np.float64]
 
 RESULT_BAG = "result.mcap"
 
@@ -41,16 +47,29 @@ def replay_online(
     with BagWriter(folder / RESULT_BAG) as written:
         written.add_topic(plain.TOPIC, plain.TYPE, latched=True)
         written.add_topic(plain.FRICTION_TOPIC, plain.FRICTION_TYPE, latched=True)
+        view = RobotView(written, session.robot)
         both: list[Iterable[RawPower | RawJointState]] = [read_power(bag, config.power), states]
         for raw in heapq.merge(*both, key=lambda raw: raw.stamp):
             if (update := _take(session, raw, bag)) is None:
                 continue
             updates.append(update)
-            now = max(now + 1, to_nanoseconds(update.t))  # stamps may start over, the order of messages may not
+            # The estimated motion: joint states do not tell where joints without an encoder are.
+            for t, q in zip(*_motion(update), strict=True):
+                if view.due(t):
+                    now = max(now + 1, to_nanoseconds(t))  # stamps may start over, the order of messages may not
+                    view.show(now, t, q)
+            now = max(now + 1, to_nanoseconds(update.t))
             written.write(plain.TOPIC, now, plain.posterior_fields(update))
             if (friction := plain.friction_fields(update)) is not None:
                 written.write(plain.FRICTION_TOPIC, now, friction)
     return session, updates
+
+
+def _motion(update: BayesianUpdate) -> tuple[list[float], Array]:
+    """Times [s] and configurations (K, n) of the window; none where it told nothing."""
+    if update.result is None:
+        return [], np.zeros((0, 0))
+    return update.result.series.t.tolist(), update.result.series.q
 
 
 def _take(session: OnlineBayesian, raw: RawPower | RawJointState, bag: Path) -> BayesianUpdate | None:

@@ -139,9 +139,9 @@ class Nodes:
         except subprocess.TimeoutExpired:
             _kill(process)
 
-    def recorder(self, bag: Path, module: str = "sysid_nodes.ros.certified.recorder") -> None:
+    def recorder(self, bag: Path, *arguments: str, module: str = "sysid_nodes.ros.certified.recorder") -> None:
         """Starts a recorder, whose lines `read` returns."""
-        self._start(_RECORDER, [sys.executable, "-m", module, str(bag)], talks=True)
+        self._start(_RECORDER, [sys.executable, "-m", module, str(bag), *arguments], talks=True)
 
     def rviz(self, view: Path, description: Path) -> None:
         """Starts RViz and what it needs to show a robot; that they end is no failure."""

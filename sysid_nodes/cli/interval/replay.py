@@ -9,13 +9,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-import numpy as np
-import numpy.typing as npt
-
 from sysid_nodes.cli.interval.configuration import load
 from sysid_nodes.cli.output_folder import OutputFolder
 from sysid_nodes.cli.progress import track
-from sysid_nodes.data.joint_order import JointOrder
 from sysid_nodes.data.joint_state import RawJointState
 from sysid_nodes.exceptions import ExcitationError, LogError
 from sysid_nodes.logs import BagWriter, read_joint_states
@@ -29,7 +25,7 @@ from sysid_nodes.reports.interval.scene import body_scene
 from sysid_nodes.reports.wording import verdict
 from sysid_nodes.results import Status
 from sysid_nodes.results.identification import times_text
-from sysid_nodes.robots.robot import Robot
+from sysid_nodes.robots.robot import Array, Robot
 from sysid_nodes.sessions.interval.run import IntervalRun
 from sysid_nodes.sessions.interval.session import IntervalSession
 from sysid_nodes.systems.interval.relaxation import Relaxation, relax
@@ -97,22 +93,21 @@ def _labelled(run: IntervalRun, relaxed: Sequence[Relaxation]) -> IntervalRun:
 
 def _identify(
     session: IntervalSession, robot: Robot, messages: Iterable[RawJointState], path: Path
-) -> list[tuple[float, npt.NDArray[np.float64]]]:
+) -> list[tuple[float, Array]]:
     """Records what the live node would have published, markers included, and the robot that moves.
 
     Returns:
         Times [s] and configurations (n,) of the robot.
     """
-    now, order = 0, JointOrder(robot.joint_names)
+    now = 0
     with BagWriter(path) as bag:
         bag.add_topic(TOPIC, TYPE, latched=True)
         bag.add_topic(MARKERS, MARKERS_TYPE, latched=True)
         view = RobotView(bag, robot)
         for message in messages:
-            columns = order.columns(message.names) if view.due(message.stamp) else None
-            if columns is not None and np.isfinite(message.position).all() and len(message.position) > max(columns):
+            if view.due(message.stamp):
                 now = max(now + 1, to_nanoseconds(message.stamp))
-                view.show(now, message.stamp, np.asarray(message.position)[columns])
+                view.follow(now, message.stamp, message.names, message.position)
             if (result := session.process(message)) is not None:
                 # Stamps may start over, the order of messages may not: the last one is what counts.
                 now = max(now + 1, to_nanoseconds(result.t))

@@ -61,7 +61,7 @@ def _live(
     with Nodes(work, domain) as nodes:
         if rviz:
             nodes.rviz(*rviz)
-        nodes.recorder(folder / "bag", module=_RECORDER)
+        nodes.recorder(folder / "bag", args.robot, module=_RECORDER)
         nodes.node("estimator", "prime_estimator", folder / "config.yaml", diagnostics_period=TICK)
         wait_until_heard(nodes, ESTIMATOR)
         parameters = legged_config.robot_parameters(args.robot, carried, seed, duration, truth)

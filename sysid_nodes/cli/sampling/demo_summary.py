@@ -17,6 +17,7 @@ from sysid_nodes.cli.sampling.demo_watch import SpiWatch
 from sysid_nodes.cli.sampling.replay import read_into
 from sysid_nodes.data.config import load_yaml
 from sysid_nodes.exceptions import SysidError
+from sysid_nodes.reports.sampling.bag import RESULT_BAG, write_result_bag
 from sysid_nodes.reports.sampling.run import SamplingRun, write_sampling_run
 from sysid_nodes.reports.sampling.stages import known_after, stages_document
 from sysid_nodes.rollouts.rotations import matrix
@@ -59,6 +60,7 @@ def evaluate(folder: Path, watch: SpiWatch, source: str) -> dict[str, Any]:
         _walked(session, first, until),
         same=result.posterior.id == live.id,
     )
+    write_result_bag(folder / RESULT_BAG, session, result, until=until)
     return write_sampling_run(folder, SamplingRun(result, session.robot, source, spent, config, stages))
 
 

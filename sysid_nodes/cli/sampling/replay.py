@@ -15,6 +15,7 @@ from sysid_nodes.exceptions import LogError
 from sysid_nodes.logs.command_reader import read_set_points
 from sysid_nodes.logs.sensor_reader import SensorLog
 from sysid_nodes.reports.files import REPORT_NAME
+from sysid_nodes.reports.sampling.bag import RESULT_BAG, write_result_bag
 from sysid_nodes.reports.sampling.report import headline
 from sysid_nodes.reports.sampling.run import SamplingRun, write_sampling_run
 from sysid_nodes.results.sampling import SamplingResult, SamplingStatus
@@ -39,6 +40,7 @@ def run(args: argparse.Namespace) -> int:
         raise error if error.source else LogError(str(error), source=str(bag)) from None
     with OutputFolder(args.out) as folder:
         finished = SamplingRun(result, session.robot, str(bag), time.monotonic() - began, config)
+        write_result_bag(folder / RESULT_BAG, session, result)
         document = write_sampling_run(folder, finished)
     if result.status is SamplingStatus.UNTRUSTED:
         sys.stderr.write(f"sysid: {bag}: {result.status.message}; see {args.out / REPORT_NAME}\n")

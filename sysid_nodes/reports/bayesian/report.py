@@ -58,7 +58,7 @@ def render_bayesian_report(document: Document, series: Mapping[str, Array], scen
     tone, label = _TONES[status]
     rows = document["parameters"]
     drawn = [row for row in rows if row["mean"] is not None and row["verdict"] != "not observed"][:_MOST]
-    held_out = document["held_out"]
+    held_out, starts = document["held_out"], len(document["costs"])
     figures = {
         "posterior": posterior_plot(drawn, label="Posterior against prior") if drawn else "",
         "friction": friction_plot(document["friction"], label="Friction") if document["friction"] else "",
@@ -76,7 +76,10 @@ def render_bayesian_report(document: Document, series: Mapping[str, Array], scen
         facts=[
             ("robot", document["robot"]),
             ("data", f"{document['stages']} stages of {1e3 * document['step']:g} ms"),
-            ("iterations", f"{document['iterations']} in the last descent, {len(document['costs'])} starts"),
+            (
+                "iterations",
+                f"{document['iterations']} in the last descent, {starts} start{'s' * (starts > 1)}",
+            ),
             ("largest gap of a loop", f"{document['loop_gap']:.1e} m" if document["loop_gap"] else "no loops"),
             ("time it took", f"{document['solve_time_s']:.1f} s"),
         ],

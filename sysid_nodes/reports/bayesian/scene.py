@@ -12,7 +12,7 @@ import numpy.typing as npt
 from sysid_nodes.data import PARAMETER_NAMES
 from sysid_nodes.reports.drawing.moving_scene import MovingBody, MovingScene, ball, joint_poses
 from sysid_nodes.reports.drawing.plots import BLUE, VERMILION
-from sysid_nodes.reports.drawing.posture_scene import Version, on_a_stand, posture_scene
+from sysid_nodes.reports.drawing.posture_scene import FAINT, Version, on_a_stand, posture_scene
 from sysid_nodes.results.bayesian import BayesianSeries
 from sysid_nodes.robots import Robot
 
@@ -30,7 +30,7 @@ def mechanism_scene(robot: Robot, series: BayesianSeries, rows: Sequence[Mapping
         rows: parameters of result.json; links whose mass has a mean or a truth get a centre of mass.
     """
     t, q = series.t - series.t[0], on_a_stand(robot, series.q)
-    scene = posture_scene(robot, t, [Version("estimated motion", q)], "The mechanism's motion over time")
+    scene = posture_scene(robot, t, [Version("estimated motion", q, opacity=FAINT)], "The mechanism's motion over time")
     poses = joint_poses(robot, q[np.searchsorted(t, scene.t)])
     for key, colour, name in (
         ("mean", BLUE, "centres of mass, estimate"),

@@ -28,18 +28,18 @@ def plot_data(figure: Figure) -> str:
 
     Plots over the same quantity, as the lowest axes name it, move their cursors together.
     """
-    found = [_axes(axes) for axes in figure.axes]
+    found = [_axes(axes, figure.get_supxlabel()) for axes in figure.axes]
     if not found or any(item is None for item in found):
         return ""
     heights = [axes.get_position().height for axes in figure.axes]
     for item, height in zip(found, heights, strict=True):
         assert item is not None
         item["share"] = round(height / sum(heights), 3)
-    document = {"key": figure.axes[-1].get_xlabel(), "axes": found}
+    document = {"key": figure.axes[-1].get_xlabel() or figure.get_supxlabel(), "axes": found}
     return json.dumps(document, separators=(",", ":"), allow_nan=False).replace("</", "<\\/")
 
 
-def _axes(axes: Axes) -> dict[str, Any] | None:
+def _axes(axes: Axes, below: str) -> dict[str, Any] | None:
     lines = [line for line in axes.get_lines() if len(_points(line)) and line.get_transform() == axes.transData]
     curves = [line for line in lines if _is_curve(line)]
     rest = [line for line in axes.get_lines() if line.get_transform() != axes.transData]
@@ -56,8 +56,8 @@ def _axes(axes: Axes) -> dict[str, Any] | None:
         "xlim": [low, high],
         "ylim": sorted(axes.get_ylim()),
         "log": axes.get_yscale() == "log",
-        "xlabel": axes.get_xlabel(),
-        "ylabel": axes.get_ylabel().replace("\n", " "),
+        "xlabel": axes.get_xlabel() or below,
+        "ylabel": (axes.get_ylabel() or axes.get_title(loc="left")).replace("\n", " "),
     }
 
 

@@ -15,8 +15,8 @@ from sysid_nodes.robots import Robot
 
 Array = npt.NDArray[np.float64]
 
-_FAINT = 0.35
-"""Opacity of a version that is compared with the first."""
+FAINT = 0.35
+"""Opacity of a version that another is compared with, or that something inside must be seen of."""
 
 LONGEST = 20.0
 """Of a motion [s]; more would leave too few moments of what is fast."""
@@ -28,16 +28,18 @@ class Version(NamedTuple):
     Attributes:
         name: for the reader, who shows or hides it.
         q: (N, nq) configurations; NaN where it is not to be seen.
-        colour: as CSS has it; the first version has the robot's own.
+        colour: as CSS has it; of links and joints, unless it is the robot's own.
+        opacity: 1 for a solid one.
     """
 
     name: str
     q: Array
     colour: str = LINK
+    opacity: float = 1.0
 
 
 def posture_scene(robot: Robot, t: Array, versions: Sequence[Version], label: str) -> MovingScene:
-    """The versions in one another, the first one solid and the others faint.
+    """The versions in one another.
 
     Args:
         robot: that moves.
@@ -48,13 +50,10 @@ def posture_scene(robot: Robot, t: Array, versions: Sequence[Version], label: st
     count = int(np.searchsorted(t, t[0] + LONGEST, side="right"))
     rows = frames(count)
     scene = MovingScene(t[rows], label)
-    for k, version in enumerate(versions):
-        joint, opacity = (version.colour, _FAINT) if k else (JOINT, 1.0)
-        scene.bodies.extend(
-            robot_bodies(
-                robot, version.q[rows], colour=version.colour, joint_colour=joint, group=version.name, opacity=opacity
-            )
-        )
+    for name, q, colour, opacity in versions:
+        joint = JOINT if colour == LINK else colour
+        bodies = robot_bodies(robot, q[rows], group=name, colour=colour, joint_colour=joint, opacity=opacity)
+        scene.bodies.extend(bodies)
     return scene
 
 

@@ -94,7 +94,8 @@ def _sentence(found: Mapping[str, Any], gave_up: str) -> str:
     else:
         text = f"Replayed from the recording, forces differ from the live node's by {rms:.2g} N (RMS), {stages}"
     if found["mass_difference"] is not None:
-        text += f"; the last masses differ by {1e3 * abs(found['mass_difference']):.2g} g"
+        grams = 1e3 * abs(found["mass_difference"])
+        text += f"; the last masses differ by {grams:{'.2g' if grams < 10.0 else '.0f'}} g"
     why = [gave_up] if gave_up else []
     recorded = {name[9:]: count for name, count in found["readings"].items() if name.startswith("recorded ")}
     for name, count in recorded.items():

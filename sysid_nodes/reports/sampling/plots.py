@@ -35,6 +35,7 @@ def posterior_plot(names: Sequence[str], nominal: Array, estimates: Array, sigma
             spread = np.where(np.isfinite(sigmas[:, k]), 2.0 * sigmas[:, k], 0.0)
             axis.errorbar(level, estimates[:, k], yerr=spread, color=BLUE, marker="o", markersize=3.5, capsize=3)
             axis.set_title(names[k], fontsize=8.5, loc="left", color=INK)
+            axis.ticklabel_format(axis="y", style="plain")
             axis.set_xticks([])
             axis.set_xlim(-0.5, len(level) - 0.5)
         return to_svg(figure, label)

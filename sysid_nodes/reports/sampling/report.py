@@ -122,7 +122,7 @@ def _posterior(document: Document) -> str:
 
 
 def _clips(series: Mapping[str, Array]) -> list[str]:
-    shown = [(2, "height of the base [m]"), (8, "joint 2 [rad]"), (9, "joint 3 [rad]")]
+    shown = [(2, "base z [m]"), (8, "joint 2 [rad]"), (9, "joint 3 [rad]")]
     return [
         clips_plot(
             series["t"], *(series[n][..., k] for n in ("measured", "nominal", "identified")), label=unit, unit=unit

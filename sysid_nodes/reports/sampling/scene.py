@@ -8,7 +8,7 @@ import numpy.typing as npt
 
 from sysid_nodes.reports.drawing.moving_scene import FRAMES, MovingScene
 from sysid_nodes.reports.drawing.plots import GREY, VERMILION
-from sysid_nodes.reports.drawing.posture_scene import Version, posture_scene
+from sysid_nodes.reports.drawing.posture_scene import FAINT, Version, posture_scene
 from sysid_nodes.results.sampling import ClipReplay
 from sysid_nodes.robots import Robot
 
@@ -19,16 +19,17 @@ def clips_scene(robot: Robot, replay: ClipReplay) -> MovingScene:
     """The scene; its time is that of the clips alone."""
     every = -(-replay.t.size // FRAMES)
     times = replay.t[:, ::every]
-    t = np.arange(times.size) * float(times[0, 1] - times[0, 0])
+    t = np.arange(float(times.size)) * (times[0, 1] - times[0, 0])
     versions = [
         Version("measured", _joined(replay.measured[:, ::every])),
-        Version("nominal robot", _joined(replay.nominal[:, ::every]), GREY),
-        Version("identified robot", _joined(replay.identified[:, ::every]), VERMILION),
+        Version("nominal robot", _joined(replay.nominal[:, ::every]), GREY, FAINT),
+        Version("identified robot", _joined(replay.identified[:, ::every]), VERMILION, FAINT),
     ]
     return posture_scene(robot, t, versions, "Recorded clips and their replays over time")
 
 
 def _joined(clips: Array) -> Array:
     """(C L, nq) all clips; nothing is seen between two of them."""
-    parted = np.concatenate([clips[:, :-1], np.full_like(clips[:, -1:], np.nan)], axis=1)
+    parted = clips.copy()
+    parted[:-1, -1] = np.nan
     return parted.reshape(-1, clips.shape[-1])

@@ -63,7 +63,7 @@
       },
       axes: [
         { ...axis, size: 26, label: axes.xlabel || undefined },
-        { ...axis, size, label: axes.ylabel || undefined, values: (_u, values) => values.map((v) => (v == null ? "" : text(v))) },
+        { ...axis, size, space: 22, label: axes.ylabel || undefined, values: (_u, values) => values.map((v) => (v == null ? "" : text(v))) },
       ],
       series: [{}, ...axes.lines.map((line) => ({
         stroke: () => shade(line.colour), alpha: line.opacity, width: line.width, dash: line.dash, spanGaps: false, points: { show: line.dots },

@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Records every topic of the actuators' demo into a bag, and tells a parent process how things stand.
 
-    python -m sysid_nodes.ros.actuators.recorder BAG
+    python -m sysid_nodes.ros.actuators.recorder BAG JOINTS
+
+JOINTS: how the names of the leg's joints begin.
 
 Beside what `recording.py` says:
 
@@ -18,6 +20,7 @@ from sensor_msgs.msg import JointState
 
 from sysid_nodes.logs.storage import absolute
 from sysid_nodes.messages.actuators.models import TOPIC
+from sysid_nodes.robots import limb, load_robot
 from sysid_nodes.ros import qos
 from sysid_nodes.ros.recording import DIAGNOSTICS, Recorded, StreamRecorder, record
 from sysid_nodes.sessions.actuators.config import ActuatorSessionConfig
@@ -39,4 +42,5 @@ TOPICS = (
 
 
 if __name__ == "__main__":
-    sys.exit(record(sys.argv[1], lambda bag: StreamRecorder(bag, TOPICS, STREAMS)))
+    leg = limb(load_robot("go2"), sys.argv[2])
+    sys.exit(record(sys.argv[1], lambda bag: StreamRecorder(bag, TOPICS, STREAMS, leg)))

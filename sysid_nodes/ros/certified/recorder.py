@@ -22,7 +22,6 @@ import time
 from functools import partial
 from typing import Any
 
-import numpy as np
 from diagnostic_msgs.msg import DiagnosticArray
 from online_sysid.msg import (
     CertifiedTrajectory,
@@ -38,7 +37,6 @@ from rclpy.serialization import deserialize_message
 from sensor_msgs.msg import JointState
 from visualization_msgs.msg import MarkerArray
 
-from sysid_nodes.data.joint_order import JointOrder
 from sysid_nodes.logs import BagWriter
 from sysid_nodes.messages.interval.bounds import TOPIC as BOUNDS
 from sysid_nodes.messages.robot_view import RobotView
@@ -86,8 +84,7 @@ class Recorder(Recording):
             take = self._joint_state if topic.name == JOINT_STATES else partial(self._message, topic)
             self.create_subscription(topic.message, topic.name, take, topic.profile, raw=True)
         self._save = self.create_client(Save, _SAVE)
-        robot = load_robot("kinova_gen3")
-        self._view, self._order = RobotView(bag, robot), JointOrder(robot.joint_names)
+        self._view = RobotView(bag, load_robot("kinova_gen3"))
 
     def listen(self) -> None:
         """Takes the commands that have come, and the answer to a save.
@@ -126,9 +123,7 @@ class Recorder(Recording):
         self.count += 1
         if self._view.due(1e-9 * stamp):
             message = deserialize_message(data, JointState)
-            columns = self._order.columns(message.name)
-            if columns is not None:
-                self._view.show(stamp, 1e-9 * stamp, np.array(message.position)[columns])
+            self._view.follow(stamp, 1e-9 * stamp, message.name, message.position)
 
     def _message(self, topic: Recorded, data: bytes) -> None:
         if self.count:

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Records every topic of a legged robot's demo into a bag, and tells a parent process how things stand.
 
-    python -m sysid_nodes.ros.prime.recorder BAG
+    python -m sysid_nodes.ros.prime.recorder BAG ROBOT
 
 Beside what `recording.py` says:
 
@@ -25,6 +25,7 @@ from visualization_msgs.msg import MarkerArray
 from sysid_nodes.logs import BagWriter
 from sysid_nodes.logs.storage import absolute
 from sysid_nodes.messages.prime.estimate import CONTACT_FORCES, INERTIA, MARKERS, ODOMETRY, SMOOTHED
+from sysid_nodes.robots import Robot, load_robot
 from sysid_nodes.ros import qos
 from sysid_nodes.ros.conversions import to_seconds
 from sysid_nodes.ros.recording import DIAGNOSTICS, Recorded, StreamRecorder, record, tell
@@ -57,8 +58,8 @@ TOPICS = (
 class PrimeRecorder(StreamRecorder):
     """Writes what a walking robot and its estimator say."""
 
-    def __init__(self, bag: BagWriter) -> None:
-        super().__init__(bag, TOPICS, STREAMS)
+    def __init__(self, bag: BagWriter, robot: Robot) -> None:
+        super().__init__(bag, TOPICS, STREAMS, robot)
         self._forces = 0
 
     def _tell(self, word: str, message: Any) -> None:
@@ -80,4 +81,4 @@ def _brief(message: ContactForces) -> dict[str, Any]:
 
 
 if __name__ == "__main__":
-    sys.exit(record(sys.argv[1], PrimeRecorder))
+    sys.exit(record(sys.argv[1], lambda bag: PrimeRecorder(bag, load_robot(sys.argv[2]))))

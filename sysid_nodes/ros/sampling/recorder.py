@@ -21,6 +21,7 @@ from sensor_msgs.msg import Imu, JointState
 from sysid_nodes.logs.storage import absolute
 from sysid_nodes.messages.sampling.estimates import INERTIA, MODELS, POSTERIOR
 from sysid_nodes.messages.sampling.plan import TOPIC as PLAN
+from sysid_nodes.robots import load_robot
 from sysid_nodes.ros import qos
 from sysid_nodes.ros.recording import DIAGNOSTICS, Recorded, StreamRecorder, record
 from sysid_nodes.sessions.sampling.config import SamplingSessionConfig
@@ -48,4 +49,4 @@ TOPICS = (
 
 
 if __name__ == "__main__":
-    sys.exit(record(sys.argv[1], lambda bag: StreamRecorder(bag, TOPICS, STREAMS)))
+    sys.exit(record(sys.argv[1], lambda bag: StreamRecorder(bag, TOPICS, STREAMS, load_robot("go2"))))

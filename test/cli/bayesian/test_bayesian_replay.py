@@ -68,6 +68,7 @@ def test_the_report_is_one_page_and_can_be_made_again(replayed: Path, tmp_path: 
     assert main(["report", str(replayed), "--out", str(tmp_path / "again.html")]) == 0
     again = (tmp_path / "again.html").read_text()
     assert again.count("<svg") == page.count("<svg")
+    assert again.count('class="scene3d"') == page.count('class="scene3d"') == 1
     with np.load(replayed / "series.npz") as series:
         assert series["power"].shape == (3, len(series["t"]))
 

@@ -9,6 +9,8 @@ import pytest
 from shared.walking_bag import write_walk
 
 from sysid_nodes.cli.main import main
+from sysid_nodes.logs import read_topics
+from sysid_nodes.messages.sampling.estimates import INERTIA, MODELS, POSTERIOR
 from sysid_nodes.reports.sampling.schema import SAMPLING_FIELDS, validate_sampling
 
 CONFIG = Path("config/go2_sampling.yaml")
@@ -57,9 +59,27 @@ def test_the_report_is_one_page_and_can_be_made_again(replayed, tmp_path):
     for word in ("Inertia of the body", "strength.hip", "by the identified one", "<svg"):
         assert word in page
     assert main(["report", str(replayed), "--out", str(tmp_path / "again.html")]) == 0
-    assert "known to" in (tmp_path / "again.html").read_text()
+    again = (tmp_path / "again.html").read_text()
+    assert "known to" in again
+    assert scene_of(again) == scene_of(page) != ""
     with np.load(replayed / "series.npz") as series:
-        assert series["measured"].shape == series["after"].shape
+        assert series["measured"].shape == series["identified"].shape
+        turns = [series[name][..., 3:7] for name in ("measured", "nominal", "identified")]
+        np.testing.assert_allclose(np.linalg.norm(turns, axis=-1), 1.0, atol=1e-6)
+        # Clips are replayed from the measured start, and hardly turn in a fraction of a second.
+        for found in turns[1:]:
+            np.testing.assert_allclose(np.abs(np.sum(found * turns[0], axis=-1)), 1.0, atol=0.02)
+
+
+def scene_of(page: str) -> str:
+    return page.partition('class="scene3d"')[2].partition("</script>")[0]
+
+
+def test_the_recording_of_the_result_shows_the_robot_and_what_was_found(replayed):
+    counts = {topic.name: topic.count for topic in read_topics(replayed / "result.mcap")}
+    assert counts.pop("/tf") > 10
+    assert set(counts) == {"/robot_description", INERTIA, MODELS, POSTERIOR}
+    assert set(counts.values()) == {1}
 
 
 @pytest.mark.parametrize(

@@ -23,7 +23,8 @@ def curves() -> Figure:
     top.axvline(1.0, color=VERMILION)
     bottom.plot(T, np.exp(T), color=BLUE, alpha=0.5)
     bottom.set_yscale("log")
-    bottom.set_xlabel("time [s]")
+    bottom.set_title("growth", loc="left")
+    figure.supxlabel("time [s]")
     return figure
 
 
@@ -43,6 +44,7 @@ def test_lines_bands_and_levels_arrive() -> None:
     assert band["opacity"] == 0.25
     assert (min(band["y"]), max(band["y"])) == (-0.5, 2.5)
     assert bottom["log"]
+    assert (bottom["ylabel"], bottom["xlabel"]) == ("growth", "time [s]")
     assert bottom["lines"][0]["opacity"] == 0.5
     assert top["share"] + bottom["share"] == 1.0
 

@@ -41,7 +41,9 @@ def test_the_demo_finds_the_drives_and_the_one_that_changes(tmp_path: Path) -> N
         "truth",
     }
     counts = {topic.name: topic.count for topic in read_topics(tmp_path / "out" / "bag")}
-    assert set(counts) == {topic.name for topic in TOPICS}
+    assert set(counts) == {topic.name for topic in TOPICS} | {"/robot_description", "/tf"}
+    assert counts["/robot_description"] == 1
+    assert counts["/tf"] > 10
     online = read_result(tmp_path / "out")["online"]
     assert online["live"]["equal"] == online["live"]["published"] == 8
     again = sysid("replay", "out/bag", "--config", "out/config.yaml", "--online", "--out", "again", cwd=tmp_path)
@@ -57,4 +59,4 @@ def test_an_interrupt_leaves_nothing_behind(tmp_path: Path) -> None:
 
 
 def test_a_recorder_whose_parent_is_gone_drops_its_bag(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    check_that_an_orphaned_recorder_drops_its_bag("actuators", tmp_path, monkeypatch)
+    check_that_an_orphaned_recorder_drops_its_bag("actuators", tmp_path, monkeypatch, "FL_")

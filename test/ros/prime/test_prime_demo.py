@@ -54,7 +54,9 @@ def test_it_leaves_all_its_files_and_nothing_else(demo: tuple[Path, int, str, st
 
 def test_the_bag_has_what_robot_and_estimator_said(demo: tuple[Path, int, str, str]) -> None:
     counts = {topic.name: topic.count for topic in read_topics(demo[0] / "out" / "bag")}
-    assert set(counts) == {topic.name for topic in TOPICS}
+    assert set(counts) == {topic.name for topic in TOPICS} | {"/robot_description", "/tf"}
+    assert counts["/robot_description"] == 1
+    assert counts["/tf"] > 10
     live = read_document(demo[0] / "out")["run"]["live"]
     for stream in STREAMS:
         assert 0 < counts[stream.name] <= live["readings"][f"sent {stream.name}"]
@@ -90,4 +92,4 @@ def test_an_interrupt_leaves_nothing_behind(tmp_path: Path, stop: signal.Signals
 
 
 def test_a_recorder_whose_parent_is_gone_drops_its_bag(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    check_that_an_orphaned_recorder_drops_its_bag("prime", tmp_path, monkeypatch)
+    check_that_an_orphaned_recorder_drops_its_bag("prime", tmp_path, monkeypatch, "go2")

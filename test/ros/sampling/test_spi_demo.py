@@ -26,7 +26,9 @@ def test_the_demo_plans_and_knows_more_after_the_plan(tmp_path: Path) -> None:
     assert "out/report.html" in out
     assert [item.name for item in tmp_path.iterdir()] == ["out"]
     counts = {topic.name: topic.count for topic in read_topics(tmp_path / "out" / "bag")}
-    assert set(counts) == {topic.name for topic in TOPICS}
+    assert set(counts) == {topic.name for topic in TOPICS} | {"/robot_description", "/tf"}
+    assert counts["/robot_description"] == 1
+    assert counts["/tf"] > 10
     assert counts["/exploration_planner/plan"] == 1
     assert read_document(tmp_path / "out")["exploration"]["replay_equals_live"]
 
