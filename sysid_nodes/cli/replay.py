@@ -3,13 +3,14 @@
 
 Reads a rosbag2 recording (MCAP or sqlite3) and writes into the folder given by --out
   result.json   the result and its history, see docs/interval/result.md
-  result.mcap   the ParameterBounds messages that the live node would have published
+  result.mcap   what the live node would have published, and the robot in motion, for RViz, Foxglove and PlotJuggler
   report.html   everything for people, in one page
-  series.npz    the torques in that page
+  scene.json    the scene in that page
+  series.npz    the curves in that page
 For a legged robot (go2, g1, or a configuration of prime_estimator) the topics are joint states, IMU and motion capture,
 and result.mcap has contact forces, markers, odometry, smoothed joint states and the torso's inertia.
-With --commands, or a configuration that has actuators, the actuators are identified from commands and encoders; then
-there is no result.mcap, and series.npz has the motion.
+With --commands, or a configuration that has actuators, the actuators are identified from commands and encoders; then,
+and for posteriors, result.mcap is written with --online.
 
 examples:
   sysid replay bags/loaded --config config/kinova_gen3.yaml --out results/loaded

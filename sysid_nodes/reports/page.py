@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import functools
 from datetime import datetime, timezone
 
 from jinja2 import Environment, PackageLoader, StrictUndefined, Template
@@ -17,6 +18,12 @@ from sysid_nodes.reports.scripts import page_scripts
 NO_SCENE = Markup()
 
 
+@functools.cache
+def _commit() -> str:
+    """Of the source tree, asked for once: pages of one process say the same, however busy the machine is."""
+    return source_commit(SOURCE)
+
+
 def template(name: str) -> Template:
     """A page of this package, with the filters that pages use."""
     environment = Environment(
@@ -26,7 +33,7 @@ def template(name: str) -> Template:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    made = {"date": f"{datetime.now(timezone.utc):%Y-%m-%d}", "version": __version__, "commit": source_commit(SOURCE)}
+    made = {"date": f"{datetime.now(timezone.utc):%Y-%m-%d}", "version": __version__, "commit": _commit()}
     environment.globals |= {"made": made, "scripts": page_scripts, "longest": LONGEST}
     environment.filters |= {"number": wording.number_text, "unit": wording.unit_text, "words": wording.words}
     return environment.get_template(name)

@@ -49,3 +49,20 @@ def test_a_recording_shows_every_link_of_the_description_where_it_is(tmp_path: P
         pose = data.oMf[model.getFrameId(transform.child_frame_id.removeprefix("left/"))]
         expected = pose if transform.header.frame_id == world else start.actInv(pose)
         np.testing.assert_allclose(_pose(transform.transform).homogeneous, expected.homogeneous, atol=1e-9)
+
+
+def test_a_floating_robot_is_shown_once_it_is_placed_and_messages_that_lack_a_joint_are_not(tmp_path: Path) -> None:
+    robot = load_robot("go2")
+    names = robot.joint_names[::-1]
+    with BagWriter(tmp_path / "view.mcap") as bag:
+        view = RobotView(bag, robot)
+        view.follow(1, 1.0, names, np.arange(12.0))
+        assert not view.shown
+        view.place(np.array([1.0, 2.0, 3.0, 0.0, 0.0, 0.0, 1.0]), "map")
+        view.follow(2, 1.0, names[1:], np.arange(11.0))
+        view.follow(2, 1.0, names, np.full(12, np.nan))
+        assert not view.shown
+        view.follow(2, 1.0, names, np.arange(12.0))
+    ((t, q),) = view.shown
+    assert t == 1.0
+    np.testing.assert_array_equal(q, [1.0, 2.0, 3.0, 0.0, 0.0, 0.0, 1.0, *np.arange(12.0)[::-1]])

@@ -17,7 +17,7 @@ A Unitree Go2 (or G1) with a box on its torso stands, sways, trots and hops (or 
 capture come from its own process; prime_estimator finds motion, contact forces and the torso's inertia from them, live,
 without a contact sensor. The recording is then replayed. Beside the files above there are
   truth/        what was hidden
-  result.mcap   the replay's forces, markers and odometry, for RViz and Foxglove
+  result.mcap   the replay's estimates and the robot in motion, for RViz and Foxglove
 
 A leg of a Go2 on a stand hides what its drives are: armature, delay, friction. Commands and encoders come from its own
 process; actuator_identifier finds the drives from them alone, live. Then one drive changes, and it has to say which.
