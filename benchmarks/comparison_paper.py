@@ -48,7 +48,7 @@ def differences(report: Report, rate: float) -> None:
         "Each curve is of degree 5 as in the paper; the first, left alone, ends in a stop, which is certified with it.",
         "The robust law is this suite's: its input is K r, clipped, whatever the uncertainty. ARMOUR's grows with the "
         "uncertainty that a method claims, so that its `wrong` claims to need little of it. Here `wrong` arrives, far "
-        "outside its own bound on the errors.",
+        "outside its own bound on the errors; with a tenth of the feedback see above.",
         "The PID has the authors' published gains; neither friction nor inertia of the motors is fed forward. With the "
         "published armature (7.5 kg m2) and friction it lags behind so fast a motion, with our model as without, and "
         "that is what fails it here; the paper reports success for most of its cases.",
