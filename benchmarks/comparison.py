@@ -16,13 +16,14 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 from copy import deepcopy
-from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
 
 from benchmarks.adaptive_control import Adaptive, AdaptiveRobust, SlotineLi
+from benchmarks.comparison_cases import Case, Found
 from benchmarks.comparison_certificates import certified, certify, error_bound, fastest
+from benchmarks.comparison_experiments import EXPERIMENTS, Experiment
 from benchmarks.comparison_learning import (
     ALGORITHM_1,
     FOURIER,
@@ -54,8 +55,8 @@ from benchmarks.comparison_methods import (
     variants,
 )
 from benchmarks.comparison_report import summarise
-from benchmarks.comparison_task import EXPERIMENTS, Experiment, Facts, Motion, Task, facts, make_task
-from benchmarks.comparison_trial import Outcome, adaptive_follower, execute, pid_follower, robust_follower
+from benchmarks.comparison_task import Facts, Motion, Task, facts, make_task
+from benchmarks.comparison_trial import adaptive_follower, execute, pid_follower, robust_follower
 from benchmarks.report import REPORTS, Report, parser, progress
 from sysid_nodes.data.scene import Scene
 from sysid_nodes.models.model_box import ModelBox
@@ -63,42 +64,6 @@ from sysid_nodes.robots.kinova_gen3.payloads import DUMBBELLS
 from sysid_nodes.simulation.arm.true_robot import TrueRobot
 
 _DATA = REPORTS.parents[2] / "shared" / "data"
-
-
-@dataclass(frozen=True)
-class Case:
-    """One method with one dumbbell in one experiment.
-
-    Attributes:
-        experiment, method, pounds: which.
-        certified: whether the motion was certified beforehand; None for a controller without bounds.
-        binding: what a certificate says is nearest to its limit, or why there is none.
-        fastest: shortest duration that is certified [s]; NaN where it was not asked for.
-        outcome: of the execution; None where there was nothing to execute it with.
-        mass: of gripper and dumbbell in the model at the end [kg]; NaN without an execution.
-        trouble: what went wrong before the execution.
-    """
-
-    experiment: str
-    method: str
-    pounds: float
-    certified: bool | None
-    binding: str
-    fastest: float
-    outcome: Outcome | None
-    mass: float = float("nan")
-    trouble: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True)
-class Found:
-    """Everything a report is made of; ``learned`` by dumbbell and motion, ``variants`` by the setting's title."""
-
-    tasks: dict[str, tuple[Task, Facts]]
-    learned: dict[float, dict[str, Learned | None]]
-    cases: list[Case]
-    masses: dict[float, float]
-    variants: dict[str, list[Case]] = field(default_factory=dict)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -139,6 +104,7 @@ def compare(
     controllers follow to learn; and what was identified, where only the feedback is another.
     """
     trial = Trial(setting, seed)
+    experiments = [experiment for experiment in experiments if max(pounds) >= experiment.least]
     tasks = nominal.tasks if nominal is not None else trial.tasks(experiments)
     learned: dict[float, dict[str, Learned | None]] = {weight: {} for weight in pounds}
     if nominal is not None and (setting.told, setting.true) == (NOMINAL.told, NOMINAL.true):

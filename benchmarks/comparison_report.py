@@ -4,47 +4,26 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 import numpy as np
 
+from benchmarks.comparison_cases import Case, Found
 from benchmarks.comparison_learning import ALGORITHM_1, FOURIER, MOTIONS, OURS, PROVEN, RANDOM, RANDOM_WIDE, Learned
 from benchmarks.comparison_methods import (
     ADAPTIVE_1,
     ADAPTIVE_1_EXCIT,
-    ADAPTIVE_2,
     ADAPTIVE_2_EXCIT,
     CONSERVATIVE,
     METHODS,
-    PID,
     PID_EXCIT,
-    PID_OURS,
     TABLE_II,
     WRONG,
 )
+from benchmarks.comparison_paper import TABLE_III, differences
 from benchmarks.comparison_task import HOLD, Facts, Task
 from benchmarks.comparison_trial import PLACED
 from benchmarks.excitation import POUNDS, TABLE_V, TABLE_V_RANDOM
 from benchmarks.report import Report
-
-if TYPE_CHECKING:
-    from benchmarks.comparison import Case, Found
-
-# Table III; the paper repeats each five times with the same result.
-TABLE_III = {
-    OURS: ("success", "success", "success"),
-    ALGORITHM_1: ("-", "-", "-"),
-    WRONG: ("fail at 8lb", "fail at 8lb", "collide"),
-    CONSERVATIVE: ("fail at 8lb", "fail at 8lb", "collide"),
-    RANDOM: ("success", "fail at 8lb", "collide"),
-    ADAPTIVE_1: ("success", "fail at 8lb", "collide"),
-    ADAPTIVE_1_EXCIT: ("success", "success", "collide"),
-    ADAPTIVE_2: ("fail at 8lb", "fail at 4lb", "collide"),
-    ADAPTIVE_2_EXCIT: ("fail at 8lb", "fail at 4lb", "collide"),
-    PID: ("success", "fail at 6lb", "collide"),
-    PID_OURS: ("success", "success", "collide"),
-    PID_EXCIT: ("fail at 4lb", "fail at 4lb", "collide"),
-}
 
 
 def summarise(report: Report, found: Found, rate: float) -> None:
@@ -134,7 +113,7 @@ def summarise(report: Report, found: Found, rate: float) -> None:
         ("", OURS, "random, authors' ranges", RANDOM_WIDE, "paper", "paper, random"),
         [_conditions(pounds, learned[pounds]) for pounds in weights],
     )
-    _differences(report, rate)
+    differences(report, rate)
 
 
 def verdict(case: Case) -> str:
@@ -199,7 +178,7 @@ def _masses(report: Report, found: Found) -> None:
 def _variant(report: Report, title: str, cases: Sequence[Case]) -> None:
     """Table III in another setting."""
     names = list(dict.fromkeys(case.experiment for case in cases))
-    report.section(f"With 8 lb: {title}")
+    report.section(f"With {cases[0].pounds:g} lb: {title}")
     rows = []
     for method in METHODS:
         row = [method]
@@ -257,35 +236,3 @@ def _conditions(pounds: float, learned: dict[str, Learned | None]) -> tuple[str,
 
 def _seconds(value: float, unit: str = " s") -> str:
     return "none" if np.isinf(value) else f"{value:.2f}{unit}"
-
-
-def _differences(report: Report, rate: float) -> None:
-    report.section("What is not as in the paper")
-    for line in (
-        "The paper's figures are of hardware, five repetitions; these are of a simulation with rigid links, in which "
-        "all that the certificates assume is true. Failures of hardware for other reasons do not occur here.",
-        "Of its obstacles and platforms the paper gives the platform's distance only; sizes, start, goal and so the "
-        "motions are ours. Its motions take 2 s; over our 0.9 m high obstacle no search found one of 2 s within the "
-        "joints' speed limits, and 8 lb were not certified in 2.5 s, so (b) takes 3 s and (c) 3.5 s. The scene of (c) "
-        "is ours: between posts and obstacle, 3 cm from the room that the largest dumbbell takes.",
-        "A motion ends above the platform; the stack itself and the way down are not modelled.",
-        "Each curve is of degree 5 as in the paper; the first, left alone, ends in a stop, which is certified with it.",
-        "The robust law is this suite's: its input is K r, clipped, whatever the uncertainty. ARMOUR's grows with the "
-        "uncertainty that a method claims, so that its `wrong` claims to need little of it. Here `wrong` arrives, far "
-        "outside its own bound on the errors.",
-        "The PID has the authors' published gains; neither friction nor inertia of the motors is fed forward. With the "
-        "published armature (7.5 kg m2) and friction it lags behind so fast a motion, with our model as without, and "
-        "that is what fails it here; the paper reports success for most of its cases.",
-        "The adaptive controllers have the robust law's feedback and feed-forward, and rates of adaptation of ours: "
-        "neither the paper nor its references give any for this arm. Of the second, reference [1], its abstract is all "
-        "that was known here. What remains of the payload for them to learn is small beside feedback of 800 to 1000 "
-        "N m s/rad, which here has neither delay nor flexible joints to fear; with a tenth of it see above.",
-        "The Fourier series keeps limits of speed and acceleration, as in the paper, and knows no obstacles.",
-        f"Identification sees the desired motion (the robust law's errors are below 1 mm), at {rate:g} samples a "
-        "second, with errors of encoders, velocities and torques at random within their bounds; after the Fourier "
-        "series it sees the simulated arm's own readings, 1000 a second.",
-        "A real arm's friction and offsets are fitted by least squares to a log of its motor-side torques, the one of "
-        "two that the published model fits. Where the published ones are taken for granted nonetheless, the truth is "
-        "outside what the methods assume, and a proof is worth nothing: what notices is the identifier.",
-    ):
-        report.text(f"- {line}")

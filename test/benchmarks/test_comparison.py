@@ -14,8 +14,9 @@ import pytest
 from benchmarks import comparison, comparison_certificates, comparison_trial
 from benchmarks.adaptive_control import AdaptiveRobust, SlotineLi, passive_regressor
 from benchmarks.certified_motion import make_planner
-from benchmarks.comparison import Case, Found
+from benchmarks.comparison_cases import Case, Found
 from benchmarks.comparison_certificates import certified, certify, error_bound, fastest
+from benchmarks.comparison_experiments import EXPERIMENTS
 from benchmarks.comparison_learning import FOURIER, OURS, RANDOM, RANDOM_WIDE, Learned, identify_by_pid
 from benchmarks.comparison_methods import (
     CONSERVATIVE,
@@ -29,8 +30,9 @@ from benchmarks.comparison_methods import (
     assumed,
     true_robot,
 )
-from benchmarks.comparison_report import TABLE_III, summarise, verdict
-from benchmarks.comparison_task import EXPERIMENTS, Task, facts, make_task
+from benchmarks.comparison_paper import TABLE_III
+from benchmarks.comparison_report import summarise, verdict
+from benchmarks.comparison_task import Task, facts, make_task
 from benchmarks.comparison_trial import Outcome, adaptive_follower, execute, pid_follower, robust_follower
 from benchmarks.report import Report
 from sysid_nodes.data.bounds import Bounds
