@@ -261,6 +261,13 @@ def test_errors_at_the_start_hold_until_a_torque_acts() -> None:
     assert found.reference_error[1, 0] < 1e-9
 
 
+def test_of_a_start_known_by_its_level_alone_r_is_no_larger_than_that_allows() -> None:
+    away = replace(CALM, level=0.5 * MASS * 0.04, reference_norm=np.inf, reference_error=np.full(1, np.inf))
+    found = follow(start=away).errors
+    assert found.level[0] == pytest.approx(0.5 * MASS * 0.04, rel=1e-6)
+    assert found.reference_error[0, 0] == pytest.approx(0.2, rel=1e-6)
+
+
 def test_torques_in_force_may_be_of_the_interval_before() -> None:
     away = replace(CALM, level=50.0, reference_norm=0.2 * MASS**0.5, reference_error=np.full(1, 0.2))
     found = follow(start=away)
