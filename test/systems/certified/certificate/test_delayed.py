@@ -17,7 +17,7 @@ from sysid_nodes.systems.certified.certificate.disturbance import Split
 
 Array = npt.NDArray[np.float64]
 
-GAIN, K, DRAG, MASS, H = 2.0, 600.0, 10.0, 7.0, 0.004
+GAIN, K, DRAG, MASS, H = 2.5, 600.0, 10.0, 7.0, 0.004
 STIFF = K + DRAG
 RATE = STIFF / MASS
 EDGES = np.r_[np.linspace(0.0, 0.4, 9), np.inf]
