@@ -116,3 +116,6 @@ def test_gravity_does_nothing_about_a_vertical_axis() -> None:
     )
     assert (levers.hessian[:, 0] <= 1e-6).all() and (levers.hessian[:, :, 0] <= 1e-6).all()
     assert (levers.hessian[:, 1, 1, 1:, 0] > 0.1).any()
+    assert (
+        (levers.third[0] <= 1e-6).all() and (levers.third[:, 0] <= 1e-6).all() and (levers.third[1, 1, 1] > 0.1).any()
+    )

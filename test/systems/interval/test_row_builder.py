@@ -34,7 +34,7 @@ from sysid_nodes.systems.interval.momentum_rows import (
 from sysid_nodes.systems.interval.noise import Noise
 from sysid_nodes.systems.interval.reach import Reach
 from sysid_nodes.systems.interval.row_builder import RowBuilder
-from sysid_nodes.systems.interval.unknowns import identify_body
+from sysid_nodes.systems.interval.unknowns import identify_body, prismatic_travel
 
 Array = npt.NDArray[np.float64]
 
@@ -360,6 +360,17 @@ def test_the_gate_rejects_a_sliding_joint_outside_its_limits() -> None:
     q[:, sliding] += 5.0
     failed = found.builder(bounded(found)).violations(found.samples(q, qd), found.edges)
     assert failed["sliding joint beyond its limits"].all()
+    # Not where it may have been read wrong, or late while it moved.
+    travel, name = prismatic_travel(tree)[sliding], "sliding joint beyond its limits"
+    for errors, far, beyond in (
+        ({"position": 0.02}, 0.0199, False),
+        ({"position": 0.02}, 0.0201, True),
+        ({"stamp": 0.1}, 0.0999 * np.abs(qd[:, sliding]), False),
+        ({"stamp": 0.1}, 0.1, True),  # at 0.1 m/s and 1 m/s2 that is for 0.5 s
+    ):
+        q[:, sliding] = travel + far
+        failed = found.builder(bounded(found, **errors)).violations(found.samples(q, qd), found.edges)
+        assert (failed[name] == beyond).all(), (errors, far)
 
 
 def test_windows_of_a_block_give_the_same_rows_as_one_by_one() -> None:

@@ -17,7 +17,7 @@ from sysid_nodes.systems.certified.certificate.disturbance import Split
 
 Array = npt.NDArray[np.float64]
 
-GAIN, K, DRAG, MASS, H = 2.0, 600.0, 10.0, 7.0, 0.004
+GAIN, K, DRAG, MASS, H = 2.5, 600.0, 10.0, 7.0, 0.004
 STIFF = K + DRAG
 RATE = STIFF / MASS
 EDGES = np.r_[np.linspace(0.0, 0.4, 9), np.inf]
@@ -259,6 +259,13 @@ def test_errors_at_the_start_hold_until_a_torque_acts() -> None:
     assert found.reference_error[0, 0] == pytest.approx(0.2, rel=1e-6)
     assert found.level[0] == pytest.approx(0.5 * MASS * 0.04, rel=1e-6)
     assert found.reference_error[1, 0] < 1e-9
+
+
+def test_of_a_start_known_by_its_level_alone_r_is_no_larger_than_that_allows() -> None:
+    away = replace(CALM, level=0.5 * MASS * 0.04, reference_norm=np.inf, reference_error=np.full(1, np.inf))
+    found = follow(start=away).errors
+    assert found.level[0] == pytest.approx(0.5 * MASS * 0.04, rel=1e-6)
+    assert found.reference_error[0, 0] == pytest.approx(0.2, rel=1e-6)
 
 
 def test_torques_in_force_may_be_of_the_interval_before() -> None:

@@ -122,6 +122,12 @@ def test_what_a_delayed_proof_knows_joint_by_joint_grows_until_a_torque_acts() -
     assert (after.position_error >= 0.003 + age * reference + 3.0 * age**3 / 6.0).all()
     assert after.reference_norm >= 0.1 + age * 5.0 + apart * np.sqrt(bounds.armature_lower.sum())
     assert after.position_norm >= 0.02 + age * after.reference_norm
+    # Motions that part in nothing but their jerks: V and e by their own terms.
+    alike = handed_over(TREE, bounds, Entry(0.0, 0.0, 0.0, np.zeros(7)), 1e4 * jerk, gain, age)
+    heavy = _still_inertia(TREE, bounds)
+    r, e = (np.sqrt((heavy * x**2).sum()) for x in (1e4 * apart / 1.5, 1e4 * 2.0 * age**3 / 6.0 * one))
+    assert alike.level == pytest.approx(0.5 * r**2, rel=1e-6)
+    assert alike.position == pytest.approx(age * r + e, rel=1e-6)
     # Of nothing but a level nothing more is known.
     unknown = handed_over(TREE, bounds, Entry(0.01, 0.02, 5.0, np.ones(7)), jerk, gain, age)
     assert np.isinf(unknown.reference_norm) and np.isinf(unknown.reference_error).all()
