@@ -54,7 +54,7 @@ def mended_samples(robot: Robot, signals: Signals, units: Sequence[AngleUnits | 
 
 
 def unit_findings(robot: Robot, units: Sequence[AngleUnits | None], start: float) -> list[Finding]:
-    """What contradicts the configuration in the units of positions and velocities."""
+    """Findings that contradict the configuration in the units of positions and velocities."""
     findings = []
     for joint, unit in zip(robot.joint_names, units, strict=True):
         if unit is None:
