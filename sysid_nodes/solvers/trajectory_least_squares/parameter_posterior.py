@@ -83,7 +83,7 @@ class ParameterPosterior:
         z = np.tile(start, (count, 1))
         for _ in range(_TRAJECTORIES):
             z = _bouncing(z, rng.standard_normal(z.shape), walls, room)
-        return np.clip(mean + z @ root.T, lower, upper)
+        return np.asarray(np.clip(mean + z @ root.T, lower, upper))
 
 
 def _bouncing(z: Array, v: Array, walls: Array, room: Array) -> Array:
