@@ -9,14 +9,14 @@ Welsch, Regression diagnostics, 1980). A row's leverage P_ii says how much of it
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
-from sysid_nodes.solvers.trajectory_least_squares.factor import Factor
-from sysid_nodes.solvers.trajectory_least_squares.normal_equations import CHUNK
+from sysid_nodes.solvers.trajectory_least_squares.factor import Factor, factorise
+from sysid_nodes.solvers.trajectory_least_squares.normal_equations import CHUNK, assemble
 from sysid_nodes.solvers.trajectory_least_squares.posterior import Posterior, covariances
-from sysid_nodes.solvers.trajectory_least_squares.problem import Array, Blocks, IntArray
+from sysid_nodes.solvers.trajectory_least_squares.problem import Array, Blocks, IntArray, Layout
 from sysid_nodes.solvers.trajectory_least_squares.robust import reweight
 
 
@@ -134,3 +134,26 @@ def parameter_gains(groups: Sequence[Blocks], factor: Factor, found: Posterior) 
             gain = gain + blocks.local_jacobian @ local[blocks.local]
         gains.append(np.asarray(gain))
     return gains
+
+
+def white_residuals(groups: Sequence[Blocks], layout: Layout, rng: np.random.Generator) -> list[Array] | None:
+    """(B, m) residuals that every group would have if all its noise were white, one draw; None where the fit fails."""
+    drawn = [
+        replace(blocks, residual=rng.standard_normal(blocks.residual.shape))
+        for blocks in (reweight(blocks) for blocks in groups)
+    ]
+    factor = factorise(assemble(drawn, layout), 0.0)
+    if factor is None:
+        return None
+    step, n = factor.step(), layout.size
+    left = []
+    for blocks in drawn:
+        width = blocks.jacobian.shape[2] // n
+        moved = step.stage[blocks.first[:, None] + np.arange(width)].reshape(len(blocks.first), width * n)
+        rows = blocks.residual + np.einsum("bmj,bj->bm", blocks.jacobian, moved)
+        if blocks.parameter_jacobian is not None:
+            rows += blocks.parameter_jacobian @ step.parameter
+        if blocks.local_jacobian is not None and blocks.local is not None:
+            rows += np.einsum("bml,bl->bm", blocks.local_jacobian, step.local[blocks.local])
+        left.append(rows)
+    return left

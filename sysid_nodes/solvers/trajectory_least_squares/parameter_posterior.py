@@ -2,9 +2,10 @@
 """Posterior of the parameters under their constraints: a Gaussian in the equalities' null space, cut off at the bounds.
 
 The Gaussian's mean is where the linearised problem would go without bounds: beyond a bound that is active. Only
-parameters with a bound in reach need care; those are drawn by Gibbs' sampler from the truncated Gaussian, coordinate by
-coordinate, many chains at a time, and the rest given them in closed form (Geweke, Efficient simulation from the
-multivariate normal subject to linear constraints, 1991).
+parameters with a bound in reach need care; those are drawn from the truncated Gaussian by exact Hamiltonian
+trajectories that bounce at the bounds, many chains at a time, and the rest given them in closed form (Pakman and
+Paninski, Exact Hamiltonian Monte Carlo for truncated multivariate Gaussians, 2014). Gibbs' sampler, coordinate by
+coordinate, does not get on where they are strongly correlated, as frictions of joints that turn together are.
 """
 
 from __future__ import annotations
@@ -22,7 +23,9 @@ from sysid_nodes.solvers.trajectory_least_squares.parameter_program import Param
 from sysid_nodes.solvers.trajectory_least_squares.problem import Array, IntArray
 
 _REACH = 5.0  # standard deviations at which a bound cuts nothing off that samples could show
-_SWEEPS = 100  # of Gibbs' sampler: strongly correlated bounds forget their start in fewer
+_TRAJECTORIES = 20  # of each chain, a quarter of a period long: without bounds a single one forgets its start
+_BOUNCES = 200  # of a trajectory at most
+_TOUCH = 1e-9  # time within which a bound that was just left is not met again
 _ALONE = 1e-9  # correlation up to which parameters are drawn one by one
 
 
@@ -61,19 +64,54 @@ class ParameterPosterior:
     def _bounded(self, chosen: IntArray, count: int, rng: np.random.Generator) -> Array:
         """Draws of the parameters that have a bound in reach."""
         lower, upper, mean = self.lower[chosen], self.upper[chosen], self.mean[chosen]
-        precision = np.linalg.pinv(self.covariance[np.ix_(chosen, chosen)], rcond=1e-12, hermitian=True)
-        spread = 1.0 / np.sqrt(np.diag(precision))
-        x = np.tile(np.clip(mean, lower, upper), (count, 1))
-        coupled = np.abs(precision * np.outer(spread, spread) - np.eye(len(chosen))).max() > _ALONE
-        for _ in range(_SWEEPS if coupled else 1):
-            for i in range(len(chosen)):
-                off = (x - mean) @ precision[:, i] - (x[:, i] - mean[i]) * precision[i, i]
-                centre = mean[i] - off * spread[i] ** 2
-                x[:, i] = centre + spread[i] * _truncated_normal(
-                    (lower[i] - centre) / spread[i], (upper[i] - centre) / spread[i], rng
-                )
-                x[:, i] = np.clip(x[:, i], lower[i], upper[i])
-        return x
+        own = self.covariance[np.ix_(chosen, chosen)]
+        spread = np.sqrt(np.diag(own))
+        if np.abs(own / np.outer(spread, spread) - np.eye(len(chosen))).max() <= _ALONE:
+            ends = (lower - mean) / spread, (upper - mean) / spread
+            draws = [
+                _truncated_normal(np.full(count, low), np.full(count, high), rng)
+                for low, high in zip(*ends, strict=True)
+            ]
+            return np.asarray(mean + spread * np.stack(draws, axis=1))
+        values, vectors = eigenvectors(own / np.outer(spread, spread))
+        root = spread[:, None] * vectors * np.sqrt(np.maximum(values, _ALONE * values.max()))
+        below, above = np.isfinite(lower), np.isfinite(upper)
+        walls = np.concatenate([root[below], -root[above]])
+        room = np.concatenate([(mean - lower)[below], (upper - mean)[above]])
+        inside = np.minimum(1e-3 * spread, 0.25 * (upper - lower))
+        start = np.linalg.solve(root, np.clip(mean, lower + inside, upper - inside) - mean)
+        z = np.tile(start, (count, 1))
+        for _ in range(_TRAJECTORIES):
+            z = _bouncing(z, rng.standard_normal(z.shape), walls, room)
+        return np.asarray(np.clip(mean + z @ root.T, lower, upper))
+
+
+def _bouncing(z: Array, v: Array, walls: Array, room: Array) -> Array:
+    """(S, k) where particles at z with speeds v are after a quarter of a period in the potential z'z / 2.
+
+    They stay where walls z + room >= 0, (w, k) and (w,), and are reflected there.
+    """
+    left = np.full(len(z), 0.5 * np.pi)
+    for _ in range(_BOUNCES):
+        across, along = v @ walls.T, z @ walls.T
+        size = np.hypot(across, along)
+        reaches = size > np.abs(room)
+        phase = np.arctan2(-across, along)
+        turn = np.arccos(np.where(reaches, -room / np.maximum(size, np.finfo(float).tiny), 0.0))
+        times = np.stack([turn - phase, -turn - phase]) % (2.0 * np.pi)
+        times = np.where((times > _TOUCH) & (times < 2.0 * np.pi - _TOUCH), times, np.inf).min(axis=0)
+        times = np.where(reaches, times, np.inf)
+        wall = np.argmin(times, axis=1)
+        first = times[np.arange(len(z)), wall]
+        t = np.minimum(first, left)
+        z, v = v * np.sin(t)[:, None] + z * np.cos(t)[:, None], v * np.cos(t)[:, None] - z * np.sin(t)[:, None]
+        normal = walls[wall]
+        back = np.einsum("sk,sk->s", v, normal) / np.einsum("sk,sk->s", normal, normal)
+        v = np.where((first < left)[:, None], v - 2.0 * back[:, None] * normal, v)
+        left = left - t
+        if not left.any():
+            break
+    return z
 
 
 def parameter_posterior(factor: Factor, rows: ParameterRows, extra: Array | None = None) -> ParameterPosterior:

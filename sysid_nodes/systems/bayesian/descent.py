@@ -19,12 +19,18 @@ from sysid_nodes.solvers.trajectory_least_squares.feasible_descent import Feasib
 from sysid_nodes.solvers.trajectory_least_squares.multi_start import Search, judge
 from sysid_nodes.systems.bayesian.config import BayesianConfig
 from sysid_nodes.systems.bayesian.initial_motion import differences, initial_positions, loop_forces
+from sysid_nodes.systems.bayesian.knowledge import Knowledge
 from sysid_nodes.systems.bayesian.log import MechanismLog
 from sysid_nodes.systems.bayesian.mechanism import Mechanism, Motion
 from sysid_nodes.systems.bayesian.noise import has_settled, pooled_noise, shown_noise
 from sysid_nodes.systems.bayesian.problem import Estimate, MechanismProblem, Noise, sharpened
 
 Array = npt.NDArray[np.float64]
+BoolArray = npt.NDArray[np.bool_]
+
+_TURNED = 2.65  # turning speeds at which friction is up to a hundredth what it will be
+_WITHIN = 1.5  # stages: a speed is a difference over two, and readings are means over one
+_COARSE = 0.2  # turning speeds by which a speed may change within a stage
 Progress = Callable[[str, int, int], None]
 """Called with the work at hand, the step and the number of steps."""
 Fit = SolveResult[FeasiblePoint[Estimate]]
@@ -67,6 +73,20 @@ def start_point(mechanism: Mechanism, log: MechanismLog, x: Array) -> Estimate:
     return Estimate(q, force, x)
 
 
+def turns(mechanism: Mechanism, log: MechanismLog, at: Estimate) -> BoolArray:
+    """(N - 2, m) stages at which a motor's dry friction turns its sign faster than stages follow one another.
+
+    Or that of a joint without a motor, which loops hand on to all motors. Where the speed changes by a fifth of what
+    friction turns over from one stage to the next, what happens between is not to be told from the stages' speeds.
+    """
+    own = mechanism.parameters
+    _, v, a = differences(at.q, log.step)
+    over, change = own.constants(at.x, "turning_speed"), log.step * np.abs(a)
+    dry = (own.sigma[own.joint("coulomb")] > 0.0) | (own.mean[own.joint("coulomb")] > 0.0)
+    slow = dry & (change > _COARSE * over) & (np.abs(v) < _TURNED * over + _WITHIN * change)
+    return np.asarray(slow[:, own.motors] | slow[:, ~own.motors].any(axis=1, keepdims=True))
+
+
 def fit(mechanism: Mechanism, log: MechanismLog, config: BayesianConfig, progress: Progress | None) -> Fitted:
     """The minimum, with nothing known but the prior.
 
@@ -77,7 +97,7 @@ def fit(mechanism: Mechanism, log: MechanismLog, config: BayesianConfig, progres
     start = start_point(mechanism, log, own.mean)
     tell = progress or _silent
     tell("first motion", 0, config.noise.rounds)
-    problem = MechanismProblem(mechanism, log, stated_noise(mechanism, config))
+    problem = MechanismProblem(mechanism, log, stated_noise(mechanism, config), turns(mechanism, log, start))
     first, result = _with_noise(problem, start, config, 0, tell)
     results = [result]
     rng = np.random.default_rng(config.search.seed)
@@ -90,20 +110,21 @@ def fit(mechanism: Mechanism, log: MechanismLog, config: BayesianConfig, progres
     return replace(first, found=judge(results))
 
 
-def refit(problem: MechanismProblem, x: Array, stages: int, config: BayesianConfig) -> Fitted:
+def refit(known: Knowledge, log: MechanismLog, config: BayesianConfig) -> Fitted:
     """The minimum for a further part of a log.
 
     Args:
-        problem: with what is known of theta and noise.
-        x: the estimate.
-        stages: that it rests on.
+        known: what the parts before say.
+        log: the part.
         config: of everything.
 
     Raises:
         LogError: the loops cannot be closed.
     """
-    start = start_point(problem.mechanism, problem.log, x)
-    return _with_noise(problem, start, config, stages, _silent)[0]
+    start = start_point(known.mechanism, log, known.x)
+    turning = turns(known.mechanism, log, start)
+    problem = MechanismProblem(known.mechanism, log, known.noise, turning, known.told)
+    return _with_noise(problem, start, config, known.stages, _silent)[0]
 
 
 def _with_noise(
@@ -121,7 +142,8 @@ def _with_noise(
         noise = pooled_noise(stated, stages, shown, problem.log.stages)
         if settled := has_settled(problem.noise, noise):
             break
-        problem = replace(problem, noise=noise)
+        turning = turns(problem.mechanism, problem.log, result.point.point)
+        problem = replace(problem, noise=noise, turning=turning)
         result = _descend(problem, result.point.point, config, sharpen=False)
     return Fitted(problem, judge([result]), shown, settled), result
 

@@ -17,7 +17,6 @@ from sysid_nodes.systems.bayesian.held_out import predict_held_out
 from sysid_nodes.systems.bayesian.knowledge import Knowledge
 from sysid_nodes.systems.bayesian.log import LEAST, MechanismLog
 from sysid_nodes.systems.bayesian.mechanism import build_mechanism
-from sysid_nodes.systems.bayesian.problem import MechanismProblem
 
 _MOVES = 1e-3  # [rad] that a log has to move at least
 
@@ -67,8 +66,7 @@ def identify_further(
     mechanism = known.mechanism
     if not mechanism.parameters.sigma[mechanism.parameters.idle]:
         log = replace(log, power=np.full_like(log.power, np.nan))  # the meter was not there at the beginning
-    problem = MechanismProblem(mechanism, log, known.noise, known.told)
-    fitted = refit(problem, known.x, known.stages, config)
+    fitted = refit(known, log, config)
     return conclude(fitted, predict_held_out(mechanism, None, log, known.x), config, known)
 
 

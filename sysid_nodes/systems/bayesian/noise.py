@@ -9,6 +9,7 @@ is not estimated: loop forces take their rows up.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -16,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from sysid_nodes.solvers.trajectory_least_squares.feasible_descent import FeasiblePoint, LinearModel, linear_model
-from sysid_nodes.solvers.trajectory_least_squares.influence import Influence, influences
+from sysid_nodes.solvers.trajectory_least_squares.influence import Influence, influences, white_residuals
 from sysid_nodes.solvers.trajectory_least_squares.variance_components import (
     correlation_time,
     lasting_correlation,
@@ -25,12 +26,15 @@ from sysid_nodes.solvers.trajectory_least_squares.variance_components import (
 from sysid_nodes.systems.bayesian.problem import GROUPS, Estimate, MechanismProblem, Noise
 
 Array = npt.NDArray[np.float64]
+BoolArray = npt.NDArray[np.bool_]
+IntArray = npt.NDArray[np.intp]
 
 WHITE = 1.5
 """Correlation times below that are chance's."""
 
 _SETTLED = 0.05  # relative change of a standard deviation from which on another round would show nothing
 _LEAST = 0.02  # of the information in the rows of a kind that must be left to tell their noise
+_DRAWS = 4  # of white noise, for the correlation that it leaves
 _SHORTEST = 8  # blocks in which correlation is looked for
 _FACTOR = 30.0  # by which a round may change a standard deviation
 
@@ -55,19 +59,34 @@ def shown_noise(problem: MechanismProblem, at: FeasiblePoint[Estimate]) -> Noise
     own = _influences(linear_model(problem, at))
     if own is None:
         return None
-    noise, ratios = problem.noise, {}
-    for name in ("position", "torque", "power"):
-        columns = own[name].residual.shape[1]
-        ratios[name] = np.ones(columns)
-        if own[name].residual.size:
-            ratio = variance_ratios(own[name], np.arange(columns), columns)
-            left = 1.0 - own[name].leverage.mean(axis=0)
-            ratios[name] = np.where(left > _LEAST, np.clip(ratio, _FACTOR**-2, _FACTOR**2), 1.0)
+    noise, m, n = problem.noise, len(problem.noise.torque), own["position"].residual.shape[1]
     read = np.any(np.isfinite(problem.log.position), axis=0)
     position = noise.position.copy()
-    position[read] *= np.sqrt(ratios["position"])
-    torque = noise.torque * np.sqrt(ratios["torque"])
-    return replace(noise, position=position, torque=torque, power=noise.power * float(np.sqrt(ratios["power"][0])))
+    position[read] *= np.sqrt(_ratios(own["position"], np.tile(np.arange(n), (len(own["position"].residual), 1)), n))
+    # What is not counted is of a kind of its own.
+    turning = np.where(problem.turning[_read(problem)], m, np.arange(m))
+    torque = noise.torque * np.sqrt(_ratios(own["torque"], turning, m + 1)[:m])
+    power = noise.power * float(np.sqrt(_ratios(own["power"], _turns(problem).astype(np.intp), 2)[0]))
+    return replace(noise, position=position, torque=torque, power=power)
+
+
+def _read(problem: MechanismProblem) -> BoolArray:
+    """(N - 2,) inner stages at which torques were read."""
+    return np.asarray(np.all(np.isfinite(problem.log.torque[1:-1]), axis=1))
+
+
+def _turns(problem: MechanismProblem) -> BoolArray:
+    """(B, 1) whether friction turns where power was read."""
+    return np.asarray(problem.turning[np.isfinite(problem.log.power[1:-1])].any(axis=1, keepdims=True))
+
+
+def _ratios(own: Influence, kinds: IntArray, count: int) -> Array:
+    """(count,) variances of the kinds of rows (B, m) in units of what they were; 1 where too little is left to tell."""
+    flat = Influence(own.residual.reshape(1, -1), own.leverage.reshape(1, -1), own.gain[:0])
+    ratio = np.clip(variance_ratios(flat, kinds.ravel(), count), _FACTOR**-2, _FACTOR**2)
+    rows = np.maximum(np.bincount(kinds.ravel(), minlength=count), 1)
+    left = np.bincount(kinds.ravel(), 1.0 - own.leverage.ravel(), count) / rows
+    return np.where(left > _LEAST, ratio, 1.0)
 
 
 def pooled_noise(before: Noise, stages: int, shown: Noise, more: int) -> Noise:
@@ -102,9 +121,14 @@ def correlation(problem: MechanismProblem, model: LinearModel) -> Correlation:
     extra = np.zeros((p, p))
     if own is None:
         return Correlation(np.ones(len(problem.noise.torque)), 1.0, extra)
+    rng = np.random.default_rng(0)
+    draws = [white_residuals(model.blocks, model.layout, rng) for _ in range(_DRAWS)]
+    white = [dict(zip(GROUPS, draw, strict=True)) for draw in draws if draw is not None]
+    counted = {"torque": ~problem.turning[_read(problem)], "power": ~_turns(problem)}
     times = {}
-    for name in ("torque", "power"):
-        times[name], added = lasting_errors(own[name])
+    for name, there in counted.items():
+        alike = [draw[name] * there for draw in white]
+        times[name], added = lasting_errors(own[name], alike)
         extra += added
     return Correlation(times["torque"], float(times["power"][0]), extra)
 
@@ -118,7 +142,7 @@ def _influences(model: LinearModel) -> dict[str, Influence] | None:
     return None if found is None else dict(zip(GROUPS, found[1], strict=True))
 
 
-def lasting_errors(own: Influence) -> tuple[Array, Array]:
+def lasting_errors(own: Influence, white: Sequence[Array] = ()) -> tuple[Array, Array]:
     """(m,) correlation times, 1 where residuals may as well be white, and (p, p) covariance that the others add.
 
     The parameters err by sum_k g_k e_k: noise of correlation rho adds sum_l rho_l sum_k (g_k g_(k+l)' + g_(k+l) g_k').
@@ -128,8 +152,8 @@ def lasting_errors(own: Influence) -> tuple[Array, Array]:
     times, added = np.ones(m), np.zeros((p, p))
     if len(own.residual) < _SHORTEST:
         return times, added
-    times = correlation_time(own.residual)
-    rho = lasting_correlation(own.residual)
+    times = correlation_time(own.residual, white)
+    rho = lasting_correlation(own.residual, white)
     for j in np.flatnonzero(times > WHITE):
         gain = own.gain[:, j]
         for lag in range(1, len(rho)):

@@ -64,8 +64,8 @@ def parameters(
                 columns.append((f"{joint}.{name}", unit, group, first, last, bool(held[k])))
     if own.sigma[own.idle] > 0.0:
         columns.append(("idle power", "W", "power", prior[:, own.idle], draws[:, own.idle], False))
-    for k, constant in enumerate(own.user, start=own.idle + 1):
-        columns.append((constant.name, constant.unit, "user", prior[:, k], draws[:, k], bool(held[k])))
+    for i, constant in enumerate(own.user, start=own.idle + 1):
+        columns.append((constant.name, constant.unit, "user", prior[:, i], draws[:, i], bool(held[i])))
     covariance = np.cov(np.array([column[4] for column in columns])).reshape(len(columns), len(columns))
     return tuple(_told(*column, config) for column in columns), covariance
 

@@ -12,7 +12,8 @@ closes accelerations, with Baumgarte's terms). At an inner stage T (mechanism.py
 
 The paper's disturbance w and its hard inverse dynamics T = S u + w are the second and third, w eliminated; eliminating
 the loop forces leaves of it what moves the mechanism (the paper's projector, eq. 36). The gain is on the torque's side:
-were it on the reading's, scaling everything down would pay.
+were it on the reading's, scaling everything down would pay. Stages in which friction turns too fast have no torque and
+no power: a linear model of them claims to know a speed by a torque that it changes within a hundredth of it.
 """
 
 from __future__ import annotations
@@ -29,6 +30,7 @@ from sysid_nodes.systems.bayesian.log import MechanismLog
 from sysid_nodes.systems.bayesian.mechanism import Mechanism, Motion, Torque
 
 Array = npt.NDArray[np.float64]
+BoolArray = npt.NDArray[np.bool_]
 IntArray = npt.NDArray[np.intp]
 
 FORCE_SIGMA = 1e5
@@ -77,11 +79,13 @@ class MechanismProblem:
         log: readings.
         noise: of the readings.
         told: by parts of the log before this one; None for the first.
+        turning: (N - 2, m) stages at which a motor's friction turns its sign, too fast for the model to tell anything.
     """
 
     mechanism: Mechanism
     log: MechanismLog
     noise: Noise
+    turning: BoolArray
     told: Told | None = None
 
     @property
@@ -164,20 +168,22 @@ class MechanismProblem:
         stages = 1 + np.flatnonzero(np.all(np.isfinite(self.log.torque[1:-1]), axis=1))
         gain, offset = (own.constants(point.x, name)[motors] for name in ("gain", "offset"))
         own_torque = torque[stages - 1][:, motors]
-        value = (gain * own_torque + offset - self.log.torque[stages]) / self.noise.torque
+        sigma = np.where(self.turning[stages - 1], np.inf, self.noise.torque)
+        value = (gain * own_torque + offset - self.log.torque[stages]) / sigma
         rows = None
         if found is not None:
-            rows = _Rows.of(found, motors).at(stages - 1).scaled(gain / self.noise.torque)
+            rows = _Rows.of(found, motors).at(stages - 1).scaled(gain / sigma)
             each = np.arange(len(motors))
-            rows.by_x[:, each, own.joint("gain").start + motors] = own_torque / self.noise.torque
-            rows.by_x[:, each, own.joint("offset").start + motors] = 1.0 / self.noise.torque
+            rows.by_x[:, each, own.joint("gain").start + motors] = own_torque / sigma
+            rows.by_x[:, each, own.joint("offset").start + motors] = 1.0 / sigma
         return self._dynamic(value, rows, stages)
 
     def _power(self, point: Estimate, motion: Motion, torque: Array, found: Torque | None) -> Blocks:
         own, (motors,) = self.mechanism.parameters, np.nonzero(self.mechanism.parameters.motors)
         stages = 1 + np.flatnonzero(np.isfinite(self.log.power[1:-1]))
         drawn = self.mechanism.power(motion, torque[:, motors], point.x)[stages - 1]
-        value = ((drawn - self.log.power[stages]) / self.noise.power)[:, None]
+        sigma = np.where(self.turning[stages - 1].any(axis=1), np.inf, self.noise.power)
+        value = ((drawn - self.log.power[stages]) / sigma)[:, None]
         rows = None
         if found is not None:
             t, v = torque[stages - 1][:, motors], motion.v[stages - 1][:, motors]
@@ -190,7 +196,7 @@ class MechanismProblem:
             rows.by_v[:, 0, motors] += t
             rows.by_x[:, 0, own.joint("loss").start + motors] = t**2
             rows.by_x[:, 0, own.idle] = 1.0
-            rows = rows.scaled(1.0 / self.noise.power)
+            rows = rows.scaled(1.0 / sigma[:, None])
         return self._dynamic(value, rows, stages)
 
     def _dynamic(self, value: Array, rows: _Rows | None, stages: IntArray) -> Blocks:

@@ -131,7 +131,7 @@ def loaded(raws: Iterable[Raw], since: float, factor: float) -> list[Raw]:
 
 
 REASONS = {
-    1.3: r"most of all '.*' \(\d\d sigmas\)",  # other constants explain the part, far from those that were known
+    1.3: r"most of all '.*' \(\d{2,3} sigmas\)",  # other constants explain the part, far from those that were known
     2.0: r"the model errs 1\d\.\d times as much",  # no constants explain it
 }
 

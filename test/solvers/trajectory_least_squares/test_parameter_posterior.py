@@ -69,6 +69,19 @@ def test_draws_are_the_truncated_gaussians() -> None:
     np.testing.assert_allclose(np.cov(found.T), np.cov(kept.T), atol=0.06 * np.outer(sigma, sigma).max())
 
 
+def test_draws_along_a_ridge_between_bounds() -> None:
+    """Coordinates whose sum alone is known, as of frictions of joints that turn together."""
+    ridge = np.array([1.0, -1.4, -0.8])
+    covariance = 1e-4 * np.eye(3) + 0.04 * np.outer(ridge, ridge)
+    mean, lower, upper = np.array([0.3, 0.1, 0.2]), np.zeros(3), np.full(3, np.inf)
+    found = ParameterPosterior(mean, covariance, lower, upper).samples(8000, np.random.default_rng(0))
+    plain = np.random.default_rng(1).multivariate_normal(mean, covariance, 400000)
+    kept = plain[np.all(plain >= lower, axis=1)]
+    assert found.min() >= 0.0
+    np.testing.assert_allclose(found.std(axis=0), kept.std(axis=0), rtol=0.05)
+    np.testing.assert_allclose(found.mean(axis=0), kept.mean(axis=0), atol=0.1 * kept.std(axis=0).min())
+
+
 def test_far_beyond_a_bound() -> None:
     """Where the Gaussian has its mean 20 sigmas beyond the bound, what is left is an exponential."""
     found = ParameterPosterior(np.array([-20.0]), np.eye(1), np.zeros(1), np.array([np.inf]))

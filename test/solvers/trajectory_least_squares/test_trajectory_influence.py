@@ -12,12 +12,13 @@ from hypothesis import strategies as st
 from shared.linear_trajectory import dense, random_groups
 
 from sysid_nodes.solvers.trajectory_least_squares.factor import factorise
-from sysid_nodes.solvers.trajectory_least_squares.influence import influences
+from sysid_nodes.solvers.trajectory_least_squares.influence import influences, white_residuals
 from sysid_nodes.solvers.trajectory_least_squares.normal_equations import assemble
 from sysid_nodes.solvers.trajectory_least_squares.posterior import posterior
 from sysid_nodes.solvers.trajectory_least_squares.problem import Blocks, Layout
 from sysid_nodes.solvers.trajectory_least_squares.robust import Cauchy, reweight
 from sysid_nodes.solvers.trajectory_least_squares.sandwich import sandwich
+from sysid_nodes.solvers.trajectory_least_squares.variance_components import correlation_time
 
 shapes = {
     "stages": st.integers(1, 7),
@@ -130,3 +131,25 @@ def test_rounding_leaves_no_covariance_beyond_what_the_variances_allow() -> None
         root = np.linalg.inv(np.linalg.cholesky(stated))
         relative = np.linalg.eigvalsh(root @ covariance @ root.T)
         assert least * (1.0 - 1e-6) <= relative[0] and relative[-1] <= largest * (1.0 + 1e-6)
+
+
+def test_white_noise_leaves_residuals_of_one_less_the_leverage() -> None:
+    """A trajectory that is read, with accelerations that are read, too: quick changes go into the trajectory."""
+    stages = 600
+    read = Blocks(np.arange(stages), np.zeros((stages, 1)), np.ones((stages, 1, 1)))
+    bend = np.tile(np.array([1.0, -2.0, 1.0]), (stages - 2, 1, 1))
+    told = Blocks(np.arange(stages - 2), np.zeros((stages - 2, 1)), bend, np.ones((stages - 2, 1, 1)))
+    layout = Layout(stages, 1, 1)
+    factor = factorise(assemble([read, told], layout), 0.0)
+    assert factor is not None
+    found = influences([read, told], factor)
+    assert found is not None
+    rng = np.random.default_rng(0)
+    draws = [white_residuals([read, told], layout, rng) for _ in range(60)]
+    for group, own in enumerate(found[1]):
+        left = np.array([draw[group] for draw in draws if draw is not None])
+        np.testing.assert_allclose(np.mean(left**2), np.mean(1.0 - own.leverage), rtol=0.05)
+    bends = [draw[1] for draw in draws if draw is not None]
+    raw, own = (np.median([correlation_time(rows, white) for rows in bends[20:]]) for white in ((), bends[:20]))
+    assert raw > 1.4
+    assert own < 1.2

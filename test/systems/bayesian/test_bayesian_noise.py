@@ -3,11 +3,18 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
+from benchmarks.bayesian_log import CONFIG, leg
 from sysid_nodes.solvers.trajectory_least_squares.influence import Influence
+from sysid_nodes.systems.bayesian import MechanismLog
+from sysid_nodes.systems.bayesian.descent import turns
+from sysid_nodes.systems.bayesian.mechanism import build_mechanism
 from sysid_nodes.systems.bayesian.noise import lasting_errors
+from sysid_nodes.systems.bayesian.problem import Estimate
 
 COUNT, KEEPS = 600, 0.8
 
@@ -42,3 +49,23 @@ def test_white_noise_adds_nothing() -> None:
     np.testing.assert_array_equal(added, 0.0)
     short = lasting_errors(Influence(noise[:5], np.zeros((5, 2)), np.ones((5, 2, 3))))
     np.testing.assert_array_equal(short[1], 0.0)
+
+
+def test_stages_in_which_friction_turns() -> None:
+    """Fast reversals of a motor are its own stages, those of a joint without one all motors'; slow ones are told."""
+    dry = replace(CONFIG, friction=replace(CONFIG.friction, passive="coulomb"))
+    count, step = 60, 0.01
+    nothing = np.full((count, 4), np.nan)
+    log = MechanismLog(0.0, step, nothing, nothing[:, :2], nothing[:, 0])
+    t = step * (np.arange(count) - 29.5)
+    for config, joint, alone in ((CONFIG, "hip", True), (CONFIG, "knee", None), (dry, "knee", False)):
+        mechanism = build_mechanism(leg(), config, power=False)
+        names = mechanism.chain.joint_names
+        for curvature, turned in ((5.0, True), (0.05, False)):
+            q = np.zeros((count, 4))
+            q[:, names.index(joint)] = 0.5 * curvature * t**2
+            found = turns(mechanism, log, Estimate(q, np.zeros((count, 2)), mechanism.parameters.mean))
+            motors = [name for name, driven in zip(names, mechanism.parameters.motors, strict=True) if driven]
+            expected = np.array([turned and alone is not None and (not alone or name == joint) for name in motors])
+            np.testing.assert_array_equal(found.any(axis=0), expected)
+            assert found.sum() <= 8 * expected.sum()

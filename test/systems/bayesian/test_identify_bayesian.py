@@ -100,15 +100,15 @@ def test_a_bound_is_kept() -> None:
 
 def test_part_after_part_says_what_the_whole_log_says() -> None:
     """The parts are linearised at different points, along ridges that bend; a stage's motion at each end is lost."""
-    log = short_log()
+    log, config = leg_log(leg_run(SEED, DURATION)[1]), replace(QUICK, step=0.01)
     half = log.stages // 2
-    _, known = identify_further(None, log.part(0, half), leg(), QUICK)
+    _, known = identify_further(None, log.part(0, half), leg(), config)
     assert known is not None
     doubted = replace(known, status=BayesianStatus.LOCAL_MINIMUM_SUSPECTED)
-    parts, known = identify_further(doubted, log.part(half, 2 * half), leg(), QUICK)
+    parts, known = identify_further(doubted, log.part(half, 2 * half), leg(), config)
     assert known is not None
     assert (parts.status, parts.stages) == (BayesianStatus.LOCAL_MINIMUM_SUSPECTED, 2 * half)  # a doubt stays
-    whole = identify(log.part(0, 2 * half), leg(), replace(QUICK, held_out=0.0))
+    whole = identify(log.part(0, 2 * half), leg(), replace(config, held_out=0.0))
     rows = [(row, told(whole)[row.name]) for row in parts.parameters]
     observed = [(a, b) for a, b in rows if "observed" in (a.verdict, b.verdict)]
     assert len(observed) >= 15

@@ -64,8 +64,10 @@ def problem_and_point(duration: float = 0.4, config: BayesianConfig = ALL_TERMS)
     q = start.q + 0.003 * rng.standard_normal(start.q.shape)
     rows = (3, len(own.free))
     told = Told(rng.standard_normal(rows), rng.standard_normal(3))
-    problem = MechanismProblem(mechanism, log, stated_noise(mechanism, ALL_TERMS), told)
-    return problem, Estimate(q, start.force + rng.standard_normal(start.force.shape), x)
+    point = Estimate(q, start.force + rng.standard_normal(start.force.shape), x)
+    turning = rng.random((log.stages - 2, 2)) < 0.2
+    problem = MechanismProblem(mechanism, log, stated_noise(mechanism, ALL_TERMS), turning, told)
+    return problem, point
 
 
 def true_x(problem_mean: Array, truth: LegTruth, own: object) -> Array:
