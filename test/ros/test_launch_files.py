@@ -6,9 +6,9 @@ from __future__ import annotations
 import ast
 import json
 from pathlib import Path
-from typing import Any
 
 import pytest
+from shared import children
 from shared.kinova_motion import measure
 from shared.recorded import record
 
@@ -27,13 +27,17 @@ def test_the_files_are_there() -> None:
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.name)
 def test_what_a_file_refers_to_exists(path: Path) -> None:
     tree = ast.parse(path.read_text(encoding="utf-8"))
-    for call in (node for node in ast.walk(tree) if isinstance(node, ast.Call)):
-        words = {word.arg: word.value.value for word in call.keywords if isinstance(word.value, ast.Constant)}
-        if words.get("package") == "online_sysid":
-            module = ROOT / "sysid_nodes" / "ros" / "nodes" / f"{words['executable']}.py"
-            assert module.is_file(), f"no executable {words['executable']}"
-            functions = ast.parse(module.read_text(encoding="utf-8")).body
-            assert any(isinstance(item, ast.FunctionDef) and item.name == "main" for item in functions)
+    calls = [node for node in ast.walk(tree) if isinstance(node, ast.Call) and isinstance(node.func, ast.Name)]
+    started = [
+        call.args[0].value for call in calls if call.func.id == "ours" and isinstance(call.args[0], ast.Constant)
+    ]
+    assert started
+    for name in started:
+        module = ROOT / "sysid_nodes" / "ros" / "nodes" / f"{name}.py"
+        assert module.is_file(), f"no executable {name}"
+        functions = ast.parse(module.read_text(encoding="utf-8")).body
+        assert any(isinstance(item, ast.FunctionDef) and item.name == "main" for item in functions)
+    assert "Node" not in {call.func.id for call in calls}, "a node that `ours` does not make knows no namespace"
     strings = [node.value for node in ast.walk(tree) if isinstance(node, ast.Constant) and isinstance(node.value, str)]
     for folder, suffix in (("config", ".yaml"), ("rviz", ".rviz"), ("launch", ".launch.py")):
         for name in (text for text in strings if text.endswith(suffix)):
@@ -163,28 +167,8 @@ def test_a_file_describes_a_launch(path: Path) -> None:
 
 
 @pytest.mark.ros
-@pytest.mark.parametrize("simulated", ["false", "true"])
-def test_the_identifier_starts_and_stops_by_launch(simulated: str) -> None:
-    need_launch()
-    from launch.actions import EmitEvent, IncludeLaunchDescription, RegisterEventHandler
-    from launch.event_handlers import OnProcessIO
-    from launch.events import Shutdown
-    from launch.launch_description_sources import PythonLaunchDescriptionSource
-
-    from launch import LaunchDescription, LaunchService
-
-    heard: list[str] = []
-
-    def on_text(event: Any) -> Any:
-        heard.append(event.text.decode())
-        return [EmitEvent(event=Shutdown(reason="seen"))] if "identifying 'bracelet_link'" in heard[-1] else None
-
-    service = LaunchService(argv=[], noninteractive=True)
-    included = IncludeLaunchDescription(
-        PythonLaunchDescriptionSource(str(ROOT / "launch" / "interval_identifier.launch.py")),
-        launch_arguments=[("config", "kinova_gen3.yaml"), ("use_sim_time", simulated)],
-    )
-    watch = RegisterEventHandler(OnProcessIO(on_stderr=on_text, on_stdout=on_text))
-    service.include_launch_description(LaunchDescription([watch, included]))
-    assert service.run() == 0
-    assert any("identifying" in text for text in heard)
+def test_the_identifier_starts_and_stops_by_launch() -> None:
+    pytest.importorskip("launch_testing", reason="launch_testing is not installed: it comes with a ROS install")
+    run_test = "from launch_testing.launch_test import main; main()"
+    status, said, errors = children.run("-c", run_test, Path(__file__).with_name("identifier_launch.py"))
+    assert status == 0, said + errors
