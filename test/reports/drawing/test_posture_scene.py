@@ -37,11 +37,12 @@ def test_versions_are_groups_a_foot_is_drawn_and_long_motions_are_cut() -> None:
 
 def test_a_kept_scene_is_the_pages(tmp_path: Path) -> None:
     leg = limb(load_robot("go2"), "FL_")
-    scene = posture_scene(leg, np.arange(3.0), [Version("</script>", np.zeros((3, 3)))], "a leg")
+    scene = posture_scene(leg, np.arange(3.0), [Version("<!--<script></script>", np.zeros((3, 3)))], "a leg")
     assert read_scene(tmp_path) == ""
     write_scene(tmp_path, scene)
     assert read_scene(tmp_path) == scene.markup()
     assert scene.markup().count("</script>") == 1
+    assert "<!--" not in scene.markup()
     (tmp_path / SCENE_NAME).write_text("[1]")
     with pytest.raises(InputError, match="is no scene"):
         read_scene(tmp_path)
