@@ -8,14 +8,15 @@ from launch.actions import OpaqueFunction
 from launch_ros.actions import Node
 
 from launch import LaunchContext, LaunchDescription
-from sysid_nodes.ros.launching import declared, given, packaged, switches
+from sysid_nodes.ros.launching import declared, given, ours, packaged, switches
 
 ARGUMENTS = (
     ("config", "fourbar_bayesian.yaml", "parameter file: a path, or the name of a file in the package's config folder"),
     ("joint_states", "joint_states", "topic of the joint states"),
-    ("power", "/power", "topic of the power meter; empty: none"),
+    ("power", "power", "topic of the power meter; empty: none"),
     ("autostart", "true", "configure and activate without a lifecycle manager"),
     ("use_sim_time", "false", "take the time from /clock"),
+    ("namespace", "", "namespace of all nodes, for several robots at once"),
     ("simulated", "false", "start a simulated leg whose constants nobody is told of"),
 )
 
@@ -25,27 +26,10 @@ def _start(context: LaunchContext) -> list[Node]:
     true = switches(value, "autostart", "use_sim_time", "simulated")
     topics = [("joint_states", value["joint_states"])]
     clock = {name: true[name] for name in ("autostart", "use_sim_time")}
-    nodes = [
-        Node(
-            package="online_sysid",
-            executable="bayesian_identifier",
-            name="bayesian_identifier",
-            output="screen",
-            parameters=[packaged(value["config"]), {"power": value["power"]}, clock],
-            remappings=topics,
-        )
-    ]
+    power = {"power": value["power"]}
+    nodes = [ours("bayesian_identifier", value, [packaged(value["config"]), power, clock], topics)]
     if true["simulated"]:
-        nodes.append(
-            Node(
-                package="online_sysid",
-                executable="simulated_linkage",
-                name="simulated_linkage",
-                output="screen",
-                parameters=[{"power": value["power"]}],
-                remappings=topics,
-            )
-        )
+        nodes.append(ours("simulated_linkage", value, [power], topics))
     return nodes
 
 
