@@ -27,7 +27,7 @@ SUITE = frozenset(
         "calibration", "window", "noise", "known_robot",
         "prior", "tracking", "set_membership", "sensitivity", "scene", "payload_volume", "control", "certifier",
         "planner", "controller", "certified_planner", "robust_controller", "simulated_arm", "authority", "exploration",
-        "autostart", "frame_prefix",
+        "autostart", "frame_prefix", "estimates",
     }
 )  # fmt: skip
 """First names of all keys that one parameter file may hold for several programs at once; each takes its own."""

@@ -175,6 +175,8 @@ def check_drives(robot: Robot, known: KnownRobotConfig, control: RobustControlCo
     """
     gain = per_joint(known.gain_relative, robot.n, "known_robot.gain_relative")
     lost = per_joint(known.load_friction, robot.n, "known_robot.load_friction")
+    if not gain.any() and not lost.any():
+        return
     missing = ((1.0 + gain) * (1.0 + lost) - 1.0) * robot.limits.torque - gains(robot, control).torque_error
     worst = int(np.argmax(missing))
     if missing[worst] > 0.0:
@@ -192,10 +194,10 @@ def set_up(config: CertifiedConfig) -> Setup:
         InputError: they cannot be loaded, or do not fit the rest.
     """
     robot = load_robot(config.robot, variant=config.variant)
-    check_drives(robot, config.known_robot, config.control)
     shapes = covering_shapes(robot, config.payload_volume)
     body = config.body or robot.body
     robot.body_index(body)
+    check_drives(robot, config.known_robot, config.control)
     digest = config_digest(robot, shapes, config.known_robot, config.control, config.certifier)
     label = ESTIMATED if config.estimates else ""
     frame = config.frame_prefix + base_frame(robot)
