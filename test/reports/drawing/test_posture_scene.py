@@ -8,12 +8,15 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from sysid_nodes import reports
 from sysid_nodes.exceptions import InputError
 from sysid_nodes.reports.drawing.posture_scene import LONGEST, Version, on_a_stand, posture_scene
 from sysid_nodes.reports.sampling.scene import clips_scene
 from sysid_nodes.reports.scene_file import SCENE_NAME, read_scene, write_scene
 from sysid_nodes.results.sampling import ClipReplay
 from sysid_nodes.robots import limb, load_robot
+
+TEMPLATES = sorted((Path(reports.__file__).parent / "templates").glob("*.j2"))
 
 
 def test_a_robot_on_a_stand_has_its_base_at_the_origin() -> None:
@@ -55,3 +58,9 @@ def test_clips_follow_one_another_with_nothing_between_and_the_last_moment_is_se
     np.testing.assert_array_equal(scene.t, np.arange(10.0))
     for body in scene.bodies:
         assert np.flatnonzero(np.isnan(body.pose[:, 0])).tolist() == [4]
+
+
+@pytest.mark.parametrize("page", TEMPLATES, ids=lambda page: page.name)
+def test_where_no_script_draws_the_scene_a_page_has_something_in_its_place(page: Path) -> None:
+    text = page.read_text(encoding="utf-8")
+    assert "scene }}" not in text or "scene-picture" in text  # what the script hides when the scene is there
