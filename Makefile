@@ -65,7 +65,7 @@ wheel: setup  ## dist/*.whl with the compiled kernel, installs without a compile
 		$(python) -m pip wheel -q --disable-pip-version-check --no-deps -w dist .
 	$(if $(BUNDLE),$(python) -m pip wheel -q --disable-pip-version-check -c requirements/constraints.txt -w dist dist/sysid_nodes-*.whl)
 
-bench: setup  ## rerun the benchmarks behind benchmarks/reports (two hours); refuses uncommitted code but with BENCH=--dirty
+bench: setup  ## rerun the benchmarks behind benchmarks/reports (four hours); refuses uncommitted code but with BENCH=--dirty
 	@$(python) -m pip install -qq --disable-pip-version-check --no-deps -r requirements/bench-peers.txt
 	@set -e; for name in containment tightness speed streaming real_logs estimate_coverage \
 		soundness worst_cases episodes planning_speed excitation comparison \

@@ -26,10 +26,10 @@ def _start(context: LaunchContext) -> list[Node]:
     true = switches(value, "autostart", "use_sim_time", "simulated")
     topics = [("joint_states", value["joint_states"])]
     clock = {name: true[name] for name in ("autostart", "use_sim_time")}
-    chosen = {"power": value["power"]}
-    nodes = [ours("bayesian_identifier", value, [packaged(value["config"]), chosen, clock], topics)]
+    power = {"power": value["power"]}
+    nodes = [ours("bayesian_identifier", value, [packaged(value["config"]), power, clock], topics)]
     if true["simulated"]:
-        nodes.append(ours("simulated_linkage", value, [chosen], topics))
+        nodes.append(ours("simulated_linkage", value, [power], topics))
     return nodes
 
 

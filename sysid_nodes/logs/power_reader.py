@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from sysid_nodes.logs.reader import TopicLog, read_topics
+from sysid_nodes.logs.storage import absolute
 from sysid_nodes.signals.stream import seconds
 
 BATTERY_STATE = "sensor_msgs/msg/BatteryState"
@@ -33,6 +34,6 @@ def read_power(path: str | Path, topic: str) -> Iterable[RawPower]:
     Raises:
         LogError: the recording cannot be read, or the topic is of another type.
     """
-    if not any(found.name == topic and found.count for found in read_topics(path)):
+    if not any(found.name == absolute(topic) and found.count for found in read_topics(path)):
         return ()
     return TopicLog(path, topic, BATTERY_STATE, lambda _, message: from_battery_state(message))

@@ -64,17 +64,29 @@ class RobotView:
         """
         self._base, self._world = np.asarray(pose, dtype=np.float64), world
 
-    def follow(self, log_time: int, t: float, names: Sequence[str], position: Sequence[float] | Array) -> None:
+    def hold(self) -> None:
+        """Takes that a floating base does not move: the poses to come begin at it."""
+        self.place(pinocchio.neutral(self._robot.model)[: self._robot.model.nq - len(self._robot.joint_names)], "")
+
+    def follow(
+        self,
+        log_time: int,
+        t: float,
+        names: Sequence[str],
+        position: Sequence[float] | Array,
+        unit: float | Array = 1.0,
+    ) -> None:
         """Writes a pose where one is due and a joint state tells it; of a floating base, once it has been placed.
 
         Args:
             log_time, t: as for `show`.
-            names, position: of the joint state [rad].
+            names, position: of the joint state.
+            unit: of its positions, one or (n,) in the order of the robot [rad].
         """
         columns = self._order.columns(names) if self.due(t) else None
         if columns is None or len(position) <= max(columns):
             return
-        q = np.concatenate([self._base, np.asarray(position, dtype=np.float64)[columns]])
+        q = np.concatenate([self._base, unit * np.asarray(position, dtype=np.float64)[columns]])
         if len(q) == self._robot.model.nq and np.isfinite(q).all():
             self.show(log_time, t, q, self._world)
 

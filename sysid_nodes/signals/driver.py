@@ -61,6 +61,7 @@ class DriverSignals:
         n: joints.
 
     Attributes:
+        angle: (n,) unit of the position [rad].
         delay: (n,) age of the torque's reading against the position's [s].
 
     Raises:
@@ -76,9 +77,9 @@ class DriverSignals:
         scale = np.array([TORQUE_UNITS[unit] for unit in units])
         scale *= _factor(config.torque_constant, [unit == "A" for unit in units], "torque_constant", "torque_unit is A")
         scale *= _factor(config.gear_ratio, [side == "motor" for side in sides], "gear_ratio", "torque_side is motor")
-        position = np.array([ANGLE_UNITS[unit] for unit in spread(config.position_unit, n, "signals.position_unit")])
+        self.angle = np.array([ANGLE_UNITS[unit] for unit in spread(config.position_unit, n, "signals.position_unit")])
         velocity = np.array([SPEED_UNITS[unit] for unit in spread(config.velocity_unit, n, "signals.velocity_unit")])
-        self._scale = np.stack([position, velocity, sign * scale])
+        self._scale = np.stack([self.angle, velocity, sign * scale])
         self._offset = per_joint(config.torque_offset, n, "signals.torque_offset")
         self.delay = per_joint(config.torque_delay, n, "signals.torque_delay")
         self._plain = bool((self._scale == 1.0).all() and not self._offset.any())

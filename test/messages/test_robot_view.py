@@ -12,6 +12,7 @@ import pytest
 from sysid_nodes.logs import BagWriter, read_messages, read_topics
 from sysid_nodes.messages.robot_view import DESCRIPTION, TRANSFORMS, TYPES, RobotView
 from sysid_nodes.robots import load_robot
+from sysid_nodes.robots.links import base_link
 
 
 def _pose(transform: Any) -> pinocchio.SE3:
@@ -66,3 +67,16 @@ def test_a_floating_robot_is_shown_once_it_is_placed_and_messages_that_lack_a_jo
     ((t, q),) = view.shown
     assert t == 1.0
     np.testing.assert_array_equal(q, [1.0, 2.0, 3.0, 0.0, 0.0, 0.0, 1.0, *np.arange(12.0)[::-1]])
+
+
+def test_positions_in_degrees_and_a_base_that_is_held_are_shown_in_radians_from_the_base(tmp_path: Path) -> None:
+    robot = load_robot("go2")
+    degrees = np.pi / 180.0
+    with BagWriter(tmp_path / "view.mcap") as bag:
+        view = RobotView(bag, robot)
+        view.hold()
+        view.follow(1, 1.0, robot.joint_names, np.full(12, 90.0), np.full(12, degrees))
+    ((_, q),) = view.shown
+    np.testing.assert_allclose(q, [0.0] * 6 + [1.0] + [0.5 * np.pi] * 12)
+    _, message = next(iter(read_messages(tmp_path / "view.mcap", TRANSFORMS, TYPES[TRANSFORMS])))
+    assert {transform.header.frame_id for transform in message.transforms} == {base_link(robot)}

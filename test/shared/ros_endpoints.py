@@ -4,12 +4,15 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from pathlib import Path
 from typing import Any
 
 from rclpy.parameter import Parameter
 from rclpy.qos import DurabilityPolicy, ReliabilityPolicy
 
+from sysid_nodes.data.config import read_parameters
 from sysid_nodes.ros.nodes.actuator_identifier import ActuatorIdentifierNode
+from sysid_nodes.ros.nodes.bayesian_identifier import BayesianIdentifierNode
 from sysid_nodes.ros.nodes.certified_planner import CertifiedPlannerNode
 from sysid_nodes.ros.nodes.exploration_planner import ExplorationPlannerNode
 from sysid_nodes.ros.nodes.interval_identifier import IntervalIdentifierNode
@@ -18,12 +21,15 @@ from sysid_nodes.ros.nodes.robust_controller import RobustControllerNode
 from sysid_nodes.ros.nodes.simulated_arm import SimulatedArmNode
 from sysid_nodes.ros.nodes.simulated_drives import SimulatedDrivesNode
 from sysid_nodes.ros.nodes.simulated_legged_robot import SimulatedLeggedRobotNode
+from sysid_nodes.ros.nodes.simulated_linkage import SimulatedLinkageNode
 from sysid_nodes.ros.nodes.spi_identifier import SpiIdentifierNode
 
 _WAITING = {"autostart": False}
 _TRACKING = {"tracking.position_error": [0.01], "tracking.velocity_error": [0.1]}
+_LINKAGE = dict(read_parameters(Path(__file__).resolve().parents[2] / "config" / "fourbar_bayesian.yaml"))
 NODES: list[tuple[Any, dict[str, Any]]] = [
     (ActuatorIdentifierNode, _WAITING | {"actuators.law.stiffness": [20.0], "actuators.law.damping": [1.0]}),
+    (BayesianIdentifierNode, _WAITING | _LINKAGE),
     (CertifiedPlannerNode, _WAITING),
     (CertifiedPlannerNode, _WAITING | _TRACKING | {"certified_planner.output": "position"}),
     (ExplorationPlannerNode, _WAITING),
@@ -32,6 +38,7 @@ NODES: list[tuple[Any, dict[str, Any]]] = [
     (RobustControllerNode, _WAITING | {"controller.recertify": False}),
     (SimulatedArmNode, {}),
     (SimulatedDrivesNode, {}),
+    (SimulatedLinkageNode, {"duration": 1.0}),
     (SimulatedLeggedRobotNode, {"truth_topics": True}),
     (SimulatedLeggedRobotNode, {"motion": "commanded", "drive.enabled": True}),
     (SpiIdentifierNode, _WAITING),

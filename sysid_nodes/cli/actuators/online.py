@@ -62,6 +62,7 @@ def replay_into(
     with BagWriter(folder / RESULT_BAG) as written:
         written.add_topic(TOPIC, TYPE, latched=True)
         now, view = 0, RobotView(written, robot)
+        view.hold()
         for raw in _messages(robot, bag, config.commands, states):
             if isinstance(raw, RawJointState) and view.due(raw.stamp):
                 # Stamps may start over, the order of messages may not.

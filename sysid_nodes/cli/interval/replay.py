@@ -28,6 +28,7 @@ from sysid_nodes.results.identification import times_text
 from sysid_nodes.robots.robot import Array, Robot
 from sysid_nodes.sessions.interval.run import IntervalRun
 from sysid_nodes.sessions.interval.session import IntervalSession
+from sysid_nodes.signals.driver import DriverSignals
 from sysid_nodes.systems.interval.relaxation import Relaxation, relax
 
 BOUNDS_NAME = "result.mcap"
@@ -47,7 +48,8 @@ def run(args: argparse.Namespace) -> int:
         session = IntervalSession(arm.robot, config, stated=arm.stated)
         with OutputFolder(args.out) as folder:
             messages = track(log, f"replay {args.bag.absolute().name}")
-            shown = _identify(session, arm.robot, messages, folder / BOUNDS_NAME)
+            angle = DriverSignals(config.signals, arm.robot.n).angle
+            shown = _identify(session, arm.robot, messages, folder / BOUNDS_NAME, angle)
             _judge(session, str(args.bag))
             finished = _labelled(session.snapshot(str(args.bag)), relaxed)
             document = write_run(folder, finished, body_scene(arm.robot, shown, finished))
@@ -92,9 +94,13 @@ def _labelled(run: IntervalRun, relaxed: Sequence[Relaxation]) -> IntervalRun:
 
 
 def _identify(
-    session: IntervalSession, robot: Robot, messages: Iterable[RawJointState], path: Path
+    session: IntervalSession, robot: Robot, messages: Iterable[RawJointState], path: Path, angle: Array
 ) -> list[tuple[float, Array]]:
     """Records what the live node would have published, markers included, and the robot that moves.
+
+    Args:
+        session, robot, messages, path: what identifies, the arm, its joint states, and the file.
+        angle: (n,) unit of their positions [rad].
 
     Returns:
         Times [s] and configurations (n,) of the robot.
@@ -107,7 +113,7 @@ def _identify(
         for message in messages:
             if view.due(message.stamp):
                 now = max(now + 1, to_nanoseconds(message.stamp))
-                view.follow(now, message.stamp, message.names, message.position)
+                view.follow(now, message.stamp, message.names, message.position, angle)
             if (result := session.process(message)) is not None:
                 # Stamps may start over, the order of messages may not: the last one is what counts.
                 now = max(now + 1, to_nanoseconds(result.t))

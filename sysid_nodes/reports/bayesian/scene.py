@@ -31,12 +31,13 @@ def mechanism_scene(robot: Robot, series: BayesianSeries, rows: Sequence[Mapping
     """
     t, q = series.t - series.t[0], on_a_stand(robot, series.q)
     scene = posture_scene(robot, t, [Version("estimated motion", q, opacity=FAINT)], "The mechanism's motion over time")
+    links = [row for row in rows if row["group"] == "inertia"]
     poses = joint_poses(robot, q[np.searchsorted(t, scene.t)])
     for key, colour, name in (
         ("mean", BLUE, "centres of mass, estimate"),
         ("truth", VERMILION, "centres of mass, truth"),
     ):
-        for joint, mass, centre in _centres(robot, {row["name"]: row[key] for row in rows}):
+        for joint, mass, centre in _centres(robot, {row["name"]: row[key] for row in links}):
             dot = ball(centre, _OF_A_KILOGRAM * mass ** (1.0 / 3.0))
             scene.bodies.append(MovingBody([dot], poses[joint], colour, name, opacity=0.8))
     return scene

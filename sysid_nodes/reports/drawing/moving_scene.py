@@ -131,7 +131,7 @@ def scene_markup(document: Mapping[str, Any]) -> Markup:
     Args:
         document: of `MovingScene.document`.
     """
-    text = json.dumps(document, separators=(",", ":"), allow_nan=False).replace("</", "<\\/")
+    text = json.dumps(document, separators=(",", ":"), allow_nan=False).replace("<", "\\u003c")
     data = Markup('<script type="application/json">{}</script>').format(Markup(text))
     return Markup('<div class="scene3d" role="img" aria-label="{}" hidden>{}</div>').format(document["label"], data)
 

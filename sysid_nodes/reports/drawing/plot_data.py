@@ -36,7 +36,7 @@ def plot_data(figure: Figure) -> str:
         assert item is not None
         item["share"] = round(height / sum(heights), 3)
     document = {"key": figure.axes[-1].get_xlabel() or figure.get_supxlabel(), "axes": found}
-    return json.dumps(document, separators=(",", ":"), allow_nan=False).replace("</", "<\\/")
+    return json.dumps(document, separators=(",", ":"), allow_nan=False).replace("<", "\\u003c")
 
 
 def _axes(axes: Axes, below: str) -> dict[str, Any] | None:

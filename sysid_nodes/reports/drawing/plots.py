@@ -231,6 +231,6 @@ def to_svg(figure: Figure, label: str) -> str:
     text = re.sub(r'\sxmlns(?::xlink)?="[^"]*"', "", text)
     for colour, name in _VARIABLES.items():
         text = re.sub(rf": {colour}(?=[;\"])", f": var({name}, {colour})", text)
-    text = re.sub(r"<svg ", f'<svg role="img" aria-label="{html.escape(label)}" ', text, count=1)
+    text = text.replace("<svg ", f'<svg role="img" aria-label="{html.escape(label)}" ', 1)
     data = plot_data(figure)
     return text + f'<script type="application/json" class="plot-data">{data}</script>' if data else text

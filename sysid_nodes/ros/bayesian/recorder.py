@@ -16,6 +16,7 @@ from diagnostic_msgs.msg import DiagnosticArray
 from online_sysid.msg import JointFriction, ParameterPosterior
 from sensor_msgs.msg import BatteryState, JointState
 
+from sysid_nodes.logs.storage import absolute
 from sysid_nodes.messages.bayesian.posterior import FRICTION_TOPIC, TOPIC
 from sysid_nodes.ros import qos
 from sysid_nodes.ros.recording import DIAGNOSTICS, Recorded, StreamRecorder, record
@@ -25,7 +26,7 @@ _STREAM = qos.stream("reliable", 5000)
 
 STREAMS = (
     Recorded("/joint_states", JointState, _STREAM),
-    Recorded(BayesianSessionConfig().power, BatteryState, _STREAM),
+    Recorded(absolute(BayesianSessionConfig().power), BatteryState, _STREAM),
 )
 """Topics of the robot."""
 

@@ -15,6 +15,6 @@ class SimulatedLinkageConfig:
     seed: int = option(0, "of what is hidden, of the motion and of the sensors' noise", minimum=0)
     duration: float = option(12.0, "of the motion", unit="s", minimum=1.0)
     rate: float = option(500.0, "of joint states and power meter", unit="Hz", minimum=50.0, maximum=1000.0)
-    power: str = option("/power", "topic of the power meter")
+    power: str = option("power", "topic of the power meter")
     listeners: int = option(0, "subscribers to wait for on both topics before the motion begins", minimum=0)
     truth_file: str = option("", "JSON file that gets what is hidden; empty writes none")

@@ -12,11 +12,17 @@ import numpy as np
 import pytest
 from shared.actuator_stand import chirped, leg
 
+from sysid_nodes.cli.actuators.online import replay_into
 from sysid_nodes.cli.main import main
 from sysid_nodes.data.actuator_log import ActuatorLog
+from sysid_nodes.data.config import load_yaml
+from sysid_nodes.logs import BagWriter, stamp_fields
 from sysid_nodes.logs.reader import read_messages
 from sysid_nodes.messages.actuators.models import TOPIC, TYPE
+from sysid_nodes.messages.robot_view import TRANSFORMS, TYPES
 from sysid_nodes.reports.actuators.schema import validate_actuators
+from sysid_nodes.robots import load_robot
+from sysid_nodes.sessions.actuators.config import ActuatorSessionConfig
 
 
 def table(path: Path, log: ActuatorLog, **more: Any) -> Path:
@@ -227,3 +233,17 @@ def test_a_bag_without_gains_asks_for_them(
     base = ["replay", str(results / "bag"), "--urdf", urdf, "--out", str(tmp_path / "out")]
     assert main([*base, "--commands", "/joint_commands"]) == 2
     assert "give it with law.stiffness" in capsys.readouterr().err
+
+
+def test_a_whole_robot_is_shown_with_its_base_held(tmp_path: Path) -> None:
+    robot = load_robot("go2")
+    config = load_yaml(ActuatorSessionConfig, Path(__file__).parents[3] / "config" / "go2_actuators.yaml")
+    with BagWriter(tmp_path / "bag") as bag:
+        for topic in ("/joint_states", "/joint_commands"):
+            bag.add_topic(topic, "sensor_msgs/msg/JointState")
+        for t in (1.0, 1.1):
+            fields = {"header": {"stamp": stamp_fields(t)}, "name": list(robot.joint_names), "position": [0.1] * 12}
+            for topic in ("/joint_states", "/joint_commands"):
+                bag.write(topic, t, fields)
+    replay_into(tmp_path, tmp_path / "bag", robot, config, states="/joint_states")
+    assert len(list(read_messages(tmp_path / "result.mcap", TRANSFORMS, TYPES[TRANSFORMS]))) == 2

@@ -18,6 +18,7 @@ from sysid_nodes.cli.main import main
 from sysid_nodes.data import JointSamples
 from sysid_nodes.logs import BagWriter, read_joint_states, read_messages
 from sysid_nodes.messages.interval.bounds import TOPIC, TYPE
+from sysid_nodes.messages.robot_view import TRANSFORMS, TYPES
 from sysid_nodes.reports.interval.body_markers import MARKERS, MARKERS_TYPE
 from sysid_nodes.reports.interval.result_file import read_result
 from sysid_nodes.reports.interval.series_file import read_series
@@ -125,6 +126,21 @@ def test_joint_order_extra_joints_and_broken_messages_do_not_matter(
     bag = record(tmp_path / "bag", gen3.samples(10.0 + np.arange(501) / 500.0), change)
     assert main(["replay", str(bag), *PAPER, "--out", str(tmp_path / "out")]) == 0
     assert read_result(tmp_path / "out")["parameters"] == read_result(replayed)["parameters"]
+
+
+def test_positions_in_degrees_show_the_same_robot(gen3: Problem, tmp_path: Path, replayed: Path) -> None:
+    def change(_k: int, fields: dict[str, Any]) -> dict[str, Any]:
+        return fields | {"position": np.degrees(fields["position"]).tolist()}
+
+    bag = record(tmp_path / "bag", gen3.samples(10.0 + np.arange(501) / 500.0), change)
+    unit = ["--set", "signals.position_unit=[deg]"]
+    assert main(["replay", str(bag), *PAPER, *unit, "--out", str(tmp_path / "out")]) == 0
+    first, second = (
+        next(message for _, message in read_messages(folder / "result.mcap", TRANSFORMS, TYPES[TRANSFORMS]))
+        for folder in (replayed, tmp_path / "out")
+    )
+    for one, other in zip(first.transforms, second.transforms, strict=True):
+        assert other.transform.rotation.w == pytest.approx(one.transform.rotation.w, abs=1e-9)
 
 
 def test_bad_messages_are_counted_and_the_rest_is_used(gen3: Problem, tmp_path: Path) -> None:

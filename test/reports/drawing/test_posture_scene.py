@@ -8,12 +8,15 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from sysid_nodes import reports
 from sysid_nodes.exceptions import InputError
 from sysid_nodes.reports.drawing.posture_scene import LONGEST, Version, on_a_stand, posture_scene
 from sysid_nodes.reports.sampling.scene import clips_scene
 from sysid_nodes.reports.scene_file import SCENE_NAME, read_scene, write_scene
 from sysid_nodes.results.sampling import ClipReplay
 from sysid_nodes.robots import limb, load_robot
+
+TEMPLATES = sorted((Path(reports.__file__).parent / "templates").glob("*.j2"))
 
 
 def test_a_robot_on_a_stand_has_its_base_at_the_origin() -> None:
@@ -37,11 +40,12 @@ def test_versions_are_groups_a_foot_is_drawn_and_long_motions_are_cut() -> None:
 
 def test_a_kept_scene_is_the_pages(tmp_path: Path) -> None:
     leg = limb(load_robot("go2"), "FL_")
-    scene = posture_scene(leg, np.arange(3.0), [Version("</script>", np.zeros((3, 3)))], "a leg")
+    scene = posture_scene(leg, np.arange(3.0), [Version("<!--<script></script>", np.zeros((3, 3)))], "a leg")
     assert read_scene(tmp_path) == ""
     write_scene(tmp_path, scene)
     assert read_scene(tmp_path) == scene.markup()
     assert scene.markup().count("</script>") == 1
+    assert "<!--" not in scene.markup()
     (tmp_path / SCENE_NAME).write_text("[1]")
     with pytest.raises(InputError, match="is no scene"):
         read_scene(tmp_path)
@@ -54,3 +58,9 @@ def test_clips_follow_one_another_with_nothing_between_and_the_last_moment_is_se
     np.testing.assert_array_equal(scene.t, np.arange(10.0))
     for body in scene.bodies:
         assert np.flatnonzero(np.isnan(body.pose[:, 0])).tolist() == [4]
+
+
+@pytest.mark.parametrize("page", TEMPLATES, ids=lambda page: page.name)
+def test_where_no_script_draws_the_scene_a_page_has_something_in_its_place(page: Path) -> None:
+    text = page.read_text(encoding="utf-8")
+    assert "scene }}" not in text or "scene-picture" in text  # what the script hides when the scene is there
