@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 from scipy.linalg import solve_triangular
-from scipy.special import ndtr, ndtri
+from scipy.special import log_ndtr, ndtri_exp
 
 from sysid_nodes.solvers.eigenvectors import eigenvectors
 from sysid_nodes.solvers.trajectory_least_squares.factor import Factor
@@ -72,7 +72,7 @@ class ParameterPosterior:
                 _truncated_normal(np.full(count, low), np.full(count, high), rng)
                 for low, high in zip(*ends, strict=True)
             ]
-            return np.asarray(mean + spread * np.stack(draws, axis=1))
+            return np.asarray(np.clip(mean + spread * np.stack(draws, axis=1), lower, upper))
         values, vectors = eigenvectors(own / np.outer(spread, spread))
         root = spread[:, None] * vectors * np.sqrt(np.maximum(values, _ALONE * values.max()))
         below, above = np.isfinite(lower), np.isfinite(upper)
@@ -107,7 +107,9 @@ def _bouncing(z: Array, v: Array, walls: Array, room: Array) -> Array:
         z, v = v * np.sin(t)[:, None] + z * np.cos(t)[:, None], v * np.cos(t)[:, None] - z * np.sin(t)[:, None]
         normal = walls[wall]
         back = np.einsum("sk,sk->s", v, normal) / np.einsum("sk,sk->s", normal, normal)
-        v = np.where((first < left)[:, None], v - 2.0 * back[:, None] * normal, v)
+        # Rounding may have left one outside: it comes in again.
+        meets = (first < left) & (back < 0.0)
+        v = np.where(meets[:, None], v - 2.0 * back[:, None] * normal, v)
         left = left - t
         if not left.any():
             break
@@ -140,9 +142,12 @@ def parameter_posterior(factor: Factor, rows: ParameterRows, extra: Array | None
 
 
 def _truncated_normal(lower: Array, upper: Array, rng: np.random.Generator) -> Any:
-    """Standard normal draws within bounds, by the inverse of the distribution function in the tail that has digits."""
+    """Standard normal draws within bounds, by the inverse of the distribution function's logarithm.
+
+    The function itself has no digits left from 38 standard deviations on.
+    """
     flip = lower > 0.0
     low, high = np.where(flip, -upper, lower), np.where(flip, -lower, upper)
-    below, above = ndtr(low), ndtr(high)
-    x = ndtri(np.maximum(below + rng.random(len(low)) * (above - below), np.finfo(float).tiny))
+    share = np.clip(rng.random(len(low)), np.finfo(float).tiny, 1.0 - np.finfo(float).eps)
+    x = ndtri_exp(np.logaddexp(np.log1p(-share) + log_ndtr(low), np.log(share) + log_ndtr(high)))
     return np.where(flip, -x, x)
