@@ -92,6 +92,16 @@ def test_far_beyond_a_bound(far: float) -> None:
         assert draws.mean() == pytest.approx(1.0 / far, rel=0.05)
 
 
+def test_a_bound_far_away_leaves_the_other_coordinates_their_spread() -> None:
+    """The first is at its bound, given which the second has its mean at its own: half a Gaussian of variance 3/4."""
+    covariance, lower = np.array([[1.0, 0.5], [0.5, 1.0]]), np.array([4000.0, 2000.0])
+    found = ParameterPosterior(np.zeros(2), covariance, lower, np.full(2, np.inf))
+    above = found.samples(600, np.random.default_rng(0)) - lower
+    assert above[:, 0].mean() == pytest.approx(1.0 / 4000.0, rel=0.2)
+    assert above[:, 1].mean() == pytest.approx(np.sqrt(0.75 * 2.0 / np.pi), rel=0.1)
+    assert above[:, 1].std() == pytest.approx(np.sqrt(0.75 * (1.0 - 2.0 / np.pi)), rel=0.1)
+
+
 def test_a_particle_that_rounding_left_outside_comes_in_again() -> None:
     found = _bouncing(np.array([[-1e-6]]), np.ones((1, 1)), np.ones((1, 1)), np.zeros(1))
     assert found[0, 0] > 0.0
