@@ -138,7 +138,7 @@ class OnlineBayesian:
         except (LogError, ExcitationError) as error:
             fault = str(error)
         if fault:
-            self.rejected[fault] += 1
+            self.rejected[fault.partition(":")[0]] += 1  # what follows are numbers, which never are the same twice
         self._start = grid.start + grid.count * grid.step
         self._session.forget(end)
         number = self.update.window + 1

@@ -195,6 +195,19 @@ def test_windows_begin_anew(change: Any, end: float, reason: str) -> None:
     assert [update.used for update in updates] == [1]
 
 
+def test_reasons_that_differ_in_numbers_alone_are_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Diagnostics show all of them: a leg whose loop does not close for a day must not make them longer and longer."""
+    gaps = iter(range(10))
+
+    def fail(*_: object) -> object:
+        raise LogError(f"a loop cannot be closed: {next(gaps)} mm stay open")
+
+    monkeypatch.setattr("sysid_nodes.sessions.bayesian.online.identify_further", fail)
+    to = session()
+    assert feed(to, messages())[-1].fault == "a loop cannot be closed: 2 mm stay open"
+    assert to.rejected == {"a loop cannot be closed": 3}
+
+
 def test_standing_still_tells_nothing() -> None:
     to = session()
     (update,) = feed(to, still(raw for raw in messages() if raw.stamp < 2.0))
