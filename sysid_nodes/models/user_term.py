@@ -136,7 +136,7 @@ def _constant(row: Any) -> UserConstant:
         raise ConfigError(f"CONSTANTS has {row!r}; (name, unit, mean, sigma) or these and a lower bound") from None
     if not np.isfinite([constant.mean, constant.sigma]).all() or constant.sigma <= 0.0:
         raise ConfigError(f"'{constant.name}' needs a mean and a sigma above 0, got {constant.mean}, {constant.sigma}")
-    if constant.mean < constant.lower:
+    if not constant.mean >= constant.lower:
         raise ConfigError(f"'{constant.name}' has its mean below its lower bound")
     return constant
 

@@ -135,7 +135,7 @@ class BayesianSeries:
     Attributes:
         t: (K,) of inner stages [s].
         q: (K, n) estimated positions, those of joints without an encoder too [rad].
-        gap: (K,) largest distance between points that a loop joins [m].
+        gap: (K,) largest distance along an axis by which a loop is open [m], or angle of axes that are held [rad].
         power: (3, K) measured, mechanical, and with the losses [W]; measured is not a number without a meter.
     """
 
@@ -162,7 +162,7 @@ class BayesianResult:
         theta, covariance: (p,), (p, p) in those coordinates: log-Cholesky vectors, logarithms of speeds.
         iterations: of the best descent.
         costs: of each start.
-        loop_gap: largest one [m].
+        loop_gap: largest one [m, rad].
         stages: used.
         findings: what speaks against log or fit, a line each.
     """

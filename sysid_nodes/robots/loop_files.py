@@ -22,6 +22,9 @@ from sysid_nodes.robots.robot import Robot
 _AGREES = 1e-4  # [m], of axes [1]: what numbers rounded to some digits may differ by
 _POSITIONS = 3
 _WORLD = "universe"
+_NOT_READ, _OFF = ("relative_to", "expressed_in", "degrees"), (None, "", "0", "false")
+"""Attributes that change what an SDF's numbers mean, and values with which they do not."""
+
 _SDF_KINDS = {"revolute": HINGE, "continuous": HINGE, "ball": POINT, "fixed": WELD, "prismatic": SLIDER}
 
 
@@ -41,7 +44,7 @@ def read_loops(robot: Robot, words: Sequence[str]) -> tuple[Loop, ...]:
         except RobotError as error:
             raise RobotError(str(error), source=word) from None
         except (OSError, ValueError, ElementTree.ParseError) as error:
-            raise RobotError(str(error).splitlines()[0], source=word) from None
+            raise RobotError(str(error).partition("\n")[0], source=word) from None
         if not own:
             raise RobotError("has no closed loop", source=word)
         found += own
@@ -59,7 +62,7 @@ def _mjcf_loops(path: Path, robot: Robot) -> list[Loop]:
     point, weld = int(mujoco.mjtEq.mjEQ_CONNECT), int(mujoco.mjtEq.mjEQ_WELD)
     found = []
     for k in range(model.neq):
-        if int(model.eq_type[k]) not in (point, weld):
+        if int(model.eq_type[k]) not in (point, weld) or not model.eq_active0[k]:
             continue
         ids, data = (int(model.eq_obj1id[k]), int(model.eq_obj2id[k])), model.eq_data[k]
         if int(model.eq_objtype[k]) == int(mujoco.mjtObj.mjOBJ_SITE):
@@ -71,6 +74,8 @@ def _mjcf_loops(path: Path, robot: Robot) -> list[Loop]:
                 ends = [_end(names[0], data[:3]), _end(names[1], data[3:6])]
             else:
                 ends = [_end(names[0], data[3:6], data[6:10]), _end(names[1], data[:3])]
+        if not all(end.link for end in ends):
+            raise RobotError("closes a loop at a body without a name")
         found.append(Loop(ends[0], ends[1], POINT if int(model.eq_type[k]) == point else WELD))
     _check_mjcf(model, mujoco.MjData(model), mujoco.mj_kinematics, robot, found)
     return found
@@ -98,23 +103,32 @@ def _sdf_loops(path: Path, robot: Robot) -> list[Loop]:
     models = list(root.iter("model"))
     if len(models) != 1:
         raise RobotError(f"has {len(models)} models, one is needed")
+    if [int(part) for part in root.get("version", "1.5").split(".")] < [1, 5]:
+        raise RobotError(f"is of version {root.get('version')}; axes are in the joints' frames from 1.5 on")
     for element in models[0].iter():
-        if element.get("relative_to") or element.get("expressed_in") or element.tag == "include":
-            raise RobotError("uses relative_to, expressed_in or include, which are not read here: state loops in words")
-    links = {str(link.get("name")): _pose(link) for link in models[0].iter("link")}
+        strange = [name for name in _NOT_READ if element.get(name, "") not in _OFF]
+        if element.tag == "include" or (element.tag == "use_parent_model_frame" and element.text not in _OFF):
+            strange.append(element.tag)
+        if strange:
+            raise RobotError(f"uses {strange[0]}, which is not read here: state loops in words")
+    links = {str(link.get("name")): _pose(link) for link in models[0].findall("link")}
     links["world"] = pinocchio.SE3.Identity()
+    own = {frame.name for frame in robot.model.frames if frame.type != pinocchio.FrameType.BODY}
+    # The robot's own joints come first, wherever they are in the file: what joins a link once more closes a loop.
     held, found = set[str](), []
-    for joint in models[0].iter("joint"):
+    for joint in sorted(models[0].findall("joint"), key=lambda joint: joint.get("name") not in own):
         parent, child = (str(joint.findtext(tag, "")).strip() for tag in ("parent", "child"))
         if strange := [name for name in (parent, child) if name not in links]:
             raise RobotError(f"joint '{joint.get('name')}' names '{strange[0]}', which is no link")
-        if child not in held or joint.get("name") in robot.joint_names:
+        if child not in held or joint.get("name") in own:
             held.add(child)
             continue
         kind = _SDF_KINDS.get(str(joint.get("type")))
         if kind is None:
             raise RobotError(f"joint '{joint.get('name')}' closes a loop by a {joint.get('type')}, which is not known")
         axis = np.array((joint.findtext("axis/xyz") or "0 0 1").split(), dtype=np.float64)
+        if axis.shape != (3,) or not axis.any():
+            raise RobotError(f"the axis of '{joint.get('name')}' is not a direction")
         inside = _pose(joint)
         about = inside * pinocchio.SE3(
             pinocchio.Quaternion.FromTwoVectors(np.array([0.0, 0.0, 1.0]), axis).matrix(), np.zeros(3)

@@ -51,6 +51,7 @@ def test_values_and_derivatives(tmp_path: Path) -> None:
         ("CONSTANTS = [('k', 'N m')]", "CONSTANTS has"),
         ("CONSTANTS = [('k', 'N m', 1.0, 0.0)]", "a sigma above 0"),
         ("CONSTANTS = [('k', 'N m', 1.0, 1.0, 2.0)]", "mean below"),
+        ("CONSTANTS = [('k', 'N m', 1.0, 1.0, float('nan'))]", "mean below"),
         ("CONSTANTS = [('k', 'N m', 1.0, 1.0), ('k', 'N m', 1.0, 1.0)]", "a name twice"),
         (
             "import casadi\ndef torque(q, v, a, theta):\n    return {'knee': casadi.sign(v['knee'])}",

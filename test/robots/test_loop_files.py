@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import numpy as np
@@ -69,12 +70,17 @@ def test_mjcf(tmp_path: Path, element: str, kind: str) -> None:
     np.testing.assert_allclose(first, second, atol=1e-9)
 
 
-def test_sdf(tmp_path: Path) -> None:
-    loop = read(tmp_path, SDF, "leg.sdf")
+@pytest.mark.parametrize("first", [False, True])
+def test_sdf(tmp_path: Path, first: bool) -> None:
+    """Wherever in the file the joint is that closes the loop, and whatever else is called a joint there."""
+    hip, pin = SDF.index('<joint name="hip"'), SDF.index('<joint name="pin"')
+    end = SDF.index("</model>")
+    turned = SDF[:hip] + SDF[pin:end] + SDF[hip:pin] + '<plugin><joint name="hip"/></plugin>' + SDF[end:]
+    loop = read(tmp_path, turned if first else SDF, "leg.sdf")
     assert (loop.first.link, loop.second.link, loop.kind) == ("rod", "shank", HINGE)
-    first, second = ends(loop)
-    np.testing.assert_allclose(first, second, atol=1e-9)
-    np.testing.assert_allclose(np.array(first)[:3, 2], [0.0, 1.0, 0.0], atol=1e-12)  # turns about its z axis
+    one, other = ends(loop)
+    np.testing.assert_allclose(one, other, atol=1e-9)
+    np.testing.assert_allclose(np.array(one)[:3, 2], [0.0, 1.0, 0.0], atol=1e-12)  # turns about its z axis
 
 
 @pytest.mark.parametrize(
@@ -89,6 +95,13 @@ def test_sdf(tmp_path: Path) -> None:
         ("a.sdf", SDF.replace('"pin" type="revolute"', '"pin" type="screw"'), "by a screw"),
         ("a.sdf", SDF.replace("<pose>0.045", '<pose relative_to="rod">0.045'), "uses relative_to"),
         ("a.sdf", SDF.replace("<pose>0.045", "<pose>"), "is not six numbers"),
+        ("a.sdf", SDF.replace("<pose>0.045", '<pose degrees="true">0.045'), "uses degrees"),
+        ("a.sdf", SDF.replace("</xyz>", "</xyz><use_parent_model_frame>1</use_parent_model_frame>"), "uses use_parent"),
+        ("a.sdf", SDF.replace('version="1.9"', 'version="1.4"'), r"is of version 1\.4"),
+        ("a.sdf", SDF.replace("<link name=", "<include/><link name=", 1), "uses include"),
+        ("a.sdf", SDF.replace("0 1 0</xyz>", "0 0 0</xyz>"), "the axis of 'pin' is not a direction"),
+        ("a.xml", leg_mjcf().replace("<connect ", '<connect active="false" '), "has no closed loop"),
+        ("a.xml", re.sub('(<site name="rod_end".*?/>)', r"<body>\1</body>", leg_mjcf()), "a body without a name"),
         ("a.sdf", SDF[: SDF.index('<joint name="pin"')] + "</model></sdf>", "has no closed loop"),
     ],
 )

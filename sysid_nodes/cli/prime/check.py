@@ -71,7 +71,7 @@ def _streams(stamps: dict[str, list[float]], session: PrimeSession, estimate: Mo
     """A line for each stream: rate, largest gap, residuals in units of the stated noise, readings not taken."""
     yield f"{'stream':<18} {'rate [Hz]':>9} {'gap [ms]':>8} {'residuals':>9}  not taken"
     for name, rejected in session.rejected.items():
-        steps = np.diff(stamps.get(name, []))
+        steps = np.diff(np.unique(stamps.get(name, [])))
         rate, gap = (1.0 / np.median(steps), 1e3 * steps.max()) if len(steps) else (0.0, np.nan)
         fit = f"{estimate.fit[name].rms:.2f}" if name in estimate.fit else "-"
         lost = ", ".join(f"{count} {reason}" for reason, count in Counter(rejected).items()) or "-"

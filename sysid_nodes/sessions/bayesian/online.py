@@ -21,7 +21,7 @@ from sysid_nodes.robots import Robot
 from sysid_nodes.sessions.bayesian.config import BayesianSessionConfig
 from sysid_nodes.sessions.bayesian.session import BayesianSession
 from sysid_nodes.systems.bayesian import Grid, Knowledge, identify_further
-from sysid_nodes.systems.bayesian.mechanism import build_mechanism
+from sysid_nodes.systems.bayesian.mechanism import Mechanism, build_mechanism
 
 
 @dataclass(frozen=True)
@@ -65,15 +65,13 @@ class OnlineBayesian:
 
     def __init__(self, robot: Robot, config: BayesianSessionConfig) -> None:
         self.robot, self.config = robot, config
-        own = build_mechanism(robot, config.bayesian, power=False)
-        read = (own.closures.closures, "" if own.term is None else own.term.text)  # files that are only named
-        said = (config.torque_factor, config.power, config.bayesian, read)
-        self._config_id = digest(__version__, robot.urdf, robot.joint_names, *said)
         self._count = max(round(config.bayesian.online.window / config.bayesian.step), 1)
         self.reset()
 
     def reset(self) -> BayesianUpdate:
         """Forgets everything."""
+        self._session = BayesianSession(self.robot, self.config)
+        self._config_id = self._identify_config(build_mechanism(self.robot, self.config.bayesian, power=False))
         self._known: Knowledge | None = None
         self.rejected: Counter[str] = Counter()
         self.update = BayesianUpdate(0.0, -1, 0, None, "", self.robot.name, self._config_id)
@@ -113,8 +111,14 @@ class OnlineBayesian:
         self._session.forget(stamp - 2.0 * (online.window + online.patience), power_alone=True)  # if no states come
 
     def _start_over(self) -> None:
-        self._session = BayesianSession(self.robot, self.config)
+        self._session.forget(np.inf)  # files are not read again: they may have changed
         self._start = np.inf
+
+    def _identify_config(self, own: Mechanism) -> str:
+        config, robot = self.config, self.robot
+        read = (own.closures.closures, "" if own.term is None else own.term.text)  # files that are only named
+        said = (config.torque_factor, config.power, config.bayesian, read)
+        return digest(__version__, robot.urdf, robot.joint_names, *said)
 
     def _look(self) -> BayesianUpdate | None:
         grid = Grid(self._start, self.config.bayesian.step, self._count)
@@ -128,12 +132,13 @@ class OnlineBayesian:
             result, known = identify_further(self._known, self._session.log(grid), self.robot, self.config.bayesian)
             if known is not None:
                 self._known, used = known, used + 1
+                self._config_id = self._identify_config(known.mechanism)
             else:
                 fault = result.status.message
         except (LogError, ExcitationError) as error:
             fault = str(error)
         if fault:
-            self.rejected[fault] += 1
+            self.rejected[fault.partition(":")[0]] += 1  # what follows are numbers, which never are the same twice
         self._start = grid.start + grid.count * grid.step
         self._session.forget(end)
         number = self.update.window + 1

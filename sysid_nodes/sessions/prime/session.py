@@ -213,7 +213,8 @@ class PrimeSession:
             self._looked = self.time
             self._streams.look()
         behind = self.newest - end
-        if self.pacer.watch(behind, ahead=True):
+        # After a skip the motion begins anew: how long the last solve took says nothing of that one.
+        if self.pacer.watch(behind, ahead=self._usual):
             self.skipped += len(steps)
             self._restart()
             self.judgement = self._judge(end)

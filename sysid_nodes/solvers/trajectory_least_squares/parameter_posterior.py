@@ -5,7 +5,8 @@ The Gaussian's mean is where the linearised problem would go without bounds: bey
 parameters with a bound in reach need care; those are drawn from the truncated Gaussian by exact Hamiltonian
 trajectories that bounce at the bounds, many chains at a time, and the rest given them in closed form (Pakman and
 Paninski, Exact Hamiltonian Monte Carlo for truncated multivariate Gaussians, 2014). Gibbs' sampler, coordinate by
-coordinate, does not get on where they are strongly correlated, as frictions of joints that turn together are.
+coordinate, does not get on where they are strongly correlated, as frictions of joints that turn together are; it takes
+turns with them for bounds so far beyond the mean that a trajectory bounces there without end.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from typing import Any
 
 import numpy as np
 from scipy.linalg import solve_triangular
-from scipy.special import ndtr, ndtri
+from scipy.special import log_ndtr, ndtri_exp
 
 from sysid_nodes.solvers.eigenvectors import eigenvectors
 from sysid_nodes.solvers.trajectory_least_squares.factor import Factor
@@ -24,7 +25,7 @@ from sysid_nodes.solvers.trajectory_least_squares.problem import Array, IntArray
 
 _REACH = 5.0  # standard deviations at which a bound cuts nothing off that samples could show
 _TRAJECTORIES = 20  # of each chain, a quarter of a period long: without bounds a single one forgets its start
-_BOUNCES = 200  # of a trajectory at most
+_BOUNCES = 200  # of a trajectory; one with more of them is not made, nor is its reverse
 _TOUCH = 1e-9  # time within which a bound that was just left is not met again
 _ALONE = 1e-9  # correlation up to which parameters are drawn one by one
 
@@ -72,26 +73,33 @@ class ParameterPosterior:
                 _truncated_normal(np.full(count, low), np.full(count, high), rng)
                 for low, high in zip(*ends, strict=True)
             ]
-            return np.asarray(mean + spread * np.stack(draws, axis=1))
+            return np.asarray(np.clip(mean + spread * np.stack(draws, axis=1), lower, upper))
         values, vectors = eigenvectors(own / np.outer(spread, spread))
         root = spread[:, None] * vectors * np.sqrt(np.maximum(values, _ALONE * values.max()))
+        inverse = np.linalg.inv(root)
+        precision = inverse.T @ inverse
         below, above = np.isfinite(lower), np.isfinite(upper)
         walls = np.concatenate([root[below], -root[above]])
         room = np.concatenate([(mean - lower)[below], (upper - mean)[above]])
         inside = np.minimum(1e-3 * spread, 0.25 * (upper - lower))
-        start = np.linalg.solve(root, np.clip(mean, lower + inside, upper - inside) - mean)
-        z = np.tile(start, (count, 1))
+        x = np.tile(np.clip(mean, lower + inside, upper - inside), (count, 1))
         for _ in range(_TRAJECTORIES):
-            z = _bouncing(z, rng.standard_normal(z.shape), walls, room)
-        return np.asarray(np.clip(mean + z @ root.T, lower, upper))
+            z = _bouncing((x - mean) @ inverse.T, rng.standard_normal(x.shape), walls, room)
+            x = np.clip(mean + z @ root.T, lower, upper)
+            for i, own_spread in enumerate(1.0 / np.sqrt(np.diag(precision))):
+                centre = x[:, i] - (x - mean) @ precision[:, i] * own_spread**2
+                ends = (lower[i] - centre) / own_spread, (upper[i] - centre) / own_spread
+                x[:, i] = np.clip(centre + own_spread * _truncated_normal(*ends, rng), lower[i], upper[i])
+        return x
 
 
 def _bouncing(z: Array, v: Array, walls: Array, room: Array) -> Array:
     """(S, k) where particles at z with speeds v are after a quarter of a period in the potential z'z / 2.
 
-    They stay where walls z + room >= 0, (w, k) and (w,), and are reflected there.
+    They stay where walls z + room >= 0, (w, k) and (w,), and are reflected there; where that is too often, they stay at
+    z.
     """
-    left = np.full(len(z), 0.5 * np.pi)
+    out, moving, left = z.copy(), np.arange(len(z)), np.full(len(z), 0.5 * np.pi)
     for _ in range(_BOUNCES):
         across, along = v @ walls.T, z @ walls.T
         size = np.hypot(across, along)
@@ -105,13 +113,16 @@ def _bouncing(z: Array, v: Array, walls: Array, room: Array) -> Array:
         first = times[np.arange(len(z)), wall]
         t = np.minimum(first, left)
         z, v = v * np.sin(t)[:, None] + z * np.cos(t)[:, None], v * np.cos(t)[:, None] - z * np.sin(t)[:, None]
+        ends = first >= left
+        out[moving[ends]] = z[ends]
         normal = walls[wall]
         back = np.einsum("sk,sk->s", v, normal) / np.einsum("sk,sk->s", normal, normal)
-        v = np.where((first < left)[:, None], v - 2.0 * back[:, None] * normal, v)
-        left = left - t
-        if not left.any():
+        # Where rounding has left one outside, it comes in again.
+        v = v - 2.0 * np.minimum(back, 0.0)[:, None] * normal
+        z, v, moving, left = z[~ends], v[~ends], moving[~ends], (left - t)[~ends]
+        if not len(moving):
             break
-    return z
+    return out
 
 
 def parameter_posterior(factor: Factor, rows: ParameterRows, extra: Array | None = None) -> ParameterPosterior:
@@ -140,9 +151,12 @@ def parameter_posterior(factor: Factor, rows: ParameterRows, extra: Array | None
 
 
 def _truncated_normal(lower: Array, upper: Array, rng: np.random.Generator) -> Any:
-    """Standard normal draws within bounds, by the inverse of the distribution function in the tail that has digits."""
+    """Standard normal draws within bounds, by the inverse of the distribution function's logarithm.
+
+    The function itself has no digits left from 38 standard deviations on.
+    """
     flip = lower > 0.0
     low, high = np.where(flip, -upper, lower), np.where(flip, -lower, upper)
-    below, above = ndtr(low), ndtr(high)
-    x = ndtri(np.maximum(below + rng.random(len(low)) * (above - below), np.finfo(float).tiny))
+    share = np.clip(rng.random(len(low)), np.finfo(float).tiny, 1.0 - np.finfo(float).eps)
+    x = ndtri_exp(np.logaddexp(np.log1p(-share) + log_ndtr(low), np.log(share) + log_ndtr(high)))
     return np.where(flip, -x, x)

@@ -89,4 +89,5 @@ def _close(closures: LoopClosures, q: Array, free: BoolArray, before: Array, fir
         step = -(np.linalg.pinv(jacobian[:, :, moving], rcond=1e-9) @ value[:, :, None])[:, :, 0]
         q[:, moving] += step * np.minimum(1.0, _LONGEST / np.maximum(np.abs(step).max(axis=1, keepdims=True), 1e-12))
     where = "the first positions" if first else "some positions"
-    raise LogError(f"a loop cannot be closed at {where} that were read: {1e3 * np.abs(value).max():.3g} mm stay open")
+    left = 1e3 * np.abs(value).max()
+    raise LogError(f"a loop cannot be closed at {where} that were read: {left:.3g} mm or mrad stay open")

@@ -100,8 +100,8 @@ class Stream:
         if noisy:
             new[1:] = (values[1:] != values[:-1]).any(axis=1)
         if new.sum() < _FEWEST:
-            why = f"; readings that repeat the one before: {(~new).sum()}" if noisy and len(t) else ""
-            raise LogError(f"has {new.sum()} usable readings of {name}, at least {_FEWEST} are needed{why}")
+            few = f"has {new.sum()} usable readings of {name}, at least {_FEWEST} are needed"
+            raise LogError("; ".join([few, *_unusable(refused, int((~new).sum()))]))
         return cls(t[new], values[new], name, refused, int((~new).sum()))
 
     def at(self, t: Array) -> tuple[Array, BoolArray]:
@@ -238,14 +238,17 @@ def motion_log(readings: Readings, step: float, *, delay: float = 0.0) -> Motion
 
 def _faults(stream: Stream, present: BoolArray, step: float) -> str:
     """Faults of a stream, from the instants (N,) at which it goes on; empty where nothing is."""
-    silent, told = ~present, []
-    if stream.refused:
-        told.append(f"readings that are not numbers or out of range: {stream.refused}")
-    if silent.sum() * step > _SILENT:
-        if stream.repeated:
-            told.append(f"readings that repeat the one before: {stream.repeated}")
-        told.insert(0, f"silent for {silent.sum() * step:.2f} of {len(silent) * step:.2f} s")
+    silent = ~present
+    lost = silent.sum() * step > _SILENT
+    told = [f"silent for {silent.sum() * step:.2f} of {len(silent) * step:.2f} s"] if lost else []
+    told += _unusable(stream.refused, stream.repeated if lost else 0)
     return f"{stream.name}: {', '.join(told)}" if told else ""
+
+
+def _unusable(refused: int, repeated: int) -> list[str]:
+    """Readings that were left out, in words, a kind each."""
+    told = {"readings that are not numbers or out of range": refused, "readings that repeat the one before": repeated}
+    return [f"{words}: {count}" for words, count in told.items() if count]
 
 
 def while_moving(log: MotionLog) -> MotionLog:

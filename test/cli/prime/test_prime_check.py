@@ -5,12 +5,14 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 from shared.legged_bag import write_bag
 
 from sysid_nodes.cli.main import main
+from sysid_nodes.cli.prime.check import _streams
 from sysid_nodes.simulation.legged import JointReading, LeggedRobotSim, LeggedSimulationConfig, PoseReading, Reading
 
 
@@ -29,6 +31,13 @@ def test_a_good_recording(tmp_path: Path, readings: tuple[Reading, ...], capsys:
     assert rates["joint_torque"] == 500.0
     assert rates["mocap_pose"] == 100.0
     assert any(line.startswith("base: ") and " kg" in line for line in told)
+
+
+def test_stamps_that_repeat_have_a_rate() -> None:
+    session, estimate = SimpleNamespace(rejected={"gyroscope": {"late": 2}, "torque": {}}), SimpleNamespace(fit={})
+    told = list(_streams({"gyroscope": [0.0, 0.0, 0.0, 0.01, 0.02], "torque": [1.0, 1.0]}, session, estimate))
+    assert told[1].split() == ["gyroscope", "100", "10.0", "-", "2", "late"]
+    assert told[2].split() == ["torque", "0", "nan", "-", "-"]
 
 
 def test_what_is_wrong_is_a_line_each(

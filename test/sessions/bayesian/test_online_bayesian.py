@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterable
 from dataclasses import replace
 from functools import cache
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -23,7 +24,7 @@ from sysid_nodes.results.bayesian import BayesianStatus
 from sysid_nodes.robots import load_robot
 from sysid_nodes.sessions.bayesian.config import BayesianSessionConfig
 from sysid_nodes.sessions.bayesian.online import BayesianUpdate, OnlineBayesian
-from sysid_nodes.simulation.fourbar.leg import MOTORS
+from sysid_nodes.simulation.fourbar.leg import MOTORS, mjcf
 
 WINDOW = 1.5  # [s]
 Raw = RawJointState | RawPower
@@ -59,6 +60,24 @@ def feed(to: OnlineBayesian, raws: Iterable[Raw]) -> list[BayesianUpdate]:
 @cache
 def followed() -> list[BayesianUpdate]:
     return feed(session(), messages())
+
+
+def test_the_config_id_is_of_the_files_that_are_used(tmp_path: Path) -> None:
+    """A file that only the configuration names is read at a reset, not whenever messages were lost."""
+    loops, text = tmp_path / "leg.xml", mjcf(leg_record(4.8)[0])
+    loops.write_text(text)
+    own = session(bayesian__mechanism__loops=[str(loops)])
+    first = own.update.config_id
+    loops.unlink()
+    own.interrupt()
+    loops.write_text(text.replace("<connect", "<weld"))
+    assert own.reset().config_id != first
+    loops.write_text(text)
+    assert own.reset().config_id == first
+    loops.write_text(text.replace("<connect", "<weld"))
+    own.reset()
+    loops.write_text(text)  # before the first window
+    assert feed(own, messages()[: 2 * 320])[-1].config_id == first
 
 
 def test_the_posterior_narrows_and_holds_the_truth() -> None:
@@ -174,6 +193,19 @@ def test_windows_begin_anew(change: Any, end: float, reason: str) -> None:
     assert to.rejected == {reason: 1}
     assert [update.t for update in updates] == pytest.approx([end])
     assert [update.used for update in updates] == [1]
+
+
+def test_reasons_that_differ_in_numbers_alone_are_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Diagnostics show all of them: a leg whose loop does not close for a day must not make them longer and longer."""
+    gaps = iter(range(10))
+
+    def fail(*_: object) -> object:
+        raise LogError(f"a loop cannot be closed: {next(gaps)} mm stay open")
+
+    monkeypatch.setattr("sysid_nodes.sessions.bayesian.online.identify_further", fail)
+    to = session()
+    assert feed(to, messages())[-1].fault == "a loop cannot be closed: 2 mm stay open"
+    assert to.rejected == {"a loop cannot be closed": 3}
 
 
 def test_standing_still_tells_nothing() -> None:

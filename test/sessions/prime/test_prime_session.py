@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import itertools
 from dataclasses import replace
 
 import numpy as np
@@ -202,6 +203,16 @@ def test_a_machine_that_is_too_slow_says_so_and_skips() -> None:
     assert session.pacer.slowed
     assert session.judgement.faults()["machine"] == "overload"
     assert session.judgement.status in (MotionStatus.DEGRADED, MotionStatus.LOST)
+
+
+def test_one_solve_longer_than_the_lag_allowed_is_not_the_last() -> None:
+    """Where no cheaper pace is left: one takes a second, the others nothing."""
+    template = make_session(pacing__hop=2, pacing__most_hop=2, pacing__max_lag=0.5)
+    ticks = itertools.chain([0.0] * 9, itertools.repeat(1.0))
+    still = StillHorizon(template.robot)
+    session = PrimeSession(template.robot, template.config, lambda: still, clock=lambda: next(ticks))
+    feed_all(session, record()[0][:1000])
+    assert session.solves > 10
 
 
 @pytest.mark.parametrize(("waited", "hop"), [(0.0, 2), (0.2, 10)])

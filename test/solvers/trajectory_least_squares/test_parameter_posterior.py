@@ -9,7 +9,7 @@ from scipy.optimize import LinearConstraint, minimize
 
 from sysid_nodes.results.least_squares import SolveResult, SolveStatus
 from sysid_nodes.solvers.trajectory_least_squares.multi_start import SearchStatus, judge
-from sysid_nodes.solvers.trajectory_least_squares.parameter_posterior import ParameterPosterior
+from sysid_nodes.solvers.trajectory_least_squares.parameter_posterior import ParameterPosterior, _bouncing
 from sysid_nodes.solvers.trajectory_least_squares.parameter_program import ParameterRows, constrained_step
 
 
@@ -82,12 +82,29 @@ def test_draws_along_a_ridge_between_bounds() -> None:
     np.testing.assert_allclose(found.mean(axis=0), kept.mean(axis=0), atol=0.1 * kept.std(axis=0).min())
 
 
-def test_far_beyond_a_bound() -> None:
-    """Where the Gaussian has its mean 20 sigmas beyond the bound, what is left is an exponential."""
-    found = ParameterPosterior(np.array([-20.0]), np.eye(1), np.zeros(1), np.array([np.inf]))
-    draws = found.samples(20000, np.random.default_rng(0))[:, 0]
-    assert draws.min() >= 0.0
-    assert draws.mean() == pytest.approx(1.0 / 20.0, rel=0.05)
+@pytest.mark.parametrize("far", [20.0, 100.0])
+def test_far_beyond_a_bound(far: float) -> None:
+    """Where the Gaussian has its mean many sigmas beyond the bound, what is left is an exponential."""
+    for side, lower, upper in ((1.0, 0.0, np.inf), (-1.0, -np.inf, 0.0)):
+        found = ParameterPosterior(np.array([-side * far]), np.eye(1), np.array([lower]), np.array([upper]))
+        draws = side * found.samples(20000, np.random.default_rng(0))[:, 0]
+        assert draws.min() >= 0.0
+        assert draws.mean() == pytest.approx(1.0 / far, rel=0.05)
+
+
+def test_a_bound_far_away_leaves_the_other_coordinates_their_spread() -> None:
+    """The first is at its bound, given which the second has its mean at its own: half a Gaussian of variance 3/4."""
+    covariance, lower = np.array([[1.0, 0.5], [0.5, 1.0]]), np.array([4000.0, 2000.0])
+    found = ParameterPosterior(np.zeros(2), covariance, lower, np.full(2, np.inf))
+    above = found.samples(600, np.random.default_rng(0)) - lower
+    assert above[:, 0].mean() == pytest.approx(1.0 / 4000.0, rel=0.2)
+    assert above[:, 1].mean() == pytest.approx(np.sqrt(0.75 * 2.0 / np.pi), rel=0.1)
+    assert above[:, 1].std() == pytest.approx(np.sqrt(0.75 * (1.0 - 2.0 / np.pi)), rel=0.1)
+
+
+def test_a_particle_that_rounding_left_outside_comes_in_again() -> None:
+    found = _bouncing(np.array([[-1e-6]]), np.ones((1, 1)), np.ones((1, 1)), np.zeros(1))
+    assert found[0, 0] > 0.0
 
 
 @pytest.mark.parametrize(

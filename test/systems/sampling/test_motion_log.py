@@ -130,6 +130,8 @@ def test_motion_capture_that_stands_still_or_says_nothing_is_lost_and_named():
         Stream.of([], "motion capture", noisy=True)
     with pytest.raises(LogError, match=r"1 usable readings of motion capture, .* repeat the one before: 19"):
         Stream.of([(t, values[7]) for t in pose.t], "motion capture", noisy=True)
+    with pytest.raises(LogError, match=r"0 usable readings of joint states, .*; readings that are not numbers .*: 20"):
+        Stream.of([(t, np.full(3, np.nan)) for t in pose.t], "joint states")
     with pytest.raises(LogError, match=r"the robot moves for 0\.0 s only.*; motion capture: silent for 0\.3"):
         while_moving(replace(log, q=np.zeros_like(log.q)))
 
