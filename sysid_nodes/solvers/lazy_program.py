@@ -75,7 +75,8 @@ class LazyProgram:
             upper = np.concatenate([within.upper, within.row_upper[at]])
             solution = self._simplex.maximise(c, lower, upper)
             excess = within.excess(solution.x)
-            worn = solution.status is LpStatus.FAILED or excess[at].max(initial=0.0) > tolerance
+            # "not <=" so that what is not a number is worn as well.
+            worn = solution.status is LpStatus.FAILED or not excess[at].max(initial=0.0) <= tolerance
             if worn and fresh:  # by rounding, which shows in rows that are broken although they have entered
                 fresh = False
                 self._simplex.restart()

@@ -3,7 +3,8 @@
 
 {"record": {... the fields of CertifiedTrajectory.msg ...}, "former": record or null, "premises": {"version",
  "robot": {"name", "urdf", "joint_names", "inertial_parameters", "gravity", "limits", "motor", "encoder_step",
- "may_overlap"}, "body": joint that moves the body, "shapes", "known_robot", "control", "certifier", "obstacles"}}
+ "may_overlap"}, "body": joint that moves the body, "shapes", "known_robot", "control", "certifier",
+ "estimates", "obstacles"}}
 """
 
 from __future__ import annotations

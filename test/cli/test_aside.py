@@ -1,9 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 from __future__ import annotations
 
+import importlib
 import operator
 import os
+import signal
 import time
+from pathlib import Path
 
 import pytest
 
@@ -20,6 +23,23 @@ def test_a_result_an_error_and_an_end_come_from_the_other_process() -> None:
         found()
     with aside(os._exit, 3) as never, pytest.raises(SysidError, match=r"'_exit' ended with status 3"):
         never()
+
+
+def test_an_interrupt_ends_it_without_a_word_while_it_still_imports(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "interrupted.py").write_text(
+        "import multiprocessing, os, signal\n"
+        "if multiprocessing.current_process().name != 'MainProcess':\n"
+        "    os.kill(os.getpid(), signal.SIGINT)\n"
+        "def work(): pass\n"
+    )
+    monkeypatch.syspath_prepend(tmp_path)
+    ended = f"ended with status -{int(signal.SIGINT)}"
+    with aside(importlib.import_module("interrupted").work) as never, pytest.raises(SysidError, match=ended):
+        never()
+    assert capfd.readouterr().err == ""
+    assert signal.SIGINT not in signal.pthread_sigmask(signal.SIG_BLOCK, ())
 
 
 def test_nobody_waits_for_what_is_no_longer_wanted() -> None:

@@ -123,6 +123,7 @@ def test_a_worn_tableau_is_made_anew() -> None:
     within = Constraints.of(rows, lower[6:], upper[6:], lower[:6], upper[:6])
     program = LazyProgram(6)
     program.maximise(np.ones(6), within, 1e-6)
-    program._simplex._table += 1e-3 * rng.normal(size=program._simplex._table.shape)
-    found = program.maximise(np.ones(6), within, 1e-6)
-    assert np.ones(6) @ found.x == pytest.approx(optimum(np.ones(6), rows, lower, upper), abs=1e-6)
+    for wear in (1e-3, np.nan):
+        program._simplex._table += wear * rng.normal(size=program._simplex._table.shape)
+        found = program.maximise(np.ones(6), within, 1e-6)
+        assert np.ones(6) @ found.x == pytest.approx(optimum(np.ones(6), rows, lower, upper), abs=1e-6)

@@ -30,7 +30,7 @@ from sysid_nodes.exceptions import ConfigError, InputError
 from sysid_nodes.reports.atomic_file import write_atomically
 from sysid_nodes.reports.certified.history import read_certificates
 from sysid_nodes.sessions.certified.premises import certificate_document, certificate_premises
-from sysid_nodes.sessions.certified.settings import CertifiedModel, CertifiedSettings
+from sysid_nodes.sessions.certified.settings import ESTIMATES, CertifiedModel, CertifiedSettings
 from sysid_nodes.verification.document import scene_id
 from sysid_nodes.verification.verify import Verification, verify
 
@@ -68,6 +68,8 @@ def run(args: argparse.Namespace) -> int:
         if args.save is not None:
             write_atomically(args.save / f"{found[-1].id}.json", json.dumps(document))
     sys.stdout.write("".join(table(one) for one in found))
+    if any(document["premises"].get("estimates") for document in documents):
+        sys.stdout.write(f"{ESTIMATES}\n")
     missing = {document["record"]["scene_id"] for document in documents} - {
         scene_id(document["premises"]) for document in documents
     }

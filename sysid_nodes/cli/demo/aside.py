@@ -6,7 +6,7 @@ from __future__ import annotations
 import signal
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from multiprocessing import get_context
+from multiprocessing import get_context, resource_tracker
 from multiprocessing.connection import Connection
 from typing import Any, TypeVar
 
@@ -29,7 +29,12 @@ def aside(function: Callable[..., T], *arguments: Any) -> Iterator[Callable[[], 
     context = get_context("spawn")  # a fork would inherit locks of libraries' threads
     ours, theirs = context.Pipe(duplex=False)
     process = context.Process(target=_call, args=(theirs, function, arguments), daemon=True)
-    process.start()
+    resource_tracker.ensure_running()  # whose own start would lift the mask
+    mask = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})  # inherited: imports would end with a traceback
+    try:
+        process.start()
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, mask)
     theirs.close()
 
     def result() -> T:
@@ -54,6 +59,7 @@ def aside(function: Callable[..., T], *arguments: Any) -> Iterator[Callable[[], 
 def _call(pipe: Connection, function: Callable[..., T], arguments: tuple[Any, ...]) -> None:
     """The process; an interrupt ends it without a word, the demo has one."""
     signal.signal(signal.SIGINT, signal.SIG_DFL)
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
     use_one_blas_thread()
     try:
         pipe.send((function(*arguments), ""))

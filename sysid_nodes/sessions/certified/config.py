@@ -177,13 +177,15 @@ def check_drives(robot: Robot, known: KnownRobotConfig, control: RobustControlCo
     lost = per_joint(known.load_friction, robot.n, "known_robot.load_friction")
     if not gain.any() and not lost.any():
         return
-    missing = ((1.0 + gain) * (1.0 + lost) - 1.0) * robot.limits.torque - gains(robot, control).torque_error
+    share = (1.0 + gain) * (1.0 + lost) - 1.0
+    # No share of an unlimited torque is nothing, not 0 times infinity, which would hide the other joints.
+    needed = np.multiply(share, robot.limits.torque, out=np.zeros(robot.n), where=share > 0.0)
+    missing = needed - gains(robot, control).torque_error
     worst = int(np.argmax(missing))
     if missing[worst] > 0.0:
-        needed = missing[worst] + gains(robot, control).torque_error[worst]
         raise ConfigError(
-            f"'control.torque_error' must be at least {needed:.3g} N m for {robot.joint_names[worst]}: known_robot."
-            "gain_relative and load_friction let its torque differ by so much from what is commanded"
+            f"'control.torque_error' must be at least {needed[worst]:.3g} N m for {robot.joint_names[worst]}: "
+            "known_robot.gain_relative and load_friction let its torque differ by so much from what is commanded"
         )
 
 

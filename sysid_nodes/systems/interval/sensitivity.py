@@ -74,13 +74,13 @@ class Sensitivity:
         self._u = np.concatenate([self._u, -flat @ known])[keep]
         self._noise = np.concatenate([self._noise, torque])[keep]
         self._rest = np.vstack([self._rest, flat @ self._unknowns.basis[:, 10:]])[keep]
-        before = self._width.copy()
+        before = self.bounds.half_width
         self._estimate()
         self._begun = min(self._begun, float(rows.t.min()))
         old = float(rows.t.max()) - self._begun >= self._nested_after
         if self._common is not None and self.contradiction is None and old:
             self._common = self._intersect(self._common)
-        return not np.allclose(self._width, before, rtol=1e-3, atol=0.0)
+        return not np.allclose(self.bounds.half_width, before, rtol=1e-3, atol=0.0)
 
     def costs(self) -> Mapping[str, Array]:
         """(10,) of each interval's width that each assumption costs [parameter's unit]."""

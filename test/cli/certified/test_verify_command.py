@@ -11,6 +11,7 @@ from sysid_nodes.cli.main import main
 from sysid_nodes.data.key_file import read_key
 from sysid_nodes.logs import BagWriter
 from sysid_nodes.reports.certified.history import OBSTACLES, TRAJECTORIES, TYPES
+from sysid_nodes.sessions.certified.settings import ESTIMATES
 
 FIRST, SECOND = records(0.1, 0.08)
 
@@ -24,6 +25,19 @@ def test_a_file_is_verified_and_a_tampered_one_is_not(tmp_path: Path, capsys: py
     assert main(["verify", str(bad)]) == 3
     line = next(line for line in capsys.readouterr().out.splitlines() if line.startswith("distance to obstacles"))
     assert "1.0000 m" in line and line.endswith("not verified")
+
+
+def test_what_rests_on_estimates_is_said_to_prove_nothing_about_the_arm(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "estimated.json"
+    made = document(FIRST)
+    path.write_text(json.dumps(made))
+    main(["verify", str(path)])
+    assert ESTIMATES not in capsys.readouterr().out
+    path.write_text(json.dumps(made | {"premises": made["premises"] | {"estimates": True}}))
+    main(["verify", str(path)])
+    assert ESTIMATES in capsys.readouterr().out
 
 
 def write_bag(path: Path, *, obstacles: bool = True) -> None:

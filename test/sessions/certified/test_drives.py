@@ -3,6 +3,9 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
+import numpy as np
 import pytest
 
 from sysid_nodes.exceptions import ConfigError
@@ -24,6 +27,16 @@ def test_torque_errors_hold_what_drives_lose() -> None:
         error[k] = 0.999 * NEEDED[k]
         with pytest.raises(ConfigError, match=f"at least {NEEDED[k]:.3g} N m for joint_{k + 1}"):
             check_drives(ROBOT, KNOWN, RobustControlConfig(torque_error=tuple(error)))
+
+
+def test_a_joint_without_limit_hides_no_other() -> None:
+    torque = ROBOT.limits.torque.copy()
+    torque[2] = np.inf
+    robot = replace(ROBOT, limits=replace(ROBOT.limits, torque=torque))
+    check_drives(robot, KnownRobotConfig(), RobustControlConfig())
+    known = KnownRobotConfig(gain_relative=(0.0,) * 6 + (0.02,))
+    with pytest.raises(ConfigError, match="for joint_7"):
+        check_drives(robot, known, RobustControlConfig())
 
 
 @pytest.mark.parametrize("known", [KnownRobotConfig(gain_relative=(0.02,)), KnownRobotConfig(load_friction=(0.05,))])
