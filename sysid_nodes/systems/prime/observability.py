@@ -4,7 +4,8 @@
 A parameter is observed where its sigma is well below the prior's at the same value. That is not enough: a robot that
 does not turn moves by noise all the same, and an estimate of motion and inertia together takes the noise for motion.
 Moments of inertia therefore need the body to have turned about their axes, and the height of its centre of mass needs
-it to have leant. Without torques every force may be larger or smaller throughout: no mass is observed.
+it to have leant. Without torques every force may be larger or smaller throughout: no mass is observed. And where three
+sigmas reach below zero for what no body can have negative, the first order that gave sigma does not hold.
 """
 
 from __future__ import annotations
@@ -23,6 +24,9 @@ BoolArray = npt.NDArray[np.bool_]
 
 SPAN = 0.5
 """Time over which a turn is looked for [s]."""
+
+_POSITIVE = (0, 4, 6, 9)
+"""Mass, Ixx, Iyy, Izz."""
 
 _PAIRS = ((0, 0), (0, 1), (1, 1), (0, 2), (1, 2), (2, 2))
 """Axes of Ixx, Ixy, Iyy, Ixz, Iyz, Izz."""
@@ -63,8 +67,11 @@ def observed_parameters(
     slope = parameters.inertia_jacobian(theta)[index] * parameters.sigma[columns]
     prior = np.linalg.norm(slope, axis=1)
     with np.errstate(invalid="ignore"):
-        known = np.sqrt(np.diag(body.covariance)) <= config.observed * prior
+        sigma = np.sqrt(np.diag(body.covariance))
+        known = sigma <= config.observed * prior
         com = body.com_sigma <= config.observed * config.com_sigma
+    for i in _POSITIVE:
+        known[i] &= bool(3.0 * sigma[i] <= body.parameters[i])
     known &= loaded
     com &= known[0]
     if parameters.bodies[index] == 0:

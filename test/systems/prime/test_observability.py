@@ -13,6 +13,7 @@ from sysid_nodes.results.motion_estimate import BodyEstimate, MotionEstimate
 from sysid_nodes.simulation.legged import LeggedSimulationConfig
 from sysid_nodes.simulation.legged.load import LoadConfig
 from sysid_nodes.systems.prime import PrimeConfig, build_model, estimate_motion
+from sysid_nodes.systems.prime.config import InertiaConfig
 from sysid_nodes.systems.prime.observability import observed_parameters
 
 LEVEL = np.array([[0.0, 0.0, 0.3, 0.0, 0.0, 0.0, 1.0] + [0.0] * 12])
@@ -76,3 +77,16 @@ def test_what_is_only_the_prior_is_not_observed(log: LeggedLog) -> None:
     body = BodyEstimate("base", parameters.nominal[0], slope @ slope.T, parameters.nominal[0])
     seen = observed_parameters(parameters, config.inertia, parameters.mean, 0, body, np.ones(3), LEVEL, loaded=True)
     assert not seen[0].any()
+
+
+@pytest.mark.parametrize("index", [0, 4, 6, 9])
+def test_what_three_sigmas_let_be_negative_though_it_cannot_is_not_observed(log: LeggedLog, index: int) -> None:
+    config = PrimeConfig(inertia=InertiaConfig(observed=1e6))
+    parameters = build_model(log.robot, config).parameters
+    nominal = parameters.nominal[0]
+    for share, expected in ((0.33, True), (0.34, False)):
+        covariance = 1e-12 * np.eye(10)
+        covariance[index, index] = (share * nominal[index]) ** 2
+        body = BodyEstimate("base", nominal, covariance, nominal)
+        seen = observed_parameters(parameters, config.inertia, parameters.mean, 0, body, np.ones(3), LEVEL, loaded=True)
+        assert seen[0][index] == expected
