@@ -24,6 +24,19 @@ def sysid(*words: str, **options: Any) -> subprocess.Popen[str]:
     return children.start_heard("-m", "sysid_nodes.cli", *words, **options)
 
 
+DEMO_FILES = {
+    "bag",
+    "config.yaml",
+    "report.html",
+    "result.json",
+    "result.mcap",
+    "scene.json",
+    "series.npz",
+    "truth",
+}
+"""Files that a demo with hidden constants leaves, those of its replay included."""
+
+
 def run_demo(*words: str, folder: Path) -> tuple[int, str, str]:
     """Exit status, stdout and stderr of a demo that ends by itself and writes to folder/out."""
     words = ("-m", "sysid_nodes.cli", "demo", *words, "--out", "out")

@@ -25,7 +25,7 @@ BoolArray = npt.NDArray[np.bool_]
 SPAN = 0.5
 """Time over which a turn is looked for [s]."""
 
-_POSITIVE = (0, 4, 6, 9)
+_POSITIVE = [0, 4, 6, 9]
 """Mass, Ixx, Iyy, Izz."""
 
 _PAIRS = ((0, 0), (0, 1), (1, 1), (0, 2), (1, 2), (2, 2))
@@ -69,9 +69,8 @@ def observed_parameters(
     with np.errstate(invalid="ignore"):
         sigma = np.sqrt(np.diag(body.covariance))
         known = sigma <= config.observed * prior
+        known[_POSITIVE] &= 3.0 * sigma[_POSITIVE] <= body.parameters[_POSITIVE]
         com = body.com_sigma <= config.observed * config.com_sigma
-    for i in _POSITIVE:
-        known[i] &= bool(3.0 * sigma[i] <= body.parameters[i])
     known &= loaded
     com &= known[0]
     if parameters.bodies[index] == 0:

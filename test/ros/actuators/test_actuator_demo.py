@@ -12,7 +12,14 @@ pytest.importorskip("rclpy", reason="rclpy is not installed")
 pytest.importorskip("online_sysid.msg", reason="the messages are not built; make setup builds them")
 
 from shared.children import finish
-from shared.demo_process import LONG, check_that_an_orphaned_recorder_drops_its_bag, interrupted, run_demo, sysid
+from shared.demo_process import (
+    DEMO_FILES,
+    LONG,
+    check_that_an_orphaned_recorder_drops_its_bag,
+    interrupted,
+    run_demo,
+    sysid,
+)
 
 from sysid_nodes.logs.reader import read_topics
 from sysid_nodes.reports.files import read_document as read_result
@@ -29,17 +36,7 @@ def test_the_demo_finds_the_drives_and_the_one_that_changes(tmp_path: Path) -> N
     assert "are the live node's to the last bit" in out
     assert "--seed 4 --out out" in out
     assert [item.name for item in tmp_path.iterdir()] == ["out"]
-    names = {item.name for item in (tmp_path / "out").iterdir()}
-    assert names == {
-        "bag",
-        "config.yaml",
-        "report.html",
-        "result.json",
-        "result.mcap",
-        "scene.json",
-        "series.npz",
-        "truth",
-    }
+    assert {item.name for item in (tmp_path / "out").iterdir()} == DEMO_FILES
     counts = {topic.name: topic.count for topic in read_topics(tmp_path / "out" / "bag")}
     assert set(counts) == {topic.name for topic in TOPICS} | {"/robot_description", "/tf"}
     assert counts["/robot_description"] == 1

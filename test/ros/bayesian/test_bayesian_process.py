@@ -13,7 +13,7 @@ pytest.importorskip("rclpy", reason="rclpy is not installed")
 pytest.importorskip("online_sysid.msg", reason="the messages are not built; make setup builds them")
 
 from online_sysid.msg import ParameterPosterior
-from shared.demo_process import check_that_an_orphaned_recorder_drops_its_bag, run_demo
+from shared.demo_process import DEMO_FILES, check_that_an_orphaned_recorder_drops_its_bag, run_demo
 from shared.leg_bag import VALUES
 from shared.refusal import refusal
 
@@ -65,17 +65,7 @@ def test_the_demo_finds_what_is_hidden(tmp_path: Path) -> None:
     assert status == 0, out + errors
     assert "posteriors of all 3 windows are the live node's to the last bit" in out
     assert "sysid demo fourbar --seed 3 --out out" in out
-    names = {item.name for item in (tmp_path / "out").iterdir()}
-    assert names == {
-        "bag",
-        "config.yaml",
-        "report.html",
-        "result.json",
-        "result.mcap",
-        "scene.json",
-        "series.npz",
-        "truth",
-    }
+    assert {item.name for item in (tmp_path / "out").iterdir()} == DEMO_FILES
     counts = {topic.name: topic.count for topic in read_topics(tmp_path / "out" / "bag")}
     assert set(counts) == {topic.name for topic in TOPICS}
     document = read_document(tmp_path / "out")
