@@ -87,7 +87,9 @@ def read_term(path: str, joints: Sequence[str]) -> UserTerm | None:
         raise ConfigError("a term of one's own needs CasADi: pip install casadi", source=path) from None
     try:
         text = Path(path).read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
+    except OSError as error:
+        raise ConfigError(error.strerror or "cannot be read", source=path) from None
+    except UnicodeDecodeError as error:
         raise ConfigError(str(error), source=path) from None
     try:
         return _build(casadi, text, runpy.run_path(path), joints)
