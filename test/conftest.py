@@ -7,6 +7,7 @@ import faulthandler
 import gc
 import importlib
 import os
+import signal
 import sys
 from pathlib import Path
 
@@ -51,6 +52,10 @@ def _domain() -> int:
     run = os.getppid() if worker else os.getpid()
     return 1 + (run + int(worker[2:] or 0)) % 101
 
+
+# A shell lets what it starts in the background ignore Ctrl-C; the programs that tests interrupt would inherit that.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 os.environ["ROS_DOMAIN_ID"] = os.environ.get("SYSID_TEST_DOMAIN_ID") or str(_domain())
 os.environ["ROS_AUTOMATIC_DISCOVERY_RANGE"] = "LOCALHOST"
