@@ -17,7 +17,8 @@ from sysid_nodes.cli.sampling.demo_watch import SamplingWatch
 from sysid_nodes.cli.sampling.replay import read_into
 from sysid_nodes.data.config import load_yaml
 from sysid_nodes.exceptions import SysidError
-from sysid_nodes.reports.sampling.bag import RESULT_BAG, write_result_bag
+from sysid_nodes.reports.files import RESULT_BAG
+from sysid_nodes.reports.sampling.bag import write_result_bag
 from sysid_nodes.reports.sampling.run import SamplingRun, write_sampling_run
 from sysid_nodes.reports.sampling.stages import known_after, stages_document
 from sysid_nodes.rollouts.rotations import matrix

@@ -87,7 +87,7 @@ def run_document(run: PrimeRun) -> dict[str, Any]:
     }
 
 
-def write_motion_run(folder: Path, run: PrimeRun) -> dict[str, Any]:
+def write_prime_run(folder: Path, run: PrimeRun) -> dict[str, Any]:
     """Writes series.npz, report.html and, last, result.json into an existing folder, and returns the result.
 
     Raises:
