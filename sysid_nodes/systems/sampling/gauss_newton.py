@@ -25,8 +25,7 @@ import numpy.typing as npt
 
 from sysid_nodes.exceptions import LogError
 from sysid_nodes.rollouts import Simulator
-from sysid_nodes.solvers.block_jackknife import Jackknife, block_jackknife
-from sysid_nodes.solvers.shooting import Gaussian
+from sysid_nodes.solvers.shooting import Covariance, Gaussian, block_jackknife
 from sysid_nodes.systems.sampling.config import HorizonsConfig, SamplingConfig
 from sysid_nodes.systems.sampling.log import MotionLog
 from sysid_nodes.systems.sampling.problem import ClipProblem, place_clips
@@ -222,7 +221,7 @@ def _first_vector(unknowns: Unknowns, guess: StartGuess) -> Array:
     return vector
 
 
-def _spread(found: Solution, clips: int) -> Jackknife:
+def _spread(found: Solution, clips: int) -> Covariance:
     """Of the parameters that no bound holds, from blocks of so many clips."""
     return block_jackknife(found.equations, ~(found.lower | found.upper), _block(found.problem, clips))
 
