@@ -52,12 +52,12 @@ def _table(watch: SamplingWatch) -> Table:
 
 
 def _promise(sigma: float) -> Text:
-    return Text(f"±{sigma:.{_digits(sigma)}f}") if math.isfinite(sigma) else Text("not identified", style="dim")
+    return Text(f"±{sigma:.{_digits(sigma)}f}") if math.isfinite(sigma) else Text("unknown", style="dim")
 
 
 def _cell(row: Known, truth: float) -> Text:
     if not math.isfinite(row.sigma):
-        return Text("not identified", style="dim")
+        return Text("unknown", style="dim")
     digits = _digits(row.sigma)
     text = f"{row.value:.{digits}f} ±{row.sigma:.{digits}f}"
     return Text(text, style="green" if row.holds(truth) else "yellow")

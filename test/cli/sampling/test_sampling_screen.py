@@ -34,7 +34,7 @@ def test_no_cell_is_cut_and_numbers_end_where_their_error_begins(capsys):
         "0.09 ±0.12",
         "±0.011",
         "0.0515 ±0.0078",
-        "not identified",
+        "unknown",
         "28 ±13",
     ):
         assert cell in text
