@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # Everything of `make setup`, ready to run:
 #   docker build --tag online-sysid .
 #   docker run --rm --network host --volume "$PWD/demo_output:/out" online-sysid demo kinova --out /out/demo

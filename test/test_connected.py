@@ -14,8 +14,6 @@ from sysid_nodes.cli import demo, main
 ROOT = Path(__file__).resolve().parents[1]
 
 UNREACHED = {
-    "sysid_nodes.solvers.trajectory_least_squares.equalities": "for the Bayesian system to come",
-    "sysid_nodes.solvers.trajectory_least_squares.smoother": "for the Bayesian system to come",
     "sysid_nodes.simulation.actuators.servo_rig": "a simulated servo with a bar, for benchmarks",
     "sysid_nodes.models.passivity": "the recursion as derived; law, certificate and soundness are held against it",
 }
@@ -26,6 +24,22 @@ UNUSED = {
     "read_plan": "reads what `sysid explore` writes, for programs that carry it out",
 }
 """Public functions and classes that only tests use, and why they stay."""
+
+UNCALLED = {
+    "Affine.mT": "NumPy's name of a transpose; sums of products are tested with it",
+    "GaussianPrior.from_covariance": "how a person states a prior; PRIME's come from marginalisation",
+    "TangentSpace.expand_posterior": "covariances of the motion under equalities, which dense ones are held against",
+}
+"""Methods that only tests call, and why they stay."""
+
+CONSTANTS = {
+    "_LOADED": "keeps libraries loaded",
+    "STANDING": "a robot's facts, which a test checks against its description",
+    "TORQUE_WARNING": "likewise",
+    "TORSO_IMU": "likewise",
+    "VELOCITY_PLANNER": "likewise",
+}
+"""Constants that nothing reads, and why they stay."""
 
 ROS = {
     "ament_index_python", "builtin_interfaces", "diagnostic_msgs", "geometry_msgs", "launch", "lifecycle_msgs",
@@ -144,6 +158,45 @@ def test_every_public_function_and_class_is_used() -> None:
         if statement.name not in used
     }
     assert unused == set(UNUSED)
+
+
+def named() -> set[str]:
+    """Names in templates and in the strings that run, register or look something up."""
+    templates = (ROOT / "sysid_nodes" / "reports" / "templates").glob("*.j2")
+    found = set(re.findall(r"\w+", " ".join(file.read_text(encoding="utf-8") for file in templates)))
+    for file in users():
+        strings = (item.value for item in ast.walk(tree(file)) if isinstance(item, ast.Constant))
+        found |= {word for text in strings if isinstance(text, str) and " " not in text for word in text.split(".")}
+    return found
+
+
+def test_every_method_is_called() -> None:
+    """Somewhere, by its name; a method that overrides a library's is called from there."""
+    called = named().union(*(uses(tree(file)) for file in users()))
+    theirs = {"error", "destroy_node", "emit", "format"}
+    unused = {
+        f"{found.name}.{item.name}"
+        for module, file in FILES.items()
+        if module not in UNREACHED
+        for found in ast.walk(tree(file))
+        if isinstance(found, ast.ClassDef)
+        for item in found.body
+        if isinstance(item, ast.FunctionDef) and not item.name.startswith("__")
+        if item.name not in called | theirs
+    }
+    assert unused == set(UNCALLED)
+
+
+def test_every_constant_and_every_private_function_is_read() -> None:
+    read = named().union(*(uses(tree(file)) for file in users()))
+    unused = set()
+    for module, file in FILES.items():
+        for item in tree(file).body if module not in UNREACHED else ():
+            targets = item.targets if isinstance(item, ast.Assign) else [getattr(item, "target", None)]
+            unused |= {target.id for target in targets if isinstance(target, ast.Name)} - read
+            if isinstance(item, ast.FunctionDef) and item.name.startswith("_"):
+                unused |= {item.name} - read
+    assert {name for name in unused if not name.startswith("__")} == set(CONSTANTS)
 
 
 # -- options

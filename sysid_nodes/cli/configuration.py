@@ -6,7 +6,7 @@ from __future__ import annotations
 import argparse
 from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import yaml
 
@@ -15,6 +15,8 @@ from sysid_nodes.data.joint_vector import Words
 from sysid_nodes.exceptions import ConfigError
 from sysid_nodes.robots import robot_names
 from sysid_nodes.systems.interval.config import METHODS
+
+Config = TypeVar("Config")
 
 _INTERVAL = ("body", "method", "calibration")
 """Arguments that only the interval identifier has."""
@@ -92,6 +94,25 @@ def chosen_values(args: argparse.Namespace, config: type[Any], flags: Sequence[s
             raise ConfigError(f"--{name} is for an identification in intervals, not for {subject}")
     given = {name: value for name in flags if (value := getattr(args, name, None)) is not None}
     return dict(setting(text, config) for text in args.settings) | given
+
+
+def session_configuration(
+    args: argparse.Namespace, config: type[Config], flags: Sequence[str], *, subject: str, any_robot: bool = False
+) -> Config:
+    """The configuration of a session that parameter file and arguments ask for; the arguments win.
+
+    Args:
+        args, config, flags, subject: see `chosen_values`.
+        any_robot: --urdf alone describes a robot of its own, not another form of the default one.
+
+    Raises:
+        ConfigError: a file cannot be read, a key is unknown, a value is wrong, or an argument belongs to another
+            pipeline.
+    """
+    chosen = chosen_values(args, config, flags, subject=subject)
+    if any_robot and args.config is None and args.urdf is not None:
+        chosen.setdefault("robot", "urdf")
+    return from_flat(config, {**file_values(config, args.config), **chosen}, source="command line")
 
 
 def setting(text: str, config: type[Any]) -> tuple[str, Any]:

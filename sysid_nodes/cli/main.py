@@ -16,7 +16,7 @@ from sysid_nodes.cli.parser import BAD_USAGE, Parser, Version
 from sysid_nodes.exceptions import FULL, OverdueError, SysidError
 from sysid_nodes.start import INTERRUPTED
 
-OK, BAD_INPUT, CONTRADICTION, OVERDUE = 0, BAD_USAGE, 3, 5
+OK, BAD_INPUT, OVERDUE = 0, BAD_USAGE, 5
 
 COMMANDS = {
     "demo": "watch a simulated robot weigh its payload, live",

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from sysid_nodes.reports.run_files import RunFiles
 from sysid_nodes.results.quantity import Quantity
 
 
@@ -43,6 +44,11 @@ class Report:
     made: Callable[[Mapping[str, Any], Path], bool]
     write: Callable[[Path, dict[str, Any], Path], None]
     quantities: Callable[[Mapping[str, Any]], list[Quantity]]
+
+
+def run_report(files: RunFiles, quantities: Callable[[Mapping[str, Any]], list[Quantity]]) -> Report:
+    """The part of a system whose runs leave the files of `RunFiles`."""
+    return Report(lambda document, _folder: document["pipeline"] == files.pipeline, files.write_page, quantities)
 
 
 @dataclass(frozen=True)

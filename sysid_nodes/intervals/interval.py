@@ -125,18 +125,6 @@ class Interval:
         lower, upper = (x.lower, x.upper) if isinstance(x, Interval) else (np.asarray(x), np.asarray(x))
         return np.asarray((self.lower <= lower) & (upper <= self.upper))
 
-    def intersect(self, other: Real) -> Interval:
-        """Common part.
-
-        Raises:
-            InputError: an intersection is empty.
-        """
-        other = self._partner(other)
-        lower, upper = np.maximum(self.lower, other.lower), np.minimum(self.upper, other.upper)
-        if (lower > upper).any():
-            raise InputError("the intervals do not intersect")
-        return Interval(lower, upper)
-
     def __getitem__(self, index: Any) -> Interval:
         return Interval(self.lower[index], self.upper[index])
 

@@ -108,7 +108,7 @@ def _from_text(path: Path) -> Table:
     try:
         table = np.array([[float(cell) for cell in row] for row in rows[1:] if row])
     except ValueError as error:
-        raise LogError(f"holds what is no number: {error}", source=str(path)) from None
+        raise LogError(f"holds what is not a number: {error}", source=str(path)) from None
     if table.ndim != 2 or table.shape[1] != len(header):
         raise LogError(f"a row does not have {len(header)} cells", source=str(path))
     column = {name: table[:, k] for k, name in enumerate(header)}

@@ -45,10 +45,6 @@ class BodyRegressor:
     _A: Array
     _X: Array
 
-    def stack_rows(self) -> Array:
-        """(N m, 10) sample by sample."""
-        return np.moveaxis(self.rows, -1, 0).reshape(-1, 10)
-
     def pullback(self, weight: Array) -> tuple[Array, Array, Array]:
         """Derivatives of sum(weight * rows) in q, qd and qdd: (N, n) each, for weight (m, 10, N)."""
         J, V, T, A = self._J, self._V, self._T, self._A

@@ -15,9 +15,6 @@ import numpy.typing as npt
 
 Array = npt.NDArray[np.float64]
 
-COEFFICIENTS = ("coulomb", "stiction", "viscous", "turning_speed", "stribeck_speed")
-"""F_c [N m], F_s [N m], F_v [N m s/rad], v_t [rad/s], v_s [rad/s]."""
-
 
 def friction(coefficients: Array, v: Array) -> Array:
     """f (N, n) [N m] for coefficients (5, n) and velocities v (N, n) [rad/s]."""

@@ -84,7 +84,7 @@ def read_term(path: str, joints: Sequence[str]) -> UserTerm | None:
     try:
         import casadi
     except ImportError:
-        raise ConfigError("a term of one's own needs CasADi: pip install casadi", source=path) from None
+        raise ConfigError("a user's own term needs CasADi: pip install casadi", source=path) from None
     try:
         text = Path(path).read_text(encoding="utf-8")
     except OSError as error:

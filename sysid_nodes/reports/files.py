@@ -20,6 +20,7 @@ from sysid_nodes.reports.schema import check_result
 RESULT_NAME = "result.json"
 REPORT_NAME = "report.html"
 SERIES_NAME = "series.npz"
+RESULT_BAG = "result.mcap"
 
 
 def result_target(path: str) -> tuple[Path, bool]:

@@ -19,7 +19,7 @@ class Comparison:
         published: that the live node published.
         compared: that the replay has too.
         equal: of those, that say the same.
-        noun: what is compared, many of it.
+        noun: what is compared, in the plural.
     """
 
     published: int
@@ -63,7 +63,7 @@ def compare_published(bag: Path, topic: str, kind: str, replayed: Mapping[int, s
         topic: of the node.
         kind: type of its messages.
         replayed: ids by window.
-        noun: what is compared, many of it.
+        noun: what is compared, in the plural.
 
     Raises:
         LogError: the recording cannot be read.

@@ -36,4 +36,4 @@ def read_scene(folder: Path) -> Markup:
     except FileNotFoundError:
         return Markup()
     except (OSError, ValueError, KeyError, TypeError):
-        raise InputError("cannot be read, or is no scene", source=str(path)) from None
+        raise InputError("cannot be read, or is not a scene", source=str(path)) from None

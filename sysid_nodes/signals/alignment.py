@@ -123,11 +123,6 @@ class Aligner:
         if self._start is not None:
             self._close(name)
 
-    def push_many(self, name: str, stamps: Array, values: Array) -> None:
-        """Takes several readings of one stream, one after the other."""
-        for stamp, value in zip(stamps.tolist(), values, strict=True):
-            self.push(name, stamp, value)
-
     def flush(self) -> None:
         """Closes every step up to the newest reading of any stream: nothing more comes."""
         newest = max(self._heard.values(), default=-math.inf)

@@ -231,7 +231,7 @@ def _envelope(document: Document, possible: Models, law: Law, moving: Parts) -> 
 
 
 def _ratio(one: Assumed, two: Assumed) -> float:
-    """Largest share that errors are of others; infinite where it is no number."""
+    """Largest share that errors are of others; infinite where it is not a number."""
     with np.errstate(divide="ignore", invalid="ignore"):
         shares = [np.nan_to_num(x / y, nan=np.inf).max() for x, y in zip(one.sizes, two.sizes, strict=True)]
     return float(max(shares))

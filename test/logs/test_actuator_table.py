@@ -58,7 +58,7 @@ def test_an_archive_that_is_no_log_is_refused(change: dict[str, Any], message: s
         ("t,q_a\n0,1\n1,2\n", "has no 'des_dof_pos' or 'command'; it has q, t"),
         ("x\n1\n2\n", "has no column 't'"),
         ("t\n1\n2\n", "has no column 'q_NAME'"),
-        ("t,q_a,command_a\n0,x,1\n", "holds what is no number"),
+        ("t,q_a,command_a\n0,x,1\n", "holds what is not a number"),
         ("t,q_a,command_a\n0,1\n", "does not have 3 cells"),
         ("t,q_a,command_a\n", "has no rows"),
     ],

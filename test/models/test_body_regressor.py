@@ -53,7 +53,6 @@ def test_rows_are_those_of_the_standard_regressor(case):
     unmoved = np.setdiff1d(np.arange(chain.n), regressor.joints)
     assert not expected[:, unmoved].any()
     np.testing.assert_allclose(regressor.rows, np.moveaxis(expected[:, regressor.joints], 0, -1), atol=1e-13)
-    np.testing.assert_allclose(regressor.stack_rows(), expected[:, regressor.joints].reshape(-1, 10), atol=1e-13)
 
 
 def test_pullback_is_the_derivative(case):

@@ -15,7 +15,7 @@ from launch_testing.asserts import assertExitCodes
 
 from launch import LaunchDescription
 
-FILE = Path(__file__).parents[2] / "launch" / "interval_identifier.launch.py"
+FILE = Path(__file__).parents[2] / "launch" / "interval.launch.py"
 
 
 @launch_testing.parametrize("simulated", ["false", "true"])

@@ -21,7 +21,7 @@ FILES = sorted((ROOT / "launch").glob("*.launch.py"))
 
 def test_the_files_are_there() -> None:
     names = {path.name for path in FILES}
-    assert {"interval_identifier.launch.py", "kinova.launch.py", "replay.launch.py"} <= names
+    assert {"interval.launch.py", "kinova.launch.py", "replay.launch.py"} <= names
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.name)

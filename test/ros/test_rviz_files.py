@@ -54,7 +54,7 @@ def test_topics_are_ones_this_suite_or_a_robot_publishes(manager: Any) -> None:
 def test_there_is_a_view_of_contacts() -> None:
     from sysid_nodes.messages.prime.estimate import MARKERS
 
-    path = next(path for path in FILES if path.name == "unitree_contacts.rviz")
+    path = next(path for path in FILES if path.name == "prime.rviz")
     displays = yaml.safe_load(path.read_text(encoding="utf-8"))["Visualization Manager"]["Displays"]
     assert [d["Topic"]["Value"] for d in displays if d["Enabled"] and "Topic" in d] == [f"/{MARKERS}"]
 
@@ -66,7 +66,7 @@ def test_the_fixed_frame_is_a_link_of_the_arm_or_the_world_of_legged_robots(path
 
     manager = yaml.safe_load(path.read_text(encoding="utf-8"))["Visualization Manager"]
     frame = manager["Global Options"]["Fixed Frame"]
-    if path.stem in ("unitree_contacts", "exploration"):
+    if path.stem in ("prime", "sampling"):
         assert frame == Frames.world
     else:
         assert f'link name="{frame}"' in load_robot("kinova_gen3").urdf

@@ -42,7 +42,7 @@ def trajectories(
     return first, second, unused
 
 
-def write_loop_bag(
+def write_certified_bag(
     path: Path,
     *,
     off: float = 0.0,

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A damped pendulum with unknown stiffness and damping: soft or hard dynamics, hard or soft outliers."""
+"""A damped pendulum with unknown stiffness and damping, whose outliers may be loose."""
 
 from __future__ import annotations
 
@@ -25,15 +25,11 @@ class PendulumPoint:
 
 @dataclass(frozen=True)
 class Pendulum:
-    """Angles measured with `sigma`; semi-implicit Euler dynamics disturbed by `disturbance` [rad/s^2].
-
-    With `hard` dynamics the rate's equation is an equality and the disturbance zero.
-    """
+    """Angles measured with `sigma`; semi-implicit Euler dynamics disturbed by `disturbance` [rad/s^2]."""
 
     angles: Array
     sigma: float = 0.02
     disturbance: float = 0.05
-    hard: bool = False
     loss: Loss | None = None
     prior: GaussianPrior | None = None
     reference: PendulumPoint | None = None
@@ -54,21 +50,13 @@ class Pendulum:
             np.tile(np.array([[[1.0 / self.sigma, 0.0]]]), (stages.size, 1, 1)),
             loss=self.loss,
         )
-        groups = [measured, self._kinematics(point, 1e-4)]
-        if not self.hard:
-            groups.append(self._dynamics(point, self.disturbance * DT))
+        groups = [measured, self._kinematics(point, 1e-4), self._dynamics(point, self.disturbance * DT)]
         if self.prior is not None:
             groups.append(self.prior.blocks(*self._differences(point)))
         return groups
 
     def residuals(self, point: PendulumPoint) -> list[Array]:
         return [blocks.residual for blocks in self.linearise(point)]
-
-    def equalities(self, point: PendulumPoint) -> list[Blocks]:
-        return [self._dynamics(point, 1.0)] if self.hard else []
-
-    def equality_values(self, point: PendulumPoint) -> list[Array]:
-        return [blocks.residual for blocks in self.equalities(point)]
 
     def retract(self, point: PendulumPoint, stage: Array, parameter: Array, local: Array) -> PendulumPoint:
         assert local.size == 0

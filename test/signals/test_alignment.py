@@ -114,7 +114,8 @@ def test_noise_of_the_grid_is_as_small_as_its_weights_say() -> None:
     stamps = np.cumsum(rng.uniform(0.5, 1.5, 20_000)) * 0.002
     config = replace(FAST, window="before")
     aligner = Aligner({"noise": ChannelSpec(config, 1)}, GRID)
-    aligner.push_many("noise", T0 + stamps, rng.normal(size=(len(stamps), 1)))
+    for stamp, value in zip((T0 + stamps).tolist(), rng.normal(size=(len(stamps), 1)), strict=True):
+        aligner.push("noise", stamp, value)
     samples = join([part.samples["noise"] for part in aligner.take()], 1)
     whitened = samples.values[:, 0] * samples.weights
     # 4000 steps; the cap on shared edge readings makes it a little conservative, never optimistic.

@@ -5,8 +5,7 @@ from __future__ import annotations
 
 import argparse
 
-from sysid_nodes.cli.configuration import chosen_values, file_values, has_section
-from sysid_nodes.data.config import from_flat
+from sysid_nodes.cli.configuration import has_section, session_configuration
 from sysid_nodes.sessions.actuators.config import ActuatorSessionConfig
 
 _SECTIONS = ("actuators", "commands", "drive", "online")
@@ -24,15 +23,7 @@ def wanted(args: argparse.Namespace) -> bool:
 
 
 def configuration(args: argparse.Namespace) -> ActuatorSessionConfig:
-    """The configuration that the arguments ask for.
-
-    Raises:
-        ConfigError: a file cannot be read, a key is unknown, a value is wrong, or an argument belongs to another
-            pipeline.
-    """
-    flags = ("robot", "urdf", "commands")
-    chosen = chosen_values(args, ActuatorSessionConfig, flags, subject="actuators")
-    if args.config is None and args.urdf is not None:
-        chosen.setdefault("robot", "urdf")
-    values = file_values(ActuatorSessionConfig, args.config)
-    return from_flat(ActuatorSessionConfig, {**values, **chosen}, source="command line")
+    """The configuration that the arguments ask for; raises as `session_configuration`."""
+    return session_configuration(
+        args, ActuatorSessionConfig, ("robot", "urdf", "commands"), subject="actuators", any_robot=True
+    )

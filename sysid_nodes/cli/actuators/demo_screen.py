@@ -61,6 +61,6 @@ def _table(watch: ActuatorWatch) -> Table:
 def _cells(row: Row) -> tuple[str | Text, ...]:
     factor, unit = _SCALE.get(row.unit, (1.0, row.unit))
     low, high, truth = (f"{factor * x:.4g}" for x in (row.lower, row.upper, row.truth))
-    estimate = f"{factor * row.estimate:.4g}" if row.identifiable else "not told"
+    estimate = f"{factor * row.estimate:.4g}" if row.identifiable else "unknown"
     style = "dim" if not row.identifiable else "green" if row.holds else "yellow"
     return unit, Text(estimate, style=style), low, high, truth

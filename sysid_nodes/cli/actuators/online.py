@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from sysid_nodes.cli.actuators.encoders import read_encoders, tell_gains
+from sysid_nodes.cli.conclusion import conclude
 from sysid_nodes.cli.output_folder import OutputFolder
 from sysid_nodes.cli.progress import track
 from sysid_nodes.data.joint_state import RawJointState
@@ -23,15 +24,11 @@ from sysid_nodes.messages.robot_view import RobotView
 from sysid_nodes.reports.actuators.live import session_run
 from sysid_nodes.reports.actuators.report import headline
 from sysid_nodes.reports.actuators.run import write_actuator_run
-from sysid_nodes.reports.files import REPORT_NAME
+from sysid_nodes.reports.files import REPORT_NAME, RESULT_BAG
 from sysid_nodes.results.actuators import ActuatorStatus
 from sysid_nodes.robots import Robot
 from sysid_nodes.sessions.actuators.config import ActuatorSessionConfig
 from sysid_nodes.sessions.actuators.session import ActuatorSession, ActuatorUpdate
-
-RESULT_BAG = "result.mcap"
-
-_CONTRADICTION = 3
 
 
 def replay_online(args: argparse.Namespace, robot: Robot, config: ActuatorSessionConfig) -> int:
@@ -41,7 +38,7 @@ def replay_online(args: argparse.Namespace, robot: Robot, config: ActuatorSessio
         began = time.monotonic()
         session, _ = replay_into(folder, bag, robot, config, states=args.topic)
         document = write_actuator_run(folder, session_run(session, str(bag), time.monotonic() - began))
-    return tell(document, str(bag), args.out / REPORT_NAME)
+    return tell(document, bag, args.out / REPORT_NAME)
 
 
 def replay_into(
@@ -76,18 +73,14 @@ def replay_into(
     return session, updates
 
 
-def tell(document: Mapping[str, Any], source: str, report: Path, besides: Sequence[str] = ()) -> int:
-    """Says what was found, on stdout or stderr, and returns the exit status; ``besides``: findings of other methods."""
+def tell(document: Mapping[str, Any], source: Path, page: Path, besides: Sequence[str] = ()) -> int:
+    """Says what was found and what changed; returns the exit status. ``besides``: findings of other methods."""
     online = document["online"] or {"alarms": []}
     for alarm in online["alarms"]:
         sys.stderr.write(f"sysid: alarm: {source}: {alarm['message']}\n")
-    if document["status"] == ActuatorStatus.CONTRADICTION.name:
-        sys.stderr.write(f"sysid: {source}: {document['findings'][0]}; see {report}\n")
-        return _CONTRADICTION
-    for finding in (*document["findings"], *besides):
-        sys.stderr.write(f"sysid: warning: {source}: {finding}\n")
-    sys.stdout.write(f"{headline(document)}: {report}\n")
-    return 0
+    findings = (*document["findings"], *besides)
+    reason = findings[0] if document["status"] == ActuatorStatus.CONTRADICTION.name else ""
+    return conclude(source, page, headline(document), contradiction=reason, findings=findings)
 
 
 def _messages(robot: Robot, bag: Path, commands: str, states: str) -> Iterator[RawSetPoints | RawJointState]:

@@ -80,4 +80,4 @@ def run(args: argparse.Namespace) -> int:
             ),
         )
     said = tuple(text for _, joint in found for text in joint.findings)
-    return tell(document, str(bag), args.out / REPORT_NAME, said)
+    return tell(document, bag, args.out / REPORT_NAME, said)

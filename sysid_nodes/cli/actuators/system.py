@@ -3,19 +3,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from pathlib import Path
-from typing import Any
-
 from sysid_nodes.cli.actuators import export, replay
 from sysid_nodes.cli.actuators.configuration import wanted
 from sysid_nodes.cli.option_tables import page, table
-from sysid_nodes.cli.system import Export, Replay, Report, System
+from sysid_nodes.cli.system import Export, Replay, System, run_report
 from sysid_nodes.data.config import options
 from sysid_nodes.reports.actuators.quantities import actuator_quantities
-from sysid_nodes.reports.actuators.run import report_actuators
-from sysid_nodes.reports.actuators.schema import PIPELINE, validate_actuators
-from sysid_nodes.reports.files import SERIES_NAME
+from sysid_nodes.reports.actuators.run import FILES
 from sysid_nodes.sessions.actuators.config import ActuatorSessionConfig
 from sysid_nodes.sessions.actuators.node_config import ActuatorNodeConfig
 from sysid_nodes.simulation.actuators.config import SimulatedDrivesConfig
@@ -46,21 +40,12 @@ def parameters_page() -> str:
     )
 
 
-def _made(document: Mapping[str, Any], _folder: Path) -> bool:
-    return bool(document["pipeline"] == PIPELINE)
-
-
-def _write(page: Path, document: dict[str, Any], folder: Path) -> None:
-    validate_actuators(document, source=str(folder))
-    report_actuators(page, document, folder / SERIES_NAME)
-
-
 ACTUATORS = System(
     name="actuators",
     subject="logs with commands",
     configs=(ActuatorSessionConfig, ActuatorNodeConfig, SimulatedDrivesConfig),
     page=parameters_page,
     replay=Replay(wanted, replay.run, replay.add_arguments, online=True),
-    report=Report(_made, _write, actuator_quantities),
-    export=Export(PIPELINE, export.run),
+    report=run_report(FILES, actuator_quantities),
+    export=Export(FILES.pipeline, export.run),
 )

@@ -5,8 +5,7 @@ from __future__ import annotations
 
 import argparse
 
-from sysid_nodes.cli.configuration import chosen_values, file_values, has_section
-from sysid_nodes.data.config import from_flat
+from sysid_nodes.cli.configuration import has_section, session_configuration
 from sysid_nodes.sessions.bayesian.config import BayesianSessionConfig
 
 _SECTION = "bayesian"
@@ -22,13 +21,7 @@ def wanted(args: argparse.Namespace) -> bool:
 
 
 def configuration(args: argparse.Namespace) -> BayesianSessionConfig:
-    """The configuration that the arguments ask for.
-
-    Raises:
-        ConfigError: a file cannot be read, a key is unknown, a value is wrong, or an argument belongs to another
-            pipeline.
-    """
-    flags = ("robot", "urdf")
-    chosen = chosen_values(args, BayesianSessionConfig, flags, subject="a Bayesian one")
-    values = file_values(BayesianSessionConfig, args.config)
-    return from_flat(BayesianSessionConfig, {**values, **chosen}, source="command line")
+    """The configuration that the arguments ask for; raises as `session_configuration`."""
+    return session_configuration(
+        args, BayesianSessionConfig, ("robot", "urdf"), subject="a Bayesian one", any_robot=True
+    )

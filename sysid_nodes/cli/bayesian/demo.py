@@ -13,8 +13,9 @@ from typing import Any
 from sysid_nodes.cli.bayesian.demo_screen import BayesianScreen
 from sysid_nodes.cli.bayesian.demo_watch import IDENTIFIER, BayesianWatch
 from sysid_nodes.cli.bayesian.online import replay_online
+from sysid_nodes.cli.conclusion import CONTRADICTION
 from sysid_nodes.cli.demo.closing import closing, pace, say
-from sysid_nodes.cli.demo.ending import CONTRADICTION, NOT_HELD, Ending
+from sysid_nodes.cli.demo.ending import NOT_HELD, Ending
 from sysid_nodes.cli.demo.live_run import (
     TICK,
     draw_seed,

@@ -38,7 +38,7 @@ def run(args: argparse.Namespace, parsed: dict[str, Any]) -> int:
         if joint.untold:
             sys.stderr.write(f"sysid: {joint.name}: not observed and not written: {', '.join(joint.untold)}\n")
     if user := [row["name"] for row in document["parameters"] if row["group"] == "user"]:
-        sys.stderr.write(f"sysid: constants of one's own term have no place in the file: {', '.join(user)}\n")
+        sys.stderr.write(f"sysid: constants of the user's own term have no place in the file: {', '.join(user)}\n")
     if blind := [row["name"] for row in document["parameters"] if row["verdict"] == "not observed"]:
         sys.stderr.write(f"sysid: {len(blind)} constants are not observed; there the links have the prior's values\n")
     sys.stdout.write(f"{args.out}: {len(links)} links, {len(driven)} joints, {len(loops(document))} loops\n")

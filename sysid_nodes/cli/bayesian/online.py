@@ -19,13 +19,12 @@ from sysid_nodes.logs.reader import read_joint_states
 from sysid_nodes.logs.writer import to_nanoseconds
 from sysid_nodes.messages.bayesian import posterior as plain
 from sysid_nodes.messages.robot_view import RobotView
+from sysid_nodes.reports.files import RESULT_BAG
 from sysid_nodes.robots import load_robot
 from sysid_nodes.sessions.bayesian.config import BayesianSessionConfig
 from sysid_nodes.sessions.bayesian.online import BayesianUpdate, OnlineBayesian
 
 Array = npt.NDArray[np.float64]
-
-RESULT_BAG = "result.mcap"
 
 
 def replay_online(

@@ -4,13 +4,13 @@
 from __future__ import annotations
 
 import argparse
-import sys
 import time
 from pathlib import Path
 from typing import Any
 
 from sysid_nodes.cli.bayesian.configuration import configuration
 from sysid_nodes.cli.bayesian.online import replay_online
+from sysid_nodes.cli.conclusion import conclude
 from sysid_nodes.cli.output_folder import OutputFolder
 from sysid_nodes.cli.progress import Stages, track
 from sysid_nodes.exceptions import ExcitationError, LogError
@@ -25,8 +25,6 @@ from sysid_nodes.robots import load_robot
 from sysid_nodes.sessions.bayesian.config import BayesianSessionConfig
 from sysid_nodes.sessions.bayesian.session import BayesianSession
 
-_CONTRADICTION = 3
-
 
 def run(args: argparse.Namespace) -> int:
     """Identifies and returns the exit status."""
@@ -39,14 +37,9 @@ def run(args: argparse.Namespace) -> int:
             document = write_bayesian_run(folder, session_run(session, str(bag), time.monotonic() - began))
         else:
             document = _replay_whole(folder, bag, config, args.topic)
-    status = BayesianStatus[document["status"]]
-    if not status.trusted:
-        sys.stderr.write(f"sysid: {bag}: {document['message']}; see {args.out / REPORT_NAME}\n")
-        return _CONTRADICTION
-    for finding in document["findings"]:
-        sys.stderr.write(f"sysid: warning: {bag}: {finding}\n")
-    sys.stdout.write(f"{headline(document)}: {args.out / REPORT_NAME}\n")
-    return 0
+    reason = "" if BayesianStatus[document["status"]].trusted else document["message"]
+    page = args.out / REPORT_NAME
+    return conclude(bag, page, headline(document), contradiction=reason, findings=document["findings"])
 
 
 def _replay_whole(folder: Path, bag: Path, config: BayesianSessionConfig, topic: str) -> dict[str, Any]:

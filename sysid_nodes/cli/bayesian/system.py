@@ -3,19 +3,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from pathlib import Path
-from typing import Any
-
 from sysid_nodes.cli.bayesian import export, replay
 from sysid_nodes.cli.bayesian.configuration import wanted
 from sysid_nodes.cli.option_tables import page, table
-from sysid_nodes.cli.system import Export, Replay, Report, System
+from sysid_nodes.cli.system import Export, Replay, System, run_report
 from sysid_nodes.data.config import options
 from sysid_nodes.reports.bayesian.quantities import bayesian_quantities
-from sysid_nodes.reports.bayesian.run import report_bayesian
-from sysid_nodes.reports.bayesian.schema import PIPELINE, validate_bayesian
-from sysid_nodes.reports.files import SERIES_NAME
+from sysid_nodes.reports.bayesian.run import FILES
 from sysid_nodes.sessions.bayesian.config import BayesianSessionConfig
 from sysid_nodes.sessions.bayesian.node_config import BayesianNodeConfig
 from sysid_nodes.simulation.fourbar.config import SimulatedLinkageConfig
@@ -45,21 +39,12 @@ def parameters_page() -> str:
     )
 
 
-def _made(document: Mapping[str, Any], _folder: Path) -> bool:
-    return bool(document["pipeline"] == PIPELINE)
-
-
-def _write(page: Path, document: dict[str, Any], folder: Path) -> None:
-    validate_bayesian(document, source=str(folder))
-    report_bayesian(page, document, folder / SERIES_NAME)
-
-
 BAYESIAN = System(
     name="bayesian",
     subject="logs of robots with a fixed base",
     configs=(BayesianSessionConfig, BayesianNodeConfig, SimulatedLinkageConfig),
     page=parameters_page,
     replay=Replay(wanted, replay.run, online=True),
-    report=Report(_made, _write, bayesian_quantities),
-    export=Export(PIPELINE, export.run),
+    report=run_report(FILES, bayesian_quantities),
+    export=Export(FILES.pipeline, export.run),
 )

@@ -16,8 +16,9 @@ from sysid_nodes.cli.certified import demo_config as kinova_config
 from sysid_nodes.cli.certified import demo_summary as summary
 from sysid_nodes.cli.certified.demo_screen import Screen
 from sysid_nodes.cli.certified.demo_watch import Watch
+from sysid_nodes.cli.conclusion import CONTRADICTION
 from sysid_nodes.cli.demo.closing import say
-from sysid_nodes.cli.demo.ending import CONTRADICTION, NOT_HELD, NOT_THERE, Ending
+from sysid_nodes.cli.demo.ending import NOT_HELD, NOT_THERE, Ending
 from sysid_nodes.cli.demo.live_run import (
     TICK,
     Arrivals,

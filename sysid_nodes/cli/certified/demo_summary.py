@@ -15,10 +15,10 @@ from sysid_nodes.cli.demo.aside import aside
 from sysid_nodes.cli.demo.closing import closing, pace
 from sysid_nodes.data.config import read_parameters
 from sysid_nodes.data.scene import load_scene
-from sysid_nodes.reports.certified.history import read_loop
+from sysid_nodes.reports.certified.history import read_history
 from sysid_nodes.reports.certified.report import motion_figures, write_certified_report
 from sysid_nodes.reports.certified.result import ARRIVED, CertifiedRun, certified_fields, evaluate_run, goal_check
-from sysid_nodes.reports.certified.schema import validate_loop
+from sysid_nodes.reports.certified.schema import validate_certified
 from sysid_nodes.reports.files import REPORT_NAME, RESULT_NAME, SERIES_NAME
 from sysid_nodes.reports.interval.result_file import build_document, read_result, write_result
 from sysid_nodes.reports.interval.series_file import write_series
@@ -63,7 +63,7 @@ def evaluate(
         scene: file of the obstacles.
         watch: what was seen.
         source: the bag, as the result is to name it.
-        facts: fields of the result's `loop` that only the demo knows.
+        facts: fields of the result's `certified` that only the demo knows.
 
     Returns:
         The result, the run, and whether the bag gave the live numbers.
@@ -74,7 +74,7 @@ def evaluate(
     values, bag = read_parameters(folder / "config.yaml"), folder / "bag"
     model = CertifiedModel(CertifiedSettings.of(values))
     with aside(identify_again, folder, source) as identified:
-        history = read_loop(bag, model.robot.joint_names, load_scene(scene))
+        history = read_history(bag, model.robot.joint_names, load_scene(scene))
         goals = np.array(values["certified_planner.goals"]).reshape(-1, model.robot.n)
         facts = dict(facts) | {"config": values}
         if not watch.contradicted:
@@ -87,10 +87,10 @@ def evaluate(
     agree = same(live, document)
     if not agree:
         document = live | {"joints": document["joints"]}
-    document |= {"truth": [float(x) for x in watch.truth], "source": source, "loop": certified_fields(loop)}
+    document |= {"truth": [float(x) for x in watch.truth], "source": source, "certified": certified_fields(loop)}
     if run.torques is not None:
         write_series(folder / SERIES_NAME, run.torques)
-    validate_loop(document, source=RESULT_NAME)
+    validate_certified(document, source=RESULT_NAME)
     write_certified_report(folder / REPORT_NAME, document, loop, run.torques, figures)
     write_result(folder / RESULT_NAME, document)
     return document, loop, agree

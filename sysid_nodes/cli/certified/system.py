@@ -12,7 +12,7 @@ from sysid_nodes.cli.system import Report, System
 from sysid_nodes.data.config import Option, options
 from sysid_nodes.reports.certified.report import write_certified_report
 from sysid_nodes.reports.certified.result import load_certified_run
-from sysid_nodes.reports.certified.schema import validate_loop
+from sysid_nodes.reports.certified.schema import validate_certified
 from sysid_nodes.reports.files import SERIES_NAME
 from sysid_nodes.reports.interval.quantities import interval_quantities
 from sysid_nodes.reports.interval.series_file import read_series
@@ -48,11 +48,11 @@ def _certified_options() -> list[Option]:
 
 def _made(document: Mapping[str, Any], folder: Path) -> bool:
     """The identifier's result, with the loop in it; without the bag only the identifier's own page can be made."""
-    return "loop" in document and (folder / BAG_NAME).exists()
+    return "certified" in document and (folder / BAG_NAME).exists()
 
 
 def _write(page: Path, document: dict[str, Any], folder: Path) -> None:
-    validate_loop(document, source=str(folder))
+    validate_certified(document, source=str(folder))
     series = folder / SERIES_NAME
     torques = read_series(series) if series.exists() else None
     write_certified_report(page, document, load_certified_run(document, folder / BAG_NAME), torques)

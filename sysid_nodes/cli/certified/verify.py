@@ -7,8 +7,8 @@ claim it says "verified", "not verified" or "outside its scope", with what was c
 exit status: 0 if every claim in scope is verified, 3 if not
 
 examples:
-  sysid verify bags/loop --config my_loop.yaml
-  sysid verify bags/loop --config my_loop.yaml --sample 0 --save certificates
+  sysid verify bags/certified --config my_arm.yaml
+  sysid verify bags/certified --config my_arm.yaml --sample 0 --save certificates
   sysid verify certificates/0123456789abcdef.json
 """
 

@@ -10,8 +10,8 @@ from typing import NamedTuple
 from sysid_nodes.cli.demo.machine import Machine
 from sysid_nodes.exceptions import OverdueError
 
-NOT_HELD, CONTRADICTION, NOT_THERE = 1, 3, 4
-"""A claim of the demo's own did not hold; the data contradict the assumptions; stopped, short of the goal or fallen."""
+NOT_HELD, NOT_THERE = 1, 4
+"""A claim of the demo's own did not hold; stopped, short of the goal or fallen."""
 
 
 class Ending(NamedTuple):

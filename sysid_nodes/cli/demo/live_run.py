@@ -113,7 +113,7 @@ class Arrivals:
     """Gives up where nothing new arrives.
 
     Args:
-        noun: what is waited for, one of it.
+        noun: what is waited for, in the singular.
     """
 
     def __init__(self, noun: str) -> None:

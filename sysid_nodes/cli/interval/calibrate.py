@@ -23,6 +23,7 @@ from pathlib import Path
 import numpy as np
 
 from sysid_nodes.cli.bayesian.calibrate import posterior_of
+from sysid_nodes.cli.conclusion import CONTRADICTION
 from sysid_nodes.cli.configuration import add_arguments as add_configuration
 from sysid_nodes.cli.interval.configuration import load
 from sysid_nodes.cli.progress import Stages, track
@@ -47,7 +48,6 @@ from sysid_nodes.systems.interval.posterior_calibration import calibration_of, e
 from sysid_nodes.systems.interval.stream_watch import StreamWatch
 
 _POSTERIORS = "bayesian."
-_CONTRADICTION = 3
 _NARROWER = 0.99  # an interval wider than this share of the stated one has told nothing
 
 
@@ -91,7 +91,7 @@ def run(args: argparse.Namespace) -> int:
     with Stages() as stages:
         found = _calibration(robot, config, runs, method, ours, args.margin, stages.show)
     if found is None:
-        return _CONTRADICTION
+        return CONTRADICTION
     save_calibration(found, args.out)
     sys.stdout.write(f"{args.out}: {found.summary()}\n")
     for line in _gains(found, config):

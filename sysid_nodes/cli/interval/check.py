@@ -9,6 +9,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from sysid_nodes.cli.conclusion import CONTRADICTION
 from sysid_nodes.cli.interval.configuration import load
 from sysid_nodes.cli.progress import track
 from sysid_nodes.data.joint_state import RawJointState
@@ -24,8 +25,6 @@ from sysid_nodes.systems.interval.check.mending import parameter_lines
 from sysid_nodes.systems.interval.check.rounds import CheckRounds, check_in_rounds
 from sysid_nodes.systems.interval.check.signal_record import SignalRecord, Signals
 from sysid_nodes.systems.interval.stream_watch import dead_signals, missing_joints
-
-_CONTRADICTION = 3
 
 _MOST = 60_000
 """Joint states looked at; more are thinned evenly."""
@@ -55,7 +54,7 @@ def run(args: argparse.Namespace) -> int:
     sys.stdout.write("\n".join(lines) + "\n")
     for reason, count in sorted(stream.rejected.items()):
         sys.stdout.write(f"with the configuration as it is {count} joint states are not used: {reason}\n")
-    return _CONTRADICTION if rounds.findings or dead else 0
+    return CONTRADICTION if rounds.findings or dead else 0
 
 
 def _mending(rounds: CheckRounds, dead: list[Finding]) -> Iterator[str]:

@@ -9,6 +9,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
+from sysid_nodes.cli.conclusion import CONTRADICTION
 from sysid_nodes.cli.interval.configuration import load
 from sysid_nodes.cli.output_folder import OutputFolder
 from sysid_nodes.cli.progress import track
@@ -18,7 +19,7 @@ from sysid_nodes.logs import BagWriter, read_joint_states
 from sysid_nodes.logs.writer import to_nanoseconds
 from sysid_nodes.messages.interval.bounds import TOPIC, TYPE, bounds_fields
 from sysid_nodes.messages.robot_view import RobotView
-from sysid_nodes.reports.files import REPORT_NAME
+from sysid_nodes.reports.files import REPORT_NAME, RESULT_BAG
 from sysid_nodes.reports.interval.body_markers import MARKERS, MARKERS_TYPE, body_marker_fields
 from sysid_nodes.reports.interval.files import write_run
 from sysid_nodes.reports.interval.scene import body_scene
@@ -30,10 +31,6 @@ from sysid_nodes.sessions.interval.run import IntervalRun
 from sysid_nodes.sessions.interval.session import IntervalSession
 from sysid_nodes.signals.driver import DriverSignals
 from sysid_nodes.systems.interval.relaxation import Relaxation, relax
-
-BOUNDS_NAME = "result.mcap"
-
-_CONTRADICTION = 3
 
 _MOST_RELAXED = 6
 """A relaxation explains the rows that were kept; a few more may be needed for all of them."""
@@ -49,7 +46,7 @@ def run(args: argparse.Namespace) -> int:
         with OutputFolder(args.out) as folder:
             messages = track(log, f"replay {args.bag.absolute().name}")
             angle = DriverSignals(config.signals, arm.robot.n).angle
-            shown = _identify(session, arm.robot, messages, folder / BOUNDS_NAME, angle)
+            shown = _identify(session, arm.robot, messages, folder / RESULT_BAG, angle)
             _judge(session, str(args.bag))
             finished = _labelled(session.snapshot(str(args.bag)), relaxed)
             document = write_run(folder, finished, body_scene(arm.robot, shown, finished))
@@ -65,7 +62,7 @@ def run(args: argparse.Namespace) -> int:
         reason = result.contradiction.sentence() if result.contradiction else result.status.message
         hint = "; 'sysid check' says more" if session.judgement.doubts else ""
         sys.stderr.write(f"sysid: {args.bag}: {reason}; see {args.out / REPORT_NAME}{hint}\n")
-        return _CONTRADICTION
+        return CONTRADICTION
     told = verdict(document)
     label = told.label.lower() + (", resting on relaxed assumptions" if relaxed else "")
     label = label.removeprefix(Status.PROVEN.name.lower()).removeprefix(", ")  # the headline says so

@@ -14,6 +14,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from sysid_nodes.cli.conclusion import CONTRADICTION
 from sysid_nodes.cli.prime.configuration import configuration, topics
 from sysid_nodes.cli.prime.replay import check_joints, open_log
 from sysid_nodes.cli.progress import track
@@ -23,7 +24,6 @@ from sysid_nodes.sessions.prime.session import PrimeSession, prime_robot
 from sysid_nodes.signals.samples import AlignedSteps
 from sysid_nodes.systems.prime import build_model
 
-_CONTRADICTION = 3
 _LONGEST = 30.0  # looked at, from the first reading [s]
 _FAR = 3.0  # prior standard deviations beyond which a constant is to be mended
 _SLOPE = 0.2  # by which a velocity may differ from its position's rate
@@ -64,7 +64,7 @@ def run(args: argparse.Namespace) -> int:
     lines += [*_streams(stamps, session, estimate), *_told(estimate)]
     lines += [f"to mend ({len(findings)}):", *(f"  {one}" for one in findings)] if findings else ["nothing to mend"]
     sys.stdout.write("\n".join(lines) + "\n")
-    return _CONTRADICTION if findings else 0
+    return CONTRADICTION if findings else 0
 
 
 def _streams(stamps: dict[str, list[float]], session: PrimeSession, estimate: MotionEstimate) -> Iterator[str]:

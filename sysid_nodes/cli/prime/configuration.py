@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which pipeline the arguments ask for, and the configuration of motion estimation."""
+"""Whether the arguments ask for PRIME, and its configuration."""
 
 from __future__ import annotations
 

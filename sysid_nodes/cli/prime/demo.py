@@ -22,7 +22,7 @@ from sysid_nodes.cli.demo.live_run import (
 )
 from sysid_nodes.cli.demo.nodes import Nodes, free_domain, require_ros
 from sysid_nodes.cli.demo.rviz import rviz_files
-from sysid_nodes.cli.prime import demo_config as legged_config
+from sysid_nodes.cli.prime import demo_config
 from sysid_nodes.cli.prime.demo_screen import PrimeScreen
 from sysid_nodes.cli.prime.demo_summary import evaluate, summary
 from sysid_nodes.cli.prime.demo_watch import ESTIMATOR, PrimeWatch
@@ -39,7 +39,7 @@ def run(args: argparse.Namespace) -> Ending:
     seed, robot = draw_seed(args.seed), load_robot(args.robot)
     with output_and_work(args.out) as (folder, work):
         (folder / "truth").mkdir()
-        shutil.copyfile(legged_config.estimator_file(args.robot), folder / "config.yaml")
+        shutil.copyfile(demo_config.estimator_file(args.robot), folder / "config.yaml")
         watch, usage = _live(args, robot, seed, folder, work)
         say("Estimating again from the recording and writing the report ...")
         document = evaluate(folder, watch, str(args.out / "bag"))
@@ -53,10 +53,10 @@ def _live(
     """Runs the nodes until the programme is over; leaves bag and truth in folder."""
     domain = free_domain() if args.domain_id is None else args.domain_id
     title = f"Starting robot, estimator and recorder on ROS domain {domain}, this machine only."
-    duration = args.motion_time or legged_config.DURATION[args.robot]
+    duration = args.motion_time or demo_config.DURATION[args.robot]
     truth = folder / "truth" / FILE, folder / "truth" / SERIES
-    carried = legged_config.load(seed, args.payload)
-    rviz = rviz_files(work, legged_config.VIEW, robot.urdf) if args.rviz else None
+    carried = demo_config.load(seed, args.payload)
+    rviz = rviz_files(work, demo_config.VIEW, robot.urdf) if args.rviz else None
     names, index = feet(robot)
     with Nodes(work, domain) as nodes:
         if rviz:
@@ -64,7 +64,7 @@ def _live(
         nodes.recorder(folder / "bag", args.robot, module=_RECORDER)
         nodes.node("estimator", "prime_estimator", folder / "config.yaml", diagnostics_period=TICK)
         wait_until_heard(nodes, ESTIMATOR)
-        parameters = legged_config.robot_parameters(args.robot, carried, seed, duration, truth)
+        parameters = demo_config.robot_parameters(args.robot, carried, seed, duration, truth)
         nodes.node("robot", "simulated_legged_robot", None, **parameters)
         known = hidden_truth(nodes, truth[0])
         watch = PrimeWatch(np.array(known["theta"]), index, robot.body)

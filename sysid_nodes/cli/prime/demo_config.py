@@ -11,7 +11,7 @@ import numpy as np
 
 from sysid_nodes.data.packaged import required_file
 
-VIEW = "rviz/unitree_contacts.rviz"
+VIEW = "rviz/prime.rviz"
 
 DURATION = {"go2": 10.0, "g1": 15.0}
 """Length of each robot's whole programme [s]."""

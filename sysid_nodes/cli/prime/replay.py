@@ -11,14 +11,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from sysid_nodes.cli.conclusion import conclude
 from sysid_nodes.cli.output_folder import OutputFolder
 from sysid_nodes.cli.prime.configuration import configuration, topics
 from sysid_nodes.cli.progress import Stages, track
 from sysid_nodes.exceptions import ExcitationError, LogError
 from sysid_nodes.logs.sensor_reader import SensorLog
-from sysid_nodes.reports.files import REPORT_NAME
-from sysid_nodes.reports.prime.bag import RESULT_BAG, PrimeBag
-from sysid_nodes.reports.prime.run import BATCH, HORIZON, PrimeRun, write_motion_run
+from sysid_nodes.reports.files import REPORT_NAME, RESULT_BAG
+from sysid_nodes.reports.prime.bag import PrimeBag
+from sysid_nodes.reports.prime.run import BATCH, HORIZON, PrimeRun, write_prime_run
 from sysid_nodes.reports.prime.series import PrimeCollector, PrimeSeries
 from sysid_nodes.reports.prime.truth import read_truth
 from sysid_nodes.results.least_squares import Iteration
@@ -34,7 +35,6 @@ from sysid_nodes.sessions.prime.trust import BASE_STREAMS
 
 MODES = (HORIZON, BATCH)
 
-_CONTRADICTION = 3
 _LOOKED_AT = 200  # joint states, for the names of their joints
 
 
@@ -81,11 +81,9 @@ def run(args: argparse.Namespace) -> int:
         document = replay_into(folder, robot, config, log, args.mode or HORIZON, str(args.bag), args.truth)
     status = MotionStatus[document["status"]]
     observed = [row["observed"] for body in document["bodies"] for row in body["parameters"]]
-    if not status.trusted or (observed and not any(observed)):
-        sys.stderr.write(f"sysid: {args.bag}: {document['message']}; see {args.out / REPORT_NAME}\n")
-        return _CONTRADICTION
-    sys.stdout.write(f"{told(document)}: {args.out / REPORT_NAME}\n")
-    return 0
+    doubtful = not status.trusted or (observed and not any(observed))
+    reason = document["message"] if doubtful else ""
+    return conclude(args.bag, args.out / REPORT_NAME, told(document), contradiction=reason)
 
 
 def replay_into(
@@ -126,7 +124,7 @@ def replay_into(
     known = None if truth is None else read_truth(truth, robot, series)
     compared = None if live is None else live(series)
     run = PrimeRun(done.session, series, mode, source, done.wall_time, done.left_out, known, compared)
-    return write_motion_run(folder, run)
+    return write_prime_run(folder, run)
 
 
 def told(document: dict[str, Any]) -> str:

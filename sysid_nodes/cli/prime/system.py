@@ -13,9 +13,9 @@ from sysid_nodes.cli.prime.configuration import wanted
 from sysid_nodes.cli.system import Replay, Report, System
 from sysid_nodes.data.config import options
 from sysid_nodes.reports.files import SERIES_NAME
-from sysid_nodes.reports.prime.quantities import motion_quantities
-from sysid_nodes.reports.prime.run import report_motion
-from sysid_nodes.reports.prime.schema import PIPELINE, validate_motion
+from sysid_nodes.reports.prime.quantities import prime_quantities
+from sysid_nodes.reports.prime.run import report_prime
+from sysid_nodes.reports.prime.schema import PIPELINE, validate_prime
 from sysid_nodes.sessions.prime.config import PrimeSessionConfig
 from sysid_nodes.sessions.prime.node_config import PrimeNodeConfig
 from sysid_nodes.simulation.legged import LeggedSimulationConfig
@@ -51,8 +51,8 @@ def _made(document: Mapping[str, Any], _folder: Path) -> bool:
 
 
 def _write(page: Path, document: dict[str, Any], folder: Path) -> None:
-    validate_motion(document, source=str(folder))
-    report_motion(page, document, folder / SERIES_NAME, source=str(folder))
+    validate_prime(document, source=str(folder))
+    report_prime(page, document, folder / SERIES_NAME, source=str(folder))
 
 
 PRIME = System(
@@ -61,5 +61,5 @@ PRIME = System(
     configs=(PrimeSessionConfig, PrimeNodeConfig, SimulatedLeggedRobotConfig, LeggedSimulationConfig),
     page=parameters_page,
     replay=Replay(wanted, replay.run, replay.add_arguments),
-    report=Report(_made, _write, motion_quantities),
+    report=Report(_made, _write, prime_quantities),
 )

@@ -5,8 +5,7 @@ from __future__ import annotations
 
 import argparse
 
-from sysid_nodes.cli.configuration import chosen_values, file_values, has_section
-from sysid_nodes.data.config import from_flat
+from sysid_nodes.cli.configuration import has_section, session_configuration
 from sysid_nodes.sessions.sampling.config import SamplingSessionConfig
 
 _SECTION = "sampling"
@@ -22,13 +21,5 @@ def wanted(args: argparse.Namespace) -> bool:
 
 
 def configuration(args: argparse.Namespace) -> SamplingSessionConfig:
-    """The configuration that the arguments ask for.
-
-    Raises:
-        ConfigError: a file cannot be read, a key is unknown, a value is wrong, or an argument belongs to another
-            pipeline.
-    """
-    flags = ("robot", "urdf", "commands")
-    chosen = chosen_values(args, SamplingSessionConfig, flags, subject="one by rollouts")
-    values = file_values(SamplingSessionConfig, args.config)
-    return from_flat(SamplingSessionConfig, {**values, **chosen}, source="command line")
+    """The configuration that the arguments ask for; raises as `session_configuration`."""
+    return session_configuration(args, SamplingSessionConfig, ("robot", "urdf", "commands"), subject="one by rollouts")

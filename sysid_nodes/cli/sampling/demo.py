@@ -13,9 +13,9 @@ from sysid_nodes.cli.demo.ending import NOT_THERE, Ending
 from sysid_nodes.cli.demo.live_run import TICK, draw_seed, follow, hidden_truth, output_and_work, wait_until_heard
 from sysid_nodes.cli.demo.nodes import Nodes, free_domain, require_ros
 from sysid_nodes.cli.sampling import demo_config
-from sysid_nodes.cli.sampling.demo_screen import SpiScreen
+from sysid_nodes.cli.sampling.demo_screen import SamplingScreen
 from sysid_nodes.cli.sampling.demo_summary import evaluate, summary, verdict
-from sysid_nodes.cli.sampling.demo_watch import IDENTIFIER, PLANNER, SpiWatch
+from sysid_nodes.cli.sampling.demo_watch import IDENTIFIER, PLANNER, SamplingWatch
 from sysid_nodes.data.config import load_yaml
 from sysid_nodes.reports.sampling.stages import true_values
 from sysid_nodes.robots import load_robot
@@ -55,7 +55,7 @@ def _keep(folder: Path, out: Path) -> Path:
     return kept
 
 
-def _live(args: argparse.Namespace, seed: int, folder: Path, work: Path) -> tuple[SpiWatch, Mapping[str, float]]:
+def _live(args: argparse.Namespace, seed: int, folder: Path, work: Path) -> tuple[SamplingWatch, Mapping[str, float]]:
     """Runs the nodes until both stages are over; leaves bag and truth in folder."""
     domain = free_domain() if args.domain_id is None else args.domain_id
     title = f"Starting robot, identifier, planner and recorder on ROS domain {domain}, this machine only."
@@ -71,8 +71,8 @@ def _live(args: argparse.Namespace, seed: int, folder: Path, work: Path) -> tupl
         nodes.node("robot", "simulated_legged_robot", None, **demo_config.robot_parameters(seed, load, truth))
         hidden, robot = hidden_truth(nodes, truth), load_robot("go2")
         values = true_values(hidden["theta"], demo_config.STRENGTH, robot)
-        watch = SpiWatch(values, robot, load_yaml(SamplingSessionConfig, file).sampling)
-        with SpiScreen(title) as screen:
+        watch = SamplingWatch(values, robot, load_yaml(SamplingSessionConfig, file).sampling)
+        with SamplingScreen(title) as screen:
             usage = follow(nodes, watch, lambda: screen.show(watch))
             nodes.tell("stop")
             nodes.wait_for_recorder()

@@ -10,33 +10,33 @@ from rich.table import Table
 from rich.text import Text
 
 from sysid_nodes.cli.demo.live_screen import LiveScreen
-from sysid_nodes.cli.sampling.demo_watch import SpiWatch
+from sysid_nodes.cli.sampling.demo_watch import SamplingWatch
 from sysid_nodes.reports.sampling.stages import Known, promised
 
 
-class SpiScreen(LiveScreen[SpiWatch]):
+class SamplingScreen(LiveScreen[SamplingWatch]):
     """Estimates after each stage, against the hidden truth."""
 
-    def begun(self, watch: SpiWatch) -> bool:
+    def begun(self, watch: SamplingWatch) -> bool:
         """Whether there is anything to show."""
         return watch.recorded > 0
 
-    def final(self, watch: SpiWatch) -> Table:
+    def final(self, watch: SamplingWatch) -> Table:
         """The last estimates."""
         return _table(watch)
 
-    def line(self, watch: SpiWatch) -> str:
+    def line(self, watch: SamplingWatch) -> str:
         """Where things stand, in a line."""
         masses = [f"mass {row.value:.2f} +- {row.sigma:.2g} kg" for known in watch.known for row in known[:1]]
         return "; ".join([f"{watch.elapsed:5.1f} s  {watch.activity}", *masses])
 
-    def drawing(self, watch: SpiWatch, note: str) -> Group:
+    def drawing(self, watch: SamplingWatch, note: str) -> Group:
         """All that a real terminal shows."""
         lines = [Text(), Text(f"{watch.elapsed:6.1f} s  {watch.activity}")]
         return Group(_table(watch), *lines, *([Text(note)] if note else []))
 
 
-def _table(watch: SpiWatch) -> Table:
+def _table(watch: SamplingWatch) -> Table:
     table = Table(box=None, pad_edge=False, header_style="bold")
     table.add_column("parameter", no_wrap=True)
     for heading in ("unit", "first motion", "promised", "after the plan", "truth"):
@@ -52,12 +52,12 @@ def _table(watch: SpiWatch) -> Table:
 
 
 def _promise(sigma: float) -> Text:
-    return Text(f"±{sigma:.{_digits(sigma)}f}") if math.isfinite(sigma) else Text("not told", style="dim")
+    return Text(f"±{sigma:.{_digits(sigma)}f}") if math.isfinite(sigma) else Text("unknown", style="dim")
 
 
 def _cell(row: Known, truth: float) -> Text:
     if not math.isfinite(row.sigma):
-        return Text("not told", style="dim")
+        return Text("unknown", style="dim")
     digits = _digits(row.sigma)
     text = f"{row.value:.{digits}f} ±{row.sigma:.{digits}f}"
     return Text(text, style="green" if row.holds(truth) else "yellow")

@@ -13,11 +13,12 @@ import numpy.typing as npt
 
 from sysid_nodes.cli.demo.closing import closing, pace
 from sysid_nodes.cli.demo.ending import NOT_HELD, Ending
-from sysid_nodes.cli.sampling.demo_watch import SpiWatch
+from sysid_nodes.cli.sampling.demo_watch import SamplingWatch
 from sysid_nodes.cli.sampling.replay import read_into
 from sysid_nodes.data.config import load_yaml
 from sysid_nodes.exceptions import SysidError
-from sysid_nodes.reports.sampling.bag import RESULT_BAG, write_result_bag
+from sysid_nodes.reports.files import RESULT_BAG
+from sysid_nodes.reports.sampling.bag import write_result_bag
 from sysid_nodes.reports.sampling.run import SamplingRun, write_sampling_run
 from sysid_nodes.reports.sampling.stages import known_after, stages_document
 from sysid_nodes.rollouts.rotations import matrix
@@ -29,7 +30,7 @@ Array = npt.NDArray[np.float64]
 _ENOUGH = 0.75  # of the 95 % intervals; of a dozen, some may miss by chance
 
 
-def evaluate(folder: Path, watch: SpiWatch, source: str) -> dict[str, Any]:
+def evaluate(folder: Path, watch: SamplingWatch, source: str) -> dict[str, Any]:
     """Identifies again from folder/bag, as far as the live node had heard, and writes all files of a replay.
 
     Args:
@@ -64,7 +65,7 @@ def evaluate(folder: Path, watch: SpiWatch, source: str) -> dict[str, Any]:
     return write_sampling_run(folder, SamplingRun(result, session.robot, source, spent, config, stages))
 
 
-def verdict(watch: SpiWatch, document: Mapping[str, Any]) -> Ending:
+def verdict(watch: SamplingWatch, document: Mapping[str, Any]) -> Ending:
     """Exit status, and what did not hold."""
     if not document["exploration"]["replay_equals_live"]:
         return Ending(
@@ -77,7 +78,7 @@ def verdict(watch: SpiWatch, document: Mapping[str, Any]) -> Ending:
     return Ending()
 
 
-def summary(watch: SpiWatch, usage: Mapping[str, float], out: Path, seed: int) -> str:
+def summary(watch: SamplingWatch, usage: Mapping[str, float], out: Path, seed: int) -> str:
     """The course of things, in lines."""
     before, after = watch.known[0], watch.known[-1]
     rows = [row for row in zip(before, after, strict=True) if np.isfinite([row[0].sigma, row[1].sigma]).all()]

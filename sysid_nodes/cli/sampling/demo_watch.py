@@ -22,7 +22,7 @@ _STAGES = 2
 _PATIENCE = 600.0  # of the robot's time, for everything [s]
 
 
-class SpiWatch(MotionWatch):
+class SamplingWatch(MotionWatch):
     """The latest of everything the recorder tells.
 
     Args:

@@ -4,18 +4,18 @@
 from __future__ import annotations
 
 import argparse
-import sys
 import time
 from pathlib import Path
 
+from sysid_nodes.cli.conclusion import conclude
 from sysid_nodes.cli.output_folder import OutputFolder
 from sysid_nodes.cli.progress import Stages, track
 from sysid_nodes.cli.sampling.configuration import configuration
 from sysid_nodes.exceptions import LogError
 from sysid_nodes.logs.command_reader import read_set_points
 from sysid_nodes.logs.sensor_reader import SensorLog
-from sysid_nodes.reports.files import REPORT_NAME
-from sysid_nodes.reports.sampling.bag import RESULT_BAG, write_result_bag
+from sysid_nodes.reports.files import REPORT_NAME, RESULT_BAG
+from sysid_nodes.reports.sampling.bag import write_result_bag
 from sysid_nodes.reports.sampling.report import headline
 from sysid_nodes.reports.sampling.run import SamplingRun, write_sampling_run
 from sysid_nodes.results.sampling import SamplingResult, SamplingStatus
@@ -23,7 +23,6 @@ from sysid_nodes.sensors import SOURCES
 from sysid_nodes.sessions.sampling.config import SamplingSessionConfig, sampling_robot
 from sysid_nodes.sessions.sampling.session import SamplingSession
 
-_CONTRADICTION = 3
 _STREAMS = ("joints", "imu", "pose")
 
 
@@ -42,13 +41,9 @@ def run(args: argparse.Namespace) -> int:
         finished = SamplingRun(result, session.robot, str(bag), time.monotonic() - began, config)
         write_result_bag(folder / RESULT_BAG, session, result)
         document = write_sampling_run(folder, finished)
-    if result.status is SamplingStatus.UNTRUSTED:
-        sys.stderr.write(f"sysid: {bag}: {result.status.message}; see {args.out / REPORT_NAME}\n")
-        return _CONTRADICTION
-    for finding in result.findings:
-        sys.stderr.write(f"sysid: warning: {bag}: {finding}\n")
-    sys.stdout.write(f"{headline(document)}: {args.out / REPORT_NAME}\n")
-    return 0
+    reason = result.status.message if result.status is SamplingStatus.UNTRUSTED else ""
+    page = args.out / REPORT_NAME
+    return conclude(bag, page, headline(document), contradiction=reason, findings=result.findings)
 
 
 def read_into(session: SamplingSession, bag: Path, joints: str = "/joint_states") -> None:

@@ -3,19 +3,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from pathlib import Path
-from typing import Any
-
 from sysid_nodes.cli.option_tables import page, table
 from sysid_nodes.cli.sampling import replay
 from sysid_nodes.cli.sampling.configuration import wanted
-from sysid_nodes.cli.system import Replay, Report, System
+from sysid_nodes.cli.system import Replay, System, run_report
 from sysid_nodes.data.config import options
-from sysid_nodes.reports.files import SERIES_NAME
 from sysid_nodes.reports.sampling.quantities import sampling_quantities
-from sysid_nodes.reports.sampling.run import report_sampling
-from sysid_nodes.reports.sampling.schema import PIPELINE, validate_sampling
+from sysid_nodes.reports.sampling.run import FILES
 from sysid_nodes.sessions.sampling.config import SamplingSessionConfig
 from sysid_nodes.sessions.sampling.node_config import PlannerNodeConfig, SamplingNodeConfig
 from sysid_nodes.sessions.sampling.planning import ExplorationSessionConfig
@@ -50,20 +44,11 @@ def parameters_page() -> str:
     )
 
 
-def _made(document: Mapping[str, Any], _folder: Path) -> bool:
-    return bool(document["pipeline"] == PIPELINE)
-
-
-def _write(page: Path, document: dict[str, Any], folder: Path) -> None:
-    validate_sampling(document, source=str(folder))
-    report_sampling(page, document, folder / SERIES_NAME)
-
-
 SAMPLING = System(
     name="sampling",
     subject="logs of walking robots with set-points",
     configs=(SamplingSessionConfig, SamplingNodeConfig, ExplorationSessionConfig, PlannerNodeConfig),
     page=parameters_page,
     replay=Replay(wanted, replay.run),
-    report=Report(_made, _write, sampling_quantities),
+    report=run_report(FILES, sampling_quantities),
 )

@@ -10,11 +10,7 @@ from typing import Any
 
 from sysid_nodes.exceptions import ExcitationError
 from sysid_nodes.messages.actuators.models import TOPIC, TYPE, models_fields
-from sysid_nodes.reports.actuators.run import ActuatorRun, actuator_document, write_actuator_run
-from sysid_nodes.reports.actuators.schema import validate_actuators
-from sysid_nodes.reports.atomic_file import write_atomically
-from sysid_nodes.reports.files import result_target
-from sysid_nodes.reports.json_text import encode
+from sysid_nodes.reports.actuators.run import FILES, ActuatorRun, actuator_document, write_actuator_run
 from sysid_nodes.reports.published import compare_published
 from sysid_nodes.sessions.actuators.session import ActuatorSession, ActuatorUpdate
 
@@ -72,12 +68,7 @@ def save_session(path: str, session: ActuatorSession, source: str, wall_time: fl
         InputError: the path is empty, something cannot be written, or nothing is identified yet.
     """
     run = session_run(session, source, wall_time)
-    target, alone = result_target(path)
-    if alone:
-        write_atomically(target, encode(validate_actuators(actuator_document(run), source=str(target))))
-    else:
-        write_actuator_run(target.parent, run)
-    return target
+    return FILES.save(path, actuator_document(run), lambda folder: write_actuator_run(folder, run))
 
 
 def compare_live(bag: Path, updates: Sequence[ActuatorUpdate]) -> dict[str, Any]:

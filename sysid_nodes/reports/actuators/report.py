@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -15,7 +14,6 @@ from sysid_nodes.reports import wording
 from sysid_nodes.reports.actuators.methods import TORQUE
 from sysid_nodes.reports.actuators.plots import friction_plot, overlay_plot, torque_plot
 from sysid_nodes.reports.actuators.truth import true_parameters
-from sysid_nodes.reports.atomic_file import write_atomically
 from sysid_nodes.reports.page import NO_SCENE, template
 from sysid_nodes.results.actuators import ActuatorStatus
 
@@ -27,17 +25,6 @@ _TONES = {
     ActuatorStatus.PARTIAL: ("wait", "Identified in part"),
     ActuatorStatus.CONTRADICTION: ("bad", "The law does not explain the motion"),
 }
-
-
-def write_actuator_report(
-    path: Path, document: Document, series: Mapping[str, Array], scene: Markup = NO_SCENE
-) -> None:
-    """Renders and writes the page atomically.
-
-    Raises:
-        InputError: the file cannot be written.
-    """
-    write_atomically(path, render_actuator_report(document, series, scene))
 
 
 def render_actuator_report(document: Document, series: Mapping[str, Array], scene: Markup = NO_SCENE) -> str:

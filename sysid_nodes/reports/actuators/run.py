@@ -14,13 +14,12 @@ import numpy.typing as npt
 from sysid_nodes.data.config import to_flat
 from sysid_nodes.data.versions import software_versions
 from sysid_nodes.reports.actuators.methods import TORQUE, method_fields, torque_series, write_weights
-from sysid_nodes.reports.actuators.report import write_actuator_report
+from sysid_nodes.reports.actuators.report import render_actuator_report
 from sysid_nodes.reports.actuators.scene import motion_scene
 from sysid_nodes.reports.actuators.schema import PIPELINE, validate_actuators
-from sysid_nodes.reports.atomic_file import write_atomically
-from sysid_nodes.reports.files import REPORT_NAME, RESULT_NAME, SERIES_NAME, read_arrays, read_document, write_arrays
-from sysid_nodes.reports.json_text import encode, number
-from sysid_nodes.reports.scene_file import read_scene, write_scene
+from sysid_nodes.reports.files import read_document
+from sysid_nodes.reports.json_text import number
+from sysid_nodes.reports.run_files import RunFiles
 from sysid_nodes.reports.schema import SCHEMA
 from sysid_nodes.results.actuator_methods import JointMethod
 from sysid_nodes.results.actuators import ActuatorEstimate, ActuatorResult, JointActuator
@@ -85,32 +84,22 @@ def actuator_document(run: ActuatorRun) -> dict[str, Any]:
     }
 
 
+FILES = RunFiles(
+    PIPELINE, validate_actuators, render_actuator_report, ("t", "command", "measured", "replayed"), optional=TORQUE
+)
+
+
 def write_actuator_run(folder: Path, run: ActuatorRun) -> dict[str, Any]:
-    """Writes series.npz, scene.json, report.html and, last, result.json into an existing folder; returns the result.
+    """Writes all files of a run into an existing folder, with what networks have learnt; returns the result.
 
     Raises:
         InputError: a file cannot be written.
     """
-    document = validate_actuators(actuator_document(run), source=RESULT_NAME)
-    series = {"t": run.t, "command": run.command, "measured": run.measured, "replayed": run.replayed}
-    series |= torque_series(run.methods)
+    arrays = {name: np.asarray(getattr(run, name), dtype=float) for name in FILES.series}
+    arrays |= {name: np.asarray(values, dtype=float) for name, values in torque_series(run.methods).items()}
     write_weights(folder, run.methods, onnx=run.config.actuators.network.onnx)
-    write_arrays(folder / SERIES_NAME, {name: np.float64(values) for name, values in series.items()})
     scene = motion_scene(run.robot, run.t - run.t[0], run.command, run.measured, run.replayed)
-    write_scene(folder, scene)
-    write_actuator_report(folder / REPORT_NAME, document, series, scene.markup())
-    write_atomically(folder / RESULT_NAME, encode(document))
-    return document
-
-
-def report_actuators(page: Path, document: Mapping[str, Any], series: Path) -> None:
-    """Renders the page of a stored result again.
-
-    Raises:
-        InputError: the series cannot be read, or the page cannot be written.
-    """
-    arrays = read_arrays(series, ("t", "command", "measured", "replayed"), optional=TORQUE)
-    write_actuator_report(page, document, arrays, read_scene(series.parent))
+    return FILES.write(folder, actuator_document(run), arrays, scene)
 
 
 def read_known(path: Path) -> dict[tuple[str, str], tuple[float, float]]:

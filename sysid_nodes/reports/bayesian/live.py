@@ -8,11 +8,7 @@ from pathlib import Path
 
 from sysid_nodes.exceptions import ExcitationError
 from sysid_nodes.messages.bayesian.posterior import TOPIC, TYPE, posterior_fields, status
-from sysid_nodes.reports.atomic_file import write_atomically
-from sysid_nodes.reports.bayesian.run import BayesianRun, bayesian_document, write_bayesian_run
-from sysid_nodes.reports.bayesian.schema import validate_bayesian
-from sysid_nodes.reports.files import result_target
-from sysid_nodes.reports.json_text import encode
+from sysid_nodes.reports.bayesian.run import FILES, BayesianRun, bayesian_document, write_bayesian_run
 from sysid_nodes.reports.published import Comparison, compare_published
 from sysid_nodes.sessions.bayesian.online import BayesianUpdate, OnlineBayesian
 
@@ -58,12 +54,7 @@ def save_session(path: str, session: OnlineBayesian, source: str, wall_time: flo
         ExcitationError: nothing is identified yet.
     """
     run = session_run(session, source, wall_time)
-    target, alone = result_target(path)
-    if alone:
-        write_atomically(target, encode(validate_bayesian(bayesian_document(run), source=str(target))))
-    else:
-        write_bayesian_run(target.parent, run)
-    return target
+    return FILES.save(path, bayesian_document(run), lambda folder: write_bayesian_run(folder, run))
 
 
 def compare_live(bag: Path, updates: Sequence[BayesianUpdate]) -> Comparison:

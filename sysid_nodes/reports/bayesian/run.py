@@ -13,13 +13,11 @@ import numpy.typing as npt
 
 from sysid_nodes.data.config import to_flat
 from sysid_nodes.data.versions import software_versions
-from sysid_nodes.reports.atomic_file import write_atomically
-from sysid_nodes.reports.bayesian.report import write_bayesian_report
+from sysid_nodes.reports.bayesian.report import render_bayesian_report
 from sysid_nodes.reports.bayesian.scene import mechanism_scene
 from sysid_nodes.reports.bayesian.schema import PIPELINE, validate_bayesian
-from sysid_nodes.reports.files import REPORT_NAME, RESULT_NAME, SERIES_NAME, read_arrays, write_arrays
-from sysid_nodes.reports.json_text import encode, number
-from sysid_nodes.reports.scene_file import read_scene, write_scene
+from sysid_nodes.reports.json_text import number
+from sysid_nodes.reports.run_files import RunFiles
 from sysid_nodes.reports.schema import SCHEMA
 from sysid_nodes.results.bayesian import BayesianResult, PosteriorParameter
 from sysid_nodes.robots import Robot
@@ -111,31 +109,21 @@ def bayesian_document(run: BayesianRun) -> dict[str, Any]:
     }
 
 
+FILES = RunFiles(PIPELINE, validate_bayesian, render_bayesian_report, _SERIES, _HELD_OUT)
+
+
 def write_bayesian_run(folder: Path, run: BayesianRun) -> dict[str, Any]:
-    """Writes series.npz, scene.json, report.html and, last, result.json into an existing folder; returns the result.
+    """Writes all files of a run into an existing folder; returns the result.
 
     Raises:
         InputError: a file cannot be written.
     """
-    document = validate_bayesian(bayesian_document(run), source=RESULT_NAME)
+    document = bayesian_document(run)
     series = {name: np.asarray(getattr(run.result.series, name)) for name in _SERIES}
     if (held_out := run.result.held_out) is not None:
         series |= {name: np.asarray(getattr(held_out, name.removeprefix("held_out_"))) for name in _HELD_OUT}
-    write_arrays(folder / SERIES_NAME, series)
     scene = mechanism_scene(run.robot, run.result.series, document["parameters"])
-    write_scene(folder, scene)
-    write_bayesian_report(folder / REPORT_NAME, document, series, scene.markup())
-    write_atomically(folder / RESULT_NAME, encode(document))
-    return document
-
-
-def report_bayesian(page: Path, document: Mapping[str, Any], series: Path) -> None:
-    """Renders the page of a stored result again.
-
-    Raises:
-        InputError: the series cannot be read, or the page cannot be written.
-    """
-    write_bayesian_report(page, document, read_arrays(series, _SERIES, _HELD_OUT), read_scene(series.parent))
+    return FILES.write(folder, document, series, scene)
 
 
 def _parameter(told: PosteriorParameter, truth: Mapping[str, float], *, trusted: bool) -> dict[str, Any]:

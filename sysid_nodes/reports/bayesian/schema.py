@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from sysid_nodes.reports.schema import KINDS, Field, check_fields, check_result, is_member
+from sysid_nodes.reports.schema import KINDS, Field, check_fields, check_pipeline, is_member
 from sysid_nodes.results.bayesian import BayesianStatus
 
 PIPELINE = "bayesian"
@@ -95,6 +95,6 @@ def validate_bayesian(document: Any, *, source: str = "") -> dict[str, Any]:
     Raises:
         InputError: with the path of the first field that is absent or wrong.
     """
-    result = check_result(document, source=source)
+    result = check_pipeline(document, PIPELINE, source=source)
     check_fields(result, BAYESIAN_FIELDS, BAYESIAN_KINDS, source=source)
     return result

@@ -136,7 +136,7 @@ class CertifiedHistory:
         return np.flatnonzero((self.t >= plan.begun) & (self.t < plan.ended))
 
 
-def read_loop(bag: str | Path, joint_names: tuple[str, ...], scene: Scene) -> CertifiedHistory:
+def read_history(bag: str | Path, joint_names: tuple[str, ...], scene: Scene) -> CertifiedHistory:
     """Reads a recording of the loop.
 
     Args:

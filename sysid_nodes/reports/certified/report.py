@@ -14,7 +14,7 @@ from sysid_nodes.data import PARAMETER_NAMES
 from sysid_nodes.models.self_collision import self_collision_words
 from sysid_nodes.reports import wording
 from sysid_nodes.reports.atomic_file import write_atomically
-from sysid_nodes.reports.certified import plots as loop_plots
+from sysid_nodes.reports.certified import plots as certified_plots
 from sysid_nodes.reports.certified.history import Array, CertifiedHistory
 from sysid_nodes.reports.certified.plots import Bar
 from sysid_nodes.reports.certified.result import ARRIVED, CARRY, IDENTIFY, STOPPED, CertifiedRun
@@ -27,7 +27,7 @@ from sysid_nodes.sessions.interval.run import TorqueSeries
 
 _TONES = {ARRIVED: "good", STOPPED: "bad"}
 _LABELS = {ARRIVED: "Arrived", STOPPED: "Stopped"}
-_COLOURS = {IDENTIFY: loop_plots.IDENTIFY, CARRY: loop_plots.CARRY}
+_COLOURS = {IDENTIFY: certified_plots.IDENTIFY, CARRY: certified_plots.CARRY}
 _BETWEEN = 3  # postures drawn between the end of the identification and the goal
 _WAY = 0.04  # between two points of a drawn way [s]
 _NEAR = 0.5  # distances are drawn up to this [m]
@@ -42,20 +42,20 @@ def render_certified_report(
     """The page as text.
 
     Args:
-        document: a valid document of schema 1 with a `loop` object.
+        document: a valid document of schema 1 with a `certified` object.
         loop: the run.
         torques: as for the page of the identification.
         figures: of the run, where they are there already; see `motion_figures`.
     """
     return template("certified.html.j2").render(
         **page_values(document, torques),
-        loop=document["loop"],
+        certified=document["certified"],
         outcome={
             "tone": _TONES.get(loop.outcome, "wait"),
             "label": _LABELS.get(loop.outcome, "Ended"),
             "headline": _headline(document, loop),
         },
-        loop_facts=_facts(document, loop),
+        certified_facts=_facts(document, loop),
         scene=certified_scene(document, loop).markup(),
         **(figures or motion_figures(loop)),
         margin_rows=_margin_rows(loop),
@@ -106,7 +106,7 @@ def _facts(document: wording.Document, loop: CertifiedRun) -> list[tuple[str, st
     executed, limits = loop.history.executed, loop.model.robot.limits
     refused = sum(bool(event.refused) for event in loop.history.events)
     spare = float((1.0 - np.abs(loop.history.command) / limits.torque).min(initial=1.0))
-    factor = document["loop"].get("real_time_factor")
+    factor = document["certified"].get("real_time_factor")
     facts = [
         ("duration", f"{loop.history.t[-1] - loop.history.t[0]:.1f} s"),
         ("identified in", _seconds(loop.identified_at, executed[0].begun if executed else None)),
@@ -137,9 +137,9 @@ def _pictures(loop: CertifiedRun) -> list[dict[str, Any]]:
         stills += [Still(history.q[row]) for row in _rows_between(history, middle, last)]
     stills.append(Still(history.q[last], "goal" if loop.outcome == ARRIVED else "end"))
     step = max(1, round(_WAY / max(float(np.median(np.diff(history.t))), 1e-6)))
-    ways = [Way(history.q[first : middle + 1 : step], loop_plots.IDENTIFY)]
+    ways = [Way(history.q[first : middle + 1 : step], certified_plots.IDENTIFY)]
     if change is not None:
-        ways.append(Way(history.q[middle : last + 1 : step], loop_plots.CARRY))
+        ways.append(Way(history.q[middle : last + 1 : step], certified_plots.CARRY))
     robot, load, found = loop.model.robot, loop.model.load, []
     for view, label in (("side", "The scene, seen from the side"), ("top", "The scene, seen from above")):
         figure = scene_picture(robot, history.scene, stills, ways, load=load, label=label, view=view)
@@ -160,12 +160,12 @@ def _timeline(loop: CertifiedRun) -> str:
         record = plan.record
         phase = loop.phases.get(record.id, "") if plan.executed else ""
         rest = record.start + record.duration
-        ended, colour = min(plan.ended, rest), _COLOURS.get(phase, loop_plots.UNUSED)
+        ended, colour = min(plan.ended, rest), _COLOURS.get(phase, certified_plots.UNUSED)
         bars.append(Bar(plan.told - zero, plan.begun - zero, ended - zero, record.start - zero, rest - zero, colour))
     for event in loop.history.events:
         if event.mode.name in ("BRAKING", "STOPPED") or event.refused:
             marks.append((event.t - zero, (event.refused and "refused") or event.mode.name.lower()))
-    return loop_plots.timeline_plot(bars, marks, label="Timeline of plans")
+    return certified_plots.timeline_plot(bars, marks, label="Timeline of plans")
 
 
 def _plan_edges(loop: CertifiedRun) -> Array:
@@ -188,7 +188,7 @@ def _limits(loop: CertifiedRun) -> list[dict[str, Any]]:
         {
             "name": name,
             "figure": Markup(
-                loop_plots.limit_plot(
+                certified_plots.limit_plot(
                     t, history.command[:, k], edges, certified[:, k], float(limit[k]), _change(loop),
                     label=f"Commanded torque of {name}",
                 )
@@ -207,14 +207,14 @@ def _tracking(loop: CertifiedRun) -> dict[str, Any]:
         {
             "name": name,
             "figure": Markup(
-                loop_plots.error_plot(
+                certified_plots.error_plot(
                     t, 1e3 * found.error[:, k], 1e3 * found.bound[:, k], change, label=f"Tracking error of {name}"
                 )
             ),
         }
         for k, name in enumerate(loop.history.joint_names)
     ]
-    usage = loop_plots.usage_plot(t, 100.0 * found.usage, change, label="Share of the proven tracking error")
+    usage = certified_plots.usage_plot(t, 100.0 * found.usage, change, label="Share of the proven tracking error")
     return {"usage": Markup(usage), "joints": joints}
 
 
@@ -262,7 +262,7 @@ def _margin_figures(loop: CertifiedRun) -> list[tuple[str, Markup]]:
         (
             name,
             Markup(
-                loop_plots.margin_plot(
+                certified_plots.margin_plot(
                     t - zero, values, edges, np.array(certified), change, label=name, ceiling=ceiling
                 )
             ),
@@ -282,12 +282,12 @@ def _widths(document: wording.Document, loop: CertifiedRun) -> str:
     width = np.array([np.subtract(step["upper"], step["lower"]) for step in steps], dtype=np.float64)
     share = 100.0 * width / np.subtract(prior[1], prior[0])
     names = {k: name.replace("*", " ") for k, name in enumerate(PARAMETER_NAMES)}
-    return loop_plots.width_plot(t, share, names, _change(loop), label="Widths of the ten intervals")
+    return certified_plots.width_plot(t, share, names, _change(loop), label="Widths of the ten intervals")
 
 
 def _plan_rows(document: wording.Document, loop: CertifiedRun) -> list[dict[str, str]]:
     rows, zero = [], loop.history.t[0]
-    for number, plan in enumerate(document["loop"]["plans"], start=1):
+    for number, plan in enumerate(document["certified"]["plans"], start=1):
         executed = plan["begun"] is not None
         rows.append(
             {
@@ -306,7 +306,7 @@ def _plan_rows(document: wording.Document, loop: CertifiedRun) -> list[dict[str,
 
 def _events(document: wording.Document, loop: CertifiedRun) -> list[tuple[str, str]]:
     zero, rows = loop.history.t[0], []
-    for event in document["loop"]["events"]:
+    for event in document["certified"]["events"]:
         words = event["mode"].lower()
         if event["reason"] != "NONE":
             words += f": {event['text']}"

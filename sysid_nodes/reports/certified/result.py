@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The `loop` object of result.json: what became of plans, limits and goal in a run of the certified loop."""
+"""The `certified` object of result.json: what became of plans, limits and goal in a run of the certified loop."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import numpy as np
 
 from sysid_nodes.data.bounds import Bounds
 from sysid_nodes.data.scene import Scene, scene_from_mapping, scene_to_mapping
-from sysid_nodes.reports.certified.history import Array, CertifiedHistory, Plan, read_loop
+from sysid_nodes.reports.certified.history import Array, CertifiedHistory, Plan, read_history
 from sysid_nodes.reports.certified.margins import Distances, Margin, Tracking, distances, margins, tracking
 from sysid_nodes.reports.json_text import number, numbers
 from sysid_nodes.results.certificate import Verdict
@@ -32,7 +32,7 @@ class CertifiedRun:
     Attributes:
         model: robot and settings.
         history: what happened.
-        tracking, distances, margins: see loop_margins.
+        tracking, distances, margins: see margins.
         phases: what each plan was for, IDENTIFY or CARRY, by its id.
         goal: (n,) posture to reach; None for none.
         near: largest distance of a joint from it that counts as there [rad].
@@ -120,15 +120,15 @@ def load_certified_run(document: Mapping[str, Any], bag: Path) -> CertifiedRun:
     """Loads the run behind a result from its recording.
 
     Args:
-        document: a result with a valid `loop` object.
+        document: a result with a valid `certified` object.
         bag: the recording.
 
     Raises:
         InputError: recording and result do not fit one another.
     """
-    told = document["loop"]
+    told = document["certified"]
     model = CertifiedModel(CertifiedSettings.of(told["config"]))
-    history = read_loop(bag, model.robot.joint_names, scene_from_mapping(told["scene"]))
+    history = read_history(bag, model.robot.joint_names, scene_from_mapping(told["scene"]))
     phases = {plan["id"]: plan["phase"] for plan in told["plans"]}
     goal = None if told["goal"] is None else np.array(told["goal"])
     facts = {name: told[name] for name in ("prior_check", "final_check", "real_time_factor", "processor", "config")}

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The `loop` object that result.json has after a run of the certified loop: every field, once.
+"""The `certified` object that result.json has after a run of the certified loop: every field, once.
 
 It is an addition to schema 1 that readers may ignore. Tests and docs/certified/result.md follow this table.
 """
@@ -11,73 +11,73 @@ from typing import Any
 
 from sysid_nodes.reports.schema import KINDS, Field, check_fields
 
-LOOP_FIELDS = (
-    Field("loop", "object"),
-    Field("loop.outcome", "string"),
-    Field("loop.sentence", "string"),
-    Field("loop.start", "number"),
-    Field("loop.end", "number"),
-    Field("loop.identified_at", "number or null"),
-    Field("loop.goal", "numbers or null"),
-    Field("loop.goal_error", "number or null"),
-    Field("loop.near", "number"),
-    Field("loop.prior_check", "object or null"),
-    Field("loop.prior_check.certified", "boolean"),
-    Field("loop.prior_check.verdict", "string"),
-    Field("loop.prior_check.reason", "string"),
-    Field("loop.prior_check.position_error", "number or null"),
-    Field("loop.final_check", "object or null"),
-    Field("loop.final_check.certified", "boolean"),
-    Field("loop.final_check.verdict", "string"),
-    Field("loop.final_check.reason", "string"),
-    Field("loop.final_check.position_error", "number or null"),
-    Field("loop.plans", "list"),
-    Field("loop.plans[].id", "string"),
-    Field("loop.plans[].phase", "string"),
-    Field("loop.plans[].told", "number"),
-    Field("loop.plans[].start", "number"),
-    Field("loop.plans[].begun", "number or null"),
-    Field("loop.plans[].ended", "number or null"),
-    Field("loop.plans[].rest", "number"),
-    Field("loop.plans[].verdict", "string"),
-    Field("loop.plans[].binding", "string"),
-    Field("loop.plans[].window", "integer"),
-    Field("loop.plans[].torque", "numbers"),
-    Field("loop.plans[].torque_margin", "number"),
-    Field("loop.plans[].obstacle_margin", "number or null"),
-    Field("loop.plans[].self_margin", "number or null"),
-    Field("loop.events", "list"),
-    Field("loop.events[].t", "number"),
-    Field("loop.events[].mode", "string"),
-    Field("loop.events[].reason", "string"),
-    Field("loop.events[].text", "string"),
-    Field("loop.events[].refused", "string"),
-    Field("loop.events[].refused_text", "string"),
-    Field("loop.margins", "list"),
-    Field("loop.margins[].name", "string"),
-    Field("loop.margins[].unit", "string"),
-    Field("loop.margins[].certified", "number or null"),
-    Field("loop.margins[].seen", "number or null"),
-    Field("loop.margins[].kept", "boolean"),
-    Field("loop.tracking_share", "number"),
-    Field("loop.nearest_obstacle", "string"),
-    Field("loop.real_time_factor", "number or null"),
-    Field("loop.processor", "numbers by name"),
-    Field("loop.scene", "object"),
-    Field("loop.config", "object"),
+CERTIFIED_FIELDS = (
+    Field("certified", "object"),
+    Field("certified.outcome", "string"),
+    Field("certified.sentence", "string"),
+    Field("certified.start", "number"),
+    Field("certified.end", "number"),
+    Field("certified.identified_at", "number or null"),
+    Field("certified.goal", "numbers or null"),
+    Field("certified.goal_error", "number or null"),
+    Field("certified.near", "number"),
+    Field("certified.prior_check", "object or null"),
+    Field("certified.prior_check.certified", "boolean"),
+    Field("certified.prior_check.verdict", "string"),
+    Field("certified.prior_check.reason", "string"),
+    Field("certified.prior_check.position_error", "number or null"),
+    Field("certified.final_check", "object or null"),
+    Field("certified.final_check.certified", "boolean"),
+    Field("certified.final_check.verdict", "string"),
+    Field("certified.final_check.reason", "string"),
+    Field("certified.final_check.position_error", "number or null"),
+    Field("certified.plans", "list"),
+    Field("certified.plans[].id", "string"),
+    Field("certified.plans[].phase", "string"),
+    Field("certified.plans[].told", "number"),
+    Field("certified.plans[].start", "number"),
+    Field("certified.plans[].begun", "number or null"),
+    Field("certified.plans[].ended", "number or null"),
+    Field("certified.plans[].rest", "number"),
+    Field("certified.plans[].verdict", "string"),
+    Field("certified.plans[].binding", "string"),
+    Field("certified.plans[].window", "integer"),
+    Field("certified.plans[].torque", "numbers"),
+    Field("certified.plans[].torque_margin", "number"),
+    Field("certified.plans[].obstacle_margin", "number or null"),
+    Field("certified.plans[].self_margin", "number or null"),
+    Field("certified.events", "list"),
+    Field("certified.events[].t", "number"),
+    Field("certified.events[].mode", "string"),
+    Field("certified.events[].reason", "string"),
+    Field("certified.events[].text", "string"),
+    Field("certified.events[].refused", "string"),
+    Field("certified.events[].refused_text", "string"),
+    Field("certified.margins", "list"),
+    Field("certified.margins[].name", "string"),
+    Field("certified.margins[].unit", "string"),
+    Field("certified.margins[].certified", "number or null"),
+    Field("certified.margins[].seen", "number or null"),
+    Field("certified.margins[].kept", "boolean"),
+    Field("certified.tracking_share", "number"),
+    Field("certified.nearest_obstacle", "string"),
+    Field("certified.real_time_factor", "number or null"),
+    Field("certified.processor", "numbers by name"),
+    Field("certified.scene", "object"),
+    Field("certified.config", "object"),
 )
 
-LOOP_KINDS: dict[str, Callable[[Any], bool]] = KINDS | {
+CERTIFIED_KINDS: dict[str, Callable[[Any], bool]] = KINDS | {
     "numbers or null": lambda v: v is None or KINDS["numbers"](v),
     "numbers by name": lambda v: isinstance(v, dict) and KINDS["numbers"](list(v.values())),
 }
 """Condition on a value of each kind."""
 
 
-def validate_loop(document: Mapping[str, Any], *, source: str = "") -> None:
-    """Checks the `loop` object of a document of schema 1.
+def validate_certified(document: Mapping[str, Any], *, source: str = "") -> None:
+    """Checks the `certified` object of a document of schema 1.
 
     Raises:
         InputError: with the path of the first field that is absent or wrong.
     """
-    check_fields(document, LOOP_FIELDS, LOOP_KINDS, source=source)
+    check_fields(document, CERTIFIED_FIELDS, CERTIFIED_KINDS, source=source)

@@ -31,8 +31,6 @@ from sysid_nodes.robots import Robot
 from sysid_nodes.robots.links import base_link
 from sysid_nodes.sessions.prime.update import PrimeUpdate
 
-RESULT_BAG = "result.mcap"
-
 _MARKER_PERIOD, _INERTIA_PERIOD = 0.05, 0.5  # the live node's [s]
 
 

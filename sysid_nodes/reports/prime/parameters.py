@@ -11,7 +11,7 @@ import numpy.typing as npt
 from markupsafe import Markup
 
 from sysid_nodes.reports import wording
-from sysid_nodes.reports.prime import plots as motion_plots
+from sysid_nodes.reports.prime import plots as prime_plots
 from sysid_nodes.reports.prime.series import PrimeSeries
 
 Array = npt.NDArray[np.float64]
@@ -45,7 +45,7 @@ def body_values(t: Array, document: Mapping[str, Any], series: PrimeSeries) -> l
                 "symbol": Markup(wording.symbol(name)),
                 "unit": unit,
                 "figure": Markup(
-                    motion_plots.parameter_plot(
+                    prime_plots.parameter_plot(
                         t[rows], value[rows], sigma[rows], truth, label=f"{body['link']}: {name} over time"
                     )
                 ),

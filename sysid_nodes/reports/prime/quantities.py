@@ -11,7 +11,7 @@ from sysid_nodes.results.quantity import Quantity
 _REACH = 1.96  # sigmas to the ends of an interval of 95 %
 
 
-def motion_quantities(document: Mapping[str, Any]) -> list[Quantity]:
+def prime_quantities(document: Mapping[str, Any]) -> list[Quantity]:
     """The bodies' parameters with a standard deviation."""
     several = len(document["bodies"]) > 1
     return [

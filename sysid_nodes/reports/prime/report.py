@@ -16,10 +16,10 @@ from sysid_nodes.data.config import options
 from sysid_nodes.reports import wording
 from sysid_nodes.reports.atomic_file import write_atomically
 from sysid_nodes.reports.page import template
-from sysid_nodes.reports.prime import plots as motion_plots
+from sysid_nodes.reports.prime import plots as prime_plots
 from sysid_nodes.reports.prime.parameters import body_values
 from sysid_nodes.reports.prime.picture import contact_picture
-from sysid_nodes.reports.prime.scene import motion_scene
+from sysid_nodes.reports.prime.scene import prime_scene
 from sysid_nodes.reports.prime.series import PrimeSeries
 from sysid_nodes.reports.prime.truth import ON_GROUND, PrimeTruth, feet, sum_by_foot
 from sysid_nodes.results.motion_status import MotionStatus
@@ -62,7 +62,7 @@ def render_prime_report(document: Document, series: PrimeSeries, truth: PrimeTru
     zero = float(np.floor(series.t[0])) if series.t[0] > _EARLY else 0.0
     t, names, index = series.t - zero, *feet(robot)
     forces = _forces(t, names, index, series, truth)
-    colours = tuple(motion_plots.FEET[k % len(motion_plots.FEET)] for k in range(len(names)))
+    colours = tuple(prime_plots.FEET[k % len(prime_plots.FEET)] for k in range(len(names)))
     picture = contact_picture(series, index, colours, label="The robot's way, its contacts and forces")
     run = document["run"]
     return template("prime.html.j2").render(
@@ -77,14 +77,14 @@ def render_prime_report(document: Document, series: PrimeSeries, truth: PrimeTru
         feet=_feet_rows(document),
         keys=list(zip(names, colours, strict=True)),
         timing=Markup(_timing(t, names, index, series, truth)),
-        scene=motion_scene(t, series, truth, robot, index, colours).markup(),
+        scene=prime_scene(t, series, truth, robot, index, colours).markup(),
         picture=Markup(picture),
         bodies=body_values(series.solved - zero, document, series),
         motion=_motion(t, series, truth),
         sensors=_sensor_rows(document),
         fit=Markup(_fit(series.solved - zero, document, series)),
         settings=_settings(document),
-        colours={status.name.lower(): colour for status, colour in motion_plots.STATUS.items()},
+        colours={status.name.lower(): colour for status, colour in prime_plots.STATUS.items()},
     )
 
 
@@ -150,9 +150,9 @@ def _forces(
         points = np.flatnonzero(index == k)
         # The shares of a foot's points are uncertain in opposite ways: their variances do not add up to the sum's.
         sigma = series.force_sigma[:, points[0]] if len(points) == 1 else None
-        figure = motion_plots.force_plot(
+        figure = prime_plots.force_plot(
             t, found[:, k], sigma, None if true is None else true[:, k],
-            colour=motion_plots.FEET[k % len(motion_plots.FEET)], label=f"Contact force of {name}",
+            colour=prime_plots.FEET[k % len(prime_plots.FEET)], label=f"Contact force of {name}",
         )  # fmt: skip
         rows.append({"name": name, "figure": Markup(figure)})
     return rows
@@ -163,7 +163,7 @@ def _timing(
 ) -> str:
     found = np.stack([series.on_ground[:, index == k].any(axis=1) for k in range(len(names))], axis=1)
     true = None if truth is None else sum_by_foot(np.nan_to_num(truth.force), index)[..., 2] > ON_GROUND
-    return motion_plots.timing_plot(t, names, found, true, series.status, label="When each foot is on the ground")
+    return prime_plots.timing_plot(t, names, found, true, series.status, label="When each foot is on the ground")
 
 
 def _feet_rows(document: Document) -> list[dict[str, str]]:
@@ -181,12 +181,12 @@ def _feet_rows(document: Document) -> list[dict[str, str]]:
 
 def _motion(t: Array, series: PrimeSeries, truth: PrimeTruth | None) -> dict[str, Markup | None]:
     position = None if truth is None else truth.position
-    path = motion_plots.path_plot(t, series.base[:, :3], position, label="The base from above, and its height")
+    path = prime_plots.path_plot(t, series.base[:, :3], position, label="The base from above, and its height")
     if truth is None:
         return {"path": Markup(path), "error": None}
     turns = [pinocchio.Quaternion(q).toRotationMatrix() for q in series.base[:, 3:]]
     error = np.einsum("nji,nj->ni", np.array(turns), series.base[:, :3] - truth.position)
-    figure = motion_plots.position_error_plot(t, error, series.base_sigma, label="Error of the base's position")
+    figure = prime_plots.position_error_plot(t, error, series.base_sigma, label="Error of the base's position")
     return {"path": Markup(path), "error": Markup(figure)}
 
 
@@ -213,7 +213,7 @@ def _fit(t: Array, document: Document, series: PrimeSeries) -> str:
     if len(t) < 2 or not fit:
         return ""
     limit = float(document["config"]["trust.misfit"])
-    return motion_plots.fit_plot(t, fit, limit, label="Residuals of each sensor over time")
+    return prime_plots.fit_plot(t, fit, limit, label="Residuals of each sensor over time")
 
 
 def _settings(document: Document) -> list[dict[str, str]]:

@@ -18,7 +18,7 @@ from sysid_nodes.reports.files import REPORT_NAME, RESULT_NAME, SERIES_NAME
 from sysid_nodes.reports.json_text import encode, number
 from sysid_nodes.reports.prime.report import write_prime_report
 from sysid_nodes.reports.prime.result import prime_document
-from sysid_nodes.reports.prime.schema import validate_motion
+from sysid_nodes.reports.prime.schema import validate_prime
 from sysid_nodes.reports.prime.series import PrimeSeries, read_prime_series, write_prime_series
 from sysid_nodes.reports.prime.truth import PrimeTruth, feet, score, sum_by_foot
 from sysid_nodes.robots import Robot
@@ -57,7 +57,7 @@ class PrimeRun:
 
 
 def run_document(run: PrimeRun) -> dict[str, Any]:
-    """result.json of a replay, see `motion_schema`."""
+    """result.json of a replay, see `schema`."""
     session, series = run.session, run.series
     total = np.maximum(series.count.sum(axis=0), 1.0)
     rms = np.sqrt((series.count * series.fit**2).sum(axis=0) / total)
@@ -87,20 +87,20 @@ def run_document(run: PrimeRun) -> dict[str, Any]:
     }
 
 
-def write_motion_run(folder: Path, run: PrimeRun) -> dict[str, Any]:
+def write_prime_run(folder: Path, run: PrimeRun) -> dict[str, Any]:
     """Writes series.npz, report.html and, last, result.json into an existing folder, and returns the result.
 
     Raises:
         InputError: a file cannot be written.
     """
-    document = validate_motion(run_document(run), source=RESULT_NAME)
+    document = validate_prime(run_document(run), source=RESULT_NAME)
     write_prime_series(folder / SERIES_NAME, run.series, None if run.truth is None else run.truth.arrays())
     write_prime_report(folder / REPORT_NAME, document, run.series, run.truth, run.session.robot)
     write_atomically(folder / RESULT_NAME, encode(document))
     return document
 
 
-def report_motion(page: Path, document: Mapping[str, Any], series: Path, *, source: str) -> None:
+def report_prime(page: Path, document: Mapping[str, Any], series: Path, *, source: str) -> None:
     """Renders the page of a stored result again.
 
     Args:

@@ -26,7 +26,7 @@ _CONTACT = 0.018  # radius of a drawn contact [m]
 _METRES_PER_NEWTON = 1.0 / 400.0  # longer than in the picture, where many arrows stand side by side
 
 
-def motion_scene(
+def prime_scene(
     t: Array,
     series: PrimeSeries,
     truth: PrimeTruth | None,

@@ -14,7 +14,7 @@ from sysid_nodes.results.motion_status import MotionStatus
 
 PIPELINE = "prime"
 
-MOTION_FIELDS = (
+PRIME_FIELDS = (
     Field("schema", "integer"),
     Field("pipeline", "string"),
     Field("robot", "string"),
@@ -105,7 +105,7 @@ RUN_FIELDS = (
 )
 """Of the results of a whole run; absent from what a live node saves."""
 
-MOTION_KINDS: dict[str, Callable[[Any], bool]] = KINDS | {
+PRIME_KINDS: dict[str, Callable[[Any], bool]] = KINDS | {
     "motion status": is_member(MotionStatus),
     "numbers or nulls": lambda v: isinstance(v, list) and all(map(KINDS["number or null"], v)),
     "counts by stream": lambda v: isinstance(v, dict) and all(map(KINDS["counts"], v.values())),
@@ -113,14 +113,14 @@ MOTION_KINDS: dict[str, Callable[[Any], bool]] = KINDS | {
 """Condition on a value of each kind."""
 
 
-def validate_motion(document: Any, *, source: str = "") -> dict[str, Any]:
+def validate_prime(document: Any, *, source: str = "") -> dict[str, Any]:
     """Checks a parsed result.json of this pipeline; unknown fields are allowed.
 
     Raises:
         InputError: with the path of the first field that is absent or wrong.
     """
     result = check_pipeline(document, PIPELINE, source=source)
-    check_fields(result, MOTION_FIELDS, MOTION_KINDS, source=source)
+    check_fields(result, PRIME_FIELDS, PRIME_KINDS, source=source)
     if "run" in result:
-        check_fields(result, RUN_FIELDS, MOTION_KINDS, source=source)
+        check_fields(result, RUN_FIELDS, PRIME_KINDS, source=source)
     return result

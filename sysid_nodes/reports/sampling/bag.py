@@ -22,8 +22,6 @@ from sysid_nodes.results.sampling import SamplingResult
 from sysid_nodes.sessions.sampling.online import SamplingUpdate, sampling_config_id
 from sysid_nodes.sessions.sampling.session import SamplingSession
 
-RESULT_BAG = "result.mcap"
-
 _TYPES = {
     INERTIA: "online_sysid/msg/InertialEstimate",
     MODELS: "online_sysid/msg/ActuatorModels",

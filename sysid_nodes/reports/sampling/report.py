@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -12,7 +11,6 @@ import numpy.typing as npt
 from markupsafe import Markup
 
 from sysid_nodes.reports import wording
-from sysid_nodes.reports.atomic_file import write_atomically
 from sysid_nodes.reports.page import NO_SCENE, template
 from sysid_nodes.reports.sampling.plots import clips_plot, posterior_plot
 from sysid_nodes.reports.sampling.stage_plots import stage_figures
@@ -34,17 +32,6 @@ _GROUPS = (
     ("ground", "Ground", "likewise"),
     ("sensors", "Sensors", "likewise"),
 )
-
-
-def write_sampling_report(
-    path: Path, document: Document, series: Mapping[str, Array], scene: Markup = NO_SCENE
-) -> None:
-    """Renders and writes the page atomically.
-
-    Raises:
-        InputError: the file cannot be written.
-    """
-    write_atomically(path, render_sampling_report(document, series, scene))
 
 
 def render_sampling_report(document: Document, series: Mapping[str, Array], scene: Markup = NO_SCENE) -> str:

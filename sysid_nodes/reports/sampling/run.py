@@ -14,21 +14,17 @@ import numpy.typing as npt
 from sysid_nodes.data.config import to_flat
 from sysid_nodes.data.versions import software_versions
 from sysid_nodes.messages.sampling.posterior import posterior_fields
-from sysid_nodes.reports.atomic_file import write_atomically
-from sysid_nodes.reports.files import REPORT_NAME, RESULT_NAME, SERIES_NAME, read_arrays, write_arrays
-from sysid_nodes.reports.json_text import encode, number, numbers
-from sysid_nodes.reports.sampling.report import write_sampling_report
+from sysid_nodes.reports.json_text import number, numbers
+from sysid_nodes.reports.run_files import RunFiles
+from sysid_nodes.reports.sampling.report import render_sampling_report
 from sysid_nodes.reports.sampling.scene import clips_scene
 from sysid_nodes.reports.sampling.schema import PIPELINE, validate_sampling
-from sysid_nodes.reports.scene_file import read_scene, write_scene
 from sysid_nodes.reports.schema import SCHEMA
 from sysid_nodes.results.sampling import SamplingEstimate, SamplingLevel, SamplingResult
 from sysid_nodes.robots import Robot
 from sysid_nodes.sessions.sampling.config import SamplingSessionConfig
 
 Array = npt.NDArray[np.float64]
-
-_SERIES = ("t", "measured", "nominal", "identified")
 
 
 @dataclass(frozen=True)
@@ -89,29 +85,26 @@ def sampling_document(run: SamplingRun) -> dict[str, Any]:
     }
 
 
+FILES = RunFiles(PIPELINE, validate_sampling, render_sampling_report, ("t", "measured", "nominal", "identified"))
+
+
 def write_sampling_run(folder: Path, run: SamplingRun) -> dict[str, Any]:
-    """Writes series.npz, scene.json, report.html and, last, result.json into an existing folder; returns the result.
+    """Writes all files of a run into an existing folder; returns the result.
 
     Raises:
         InputError: a file cannot be written.
     """
-    document = validate_sampling(sampling_document(run), source=RESULT_NAME)
-    series = {name: np.asarray(getattr(run.result.replay, name)) for name in _SERIES}
-    write_arrays(folder / SERIES_NAME, series)
-    scene = clips_scene(run.robot, run.result.replay)
-    write_scene(folder, scene)
-    write_sampling_report(folder / REPORT_NAME, document, series, scene.markup())
-    write_atomically(folder / RESULT_NAME, encode(document))
-    return document
+    series = {name: np.asarray(getattr(run.result.replay, name)) for name in FILES.series}
+    return FILES.write(folder, sampling_document(run), series, clips_scene(run.robot, run.result.replay))
 
 
-def report_sampling(page: Path, document: Mapping[str, Any], series: Path) -> None:
-    """Renders the page of a stored result again.
+def save_sampling_run(path: str, run: SamplingRun) -> Path:
+    """Writes the result alone into a .json file, or all files of a run into a folder; returns the result file.
 
     Raises:
-        InputError: the series cannot be read, or the page cannot be written.
+        InputError: the path is empty, or something cannot be written.
     """
-    write_sampling_report(page, document, read_arrays(series, _SERIES), read_scene(series.parent))
+    return FILES.save(path, sampling_document(run), lambda folder: write_sampling_run(folder, run))
 
 
 def _parameter(parameter: SamplingEstimate) -> dict[str, Any]:

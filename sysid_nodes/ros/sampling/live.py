@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from sysid_nodes.exceptions import SysidError
+from sysid_nodes.exceptions import ExcitationError
 from sysid_nodes.messages.sampling.estimates import status
 from sysid_nodes.results.sampling import SamplingStatus
 from sysid_nodes.ros.diagnostics import ERROR, OK
@@ -31,11 +31,9 @@ class LiveSampling(LiveSession[OnlineSampling, SamplingUpdate]):
         return {"identifications": str(self.session.update.number)}
 
     def _write(self, path: str, source: str, spent: float) -> Path:
-        from sysid_nodes.reports.sampling.run import SamplingRun, write_sampling_run  # plots take their time
+        from sysid_nodes.reports.sampling.run import SamplingRun, save_sampling_run  # plots take their time
 
-        update, folder = self.session.update, Path(path)
-        if update.result is None:
-            raise SysidError(self.words()[1])
-        folder.mkdir(parents=True, exist_ok=True)
-        write_sampling_run(folder, SamplingRun(update.result, self.session.robot, source, spent, self.session.config))
-        return folder
+        result = self.session.update.result
+        if result is None:
+            raise ExcitationError(self.words()[1])
+        return save_sampling_run(path, SamplingRun(result, self.session.robot, source, spent, self.session.config))

@@ -94,35 +94,6 @@ class TruthSeries:
         """(N, k) whether a point is in contact for at least half of the tick."""
         return np.asarray(self.contact >= 0.5)
 
-    def resample(self, duration: float) -> TruthSeries:
-        """Longer ticks: states at their starts, means over the whole of them.
-
-        Args:
-            duration: a multiple of the present one [s]; what does not fill a whole tick at the end is dropped.
-
-        Raises:
-            InputError: the duration is not a multiple of the present one.
-        """
-        every = round(duration / self.duration)
-        if every < 1 or abs(every * self.duration - duration) > 1e-9:
-            raise InputError(f"{duration:g} s is not a multiple of the truth's {self.duration:g} s")
-        count = len(self.time) // every
-
-        def start(series: Array) -> Array:
-            return series[: count * every : every]
-
-        def mean(series: Array) -> Array:
-            result: Array = series[: count * every].reshape(count, every, *series.shape[1:]).mean(axis=1)
-            return result
-
-        averaged = {"torque", "force_mean", "contact", "other_mean"}
-        columns = {
-            item.name: (mean if item.name in averaged else start)(getattr(self, item.name))
-            for item in fields(self)
-            if item.name != "duration"
-        }
-        return TruthSeries(duration=every * self.duration, **columns)
-
 
 def stack(samples: Sequence[TruthSample]) -> TruthSeries:
     """A series of consecutive ticks.

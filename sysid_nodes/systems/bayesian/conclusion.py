@@ -3,13 +3,15 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 import numpy.typing as npt
 
 from sysid_nodes.exceptions import LogError
 from sysid_nodes.results.bayesian import BayesianResult, BayesianStatus, HeldOut, NoiseLevel, PosteriorParameter
 from sysid_nodes.results.least_squares import SolveStatus
-from sysid_nodes.solvers.trajectory_least_squares.feasible_descent import linear_model
+from sysid_nodes.solvers.trajectory_least_squares.feasible_descent import LinearModel, linear_model
 from sysid_nodes.solvers.trajectory_least_squares.multi_start import SearchStatus
 from sysid_nodes.solvers.trajectory_least_squares.parameter_posterior import ParameterPosterior, parameter_posterior
 from sysid_nodes.systems.bayesian.config import BayesianConfig
@@ -49,34 +51,13 @@ def conclude(
     own, x = mechanism.parameters, at.point.x
     model = linear_model(problem, at)
     kept = correlation(problem, model)
-    status = BayesianStatus[fitted.found.status.name]
-    findings = _findings(fitted, kept, config)
-    known = None
-    motion = problem.motion(at.point)
-    wide = np.diag(own.sigma[own.free] ** 2)
-    theta = untold = ParameterPosterior(np.zeros(len(wide)), wide, model.rows.lower, model.rows.upper)
-    if model.factor is None:
-        status = BayesianStatus.STALLED
-    else:
-        extra = kept.extra
-        covered = np.quantile(motion.v, _COVERED, axis=0)
-        stages = problem.log.stages
-        if before is not None:
-            way = passage(before, model.factor, x)
-            extra = way.left + kept.extra
-            covered = np.array([np.minimum(before.covered[0], covered[0]), np.maximum(before.covered[1], covered[1])])
-            stages += before.stages
-            status = max(status, before.status)
-            if against := _speaks_against(before, way, kept, fitted):
-                status, findings = BayesianStatus.CONTRADICTED, (against, *findings)
-        theta = parameter_posterior(model.factor, model.rows, extra)
-        told, lasting = told_by(own, model.factor, x, extra)
-        known = Knowledge(mechanism, x, told, lasting, problem.noise, covered, stages, status)
+    status, theta, known, against = _believe(fitted, model, kept, before)
+    findings = (*against, *_findings(fitted, kept, config))
     draws = _draws(theta, own, x, config)
     if not np.isfinite(draws).all():
         status, known = max(status, BayesianStatus.STALLED), None
         findings = ("the posterior's covariance is not one: it holds what is not a number", *findings)
-        theta = untold
+        theta = _untold(own, model)
         draws = _draws(theta, own, x, config)
     rows, covariance = parameters(own, draws, theta, config)
     far = max((row for row in rows if not row.active), key=_distance, default=None)
@@ -90,7 +71,7 @@ def conclude(
         parameter_covariance=covariance,
         blind=blind_directions(own, theta, config),
         noise=_noise_levels(fitted, config, kept),
-        curves=friction_curves(own, draws, np.quantile(motion.v, _COVERED, axis=0) if known is None else known.covered),
+        curves=friction_curves(own, draws, _covered(fitted) if known is None else known.covered),
         held_out=held_out,
         series=result_series(problem, at.point),
         names=coordinate_names(own),
@@ -103,6 +84,53 @@ def conclude(
         findings=findings,
     )
     return result, known if status.trusted else None
+
+
+class _Belief(NamedTuple):
+    """What a minimum says together with all that was known before.
+
+    Attributes:
+        status: of the search, here or before, or CONTRADICTED.
+        theta: posterior of the free coordinates; as before the log where the minimum has none.
+        known: what a further part of the log begins with, or None.
+        against: what contradicts what was known, none or one.
+    """
+
+    status: BayesianStatus
+    theta: ParameterPosterior
+    known: Knowledge | None
+    against: tuple[str, ...]
+
+
+def _believe(fitted: Fitted, model: LinearModel, kept: Correlation, before: Knowledge | None) -> _Belief:
+    problem, at = fitted.problem, fitted.found.best.point.point
+    own = problem.mechanism.parameters
+    if model.factor is None:
+        return _Belief(BayesianStatus.STALLED, _untold(own, model), None, ())
+    status, against = BayesianStatus[fitted.found.status.name], ""
+    extra, covered, stages = kept.extra, _covered(fitted), problem.log.stages
+    if before is not None:
+        way = passage(before, model.factor, at.x)
+        extra = way.left + kept.extra
+        covered = np.array([np.minimum(before.covered[0], covered[0]), np.maximum(before.covered[1], covered[1])])
+        stages += before.stages
+        against = _speaks_against(before, way, kept, fitted)
+        status = BayesianStatus.CONTRADICTED if against else max(status, before.status)
+    told, lasting = told_by(own, model.factor, at.x, extra)
+    known = Knowledge(problem.mechanism, at.x, told, lasting, problem.noise, covered, stages, status)
+    theta = parameter_posterior(model.factor, model.rows, extra)
+    return _Belief(status, theta, known, (against,) if against else ())
+
+
+def _untold(own: Parameters, model: LinearModel) -> ParameterPosterior:
+    """As before the log."""
+    wide = np.diag(own.sigma[own.free] ** 2)
+    return ParameterPosterior(np.zeros(len(wide)), wide, model.rows.lower, model.rows.upper)
+
+
+def _covered(fitted: Fitted) -> Array:
+    """(2, n) range of speeds that the log covers."""
+    return np.asarray(np.quantile(fitted.problem.motion(fitted.found.best.point.point).v, _COVERED, axis=0))
 
 
 def _draws(theta: ParameterPosterior, own: Parameters, x: Array, config: BayesianConfig) -> Array:

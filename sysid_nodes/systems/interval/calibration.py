@@ -208,7 +208,7 @@ def statistical_belief(
         loads: box of each run's payload, whose moments may be anything in it; none: no run has one.
 
     Raises:
-        ExcitationError: the fit finds no numbers.
+        ExcitationError: the fit does not converge.
     """
     nothing = Bounds(np.zeros(10), np.zeros(10))
     before = before_any_data(identify_payload(n, body, centre, radius, nothing), np.full(n, LOAD_FRICTION))
@@ -222,7 +222,7 @@ def statistical_belief(
             payloads += 1
     fit = robust_fit(WindowModel.join(models), before)
     if fit is None or fit.jackknife is None:
-        raise ExcitationError("the statistical fit of the runs finds no numbers; record a longer or livelier motion")
+        raise ExcitationError("the statistical fit of the runs does not converge; record a longer or livelier motion")
     return fit.after().first(16 * n), fit.spread
 
 

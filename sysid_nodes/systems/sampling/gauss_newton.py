@@ -25,7 +25,7 @@ import numpy.typing as npt
 
 from sysid_nodes.exceptions import LogError
 from sysid_nodes.rollouts import Simulator
-from sysid_nodes.solvers.shooting import Gaussian, block_jackknife
+from sysid_nodes.solvers.shooting import Covariance, Gaussian, block_jackknife
 from sysid_nodes.systems.sampling.config import HorizonsConfig, SamplingConfig
 from sysid_nodes.systems.sampling.log import MotionLog
 from sysid_nodes.systems.sampling.problem import ClipProblem, place_clips
@@ -107,58 +107,26 @@ def fit_clips(
     Raises:
         LogError: it is too short for the clips.
     """
-    prior = Gaussian(unknowns.column("guess"), unknowns.column("sigma") ** -2.0)
-    vector, levels = _first_vector(unknowns, guess), []
-    horizons = config.horizons
-    most = max(clips_of(horizons, level, log.duration) for level in range(len(horizons.lengths)))
-    places = place_clips(log, _instants(max(horizons.lengths), config), most, np.random.default_rng(config.seed))
-    if len(places) < _FEWEST:
-        room, long = len(places), max(horizons.lengths)
-        few = f"has room for {room} of the {_FEWEST} clips of {long:g} s with all streams that are needed"
-        raise LogError("; ".join([few, *log.faults]))
-    begins = guess.at(places)
-    problem, found = None, None
-    for level, length in enumerate(horizons.lengths):
-        free = unknowns.coarse if level < len(horizons.lengths) - 1 and not level else np.ones(len(vector), dtype=bool)
-        # Clips grow where they are: what a short one has found of its start is the guess of the long one.
-        count = min(clips_of(horizons, level, log.duration), len(places))
-        chosen = np.linspace(0, len(places) - 1, count).round().astype(np.int64)
-        first, instants = places[chosen], _instants(length, config)
-        problem = ClipProblem(log, config.noise, unknowns, simulator, first, instants, begins[chosen])
-        settled = settle_starts(problem, vector, horizons.settling).without_lost(horizons.lost, _FEWEST)
-        tell = None if progress is None else partial(progress, length)
-        found = solve_clips(
-            settled.problem,
-            vector,
-            prior,
-            free,
-            iterations=int(horizons.iterations[level]),
-            tolerance=horizons.tolerance,
-            robust=horizons.robust,
-            by_start=settled.by_start,
-            progress=tell,
-        )
-        if level == len(horizons.lengths) - 1:
-            found = found.linearise()  # errors and corrections are not to rest on secants
-        problem = found.problem
-        begins[np.searchsorted(places, problem.first)] = problem.guess
+    levels = _Levels(log, unknowns, simulator, guess, config)
+    vector, estimates = _first_vector(unknowns, guess), []
+    for level in range(len(config.horizons.lengths)):
+        found, left_out = levels.fit(level, vector, progress)
         vector = found.parameters
-        covariance, freedom = _covariance(found, problem, horizons.block)
-        levels.append((vector, covariance))
-    assert problem is not None and found is not None  # the configuration has one level at least
+        covariance, freedom = _covariance(found, config.horizons.block)
+        estimates.append((vector, covariance))
+    problem = found.problem
     own = problem.residuals(vector)
     step, rubbing = (_shift(found, problem, vector, own, other) for other in others)
     # The error of a simulation in steps is proportional to the step: half of it went with half the step.
     left = np.zeros_like(vector) if found.converged else found.remaining()
     vector = np.clip(vector + 2.0 * step + 0.5 * rubbing, unknowns.column("lower"), unknowns.column("upper"))
     covariance = covariance + np.outer(step, step) + 0.25 * np.outer(rubbing, rubbing) + np.outer(left, left)
-    levels[-1] = (vector, covariance)
+    estimates[-1] = (vector, covariance)
     measured = found.equations.residual[found.equations.residual != 0.0]
-    plain = block_jackknife(found.equations, ~(found.lower | found.upper), _block(problem, horizons.block)).plain
     return Fit(
         vector,
         covariance,
-        plain,
+        _spread(found, config.horizons.block).plain,
         found.equations.reduced_hessian,
         freedom,
         found.lower,
@@ -166,10 +134,67 @@ def fit_clips(
         found.converged,
         float(np.sqrt(np.mean(measured**2))),
         problem,
-        len(first) - len(problem.first),
-        horizons.lengths,
-        tuple(levels),
+        left_out,
+        config.horizons.lengths,
+        tuple(estimates),
     )
+
+
+class _Levels:
+    """Fits of ever longer clips, each from what the one before has found.
+
+    Raises:
+        LogError: the log is too short for the clips.
+    """
+
+    def __init__(
+        self, log: MotionLog, unknowns: Unknowns, simulator: Simulator, guess: StartGuess, config: SamplingConfig
+    ) -> None:
+        self._log, self._unknowns, self._simulator, self._config = log, unknowns, simulator, config
+        self._prior = Gaussian(unknowns.column("guess"), unknowns.column("sigma") ** -2.0)
+        horizons = config.horizons
+        long = max(horizons.lengths)
+        most = max(clips_of(horizons, level, log.duration) for level in range(len(horizons.lengths)))
+        self._places = place_clips(log, _instants(long, config), most, np.random.default_rng(config.seed))
+        if (room := len(self._places)) < _FEWEST:
+            few = f"has room for {room} of the {_FEWEST} clips of {long:g} s with all streams that are needed"
+            raise LogError("; ".join([few, *log.faults]))
+        self._begins = guess.at(self._places)
+
+    def fit(self, level: int, vector: Array, progress: Progress | None) -> tuple[Solution, int]:
+        """The fit from parameters (K,), and the number of clips that no start state made fit."""
+        horizons, places = self._config.horizons, self._places
+        length, last = horizons.lengths[level], len(horizons.lengths) - 1
+        free = self._unknowns.coarse if level == 0 != last else np.ones(len(vector), dtype=bool)
+        # Clips grow where they are: what a short one has found of its start is the guess of the long one.
+        count = min(clips_of(horizons, level, self._log.duration), len(places))
+        chosen = np.linspace(0, len(places) - 1, count).round().astype(np.int64)
+        instants = _instants(length, self._config)
+        problem = ClipProblem(
+            self._log,
+            self._config.noise,
+            self._unknowns,
+            self._simulator,
+            places[chosen],
+            instants,
+            self._begins[chosen],
+        )
+        settled = settle_starts(problem, vector, horizons.settling).without_lost(horizons.lost, _FEWEST)
+        found = solve_clips(
+            settled.problem,
+            vector,
+            self._prior,
+            free,
+            iterations=int(horizons.iterations[level]),
+            tolerance=horizons.tolerance,
+            robust=horizons.robust,
+            by_start=settled.by_start,
+            progress=None if progress is None else partial(progress, length),
+        )
+        if level == last:
+            found = found.linearise()  # errors and corrections are not to rest on secants
+        self._begins[np.searchsorted(places, found.problem.first)] = found.problem.guess
+        return found, count - len(found.problem.first)
 
 
 def _shift(found: Solution, problem: ClipProblem, vector: Array, own: Array, other: Simulator) -> Array:
@@ -196,8 +221,13 @@ def _first_vector(unknowns: Unknowns, guess: StartGuess) -> Array:
     return vector
 
 
-def _covariance(found: Solution, problem: ClipProblem, block: int) -> tuple[Array, Array]:
-    spread = block_jackknife(found.equations, ~(found.lower | found.upper), _block(problem, block))
+def _spread(found: Solution, clips: int) -> Covariance:
+    """Of the parameters that no bound holds, from blocks of so many clips."""
+    return block_jackknife(found.equations, ~(found.lower | found.upper), _block(found.problem, clips))
+
+
+def _covariance(found: Solution, clips: int) -> tuple[Array, Array]:
+    spread = _spread(found, clips)
     prior = spread.plain * found.equations.information @ spread.plain
     return spread.matrix + prior, spread.freedom
 

@@ -17,7 +17,7 @@ from sysid_nodes.systems.sampling.problem import ClipProblem
 Array = npt.NDArray[np.float64]
 
 _DAMPINGS = (1e-3, 0.1)  # tried at every step
-_HUGE = 1e12  # what a simulation that is about to fail gives, and squares of which are no numbers any more
+_HUGE = 1e12  # what a simulation that is about to fail gives, and whose squares overflow
 _ENOUGH = 0.02  # relative decrease of a clip's cost below which it is left alone
 
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from shared.certified_bag import BEGIN, CONFIG, GOAL, TAKEOVER, TICK, TORQUE, trajectories, write_loop_bag
+from shared.certified_bag import BEGIN, CONFIG, GOAL, TAKEOVER, TICK, TORQUE, trajectories, write_certified_bag
 from shared.certified_ride import Q0, ROBOT
 from shared.report_pages import without_scripts
 from shared.synthetic_run import TRUTH, run
@@ -18,7 +18,7 @@ from shared.synthetic_run import TRUTH, run
 from sysid_nodes.cli import main as command
 from sysid_nodes.data.scene import Obstacle, Scene
 from sysid_nodes.exceptions import InputError, LogError
-from sysid_nodes.reports.certified.history import CertifiedHistory, read_loop
+from sysid_nodes.reports.certified.history import CertifiedHistory, read_history
 from sysid_nodes.reports.certified.report import render_certified_report
 from sysid_nodes.reports.certified.result import (
     CARRY,
@@ -29,7 +29,7 @@ from sysid_nodes.reports.certified.result import (
     goal_check,
     load_certified_run,
 )
-from sysid_nodes.reports.certified.schema import LOOP_FIELDS, validate_loop
+from sysid_nodes.reports.certified.schema import CERTIFIED_FIELDS, validate_certified
 from sysid_nodes.reports.interval.result_file import build_document, read_result, write_result
 from sysid_nodes.results.stop_reason import StopReason
 from sysid_nodes.sessions.certified.settings import ESTIMATES, CertifiedModel, CertifiedSettings
@@ -53,13 +53,13 @@ def model() -> CertifiedModel:
 @pytest.fixture(scope="module")
 def bag(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("loop") / "bag"
-    write_loop_bag(path)
+    write_certified_bag(path)
     return path
 
 
 @pytest.fixture(scope="module")
 def history(bag: Path) -> CertifiedHistory:
-    return read_loop(bag, ROBOT.joint_names, SCENE)
+    return read_history(bag, ROBOT.joint_names, SCENE)
 
 
 def looked_at(model: CertifiedModel, history: CertifiedHistory, goal: Any = GOAL, **facts: Any) -> CertifiedRun:
@@ -77,7 +77,7 @@ def loop(model: CertifiedModel, history: CertifiedHistory) -> CertifiedRun:
 @pytest.fixture(scope="module")
 def document(loop: CertifiedRun) -> dict[str, Any]:
     made = build_document(run())
-    return made | {"truth": TRUTH.tolist(), "loop": certified_fields(loop)}
+    return made | {"truth": TRUTH.tolist(), "certified": certified_fields(loop)}
 
 
 def test_plans_are_executed_from_their_start_to_that_of_the_next(history: CertifiedHistory) -> None:
@@ -100,15 +100,15 @@ def test_positions_do_not_jump_by_turns(history: CertifiedHistory) -> None:
 
 
 def test_joints_may_be_named_in_any_order(history: CertifiedHistory, tmp_path: Path) -> None:
-    write_loop_bag(tmp_path / "bag", reorder=True)
-    other = read_loop(tmp_path / "bag", ROBOT.joint_names, SCENE)
+    write_certified_bag(tmp_path / "bag", reorder=True)
+    other = read_history(tmp_path / "bag", ROBOT.joint_names, SCENE)
     np.testing.assert_array_equal(other.q, history.q)
     np.testing.assert_array_equal(other.command, history.command)
 
 
 def test_a_recording_of_another_robot_is_refused(bag: Path) -> None:
     with pytest.raises(LogError, match="a joint state has no joint 'wrist'"):
-        read_loop(bag, ("wrist",), SCENE)
+        read_history(bag, ("wrist",), SCENE)
 
 
 def test_changes_of_the_controller_are_events(history: CertifiedHistory) -> None:
@@ -121,8 +121,8 @@ def test_changes_of_the_controller_are_events(history: CertifiedHistory) -> None
 
 
 def test_errors_are_those_of_the_joints_on_whatever_turn(model: CertifiedModel, tmp_path: Path) -> None:
-    write_loop_bag(tmp_path / "bag", off=0.004)
-    found = looked_at(model, read_loop(tmp_path / "bag", ROBOT.joint_names, SCENE)).tracking
+    write_certified_bag(tmp_path / "bag", off=0.004)
+    found = looked_at(model, read_history(tmp_path / "bag", ROBOT.joint_names, SCENE)).tracking
     np.testing.assert_allclose(found.error[:, 0], -0.004, atol=1e-9)
     np.testing.assert_allclose(found.error[:, 1:], 0.0, atol=1e-9)
     # the certificate's bound on sqrt(sum I_a e^2) is 0.05, of which the encoder may hide half a step
@@ -133,15 +133,15 @@ def test_errors_are_those_of_the_joints_on_whatever_turn(model: CertifiedModel, 
 
 
 def test_an_error_beyond_its_bound_shows(model: CertifiedModel, tmp_path: Path) -> None:
-    write_loop_bag(tmp_path / "bag", off=0.004, norm=0.005)
-    assert looked_at(model, read_loop(tmp_path / "bag", ROBOT.joint_names, SCENE)).tracking.usage.min() > 1.0
+    write_certified_bag(tmp_path / "bag", off=0.004, norm=0.005)
+    assert looked_at(model, read_history(tmp_path / "bag", ROBOT.joint_names, SCENE)).tracking.usage.min() > 1.0
 
 
 @pytest.mark.parametrize(("margin", "kept"), [(45.0 - TORQUE - 0.1, True), (45.0 - TORQUE + 0.1, False)])
 def test_a_margin_is_kept_or_it_is_not(model: CertifiedModel, tmp_path: Path, margin: float, kept: bool) -> None:
     """The least limit is 45 N m, and every command is 10 N m."""
-    write_loop_bag(tmp_path / "bag", margin=margin)
-    torque = looked_at(model, read_loop(tmp_path / "bag", ROBOT.joint_names, SCENE)).margins[0]
+    write_certified_bag(tmp_path / "bag", margin=margin)
+    torque = looked_at(model, read_history(tmp_path / "bag", ROBOT.joint_names, SCENE)).margins[0]
     assert (torque.name, torque.seen, torque.certified) == ("torque", 45.0 - TORQUE, margin)
     assert torque.kept is kept
 
@@ -159,23 +159,23 @@ def test_arrived_means_near_the_goal_on_whatever_turn(
 
 
 def test_a_stop_is_told_with_its_reason(model: CertifiedModel, tmp_path: Path) -> None:
-    write_loop_bag(tmp_path / "bag", stop="COMMAND_TIMEOUT: the robot received no command in time")
-    found = looked_at(model, read_loop(tmp_path / "bag", ROBOT.joint_names, SCENE))
+    write_certified_bag(tmp_path / "bag", stop="COMMAND_TIMEOUT: the robot received no command in time")
+    found = looked_at(model, read_history(tmp_path / "bag", ROBOT.joint_names, SCENE))
     assert found.outcome == "stopped"
     assert found.sentence == "The robot was stopped: COMMAND_TIMEOUT: the robot received no command in time."
 
 
 def test_a_stop_ends_the_plan_in_execution(tmp_path: Path) -> None:
-    write_loop_bag(tmp_path / "bag", halt=BEGIN + 2.5)
-    history = read_loop(tmp_path / "bag", ROBOT.joint_names, SCENE)
+    write_certified_bag(tmp_path / "bag", halt=BEGIN + 2.5)
+    history = read_history(tmp_path / "bag", ROBOT.joint_names, SCENE)
     assert history.executed[-1].ended == pytest.approx(BEGIN + 2.5, abs=0.1)
     assert history.t[-1] > BEGIN + 5.0
     assert history.why_stopped == StopReason.JOINT_STATES_LOST.message
 
 
 def test_joint_states_that_are_not_finite_are_left_out(history: CertifiedHistory, tmp_path: Path) -> None:
-    write_loop_bag(tmp_path / "bag", garbage=BEGIN + 3.0)
-    other = read_loop(tmp_path / "bag", ROBOT.joint_names, SCENE)
+    write_certified_bag(tmp_path / "bag", garbage=BEGIN + 3.0)
+    other = read_history(tmp_path / "bag", ROBOT.joint_names, SCENE)
     assert other.t[-1] == pytest.approx(BEGIN + 3.0, abs=2.0 * TICK)
     np.testing.assert_array_equal(other.q, history.q[: len(other.q)])
 
@@ -201,8 +201,8 @@ def test_what_cannot_be_stood_at_is_refused_with_its_reason(model: CertifiedMode
 
 
 def test_the_result_keeps_its_schema(document: dict[str, Any]) -> None:
-    validate_loop(document)
-    told = document["loop"]
+    validate_certified(document)
+    told = document["certified"]
     assert [plan["phase"] for plan in told["plans"]] == [IDENTIFY, CARRY, ""]
     assert told["plans"][2]["begun"] is None
     assert told["scene"]["obstacles"][0]["name"] == "shelf"
@@ -211,30 +211,30 @@ def test_the_result_keeps_its_schema(document: dict[str, Any]) -> None:
 @pytest.mark.parametrize(
     ("path", "value", "message"),
     [
-        (("outcome",), 3, "'loop.outcome' must be a string, got 3"),
-        (("plans", 0, "torque"), [None], r"'loop.plans\[0\].torque' must be numbers"),
-        (("processor",), {"robot": "much"}, "'loop.processor' must be numbers by name"),
-        (("goal",), "there", "'loop.goal' must be a?n? ?numbers or null, got 'there'"),
+        (("outcome",), 3, "'certified.outcome' must be a string, got 3"),
+        (("plans", 0, "torque"), [None], r"'certified.plans\[0\].torque' must be numbers"),
+        (("processor",), {"robot": "much"}, "'certified.processor' must be numbers by name"),
+        (("goal",), "there", "'certified.goal' must be a?n? ?numbers or null, got 'there'"),
     ],
 )
 def test_a_wrong_field_is_named(document: dict[str, Any], path: tuple[Any, ...], value: Any, message: str) -> None:
-    node = copied = _copy(document["loop"])
+    node = copied = _copy(document["certified"])
     for key in path[:-1]:
         node = node[key]
     node[path[-1]] = value
     with pytest.raises(InputError, match=message):
-        validate_loop(document | {"loop": copied})
+        validate_certified(document | {"certified": copied})
 
 
 def test_a_missing_field_is_named(document: dict[str, Any]) -> None:
-    told = {name: value for name, value in document["loop"].items() if name != "margins"}
-    with pytest.raises(InputError, match=r"'loop\.margins' is missing"):
-        validate_loop(document | {"loop": told})
+    told = {name: value for name, value in document["certified"].items() if name != "margins"}
+    with pytest.raises(InputError, match=r"'certified\.margins' is missing"):
+        validate_certified(document | {"certified": told})
 
 
 def test_every_field_is_documented() -> None:
-    rows = re.findall(r"^\| `(loop[^`]*)` \| ([^|]+) \|", DOC.read_text(encoding="utf-8"), re.MULTILINE)
-    assert {path: kind.strip() for path, kind in rows} == {field.path: field.kind for field in LOOP_FIELDS}
+    rows = re.findall(r"^\| `(certified[^`]*)` \| ([^|]+) \|", DOC.read_text(encoding="utf-8"), re.MULTILINE)
+    assert {path: kind.strip() for path, kind in rows} == {field.path: field.kind for field in CERTIFIED_FIELDS}
 
 
 @pytest.fixture(scope="module")
@@ -268,7 +268,7 @@ def test_a_page_of_a_run_without_motion_says_so(
 ) -> None:
     still = replace(history, plans=(), events=(), command_t=np.zeros(0), command=np.zeros((0, 7)))
     loop = looked_at(model, still)
-    page = render_certified_report(document | {"loop": certified_fields(loop)}, loop)
+    page = render_certified_report(document | {"certified": certified_fields(loop)}, loop)
     assert "No trajectory was executed." in page
 
 
@@ -280,7 +280,7 @@ def test_the_page_can_be_made_again_from_result_and_bag(
     (tmp_path / "bag").symlink_to(bag)
     read = read_result(tmp_path)
     again = load_certified_run(read, tmp_path / "bag")
-    assert certified_fields(again) == document["loop"]
+    assert certified_fields(again) == document["certified"]
     for drawn in ("error", "bound", "usage"):
         np.testing.assert_array_equal(getattr(again.tracking, drawn), getattr(loop.tracking, drawn))
     np.testing.assert_array_equal(again.distances.obstacle, loop.distances.obstacle)

@@ -47,7 +47,7 @@ def test_a_kept_scene_is_the_pages(tmp_path: Path) -> None:
     assert scene.markup().count("</script>") == 1
     assert "<!--" not in scene.markup()
     (tmp_path / SCENE_NAME).write_text("[1]")
-    with pytest.raises(InputError, match="is no scene"):
+    with pytest.raises(InputError, match="is not a scene"):
         read_scene(tmp_path)
 
 

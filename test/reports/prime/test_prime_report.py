@@ -26,7 +26,7 @@ from sysid_nodes.reports.prime.bag import PrimeBag
 from sysid_nodes.reports.prime.live import compare_live
 from sysid_nodes.reports.prime.report import render_prime_report
 from sysid_nodes.reports.prime.run import HORIZON, PrimeRun, run_document
-from sysid_nodes.reports.prime.schema import MOTION_FIELDS, RUN_FIELDS, validate_motion
+from sysid_nodes.reports.prime.schema import PRIME_FIELDS, RUN_FIELDS, validate_prime
 from sysid_nodes.reports.prime.series import (
     PrimeCollector,
     PrimeSeries,
@@ -235,7 +235,7 @@ def test_a_live_node_that_published_no_estimate_is_said_to(series: PrimeSeries, 
 
 def test_every_field_is_documented_with_its_kind() -> None:
     rows = re.findall(r"^\| `([^`]+)` \| ([^|]+) \|", DOC.read_text(encoding="utf-8"), re.MULTILINE)
-    assert rows == [(field.path, field.kind) for field in (*MOTION_FIELDS, *RUN_FIELDS)]
+    assert rows == [(field.path, field.kind) for field in (*PRIME_FIELDS, *RUN_FIELDS)]
 
 
 def test_a_result_is_valid_and_survives_its_file(
@@ -243,13 +243,13 @@ def test_a_result_is_valid_and_survives_its_file(
 ) -> None:
     document = document_of(fed[0], series, truth=truth_of(series))
     (tmp_path / "result.json").write_text(encode(document), encoding="utf-8")
-    assert validate_motion(read_document(tmp_path)) == json.loads(json.dumps(document))
+    assert validate_prime(read_document(tmp_path)) == json.loads(json.dumps(document))
     foot = document["run"]["feet"][0]
     assert (foot["name"], foot["on_ground"], foot["touchdowns"], foot["peak_force"]) == ("FL_foot", 1.0, 0, 50.0)
     assert document["run"]["feet"][1]["on_ground"] == 0.0
     # what a live node saves is a result as well
     del document["run"]
-    validate_motion(document)
+    validate_prime(document)
 
 
 @pytest.mark.parametrize(
@@ -266,7 +266,7 @@ def test_what_is_wrong_in_a_result_is_told(
     change: dict[str, Any], line: str, fed: tuple[PrimeSession, list[PrimeUpdate]], series: PrimeSeries
 ) -> None:
     with pytest.raises(InputError, match=line):
-        validate_motion(document_of(fed[0], series) | change)
+        validate_prime(document_of(fed[0], series) | change)
 
 
 # -- the page

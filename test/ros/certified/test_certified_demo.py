@@ -29,7 +29,7 @@ from sysid_nodes.logs import read_joint_states, read_messages, read_topics
 from sysid_nodes.messages.interval.bounds import TOPIC
 from sysid_nodes.messages.robot_view import DESCRIPTION, TRANSFORMS
 from sysid_nodes.reports.certified.history import COMMANDS, TYPES
-from sysid_nodes.reports.certified.schema import validate_loop
+from sysid_nodes.reports.certified.schema import validate_certified
 from sysid_nodes.reports.interval.result_file import read_result
 from sysid_nodes.ros.certified.recorder import TOPICS
 from sysid_nodes.ros.recording import header_stamp
@@ -84,8 +84,8 @@ def test_it_carries_the_load_to_its_goal(demo: tuple[Path, int, str, str]) -> No
 
 def test_what_was_certified_was_kept(demo: tuple[Path, int, str, str], goal: tuple[float, ...]) -> None:
     document = read_result(demo[0] / "out")
-    validate_loop(document)
-    told = document["loop"]
+    validate_certified(document)
+    told = document["certified"]
     assert told["outcome"] == "arrived"
     assert told["goal"] == list(goal)
     assert told["final_check"]["certified"]

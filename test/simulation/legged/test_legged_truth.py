@@ -7,8 +7,6 @@ import numpy as np
 import pinocchio
 import pytest
 
-from sysid_nodes.exceptions import InputError
-
 GRAVITY = np.array([0.0, 0.0, -9.81])
 
 
@@ -113,20 +111,6 @@ def test_torques_keep_the_motors_limits(show):
     # No joint runs into its stop: a stop's torque would be in the motion, but in no motor.
     joints, limits = show.truth.q[:, 7:], show.sim.robot.limits
     assert ((limits.position_lower < joints) & (joints < limits.position_upper)).all()
-
-
-def test_resampling_keeps_states_and_impulses(go2_show):
-    truth = go2_show.truth
-    coarse = truth.resample(0.01)
-    assert coarse.duration == pytest.approx(0.01)
-    assert len(coarse.time) == 1000
-    np.testing.assert_array_equal(coarse.q, truth.q[::5])
-    np.testing.assert_allclose(coarse.force_mean[3], truth.force_mean[15:20].mean(axis=0))
-    np.testing.assert_allclose(
-        coarse.force_mean.sum(axis=0) * coarse.duration, truth.force_mean.sum(axis=0) * truth.duration
-    )
-    with pytest.raises(InputError, match=r"0.003 s is not a multiple of the truth's 0.002 s"):
-        truth.resample(0.003)
 
 
 def test_a_push_is_in_the_balance(run):

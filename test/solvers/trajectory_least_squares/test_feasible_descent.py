@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from shared.linear_trajectory import dense
 from shared.mechanism_trajectory import STEP, TRUTH, Sliding, SlidingPoint, sliding, start, true_stages
+from shared.trajectory_smoother import smooth
 
 from sysid_nodes.results.least_squares import SolveStatus
 from sysid_nodes.solvers.trajectory_least_squares.feasible_descent import (
@@ -22,7 +23,6 @@ from sysid_nodes.solvers.trajectory_least_squares.levenberg_marquardt import Lev
 from sysid_nodes.solvers.trajectory_least_squares.parameter_posterior import parameter_posterior
 from sysid_nodes.solvers.trajectory_least_squares.posterior import covariances
 from sysid_nodes.solvers.trajectory_least_squares.problem import Array, Blocks
-from sysid_nodes.solvers.trajectory_least_squares.smoother import smooth
 from sysid_nodes.solvers.trajectory_least_squares.stage_equalities import StageEqualities
 
 TIGHT = LevenbergMarquardtConfig(cost_tolerance=1e-15, step_tolerance=1e-10, gradient_tolerance=1e-11)

@@ -1,35 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from shared.linear_trajectory import LinearPoint, LinearProblem, dense, random_blocks, random_groups, select
-from shared.pendulum_trajectory import TRUTH, Pendulum, simulate
+from shared.linear_trajectory import LinearPoint, dense, random_blocks, random_groups, select
+from shared.trajectory_smoother import smooth
 
-from sysid_nodes.exceptions import SamplesError
-from sysid_nodes.results.least_squares import Iteration, SolveStatus
-from sysid_nodes.solvers.trajectory_least_squares.equalities import EqualityConfig, solve_constrained
-from sysid_nodes.solvers.trajectory_least_squares.levenberg_marquardt import LevenbergMarquardtConfig
 from sysid_nodes.solvers.trajectory_least_squares.marginal import marginalise
 from sysid_nodes.solvers.trajectory_least_squares.problem import Array, Blocks, Layout
-from sysid_nodes.solvers.trajectory_least_squares.smoother import smooth
-
-
-@dataclass(frozen=True)
-class Constrained(LinearProblem):
-    """A linear problem with linear equalities."""
-
-    hard: tuple[Blocks, ...] = ()
-
-    def equalities(self, point: LinearPoint) -> list[Blocks]:
-        return LinearProblem(self.layout, self.hard).linearise(point)
-
-    def equality_values(self, point: LinearPoint) -> list[Array]:
-        return LinearProblem(self.layout, self.hard).residuals(point)
 
 
 def equalities(rng: np.random.Generator, layout: Layout) -> tuple[Blocks, ...]:
@@ -44,8 +26,8 @@ def equalities(rng: np.random.Generator, layout: Layout) -> tuple[Blocks, ...]:
     return tuple(found)
 
 
-def kkt(groups: list[Blocks], hard: tuple[Blocks, ...], layout: Layout) -> tuple[Array, Array, Array]:
-    """Solution, multipliers and covariance of the dense problem; unused local variables stay zero."""
+def kkt(groups: list[Blocks], hard: tuple[Blocks, ...], layout: Layout) -> tuple[Array, Array]:
+    """Solution and covariance of the dense problem; unused local variables stay zero."""
     rows, residual = dense(groups, layout)
     c, value = dense(hard, layout)
     hessian = rows.T @ rows
@@ -54,7 +36,7 @@ def kkt(groups: list[Blocks], hard: tuple[Blocks, ...], layout: Layout) -> tuple
     matrix = np.block([[hessian, c.T], [c, np.zeros((c.shape[0], c.shape[0]))]])
     found = np.linalg.solve(matrix, -np.concatenate([rows.T @ residual, value]))
     inverse = np.linalg.inv(matrix)
-    return found[: rows.shape[1]], found[rows.shape[1] :], inverse[: rows.shape[1], : rows.shape[1]]
+    return found[: rows.shape[1]], inverse[: rows.shape[1], : rows.shape[1]]
 
 
 problems = st.builds(
@@ -62,28 +44,12 @@ problems = st.builds(
 )
 
 
-@settings(max_examples=25, deadline=None)
-@given(layout=problems, width=st.integers(1, 3), seed=st.integers(0, 2**31))
-def test_point_and_multipliers_are_those_of_the_dense_kkt_system(layout: Layout, width: int, seed: int) -> None:
-    rng = np.random.default_rng(seed)
-    groups, hard = random_groups(rng, layout, width), equalities(rng, layout)
-    expected, multipliers, _ = kkt(groups, hard, layout)
-    config = EqualityConfig(tolerance=1e-9)
-    found = solve_constrained(Constrained(layout, groups, hard), LinearPoint.zero(layout), config)
-    assert found.status.converged
-    assert found.violation <= 1e-9
-    # The inner problem stops within 1e-6 sigma; penalties up to 1e8 amplify that in the multipliers.
-    assert found.point.flat() == pytest.approx(expected, abs=1e-5 * (1.0 + np.abs(expected).max()))
-    flat = np.concatenate([y.ravel() for y in found.multipliers])
-    assert flat == pytest.approx(multipliers, abs=1e-4 * (1.0 + np.abs(multipliers).max(initial=0.0)))
-
-
 @settings(max_examples=40, deadline=None)
 @given(layout=problems, width=st.integers(1, 3), seed=st.integers(0, 2**31))
 def test_the_smoother_is_the_dense_kkt_solution(layout: Layout, width: int, seed: int) -> None:
     rng = np.random.default_rng(seed)
     groups, hard = random_groups(rng, layout, width), equalities(rng, layout)
-    expected, _, covariance = kkt(groups, hard, layout)
+    expected, covariance = kkt(groups, hard, layout)
     found = smooth(groups, layout, hard)
     assert found is not None
     assert found.contradiction < 1e-9
@@ -105,36 +71,16 @@ def test_the_smoother_is_the_dense_kkt_solution(layout: Layout, width: int, seed
             assert found.posterior.neighbour[k] == pytest.approx(covariance[own, (k + 1) * n : (k + 2) * n], **near)
 
 
-def test_a_pendulum_without_disturbance_obeys_its_equation_of_motion() -> None:
-    rng = np.random.default_rng(1)
-    truth = simulate(rng, 200, 0.0)
-    problem = Pendulum(truth[:, 0] + 0.02 * rng.normal(size=200), hard=True)
-    config = EqualityConfig()
-    found = solve_constrained(problem, problem.start(), config)
-    assert found.status.converged
-    assert np.abs(found.multipliers[0]).max() > 0.0
-    assert np.abs(problem.equality_values(found.point)[0]).max() < 1e-7
-    smoothed = smooth(problem.linearise(found.point), problem.layout, problem.equalities(found.point))
-    assert smoothed is not None
-    sigmas = np.sqrt(np.diag(smoothed.posterior.parameter))
-    assert np.all(np.abs(found.point.parameter - TRUTH) < 4.0 * sigmas)
-    assert np.all(sigmas < 0.02)  # 200 angles: the interval says something
-    assert np.abs(smoothed.step.parameter / sigmas).max() < 1e-3  # nothing is left to gain
-
-
 def test_equalities_that_repeat_one_another_are_fine() -> None:
     rng = np.random.default_rng(0)
     layout = Layout(5, 2, 1)
     groups = random_groups(rng, layout, 2)
     once = random_blocks(rng, layout, np.arange(4), 1, 2)
-    expected, _, _ = kkt(groups, (once,), layout)
+    expected, _ = kkt(groups, (once,), layout)
     smoothed = smooth(groups, layout, (once, once))
     assert smoothed is not None
     assert smoothed.contradiction < 1e-12
     assert smoothed.step.stage.ravel() == pytest.approx(expected[:10], abs=1e-9)
-    found = solve_constrained(Constrained(layout, groups, (once, once)), LinearPoint.zero(layout))
-    assert found.status.converged
-    assert found.point.stage.ravel() == pytest.approx(expected[:10], abs=1e-5)
 
 
 def test_equalities_that_contradict_one_another_are_reported() -> None:
@@ -143,9 +89,6 @@ def test_equalities_that_contradict_one_another_are_reported() -> None:
     groups = random_groups(rng, layout, 2)
     once = random_blocks(rng, layout, np.arange(4), 1, 2)
     other = replace(once, residual=once.residual + 1.0)
-    found = solve_constrained(Constrained(layout, groups, (once, other)), LinearPoint.zero(layout))
-    assert found.status is SolveStatus.INFEASIBLE
-    assert "contradict" in found.status.message
     smoothed = smooth(groups, layout, (once, other))
     assert smoothed is not None
     assert smoothed.contradiction > 0.1
@@ -156,7 +99,7 @@ def test_equalities_survive_marginalisation() -> None:
     rng = np.random.default_rng(5)
     layout = Layout(7, 3, 2, 1)
     groups, hard = random_groups(rng, layout, 3), equalities(rng, layout)
-    expected, _, _ = kkt(groups, hard, layout)
+    expected, _ = kkt(groups, hard, layout)
     marginal = marginalise(groups, layout, 3, hard)
     assert marginal.equality is not None
     zero = np.zeros((marginal.prior.width, 3))
@@ -183,24 +126,3 @@ def test_data_that_leave_a_coordinate_free_have_no_smoothed_solution() -> None:
     assert found is not None
     assert found.step.stage[:, 1] == pytest.approx(-np.ones(3))
     assert found.posterior.stage[:, 1, 1] == pytest.approx(np.zeros(3), abs=1e-15)
-
-
-def test_the_time_limit_bounds_all_rounds_together() -> None:
-    rng = np.random.default_rng(1)
-    problem = Pendulum(simulate(rng, 50, 0.0)[:, 0] + 0.02 * rng.normal(size=50), hard=True)
-    seen: list[Iteration] = []  # every iteration takes a second
-    config = EqualityConfig(inner=LevenbergMarquardtConfig(time_limit=6.5))
-    found = solve_constrained(problem, problem.start(), config, clock=lambda: float(len(seen)), progress=seen.append)
-    assert found.status is SolveStatus.TIME_LIMIT
-    assert found.iterations == 6
-    assert found.rounds == 2
-    unlimited = solve_constrained(problem, problem.start())
-    assert unlimited.status.converged
-    assert unlimited.iterations > found.iterations
-    with pytest.raises(SamplesError, match="a time limit needs a clock"):
-        solve_constrained(problem, problem.start(), config)
-
-
-def test_a_start_that_is_not_finite_is_a_status_under_equalities_too() -> None:
-    problem = Pendulum(np.full(5, np.nan), hard=True)
-    assert solve_constrained(problem, problem.start()).status is SolveStatus.NOT_FINITE

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 from shared.linear_trajectory import dense, random_blocks, random_groups
+from shared.trajectory_smoother import smooth
 
 from sysid_nodes.exceptions import SamplesError
 from sysid_nodes.solvers.trajectory_least_squares.band import Band
@@ -15,7 +16,6 @@ from sysid_nodes.solvers.trajectory_least_squares.factor import factorise
 from sysid_nodes.solvers.trajectory_least_squares.normal_equations import assemble
 from sysid_nodes.solvers.trajectory_least_squares.posterior import posterior
 from sysid_nodes.solvers.trajectory_least_squares.problem import Blocks, Layout
-from sysid_nodes.solvers.trajectory_least_squares.smoother import smooth
 from sysid_nodes.solvers.trajectory_least_squares.windows import windows
 
 LAYOUT = Layout(6, 2, 3, 2)

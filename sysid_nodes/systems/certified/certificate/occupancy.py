@@ -173,7 +173,7 @@ def _along_axes(every: _Shapes, pairs: Indices) -> Array:
             wobble += np.einsum("ptk,ptk->pt", rest, np.abs(unit))
         half = np.abs(np.einsum("ptgk,ptk->ptg", sides, unit)).sum(axis=-1)
         best = np.fmax(best, np.abs(np.einsum("ptk,ptk->pt", centre, unit)) - half - wobble)
-    # What is no number proves nothing; lengths of some metres are off by much less than the last term.
+    # What is not a number proves nothing; lengths of some metres are off by much less than the last term.
     best = best - aside[one] - aside[two] - 1e-9
     return np.where(np.isfinite(best), best, -np.inf)
 

@@ -34,7 +34,7 @@ def _start(context: LaunchContext) -> list[Node]:
     ]
     if switches(value, "simulated")["simulated"]:
         nodes.append(ours("simulated_legged_robot", value, [simulated_robot()], topics))
-    return [*nodes, *view("exploration.rviz", value)]
+    return [*nodes, *view("sampling.rviz", value)]
 
 
 def generate_launch_description() -> LaunchDescription:

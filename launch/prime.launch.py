@@ -50,7 +50,7 @@ def _start(context: LaunchContext) -> list[Node]:
         nodes.append(ours("simulated_legged_robot", value, [simulated], topics))
     if true["publish_description"]:
         nodes.append(description_of(visible_urdf(robot), value, "joint_states_smoothed"))
-    return [*nodes, *view("unitree_contacts.rviz", value)]
+    return [*nodes, *view("prime.rviz", value)]
 
 
 def generate_launch_description() -> LaunchDescription:

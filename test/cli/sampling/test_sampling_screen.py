@@ -6,7 +6,7 @@ from types import SimpleNamespace
 
 from rich.console import Console
 
-from sysid_nodes.cli.sampling.demo_screen import SpiScreen
+from sysid_nodes.cli.sampling.demo_screen import SamplingScreen
 from sysid_nodes.reports.sampling.stages import Known
 
 
@@ -25,7 +25,7 @@ def test_no_cell_is_cut_and_numbers_end_where_their_error_begins(capsys):
     spreads += [SimpleNamespace(name="strength.thigh", after=2847.0)]
     truth = {"centre_x": -1e-8, "Ixx": 0.04804, "strength.thigh": 25.0}
     watch = SimpleNamespace(known=[before, after], plan=SimpleNamespace(spreads=spreads), truth=truth)
-    Console(width=80, color_system=None).print(SpiScreen("").final(watch))
+    Console(width=80, color_system=None).print(SamplingScreen("").final(watch))
     text = capsys.readouterr().out
     assert "…" not in text
     for cell in (
@@ -34,7 +34,7 @@ def test_no_cell_is_cut_and_numbers_end_where_their_error_begins(capsys):
         "0.09 ±0.12",
         "±0.011",
         "0.0515 ±0.0078",
-        "not told",
+        "unknown",
         "28 ±13",
     ):
         assert cell in text
