@@ -52,6 +52,11 @@ class Reached:
     command: float = 0.0
     velocity: float = 0.0
 
+    @property
+    def root(self) -> float:
+        """Share of r in the norm of M, whose square is V's."""
+        return float(np.sqrt(self.level))
+
 
 class Adversary:
     """What may be chosen against the loop within its bounds.

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import time
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from functools import partial
 from typing import Any
 
@@ -12,6 +12,7 @@ import numpy as np
 
 from benchmarks.certified_log import Followed
 from benchmarks.certified_loop import CertifiedLoop, Event, LoopConfig
+from benchmarks.episode_opponent import DRIVES, InexactArm, worst_truth
 from benchmarks.episode_world import (
     PLANNER,
     VARIANT,
@@ -33,7 +34,7 @@ from sysid_nodes.robots.robot import Primitive
 from sysid_nodes.sessions.certified.config import CertifiedPlannerConfig, PlannerNodeConfig, set_up
 from sysid_nodes.sessions.certified.motion_planner import build_planner
 from sysid_nodes.simulation.arm.contact_watch import FARTHEST
-from sysid_nodes.simulation.arm.simulated_arm import HardwareConfig, SimulatedArm
+from sysid_nodes.simulation.arm.simulated_arm import HardwareConfig
 from sysid_nodes.systems.certified.control.output import Mode
 from sysid_nodes.systems.interval.config import IntervalIdentifierConfig, NoiseConfig
 
@@ -46,12 +47,13 @@ _FIRST_CHANGE = 0.9  # when the robot moves at the earliest [s]
 _USUAL = {StopReason.NONE, StopReason.PLAN_ENDED, StopReason.PLANNER_SILENT}
 
 
-def run_trial(seed: int, trial: int, delay: float = 0.0) -> dict[str, Any]:
+def run_trial(seed: int, trial: int, delay: float = 0.0, torque_error: float = 0.0) -> dict[str, Any]:
     """The record of one episode, ready for JSON; but for its CPU time the same for the same arguments.
 
     Args:
         seed, trial: of all draws.
         delay: from a command to the earliest tick that it acts in [s].
+        torque_error: of the drives, and then the true model is the worst one for the start [N m].
     """
     begun = time.process_time()
     rng = np.random.default_rng([seed, trial])
@@ -59,20 +61,27 @@ def run_trial(seed: int, trial: int, delay: float = 0.0) -> dict[str, Any]:
     robot, shapes = setting()
     # The certificate's period is the longest tick, for which a torque that is late may have to wait.
     period = 0.001 * (1.0 + world.jitter)
-    control = RobustControlConfig(period=period)
+    control = RobustControlConfig(period=period, torque_error=(torque_error,))
     if delay:
-        control = RobustControlConfig(period=period, delay=delay + period, position_gain=2.5)
+        control = replace(control, delay=delay + period, position_gain=2.5)
     bounds, theta = draw_body(world, rng)
     start, scene, goal = draw_surroundings(world, robot, shapes, control, bounds, rng)
     config = _config(world, control, bounds, goal, int(rng.integers(2**31)))
-    arm = SimulatedArm(
+    if torque_error:
+        world = replace(world, links="worst", payload="worst", drives=str(rng.choice(DRIVES[1:])))
+        truth = worst_truth(robot, control, bounds, start, rng)
+    else:
+        truth = draw_truth(world, robot, theta, rng)
+    arm = InexactArm(
         robot,
         None,
         HardwareConfig(delay=delay, velocity_error=1e-4, tick_jitter=world.jitter),
         rng,
         start,
-        truth=draw_truth(world, robot, theta, rng),
+        truth=truth,
         start=10.0,
+        drives=world.drives,
+        torque_error=torque_error,
     )
     build = build_planner
     if world.planner == "random":
@@ -90,6 +99,7 @@ def run_trial(seed: int, trial: int, delay: float = 0.0) -> dict[str, Any]:
     return {
         "trial": trial,
         "delay": delay,
+        "torque_error": torque_error,
         **asdict(world),
         "mode": loop.controller.mode.name,
         "reason": loop.controller.reason.name,

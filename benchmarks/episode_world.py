@@ -54,6 +54,7 @@ class World:
     reach: float  # largest displacement of a random plan [rad]
     goal: bool  # to go to after the identification; never with random plans
     change: bool  # whether other obstacles appear while the robot moves
+    drives: str = "exact"  # or how they are off
 
     @classmethod
     def draw(cls, rng: np.random.Generator) -> World:

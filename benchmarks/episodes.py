@@ -6,7 +6,9 @@ sensors at their stated worst, ticks that jitter, obstacles around the start and
 the identification: the classes of the nodes, replanning included, run it in simulated time. Every torque, position,
 velocity, distance and tracking error is compared with what the executed trajectory's certificate says, by MuJoCo and
 not by the certifier's own code. An episode that stops, is refused, or finds the truth outside its bounds fails as well,
-unless obstacles that appeared leave nothing to certify. Episodes already in the records file are not run again.
+unless obstacles that appeared leave nothing to certify. With --torque-error drives round or drag by as much as they
+may, and the true model is the worst that optimisation finds for the start (episode_opponent.py). Episodes already in
+the records file are not run again.
 
 Exit status 1 when an episode failed.
 """
@@ -48,30 +50,36 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = parser("episodes", __doc__)
     options.add_argument("--episodes", type=int, default=200, help="number of episodes")
     options.add_argument("--delay", type=float, default=0.0, help="from a command to the earliest tick it acts in [s]")
+    options.add_argument(
+        "--torque-error", type=float, default=0.0, help="of drives that round or drag, with the worst true models [N m]"
+    )
     options.add_argument("--quick", action="store_true", help=f"{QUICK} episodes only")
     options.add_argument("--jobs", type=int, default=2, help="processes")
     options.add_argument("--records", type=Path, help="JSON lines, one an episode; continued where it ends")
     chosen = options.parse_args(arguments)
     count = QUICK if chosen.quick else chosen.episodes
-    records = collect(chosen.seed, count, chosen.jobs, chosen.records, chosen.delay)
-    report = Report("episodes-late" if chosen.delay else "episodes", "Closed-loop episodes", chosen.out, chosen.command)
+    records = collect(chosen.seed, count, chosen.jobs, chosen.records, chosen.delay, chosen.torque_error)
+    name = "episodes" + "-late" * bool(chosen.delay) + "-off" * bool(chosen.torque_error)
+    report = Report(name, "Closed-loop episodes", chosen.out, chosen.command)
     failed = summarise(report, records)
     print(report.write())
     print(f"{len(records)} episodes, {failed} failed")
     return 1 if failed else 0
 
 
-def collect(seed: int, count: int, jobs: int, path: Path | None, delay: float = 0.0) -> list[Record]:
+def collect(
+    seed: int, count: int, jobs: int, path: Path | None, delay: float = 0.0, torque_error: float = 0.0
+) -> list[Record]:
     """Records of episodes 0 .. count - 1, those in the file first."""
     known: dict[int, Record] = {}
     if path is not None and path.exists():
         for line in path.read_text(encoding="utf-8").splitlines():
             record = json.loads(line)
-            if (record["seed"], record["delay"]) == (seed, delay):
+            if (record["seed"], record["delay"], record.get("torque_error", 0.0)) == (seed, delay, torque_error):
                 known[record["trial"]] = record
     todo = [trial for trial in range(count) if trial not in known]
     with ProcessPoolExecutor(max(jobs, 1), initializer=use_one_blas_thread) as pool:
-        futures = [pool.submit(run_trial, seed, trial, delay) for trial in todo]
+        futures = [pool.submit(run_trial, seed, trial, delay, torque_error) for trial in todo]
         for future in progress(_Finished(futures), "episodes"):
             record = {"seed": seed, **future.result()}
             known[record["trial"]] = record
@@ -134,7 +142,9 @@ def summarise(report: Report, records: list[Record]) -> int:
         rows.append((kind, *(f"{np.quantile(shares, level):.4f}" for level in (0.5, 0.9, 1.0))))
     report.table(("share of the bound", "median", "90 %", "largest"), rows)
     report.section("By what the episode drew")
-    for factor in ("bounds", "payload", "links", "planner", "plans", "obstacles", "jitter", "reach", "goal", "change"):
+    for factor in (
+        "bounds", "payload", "links", "drives", "planner", "plans", "obstacles", "jitter", "reach", "goal", "change"
+    ):  # fmt: skip
         report.table(
             (
                 factor,

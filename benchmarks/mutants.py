@@ -25,7 +25,7 @@ import numpy as np
 from scipy.special import betaincinv
 
 from benchmarks import report
-from benchmarks.mutant_modules import EQUIVALENT, SUBJECTS
+from benchmarks.mutant_modules import SUBJECTS, reason, same_but_counts
 from benchmarks.mutant_run import run
 from benchmarks.mutant_server import GRACE, PATIENCE, Server, Trees
 
@@ -75,14 +75,12 @@ class Outcome(NamedTuple):
     @property
     def reason(self) -> str:
         """Why nobody can tell it from the original; empty where it is none such."""
-        if self.fate != "survived":
+        if self.fate == "killed":
             return ""
         before, after = self.words.split("`")[1::2]
-        if before.startswith("def ") and before.replace("*, ", "/, ") == after:
-            return "options may be given without their names"
-        if before.replace("strict=True", "strict=False") == after:
-            return "the sequences are of one length by construction"
-        return EQUIVALENT.get((self.mutant.file, after), "")
+        if self.fate == "survived" and same_but_counts(self.mutant.file, before, after):
+            return "more roundings than there are are still allowed for"
+        return reason(self.mutant.file, before, after)
 
 
 def mutated(source: str, mutant: Mutant) -> str | None:
@@ -178,7 +176,11 @@ def main(argv: Sequence[str] | None = None) -> int:
         tree: Tree | None = None
         # What lives long takes longest and goes last.
         for thorough in (False, True):
-            todo = [one for one in order if one not in found or (thorough and found[one].fate == "undecided")]
+            todo = [
+                one
+                for one in order
+                if one not in found or (thorough and found[one].fate == "undecided" and not found[one].reason)
+            ]
             for mutant in report.progress(todo, "mutants"):
                 if args.budget and time.monotonic() - begun > args.budget:
                     break
@@ -213,7 +215,7 @@ def write(page: report.Report, outcomes: Sequence[Outcome], total: dict[str, int
     for name in (*total, "all"):
         of = [one for one in outcomes if name in ("all", one.mutant.subject)]
         killed, same = sum(one.fate == "killed" for one in of), sum(bool(one.reason) for one in of)
-        open_, rest = sum(one.fate == "undecided" for one in of), len(of) - same
+        open_, rest = sum(one.fate == "undecided" and not one.reason for one in of), len(of) - same
         score = f"{100.0 * killed / rest:.0f} %" if rest else ""
         number = sum(total.values()) if name == "all" else total[name]
         rows.append((name, number, len(of), killed, rest - killed - open_, open_, same, score))

@@ -10,10 +10,14 @@ import numpy as np
 import pytest
 
 from benchmarks import episodes
+from benchmarks.episode_opponent import InexactArm, worst_truth
 from benchmarks.episode_trial import run_trial
-from benchmarks.episode_world import World, draw_body, physical
+from benchmarks.episode_world import PAPER_START, World, draw_body, physical
 from sysid_nodes.data.bounds import Bounds
 from sysid_nodes.models.known_robot import PriorConfig
+from sysid_nodes.models.robust_control import RobustControlConfig
+from sysid_nodes.robots import load_robot
+from sysid_nodes.simulation.arm.hardware_config import HardwareConfig
 
 SEED = 1
 
@@ -38,6 +42,32 @@ def test_episodes(tmp_path: Path) -> None:
     records.write_text(json.dumps(record) + "\n", encoding="utf-8")
     assert episodes.main(arguments) == 1
     assert "- episode 0: contact" in found.read_text(encoding="utf-8")
+
+
+def test_the_worst_truth_is_physical_and_in_the_bounds() -> None:
+    rng, table, robot = np.random.default_rng(4), PriorConfig().bounds, load_robot("kinova_gen3", variant="gripper")
+    found = worst_truth(robot, RobustControlConfig(torque_error=(0.2,)), table, PAPER_START, rng)
+    theta = np.array([body.toDynamicParameters() for body in found.bodies])
+    assert table.contains(theta[robot.body_index()]) and all(physical(one) for one in theta)
+    off = np.abs(theta / robot.inertial_parameters() - 1.0)[:-1, 0]
+    assert off.min() > 0.049 and off.max() <= 0.05 + 1e-9  # masses at the ends of their boxes
+
+
+@pytest.mark.parametrize("drives", ["round", "drag"])
+def test_drives_are_off_by_what_they_may_be(drives: str) -> None:
+    robot = load_robot("kinova_gen3")
+    arm = InexactArm(
+        robot, None, HardwareConfig(delay=0.0), np.random.default_rng(0), PAPER_START, drives=drives, torque_error=0.3
+    )
+    arm.command(np.linspace(-5.0, 5.0, 7), arm.now)
+    arm.step()
+    told = np.linspace(-5.0, 5.0, 7) + 1.0
+    moving = np.sign(arm.qd)
+    arm.command(told, arm.now)
+    off = told - arm.torque
+    assert (np.abs(off) <= 0.3 + 1e-12).all() and np.abs(off).max() > 0.2
+    if drives == "drag":
+        np.testing.assert_allclose(off, 0.3 * moving)
 
 
 def test_bodies_lie_at_the_edge_of_bounds_and_physics() -> None:

@@ -36,7 +36,18 @@ def test_what_is_beyond_its_bound_fails(tmp_path) -> None:
     inside, outside = Reached(0.5, 0.5, 0.5, 0.5, 0.5), Reached(0.5, 0.5, 0.5, 1.1, 0.5)
     for found, left in (([inside], False), ([inside, outside], True)):
         report = Report("worst_cases", "The worst", tmp_path, "now")
-        assert worst_cases.summarise(report, {"Table I": found}) == left
+        fought = [worst_cases.Fought(one, "all", 0.9, 0.7, "energy") for one in found]
+        assert worst_cases.summarise(report, {"Table I": fought}) == left
+
+
+def test_what_stays_below_half_is_told_with_what_models_alone_would_make(tmp_path) -> None:
+    low, high = (Reached(r, e, 0.1, 0.04, 0.6) for r, e in ((0.3, 0.6), (0.2, 0.1)))
+    report = Report("worst_cases", "The worst", tmp_path, "now")
+    given = [worst_cases.Fought(low, "joint", 0.9, 0.41, "energy"), worst_cases.Fought(high, "all", 0.8, 0.7, "energy")]
+    worst_cases.summarise(report, {"Table I": given})
+    below = report.write().read_text(encoding="utf-8").split("Less than half")[1].split("##")[0]
+    assert "| Table I | r of a joint 0.300 | 0.900 | 0.410 | energy |" in below
+    assert "| Table I | norm of r 0.200 | 0.800 | 0.700 | energy |" in below and "e of a joint" not in below
 
 
 def test_it_runs_with_a_motion_that_another_takes_over_from(tmp_path, monkeypatch) -> None:

@@ -68,6 +68,8 @@ def test_stack_and_concatenate(axis):
         terms = [reference([f.terms[s] for f in (x, still, y)], axis=axis) for s in range(SYMBOLS)]
         parts = [reference([getattr(f, p) for f in (x, still, y)], axis=axis) for p in ("centre", "remainder")]
         assert_same(function([x, number, y], axis=axis), Affine(parts[0], terms, parts[1]))
+        if not axis:
+            assert_same(function([x, number, y]), Affine(parts[0], terms, parts[1]))
 
 
 @given(seed=seeds)

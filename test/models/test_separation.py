@@ -193,6 +193,13 @@ class TestProof:
         assert separation_lower_bound(centre, centre, none, 1.0, 0.5) < 1.5
         assert separation_lower_bound(centre, centre, none, 2.0, 1.0) < 0.0
 
+    def test_roundings_cost_twice_what_they_can_and_no_more(self) -> None:
+        """Exact numbers: 2 (G + 8) u of all sizes, 16 u of the bound, and a last digit where a step is rounded down."""
+        unit, one = 2.0**-53, np.array([1.0, 0.0, 0.0])
+        for count in (1, 4):
+            found = separation_lower_bound(one, one, np.tile(0.25 / count * one, (count, 1)))
+            assert (0.75 - found) / unit == pytest.approx(2.0 * (count + 8) * 1.25 + 16.0 * 0.75 + 4.0, abs=1.5)
+
     @pytest.mark.parametrize(
         ("direction", "centre", "generator", "radius"),
         [

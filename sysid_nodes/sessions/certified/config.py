@@ -13,11 +13,12 @@ from sysid_nodes.data.key_file import AuthorityConfig
 from sysid_nodes.data.scene import Scene, scene_of
 from sysid_nodes.exceptions import ConfigError
 from sysid_nodes.models.config_digest import ESTIMATED, config_digest
-from sysid_nodes.models.known_robot import KnownRobotConfig, Numbers, per_joint
+from sysid_nodes.models.known_robot import KnownRobotConfig, Numbers, known_box, per_joint
 from sysid_nodes.models.robust_control import RobustControlConfig, gains
 from sysid_nodes.robots import Primitive, Robot, load_robot
 from sysid_nodes.robots.covering import covering_shapes
 from sysid_nodes.robots.links import base_frame
+from sysid_nodes.robots.robot import Array
 from sysid_nodes.sessions.certified.settings import CertifiedSettings
 from sysid_nodes.sessions.certified.streaming_config import StreamingConfig
 from sysid_nodes.sessions.node_config import autostart_option, frame_prefix_option
@@ -170,16 +171,25 @@ def check_ages(config: RobustControllerConfig) -> None:
 def check_drives(robot: Robot, known: KnownRobotConfig, control: RobustControlConfig) -> None:
     """Refuses drives whose torques are stated to be off by more than certificates count with.
 
+    A drive that is told its limit gives up to (1 + gain) limit. Where it brakes, the gear passes on more than it: what
+    friction takes comes on top, load friction included, so that passed = (1 + gain) limit + friction + lost passed.
+
     Raises:
         ConfigError: `control.torque_error` is less than gain and load friction of a drive make of its largest torque.
     """
-    gain = per_joint(known.gain_relative, robot.n, "known_robot.gain_relative")
-    lost = per_joint(known.load_friction, robot.n, "known_robot.load_friction")
-    if not gain.any() and not lost.any():
-        return
-    share = (1.0 + gain) * (1.0 + lost) - 1.0
-    # No share of an unlimited torque is nothing, not 0 times infinity, which would hide the other joints.
-    needed = np.multiply(share, robot.limits.torque, out=np.zeros(robot.n), where=share > 0.0)
+    n = robot.n
+    gain = per_joint(known.gain_relative, n, "known_robot.gain_relative")
+    lost = per_joint(known.load_friction, n, "known_robot.load_friction")
+    centre, radius = known_box(robot, known)
+    coulomb, viscous, _, offset, _ = (np.abs(centre) + radius)[10 * n :].reshape(5, n)
+
+    def share(of: Array, size: Array) -> Array:
+        # No share of an unlimited torque is nothing, not 0 times infinity, which would hide the other joints.
+        return np.asarray(np.multiply(of, size, out=np.zeros(n), where=of > 0.0))
+
+    friction = coulomb + share(viscous, robot.limits.velocity) + offset
+    passed = ((1.0 + gain) * robot.limits.torque + friction) / (1.0 - lost)
+    needed = share(gain, robot.limits.torque) + share(lost, passed)
     missing = needed - gains(robot, control).torque_error
     worst = int(np.argmax(missing))
     if missing[worst] > 0.0:

@@ -154,8 +154,7 @@ def _position(levers: Levers, motion: MotionBounds, unit: Pair, body: Pair, turn
         farther = (order >= joint)[None, :, None]
         low, high = _cross(own_turning, unit), _cross(turning, own)
         second = (np.where(farther, low[0], high[0]), np.where(farther, low[1], high[1]))
-        supported = (own[0] + own[1] > 0.0)[..., None]
-        integrand = (_pair(second, body) + _pair(turning, own_turning)) * supported + levers.hessian[:, :, joint]
+        integrand = _pair(second, body) + _pair(turning, own_turning) + levers.hessian[:, :, joint]
         error = motion.dq[:, joint, None, None, None]
         total += error * (2.0 * momentum + motion.duration[:, None, None, None] * integrand)
     return total

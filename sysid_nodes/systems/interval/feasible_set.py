@@ -37,7 +37,7 @@ _THOROUGH_ROUNDS = 5
 """Rounds of cuts when data come in one block."""
 
 _WORTH_A_ROUND = 0.02
-"""Share by which a round narrows some interval if another is to follow."""
+"""Share by which some interval has narrowed since cuts were last looked for, if they are to be again."""
 
 
 class FeasibleSet:
@@ -67,6 +67,7 @@ class FeasibleSet:
         self._about = np.zeros((0, 10))
         self._lower, self._upper = unknowns.prior.lower.copy(), unknowns.prior.upper.copy()
         self._told = self._upper - self._lower  # widths when a step last reported that a bound moved
+        self._cut_at = self._told  # widths when cuts were last looked for
 
     def reconfigure(self, config: SetMembershipConfig) -> None:
         """Changes the effort for the steps to come; what is proven stays."""
@@ -215,10 +216,13 @@ class FeasibleSet:
             if found.empty is not None:
                 self.empty = found.empty
                 return
-            width = self._upper - self._lower
             self._take_bounds()
-            worth = (self._upper - self._lower < (1.0 - _WORTH_A_ROUND) * width).any()
-            if round_ == rounds or not worth or not self._cut_off(found.solved):
+            width = self._upper - self._lower
+            # Since the last look, not since the last step: the many small steps of a stream add up to one.
+            if round_ == rounds or not (width < (1.0 - _WORTH_A_ROUND) * self._cut_at).any():
+                return
+            self._cut_at = width
+            if not self._cut_off(found.solved):
                 return
 
     def _take_bounds(self) -> None:

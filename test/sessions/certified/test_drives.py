@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import itertools
 from dataclasses import replace
 
 import numpy as np
@@ -15,8 +16,26 @@ from sysid_nodes.robots import load_robot
 from sysid_nodes.sessions.certified.config import CertifiedConfig, check_drives, set_up
 
 ROBOT = load_robot("kinova_gen3")
-KNOWN = KnownRobotConfig(gain_relative=(0.02,), load_friction=(0.05,))
-NEEDED = (1.02 * 1.05 - 1.0) * ROBOT.limits.torque
+KNOWN = KnownRobotConfig(gain_relative=(0.02,), load_friction=(0.05,), offset_absolute=(1.0,))
+
+
+def largest_loss() -> np.ndarray:
+    """(n,) |commanded less friction less acting torque| of drives that turn either way, told what they may be at most.
+
+    The acting torque is found as the drive would: what it gives is what it passes on, friction and the share of what
+    it passes on; friction at its largest, which counts with 5 % of Coulomb's, 5 % of viscous and 1 N m of the offset.
+    """
+    limits, motor, worst = ROBOT.limits, ROBOT.motor, np.zeros(ROBOT.n)
+    for turns, told, gain in itertools.product((-1.0, 1.0), (-1.0, 1.0), (0.98, 1.02)):
+        friction = turns * (1.05 * (motor.coulomb + motor.viscous * limits.velocity) + 1.0)
+        passed = gain * told * limits.torque - friction
+        for _ in range(60):  # a contraction by 0.05
+            passed = gain * told * limits.torque - friction - 0.05 * turns * np.abs(passed)
+        worst = np.maximum(worst, np.abs(told * limits.torque - friction - passed))
+    return worst
+
+
+NEEDED = largest_loss()
 
 
 def test_torque_errors_hold_what_drives_lose() -> None:

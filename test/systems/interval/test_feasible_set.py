@@ -152,6 +152,22 @@ def test_every_cut_holds_for_every_physical_body() -> None:
     assert built.bounds.lower[4] > -0.05 and built.bounds.lower[9] > -0.05
 
 
+def test_small_steps_of_a_stream_add_up_to_a_cut() -> None:
+    """A first moment that every window shortens by less than a hundredth: only cuts tell inertia of it."""
+    centre, radius = known_box(load_robot("kinova_gen3"), CERTAIN)
+    found = identify_body(7, 6, centre, radius, PriorConfig().bounds)
+    built = FeasibleSet(found, SetMembershipConfig())
+    rows, radii = np.zeros((1, 7, 105)), np.zeros((1, 7, len(CAUSES)))
+    rows[0, 0, found.body_slice][3] = 1.0
+    radii[0, 0, 0] = 1.0
+    for k in range(60):
+        rows[0, 0, found.motor_slice("torque gain")][0] = 1.104 + 0.004 * k  # a gain of 1: m cz <= -0.104 - 0.004 k
+        nothing = np.zeros((1, 7, 3, 3)), np.zeros(10)
+        built.step(MomentumRows(np.zeros((1, 2)), rows.copy(), radii.copy(), *nothing), np.array([k]))
+    assert built.bounds.upper[3] == pytest.approx(-0.34, abs=1e-6)
+    assert (built.bounds.lower[[4, 6]] > 0.5 * 0.34**2 / 5.2).all()
+
+
 def spoilt(kind: str) -> tuple[Robot, IntervalIdentifierConfig, JointSamples, float]:
     """Two seconds in which one assumption fails."""
     rng = np.random.default_rng(7)

@@ -68,3 +68,35 @@ def test_readings_that_no_motion_explains_are_found() -> None:
     creep = np.full((140, 2), 1e-9)
     found = bound_positions(reading, still, np.full(140, 1e-3), edges, np.full((2, 2), 0.5 * STEP), creep)
     assert found.possible.tolist() == [True, False]
+
+
+def test_offset_and_errors_are_those_of_the_readings_one_by_one() -> None:
+    """Each reading allows an interval for where its window began; what all allow, and what has crept since."""
+    rng, edges, tiny = np.random.default_rng(4), np.array([[0, 3], [3, 7]], dtype=np.intp), 1e-11
+    dt, error = rng.uniform(1e-3, 5e-3, 7), np.array([[0.02, 1e-7], [0.03, 1e-7]])
+    qd, creep = rng.uniform(-1.0, 1.0, (8, 2)), rng.uniform(1e-4, 1e-3, (7, 2))
+    q = np.cumsum(np.vstack([np.zeros((1, 2)), 0.5 * (qd[1:] + qd[:-1]) * dt[:, None]]), axis=0)
+    q = q + 5.0 + rng.uniform(-0.01, 0.01, q.shape)
+    found = bound_positions(q, qd, dt, edges, error, creep)
+    for w, (first, last) in enumerate(edges):
+        moved, crept, low, high = np.zeros(2), np.zeros(2), np.full(2, -np.inf), np.full(2, np.inf)
+        ways = []
+        for k in range(first, last + 1):
+            if k > first:
+                moved = moved + 0.5 * (qd[k] + qd[k - 1]) * dt[k - 1]
+                crept = crept + creep[k - 1]
+            slack = crept + error[w] + tiny * (1.0 + np.abs(q[k]))
+            low, high = np.maximum(low, q[k] - moved - slack), np.minimum(high, q[k] - moved + slack)
+            ways.append(moved)
+        half = np.maximum(0.5 * (high - low), 0.0) + crept + tiny * (1.0 + np.abs(low))
+        begin, end = found.edges[w]
+        # The first joint's readings tell less than all of them, the second one's more.
+        assert half[0] < error[w, 0] and half[1] > error[w, 1]
+        np.testing.assert_allclose(
+            found.q[begin : end + 1, 0], 0.5 * (low + high)[0] + np.array(ways)[:, 0], rtol=1e-14
+        )
+        np.testing.assert_array_equal(found.q[begin : end + 1, 1], q[first : last + 1, 1])
+        np.testing.assert_allclose(found.error[w], [half[0], error[w, 1]], rtol=1e-9)
+        travel = min(crept[0] + tiny, 2.0 * half[0])
+        np.testing.assert_allclose(found.travel_error[w], [travel, 2.0 * error[w, 1]], rtol=1e-12)
+        assert found.possible[w] == (low <= high).all()

@@ -175,7 +175,7 @@ class Certifier:
         beyond = beyond_evidence(desired, errors, self._robot.joint_names)
         if beyond:
             return self._refusal(Verdict.TRACKING, beyond, 0)
-        conduct = led_conduct(self._tree, desired, box, errors)
+        conduct = led_conduct(self._tree, desired, box, errors, self._gains.torque_error)
         judged = self._judge.compare(conduct, scene)
         verdict, _ = judged.margins.worst()
         proven = errors.acceleration is not None

@@ -90,17 +90,19 @@ def beyond_evidence(desired: Desired, errors: KnownErrors, names: tuple[str, ...
     return ""
 
 
-def led_conduct(tree: Tree, desired: Desired, box: ModelBox, errors: KnownErrors) -> Conduct:
-    """All that the robot can do, and the torque that any model of the box needs for it.
+def led_conduct(tree: Tree, desired: Desired, box: ModelBox, errors: KnownErrors, torque_error: Array) -> Conduct:
+    """All that the robot can do, and the torque that its drives must be told for it whichever model of the box it is.
 
-    The torque is that of M qdd + C qd + g + friction at the true state, errors of acceleration included; without a
-    bound on those, that of the desired acceleration at the true position and velocity.
+    The acting torque is M qdd + C qd + g + friction at the true state, errors of acceleration included; without a
+    bound on those, that of the desired acceleration at the true position and velocity. As limits are those of the
+    torque that drives are told, the command is what counts: it may have to be larger by all that they lose.
 
     Args:
         tree: kinematics and gravity.
         desired: the trajectory.
         box: the models.
         errors: of the controller.
+        torque_error: (n,) bound on commanded less acting torque [N m].
     """
     state = led_motion(desired, errors.position, errors.velocity)
     found = dynamics(tree, state.q, state.qd, state.qd, state.qdd)
@@ -111,6 +113,7 @@ def led_conduct(tree: Tree, desired: Desired, box: ModelBox, errors: KnownErrors
     motor, radius = box.motor, box.motor_radius
     friction = state.qd * motor.viscous + state.qdd * motor.armature + motor.offset
     added = added + radius.viscous * qd + radius.armature * qdd + motor.coulomb + radius.coulomb + radius.offset
+    added = added + torque_error
     if errors.acceleration is not None:
         _, inertia, _ = inertia_bounds(found.pairs, box, boxed=True)
         added = added + inertia @ errors.acceleration

@@ -20,7 +20,7 @@ from sysid_nodes.models.bezier import Bezier, State, brake
 from sysid_nodes.models.chain import Chain
 from sysid_nodes.models.known_robot import KnownRobotConfig, per_joint
 from sysid_nodes.models.model_box import ModelBox, model_box
-from sysid_nodes.models.robust_control import RobustControlConfig
+from sysid_nodes.models.robust_control import RobustControlConfig, gains
 from sysid_nodes.robots.robot import Array, Primitive, Robot
 from sysid_nodes.systems.certified.certificate.certifier import Certifier
 from sysid_nodes.systems.certified.certificate.config import CertifierConfig, TrackingConfig
@@ -98,6 +98,8 @@ class Planner:
         self.certifier = Certifier(robot, shapes, control, certifier)
         self._keep, self._gain = certifier.distance_margin, 0.0 if tracking is not None else control.position_gain
         self._torque_limit = robot.limits.torque - certifier.torque_margin
+        if tracking is not None:  # what drives lose counts against their limits, see led_conduct
+            self._torque_limit = self._torque_limit - gains(robot, control).torque_error
         slower = robot if tracking is None else no_faster(robot, known_errors(tracking, robot.n))
         self._proposer = Proposer(slower, self.nearness, config.proposal)
         self._widest = per_joint(config.k_range, robot.n, "planner.k_range")

@@ -11,8 +11,16 @@ import numpy.typing as npt
 import pytest
 
 from sysid_nodes.results.certificate import Entry
+from sysid_nodes.systems.certified.certificate import delayed
 from sysid_nodes.systems.certified.certificate.closed_loop import Assumed, ClosedLoop, Disturbance
-from sysid_nodes.systems.certified.certificate.delayed import DelayedErrors, propagate_delayed, steady
+from sysid_nodes.systems.certified.certificate.delayed import (
+    DelayedErrors,
+    _forces,
+    _Loop,
+    _positions,
+    propagate_delayed,
+    steady,
+)
 from sysid_nodes.systems.certified.certificate.disturbance import Split
 
 Array = npt.NDArray[np.float64]
@@ -302,3 +310,107 @@ def test_a_new_nominal_model_moves_what_r_settles_at() -> None:
     assert after.apart_error[0, 0] == pytest.approx(0.01 + 10.0 / STIFF + 2.0 * varied, rel=1e-6)
     expected = MASS**0.5 * (0.01 + 10.0 / STIFF + varied + varied * (1.0 + RATE * H))
     assert after.apart_norm[0] == pytest.approx(expected, rel=1e-2)
+
+
+def test_forces_on_two_joints_are_the_lesser_of_norms_and_joints() -> None:
+    """All terms at once, in plain loops; the metric is not the armature, nor the same for both joints."""
+    rng = np.random.default_rng(2)
+    loop = replace(
+        loop_of(2), damping=np.array([600.0, 300.0]), viscous_lower=np.array([8.0, 4.0]),
+        viscous_upper=np.array([12.0, 5.0]), coulomb_upper=np.array([0.4, 0.3]), reference_noise=np.array([0.01, 0.02]),
+    )  # fmt: skip
+    inertia, error = np.array([[9.0, 1.0], [1.0, 8.0]]), np.array([[0.5, 0.2], [0.2, 0.4]])
+    zero = np.zeros((1, 2))
+    split = Split(zero, zero, rng.uniform(1.0, 2.0, (1, 2)), zero, None, None)  # type: ignore[arg-type]
+    found = Disturbance(zero, zero, inertia[None], error[None], rng.uniform(1.0, 2.0, (1, 2)), zero, zero)
+    metric = (loop.damping + np.array([10.0, 4.5])) / (610.0 / 7.0)
+    drag, fast = np.array([10.0, 4.5]), 610.0 / 7.0
+
+    def norm(torque: Array) -> float:
+        return float(np.sqrt((torque**2 / metric).sum())) / fast
+
+    def times(size: Array, most: float, each: Array) -> Array:
+        return np.array([min(np.sqrt((size[j] ** 2 / metric).sum()) * most, size[j] @ each) for j in range(2)])
+
+    for wide in (1.0, 1e3):  # errors by joint, or of all together, that tell less than the other
+        each, together = rng.uniform(0.1, 0.2, (3, 2)) * wide, rng.uniform(0.1, 0.2, 3) / wide
+        assumed = Assumed(
+            np.array([0.5 * together[0] ** 2]), together[1:2], each[:1], together[2:], each[1:2], each[2:]
+        )
+        r, e, rate = together
+        feedback = GAIN * times(error, r, each[2]) + GAIN**2 * times(error, e, each[1])
+        held = GAIN * times(inertia, H * rate, H * each[0])
+        dragged = drag * np.minimum(H * each[0], H * rate / np.sqrt(metric))
+        other = split.rest[0] + found.coriolis[0] + np.array([0.8, 0.6]) + loop.damping * loop.reference_noise
+        other = other + np.array([2.0, 0.5]) * each[2]
+        spectral, weight = (np.linalg.norm(x / np.sqrt(np.outer(metric, metric)), 2) for x in (error, inertia))
+        forces = _forces(_Loop(loop, found), found, split, assumed)
+        np.testing.assert_allclose(forces.joint[0], other + feedback + held + dragged, rtol=1e-7)
+        expected = norm(other) + min(norm(feedback), GAIN * spectral * (r + GAIN * e) / fast)
+        expected += min(norm(held), GAIN * H * rate * weight / fast) + norm(dragged)
+        assert forces.norm[0] == pytest.approx(expected, rel=1e-7)
+
+
+@pytest.mark.parametrize("mass", [MASS, 3.0 * MASS])
+def test_what_passed_before_the_first_torque_acts_for_two_ages_and_no_longer(
+    mass: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of a push in the first interval what fades is left two ages after it; were it pushed on, all of it would be."""
+    monkeypatch.setitem(globals(), "EDGES", np.r_[0.0, 2.5 * H, 4.5 * H, np.linspace(0.1, 0.4, 6), np.inf])
+    found = follow(start=replace(CALM, speed=4.0), mass=np.full((1, 1), mass)).errors
+    full = H * 4.0 / MASS**0.5
+    left = full * np.exp(-STIFF / mass * H) * (1.0 + 1e-6)
+    assert found.reference_error[1, 0] == pytest.approx(full, rel=1e-6)
+    assert found.reference_error[2, 0] <= left
+    if mass == MASS:  # a heavier joint has faster modes to fear
+        assert found.level[2] <= 0.5 * MASS * left**2
+
+
+def test_accelerations_of_coupled_joints() -> None:
+    """I_a^-1 is no less than M^-1, whose other entries are products of roots at most."""
+    root = np.array([0.5, 0.7])
+    found, alone = (follow(n=2, rest=50.0, root=x) for x in (root, 0.0))
+    free = alone.errors.acceleration[-1]
+    gap = found.errors.acceleration[-1] - free
+    together = free * MASS  # the force left on each joint
+    assert gap == pytest.approx(root * root[::-1] * together[::-1] / MASS**2, rel=1e-6)
+    assert together[0] > 50.0
+
+
+def test_every_bound_is_rounded_outward(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What makes up for roundings comes on top at every step: the larger it is, the larger each bound."""
+    start = Entry(
+        0.4, 0.3, 0.2, np.ones(2), 0.2, 0.5, np.full(2, 0.3), np.full(2, 0.4), 0.4, np.full(2, 0.3)
+    )  # fmt: skip
+    rest = {"mass": np.array([[8.0, 2.0], [2.0, 9.0]]), "error": np.eye(2), "steady": 3.0, "slope": 2.0, "rest": 1.0}
+    inertia = np.broadcast_to(np.diag([8.0, 9.0]), (COUNT, 2, 2))
+    joint = np.ones((COUNT, 2))
+    found = Disturbance(joint, joint, inertia, inertia, joint, joint, joint)
+
+    calm = replace(CALM, jerk=np.zeros(2), position_error=np.zeros(2), reference_error=np.zeros(2))
+
+    def bounds() -> list[Array]:
+        own = _Loop(loop_of(2), found)
+        helpers = own.norm(joint), own.spectral(inertia), own.times(inertia, joint[:, 0], joint)
+        after = follow(n=2, start=start, drift=0.5, coriolis=0.2, root=0.5, **rest)
+        assumed = Assumed(joint[:, 0], joint[:, 0], joint, joint[:, 0], joint, joint)
+        split = Split(joint, joint, joint, joint, None, None)  # type: ignore[arg-type]
+        forces = _forces(own, found, split, assumed)
+        return [*helpers, own.joint_fast, 1.0 / own.joint_slow, *after.errors, after.robust, np.array(after.weight),
+                after.apart_norm, after.apart_error, *forces]  # fmt: skip
+
+    def falling() -> Array:
+        """|e| that decays freely: rounded once more in every interval."""
+        own, none = _Loop(loop_of(2), found), np.zeros((COUNT, 2))
+        return np.column_stack(_positions(own, none[:, 0], none, EDGES, start))[:-1]
+
+    def pushed() -> Array:
+        return np.column_stack(_positions(_Loop(loop_of(2), found), joint[:, 0], joint, EDGES, calm))[-1]
+
+    inflated, exact, decayed, driven = 1.1, bounds(), falling(), pushed()
+    monkeypatch.setattr(delayed, "INFLATE", inflated)
+    for k, (before, after) in enumerate(zip(exact, bounds(), strict=True)):
+        assert (after >= inflated * before * (1.0 - 1e-6)).all(), k
+    powers = inflated ** np.arange(2, COUNT + 1)[:, None]
+    np.testing.assert_array_less(powers * decayed * (1.0 - 1e-6), falling())
+    np.testing.assert_array_less(inflated**2 * driven * (1.0 - 1e-6), pushed())

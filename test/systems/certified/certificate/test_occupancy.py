@@ -13,7 +13,13 @@ from sysid_nodes.models.solids import from_obstacle, from_primitive
 from sysid_nodes.simulation.arm.contact_watch import ContactWatch
 from sysid_nodes.systems.certified.certificate.closed_loop import Tube
 from sysid_nodes.systems.certified.certificate.motion import desired_motion, motion
-from sysid_nodes.systems.certified.certificate.occupancy import ENOUGH, obstacle_distance, occupancy, self_distance
+from sysid_nodes.systems.certified.certificate.occupancy import (
+    ENOUGH,
+    Occupancy,
+    obstacle_distance,
+    occupancy,
+    self_distance,
+)
 from sysid_nodes.systems.certified.certificate.recursion import place
 
 TREE = Chain.from_robot(robot()).tree
@@ -68,6 +74,26 @@ def test_what_is_no_number_is_never_far():
     lost = type(shape)(broken, shape.generators, shape.radius)
     found = obstacle_distance([lost], [from_obstacle(OBSTACLES[0])])[:, 0, 0]
     assert found[4] == -np.inf and np.isfinite(np.delete(found, 4)).all()
+
+
+@pytest.mark.parametrize("swept", [False, True])
+def test_errors_count_along_the_way_between_and_no_other(swept):
+    """A ball at 0.4 m off by 0.05 m along the way to another, whose generator turns across it: all worked out exactly.
+
+    Two joints, so five symbols: time, errors by their norm, and the others' by theirs or one by one.
+    """
+    centre, generator = np.tile([0.4, 0.0, 0.0], (4, 1)), np.tile([0.0, 0.05, 0.0], (4, 1, 1))
+    terms, turned = np.zeros((5, 4, 3)), np.zeros((5, 4, 1, 3))
+    terms[:, :, 0] = np.array([0.01, 0.003, 0.004, 0.006, 0.008])[:, None]
+    turned[1, :, :, 1] = 0.02  # across: of no account for the distance, but for a first look at it
+    turned[2, :, :, 0] = 0.002
+    rest = np.tile([0.001, 0.02, 0.02], (4, 1))
+    one = Occupancy(
+        Affine(centre, terms, rest), Affine(generator, turned, 0.001 * np.ones((4, 1, 3))), 0.1, False, swept
+    )
+    wobble = 0.01 + 0.005 + (0.014 if swept else 0.01) + 0.001 + 0.002 + 0.001
+    found = obstacle_distance([one], [from_obstacle(Obstacle("ball", "sphere", (0.0, 0.0, 0.0), size=(0.15,)))])
+    np.testing.assert_allclose(found[:, 0, 0].min(), 0.15 - wobble, atol=1e-8)
 
 
 def test_nothing_to_compare():

@@ -3,17 +3,23 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
+
 import numpy as np
 import pytest
 from shared.certified_arm import SCENE, START, box, certifier, in_ball, plan, robot, shapes
 
 from sysid_nodes.data.scene import Obstacle, Scene
 from sysid_nodes.exceptions import ConfigError
+from sysid_nodes.intervals import Affine
 from sysid_nodes.models.bezier import Bezier
+from sysid_nodes.models.chain import Chain
 from sysid_nodes.models.self_collision import self_collision_pairs
 from sysid_nodes.simulation.arm.contact_watch import ContactWatch
+from sysid_nodes.systems.certified.certificate import own_stop
 from sysid_nodes.systems.certified.certificate.config import CertifierConfig, TrackingConfig
-from sysid_nodes.systems.certified.certificate.own_stop import OwnStop, own_stop_words
+from sysid_nodes.systems.certified.certificate.own_stop import OwnStop, own_stop_words, swept
+from sysid_nodes.systems.certified.certificate.recursion import place
 
 ENGINE = 2e-6
 """Error of the engine's distances [m]."""
@@ -128,3 +134,19 @@ def test_what_certificates_say_of_it() -> None:
             7,  # type: ignore[arg-type]
         )
     )
+
+
+@pytest.mark.parametrize(("below", "above"), [(0.3, 0.1), (0.9, 1e-17), (1e-17, 0.9), (2.0**-30, 1e8)])
+def test_ways_that_are_rounded_lose_nothing(below: float, above: float, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The box that posture and stop fill, in rational numbers: no less, and no more than digits can be lost."""
+    seen = []
+    monkeypatch.setattr(own_stop, "place", lambda tree, q, *, boxed: seen.append(q) or place(tree, q, boxed=boxed))
+    tree, centre = Chain.from_robot(robot()).tree, np.full((1, 7), 0.7)
+    ways = np.full((1, 7), below), np.full((1, 7), above)
+    swept(tree, Affine(centre, np.zeros((15, 1, 7)), np.zeros((1, 7))), *ways, boxed=False)
+    for j in range(7):
+        middle, half = Fraction(float(seen[0].centre[0, j])), Fraction(float(seen[0].terms[8 + j, 0, j]))
+        least, most = Fraction(0.7) - Fraction(below), Fraction(0.7) + Fraction(above)
+        size = Fraction(0.7) + Fraction(below) + Fraction(above)
+        assert middle - half <= least - size / 10**16 and middle + half >= most + size / 10**16
+        assert half <= (Fraction(below) + Fraction(above)) / 2 + 2 * size / 10**15

@@ -23,6 +23,7 @@ from sysid_nodes.models.robust_control import Gains
 from sysid_nodes.models.solids import Solid
 from sysid_nodes.robots import MotorConstants, load_robot
 from sysid_nodes.robots.robot import Primitive
+from sysid_nodes.systems.certified.certificate import disturbance
 from sysid_nodes.systems.certified.certificate.bodies import inertia_coefficients
 from sysid_nodes.systems.certified.certificate.closed_loop import Assumed, ClosedLoop, Tube
 from sysid_nodes.systems.certified.certificate.disturbance import Demand, _shifts, demand
@@ -31,7 +32,7 @@ from sysid_nodes.systems.certified.certificate.motion import Desired, deviation,
 from sysid_nodes.systems.certified.certificate.occupancy import occupancy, self_distance
 from sysid_nodes.systems.certified.certificate.own_stop import OwnStop
 from sysid_nodes.systems.certified.certificate.recursion import dynamics, place
-from sysid_nodes.systems.certified.certificate.shift import Change, Magnitudes, coriolis, torque_change
+from sysid_nodes.systems.certified.certificate.shift import Change, Magnitudes, coriolis, norms_of, torque_change
 
 MASS, LEVER, GAIN, K = 2.0, 0.5, 4.0, 1000.0
 INERTIA = MASS * LEVER**2
@@ -252,6 +253,29 @@ def test_what_the_passing_of_time_does_to_a_torque(name: str) -> None:
     )[0, 0]
     assert abs(there - here) <= bound * (1.0 + 1e-3)
     assert abs(there - here) >= least * bound
+
+
+def test_all_that_is_added_to_the_desired_acceleration_moves_the_bodies(monkeypatch: pytest.MonkeyPatch) -> None:
+    """K_r de/dt, its measured and aged part, and K_r times what r moved since; no part makes up for another."""
+    seen, own = [], disturbance._magnitudes
+
+    def kept(bodies: Any, added: Any, qd_a: Any, *, boxed: bool) -> Any:
+        seen.append(added)
+        return own(bodies, added, qd_a, boxed=boxed)
+
+    monkeypatch.setattr(disturbance, "_magnitudes", kept)
+    r, e, acceleration, jerk, error = 0.05, 0.02, 3.0, 2.0, 0.01
+    gains = QUIET._replace(velocity_error=one(error))
+    ask(constant(), gains=gains, age=H, r=r, e=e, acceleration=acceleration, jerk=jerk)
+    rate = r + GAIN * e
+    expected = GAIN * rate + GAIN * error + H * (jerk + GAIN**2 * rate) + H * GAIN * acceleration
+    np.testing.assert_allclose(seen[0], np.full((2, 1), expected), rtol=1e-6)
+
+
+def test_norms_of_a_body_are_those_of_its_tensor() -> None:
+    theta = np.array([[-2.0, 1.0, 2.0, -2.0, 0.3, 0.1, 0.5, -0.2, 0.4, 0.7]])
+    tensor = np.array([[0.3, 0.1, -0.2], [0.1, 0.5, 0.4], [-0.2, 0.4, 0.7]])
+    assert np.concatenate(norms_of(theta)) == pytest.approx([2.0, 3.0, np.linalg.norm(tensor)], rel=1e-12)
 
 
 def test_what_swings_a_body_that_does_not_turn_itself() -> None:

@@ -15,6 +15,7 @@ from sysid_nodes.exceptions import ConfigError
 from sysid_nodes.models.bezier import Bezier
 from sysid_nodes.models.chain import Chain
 from sysid_nodes.models.regressors import standard_regressor
+from sysid_nodes.models.robust_control import RobustControlConfig
 from sysid_nodes.models.self_collision import self_collision_pairs
 from sysid_nodes.results.certificate import Verdict
 from sysid_nodes.simulation.arm.contact_watch import ContactWatch
@@ -62,6 +63,18 @@ def test_no_sample_within_the_errors_exceeds_a_margin(judge, tracking):
         if k % 4 == 0:
             assert watch.to_obstacles(q).distance >= found.margins.obstacle - ENGINE
             assert watch.to_itself(q).distance >= found.margins.self_distance - ENGINE
+
+
+def test_drives_are_told_more_than_acts(judge):
+    """What they may lose counts against their limits like what the motion takes, each joint's own."""
+    error = 0.5 * np.arange(1.0, 8.0)
+    lossy = certifier(RobustControlConfig(torque_error=tuple(error)))
+    for tracking in (TRACKING, replace(TRACKING, acceleration_error=())):
+        one, two = (x.certify_tracked(plan(0.3), box(0.1), tracking, SCENE) for x in (judge, lossy))
+        np.testing.assert_allclose(one.margins.torque - two.margins.torque, error, rtol=1e-6)
+        np.testing.assert_allclose(two.torque - one.torque, error, rtol=1e-6)
+    much = certifier(RobustControlConfig(torque_error=tuple(np.where(error == 2.0, one.margins.torque + 0.01, 0.0))))
+    assert much.certify_tracked(plan(0.3), box(0.1), tracking, SCENE).verdict is Verdict.TORQUE
 
 
 def test_torque_without_acceleration_errors_is_told_to_be_unproven(judge):
