@@ -121,6 +121,18 @@ def test_of_a_motion_without_end_the_newest_is_kept_and_the_estimate_says_so(mon
     assert finding == f"motion before {log.t[0]:.1f} s is forgotten: 'memory' is 5 s"
 
 
+def test_no_clip_reaches_across_what_was_left_out_and_a_set_point_goes_on_through_it():
+    session = SamplingSession(ROBOT, CONFIG)
+    play(session, (row for row in messages(4.0) if row[1] != "command" or row[0] < 2.5))
+    session.leave_out(2.0, 3.0)
+    log = session.log()
+    first = log.starts(50)
+    np.testing.assert_allclose(log.t[first + 49] - log.t[first], 49 * log.step)
+    assert not log.usable[(log.t > 1.92) & (log.t < 3.08)].any(), "a start is guessed from what is around it"
+    assert log.usable[log.t > 3.2].any()
+    np.testing.assert_allclose(log.target[log.t > 3.2], 0.2 * np.sin(6.0 * 2.49))
+
+
 @pytest.mark.parametrize("silent", ["joints", "pose", "command"])
 def test_what_is_kept_has_an_end_though_a_stream_never_comes(asked, silent):
     online = OnlineSampling(ROBOT, CONFIG)
