@@ -3,10 +3,12 @@
 
 A Go2 with 4.7 kg at the rear makes a first motion of eight seconds and is identified. Then it follows a plan made for
 that estimate and is identified again from both motions together. Plans are of the same length and vetted alike:
-`errors` minimises the errors to be expected, those of the simulations included; `noise` what noise alone leaves, the
-paper's tr(F^-1); `T` maximises the trace of the information, as the paper's public release does; `chance` is by chance.
-The truth is hidden in another simulation; its noise is the same in all cases up to the second motion. Errors are those
-of the last fit, whatever the verdict on them.
+`errors` minimises the sum of the squared errors to be expected, those of the simulations included and each in units of
+the precision asked of it; `noise` what noise alone leaves of that, the paper's tr(F^-1); `D` the volume that the
+former span; `T` maximises the trace of the information, as the paper's public release does; `chance` is by chance. A sum
+is mostly of the parameter that is known worst, here a strength; a volume counts all alike, as the geometric mean
+does. The truth is hidden in another simulation; its noise is the same in all cases up to the second motion. Errors are
+those of the last fit, whatever the verdict on them.
 """
 
 from __future__ import annotations
@@ -26,6 +28,7 @@ from sysid_nodes.data.config import from_flat
 from sysid_nodes.results.exploration import ExplorationPlan, Posterior
 from sysid_nodes.results.sampling import SamplingResult
 from sysid_nodes.sessions.sampling.session import SamplingSession
+from sysid_nodes.systems.sampling import SamplingConfig
 from sysid_nodes.systems.sampling.exploration.config import ExplorationConfig
 from sysid_nodes.systems.sampling.exploration.curves import CommandCurves
 from sysid_nodes.systems.sampling.exploration.planner import ExplorationPlanner
@@ -47,6 +50,7 @@ NAMES = (
 PLANS: Mapping[str, Mapping[str, Any]] = {
     "errors": {},
     "noise": {"model_errors": False},
+    "D": {"criterion": "D"},
     "T": {"criterion": "T"},
     "chance": {},
 }
@@ -74,7 +78,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     named = {name: records[k :: len(chosen.plans)] for k, name in enumerate(chosen.plans)}
     kept = [k for k in range(chosen.seeds) if not any("failed" in rows[k] for rows in named.values())]
     if kept:
-        _tell(report, {name: [rows[k] for k in kept] for name, rows in named.items()})
+        _tell(report, {name: [rows[k] for k in kept] for name, rows in named.items()}, _asked(chosen.seed))
     failed = [
         f"seed {key['seed']}: {row['failed']}." for key, row in zip(keys, records, strict=True) if "failed" in row
     ]
@@ -140,7 +144,15 @@ def errors(result: SamplingResult, truth: Mapping[str, float]) -> Array:
     return np.array([values[name] - truth[name] for name in NAMES])
 
 
-def _tell(report: Report, found: Mapping[str, Sequence[Record]]) -> None:
+def _asked(seed: int) -> Array:
+    """(Q,) the precision that `sampling.verdict` asks of each parameter."""
+    _, sim = simulated_session(0.01, seed, motion="commanded")
+    truth, verdict = true_values(sim), SamplingConfig().verdict
+    parts = {"c": verdict.distance, "I": verdict.inertia}
+    return np.array([parts.get(n[0], verdict.relative) * (1.0 if n[0] == "c" else truth[n]) for n in NAMES])
+
+
+def _tell(report: Report, found: Mapping[str, Sequence[Record]], asked: Array) -> None:
     column = {
         what: {name: np.array([row[what] for row in rows]) for name, rows in found.items()}
         for what in ("errors", "promised", "claimed")
@@ -157,11 +169,13 @@ def _tell(report: Report, found: Mapping[str, Sequence[Record]]) -> None:
     )
     if "chance" in after:
         report.section("Squared errors, relative to those after chance")
+        sums = {name: float(((values / asked) ** 2).sum()) for name, values in after.items()}
         ratios = {name: (values / after["chance"]) ** 2 for name, values in after.items() if name != "chance"}
         report.table(
             ("parameter", *(f"`{name}`" for name in ratios)),
             [(name, *(f"{ratio[k]:.2f}" for ratio in ratios.values())) for k, name in enumerate(NAMES)]
-            + [("geometric mean", *(f"{np.exp(np.mean(np.log(ratio))):.2f}" for ratio in ratios.values()))],
+            + [("geometric mean", *(f"{np.exp(np.mean(np.log(ratio))):.2f}" for ratio in ratios.values()))]
+            + [("sum, in units of the precision asked", *(f"{sums[name] / sums['chance']:.2f}" for name in ratios))],
         )
         report.text("Asked for is 0.5.")
     report.section("Realised errors over promised standard deviations, root mean square")
