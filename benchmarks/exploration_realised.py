@@ -4,11 +4,11 @@
 A Go2 with 4.7 kg at the rear makes a first motion of eight seconds and is identified. Then it follows a plan made for
 that estimate and is identified again from both motions together. Plans are of the same length and vetted alike:
 `errors` minimises the sum of the squared errors to be expected, those of the simulations included and each in units of
-the precision asked of it; `noise` what noise alone leaves of that, the paper's tr(F^-1); `D` the volume that the
-former span; `T` maximises the trace of the information, as the paper's public release does; `chance` is by chance. A sum
-is mostly of the parameter that is known worst, here a strength; a volume counts all alike, as the geometric mean
-does. The truth is hidden in another simulation; its noise is the same in all cases up to the second motion. Errors are
-those of the last fit, whatever the verdict on them.
+the precision asked of it; `noise` what noise alone leaves of that, the paper's tr(F^-1); `D` the volume that the former
+span; `T` maximises the trace of the information, as the paper's public release does; `chance` is by chance. A sum is
+mostly of the parameter that is known worst, here a strength; a volume counts all alike, as the geometric mean does. The
+truth is hidden in another simulation; its noise is the same in all cases up to the second motion. Errors are those of
+the last fit, whatever the verdict on them.
 """
 
 from __future__ import annotations

@@ -115,6 +115,16 @@ def test_what_a_bound_holds_is_promised_no_better_than_the_rest():
     np.testing.assert_allclose(held.now[at], plain.now[at], rtol=0.1)
 
 
+def test_a_strength_at_its_bound_is_promised_as_of_one_within_it():
+    k, information, worse = UNKNOWNS.index["weakness:hip"], POSTERIOR.information.copy(), POSTERIOR.covariance.copy()
+    information[k, k], worse[k], worse[:, k] = 0.02**-2.0, 0.0, 0.0
+    values = POSTERIOR.values.copy()
+    values[k] = UNKNOWNS.items[k].lower
+    forecast = planner(replace(POSTERIOR, values=values, information=information, covariance=worse)).forecast
+    at = [q.name for q in forecast.asked].index("strength.hip")
+    assert forecast.now[at] == pytest.approx(forecast._beyond**0.5 * 0.02 / (values[k] + 0.02) ** 2, rel=1e-3)
+
+
 def test_where_every_robot_falls_there_is_no_fit_plan():
     weak = POSTERIOR.values.copy()
     for name, k in UNKNOWNS.index.items():
