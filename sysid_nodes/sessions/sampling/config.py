@@ -21,6 +21,7 @@ class SamplingSessionConfig:
     pose: str = option("mocap/pose", "topic of motion capture of the base, PoseStamped")
     least: float = option(3.0, "motion before another identification, live", unit="s", minimum=0.5)
     rest: float = option(0.6, "standing still that ends a motion, live", unit="s", minimum=0.1)
+    memory: float = option(60.0, "motion that is kept, the newest, live", unit="s", minimum=5.0)
     motor: MotorConfig = section(MotorConfig, "what is known of the joints' friction and armature")
     sampling: SamplingConfig = section(SamplingConfig, "the identification")
 

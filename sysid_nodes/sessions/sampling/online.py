@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Identifies whenever a motion has ended, from all that was heard up to then: live, and the same on a recording.
 
-Stamps alone decide when that is and which readings count, so that it does not matter when they arrive.
+Stamps alone decide when that is and which readings count, so that it does not matter when they arrive. Readings from
+when the robot stood still tell nothing and are forgotten, and so is all but the newest motion (`memory`): what is kept
+does not grow with time. Without the former an estimate is the same to the last bit.
 """
 
 from __future__ import annotations
@@ -25,6 +27,8 @@ from sysid_nodes.systems.sampling.log import MOVING, MOVING_WINDOW
 Array = npt.NDArray[np.float64]
 
 _LOOK = 0.1  # between two looks at whether the robot moves [s]
+_TIDY = 1.0  # readings that are forgotten at a time [s]
+_PATIENCE = 5.0  # with a stream that has fallen silent [s]
 
 
 @dataclass(frozen=True)
@@ -65,7 +69,9 @@ class OnlineSampling:
         """Forgets everything."""
         self.session = SamplingSession(self.robot, self.config)
         self._recent: deque[tuple[float, Array]] = deque()
+        self._moving: deque[float] = deque()  # stamps of looks at a robot that moved
         self._due, self._looked, self._moved, self._still = np.inf, -np.inf, 0.0, 0.0
+        self._stood, self._forgotten = -np.inf, -np.inf
         self.update = SamplingUpdate(-np.inf, 0, None, "", self.robot.name, self.config_id)
         return self.update
 
@@ -78,6 +84,7 @@ class OnlineSampling:
         self.session.take(reading)
         if reading.joints is not None and "joint_position" in reading.values:
             self._watch(reading.stamp, reading.values["joint_position"])
+        self._tidy(reading.stamp)
         return self._identified()
 
     def take_set_point(self, stamp: float, names: tuple[str, ...], position: Array) -> SamplingUpdate | None:
@@ -87,6 +94,7 @@ class OnlineSampling:
             LogError: a joint is missing.
         """
         self.session.take_set_point(stamp, names, position)
+        self._tidy(stamp)
         return self._identified()
 
     def _watch(self, stamp: float, q: Array) -> None:
@@ -101,13 +109,37 @@ class OnlineSampling:
         rows = np.array([row for _, row in recent])
         if (np.ptp(rows, axis=0) > MOVING).any():
             self._moved, self._still = self._moved + _LOOK, 0.0
+            self._moving.append(stamp)
         else:
+            self._stood = self._stood if self._still else stamp
             self._still += _LOOK
         if self._still >= self.config.rest and self._moved >= self.config.least and self._due == np.inf:
             self._due, self._moved = stamp, 0.0
 
+    def _tidy(self, stamp: float) -> None:
+        """Forgets what no identification will need, as of a reading's stamp [s]."""
+        begun, old = self.session.begun, stamp - _PATIENCE
+        if begun == np.inf:
+            self._forget(-np.inf, old)
+        elif self._looked < old:  # nobody knows whether the robot moves
+            self._forget(self._looked, old)
+        elif self._due < np.inf:  # what an identification is made from is not to depend on how long it waits
+            return
+        elif self._still:
+            self._forget(max(self._stood, begun + MOVING_WINDOW), self._looked - MOVING_WINDOW)
+        elif len(self._moving) > (self.config.memory + _TIDY) / _LOOK:
+            while len(self._moving) > self.config.memory / _LOOK:
+                oldest = self._moving.popleft()
+            self.session.forget(oldest)
+
+    def _forget(self, begin: float, end: float) -> None:
+        """What was heard between two stamps [s], once it is worth while."""
+        if end >= max(begin, self._forgotten) + _TIDY:
+            self._forgotten = end
+            self.session.leave_out(begin, end)
+
     def _identified(self) -> SamplingUpdate | None:
-        if self.session.heard < self._due:
+        if self.session.heard < self._due and self._looked < self._due + _PATIENCE:
             return None
         stamp, self._due = self._due, np.inf
         found, fault = None, ""

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 
 import numpy as np
 import numpy.typing as npt
@@ -19,7 +20,19 @@ from sysid_nodes.systems.sampling.gauss_newton import Progress
 from sysid_nodes.systems.sampling.log import Sound, sound_imu, sound_joints, sound_pose, while_moving
 
 Array = npt.NDArray[np.float64]
-Rows = list[tuple[float, Array]]
+
+
+class _Heard:
+    """Readings of one stream, and the stamps of the first and of the newest, which may not have been kept."""
+
+    def __init__(self) -> None:
+        self.rows: list[tuple[float, Array]] = []
+        self.first, self.newest = np.inf, -np.inf
+
+    def take(self, stamp: float, row: Array, *, kept: bool) -> None:
+        self.first, self.newest = min(self.first, stamp), stamp
+        if kept:
+            self.rows.append((stamp, row))
 
 
 class SamplingSession:
@@ -32,10 +45,9 @@ class SamplingSession:
 
     def __init__(self, robot: Robot, config: SamplingSessionConfig) -> None:
         self.robot, self.config = robot, config
-        self._joints: Rows = []
-        self._imu: Rows = []
-        self._pose: Rows = []
-        self._set_points: Rows = []
+        self._joints, self._imu, self._pose, self._set_points = self._streams = tuple(_Heard() for _ in range(4))
+        self._left_out: list[tuple[float, float]] = []
+        self._since = -np.inf
         placement = robot.model.frames[robot.model.getFrameId(robot.imu)].placement
         self._imu_matrix = np.array(placement.rotation)
         self._imu_turn = from_matrix(self._imu_matrix)
@@ -48,13 +60,15 @@ class SamplingSession:
         """
         values, stamp = reading.values, reading.stamp
         if reading.joints is not None:
-            self._joints.append((stamp, self._joint_row(reading)))
+            self._joints.take(stamp, self._joint_row(reading), kept=self._wanted(stamp))
         elif "gyroscope" in values and "imu_orientation" in values:
             turned = product(_scalar_first(values["imu_orientation"]), inverse(self._imu_turn))
-            self._imu.append((stamp, np.concatenate([turned, self._imu_matrix @ values["gyroscope"]])))
+            row = np.concatenate([turned, self._imu_matrix @ values["gyroscope"]])
+            self._imu.take(stamp, row, kept=self._wanted(stamp))
         elif "mocap_pose" in values:
             pose = values["mocap_pose"]
-            self._pose.append((stamp, np.concatenate([pose[:3], _scalar_first(pose[3:])])))
+            row = np.concatenate([pose[:3], _scalar_first(pose[3:])])
+            self._pose.take(stamp, row, kept=self._wanted(stamp))
 
     def take_set_point(self, stamp: float, names: tuple[str, ...], position: Array) -> None:
         """Set-points of all joints, in any order [rad].
@@ -62,7 +76,28 @@ class SamplingSession:
         Raises:
             LogError: a joint is missing.
         """
-        self._set_points.append((stamp, position[_columns(names, self.robot.joint_names, "command")]))
+        row = position[_columns(names, self.robot.joint_names, "command")]
+        self._set_points.take(stamp, row, kept=self._wanted(stamp))
+
+    def forget(self, before: float) -> None:
+        """Forgets motion before a stamp [s]; identifications say so."""
+        self._since = before
+        self.leave_out(-np.inf, before)
+
+    def leave_out(self, begin: float, end: float) -> None:
+        """Forgets what was heard between two stamps [s], and does not listen to it any more; a set-point goes on.
+
+        What lies in the same time and was left out before is part of it.
+        """
+        self._left_out = [(a, b) for a, b in self._left_out if a < begin or b > end] + [(begin, end)]
+        held = [row for row in self._set_points.rows if begin < row[0] < end]
+        for stream in self._streams:
+            stream.rows = [row for row in stream.rows if not begin < row[0] < end]
+        if held:
+            self._set_points.rows.append(max(held, key=lambda row: row[0]))
+
+    def _wanted(self, stamp: float) -> bool:
+        return not any(begin < stamp < end for begin, end in self._left_out[-2:])
 
     def readings(self, until: float = np.inf) -> Readings:
         """Everything gathered up to a stamp [s], by stream.
@@ -71,9 +106,9 @@ class SamplingSession:
             LogError: a stream is missing or too short.
         """
 
-        def stream(rows: Rows, name: str, sound: Sound | None = None, *, noisy: bool = False) -> Stream:
+        def stream(heard: _Heard, name: str, sound: Sound | None = None, *, noisy: bool = False) -> Stream:
             # A stamp that is not a number is for the stream to count.
-            return Stream.of([row for row in rows if not row[0] > until], name, sound, noisy=noisy)
+            return Stream.of([row for row in heard.rows if not row[0] > until], name, sound, noisy=noisy)
 
         config = self.config
         return Readings(
@@ -81,6 +116,7 @@ class SamplingSession:
             set_points=stream(self._set_points, f"set-points on '{config.commands}'"),
             imu=stream(self._imu, f"the inertial sensor with its orientation on '{config.imu}'", sound_imu, noisy=True),
             pose=stream(self._pose, f"motion capture on '{config.pose}'", sound_pose, noisy=True),
+            left_out=tuple(self._left_out),
         )
 
     def log(self, until: float = np.inf) -> MotionLog:
@@ -100,13 +136,21 @@ class SamplingSession:
             ConfigError: a list does not fit the robot.
             RobotError: the robot cannot walk, or has no such link.
         """
-        return identify(self.log(until), self.robot, self.config.sampling, progress)
+        found = identify(self.log(until), self.robot, self.config.sampling, progress)
+        if self._since == -np.inf:
+            return found
+        words = f"motion before {self._since:.1f} s is forgotten: 'memory' is {self.config.memory:g} s"
+        return replace(found, findings=(*found.findings, words))
 
     @property
     def heard(self) -> float:
         """Stamp up to which every stream has been heard [s]."""
-        streams = (self._joints, self._imu, self._pose, self._set_points)
-        return min(rows[-1][0] if rows else -np.inf for rows in streams)
+        return min(stream.newest for stream in self._streams)
+
+    @property
+    def begun(self) -> float:
+        """Stamp from which on every stream has been heard [s]; infinite before."""
+        return max(stream.first for stream in self._streams)
 
     def _joint_row(self, reading: SensorReadings) -> Array:
         names, n = reading.joints or (), self.robot.n

@@ -82,6 +82,14 @@ def nominal_drive(robot: Robot, config: SamplingConfig) -> Drive:
     return Drive(*(spread(getattr(config.drive, name), robot, f"drive.{name}") for name in ("stiffness", "damping")))
 
 
+def other_simulations(robot: Robot, config: SamplingConfig, drive: Drive) -> Others:
+    """Of the robot that `nominal_model` is of, to see what errors of the simulations do."""
+    fine = nominal_model(robot, config, 0.5 * config.step)
+    finer = FinerSimulations(Simulations(fine, drive, threads=config.threads, capacity=_FEW), 2)
+    other = nominal_model(robot, config, config.step)
+    return Others(finer, Simulations(other, drive, threads=config.threads, capacity=_FEW, rubbing=True))
+
+
 def prepare(log: MotionLog, robot: Robot, config: SamplingConfig) -> Setting:
     """Model, simulator and unknowns.
 
@@ -90,10 +98,7 @@ def prepare(log: MotionLog, robot: Robot, config: SamplingConfig) -> Setting:
         RobotError: the robot cannot walk, or has no such link.
     """
     model, drive = nominal_model(robot, config, config.step), nominal_drive(robot, config)
-    fine = nominal_model(robot, config, 0.5 * config.step)
-    finer = FinerSimulations(Simulations(fine, drive, threads=config.threads, capacity=_FEW), 2)
-    other = nominal_model(robot, config, config.step)
-    others = Others(finer, Simulations(other, drive, threads=config.threads, capacity=_FEW, rubbing=True))
+    others = other_simulations(robot, config, drive)
     simulator: Simulator
     if config.processes:
         simulator = ProcessSimulations(model, drive, processes=config.processes)

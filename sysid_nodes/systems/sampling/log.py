@@ -15,6 +15,7 @@ from sysid_nodes.rollouts.rotations import vertical
 
 Array = npt.NDArray[np.float64]
 BoolArray = npt.NDArray[np.bool_]
+IntArray = npt.NDArray[np.int64]
 
 MOVING, MOVING_WINDOW = 0.03, 0.4
 """A robot moves where a joint changes by more within this time [rad, s]; encoders' noise is far less."""
@@ -22,6 +23,7 @@ MOVING, MOVING_WINDOW = 0.03, 0.4
 _LEAST = 0.5  # motion, without which there is nothing to identify from [s]
 _PARTS = (-0.375, -0.125, 0.125, 0.375)  # of a step, about its beginning, where set-points are looked up
 _FEWEST = 3  # readings of a stream
+_CUT = 0.1  # beside what was left out, which is not used either [s]
 _SILENT = 0.1  # that a stream may be without a word [s]
 _HOLE = 5.0  # times its usual spacing: a stream that is silent for longer has a hole
 
@@ -128,17 +130,19 @@ class Readings:
         set_points: commanded positions (n).
         imu: orientation (4) and angular velocity (3) of the base (sensor turned into its axes).
         pose: position (3) and orientation (4) of the base.
+        left_out: from when to when there is nothing because nobody wanted it [s].
     """
 
     joints: Stream
     set_points: Stream
     imu: Stream
     pose: Stream
+    left_out: tuple[tuple[float, float], ...] = ()
 
 
 @dataclass(frozen=True)
 class MotionLog:
-    """N instants, one step apart; unknown values are zero where a mask says so.
+    """N instants, a step apart but where readings were left out; unknown values are zero where a mask says so.
 
     Attributes:
         t: (N,) [s].
@@ -177,7 +181,7 @@ class MotionLog:
         """Of what is usable [s]."""
         return float(self.usable.sum() * self.step)
 
-    def starts(self, length: int) -> npt.NDArray[np.int64]:
+    def starts(self, length: int) -> IntArray:
         """Instants at which a clip of `length` instants has all streams throughout."""
         bad = np.concatenate([[0], np.cumsum(~self.usable)])
         first = np.arange(max(len(self) - length, 0))
@@ -204,17 +208,18 @@ def motion_log(readings: Readings, step: float, *, delay: float = 0.0) -> Motion
         spans = [f"{s.name} {s.t[0] - began:.1f} .. {s.t[-1] - began:.1f} s" for s in (*streams, readings.set_points)]
         raise LogError(f"the streams have no time in common: {', '.join(spans)} since the first joint state")
     # To the last joint state: what another stream lacks is to be missed, not cut off.
-    t = np.asarray(begin + step * np.arange(int((readings.joints.t[-1] - begin) / step + 1e-6) + 1), dtype=np.float64)
+    number = _numbers(begin, float(readings.joints.t[-1]), step, readings.left_out)
+    t = np.asarray(begin + step * number, dtype=np.float64)
     joints, has_joints = readings.joints.at(t)
     imu, has_imu = _turning(readings.imu, 0).at(t)
     pose, has_pose = _turning(readings.pose, 3).at(t)
     quaternion, rotation = imu[:, :4], pose[:, 3:]
     quaternion /= np.linalg.norm(quaternion, axis=1, keepdims=True)
     rotation /= np.linalg.norm(rotation, axis=1, keepdims=True)
-    posed = np.zeros(len(t), dtype=bool)
-    nearest = np.round((readings.pose.t - begin) / step).astype(int)
-    posed[nearest[(nearest >= 0) & (nearest < len(t))]] = True
+    posed = np.isin(number, np.round((readings.pose.t - begin) / step).astype(np.int64))
     usable = has_joints & has_imu & has_pose & (t >= readings.set_points.t[0] + delay)
+    for first, last in readings.left_out:  # no clip is to reach from one side to the other
+        usable &= (t < first - _CUT) | (t > last + _CUT)
     return MotionLog(
         t=t,
         step=step,
@@ -234,6 +239,16 @@ def motion_log(readings: Readings, step: float, *, delay: float = 0.0) -> Motion
             if (words := _faults(stream, present, step))
         ),
     )
+
+
+def _numbers(begin: float, end: float, step: float, left_out: tuple[tuple[float, float], ...]) -> IntArray:
+    """Numbers (N,) of the steps from a beginning to an end [s] without those that were left out."""
+    parts, next_, count = [], 0, int((end - begin) / step + 1e-6) + 1
+    for first, last in sorted(left_out):
+        stop = int(np.clip((first - begin) / step, next_, count))
+        parts.append(np.arange(next_, stop))
+        next_ = int(np.clip((last - begin) / step, stop, count))
+    return np.concatenate([*parts, np.arange(next_, count)])
 
 
 def _faults(stream: Stream, present: BoolArray, step: float) -> str:

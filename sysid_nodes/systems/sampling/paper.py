@@ -118,13 +118,13 @@ def fit_paper(
         ConfigError: the library `cma` is not installed.
     """
     paper = config.paper
-    cost = _cost(log, unknowns, simulator, drive, guess, config)
+    cost = paper_cost(log, unknowns, simulator, drive, guess, config)
     nominal = unknowns.column("guess")[None]
     scale = {name: max(float(value[0]), 1e-12) for name, value in cost.terms(nominal).items()}
     weights = {**_STATE, "torque": _TORQUE}
     groups = {**_GROUP, "torque": _TORQUE_GROUP}
     searched = np.array([k for k in unknowns.simulated if unknowns.items[k].name not in ("friction", "compliance")])
-    lower, upper = _box(unknowns)
+    lower, upper = box(unknowns)
 
     def whole(points: Array) -> Array:
         vectors = np.repeat(nominal, len(points), axis=0)
@@ -172,9 +172,14 @@ def fit_paper(
     )
 
 
-def _cost(
+def paper_cost(
     log: MotionLog, unknowns: Unknowns, simulator: Simulator, drive: Drive, guess: StartGuess, config: SamplingConfig
 ) -> PaperCost:
+    """The cost of clips of a log, with lengths and places by chance.
+
+    Raises:
+        LogError: it is too short for the clips.
+    """
     paper: PaperConfig = config.paper
     rng = np.random.default_rng(config.seed)
     shortest, longest = round(paper.shortest / log.step), round(paper.longest / log.step)
@@ -186,7 +191,8 @@ def _cost(
     return PaperCost(log, unknowns, simulator, drive, first, steps, guess.at(first), velocity)
 
 
-def _box(unknowns: Unknowns) -> tuple[Array, Array]:
+def box(unknowns: Unknowns) -> tuple[Array, Array]:
+    """(K,) finite bounds of a search, the lower and the upper."""
     nominal = unknowns.column("guess")
     lower, upper = unknowns.column("lower"), unknowns.column("upper")
     reach = _SHAPE_REACH * np.array([np.exp(nominal[1:4]).max() if i.name[0] == "s" else 1.0 for i in unknowns.items])

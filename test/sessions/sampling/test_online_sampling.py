@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """When an identification is due, by stamps alone, and what it is made from."""
 
+from dataclasses import dataclass
+
 import numpy as np
 import pytest
 
@@ -10,21 +12,24 @@ from sysid_nodes.results.sampling import SamplingResult
 from sysid_nodes.robots import load_robot
 from sysid_nodes.sessions.sampling.config import SamplingSessionConfig
 from sysid_nodes.sessions.sampling.online import OnlineSampling
+from sysid_nodes.sessions.sampling.session import SamplingSession
+from sysid_nodes.systems.sampling import MotionLog
 
 ROBOT = load_robot("go2")
 CONFIG = SamplingSessionConfig(least=1.0, rest=0.5)
 LEVEL = np.array([0.0, 0.0, 0.0, 1.0])
 
 
-def messages(moving):
-    """Joint states, set-points, inertial sensor and pose; the robot moves from 1 s on for so many seconds."""
-    for t in np.arange(0.0, 1.0 + moving + 1.5, 0.01):
-        angle = 0.2 * np.sin(6.0 * t) if 1.0 <= t < 1.0 + moving else 0.0
+def messages(moving, *, rest=1.0, after=1.5, times=1):
+    """Joint states, set-points, inertial sensor and pose: rest, so many seconds of motion and time after it."""
+    period = rest + moving + after
+    for t in np.arange(0.0, times * period, 0.01):
+        angle = 0.2 * np.sin(6.0 * t) if rest <= t % period < rest + moving else 0.0
         q = np.full(12, angle)
         yield t, "joints", Readings(t, {"joint_position": q, "joint_velocity": np.zeros(12)}, ROBOT.joint_names)
         yield t, "command", q
-        yield t, "imu", Readings(t, {"gyroscope": np.zeros(3), "imu_orientation": LEVEL})
-        yield t, "pose", Readings(t, {"mocap_pose": np.concatenate([np.zeros(3), LEVEL])})
+        yield t, "imu", Readings(t, {"gyroscope": np.full(3, 1e-4 * t), "imu_orientation": LEVEL})
+        yield t, "pose", Readings(t, {"mocap_pose": np.concatenate([np.full(3, 1e-4 * t), LEVEL])})
 
 
 def play(online, rows):
@@ -86,3 +91,51 @@ def test_a_reset_forgets(asked):
     assert online.update.number == 1
     assert online.reset().number == 0
     assert not asked[1:]
+
+
+def test_readings_of_a_robot_that_stands_are_forgotten_and_its_motion_is_not(asked):
+    online, whole = OnlineSampling(ROBOT, CONFIG), SamplingSession(ROBOT, CONFIG)
+    rows = list(messages(2.0, rest=4.0, after=6.0, times=2))
+    play(online, rows)
+    play(whole, rows)
+    kept, all_ = online.session.log(), whole.log()
+    assert len(asked) == 2
+    assert len(kept) < 0.5 * len(all_)
+    for name in ("t", "q", "target", "position", "posed"):
+        np.testing.assert_array_equal(getattr(kept, name)[kept.usable], getattr(all_, name)[all_.usable], name)
+    np.testing.assert_array_equal(kept.t[kept.starts(50)], all_.t[all_.starts(50)])
+    assert kept.faults == ()
+
+
+def test_of_a_motion_without_end_the_newest_is_kept_and_the_estimate_says_so(monkeypatch):
+    @dataclass(frozen=True)
+    class Found:
+        log: MotionLog
+        findings: tuple[str, ...] = ()
+
+    monkeypatch.setattr("sysid_nodes.sessions.sampling.session.identify", lambda log, *_: Found(log))
+    (update,) = play(OnlineSampling(ROBOT, SamplingSessionConfig(least=1.0, rest=0.5, memory=5.0)), messages(20.0))
+    log, (finding,) = update.result.log, update.result.findings
+    assert 4.5 < log.duration < 6.3
+    assert log.t[log.usable][-1] > 20.5
+    assert finding == f"motion before {log.t[0]:.1f} s is forgotten: 'memory' is 5 s"
+
+
+def test_no_clip_reaches_across_what_was_left_out_and_a_set_point_goes_on_through_it():
+    session = SamplingSession(ROBOT, CONFIG)
+    play(session, (row for row in messages(4.0) if row[1] != "command" or row[0] < 2.5))
+    session.leave_out(2.0, 3.0)
+    log = session.log()
+    first = log.starts(50)
+    np.testing.assert_allclose(log.t[first + 49] - log.t[first], 49 * log.step)
+    assert not log.usable[(log.t > 1.92) & (log.t < 3.08)].any(), "a start is guessed from what is around it"
+    assert log.usable[log.t > 3.2].any()
+    np.testing.assert_allclose(log.target[log.t > 3.2], 0.2 * np.sin(6.0 * 2.49))
+
+
+@pytest.mark.parametrize("silent", ["joints", "pose", "command"])
+def test_what_is_kept_has_an_end_though_a_stream_never_comes(asked, silent):
+    online = OnlineSampling(ROBOT, CONFIG)
+    play(online, (row for row in messages(2.0, after=20.0) if row[1] != silent))
+    assert max(len(stream.rows) for stream in online.session._streams) < 700
+    assert bool(asked) == (silent != "joints"), "patience with a stream ends, and the identification names it"

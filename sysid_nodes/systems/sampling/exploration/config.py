@@ -71,6 +71,11 @@ class ExplorationConfig:
         "D its determinant, E its largest eigenvalue; T maximises the trace of the information",
         choices=CRITERIA,
     )
+    model_errors: bool = option(
+        True,
+        "whether A, D and E are of the errors to be expected, those of the simulations included; "
+        "false: of those that noise alone leaves, the paper's F^-1",
+    )
     settling: float = option(1.0, "standing still before the first segment", unit="s", minimum=0.0)
     pose_rate: float = option(100.0, "readings of motion capture a second, as they are to be expected", minimum=1.0)
     seed: int = option(0, "of the search", minimum=0)

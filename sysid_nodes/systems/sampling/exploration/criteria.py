@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How good an information is: optimality criteria (Pukelsheim, Optimal Design of Experiments, 2006).
+"""How good a motion is: optimality criteria (Pukelsheim, Optimal Design of Experiments, 2006).
 
 They are of the parameters that people ask for, each in units of the precision that is asked of it, so that kilograms,
 metres and newton metres count alike; the paper's tr(F^-1) is A with all coordinates in their own units. T is what its
@@ -16,24 +16,25 @@ from sysid_nodes.exceptions import ConfigError
 Array = npt.NDArray[np.float64]
 
 
-def criterion(name: str, information: Array, slopes: Array) -> float:
-    """The cost of an information: less is better; infinite where the parameters cannot be told.
+def criterion(name: str, information: Array, covariance: Array, slopes: Array) -> float:
+    """The cost of what a motion tells: less is better; infinite where the parameters cannot be told.
 
     Args:
         name: A, D, E or T.
-        information: (K, K).
+        information: (K, K), which T is of.
+        covariance: (K, K), which the others are of.
         slopes: (Q, K) derivatives of the parameters asked for, each over what is asked of it.
 
     Raises:
         ConfigError: there is no such criterion.
     """
-    if not np.isfinite(information).all():
+    if not (np.isfinite(information).all() and np.isfinite(covariance).all()):
         return np.inf
     if name == "T":
         back = np.linalg.pinv(slopes)
         return -float(np.trace(back.T @ information @ back))
-    covariance = slopes @ invert(information) @ slopes.T
-    values = np.linalg.eigvalsh(0.5 * (covariance + covariance.T))
+    asked = slopes @ covariance @ slopes.T
+    values = np.linalg.eigvalsh(0.5 * (asked + asked.T))
     if not values[0] > 0.0:
         return np.inf
     if name == "A":

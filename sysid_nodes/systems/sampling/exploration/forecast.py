@@ -1,5 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Precision to be expected of an identification of the first log and a walk together."""
+"""Errors to be expected of an identification of the first log and a walk together.
+
+Both are weighed by their information F1 and F2, F = F1 + F2, and the first brings the errors C1 that it has:
+
+    Cov = F^-1 (F1 C1 F1 + k F2 + sum w g g') F^-1
+
+with k what the first log's residuals showed beyond the stated noise, and g the walk's pulls by errors of the
+simulations (`information`), w as the identification has it. What only noise leaves, F^-1, promises too much: it becomes
+less with every second of motion, which errors of the simulations do not.
+"""
 
 from __future__ import annotations
 
@@ -14,11 +23,13 @@ from sysid_nodes.systems.sampling.config import SamplingConfig
 from sysid_nodes.systems.sampling.estimates import jacobian, quantities
 from sysid_nodes.systems.sampling.exploration.config import ExplorationConfig
 from sysid_nodes.systems.sampling.exploration.criteria import criterion, invert
-from sysid_nodes.systems.sampling.exploration.information import walks_information
-from sysid_nodes.systems.sampling.gauss_newton import clips_of
+from sysid_nodes.systems.sampling.exploration.information import Told, told_by_walks
+from sysid_nodes.systems.sampling.gauss_newton import Others, clips_of
 from sysid_nodes.systems.sampling.unknowns import Unknowns
 
 Array = npt.NDArray[np.float64]
+
+_WEIGHTS = np.array([1.0, 0.25])  # of the pulls squared: half the step, another dry friction
 
 
 class Forecast:
@@ -30,10 +41,11 @@ class Forecast:
         posterior: the estimate.
         unknowns: that it is of.
         simulator: of the robot.
+        others: that differ from it as they do in the identification.
 
     Attributes:
         asked: (Q) parameters that are asked for.
-        known: (K, K) information of the first log in the identification that is to follow.
+        known: told by the first log in the identification that is to follow.
         now: (Q,) standard deviations today.
     """
 
@@ -44,34 +56,38 @@ class Forecast:
         posterior: Posterior,
         unknowns: Unknowns,
         simulator: Simulator,
+        others: Others,
     ) -> None:
         self._sampling, self._config, self._posterior = sampling, config, posterior
-        self._unknowns, self._simulator = unknowns, simulator
+        self._unknowns, self._simulator, self._others = unknowns, simulator, others
         found = quantities(unknowns, sampling.verdict)
         self.asked = tuple(q for q in found if q.wanted is not None and q.group in ("inertia", "motors"))
-        self._natural = jacobian(self.asked, posterior.values)
-        wanted = [q.wanted(q.value(posterior.values)) for q in self.asked if q.wanted is not None]
+        held, plain = np.diag(posterior.covariance) <= 0.0, invert(posterior.information)
+        at = _inside(posterior.values, np.where(held, np.sqrt(np.diag(plain)), 0.0), unknowns)
+        self._natural = jacobian(self.asked, at)
+        wanted = [q.wanted(q.value(at)) for q in self.asked if q.wanted is not None]
         self._slopes = self._natural / np.maximum(wanted, 1e-9)[:, None]
         # The identification that is to follow takes its clips from both motions alike.
         share = config.duration / (config.duration + posterior.duration)
         together = clips_of(sampling.horizons, len(sampling.horizons.clips) - 1, config.duration + posterior.duration)
         prior = np.diag(posterior.prior)
-        self.known = prior + together * (1.0 - share) / max(posterior.clips, 1) * (posterior.information - prior)
+        first = prior + together * (1.0 - share) / max(posterior.clips, 1) * (posterior.information - prior)
+        self.known = Told(first, np.zeros((len(_WEIGHTS), len(prior))))
         self._clips = together * share
-        plain = self._root(invert(posterior.information))
-        # What the log's residuals showed beyond the stated noise is expected of the next log, too; where a bound hid
-        # it, as much as of the others.
-        held = np.diag(posterior.covariance) <= 0.0
+        # What a bound holds has no errors of its own; they are then as much larger than noise's as the others' are.
         hidden = (np.abs(self._natural[:, held]) > 1e-9).any(axis=1)
-        excess = np.maximum(self._root(posterior.covariance) / plain, 1.0)
-        self._excess = np.where(hidden, np.median(excess[~hidden]) if (~hidden).any() else 1.0, excess)
-        self.now = self._excess * plain
+        shown = self._root(posterior.covariance)[~hidden] / self._root(plain)[~hidden]
+        self._beyond = float(np.median(np.maximum(shown, 1.0))) ** 2 if len(shown) else 1.0
+        mask = np.diag(held).astype(np.float64)
+        own = posterior.covariance + self._beyond * mask @ plain @ mask
+        self._brought = first @ own @ first
+        self.now = self._root(own)
 
-    def told(self, states: Array, targets: Array) -> Array:
-        """(B, K, K) information of B walks, each as if the whole plan were like it."""
+    def told(self, states: Array, targets: Array) -> Told:
+        """Of B walks, each as if the whole plan were like it."""
         config, sampling = self._config, self._sampling
         segments = max(round(targets.shape[1] * sampling.step / config.segment), 1)
-        clip = walks_information(
+        clip = told_by_walks(
             states,
             targets,
             sampling.step,
@@ -79,29 +95,46 @@ class Forecast:
             self._unknowns,
             sampling.noise,
             self._simulator,
+            self._others,
             self._posterior.values,
             round(sampling.horizons.lengths[-1] / sampling.step) + 1,
             config.search.clips * segments,
         )
-        return clip * self._clips
+        return clip.times(self._clips)
 
-    def judge(self, information: Array) -> Callable[[Array, Array], Array]:
-        """Criteria (P,) with walks of one segment, beside an information."""
+    def judge(self, known: Told) -> Callable[[Array, Array], Array]:
+        """Criteria (P,) with walks of one segment, beside what is known."""
 
         def costs(states: Array, targets: Array) -> Array:
-            told = self.told(states, targets) / self._config.segments
-            return np.array([self.cost(information + each) for each in told])
+            told = self.told(states, targets).times(1.0 / self._config.segments)
+            return np.array([self.cost(known + told[k]) for k in range(len(states))])
 
         return costs
 
-    def cost(self, information: Array) -> float:
+    def cost(self, told: Told) -> float:
         """The criterion."""
-        return criterion(self._config.criterion, information, self._slopes)
+        covariance = self._covariance(told) if self._config.model_errors else invert(told.information)
+        return criterion(self._config.criterion, told.information, covariance, self._slopes)
 
-    def sigmas(self, information: Array) -> Array:
+    def sigmas(self, told: Told) -> Array:
         """(Q,) standard deviations to be expected."""
-        return np.asarray(self._excess * self._root(invert(information)))
+        return self._root(self._covariance(told))
+
+    def _covariance(self, told: Told) -> Array:
+        inverse, pulls = invert(told.information), told.pulls * np.sqrt(_WEIGHTS)[:, None]
+        own = self._beyond * (told.information - self.known.information) + pulls.T @ pulls
+        return np.asarray(inverse @ (self._brought + own) @ inverse)
 
     def _root(self, covariance: Array) -> Array:
         variances = np.einsum("qk,kl,ql->q", self._natural, covariance, self._natural)
         return np.asarray(np.sqrt(np.maximum(variances, 0.0)))
+
+
+def _inside(values: Array, distance: Array, unknowns: Unknowns) -> Array:
+    """(K,) values that a bound holds, a distance (K,) away from it: what they turn out to be, and not the bound.
+
+    A strength at its bound, ten times the true one, would be promised with an error a hundred times too large.
+    """
+    lower, upper = unknowns.column("lower"), unknowns.column("upper")
+    inward = np.where(values - lower < upper - values, 1.0, -1.0)
+    return np.clip(values + inward * distance, lower, upper)

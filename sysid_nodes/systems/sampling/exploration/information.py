@@ -7,9 +7,17 @@ identification's (`problem`), with the start states eliminated clip by clip:
     F = sum_clips (J' J - J' S (S' S + L)^-1 S' J),
 
 J and S the derivatives of a clip's whitened residuals by parameters and by its start, L what a guessed start knows.
+The same clips in the simulations that the identification asks for the errors of its own (`gauss_newton.Others`) leave
+residuals r, which pull at the estimate by
+
+    g = sum_clips (J' - J' S (S' S + L)^-1 S') r,
+
+alike in every clip: F^-1 g does not become less with more of the same motion, as noise does.
 """
 
 from __future__ import annotations
+
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
@@ -17,12 +25,38 @@ import numpy.typing as npt
 from sysid_nodes.rollouts import Simulator
 from sysid_nodes.rollouts.rotations import vertical
 from sysid_nodes.systems.sampling.config import NoiseConfig
+from sysid_nodes.systems.sampling.gauss_newton import Others
 from sysid_nodes.systems.sampling.log import MotionLog
 from sysid_nodes.systems.sampling.problem import ClipProblem
 from sysid_nodes.systems.sampling.residuals import instant_rates
 from sysid_nodes.systems.sampling.unknowns import Unknowns
 
 Array = npt.NDArray[np.float64]
+
+_FAR = 4.0  # residual from which on an identification lets it pull no harder (`horizons.robust`)
+
+
+@dataclass(frozen=True)
+class Told:
+    """What motion tells of K parameters.
+
+    Attributes:
+        information: (..., K, K).
+        pulls: (..., 2, K) on the estimate, by the errors of simulations that `Others` are for.
+    """
+
+    information: Array
+    pulls: Array
+
+    def __add__(self, other: Told) -> Told:
+        return Told(self.information + other.information, self.pulls + other.pulls)
+
+    def times(self, factor: float) -> Told:
+        """So much of the same motion."""
+        return Told(factor * self.information, factor * self.pulls)
+
+    def __getitem__(self, k: int) -> Told:
+        return Told(self.information[k], self.pulls[k])
 
 
 def simulated_log(states: Array, targets: Array, step: float, pose_rate: float) -> MotionLog:
@@ -47,7 +81,7 @@ def simulated_log(states: Array, targets: Array, step: float, pose_rate: float) 
     )
 
 
-def walks_information(
+def told_by_walks(
     states: Array,
     targets: Array,
     step: float,
@@ -55,15 +89,16 @@ def walks_information(
     unknowns: Unknowns,
     noise: NoiseConfig,
     simulator: Simulator,
+    others: Others,
     vector: Array,
     length: int,
     clips: int,
-) -> Array:
-    """(B, K, K) mean information of a clip of each of B walks.
+) -> Told:
+    """What a clip of each of B walks tells, in the mean.
 
     Args:
         states, targets, step, pose_rate: as of `simulated_log`.
-        unknowns, noise, simulator: of the identification.
+        unknowns, noise, simulator, others: of the identification.
         vector: (K,) parameters that the walks were simulated with.
         length: instants of a clip.
         clips: of each walk, evenly spread.
@@ -78,10 +113,14 @@ def walks_information(
     found = problem.rollout(vector, first, start)
     by_parameters = found.by_parameters.reshape(len(first), -1, len(vector))
     by_start = found.by_start.reshape(len(first), -1, start.shape[1])
-    own = np.swapaxes(by_parameters, 1, 2) @ by_parameters
     mixed = np.swapaxes(by_start, 1, 2) @ by_parameters
     square = np.swapaxes(by_start, 1, 2) @ by_start + np.diag(known) + 1e-9 * np.eye(len(known))
-    information = own - np.swapaxes(mixed, 1, 2) @ np.linalg.solve(square, mixed)
+    # Derivatives by the parameters of clips whose starts follow.
+    slopes = by_parameters - by_start @ np.linalg.solve(square, mixed)
+    rests = [replace(problem, simulator=other).residuals(vector) for other in others]
+    rest = np.clip(np.nan_to_num(np.stack(rests, axis=-1), nan=0.0), -_FAR, _FAR)
+    information = np.swapaxes(by_parameters, 1, 2) @ slopes
+    pulls = np.swapaxes(np.swapaxes(slopes, 1, 2) @ rest, 1, 2)
     finite = np.asarray(np.isfinite(information).all(axis=(1, 2)))
-    information = np.where(finite[:, None, None], information, 0.0)
-    return np.asarray(information.reshape(count, clips, len(vector), len(vector)).mean(axis=1))
+    parts = (np.where(finite[:, None, None], part, 0.0) for part in (information, pulls))
+    return Told(*(part.reshape(count, clips, -1, len(vector)).mean(axis=1) for part in parts))

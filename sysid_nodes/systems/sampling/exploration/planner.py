@@ -25,9 +25,10 @@ from sysid_nodes.systems.sampling.exploration.config import ExplorationConfig
 from sysid_nodes.systems.sampling.exploration.crowd import Crowd, Places, draw
 from sysid_nodes.systems.sampling.exploration.curves import CommandCurves, CurveSpace
 from sysid_nodes.systems.sampling.exploration.forecast import Forecast
+from sysid_nodes.systems.sampling.exploration.information import Told
 from sysid_nodes.systems.sampling.exploration.search import Candidate, SegmentSearch, Start
 from sysid_nodes.systems.sampling.exploration.vetting import Vetted, harmful, together, vet
-from sysid_nodes.systems.sampling.identify import nominal_drive, nominal_model
+from sysid_nodes.systems.sampling.identify import nominal_drive, nominal_model, other_simulations
 from sysid_nodes.systems.sampling.unknowns import Unknowns
 
 Array = npt.NDArray[np.float64]
@@ -46,7 +47,7 @@ class _Course:
     Attributes:
         curves: of one robot.
         places: of all robots at its end.
-        information: (K, K) with it.
+        known: told by it and by the first log.
         vettings: of its segments.
         scale: of the smallest commands that a segment had to take.
         moves: whether the robot does more than stand.
@@ -55,7 +56,7 @@ class _Course:
 
     curves: CommandCurves
     places: Places
-    information: Array
+    known: Told
     vettings: tuple[Vetting, ...]
     scale: float
     moves: bool = False
@@ -97,7 +98,8 @@ class ExplorationPlanner:
         simulations = Simulations(model, drive, threads=sampling.threads, capacity=_ROOM)
         drawn = draw(posterior, unknowns, config.vetting.draws, np.random.default_rng(config.seed))
         self.crowd = Crowd(simulations, policy, unknowns.variants([posterior.values, *drawn]))
-        self.forecast = Forecast(sampling, config, posterior, unknowns, simulations)
+        others = other_simulations(robot, sampling, drive)
+        self.forecast = Forecast(sampling, config, posterior, unknowns, simulations, others)
         self._space = CurveSpace(config.commands.largest, [GAITS.index(name) for name in config.gaits], config.degree)
         self._search = SegmentSearch(
             self.crowd,
@@ -121,7 +123,7 @@ class ExplorationPlanner:
         """A plan by chance, vetted alike."""
         return self._told(self._course("", lambda _text, _done, _total: None, self._chance(number)), [])
 
-    def whole(self, curves: CommandCurves) -> tuple[Array, Array]:
+    def whole(self, curves: CommandCurves) -> tuple[Array, Told]:
         """States (T + 1, nq + nv) of the estimated robot under a plan (curves of one), and what is known after it."""
         first = np.zeros(1, dtype=np.int64)
         walks = self.crowd.follow(first, self._rest.take(first), curves, curves.duration)
@@ -164,7 +166,7 @@ class ExplorationPlanner:
         for _ in range(config.vetting.attempts):
             show()
             if chance is None:
-                judge = self.forecast.judge(course.information)
+                judge = self.forecast.judge(course.known)
                 candidates = self._search.best(start, watched, judge, scale, config.seed + k, show)
             else:
                 candidates = self._search.random(start, watched, scale, chance)
@@ -187,21 +189,21 @@ class ExplorationPlanner:
     def _joined(self, course: _Course, candidate: Candidate, vetted: Vetted, scale: float) -> _Course:
         own, first = candidate.curves, np.zeros(1, dtype=np.int64)
         walks = self.crowd.follow(first, course.places.take(first), own, own.duration)
-        (told,) = self.forecast.told(walks.states, walks.targets)
+        told = self.forecast.told(walks.states, walks.targets)[0]
         return replace(
             course,
             curves=course.curves.then(own.points[:, 0], own.gaits[:, 0]),
             places=vetted.places,
-            information=course.information + told / self._config.segments,
+            known=course.known + told.times(1.0 / self._config.segments),
             vettings=(*course.vettings, vetted.vetting),
             scale=min(course.scale, scale),
         )
 
-    def _told(self, course: _Course, others: list[Array]) -> ExplorationPlan:
-        states, information = self.whole(course.curves)
+    def _told(self, course: _Course, others: list[Told]) -> ExplorationPlan:
+        states, known = self.whole(course.curves)
         config, forecast, vetting = self._config, self.forecast, together(course.vettings)
         at = np.arange(0, len(states), max(round(_PATH / self._step), 1))
-        after, random = forecast.sigmas(information), [forecast.sigmas(other) for other in others]
+        after, random = forecast.sigmas(known), [forecast.sigmas(other) for other in others]
         table = np.array(random).reshape(len(random), len(after))
         return ExplorationPlan(
             robot=self._robot.name,
@@ -211,7 +213,7 @@ class ExplorationPlanner:
             points=course.curves.points[0],
             height=course.curves.height,
             criterion=config.criterion,
-            costs=np.array([forecast.cost(each) for each in (information, *others)]),
+            costs=np.array([forecast.cost(each) for each in (known, *others)]),
             spreads=tuple(
                 Spread(q.name, q.unit, float(now), float(then), table[:, k])
                 for k, (q, now, then) in enumerate(zip(forecast.asked, forecast.now, after, strict=True))

@@ -17,6 +17,7 @@ from sysid_nodes.robots import load_robot
 from sysid_nodes.systems.sampling import SamplingConfig
 from sysid_nodes.systems.sampling.exploration.config import ExplorationConfig
 from sysid_nodes.systems.sampling.exploration.crowd import draw
+from sysid_nodes.systems.sampling.exploration.information import Told
 from sysid_nodes.systems.sampling.exploration.planner import ExplorationPlanner
 from sysid_nodes.systems.sampling.exploration.search import SegmentSearch
 from sysid_nodes.systems.sampling.exploration.vetting import vet
@@ -114,6 +115,16 @@ def test_what_a_bound_holds_is_promised_no_better_than_the_rest():
     np.testing.assert_allclose(held.now[at], plain.now[at], rtol=0.1)
 
 
+def test_a_strength_at_its_bound_is_promised_as_of_one_within_it():
+    k, information, worse = UNKNOWNS.index["weakness:hip"], POSTERIOR.information.copy(), POSTERIOR.covariance.copy()
+    information[k, k], worse[k], worse[:, k] = 0.02**-2.0, 0.0, 0.0
+    values = POSTERIOR.values.copy()
+    values[k] = UNKNOWNS.items[k].lower
+    forecast = planner(replace(POSTERIOR, values=values, information=information, covariance=worse)).forecast
+    at = [q.name for q in forecast.asked].index("strength.hip")
+    assert forecast.now[at] == pytest.approx(forecast._beyond**0.5 * 0.02 / (values[k] + 0.02) ** 2, rel=1e-3)
+
+
 def test_where_every_robot_falls_there_is_no_fit_plan():
     weak = POSTERIOR.values.copy()
     for name, k in UNKNOWNS.index.items():
@@ -140,3 +151,16 @@ def test_draws_spread_as_the_estimate_says_and_keep_the_bounds():
     held[k] = held[:, k] = 0.0
     drawn = np.array(draw(replace(POSTERIOR, covariance=held), UNKNOWNS, 500, np.random.default_rng(0)))
     assert drawn[:, k].std() > 0.5 * sigma[k], "what a bound holds may be anything beside it"
+
+
+def test_without_more_motion_errors_are_those_of_the_estimate_and_more_of_the_same_lessens_noise_alone():
+    forecast = planner(replace(POSTERIOR, covariance=9.0 * np.linalg.inv(POSTERIOR.information))).forecast
+    known = forecast.known
+    np.testing.assert_allclose(forecast.sigmas(known), forecast.now, rtol=1e-6)
+    much = Told(99.0 * known.information, np.zeros_like(known.pulls))
+    np.testing.assert_allclose(forecast.sigmas(known + much), 0.1 * forecast.now, rtol=0.1)
+    # A pull that moves all of them by as much as is known of them stays, however long the motion is.
+    slope = np.linalg.pinv(forecast._natural) @ forecast.now
+    pulled = replace(much, pulls=np.stack([99.0 * known.information @ slope, np.zeros_like(slope)]))
+    assert (forecast.sigmas(known + pulled) > 0.9 * forecast.now).all()
+    assert forecast.cost(known + pulled) > forecast.cost(known + much)

@@ -1,0 +1,72 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Benchmarks of the identification by rollouts at a tiny size, and their parts."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from shared.benchmark_report import only_report
+
+from benchmarks import exploration_realised, sampling_peers
+from benchmarks.exploration_realised import NAMES
+from benchmarks.peers.tpe import tpe
+from benchmarks.records import collect
+
+
+def test_trials_in_the_file_are_not_run_again(tmp_path: Path) -> None:
+    ran: list[int] = []
+
+    def run(*, seed: int, plan: str) -> dict[str, Any]:
+        ran.append(seed)
+        return {"value": f"{plan} {seed}"}
+
+    path, keys = tmp_path / "records.jsonl", [{"seed": seed, "plan": "a"} for seed in (3, 1)]
+    assert collect(path, keys, run, "") == [{"value": "a 3"}, {"value": "a 1"}]
+    more = [{"seed": 1, "plan": "b"}, {"plan": "a", "seed": 1}]
+    assert collect(path, more, run, "") == [{"value": "b 1"}, {"value": "a 1"}]
+    assert ran == [3, 1, 1]
+
+
+def test_parzen_estimator_finds_the_least_of_a_parabola_better_than_chance() -> None:
+    rng, off = np.random.default_rng(0), []
+    for _ in range(5):
+        point, cost = tpe(lambda x: (x - 1.4) ** 2, 0.5, 2.0, 50, rng)
+        assert cost == pytest.approx((point - 1.4) ** 2)
+        off.append(abs(point - 1.4))
+    assert np.median(off) < 0.5 * 1.5 / 50.0, "half the spacing that 50 points would have"
+
+
+def test_realised_errors_are_set_against_what_was_promised(tmp_path: Path) -> None:
+    rng, records = np.random.default_rng(1), tmp_path / "records.jsonl"
+    sizes = {"errors": 1.0, "chance": 2.0}
+    with records.open("w", encoding="utf-8") as file:
+        for seed in range(1, 41):
+            for plan, size in sizes.items():
+                key = {"seed": seed, "plan": plan, "duration": 8.0, "draws": 24, "iterations": 5}
+                row = {name: (size * rng.standard_normal(len(NAMES))).tolist() for name in ("first", "errors")}
+                same = {name: [1.0] * len(NAMES) for name in ("now", "promised", "claimed")}
+                found = {**row, **same, "gaits": ["trot"]}
+                if seed == 40 and plan == "chance":
+                    found = {"failed": "chance: the robot falls"}
+                file.write(json.dumps({"key": key, "found": found}) + "\n")
+    arguments = ["--seeds", "40", "--plans", *sizes, "--records", str(records), "--dirty", "--out", str(tmp_path)]
+    assert exploration_realised.main(arguments) == 0
+    text = only_report(tmp_path)
+    assert "39 of 40 robots. seed 40: chance: the robot falls." in text
+    (mean,) = (line for line in text.splitlines() if line.startswith("| geometric mean"))
+    assert float(mean.split("|")[2]) == pytest.approx(0.25, rel=0.3)
+    (ratio,) = (line for line in text.splitlines() if line.startswith("| median"))
+    assert [float(word) for word in ratio.split("|")[2:4]] == pytest.approx([1.0, 2.0], rel=0.15)
+
+
+@pytest.mark.slow
+def test_sampling_peers(tmp_path: Path) -> None:
+    methods = ["release", "mujoco.sysid"]
+    arguments = ["--seeds", "1", "--duration", "3", "--methods", *methods, "--dirty", "--out", str(tmp_path)]
+    assert sampling_peers.main(arguments) == 0
+    text = only_report(tmp_path)
+    assert "| release |" in text and "nan" not in text
