@@ -23,7 +23,7 @@ from sysid_nodes.cli.certified.demo_screen import Screen, plain_line
 from sysid_nodes.cli.certified.demo_summary import broken, missed_ever, same, summary
 from sysid_nodes.cli.certified.demo_watch import Watch
 from sysid_nodes.cli.demo import add_arguments, nodes
-from sysid_nodes.cli.demo.machine import Machine
+from sysid_nodes.cli.demo.machine import Load
 from sysid_nodes.cli.demo.rviz import rviz_files
 from sysid_nodes.data import PARAMETER_NAMES
 from sysid_nodes.data.config import load_yaml
@@ -459,7 +459,7 @@ def test_the_exit_status_tells_how_it_ended(
     """Everything but the live part and what is made of its recording."""
     loop = run_of(model, **options)
     monkeypatch.setattr("importlib.util.find_spec", lambda asked: asked)
-    monkeypatch.setattr(Machine, "full", False)
+    monkeypatch.setattr(Load, "full", False)
     monkeypatch.setattr(kinova, "_live", lambda *_: kinova.Ended(watch, {"robot": 0.3}, 0.5, {}))
     monkeypatch.setattr(kinova.summary, "evaluate", lambda *_: (build_document(run()), loop, True))
     assert command.main(["demo", "kinova", "--seed", "1", "--out", str(tmp_path / "out")]) == status
@@ -476,7 +476,7 @@ def test_a_contradiction_has_a_status_of_its_own(
 ) -> None:
     watch.take(bounds_line([math.nan] * 10, [math.nan] * 10, Status.INCONSISTENT))
     monkeypatch.setattr("importlib.util.find_spec", lambda asked: asked)
-    monkeypatch.setattr(Machine, "full", False)
+    monkeypatch.setattr(Load, "full", False)
     monkeypatch.setattr(kinova, "_live", lambda *_: kinova.Ended(watch, {}, None, {}))
     contradicted = build_document(run(Status.INCONSISTENT))
     monkeypatch.setattr(kinova.summary, "evaluate", lambda *_: (contradicted, run_of(model, goal=False), True))

@@ -4,6 +4,8 @@
 from __future__ import annotations
 
 import argparse
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -32,6 +34,7 @@ def machine_after(tmp_path: Path, busy: int, idle: int) -> Machine:
     keep_books(books, 1000, 5000)
     made = Machine(books)
     keep_books(books, 1000 + busy, 5000 + idle)
+    made.end()
     return made
 
 
@@ -45,7 +48,7 @@ def overdue() -> Ending:
 
 
 def test_a_busy_machine_is_named_as_the_cause(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    spent = iter([10.0, 12.0])
+    spent = iter([10.0, 11.0, 12.0])
     monkeypatch.setattr(machines, "_own_time", lambda: next(spent))
     busy = machine_after(tmp_path, busy=990, idle=10)  # hundredths of a second: the demo had two of ten
     with pytest.raises(
@@ -65,8 +68,8 @@ def test_a_kernel_that_does_not_tell_is_no_error(tmp_path: Path, text: str) -> N
     (tmp_path / "stat").write_text(text)
     for books in (tmp_path / "stat", tmp_path / "none"):
         unknown = Machine(books)
-        assert (unknown.busy, unknown.full) == (None, False)
-        assert "is not known" in unknown.sentence
+        assert (unknown.so_far.busy, unknown.so_far.full) == (None, False)
+        assert "is not known" in unknown.so_far.sentence
 
 
 def test_a_late_robot_is_the_machine_s_fault_only_where_that_was_busy(
@@ -76,6 +79,36 @@ def test_a_late_robot_is_the_machine_s_fault_only_where_that_was_busy(
     assert capsys.readouterr().err == "sysid: demo: The robot rests short of its goal.\n"
     with pytest.raises(OverdueError, match=r"rests short of its goal; the machine is too slow"):
         exit_status(lambda: LATE, machine_after(tmp_path, busy=999, idle=1))
+
+
+def test_neither_start_nor_report_of_a_demo_count_against_the_machine(tmp_path: Path) -> None:
+    books, late = tmp_path / "stat", "rests short of its goal; .* were 97 % busy"
+    for busy, status in ((400, NOT_THERE), (970, None)):
+        keep_books(books, 1000, 1000)
+        machine = Machine(books)
+        keep_books(books, 3000, 1000)  # all cores are busy with the start,
+        machine.begin()
+        keep_books(books, 3000 + busy, 2000 - busy)
+        machine.end()
+        keep_books(books, 9000 + busy, 2000 - busy)  # and with the report
+        if status is not None:
+            assert exit_status(lambda: LATE, machine) == status
+            continue
+        with pytest.raises(OverdueError, match=late):
+            exit_status(lambda: LATE, machine)
+
+
+def test_a_demo_s_own_time_has_that_of_its_children_and_theirs() -> None:
+    spin = "import os, time\nwhile time.process_time() < 0.4: pass\n"
+    nested = f"import subprocess, sys; subprocess.run([sys.executable, '-c', {spin!r}]); print(flush=True); input()"
+    before = machines._own_time()
+    with subprocess.Popen([sys.executable, "-c", nested], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as child:
+        assert child.stdout is not None
+        child.stdout.readline()
+        during = machines._own_time() - before
+        child.communicate(b"\n", timeout=60.0)
+    assert during >= 0.3
+    assert machines._own_time() - before >= 0.3
 
 
 def test_what_was_proven_has_nothing_to_do_with_the_machine(tmp_path: Path) -> None:

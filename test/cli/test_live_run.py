@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -13,6 +14,7 @@ import pytest
 from sysid_nodes.cli.demo import live_run
 from sysid_nodes.cli.demo.live_run import STARTING, Arrivals, ProcessorShares, draw_seed, hidden_truth, output_and_work
 from sysid_nodes.cli.demo.live_watch import LiveWatch
+from sysid_nodes.cli.demo.machine import Machine
 from sysid_nodes.exceptions import OverdueError
 
 
@@ -77,16 +79,23 @@ def test_a_robot_that_does_not_start_is_given_up(tmp_path: Path, monkeypatch: py
         hidden_truth(FakeNodes(), tmp_path / "never.json")  # type: ignore[arg-type]
 
 
-def test_shares_are_since_the_first_look() -> None:
-    nodes = FakeNodes()
+def test_shares_are_since_the_first_look(tmp_path: Path) -> None:
+    nodes, books = FakeNodes(), tmp_path / "stat"
+    core = min(os.sched_getaffinity(0))
+    books.write_text(f"cpu{core} 0 0 0 0 0 0 0 0\n", encoding="utf-8")
+    machine = Machine(books)
+    books.write_text(f"cpu{core} 9000 0 0 0 0 0 0 0\n", encoding="utf-8")
     nodes.spent = 7.0
-    usage = ProcessorShares(nodes)  # type: ignore[arg-type]
+    usage = ProcessorShares(nodes, machine)  # type: ignore[arg-type]
     usage.look(100.0)
     assert (usage.since, usage.shares) == (100.0, {})
     nodes.spent = 9.0
     usage.look(104.0)
     assert usage.shares["robot"] == 0.5
     assert "terminal" in usage.shares
+    books.write_text(f"cpu{core} 9010 0 0 90 0 0 0 0\n", encoding="utf-8")
+    assert usage.end() == usage.shares
+    assert machine.motion.busy == pytest.approx(0.1)
 
 
 def test_the_working_folder_is_gone_in_the_end(tmp_path: Path) -> None:

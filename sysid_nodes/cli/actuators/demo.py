@@ -21,27 +21,30 @@ from sysid_nodes.cli.demo.live_run import (
     output_and_work,
     wait_until_heard,
 )
+from sysid_nodes.cli.demo.machine import Machine
 from sysid_nodes.cli.demo.nodes import Nodes, free_domain, require_ros
 from sysid_nodes.reports.actuators.truth import FILE
 
 _RECORDER = "sysid_nodes.ros.actuators.recorder"
 
 
-def run(args: argparse.Namespace) -> Ending:
+def run(args: argparse.Namespace, machine: Machine) -> Ending:
     """Runs the demo."""
     require_ros()
     seed = draw_seed(args.seed)
     with output_and_work(args.out) as (folder, work):
         (folder / "truth").mkdir()
         demo_config.write_identifier_file(folder / "config.yaml")
-        watch, usage = _live(args, seed, folder, work)
+        watch, usage = _live(args, seed, folder, work, machine)
         say("Identifying again from the recording and writing the report ...")
         document = evaluate(folder, watch, str(args.out / "bag"))
     say(summary(watch, document, usage, args.out, seed))
     return verdict(watch, document)
 
 
-def _live(args: argparse.Namespace, seed: int, folder: Path, work: Path) -> tuple[ActuatorWatch, Mapping[str, float]]:
+def _live(
+    args: argparse.Namespace, seed: int, folder: Path, work: Path, machine: Machine
+) -> tuple[ActuatorWatch, Mapping[str, float]]:
     """Runs the nodes until the motion is over; leaves bag and truth in folder."""
     domain = free_domain() if args.domain_id is None else args.domain_id
     title = f"Starting leg, identifier and recorder on ROS domain {domain}, this machine only."
@@ -55,7 +58,7 @@ def _live(args: argparse.Namespace, seed: int, folder: Path, work: Path) -> tupl
         nodes.node("leg", "simulated_drives", None, **parameters)
         watch = ActuatorWatch(hidden_truth(nodes, truth))
         with ActuatorScreen(title) as screen:
-            usage = follow(nodes, watch, _Showing(screen, watch))
+            usage = follow(nodes, watch, _Showing(screen, watch), machine)
             nodes.tell("stop")
             nodes.wait_for_recorder()
             screen.close(watch)

@@ -10,15 +10,14 @@ from sysid_nodes.data.joint_state import RawJointState
 from sysid_nodes.logs.command_reader import LOW_COMMANDS
 from sysid_nodes.logs.reader import TopicLog, read_joint_states, read_topics
 from sysid_nodes.logs.storage import absolute
-from sysid_nodes.messages.prime.low_state import from_low_state
+from sysid_nodes.messages.prime.low_state_reader import DamagedError, LowStateReader
 from sysid_nodes.robots import Robot
-from sysid_nodes.signals.tick_clock import TickClock
 
 LOW_STATES = ("unitree_go/msg/LowState", "unitree_hg/msg/LowState")
 
 
-def read_encoders(bag: Path, topic: str, robot: Robot) -> TopicLog[RawJointState]:
-    """Joint states of a recording; of Unitree's LowState where the topic is one.
+def read_encoders(bag: Path, topic: str, robot: Robot) -> TopicLog[RawJointState] | TopicLog[RawJointState | None]:
+    """Joint states of a recording; of Unitree's LowState where the topic is one, None for those that are damaged.
 
     Raises:
         LogError: the recording lacks the topic or is damaged.
@@ -26,10 +25,13 @@ def read_encoders(bag: Path, topic: str, robot: Robot) -> TopicLog[RawJointState
     kind = _type(bag, topic)
     if kind not in LOW_STATES:
         return read_joint_states(bag, topic)
-    clock = TickClock()
+    reader = LowStateReader(robot)
 
-    def read(log_time: int, message: Any) -> RawJointState:
-        return from_low_state(message, robot, clock, 1e-9 * log_time).joint_state()
+    def read(log_time: int, message: Any) -> RawJointState | None:
+        try:
+            return reader(message, 1e-9 * log_time).joint_state()
+        except DamagedError:
+            return None
 
     return TopicLog(bag, topic, kind, read)
 

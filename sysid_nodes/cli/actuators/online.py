@@ -86,7 +86,7 @@ def tell(document: Mapping[str, Any], source: Path, page: Path, besides: Sequenc
 def _messages(robot: Robot, bag: Path, commands: str, states: str) -> Iterator[RawSetPoints | RawJointState]:
     """In the order of stamps, which may not be that of the recording: the session does not mind."""
     given = read_set_points(bag, commands, robot.motor_order)
-    read = track(read_encoders(bag, states, robot), f"replay {bag.absolute().name}")
+    read = filter(None, track(read_encoders(bag, states, robot), f"replay {bag.absolute().name}"))
     both: list[Iterable[RawSetPoints | RawJointState]] = [given, read]
     yield from heapq.merge(*both, key=_stamp)
 

@@ -51,7 +51,7 @@ def run(args: argparse.Namespace) -> int:
         raise ConfigError("--runs compares results of whole recordings: leave out --online")
     if args.online:
         return replay_online(args, robot, config)
-    states = track(read_encoders(bag, args.topic, robot), "read joint states")
+    states = filter(None, track(read_encoders(bag, args.topic, robot), "read joint states"))
     others = [read_known(path) for path in args.runs or ()]
     driven = config.drive == "effort"
     commands = [] if driven else track(read_set_points(bag, config.commands, robot.motor_order), "read commands")

@@ -24,6 +24,7 @@ from sysid_nodes.cli.demo.live_run import (
     output_and_work,
     wait_until_heard,
 )
+from sysid_nodes.cli.demo.machine import Machine
 from sysid_nodes.cli.demo.nodes import Nodes, free_domain, require_ros
 from sysid_nodes.data.config import load_yaml
 from sysid_nodes.data.packaged import packaged_file
@@ -41,7 +42,7 @@ _RECORDER = "sysid_nodes.ros.bayesian.recorder"
 _ENOUGH = 0.8  # of the intervals of 95 % that have to hold the truth: less is no chance of a posterior that covers
 
 
-def run(args: argparse.Namespace) -> Ending:
+def run(args: argparse.Namespace, machine: Machine) -> Ending:
     """Runs the demo.
 
     Raises:
@@ -55,14 +56,16 @@ def run(args: argparse.Namespace) -> Ending:
     with output_and_work(args.out) as (folder, work):
         (folder / "truth").mkdir()
         shutil.copyfile(source, folder / "config.yaml")
-        watch, usage = _live(args, seed, folder, work)
+        watch, usage = _live(args, seed, folder, work, machine)
         say("Identifying again from the recording and writing the report ...")
         document = evaluate(folder, watch.truth, str(args.out / "bag"))
     say(_summary(watch, document, usage, args.out, seed))
     return verdict(document, watch.overloaded)
 
 
-def _live(args: argparse.Namespace, seed: int, folder: Path, work: Path) -> tuple[BayesianWatch, Mapping[str, float]]:
+def _live(
+    args: argparse.Namespace, seed: int, folder: Path, work: Path, machine: Machine
+) -> tuple[BayesianWatch, Mapping[str, float]]:
     """Runs the nodes until the motion is over; leaves bag and truth in folder."""
     domain = free_domain() if args.domain_id is None else args.domain_id
     title = f"Starting leg, identifier and recorder on ROS domain {domain}, this machine only."
@@ -75,7 +78,9 @@ def _live(args: argparse.Namespace, seed: int, folder: Path, work: Path) -> tupl
         nodes.node("leg", "simulated_linkage", None, listeners=2, truth_file=truth, **motion)
         watch = BayesianWatch(hidden_truth(nodes, truth))
         with BayesianScreen(title) as screen:
-            usage = follow(nodes, watch, lambda: screen.show(watch, "the motion is over" if watch.finished else ""))
+            usage = follow(
+                nodes, watch, lambda: screen.show(watch, "the motion is over" if watch.finished else ""), machine
+            )
             nodes.tell("stop")
             nodes.wait_for_recorder()
             screen.close(watch)

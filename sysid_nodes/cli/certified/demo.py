@@ -27,6 +27,7 @@ from sysid_nodes.cli.demo.live_run import (
     hidden_truth,
     output_and_work,
 )
+from sysid_nodes.cli.demo.machine import Machine
 from sysid_nodes.cli.demo.nodes import Nodes, free_domain, require_ros
 from sysid_nodes.cli.demo.rviz import rviz_files
 from sysid_nodes.data.packaged import required_file
@@ -61,7 +62,7 @@ class Ended(NamedTuple):
     before: Mapping[str, Any]
 
 
-def run(args: argparse.Namespace) -> Ending:
+def run(args: argparse.Namespace, machine: Machine) -> Ending:
     """Runs the demo."""
     require_ros()
     seed = draw_seed(args.seed)
@@ -72,7 +73,7 @@ def run(args: argparse.Namespace) -> Ending:
     scene = required_file(kinova_config.SCENE)
     with output_and_work(args.out) as (folder, work):
         (folder / "config.yaml").write_text(kinova_config.parameter_file(values), encoding="utf-8")
-        ended = _live(args, model, scene, folder, work)
+        ended = _live(args, model, scene, folder, work, machine)
         say("Identifying again from the recording and writing the report ...")
         facts = {"prior_check": ended.before, "real_time_factor": ended.pace, "processor": dict(ended.usage)}
         document, loop, agree = summary.evaluate(
@@ -88,7 +89,9 @@ def run(args: argparse.Namespace) -> Ending:
     return Ending()
 
 
-def _live(args: argparse.Namespace, model: CertifiedModel, scene: Path, folder: Path, work: Path) -> Ended:
+def _live(
+    args: argparse.Namespace, model: CertifiedModel, scene: Path, folder: Path, work: Path, machine: Machine
+) -> Ended:
     """Runs the nodes until the robot rests; leaves the bag in folder and the identifier's own result in work."""
     domain = free_domain() if args.domain_id is None else args.domain_id
     title = f"Starting robot, controller, planner, identifier and recorder on ROS domain {domain}, this machine only."
@@ -115,14 +118,14 @@ def _live(args: argparse.Namespace, model: CertifiedModel, scene: Path, folder: 
         elif before["position_error"] is not None:
             errors = 1e3 * before["position_error"]
             screen.say(f"Standing at the goal can be certified with errors up to {errors:.1f} mrad.")
-        usage, pace = _follow(nodes, screen, watch)
+        usage, pace = _follow(nodes, screen, watch, machine)
         _save(nodes, screen, watch, work / _SAVED)
     return Ended(watch, usage, pace, before)
 
 
-def _follow(nodes: Nodes, screen: Screen, watch: Watch) -> tuple[Mapping[str, float], float | None]:
+def _follow(nodes: Nodes, screen: Screen, watch: Watch, machine: Machine) -> tuple[Mapping[str, float], float | None]:
     """Shows what happens until the robot rests for good; the processes' shares and the pace meanwhile."""
-    arrivals, usage = Arrivals("joint state"), ProcessorShares(nodes)
+    arrivals, usage = Arrivals("joint state"), ProcessorShares(nodes, machine)
     pace: float | None = None
     begun, plans, patience = 0.0, 0, np.inf
     while True:
@@ -138,14 +141,14 @@ def _follow(nodes: Nodes, screen: Screen, watch: Watch) -> tuple[Mapping[str, fl
         screen.show(watch)
         moving = watch.mode in (Mode.TRACKING, Mode.BRAKING)
         if watch.finished or (watch.stopped and watch.resting) or (watch.contradicted and not moving):
-            return usage.shares, pace
+            return usage.end(), pace
         arrivals.check(watch.recorded, now)
         if moving or len(watch.plans) != plans or not np.isfinite(patience):
             plans, patience = len(watch.plans), now + _IDLE
         if now > patience:
             if not watch.plans:
                 raise OverdueError(f"the planner certified no motion within {_IDLE:g} s: {watch.planner}")
-            return usage.shares, pace
+            return usage.end(), pace
 
 
 def _save(nodes: Nodes, screen: Screen, watch: Watch, path: Path) -> None:

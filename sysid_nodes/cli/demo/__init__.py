@@ -71,4 +71,4 @@ def run(args: argparse.Namespace) -> int:
     """Runs the demo of the robot that was asked for and returns the exit status."""
     machine = Machine()
     demo = importlib.import_module(f"sysid_nodes.cli.{_SYSTEMS[args.robot]}.demo")
-    return exit_status(lambda: demo.run(args), machine)
+    return exit_status(lambda: demo.run(args, machine), machine)

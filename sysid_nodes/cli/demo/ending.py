@@ -32,15 +32,15 @@ def exit_status(demo: Callable[[], Ending], machine: Machine) -> int:
     """Runs a demo, writes what is wrong in the end to stderr and returns the exit status.
 
     Raises:
-        OverdueError: it was too slow; the line says how busy the machine was meanwhile.
+        OverdueError: it was too slow; the line says how busy the machine was until then, or during the motion.
         SysidError: the demo's own.
     """
     try:
         ending = demo()
     except OverdueError as error:
-        raise OverdueError(f"{error}; {machine.sentence}") from None
-    if ending.timing and machine.full:
-        raise OverdueError(f"{ending.fault.rstrip('.')}; {machine.sentence}")
+        raise OverdueError(f"{error}; {machine.so_far.sentence}") from None
+    if ending.timing and machine.motion.full:
+        raise OverdueError(f"{ending.fault.rstrip('.')}; {machine.motion.sentence}")
     if ending.fault:
         sys.stderr.write(f"sysid: demo: {ending.fault}\n")
     return ending.status

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from sysid_nodes.cli.demo.live_watch import IdentifyingWatch
+from sysid_nodes.cli.demo.machine import Machine
 from sysid_nodes.cli.demo.nodes import Nodes
 from sysid_nodes.cli.output_folder import OutputFolder
 from sysid_nodes.exceptions import OverdueError
@@ -75,13 +76,14 @@ def wait_until_heard(nodes: Nodes, status: str) -> None:
     raise OverdueError(f"nothing was heard of {status.partition(':')[0]} within {STARTING:g} s")
 
 
-def follow(nodes: Nodes, watch: IdentifyingWatch, show: Callable[[], None]) -> Mapping[str, float]:
+def follow(nodes: Nodes, watch: IdentifyingWatch, show: Callable[[], None], machine: Machine) -> Mapping[str, float]:
     """Takes what the recorder tells until the motion is over and identified.
 
     Args:
         nodes: that run.
         watch: takes every line.
         show: called with every look.
+        machine: takes note of the motion.
 
     Returns:
         The processes' shares of a core during the motion.
@@ -90,7 +92,7 @@ def follow(nodes: Nodes, watch: IdentifyingWatch, show: Callable[[], None]) -> M
         OverdueError: a reading has been waited for too long.
         SysidError: a process has ended.
     """
-    arrivals, usage = Arrivals("reading"), ProcessorShares(nodes)
+    arrivals, usage = Arrivals("reading"), ProcessorShares(nodes, machine)
     over, latest = math.inf, math.inf
     while True:
         for line in nodes.read(TICK):
@@ -106,7 +108,7 @@ def follow(nodes: Nodes, watch: IdentifyingWatch, show: Callable[[], None]) -> M
                 usage.look(now)
         show()
         if now > over:
-            return usage.shares
+            return usage.end()
 
 
 class Arrivals:
@@ -137,15 +139,19 @@ class Arrivals:
 
 
 class ProcessorShares:
-    """Processor time of every process, this one included, since the first look.
+    """Processor time of every process, this one included, since the first look, with which the motion begins.
+
+    Args:
+        nodes: that run.
+        machine: takes note of the motion.
 
     Attributes:
         since: monotonic time of that look [s], or None.
         shares: of one core, by process; empty before the second look.
     """
 
-    def __init__(self, nodes: Nodes) -> None:
-        self._nodes = nodes
+    def __init__(self, nodes: Nodes, machine: Machine) -> None:
+        self._nodes, self._machine = nodes, machine
         self._before: Mapping[str, float] = {}
         self.since: float | None = None
         self.shares: dict[str, float] = {}
@@ -155,5 +161,11 @@ class ProcessorShares:
         spent = self._nodes.processor_time() | {"terminal": time.process_time()}
         if self.since is None:
             self.since, self._before = now, spent
+            self._machine.begin()
         elif now > self.since:
             self.shares = {name: (x - self._before.get(name, x)) / (now - self.since) for name, x in spent.items()}
+
+    def end(self) -> dict[str, float]:
+        """The shares, when the motion is over."""
+        self._machine.end()
+        return self.shares

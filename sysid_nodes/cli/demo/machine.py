@@ -1,83 +1,121 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How busy the machine is that a demo runs on, by the kernel's books."""
+"""How busy the machine is that a demo runs on, by the kernel's books: until now, and over the motion alone."""
 
 from __future__ import annotations
 
 import os
-import resource
-import time
+from collections.abc import Sequence
 from pathlib import Path
+from typing import NamedTuple
 
 FULL = 0.9
 """Share of the cores' time from which on somebody waits for a core now and then."""
 
 _IDLE = (3, 4)  # columns of /proc/stat: idle, and waiting for a disk
 _COLUMNS = 8  # the others are parts of these
+_PARENT, _TIMES = 1, slice(11, 15)  # of /proc/PID/stat, behind the name; the times: its own and its ended children's
 
 
-class Machine:
-    """Processor time from the moment this is made.
+class Load(NamedTuple):
+    """Of the cores on which this process may run, over some time.
 
-    Args:
-        books: as /proc/stat has it; of the cores on which this process may run.
+    Attributes:
+        busy: share of all cores' time that somebody computed; None where the kernel does not tell.
+        others: share that went to processes that are not the demo's.
+        cores: how many.
     """
 
-    def __init__(self, books: Path = Path("/proc/stat")) -> None:
-        self._books = books
-        self._began, self._own = _all_and_idle(books), _own_time()
-
-    @property
-    def busy(self) -> float | None:
-        """Share of all cores' time that somebody computed; None where the kernel does not tell."""
-        passed = self._passed()
-        return 1.0 - passed[1] / passed[0] if passed else None
+    busy: float | None
+    others: float
+    cores: int
 
     @property
     def full(self) -> bool:
         """Whether next to nothing was left."""
-        busy = self.busy
-        return busy is not None and busy >= FULL
+        return self.busy is not None and self.busy >= FULL
 
     @property
     def sentence(self) -> str:
         """The finding, to follow what went wrong."""
-        busy, cores = self.busy, len(os.sched_getaffinity(0))
-        if busy is None:
-            return f"the machine is too slow, or something hangs; how busy its {cores} cores were is not known"
-        told = f"{cores} core{'s were' if cores > 1 else ' was'}"
+        if self.busy is None:
+            return f"the machine is too slow, or something hangs; how busy its {self.cores} cores were is not known"
+        told = f"{self.cores} core{'s were' if self.cores > 1 else ' was'}"
         if not self.full:
-            return f"the machine's {told} only {100.0 * busy:.0f} % busy, so something hangs"
-        shares = f"{100.0 * busy:.0f} % busy, {100.0 * self._others():.0f} % with others"
+            return f"the machine's {told} only {100.0 * self.busy:.0f} % busy, so something hangs"
+        shares = f"{100.0 * self.busy:.0f} % busy, {100.0 * self.others:.0f} % with others"
         return f"the machine is too slow: its {told} {shares}"
 
-    def _passed(self) -> tuple[float, float] | None:
-        """Time of all cores and their idle time since this was made [s]."""
-        now = _all_and_idle(self._books)
-        if now is None or self._began is None or now[0] <= self._began[0]:
+
+class _Spent(NamedTuple):
+    """Processor time so far [s]: all cores' and their idle time, and that of the demo's own processes."""
+
+    cores: float
+    idle: float
+    own: float
+
+
+class Machine:
+    """Takes note of processor time, from the moment this is made.
+
+    Args:
+        books: as /proc/stat has it.
+    """
+
+    def __init__(self, books: Path = Path("/proc/stat")) -> None:
+        self._books = books
+        self._made = self._spent()
+        self._motion = [self._made]
+
+    def begin(self) -> None:
+        """Takes note that the motion begins."""
+        self._motion = [self._spent()]
+
+    def end(self) -> None:
+        """Takes note that it is over."""
+        self._motion[1:] = [self._spent()]
+
+    @property
+    def motion(self) -> Load:
+        """Of the motion alone: the report that follows keeps any machine busy. Of one that never began, all before."""
+        return _load(self._motion)
+
+    @property
+    def so_far(self) -> Load:
+        """Since this was made."""
+        return _load([self._made, self._spent()])
+
+    def _spent(self) -> _Spent | None:
+        try:
+            lines = [line.split() for line in self._books.read_text(encoding="utf-8").split("\n")]
+            ours = {f"cpu{core}" for core in os.sched_getaffinity(0)}
+            ticks = [[int(word) for word in words[1 : 1 + _COLUMNS]] for words in lines if words and words[0] in ours]
+        except (OSError, ValueError):
             return None
-        return now[0] - self._began[0], now[1] - self._began[1]
-
-    def _others(self) -> float:
-        """Share of all cores' time that went to processes that are not the demo's."""
-        passed = self._passed()
-        assert passed is not None
-        return max(0.0, 1.0 - (passed[1] + _own_time() - self._own) / passed[0])
+        if not ticks or min(map(len, ticks)) < _COLUMNS:
+            return None
+        each = 1.0 / os.sysconf("SC_CLK_TCK")
+        return _Spent(each * sum(map(sum, ticks)), each * sum(core[i] for core in ticks for i in _IDLE), _own_time())
 
 
-def _all_and_idle(books: Path) -> tuple[float, float] | None:
-    try:
-        lines = [line.split() for line in books.read_text(encoding="utf-8").split("\n") if line.startswith("cpu")]
-        ours = {f"cpu{core}" for core in os.sched_getaffinity(0)}
-        ticks = [[int(word) for word in words[1 : 1 + _COLUMNS]] for words in lines if words[0] in ours]
-    except (OSError, ValueError):
-        return None
-    if not ticks or min(map(len, ticks)) < _COLUMNS:
-        return None
-    each = 1.0 / os.sysconf("SC_CLK_TCK")
-    return each * sum(map(sum, ticks)), each * sum(core[column] for core in ticks for column in _IDLE)
+def _load(notes: Sequence[_Spent | None]) -> Load:
+    cores = len(os.sched_getaffinity(0))
+    first, last = notes if len(notes) == 2 else (None, None)
+    if first is None or last is None or last.cores <= first.cores:
+        return Load(None, 0.0, cores)
+    cores_time, idle, own = (after - before for before, after in zip(first, last, strict=True))
+    return Load(1.0 - idle / cores_time, max(0.0, 1.0 - (idle + own) / cores_time), cores)
 
 
 def _own_time() -> float:
-    """Of this process and of its children that have ended [s]."""
-    ended = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return time.process_time() + ended.ru_utime + ended.ru_stime
+    """Of this process, its children, theirs, and those of them that have ended [s]."""
+    fields = {}
+    for file in Path("/proc").glob("[0-9]*/stat"):
+        try:
+            fields[file.parent.name] = file.read_text(encoding="utf-8", errors="replace").rpartition(")")[2].split()
+        except OSError:  # it has ended meanwhile
+            continue
+    ours = {str(os.getpid())}
+    while more := {process for process, its in fields.items() if its[_PARENT] in ours} - ours:
+        ours |= more
+    ticks = sum(int(word) for process in ours for word in fields.get(process, ())[_TIMES])
+    return ticks / os.sysconf("SC_CLK_TCK")

@@ -20,6 +20,7 @@ from sysid_nodes.cli.demo.live_run import (
     output_and_work,
     wait_until_heard,
 )
+from sysid_nodes.cli.demo.machine import Machine
 from sysid_nodes.cli.demo.nodes import Nodes, free_domain, require_ros
 from sysid_nodes.cli.demo.rviz import rviz_files
 from sysid_nodes.cli.prime import demo_config
@@ -33,14 +34,14 @@ _GRAVITY = 9.81  # [m/s2]
 _RECORDER = "sysid_nodes.ros.prime.recorder"
 
 
-def run(args: argparse.Namespace) -> Ending:
+def run(args: argparse.Namespace, machine: Machine) -> Ending:
     """Runs the demo."""
     require_ros()
     seed, robot = draw_seed(args.seed), load_robot(args.robot)
     with output_and_work(args.out) as (folder, work):
         (folder / "truth").mkdir()
         shutil.copyfile(demo_config.estimator_file(args.robot), folder / "config.yaml")
-        watch, usage = _live(args, robot, seed, folder, work)
+        watch, usage = _live(args, robot, seed, folder, work, machine)
         say("Estimating again from the recording and writing the report ...")
         document = evaluate(folder, watch, str(args.out / "bag"))
     say(summary(watch, document, usage, args.out, seed))
@@ -48,7 +49,7 @@ def run(args: argparse.Namespace) -> Ending:
 
 
 def _live(
-    args: argparse.Namespace, robot: Robot, seed: int, folder: Path, work: Path
+    args: argparse.Namespace, robot: Robot, seed: int, folder: Path, work: Path, machine: Machine
 ) -> tuple[PrimeWatch, Mapping[str, float]]:
     """Runs the nodes until the programme is over; leaves bag and truth in folder."""
     domain = free_domain() if args.domain_id is None else args.domain_id
@@ -69,7 +70,7 @@ def _live(
         known = hidden_truth(nodes, truth[0])
         watch = PrimeWatch(np.array(known["theta"]), index, robot.body)
         with PrimeScreen(title, names, _GRAVITY * known["total_mass"]) as screen:
-            usage = follow(nodes, watch, lambda: _show(screen, watch))
+            usage = follow(nodes, watch, lambda: _show(screen, watch), machine)
             nodes.tell("stop")
             nodes.wait_for_recorder()
             screen.close(watch)

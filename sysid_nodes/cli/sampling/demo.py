@@ -11,6 +11,7 @@ from pathlib import Path
 from sysid_nodes.cli.demo.closing import say
 from sysid_nodes.cli.demo.ending import NOT_THERE, Ending
 from sysid_nodes.cli.demo.live_run import TICK, draw_seed, follow, hidden_truth, output_and_work, wait_until_heard
+from sysid_nodes.cli.demo.machine import Machine
 from sysid_nodes.cli.demo.nodes import Nodes, free_domain, require_ros
 from sysid_nodes.cli.sampling import demo_config
 from sysid_nodes.cli.sampling.demo_screen import SamplingScreen
@@ -24,7 +25,7 @@ from sysid_nodes.sessions.sampling.config import SamplingSessionConfig
 _RECORDER = "sysid_nodes.ros.sampling.recorder"
 
 
-def run(args: argparse.Namespace) -> Ending:
+def run(args: argparse.Namespace, machine: Machine) -> Ending:
     """Runs the demo."""
     require_ros()
     seed = draw_seed(args.seed)
@@ -32,7 +33,7 @@ def run(args: argparse.Namespace) -> Ending:
         with output_and_work(args.out) as (folder, work):
             (folder / "truth").mkdir()
             demo_config.write_nodes_file(folder / "config.yaml")
-            watch, usage = _live(args, seed, folder, work)
+            watch, usage = _live(args, seed, folder, work, machine)
             if watch.trouble:
                 raise _UnfinishedError(_keep(folder, args.out))
             say("Identifying again from the recording and writing the report ...")
@@ -55,7 +56,9 @@ def _keep(folder: Path, out: Path) -> Path:
     return kept
 
 
-def _live(args: argparse.Namespace, seed: int, folder: Path, work: Path) -> tuple[SamplingWatch, Mapping[str, float]]:
+def _live(
+    args: argparse.Namespace, seed: int, folder: Path, work: Path, machine: Machine
+) -> tuple[SamplingWatch, Mapping[str, float]]:
     """Runs the nodes until both stages are over; leaves bag and truth in folder."""
     domain = free_domain() if args.domain_id is None else args.domain_id
     title = f"Starting robot, identifier, planner and recorder on ROS domain {domain}, this machine only."
@@ -73,7 +76,7 @@ def _live(args: argparse.Namespace, seed: int, folder: Path, work: Path) -> tupl
         values = true_values(hidden["theta"], demo_config.STRENGTH, robot)
         watch = SamplingWatch(values, robot, load_yaml(SamplingSessionConfig, file).sampling)
         with SamplingScreen(title) as screen:
-            usage = follow(nodes, watch, lambda: screen.show(watch))
+            usage = follow(nodes, watch, lambda: screen.show(watch), machine)
             nodes.tell("stop")
             nodes.wait_for_recorder()
             screen.close(watch)

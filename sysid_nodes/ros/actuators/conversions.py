@@ -12,10 +12,9 @@ from trajectory_msgs.msg import JointTrajectory
 
 from sysid_nodes.exceptions import SamplesError
 from sysid_nodes.logs.command_reader import RawSetPoints, from_low_command
-from sysid_nodes.messages.prime.low_state import from_low_state
+from sysid_nodes.messages.prime.low_state_reader import LowStateReader
 from sysid_nodes.ros.conversions import to_seconds
 from sysid_nodes.sessions.actuators.session import ActuatorSession, ActuatorUpdate
-from sysid_nodes.signals.tick_clock import TickClock
 
 
 def from_joint_state(message: JointState) -> RawSetPoints:
@@ -62,8 +61,8 @@ def low_command_taker(session: ActuatorSession) -> Taker:
 
 def low_state_taker(session: ActuatorSession) -> Taker:
     """Of Unitree's LowState, whose counter tells when it was sent."""
-    robot, clock = session.robot, TickClock()
-    return lambda message, arrival: session.take_state(from_low_state(message, robot, clock, arrival).joint_state())
+    read = LowStateReader(session.robot)
+    return lambda message, arrival: session.take_state(read(message, arrival).joint_state())
 
 
 COMMANDS: dict[str, tuple[Any, Callable[[Any], RawSetPoints]]] = {

@@ -22,7 +22,8 @@ from rclpy.clock import Clock, ClockType
 
 from sysid_nodes.data.readings import Readings
 from sysid_nodes.messages.prime import low_state as unitree_messages
-from sysid_nodes.messages.prime.low_state import from_low_state, low_state_type
+from sysid_nodes.messages.prime.low_state import low_state_type
+from sysid_nodes.messages.prime.low_state_reader import LowStateReader
 from sysid_nodes.robots import Robot
 from sysid_nodes.ros import qos
 from sysid_nodes.ros.conversions import message_type, to_seconds
@@ -39,7 +40,6 @@ from sysid_nodes.sessions.prime.node_config import PrimeNodeConfig
 from sysid_nodes.sessions.prime.session import PrimeSession, prime_robot
 from sysid_nodes.sessions.prime.trust import PrimeJudgement
 from sysid_nodes.sessions.prime.update import PrimeUpdate
-from sysid_nodes.signals.tick_clock import TickClock
 
 NAME = "prime_estimator"
 
@@ -136,12 +136,8 @@ def _reader(read: Callable[[Any], Readings]) -> Convert:
 
 
 def _low_state_reader(robot: Robot) -> Convert:
-    clock = TickClock()
-
-    def convert(message: Any, arrival: float) -> tuple[Readings, Readings]:
-        return from_low_state(message, robot, clock, arrival).readings()
-
-    return convert
+    read = LowStateReader(robot)
+    return lambda message, arrival: read(message, arrival).readings()
 
 
 def main(args: list[str] | None = None) -> int:
