@@ -3,9 +3,9 @@
 
 1. Each robot is calibrated on one log. The motion of another, the calibrated robot moved within what the
    calibration knows of it, and a random payload give torques; the residual sequences that this other log
-   left, shifted in time and with random signs, are their noise. Counted are truths
-   inside their intervals, over 50 seeds.
-2. The real run in quarters: each quarter's estimate against that of the rest, in its own standard deviations.
+   left, scaled by what the fit took of them, shifted in time and with random signs, are their noise. Counted
+   are truths inside their intervals, over 50 seeds.
+2. The real run in quarters: each quarter's estimate against that of the rest, in standard deviations of the difference.
 3. Mass by this estimate and by plain least squares (unweighted, all of the robot's parameters along with the
    payload's): of the real load, and of a payload whose exact torque was added to runs without one.
 
@@ -125,18 +125,26 @@ def coverage(weighing: Weighing, seeds: range) -> npt.NDArray[np.bool_]:
     inverse = np.linalg.inv(known.information[np.ix_(free, free)])
     scatter = inverse @ known.score_covariance[np.ix_(free, free)] @ inverse
     root = np.linalg.cholesky(scatter + 1e-12 * np.diag(scatter.diagonal()))
+    noises = errors(weighing.windows, real)
     inside = []
     for seed in track(seeds, weighing.arm.name):
         rng = np.random.default_rng(seed)
         truth = np.concatenate([known.point, prior.centre + 0.2 * prior.half_width * rng.uniform(-1.0, 1.0, 10)])
         truth[free] += root @ rng.normal(size=free.size)
-        noise = np.roll(real.residual, int(rng.integers(len(real.residual))), axis=0)
+        noise = np.roll(noises, int(rng.integers(len(noises))), axis=0)
         noise = noise * rng.choice([-1.0, 1.0], noise.shape[1])
         found = weighing.fit(with_readings(weighing.windows, truth, noise))
         covariance, freedom = found.covariance()
         error = np.sqrt(covariance.diagonal()[-10:]) * stats.t.ppf(0.975, freedom[-10:])
         inside.append(np.abs(found.point - truth)[-10:] <= error)
     return np.array(inside)
+
+
+def errors(windows: WindowModel, fit: RobustFit) -> Array:
+    """(W, n) residuals [N m] as large as the errors were before the fit took its part of them."""
+    _, jacobian = windows.residual(fit.point)
+    leverage = ((jacobian @ fit.inverse) * jacobian).sum(axis=2) / (fit.spread**2 + windows.unsure**2 / 3.0)
+    return fit.residual / np.sqrt(1.0 - leverage.mean(axis=0))
 
 
 def with_readings(windows: WindowModel, truth: Array, noise: Array) -> WindowModel:
@@ -155,18 +163,29 @@ def quarters(weighing: Weighing) -> tuple[str, str, str]:
     for part in np.array_split(np.arange(count), 4):
         rest = np.setdiff1d(np.arange(count), part)
         a, b = (weighing.fit(weighing.windows.select(at)) for at in (part, rest))
-        (cov_a, freedom), (cov_b, _) = a.covariance(), b.covariance()
-        # What is believed of the robot is common to both and drops out of the difference.
-        own = a.jackknife.matrix + b.jackknife.matrix if a.jackknife and b.jackknife else cov_a + cov_b
-        z = (a.point - b.point)[-10:] / np.sqrt(own.diagonal()[-10:])
+        variance, freedom = difference(a, b)
+        off.append((a.point - b.point)[-10:] / np.sqrt(variance))
         masses.append(a.point[-10])
-        off.append(z[0])
-        within.append(np.abs(z) <= stats.t.ppf(0.975, freedom[-10:]))
+        within.append(np.abs(off[-1]) <= stats.t.ppf(0.975, freedom))
     return (
         ", ".join(f"{mass:.3f}" for mass in masses),
-        ", ".join(f"{z:+.1f}" for z in off),
+        ", ".join(f"{z[0]:+.1f}" for z in off),
         f"{int(np.sum(within))} of {np.size(within)}",
     )
+
+
+def difference(few: RobustFit, many: RobustFit) -> tuple[Array, Array]:
+    """(10,) variances of the difference of two estimates of one body, and degrees of freedom of the few windows' share.
+
+    Both began with the same belief of the robot, and what it is wrong by reaches the body through each one's motion.
+    """
+    reach = few.inverse - many.inverse
+    common = (reach @ few.belief.score_covariance @ reach.T).diagonal()[-10:]
+    if few.jackknife is None or many.jackknife is None:
+        return np.full(10, np.inf), np.ones(10)
+    own = few.jackknife.matrix.diagonal()[-10:]
+    variance = own + many.jackknife.matrix.diagonal()[-10:] + common
+    return variance, few.jackknife.freedom[-10:] * (variance / own) ** 2
 
 
 def pairs(arms: list[RealArm]) -> list[tuple[str, ...]]:

@@ -63,6 +63,20 @@ def jackknife(hessians: Array, gradients: Array, information: Array) -> Jackknif
     return Jackknife((count - 1) / count * matrix / units, inverse / units, _freedom(np.maximum(shares, 0.0)))
 
 
+def long_run_ratio(time: Array, length: float) -> Array:
+    """Variance of the sum of many errors over what blocks of `length` of them show of it, taken as independent.
+
+    Errors whose correlation falls by a factor r from one to the next have the correlation time T = (1 + r) / (1 - r);
+    the variance of a sum of L is L (T - (T^2 - 1) (1 - r^L) / (2 L)), of many of them T each.
+
+    Args:
+        time: correlation times, at least 1.
+        length: L.
+    """
+    fall = (time - 1.0) / (time + 1.0)
+    return np.asarray(time / (time - (time**2 - 1.0) * (1.0 - fall**length) / (2.0 * length)))
+
+
 def _freedom(expected: Array) -> Array:
     """(K,) (sum e_b)^2 / sum e_b^2, less one: Satterthwaite's, for variances that sum nearly independent ones."""
     total = expected.sum(axis=0)

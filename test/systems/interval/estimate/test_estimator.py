@@ -251,3 +251,27 @@ def test_a_belief_forgets_what_has_moved_and_keeps_the_rest() -> None:
     alone = belief.first(2)
     np.testing.assert_allclose(np.linalg.inv(alone.information), covariance[:2, :2], rtol=1e-9)
     np.testing.assert_allclose(alone.score_covariance, 2.0 * alone.information, rtol=1e-9)
+
+
+def test_a_short_run_of_slow_errors_claims_no_more_than_it_shows() -> None:
+    """Offsets alone are open; their errors stay alike for nearly as long as the blocks of so short a run are."""
+    model, x = windows(np.random.default_rng(6))
+    model = replace(WindowModel.join([model, model]), unsure=np.zeros((2 * len(model.load), 6)))
+    readings, offsets, fall = np.arange(6), slice(78, 84), 0.8
+    sigma = np.zeros(len(x))
+    sigma[offsets] = 10.0
+    off, claimed, inside = [], [], []
+    for seed in range(30):
+        error = np.random.default_rng(seed).normal(size=model.unsure.shape)
+        for k in range(1, len(error)):
+            error[k] = fall * error[k - 1] + np.sqrt(1.0 - fall**2) * error[k]
+        coefficients = model.coefficients.copy()
+        coefficients[:, readings, 84 + readings] -= model.residual(x)[0] + error
+        found = robust_fit(replace(model, coefficients=coefficients), Belief.gaussian(x, sigma))
+        assert found is not None
+        covariance, freedom = found.covariance()
+        off.append((found.point - x)[offsets])
+        claimed.append(covariance.diagonal()[offsets])
+        inside.append(np.abs(off[-1]) <= np.sqrt(claimed[-1]) * stats.t.ppf(0.975, freedom[offsets]))
+    assert np.mean(claimed) > 0.8 * np.mean(np.square(off))  # .95; .62 and .47 without either correction
+    assert np.mean(inside) > 0.9
