@@ -1,23 +1,35 @@
 # SPDX-License-Identifier: Apache-2.0
 """Actuator identification beside plain and published forms of it: the same logs, the same machine.
 
-`plain` is SciPy's least squares on one rollout of the whole log, with our law and kernel but neither segments nor start
-states, sensitivities, robust loss or intervals. `PACE-like` is CMA-ES on 4 n + 1 parameters of the whole coupled robot
-in MuJoCo, as PACE does it in Isaac Lab. Fitted on one real Go2 chirp, judged by single rollouts along the others; then
-from starts that are far off, for a fit that needs a good guess is half a fit. Without the logs this says so and ends.
+    ours          the product's fit; with the five parameters that all others have, and as it comes
+    plain         SciPy's least squares on one rollout of the whole log, with our law and kernel but neither segments
+                  nor start states, sensitivities, robust loss or intervals
+    jax           our split into joints in plain JAX, gradients through rollouts, Adam
+    mjx           the same through MJX, MuJoCo in JAX, on the whole, coupled robot
+    mujoco.sysid  MuJoCo's own toolbox: Gauss-Newton on rollouts of the coupled robot
+    pace          CMA-ES on 4 n + 1 parameters of the coupled robot, as PACE does it in Isaac Lab
+
+Fitted on one real Go2 chirp, judged by single rollouts along the others, each in its own simulator; then ours and plain
+from starts that are far off, for a fit that needs a good guess is half a fit. What is not installed is left out
+(benchmarks/README.md); without the logs this says so and ends.
 """
 
 from __future__ import annotations
 
+import argparse
 import sys
 import time
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 
 from benchmarks.actuators_go2 import FITTED, LOGS
-from benchmarks.peers.pace import PaceRobot, error, fit_pace
+from benchmarks.peers import jax_joints, mjx_robot, mujoco_sysid
+from benchmarks.peers.coupled_robot import CoupledRobot, Drives, error
+from benchmarks.peers.jax_joints import FIVE
+from benchmarks.peers.pace import fit_pace
 from benchmarks.peers.single_shooting import fit_single
 from benchmarks.report import Report, parser
 from sysid_nodes.data.actuator_log import ActuatorLog
@@ -30,8 +42,16 @@ from sysid_nodes.systems.actuators.fit import fit_joint, known_law, parameters_o
 from sysid_nodes.systems.actuators.joint_problem import JointProblem
 from sysid_nodes.systems.actuators.preparation import JointMotion, prepare
 
+METHODS = ("ours", "plain", "jax", "mjx", "mujoco.sysid", "pace")
+
+_MISSING = {
+    name: module.__name__.rpartition(".")[2]
+    for name, module in (("jax", jax_joints), ("mjx", mjx_robot), ("mujoco.sysid", mujoco_sysid))
+    if not module.AVAILABLE
+}
+
 PHYSICS = 2.5e-3
-"""Step of the PACE-like rollouts [s]."""
+"""Step of the coupled robot's rollouts [s]."""
 
 SAME = 1.05
 """Replay error relative to the best known from which a fit counts as having found it."""
@@ -40,92 +60,183 @@ SAME = 1.05
 def main(arguments: Sequence[str] | None = None) -> int:
     options = parser("actuators_peers", __doc__)
     options.add_argument("--logs", type=Path, default=LOGS, help="folder of the chirps")
+    options.add_argument("--methods", nargs="+", choices=METHODS, default=list(METHODS), help="which methods")
     options.add_argument("--budget", type=int, default=1280, help="rollouts that the PACE-like search may spend")
+    options.add_argument("--descents", type=int, default=400, help="steps of Adam in JAX; MJX makes a tenth of them")
+    options.add_argument("--iterations", type=int, default=10, help="of Gauss-Newton in mujoco.sysid")
     options.add_argument("--starts", type=int, default=5, help="starts that are far off, for each joint")
     chosen = options.parse_args(arguments)
     if not chosen.logs.is_dir():
         print(f"no recorded logs in {chosen.logs}", file=sys.stderr)
         return 0
+    for name in set(chosen.methods) & set(_MISSING):
+        print(f"what {name} needs is not installed; it is left out (see benchmarks/README.md)", file=sys.stderr)
     robot, config = load_robot("go2"), ActuatorConfig()
     logs = {path.name: read_actuator_table(path, robot.joint_names) for path in sorted(chosen.logs.glob("traj_*.npz"))}
     report = Report("actuators-peers", "Actuator identification beside its peers", chosen.out, chosen.command)
     motions = prepare(logs[FITTED], robot, config)
-    rows = [
-        _row("ours", logs, *_timed(lambda: _ours(motions, config)), _by_laws(robot, config)),
-        _row("plain", logs, *_timed(lambda: _plain(motions, config)), _by_laws(robot, config)),
-        _pace(robot, logs, chosen.budget, chosen.seed),
-    ]
-    report.section("A whole robot")
-    report.text(
-        f"Fitted on {FITTED}; replay of the {len(logs) - 1} other logs from their first sample to their last by "
-        "commands alone. CPU time of the fit; a rollout is one of all joints over the whole log."
-    )
-    header = ("method", "parameters", "rollouts", "CPU [s]", "RMSE, fitted log [mrad]", "RMSE, others", "worst of them")
-    report.table(header, rows)
-    _far_starts(report, motions, config, chosen.starts, chosen.seed)
+    fits: list[Fit] = []
+    for name in chosen.methods:
+        if name not in _MISSING:
+            fits += _FITS[name](_Task(robot, config, logs[FITTED], motions, chosen))
+            print(f"{name}: {fits[-1].running:.1f} s", file=sys.stderr, flush=True)
+    _whole_robot(report, fits, logs)
+    if {"ours", "plain"} <= set(chosen.methods):
+        _far_starts(report, motions, config, chosen.starts, chosen.seed)
     print(report.write())
     return 0
 
 
-Replay = Callable[[ActuatorLog, object], float]
+@dataclass(frozen=True)
+class Fit:
+    """A method's end.
+
+    Attributes:
+        name: of the method.
+        parameters: it fits.
+        evaluations: rollouts of all that it looks at, each with its derivatives if the method has any.
+        joint_steps: of one.
+        compiling, running: CPU time [s].
+        replay: RMSE [rad] of a single rollout along a log.
+    """
+
+    name: str
+    parameters: int
+    evaluations: int
+    joint_steps: int
+    compiling: float
+    running: float
+    replay: Callable[[ActuatorLog], float]
 
 
-def _timed(work: Callable[[], tuple[object, int, int]]) -> tuple[object, int, int, float]:
-    began = time.process_time()
-    found = work()
-    return *found, time.process_time() - began
+@dataclass(frozen=True)
+class _Task:
+    robot: Robot
+    config: ActuatorConfig
+    log: ActuatorLog
+    motions: tuple[JointMotion, ...]
+    chosen: argparse.Namespace
+
+    @property
+    def steps(self) -> int:
+        """Joint-steps of the whole log in our rollouts."""
+        return sum(len(motion.load) for motion in self.motions)
+
+    @property
+    def coupled(self) -> CoupledRobot:
+        return CoupledRobot(limb(self.robot, ""), PHYSICS)
+
+    def law(self, joint: int, names: tuple[str, ...], values: Array) -> Array:
+        """(15,) our law of a joint with these parameters."""
+        law = known_law(self.config, joint)
+        law[[INDEX[name] for name in names]] = values
+        return law
+
+    def by_laws(self, laws: list[Array]) -> Callable[[ActuatorLog], float]:
+        """Replays in our simulator, joint by joint."""
+
+        def replay(log: ActuatorLog) -> float:
+            return _total([found.rmse for _, _, found in replay_log(log, self.robot, laws, self.config)])
+
+        return replay
+
+    def by_drives(self, drives: Drives) -> Callable[[ActuatorLog], float]:
+        """Replays in MuJoCo, coupled."""
+        return lambda log: float(error(log, self.coupled.replay(log, [drives]))[0])
 
 
-def _row(
-    name: str, logs: dict[str, ActuatorLog], model: object, parameters: int, rollouts: int, spent: float, replay: Replay
-) -> tuple[str, ...]:
-    errors = {log: 1e3 * replay(logs[log], model) for log in logs}
-    own = errors.pop(FITTED)
-    others = np.array(list(errors.values()))
-    mean = np.sqrt(np.mean(others**2))
-    return name, str(parameters), str(rollouts), f"{spent:.1f}", f"{own:.2f}", f"{mean:.2f}", f"{others.max():.2f}"
+def _ours(task: _Task) -> list[Fit]:
+    config, fits = task.config, []
+    for label, names in (("ours, five a joint", FIVE), ("ours", config.fitted.names)):
+        began = time.process_time()
+        found = [fit_joint(m, known_law(config, j), config, names) for j, m in enumerate(task.motions)]
+        spent = time.process_time() - began
+        count = sum(fit.solution.iterations for fit in found) // len(found)  # a joint's is a share of a robot's
+        replay = task.by_laws([fit.law for fit in found])
+        fits.append(Fit(label, len(names) * len(found), count, task.steps, 0.0, spent, replay))
+    return fits
 
 
-def _by_laws(robot: Robot, config: ActuatorConfig) -> Replay:
-    def replay(log: ActuatorLog, laws: object) -> float:
-        assert isinstance(laws, list)
-        return float(np.sqrt(np.mean([found.rmse**2 for _, _, found in replay_log(log, robot, laws, config)])))
-
-    return replay
-
-
-def _ours(motions: tuple[JointMotion, ...], config: ActuatorConfig) -> tuple[object, int, int]:
-    names = config.fitted.names
-    fits = [fit_joint(motion, known_law(config, j), config, names) for j, motion in enumerate(motions)]
-    rollouts = sum(fit.solution.iterations for fit in fits) // len(fits)  # a joint's rollout is a share of a robot's
-    return [fit.law for fit in fits], len(names) * len(fits), rollouts
-
-
-def _plain(motions: tuple[JointMotion, ...], config: ActuatorConfig) -> tuple[object, int, int]:
-    names, laws, rollouts = config.fitted.names, [], 0
-    guess = np.array([p.start for p in parameters_of(names)])
-    for j, motion in enumerate(motions):
-        problem = JointProblem(motion, config, known_law(config, j), names)
-        found = fit_single(problem, guess)
-        laws.append(problem.with_parameters(found.parameters))
+def _plain(task: _Task) -> list[Fit]:
+    laws, rollouts, began = [], 0, time.process_time()
+    guess = np.array([p.start for p in parameters_of(FIVE)])
+    for j, motion in enumerate(task.motions):
+        found = fit_single(JointProblem(motion, task.config, known_law(task.config, j), FIVE), guess)
+        laws.append(task.law(j, FIVE, found.parameters))
         rollouts += found.rollouts
-    return laws, len(names) * len(laws), rollouts // len(laws)
+    spent, n = time.process_time() - began, len(laws)
+    return [Fit("plain", len(FIVE) * n, rollouts // n, task.steps, 0.0, spent, task.by_laws(laws))]
 
 
-def _pace(robot: Robot, logs: dict[str, ActuatorLog], budget: int, seed: int) -> tuple[str, ...]:
-    pace = PaceRobot(limb(robot, ""), PHYSICS)
+def _jax(task: _Task) -> list[Fit]:
+    found, steps = jax_joints.fit_joints(task.motions, task.chosen.descents)
+    replay = task.by_laws([task.law(j, FIVE, values) for j, values in enumerate(found.values)])
+    return [Fit("jax", found.values.size, found.gradients, steps, found.compiling, found.running, replay)]
+
+
+def _mjx(task: _Task) -> list[Fit]:
+    drives, found, steps = mjx_robot.fit_mjx(task.coupled, task.log, task.motions, max(task.chosen.descents // 10, 1))
+    replay = task.by_drives(drives)
+    return [Fit("mjx", found.values.size, found.gradients, steps, found.compiling, found.running, replay)]
+
+
+def _toolbox(task: _Task) -> list[Fit]:
+    began = time.process_time()
+    found = mujoco_sysid.fit_toolbox(task.coupled, task.log, task.chosen.iterations)
+    spent, count = time.process_time() - began, len(FIVE) * task.robot.n
+    return [Fit("mujoco.sysid", count, found.rollouts, _coupled_steps(task), 0.0, spent, task.by_drives(found.drives))]
+
+
+def _pace(task: _Task) -> list[Fit]:
+    budget = task.chosen.budget
 
     def progress(spent: int, best: float) -> None:
         print(f"PACE-like: {spent} of {budget} rollouts, {1e3 * best:.1f} mrad", file=sys.stderr, flush=True)
 
     began = time.process_time()
-    found = fit_pace(pace, logs[FITTED], budget, seed, progress)
-    spent = time.process_time() - began
+    found = fit_pace(task.coupled, task.log, budget, task.chosen.seed, progress)
+    spent, count = time.process_time() - began, 4 * task.robot.n + 1
+    return [Fit("PACE-like", count, found.rollouts, _coupled_steps(task), 0.0, spent, task.by_drives(found.drives))]
 
-    def replay(log: ActuatorLog, values: object) -> float:
-        return float(error(log, pace.replay(log, np.asarray(values)[None]))[0])
 
-    return _row("PACE-like", logs, found.values, len(found.values), found.rollouts, spent, replay)
+_FITS = {"ours": _ours, "plain": _plain, "jax": _jax, "mjx": _mjx, "mujoco.sysid": _toolbox, "pace": _pace}
+
+
+def _coupled_steps(task: _Task) -> int:
+    return (len(task.log.t) - 1) * task.coupled.steps(task.log) * task.robot.n
+
+
+def _whole_robot(report: Report, fits: Sequence[Fit], logs: dict[str, ActuatorLog]) -> None:
+    report.section("A whole robot")
+    report.text(
+        f"Fitted on {FITTED}; replay of the {len(logs) - 1} other logs from their first sample to their last by "
+        "commands alone, RMSE in mrad. CPU time of the fit, compilation apart. An evaluation is a rollout of all that "
+        "the method looks at, with its derivatives; for derivatives by differences every rollout is one."
+    )
+    rows = []
+    for fit in fits:
+        own = 1e3 * fit.replay(logs[FITTED])
+        others = np.array([1e3 * fit.replay(log) for name, log in logs.items() if name != FITTED])
+        rows.append(
+            (
+                fit.name,
+                str(fit.parameters),
+                str(fit.evaluations),
+                f"{1e9 * fit.running / (fit.evaluations * fit.joint_steps):.0f}",
+                f"{fit.compiling:.1f}",
+                f"{fit.running:.1f}",
+                f"{own:.2f}",
+                f"{_total(others):.2f}",
+                f"{others.max():.2f}",
+            )
+        )
+    header = ("method", "parameters", "evaluations", "ns a joint-step", "compiling [s]", "fit [s]", "fitted log")
+    report.table((*header, "others", "worst of them"), rows)
+
+
+def _total(errors: Sequence[float] | Array) -> float:
+    """Of several RMSEs together."""
+    return float(np.sqrt(np.mean(np.square(errors))))
 
 
 def _far_starts(
