@@ -70,6 +70,7 @@ bench: setup  ## rerun the benchmarks behind benchmarks/reports (four hours); re
 	@set -e; for name in containment tightness speed streaming real_logs estimate_coverage \
 		soundness worst_cases episodes planning_speed excitation comparison \
 		prime_peers prime_scaling prime_smoothing prime_coverage \
+		bayesian_tables \
 		actuators_go2 actuators_truth actuators_rig actuators_peers actuators_speed; do \
 		echo "benchmarks.$$name"; $(python) -m "benchmarks.$$name" $(BENCH); done
 
