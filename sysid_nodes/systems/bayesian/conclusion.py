@@ -87,7 +87,7 @@ def conclude(
 
 
 class _Belief(NamedTuple):
-    """What a minimum says together with all that was known before.
+    """A minimum together with all that was known before.
 
     Attributes:
         status: of the search, here or before, or CONTRADICTED.
