@@ -159,19 +159,20 @@ def test_every_public_function_and_class_is_used() -> None:
     assert unused == set(UNUSED)
 
 
-def named() -> set[str]:
-    """Names in templates and in the strings that run, register or look something up."""
+@cache
+def everything_read() -> frozenset[str]:
+    """Names that are read anywhere, also in templates and in strings that register something or look it up."""
     templates = (ROOT / "sysid_nodes" / "reports" / "templates").glob("*.j2")
     found = set(re.findall(r"\w+", " ".join(file.read_text(encoding="utf-8") for file in templates)))
     for file in users():
         strings = (item.value for item in ast.walk(tree(file)) if isinstance(item, ast.Constant))
         found |= {word for text in strings if isinstance(text, str) and " " not in text for word in text.split(".")}
-    return found
+        found |= set(uses(tree(file)))
+    return frozenset(found)
 
 
 def test_every_method_is_called() -> None:
     """Somewhere, by its name; a method that overrides a library's is called from there."""
-    called = named().union(*(uses(tree(file)) for file in users()))
     theirs = {"error", "destroy_node", "emit", "format"}
     unused = {
         f"{found.name}.{item.name}"
@@ -181,14 +182,13 @@ def test_every_method_is_called() -> None:
         if isinstance(found, ast.ClassDef)
         for item in found.body
         if isinstance(item, ast.FunctionDef) and not item.name.startswith("__")
-        if item.name not in called | theirs
+        if item.name not in everything_read() | theirs
     }
     assert unused == set(UNCALLED)
 
 
 def test_every_constant_and_every_private_function_is_read() -> None:
-    read = named().union(*(uses(tree(file)) for file in users()))
-    unused = set()
+    read, unused = everything_read(), set()
     for module, file in FILES.items():
         for item in tree(file).body if module not in UNREACHED else ():
             targets = item.targets if isinstance(item, ast.Assign) else [getattr(item, "target", None)]
@@ -202,12 +202,12 @@ def test_every_constant_and_every_private_function_is_read() -> None:
 
 
 def option_fields(node: ast.ClassDef) -> list[str]:
-    """Fields that are made by `option` or `section`."""
+    """Fields that are made by `option`, by a function of such a name, or by `section`."""
     return [
         item.target.id
         for item in node.body
         if isinstance(item, ast.AnnAssign) and isinstance(item.target, ast.Name) and isinstance(item.value, ast.Call)
-        if getattr(item.value.func, "id", "") in ("option", "section")
+        if re.fullmatch(r"(\w+_)?option|section", getattr(item.value.func, "id", ""))
     ]
 
 

@@ -60,7 +60,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Makes what runs are missing, writes table and page and returns the exit status."""
     recordings = find_recordings(args.recordings)
-    known = _known(args.out)
+    known = _read_earlier(args.out)
     jobs = [Job(name, path.absolute(), args.out.absolute() / name, _options(args)) for name, path in
             zip(unique_names(recordings), recordings, strict=True)]  # fmt: skip
     runs = {} if args.again else {job.name: known[job.name] for job in jobs if _is_done(job, known.get(job.name))}
@@ -93,7 +93,7 @@ def _options(args: argparse.Namespace) -> dict[str, Any]:
     return given | files | paths
 
 
-def _known(out: Path) -> dict[str, BatchRun]:
+def _read_earlier(out: Path) -> dict[str, BatchRun]:
     """Runs of an earlier batch in that folder.
 
     Raises:

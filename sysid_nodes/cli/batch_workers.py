@@ -72,16 +72,16 @@ class Workers:
         Dask gives up all that a worker that dies had before it, whichever of them was at fault; alone, it is clear.
         """
         died = []
-        for future, job in self._ended(jobs):
+        for future, job in self._submit(jobs):
             if isinstance(future.exception(), KilledWorker):
                 died.append(job)
             else:
                 yield _outcome(future, job)
         for suspect in died:
-            for future, job in self._ended([suspect]):
+            for future, job in self._submit([suspect]):
                 yield _outcome(future, job)
 
-    def _ended(self, jobs: Sequence[Job]) -> Iterator[tuple[Future, Job]]:
+    def _submit(self, jobs: Sequence[Job]) -> Iterator[tuple[Future, Job]]:
         futures = {self._client.submit(_run, self._work, job, pure=False): job for job in jobs}
         return ((future, futures[future]) for future in as_completed(futures))
 

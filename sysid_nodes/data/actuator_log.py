@@ -58,13 +58,13 @@ class ActuatorLog:
             ("damping", (n,)),
         ):
             if getattr(self, name) is not None:
-                object.__setattr__(self, name, self._checked(name, shape))
+                object.__setattr__(self, name, self._check(name, shape))
         for name in ("stiffness", "damping"):
             gains = getattr(self, name)
             if gains is not None and (gains < 0.0).any():
                 raise SamplesError(f"{name} of joint '{self.names[int(np.argmin(gains))]}' is negative")
 
-    def _checked(self, name: str, shape: tuple[int, ...]) -> Array:
+    def _check(self, name: str, shape: tuple[int, ...]) -> Array:
         value = np.array(getattr(self, name), dtype=np.float64)
         if value.shape != shape:
             raise SamplesError(f"{name} must have shape {shape}, got {value.shape}")

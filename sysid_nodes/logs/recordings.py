@@ -18,7 +18,7 @@ def find_recordings(places: Iterable[str]) -> list[Path]:
     """
     found: dict[Path, None] = {}
     for place in places:
-        matching = [Path(place)] if Path(place).exists() else _matching(place)
+        matching = [Path(place)] if Path(place).exists() else _match(place)
         if not matching:
             raise LogError("no such file or folder, and no pattern that matches one", source=place)
         try:
@@ -56,7 +56,7 @@ def recorded_span(recording: Path) -> tuple[float, float]:
     return 1e-9 * start, 1e-9 * max(end - start, 0)
 
 
-def _matching(pattern: str) -> list[Path]:
+def _match(pattern: str) -> list[Path]:
     """Files and folders that match a pattern."""
     path = Path(pattern)
     try:

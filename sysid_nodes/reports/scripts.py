@@ -27,12 +27,12 @@ def page_scripts(scene: bool) -> Markup:
     ]
     if scene:
         # Packed, they are a third of their size; browsers unpack by themselves.
-        parts += [f'<script type="application/gzip" id="{name}">{_packed(_vendor(name))}</script>' for name in _MODULES]
+        parts += [f'<script type="application/gzip" id="{name}">{_pack(_vendor(name))}</script>' for name in _MODULES]
         parts += [f"<script>{_own('scene.js')}</script>"]
     return Markup("\n".join(parts))
 
 
-def _packed(text: str) -> str:
+def _pack(text: str) -> str:
     return base64.b64encode(gzip.compress(text.encode("utf-8"), mtime=0)).decode("ascii")
 
 

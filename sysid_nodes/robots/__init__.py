@@ -35,14 +35,14 @@ __all__ = [
 ]
 
 
-def _found() -> dict[str, RobotDescription]:
+def _find_descriptions() -> dict[str, RobotDescription]:
     """DESCRIPTION of every folder beside this file, by the robot's name."""
     folders = [entry.name for entry in pkgutil.iter_modules(__path__) if entry.ispkg]
     found: list[RobotDescription] = [importlib.import_module(f"{__name__}.{name}").DESCRIPTION for name in folders]
     return {description.name: description for description in found}
 
 
-_DESCRIPTIONS = _found()
+_DESCRIPTIONS = _find_descriptions()
 
 
 def robot_names(*, floating_base: bool | None = None) -> tuple[str, ...]:

@@ -91,7 +91,7 @@ def _load(own: Array, duty: Array) -> Array:
     return np.where(duty >= 1.0, 0.25, np.where(own < duty, trapezium, 0.0))
 
 
-def _integrated(force: Array) -> Array:
+def _integrate(force: Array) -> Array:
     """(G, N, ..., 3) double and single integral of a periodic function (G, N, ...), and itself, without means."""
     spectrum = np.fft.rfft(force, axis=1)
     omega = 2.0 * np.pi * np.arange(spectrum.shape[1]).reshape(-1, *([1] * (force.ndim - 2)))
@@ -108,7 +108,7 @@ def _tables() -> tuple[Array, Array]:
     load = _load(own, _DUTY[gait][:, None]).reshape(len(GAITS), _GRID, 4)
     ahead, aside = np.array([1.0, 1.0, -1.0, -1.0]), np.array([1.0, -1.0, 1.0, -1.0])
     about = np.stack([_WIDTH[:, None] * (load @ aside), -(load @ ahead)], axis=-1)  # r x f, f upward
-    return _integrated(_GRAVITY * load.sum(axis=2)), _integrated(about)
+    return _integrate(_GRAVITY * load.sum(axis=2)), _integrate(about)
 
 
 _RISE, _SWAY = _tables()

@@ -25,6 +25,7 @@ ACTUATORS = sorted(CONFIG.glob("*_actuators.yaml"))
 SAMPLING = sorted(CONFIG.glob("*_sampling.yaml"))
 BAYESIAN = sorted(CONFIG.glob("*_bayesian.yaml"))
 FILES = sorted(set(CONFIG.glob("*.yaml")) - {*LEGGED, *ACTUATORS, *SAMPLING, *BAYESIAN})
+STATING_NOISE = [path for path in FILES if "torque_absolute" in path.read_text(encoding="utf-8")]
 
 
 def test_the_robots_of_this_package_that_have_a_file() -> None:
@@ -65,7 +66,7 @@ def test_the_simulated_gen3_keeps_what_the_identifier_is_told_of_it() -> None:
     assert robot.hardware.robot_error <= min(told.known_robot.inertia_relative, told.known_robot.friction_relative)
 
 
-@pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
+@pytest.mark.parametrize("path", STATING_NOISE, ids=lambda path: path.stem)
 def test_a_misspelt_key_is_refused_with_the_file_s_name(path: Path, tmp_path: Path) -> None:
     copy = tmp_path / path.name
     copy.write_text(path.read_text(encoding="utf-8").replace("torque_absolute", "torque_absolut"), encoding="utf-8")

@@ -202,17 +202,17 @@ def snippet(found: TrackingBound, name: str) -> str:
     """The `tracking` section of a ROS parameter file; rounded up where more is safer, down where less is."""
     source = f"{name}: {found.samples} samples over {found.duration:.1f} s, worst times {found.safety_factor:g}"
     section = {
-        "position_error": _rounded(found.position, 1e-5, np.ceil),
-        "velocity_error": _rounded(found.velocity, 1e-4, np.ceil),
-        "fastest": _rounded(found.fastest, 1e-3, np.floor),
-        "hardest": _rounded(found.hardest, 1e-3, np.floor),
+        "position_error": _round(found.position, 1e-5, np.ceil),
+        "velocity_error": _round(found.velocity, 1e-4, np.ceil),
+        "fastest": _round(found.fastest, 1e-3, np.floor),
+        "hardest": _round(found.hardest, 1e-3, np.floor),
         "source": source,
     }
     body = yaml.safe_dump({"/**": {"ros__parameters": {"tracking": section}}}, sort_keys=False, width=1000)
     return f"# {found.caveat}\n# Without 'acceleration_error' torque limits are not proven.\n{_flow(body)}"
 
 
-def _rounded(values: Array, step: float, towards: np.ufunc) -> list[float]:
+def _round(values: Array, step: float, towards: np.ufunc) -> list[float]:
     digits = round(-np.log10(step))
     return [round(float(value) * step, digits) for value in towards(values / step)]
 

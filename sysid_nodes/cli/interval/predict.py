@@ -93,7 +93,7 @@ def _models(
         found = _calibration(path, robot, config)
         plain = np.concatenate([found.least_squares, np.zeros(robot.n)])
         return {MODEL: found.belief.point, "urdf": links, "least_squares": plain}
-    return {MODEL: _identified(robot, config, validate(document, source=str(path)), path), "urdf": links}
+    return {MODEL: _identified_parameters(robot, config, validate(document, source=str(path)), path), "urdf": links}
 
 
 def _calibration(path: Path, robot: Robot, config: IntervalIdentifierConfig) -> Calibration:
@@ -102,7 +102,9 @@ def _calibration(path: Path, robot: Robot, config: IntervalIdentifierConfig) -> 
     return found
 
 
-def _identified(robot: Robot, config: IntervalIdentifierConfig, document: dict[str, Any], path: Path) -> Array:
+def _identified_parameters(
+    robot: Robot, config: IntervalIdentifierConfig, document: dict[str, Any], path: Path
+) -> Array:
     """(16 n,) the robot with the body that a result found, and the friction and offsets that it estimated along."""
     n = robot.n
     nominal = [row["nominal"] for row in document["parameters"]]

@@ -48,7 +48,7 @@ def run(args: argparse.Namespace) -> int:
             angle = DriverSignals(config.signals, arm.robot.n).angle
             shown = _identify(session, arm.robot, messages, folder / RESULT_BAG, angle)
             _judge(session, str(args.bag))
-            finished = _labelled(session.snapshot(str(args.bag)), relaxed)
+            finished = _label(session.snapshot(str(args.bag)), relaxed)
             document = write_run(folder, finished, body_scene(arm.robot, shown, finished))
         found = session.result.contradiction
         step = relax(config, found) if args.relax and found is not None and len(relaxed) < _MOST_RELAXED else None
@@ -77,7 +77,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )  # fmt: skip
 
 
-def _labelled(run: IntervalRun, relaxed: Sequence[Relaxation]) -> IntervalRun:
+def _label(run: IntervalRun, relaxed: Sequence[Relaxation]) -> IntervalRun:
     """The run, with a finding that says which assumptions were relaxed to make the data fit."""
     if not relaxed:
         return run

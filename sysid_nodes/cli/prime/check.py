@@ -61,7 +61,7 @@ def run(args: argparse.Namespace) -> int:
     ]
     span = float(estimate.t[-1] - estimate.t[0])
     lines = [f"{args.bag}: {len(log)} messages; looked at {span:.1f} s" + (f", {left} steps left out" if left else "")]
-    lines += [*_streams(stamps, session, estimate), *_told(estimate)]
+    lines += [*_streams(stamps, session, estimate), *_mass_lines(estimate)]
     lines += [f"to mend ({len(findings)}):", *(f"  {one}" for one in findings)] if findings else ["nothing to mend"]
     sys.stdout.write("\n".join(lines) + "\n")
     return CONTRADICTION if findings else 0
@@ -78,7 +78,7 @@ def _streams(stamps: dict[str, list[float]], session: PrimeSession, estimate: Mo
         yield f"{name:<18} {rate:>9.0f} {gap:>8.1f} {fit:>9}  {lost}"
 
 
-def _told(estimate: MotionEstimate) -> Iterator[str]:
+def _mass_lines(estimate: MotionEstimate) -> Iterator[str]:
     """Mass of each body, and the parameters that the motion does not tell."""
     for body in estimate.bodies:
         mass = f"{body.mass:.2f} +- {2.0 * body.mass_sigma:.2g} kg" if body.observed[0] else "mass not observed"

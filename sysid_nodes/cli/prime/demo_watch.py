@@ -134,7 +134,7 @@ class PrimeWatch(IdentifyingWatch):
     @property
     def fallen(self) -> bool:
         """Whether the robot has fallen."""
-        return "fallen" in self.state
+        return self._text(_ROBOT, "trouble") == "fallen"
 
     @property
     def finding(self) -> str:

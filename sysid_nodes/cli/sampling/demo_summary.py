@@ -58,7 +58,7 @@ def evaluate(folder: Path, watch: SamplingWatch, source: str) -> dict[str, Any]:
         watch.known[0],
         known_after(result.posterior, session.robot, config.sampling),
         watch.truth,
-        _walked(session, first, until),
+        _path(session, first, until),
         same=result.posterior.id == live.id,
     )
     write_result_bag(folder / RESULT_BAG, session, result, until=until)
@@ -95,7 +95,7 @@ def summary(watch: SamplingWatch, usage: Mapping[str, float], out: Path, seed: i
     return "\n".join([*lines, *pace(watch.behind, usage), *closing("spi", out, seed)])
 
 
-def _walked(session: SamplingSession, after: float, until: float) -> Array:
+def _path(session: SamplingSession, after: float, until: float) -> Array:
     """(P, 3) time since the plan's motion began [s] and place of the base [m], from there and in its heading then."""
     log = session.log(until)
     at = np.flatnonzero(log.usable & (log.t > after))

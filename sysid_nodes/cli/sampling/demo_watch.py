@@ -79,11 +79,10 @@ class SamplingWatch(MotionWatch):
     @property
     def trouble(self) -> str:
         """Why there will be no second stage; empty where nothing is known to be wrong."""
-        if "fallen" in self._text(_ROBOT, "message"):
-            return "the robot has fallen"
-        planning = self._text(PLANNER, "message")
-        if planning.startswith("no plan"):
-            return planning
+        if trouble := self._text(_ROBOT, "trouble"):
+            return f"the robot has {trouble}"
+        if fault := self._text(PLANNER, "fault"):
+            return fault
         if len(self.statuses) > len(self.posteriors):
             return f"an identification ended as {self.statuses[-1]}"
         return f"nothing came of it within {_PATIENCE:g} s" if self.late else ""

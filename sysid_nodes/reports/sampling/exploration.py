@@ -83,7 +83,7 @@ def render_plan(plan: ExplorationPlan, area: float, source: str) -> str:
             for row in plan.spreads
         ],
         spreads=Markup(spreads_plot(plan.spreads)),
-        commands=Markup(commands_plot(*_sampled(plan), plan.segment, plan.gaits)),
+        commands=Markup(commands_plot(*_sample(plan), plan.segment, plan.gaits)),
         path=Markup(path_plot(plan.path, plan.segment, area)),
     )
 
@@ -98,7 +98,7 @@ def headline(plan: ExplorationPlan) -> str:
     return f"{line} {mass.unit}, and that of {best.name} to {100.0 * best.after / best.before:.0f} %"
 
 
-def _sampled(plan: ExplorationPlan) -> tuple[np.ndarray, np.ndarray]:
+def _sample(plan: ExplorationPlan) -> tuple[np.ndarray, np.ndarray]:
     """Times (N,) and commands (N, 5)."""
     curves = CommandCurves.of(plan)
     t = np.arange(0.0, plan.duration, _PERIOD)
@@ -107,7 +107,7 @@ def _sampled(plan: ExplorationPlan) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _table(plan: ExplorationPlan) -> str:
-    t, values = _sampled(plan)
+    t, values = _sample(plan)
     stream = io.StringIO()
     rows = csv.writer(stream, lineterminator="\n")
     rows.writerow(["t", *COMMANDS, "height", "gait"])

@@ -21,14 +21,14 @@ def clips_scene(robot: Robot, replay: ClipReplay) -> MovingScene:
     times = replay.t[:, ::every]
     t = np.arange(float(times.size)) * (times[0, 1] - times[0, 0])
     versions = [
-        Version("measured", _joined(replay.measured[:, ::every])),
-        Version("nominal robot", _joined(replay.nominal[:, ::every]), GREY, FAINT),
-        Version("identified robot", _joined(replay.identified[:, ::every]), VERMILION, FAINT),
+        Version("measured", _join(replay.measured[:, ::every])),
+        Version("nominal robot", _join(replay.nominal[:, ::every]), GREY, FAINT),
+        Version("identified robot", _join(replay.identified[:, ::every]), VERMILION, FAINT),
     ]
     return posture_scene(robot, t, versions, "Recorded clips and their replays over time")
 
 
-def _joined(clips: Array) -> Array:
+def _join(clips: Array) -> Array:
     """(C L, nq) all clips; nothing is seen between two of them."""
     parted = clips.copy()
     parted[:-1, -1] = np.nan

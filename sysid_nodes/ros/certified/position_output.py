@@ -91,7 +91,7 @@ class PositionOutput:
     def listen(self) -> list[Any]:
         """Subscriptions to what the robot tells."""
         joints = self._node.create_subscription(JointState, "joint_states", self._joints, qos.stream("best_effort", 1))
-        return [joints, *self._authority.subscribe_latest(StopRequest, "robot_stop", self._stopped)]
+        return [joints, *self._authority.subscribe_latest(StopRequest, "robot_stop", self._take_stop)]
 
     @property
     def moving(self) -> bool:
@@ -145,7 +145,7 @@ class PositionOutput:
             self._told(seen, stamp)
         self._say()
 
-    def _stopped(self, message: StopRequest) -> None:
+    def _take_stop(self, message: StopRequest) -> None:
         if message.reason:
             with self._lock:
                 known = {reason.value: reason for reason in StopReason}

@@ -32,7 +32,7 @@ def to_scene(message: Obstacles, base: str, frames: FrameLookup | None = None) -
     if frames is None:
         raise ConfigError(f"obstacles must be in the robot's base frame '{base}', got '{frame}'")
     moved = frames.transform(base, frame)
-    return Scene(tuple(_to_obstacle(_moved(item, moved)) for item in message.obstacles))
+    return Scene(tuple(_to_obstacle(_transform(item, moved)) for item in message.obstacles))
 
 
 def to_obstacles(scene: Scene, frame: str) -> Obstacles:
@@ -42,7 +42,7 @@ def to_obstacles(scene: Scene, frame: str) -> Obstacles:
     return message
 
 
-def _moved(item: ObstacleMessage, transform: Any) -> ObstacleMessage:
+def _transform(item: ObstacleMessage, transform: Any) -> ObstacleMessage:
     """An obstacle in the transform's target frame; what has no axes of its own keeps none."""
     pose = transformed(transform, item.pose)
     if item.kind not in ("box", "capsule"):

@@ -94,6 +94,7 @@ class LivePlanning:
         level = ERROR if fault else OK if self.plan is not None or not active else WARN
         values = {
             "activity": self.activity,
+            "fault": fault,
             "plans": str(self.made),
             "plan": "" if self.plan is None else self.plan.id,
             "planning time [s]": f"{self.solve_time:.3f}",

@@ -68,7 +68,7 @@ class SpiIdentifierNode(SessionNode[LiveSampling]):
                 kind, read = next(iter(source.types.items()))
                 self._listen(live, message_type(kind), topics[source.name], readings(read), profile)
         command, convert = COMMANDS[node.command_type]
-        self._listen(live, command, config.commands, lambda message: _commanded(online, convert(message)), profile)
+        self._listen(live, command, config.commands, lambda message: _take_command(online, convert(message)), profile)
         return self._listening()
 
     def _publish(self, update: SamplingUpdate) -> None:
@@ -81,7 +81,7 @@ class SpiIdentifierNode(SessionNode[LiveSampling]):
         self._say(": ".join(plain.status(update)))
 
 
-def _commanded(online: OnlineSampling, raw: RawSetPoints) -> SamplingUpdate | None:
+def _take_command(online: OnlineSampling, raw: RawSetPoints) -> SamplingUpdate | None:
     found = None
     for stamp, position in zip(raw.t, raw.q, strict=True):
         found = online.take_set_point(float(stamp), raw.names, position) or found

@@ -96,7 +96,7 @@ class LeggedPublishers:
     def publish(self, reading: Reading) -> None:
         """Publishes one reading."""
         if isinstance(reading, PoseReading):
-            self._send(self._pose, self._filled_pose(reading))
+            self._send(self._pose, self._fill_pose(reading))
         elif isinstance(reading, VelocityReading):
             head = header(self.start + reading.stamp, _WORLD)
             twist = {"twist": {"linear": vector(reading.linear)}}
@@ -113,7 +113,7 @@ class LeggedPublishers:
             message.effort = array("d", reading.effort)
             self._send(self._joints, message)
         else:
-            self._send(self._imu, self._filled_imu(reading))
+            self._send(self._imu, self._fill_imu(reading))
 
     def command(self, stamp: float, target: Array) -> None:
         """Publishes set-points (n,) [rad] at a time of the sensors' clock [s]."""
@@ -122,7 +122,7 @@ class LeggedPublishers:
             fields = {"header": head, "name": list(self._names), "position": target.tolist()}
             self._send(self._commands, to_message(JointState, fields))
 
-    def _filled_imu(self, reading: ImuReading) -> Imu:
+    def _fill_imu(self, reading: ImuReading) -> Imu:
         message = self._imu_message
         message.header.stamp = to_stamp(self.start + reading.stamp)
         turn, gyro, specific = message.orientation, message.angular_velocity, message.linear_acceleration
@@ -131,7 +131,7 @@ class LeggedPublishers:
         specific.x, specific.y, specific.z = reading.accelerometer.tolist()
         return message
 
-    def _filled_pose(self, reading: PoseReading) -> PoseStamped:
+    def _fill_pose(self, reading: PoseReading) -> PoseStamped:
         message = self._pose_message
         message.header.stamp = to_stamp(self.start + reading.stamp)
         place, turn = message.pose.position, message.pose.orientation

@@ -120,6 +120,7 @@ class PlayedMotion(Node):
         late, trouble = self._behind > 0.0, self._trouble()
         values = {
             "state": self._state,
+            "trouble": trouble,
             "behind real time [s]": f"{self._behind:.3f}",
             "processor time [s]": f"{time.process_time():.3f}",
             **{f"published on {topic}": str(count) for topic, count in sorted(self._published().items())},

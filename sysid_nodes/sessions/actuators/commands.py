@@ -67,7 +67,7 @@ class CommandBuffer:
         """
         count = bisect_left(self._times, end)
         if self._are_joined(count):
-            return self._sampled(begin, end, self._join(count))
+            return self._sample(begin, end, self._join(count))
         if not count:
             return None
         first = max(bisect_left(self._times, begin, hi=count) - 1, 0)
@@ -112,7 +112,7 @@ class CommandBuffer:
         return joined
 
     @staticmethod
-    def _sampled(begin: float, end: float, joined: SetPoints) -> Told | None:
+    def _sample(begin: float, end: float, joined: SetPoints) -> Told | None:
         grid = np.arange(max(begin, joined.begin), end, SAMPLED) if len(joined) else np.zeros(0)
         if not len(grid):
             return None

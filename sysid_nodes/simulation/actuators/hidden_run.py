@@ -83,7 +83,7 @@ def hidden_run(config: SimulatedDrivesConfig) -> HiddenRun:
     if config.change != "none":
         at = int(rng.integers(robot.n))
         changed = robot.joint_names[at]
-        drives.append(_changed(first, config.change, at))
+        drives.append(_change(first, config.change, at))
         durations.append(config.change_duration)
     logs = []
     for each, duration in zip(drives, durations, strict=True):
@@ -92,7 +92,7 @@ def hidden_run(config: SimulatedDrivesConfig) -> HiddenRun:
     return HiddenRun(robot, tuple(drives), tuple(logs), changed, config.change if changed else "")
 
 
-def _changed(drives: Drives, kind: str, at: int) -> Drives:
+def _change(drives: Drives, kind: str, at: int) -> Drives:
     """The drives with one of them changed."""
 
     def but(value: Array, new: float) -> Array:

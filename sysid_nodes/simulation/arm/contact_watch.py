@@ -133,7 +133,7 @@ def _add_shape(robot: Robot, spec: mujoco.MjSpec, shape: Primitive, name: str) -
     if shape.frame != "universe" and shape.frame not in robot.joint_names:
         raise RobotError(f"robot '{robot.name}' has no joint '{shape.frame}' to carry a shape")
     body = spec.worldbody if shape.frame == "universe" else spec.body(shape.frame)
-    geom = body.add_geom(name=name, type=_TYPES[shape.kind], pos=shape.position, size=_padded(shape.size))
+    geom = body.add_geom(name=name, type=_TYPES[shape.kind], pos=shape.position, size=_pad(shape.size))
     quaternion = np.empty(4)
     mujoco.mju_mat2Quat(quaternion, np.ascontiguousarray(shape.rotation, dtype=np.float64).ravel())
     geom.quat = quaternion
@@ -147,7 +147,7 @@ def _add_obstacle(spec: mujoco.MjSpec, obstacle: Obstacle, name: str) -> None:
         return
     size = np.array(obstacle.size)
     half = {"box": 0.5, "sphere": 1.0, "capsule": np.array([1.0, 0.5])[: size.size]}[obstacle.kind] * size
-    geom = spec.worldbody.add_geom(name=name, type=_TYPES[obstacle.kind], pos=position, size=_padded(half))
+    geom = spec.worldbody.add_geom(name=name, type=_TYPES[obstacle.kind], pos=position, size=_pad(half))
     x, y, z, w = np.array(obstacle.quaternion) / np.linalg.norm(obstacle.quaternion)
     geom.quat = np.array([w, x, y, z])
 
@@ -162,5 +162,5 @@ def _vertices(generators: Array) -> Array:
     return np.asarray(signs @ thick)
 
 
-def _padded(size: Array) -> Array:
+def _pad(size: Array) -> Array:
     return np.concatenate([size, np.zeros(3 - size.size)])

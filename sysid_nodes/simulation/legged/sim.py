@@ -87,7 +87,7 @@ class LeggedRobotSim:
         self._law: Torque = lambda q, _: np.zeros(len(q))
         self._drive = SetPointDrive(robot, config.drive) if config.drive.enabled else None
         self.set_points: list[tuple[float, Array]] = []
-        self.commanded = _commanded(robot, config, self._drive) if commanded else None
+        self.commanded = _commanded_controller(robot, config, self._drive) if commanded else None
         self._controller: Controller | CommandedController = self.commanded or build_controller(robot, config)
         published = robot.motor_order if config.vendor_order else robot.joint_names
         self._sensors = SensorSuite(config.sensors, robot.joint_names, published, rng, start=start, faults=faults)
@@ -193,7 +193,9 @@ class LeggedRobotSim:
         )
 
 
-def _commanded(robot: Robot, config: LeggedSimulationConfig, drive: SetPointDrive | None) -> CommandedController:
+def _commanded_controller(
+    robot: Robot, config: LeggedSimulationConfig, drive: SetPointDrive | None
+) -> CommandedController:
     if drive is None:
         raise ConfigError("the motion 'commanded' needs 'drive.enabled'")
     return CommandedController(robot, drive.drive, config.walking)

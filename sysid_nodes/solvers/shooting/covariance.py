@@ -56,7 +56,7 @@ def block_jackknife(equations: Equations, free: BoolArray, block: int) -> Covari
         SamplesError: there are fewer than three blocks.
     """
     k = len(free)
-    rows = _profiled(equations)
+    rows = _profile(equations)
     count = len(rows) // block
     if count < _LEAST:
         raise SamplesError(f"{len(rows)} residuals make {count} blocks of {block}; a covariance needs {_LEAST}")
@@ -71,7 +71,7 @@ def block_jackknife(equations: Equations, free: BoolArray, block: int) -> Covari
     return Covariance(matrix, plain, freedom, count)
 
 
-def _profiled(equations: Equations) -> Array:
+def _profile(equations: Equations) -> Array:
     """(S m, K + 1) rows of the parameters with each segment's start state following, and the residuals."""
     k = len(equations.gradient)
     _, gain = equations.eliminated(0.0)

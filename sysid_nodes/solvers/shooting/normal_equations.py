@@ -60,12 +60,12 @@ class Equations:
     @property
     def reduced_gradient(self) -> Array:
         """(K,) gradient of the cost when every start follows."""
-        return self._reduced()[1]
+        return self._reduce()[1]
 
     @property
     def reduced_hessian(self) -> Array:
         """(K, K) Gauss-Newton Hessian of the same."""
-        return self._reduced()[0]
+        return self._reduce()[0]
 
     def eliminated(self, damping: float | Array) -> tuple[Array, Array]:
         """(G, d, d) inverse Hessians of the starts, with one damping or (G,), and (G, K, d) products with the mixed."""
@@ -78,7 +78,7 @@ class Equations:
         )
         return inverse, self.by_start @ inverse
 
-    def _reduced(self) -> tuple[Array, Array]:
+    def _reduce(self) -> tuple[Array, Array]:
         _, gain = self.eliminated(0.0)
         hessian = self.hessian - np.einsum("gkd,gld->kl", gain, self.by_start)
         return hessian, self.gradient - np.einsum("gkd,gd->k", gain, self.start_gradient)

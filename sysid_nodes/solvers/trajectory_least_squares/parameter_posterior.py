@@ -55,14 +55,14 @@ class ParameterPosterior:
         draws = self.mean + rng.standard_normal((count, len(self.mean))) @ root.T
         if not len(bounded) or not np.isfinite(draws).all():
             return np.asarray(draws)
-        inside = self._bounded(bounded, count, rng)
+        inside = self._draw_bounded(bounded, count, rng)
         own = self.covariance[np.ix_(bounded, bounded)]
         gain = np.linalg.lstsq(own, self.covariance[bounded], rcond=1e-12)[0]
         draws += (inside - draws[:, bounded]) @ gain
         draws[:, bounded] = inside
         return np.asarray(draws)
 
-    def _bounded(self, chosen: IntArray, count: int, rng: np.random.Generator) -> Array:
+    def _draw_bounded(self, chosen: IntArray, count: int, rng: np.random.Generator) -> Array:
         """Draws of the parameters that have a bound in reach."""
         lower, upper, mean = self.lower[chosen], self.upper[chosen], self.mean[chosen]
         own = self.covariance[np.ix_(chosen, chosen)]

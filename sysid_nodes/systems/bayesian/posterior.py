@@ -67,7 +67,7 @@ def parameters(
     for i, constant in enumerate(own.user, start=own.idle + 1):
         columns.append((constant.name, constant.unit, "user", prior[:, i], draws[:, i], bool(held[i])))
     covariance = np.cov(np.array([column[4] for column in columns])).reshape(len(columns), len(columns))
-    return tuple(_told(*column, config) for column in columns), covariance
+    return tuple(_parameter(*column, config) for column in columns), covariance
 
 
 def coordinate_names(own: Parameters) -> tuple[str, ...]:
@@ -122,7 +122,7 @@ def _inertias(own: Parameters, draws: Array) -> Array:
     return pseudo_inertia_to_parameters(factor @ factor.swapaxes(-1, -2)).reshape(len(draws), -1)
 
 
-def _told(
+def _parameter(
     name: str, unit: str, group: str, before: Array, after: Array, active: bool, config: BayesianConfig
 ) -> PosteriorParameter:
     narrowing = float(after.std() / before.std())

@@ -56,7 +56,7 @@ class Solution:
         """The same with derivatives simulated there, which a search has followed by secants."""
         rollout = _linearise(self.problem, self.parameters, None)
         equations = _assemble(self.problem, rollout, self.parameters, self.prior, self.loss)
-        below, above = _held(equations, self.parameters, *_bounds(self.problem))
+        below, above = _at_bounds(equations, self.parameters, *_bounds(self.problem))
         return replace(self, equations=equations, lower=below, upper=above, rollout=rollout)
 
     def remaining(self) -> Array:
@@ -111,7 +111,7 @@ def solve_clips(
         loss = _loss(equations.residual, robust)
         if loss is not None:
             equations = _assemble(problem, rollout, parameters, prior, loss)
-        below, above = _held(equations, parameters, lower, upper)
+        below, above = _at_bounds(equations, parameters, lower, upper)
         while True:
             step = equations.step(damping, parameters, lower, upper, free & ~(below | above))
             if (np.abs(step.parameters) > reach).any() and damping < _LARGEST_DAMPING:
@@ -138,13 +138,13 @@ def solve_clips(
             rollout = rollout._replace(residual=residual.reshape(rollout.residual.shape))
             equations = _assemble(problem, rollout, parameters, prior, loss)
             break
-        rollout = _updated(problem, rollout, step.parameters, starts, residual)
+        rollout = _update(problem, rollout, step.parameters, starts, residual)
         stale = (number + 1) % _ANEW > 0
         if not stale:
             kept = None if (number + 1) % (2 * _ANEW) else rollout.by_start
             rollout = _linearise(problem, parameters, kept)
         equations = _assemble(problem, rollout, parameters, prior, loss)
-    below, above = _held(equations, parameters, lower, upper)
+    below, above = _at_bounds(equations, parameters, lower, upper)
     return Solution(problem, parameters, equations, below, above, converged, prior, rollout, loss)
 
 
@@ -177,7 +177,7 @@ def _follow(problem: ClipProblem, equations: Equations, change: Array, parameter
     return trials[best, every], residual[best, every]
 
 
-def _updated(problem: ClipProblem, rollout: Rollout, change: Array, starts: Array, residual: Array) -> Rollout:
+def _update(problem: ClipProblem, rollout: Rollout, change: Array, starts: Array, residual: Array) -> Rollout:
     """A rollout whose derivatives agree with what a step has changed; no simulation is needed for them."""
     clips, k = len(starts), len(change)
     units = np.concatenate([problem.unknowns.column("step"), problem.coordinates.steps])
@@ -207,7 +207,7 @@ def _bounds(problem: ClipProblem) -> tuple[Array, Array]:
     return problem.unknowns.column("lower"), problem.unknowns.column("upper")
 
 
-def _held(equations: Equations, parameters: Array, lower: Array, upper: Array) -> tuple[BoolArray, BoolArray]:
+def _at_bounds(equations: Equations, parameters: Array, lower: Array, upper: Array) -> tuple[BoolArray, BoolArray]:
     gradient = equations.reduced_gradient
     below, above = (parameters <= lower) & (gradient > 0.0), (parameters >= upper) & (gradient < 0.0)
     return below, above

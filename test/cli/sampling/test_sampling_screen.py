@@ -7,6 +7,7 @@ from types import SimpleNamespace
 from rich.console import Console
 
 from sysid_nodes.cli.sampling.demo_screen import SamplingScreen
+from sysid_nodes.cli.sampling.demo_watch import PLANNER, SamplingWatch
 from sysid_nodes.reports.sampling.stages import Known
 
 
@@ -41,3 +42,15 @@ def test_no_cell_is_cut_and_numbers_end_where_their_error_begins(capsys):
     assert "2847" not in text, "what no plan will tell either"
     assert "0.0480" in text
     assert "-0.000000" not in text
+
+
+def test_the_demo_ends_by_what_the_nodes_tell_in_keys_of_their_own():
+    """Not by the words of a sentence: the planner's fault and the robot's trouble are values in the diagnostics."""
+    for told, trouble in (
+        ({PLANNER: {"fault": "every plan ends in a fall"}}, "every plan ends in a fall"),
+        ({"simulated_legged_robot: motion": {"trouble": "fallen"}}, "the robot has fallen"),
+        ({PLANNER: {"fault": "", "message": "no plan yet"}}, ""),
+    ):
+        watch = SamplingWatch({}, None, None)
+        watch.take({"diagnostics": told, "count": 1})
+        assert (watch.trouble, watch.finished) == (trouble, bool(trouble))

@@ -102,10 +102,10 @@ class Crowd:
                     memory=None if memory is None else memory.take(part),
                 )
             )
-        return _joined(parts)
+        return _join(parts)
 
 
-def _joined(parts: list[Walks]) -> Walks:
+def _join(parts: list[Walks]) -> Walks:
     if len(parts) == 1:
         return parts[0]
     memory = Memory(*(np.concatenate([getattr(p.memory, f.name) for p in parts]) for f in fields(Memory)))
