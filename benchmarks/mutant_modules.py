@@ -134,6 +134,18 @@ EQUIVALENT: dict[tuple[str, str], str] = {
         "models/closest_point.py",
         "regular = determinant > 1e-14 * scale - _NOTHING",
     ): "1 / 0 is not taken for a point, as no comparison with what is not a number holds",
+    (
+        "models/separation.py",
+        "normal[length == 0.0, 2] = 2.0",
+    ): "bodies about one point are near, and get another normal below",
+    (
+        "intervals/interval.py",
+        "count = self.lower.size // max(ends[0].size, 2)",
+    ): "half of all numbers of a single sum, of 2 U each: still no fewer than its roundings",
+    (
+        "intervals/trigonometry.py",
+        "low = np.where(_may_hold(lower, upper, crest - np.pi), -1.0, np.maximum(low, -1.0))",
+    ): "a turn further on there is another trough",
     ("models/closest_point.py", "TINY = -0.999999999999"): "the search ends by itself, some steps later",
     (
         f"{_CERTIFICATE}/occupancy.py",
@@ -167,6 +179,8 @@ def reason(file: str, before: str, after: str) -> str:
         return "options may be given without their names"
     if before.replace("strict=True", "strict=False") == after:
         return "the sequences are of one length by construction"
+    if before.startswith("@dataclass(") and before.replace("frozen=True", "frozen=False") == after:
+        return "nothing writes to it, as mypy knows"
     return EQUIVALENT.get((file, after), "")
 
 
