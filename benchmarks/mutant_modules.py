@@ -3,7 +3,11 @@
 
 from __future__ import annotations
 
+import ast
+from pathlib import Path
 from typing import NamedTuple
+
+_PACKAGE = Path(__file__).resolve().parents[1] / "sysid_nodes"
 
 
 class Subject(NamedTuple):
@@ -99,7 +103,6 @@ SUBJECTS = {
 """By name; paths below sysid_nodes/ and test/."""
 
 _TWO_COLUMNS = "the last of two columns is the second, of one the first"
-_LOOKED_FOR = "where errors are looked for first, which are then proven"
 
 EQUIVALENT: dict[tuple[str, str], str] = {
     (
@@ -160,12 +163,23 @@ EQUIVALENT: dict[tuple[str, str], str] = {
         "share = np.where(np.isfinite(limit), values / np.where(np.isfinite(limit), limit, 2.0), np.inf)",
     ): "instead of an infinite limit, whose quotient is not used",
     (f"{_CERTIFICATE}/tracking.py", "_SPLIT = np.geomspace( 1.05, 0.4, 6)"): "any b is a proof; these are tried",
-    (
-        f"{_CERTIFICATE}/error_proof.py",
-        "middles = np.append(0.5 / (edges[1:] + edges[:-1]), np.inf)",
-    ): _LOOKED_FOR,
 }
 """Reason why nobody can tell a mutant from the original, by file and mutated line (stripped)."""
+
+
+_GUESSES = {f"{_CERTIFICATE}/error_proof.py": ("_guess", "_guess_from_below", "_followed", "_widened")}
+"""Functions that say where errors are looked for, by file: whatever they say is proven afterwards, or is not."""
+
+
+def guesses(file: str, line: int) -> bool:
+    """Whether a line below sysid_nodes/ is of a function that proposes what others prove."""
+    tree = ast.parse((_PACKAGE / file).read_text(encoding="utf-8")) if file in _GUESSES else ast.Module([], [])
+    return any(
+        isinstance(node, ast.FunctionDef)
+        and node.name in _GUESSES[file]
+        and node.lineno <= line <= (node.end_lineno or 0)
+        for node in tree.body
+    )
 
 
 def reason(file: str, before: str, after: str) -> str:
