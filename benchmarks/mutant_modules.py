@@ -162,6 +162,10 @@ EQUIVALENT: dict[tuple[str, str], str] = {
         f"{_CERTIFICATE}/judgement.py",
         "share = np.where(np.isfinite(limit), values / np.where(np.isfinite(limit), limit, 2.0), np.inf)",
     ): "instead of an infinite limit, whose quotient is not used",
+    (
+        f"{_CERTIFICATE}/judgement.py",
+        "share = np.where(np.isfinite(limit), values / np.where(np.isfinite(limit), limit, 0.0), np.inf)",
+    ): "instead of an infinite limit, whose quotient is not used",
     (f"{_CERTIFICATE}/tracking.py", "_SPLIT = np.geomspace( 1.05, 0.4, 6)"): "any b is a proof; these are tried",
 }
 """Reason why nobody can tell a mutant from the original, by file and mutated line (stripped)."""
