@@ -3,7 +3,11 @@
 
 from __future__ import annotations
 
+import ast
+from pathlib import Path
 from typing import NamedTuple
+
+_PACKAGE = Path(__file__).resolve().parents[1] / "sysid_nodes"
 
 
 class Subject(NamedTuple):
@@ -99,7 +103,6 @@ SUBJECTS = {
 """By name; paths below sysid_nodes/ and test/."""
 
 _TWO_COLUMNS = "the last of two columns is the second, of one the first"
-_LOOKED_FOR = "where errors are looked for first, which are then proven"
 
 EQUIVALENT: dict[tuple[str, str], str] = {
     (
@@ -134,6 +137,18 @@ EQUIVALENT: dict[tuple[str, str], str] = {
         "models/closest_point.py",
         "regular = determinant > 1e-14 * scale - _NOTHING",
     ): "1 / 0 is not taken for a point, as no comparison with what is not a number holds",
+    (
+        "models/separation.py",
+        "normal[length == 0.0, 2] = 2.0",
+    ): "bodies about one point are near, and get another normal below",
+    (
+        "intervals/interval.py",
+        "count = self.lower.size // max(ends[0].size, 2)",
+    ): "half of all numbers of a single sum, of 2 U each: still no fewer than its roundings",
+    (
+        "intervals/trigonometry.py",
+        "low = np.where(_may_hold(lower, upper, crest - np.pi), -1.0, np.maximum(low, -1.0))",
+    ): "a turn further on there is another trough",
     ("models/closest_point.py", "TINY = -0.999999999999"): "the search ends by itself, some steps later",
     (
         f"{_CERTIFICATE}/occupancy.py",
@@ -147,13 +162,28 @@ EQUIVALENT: dict[tuple[str, str], str] = {
         f"{_CERTIFICATE}/judgement.py",
         "share = np.where(np.isfinite(limit), values / np.where(np.isfinite(limit), limit, 2.0), np.inf)",
     ): "instead of an infinite limit, whose quotient is not used",
-    (f"{_CERTIFICATE}/tracking.py", "_SPLIT = np.geomspace( 1.05, 0.4, 6)"): "any b is a proof; these are tried",
     (
-        f"{_CERTIFICATE}/error_proof.py",
-        "middles = np.append(0.5 / (edges[1:] + edges[:-1]), np.inf)",
-    ): _LOOKED_FOR,
+        f"{_CERTIFICATE}/judgement.py",
+        "share = np.where(np.isfinite(limit), values / np.where(np.isfinite(limit), limit, 0.0), np.inf)",
+    ): "instead of an infinite limit, whose quotient is not used",
+    (f"{_CERTIFICATE}/tracking.py", "_SPLIT = np.geomspace( 1.05, 0.4, 6)"): "any b is a proof; these are tried",
 }
 """Reason why nobody can tell a mutant from the original, by file and mutated line (stripped)."""
+
+
+_GUESSES = {f"{_CERTIFICATE}/error_proof.py": ("_guess", "_guess_from_below", "_followed", "_widened")}
+"""Functions that say where errors are looked for, by file: whatever they say is proven afterwards, or is not."""
+
+
+def guesses(file: str, line: int) -> bool:
+    """Whether a line below sysid_nodes/ is of a function that proposes what others prove."""
+    tree = ast.parse((_PACKAGE / file).read_text(encoding="utf-8")) if file in _GUESSES else ast.Module([], [])
+    return any(
+        isinstance(node, ast.FunctionDef)
+        and node.name in _GUESSES[file]
+        and node.lineno <= line <= (node.end_lineno or 0)
+        for node in tree.body
+    )
 
 
 def reason(file: str, before: str, after: str) -> str:
@@ -167,6 +197,8 @@ def reason(file: str, before: str, after: str) -> str:
         return "options may be given without their names"
     if before.replace("strict=True", "strict=False") == after:
         return "the sequences are of one length by construction"
+    if before.startswith("@dataclass(") and before.replace("frozen=True", "frozen=False") == after:
+        return "nothing writes to it, as mypy knows"
     return EQUIVALENT.get((file, after), "")
 
 

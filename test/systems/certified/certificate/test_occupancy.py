@@ -5,13 +5,15 @@ import numpy as np
 import pytest
 from shared.certified_arm import in_ball, plan, robot, shapes
 
-from sysid_nodes.data.scene import Obstacle
+from sysid_nodes.data.scene import Obstacle, Scene
 from sysid_nodes.intervals import Affine
 from sysid_nodes.models.chain import Chain
 from sysid_nodes.models.self_collision import joints_of, self_collision_pairs
 from sysid_nodes.models.solids import from_obstacle, from_primitive
+from sysid_nodes.results.certificate import Margins
 from sysid_nodes.simulation.arm.contact_watch import ContactWatch
 from sysid_nodes.systems.certified.certificate.closed_loop import Tube
+from sysid_nodes.systems.certified.certificate.judgement import Judge
 from sysid_nodes.systems.certified.certificate.motion import desired_motion, motion
 from sysid_nodes.systems.certified.certificate.occupancy import (
     ENOUGH,
@@ -94,6 +96,42 @@ def test_errors_count_along_the_way_between_and_no_other(swept):
     wobble = 0.01 + 0.005 + (0.014 if swept else 0.01) + 0.001 + 0.002 + 0.001
     found = obstacle_distance([one], [from_obstacle(Obstacle("ball", "sphere", (0.0, 0.0, 0.0), size=(0.15,)))])
     np.testing.assert_allclose(found[:, 0, 0].min(), 0.15 - wobble, atol=1e-8)
+
+
+FAR = {
+    "torque": np.full(7, 39.0), "position": np.full(7, 12.0), "velocity": np.full(7, 1.4), "obstacle": 1.0,
+    "self_distance": 1.0,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("changed", "words"),
+    [
+        ({"torque": (2, 7.8)}, "torque of joint_3, +7.8 N m to its limit"),
+        ({"torque": (2, 7.8), "velocity": (5, 0.05)}, "velocity of joint_6, +0.05 rad/s to its limit"),
+        ({"position": (3, -0.02), "velocity": (5, 0.01)}, "position of joint_4, -0.02 rad to its limit"),
+        ({"velocity": (1, -0.1), "self_distance": -0.5}, "velocity of joint_2, -0.1 rad/s to its limit"),
+        ({"obstacle": 0.002, "torque": (0, 7.0)}, "what joint_2 moves and 'ball', +0.002 m apart"),
+        ({"self_distance": -0.01, "torque": (0, 0.1)}, "the base and what joint_4 moves, -0.010 m apart"),
+    ],
+)
+def test_what_comes_nearest_to_its_limit_is_named(changed, words):
+    """By the share of the limit that is left, or of the distance up to which distances count; refusals by their own."""
+    judge = Judge(robot(), TREE, shapes(), keep=0.0, torque_margin=0.0, stop=None)
+    given = dict(FAR)
+    for name, value in changed.items():
+        if isinstance(value, tuple):
+            given[name] = np.where(np.arange(7) == value[0], value[1], given[name])
+        else:
+            given[name] = value
+    joints = joints_of(robot(), shapes()) - 1
+    moved = np.flatnonzero(joints >= 0)
+    outside, within = np.ones((3, len(moved), 2)), np.ones((3, len(judge._pairs)))
+    outside[1, int(np.flatnonzero(joints[moved] == 1)[0]), 0] = 0.5
+    base = [k for k, (one, two) in enumerate(joints[judge._pairs]) if one < 0 and two == 3]
+    within[2, base[0]] = 0.5
+    scene = Scene((OBSTACLES[1], OBSTACLES[0]))
+    assert judge._binding(Margins(**given), outside, within, scene) == words
 
 
 def test_nothing_to_compare():

@@ -21,6 +21,8 @@ from sysid_nodes.systems.certified.certificate.closed_loop import (
     Assumed,
     ClosedLoop,
     Disturbance,
+    _acceleration,
+    _speed,
     rates,
     robust_input,
 )
@@ -373,3 +375,35 @@ def test_every_error_of_a_law_is_the_one_of_its_configuration() -> None:
     np.testing.assert_array_equal(found.position_error, 0.1)
     np.testing.assert_array_equal(found.velocity_error, np.arange(7.0))
     np.testing.assert_array_equal(found.torque_error, 2.0 + np.arange(7.0))
+
+
+@pytest.mark.parametrize("limit", [5.0, 1e4])
+def test_rates_of_two_joints_are_sums_of_all_terms(limit: float) -> None:
+    """In plain loops, the joints unlike one another; the robust input in force may answer to errors a little older."""
+    rng = np.random.default_rng(6)
+    low, stiff = np.array([6.0, 4.0]), np.array([800.0, 500.0])
+    drag, dry, noise = np.array([3.0, 7.0]), np.array([0.4, 0.9]), np.array([0.01, 0.02])
+    loop = replace(
+        LOOP, damping=stiff, limit=np.array([limit, 2.0 * limit]), viscous_upper=drag, coulomb_upper=dry,
+        armature_lower=low, reference_noise=noise,
+    )  # fmt: skip
+    torque, held, coriolis, root = rng.uniform(0.5, 1.5, (4, 2, 2))
+    error = np.tile([[0.3, 0.1], [0.1, 0.2]], (2, 1, 1))
+    found = Disturbance(torque, held, error, error, coriolis, root, root)
+    level, e = np.array([0.4, 0.1]), np.array([0.02, 0.03])
+    assumed, delta = Assumed(level, e, np.zeros((2, 2))), np.array([0.02, 0.03])
+
+    def norm(x: np.ndarray) -> float:
+        return float(np.sqrt((x**2 / low).sum()))
+
+    speed, acceleration = _speed(loop, found, assumed, delta), _acceleration(loop, found, assumed)
+    for t, before in ((0, 0), (1, 0)):  # the level was larger in the first interval
+        size, former = np.sqrt(2.0 * level[t]), np.sqrt(2.0 * level[before])
+        robust = min((stiff / low).max() * former + norm(stiff * noise), norm(loop.limit))
+        total = norm(torque[t] + held[t] + 2.0 * dry) + norm(coriolis[t]) + (drag / low).max() * size + robust
+        assert speed[t] == pytest.approx(total + delta[t] * GAIN * (size + GAIN * e[t]), rel=1e-7)
+        r, off, then = size / np.sqrt(low), e[t] / np.sqrt(low), former / np.sqrt(low)
+        x = torque[t] + held[t] + error[t] @ (GAIN * (r + GAIN * off)) + 2.0 * dry + drag * r + coriolis[t]
+        x = x + np.minimum(loop.limit, stiff * (then + noise))
+        other = root[t] * root[t][::-1] * x[::-1] / (low * low[::-1])
+        np.testing.assert_allclose(acceleration[t], x / low + other, rtol=1e-7)

@@ -12,7 +12,10 @@ from sysid_nodes.data.config import from_flat
 from sysid_nodes.data.scene import Obstacle, Scene, load_scene
 from sysid_nodes.exceptions import ConfigError, InputError
 from sysid_nodes.models.bezier import Bezier, State
+from sysid_nodes.models.known_robot import KnownRobotConfig
+from sysid_nodes.models.robust_control import RobustControlConfig
 from sysid_nodes.results.certificate import Verdict
+from sysid_nodes.systems.certified.certificate.config import CertifierConfig, TrackingConfig
 from sysid_nodes.systems.certified.search.config import ExciteConfig, GuideConfig, PlannerConfig, StopRuleConfig
 from sysid_nodes.systems.certified.search.excitation import momentum_condition
 from sysid_nodes.systems.certified.search.goals import check_goal, nearest_goal, straight
@@ -268,3 +271,11 @@ def test_stop_rule_waits_for_idle_plans() -> None:
         rule = rule.after(Bounds(np.zeros(10), np.r_[width, np.ones(9)]))
         done.append(rule.done)
     assert done == [False, False, False, False, False, True]
+
+
+def test_what_drives_lose_behind_a_position_interface_is_kept_free() -> None:
+    error, tracking = tuple(np.arange(7.0)), TrackingConfig(position_error=(0.01,), velocity_error=(0.01,))
+    control, certifier = RobustControlConfig(torque_error=error), CertifierConfig(torque_margin=1.0)
+    for given, lost in ((tracking, np.arange(7.0)), (None, 0.0)):  # the certificate of the law counts with it itself
+        made = Planner(gen3(), (), KnownRobotConfig(), control, certifier, PlannerConfig(), Clock(), tracking=given)
+        np.testing.assert_allclose(made._torque_limit, gen3().limits.torque - 1.0 - lost)
