@@ -118,7 +118,7 @@ def friction_and_offset(
         matters = off * size[:, row] > np.maximum(_MATTERS, 0.5 * allowed)
         if matters.any():
             yield _friction_finding(robot, term, found, (low, high), matters, start)
-    yield from _offsets(fit, means, centre, radius, allowed, robot, start)
+    yield from _offsets(fit, means, centre, radius, allowed, robot, robot.body_index(config.body))
 
 
 def _friction_finding(
@@ -144,14 +144,18 @@ def _friction_finding(
 
 
 def _offsets(
-    fit: ArmFit, means: WindowMeans, centre: Array, radius: Array, allowed: Array, robot: Robot, start: float
+    fit: ArmFit, means: WindowMeans, centre: Array, radius: Array, allowed: Array, robot: Robot, body: int
 ) -> Iterator[Finding]:
-    n = robot.n
+    n, start = robot.n, float(means.t[0, 0])
     stated, bound = centre[13 * n : 14 * n], radius[13 * n : 14 * n]
     found = np.array([joint.sign * joint.offset for joint in fit.joints]) / fit.unit
     spread = np.array([joint.rms for joint in fit.joints]) / fit.unit
-    over = np.abs(found - stated) - bound - _FAR * spread / np.sqrt(means.count)
-    off = over > np.maximum(2.0 * _MATTERS, allowed)
+    theta = robot.inertial_parameters()
+    theta[body] = fit.body
+    # An arm that hardly moves does not tell an offset from weight.
+    weight = np.abs(means.rigid(theta).mean(axis=0)) * np.array([joint.factor_error for joint in fit.joints]) / fit.unit
+    over = np.abs(found - stated) - bound - _FAR * (spread / np.sqrt(means.count) + weight)
+    off = (over > np.maximum(2.0 * _MATTERS, allowed)) & means.moving  # at rest friction holds whatever it likes
     if off.any():
         worst = int(np.argmax(np.where(off, over, -np.inf)))
         which = ", ".join(name for name, bad in zip(robot.joint_names, off, strict=True) if bad)
