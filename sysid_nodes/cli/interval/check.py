@@ -111,18 +111,21 @@ def _joints(rounds: CheckRounds) -> Iterator[str]:
         f"{'joint':<{width}} {'position':>8} {'velocity':>8} {'dq/int v':>8} {'sign':>4} {'odds':>9} {'of weight':>14} "
         f"{'Coulomb':>8} {'viscous':>8} {'armature':>8} {'offset':>7} {'left':>7}"
     )
-    for name, unit, fit, factor in zip(robot.joint_names, check.units, check.fit.joints, check.fit.unit, strict=True):
+    moving = np.ones(robot.n, dtype=bool) if check.means is None else check.means.moving
+    for name, unit, fit, factor, moves in zip(
+        robot.joint_names, check.units, check.fit.joints, check.fit.unit, moving, strict=True
+    ):
         odds = "> e^20" if fit.evidence > 20.0 else f"{np.exp(fit.evidence):.3g}"
         weight = f"{fit.factor:.3g} +- {fit.factor_error:.2g}" if fit.is_measured else "not told"
         coulomb, viscous, armature = fit.friction / factor
+        own = f"{coulomb:>8.3g} {viscous:>8.3g} {armature:>8.3g} {fit.sign * fit.offset / factor:>7.3g}"
+        own = own if moves else f"{'-':>8} {'-':>8} {'-':>8} {'-':>7}"
         sign = "?" if fit.evidence <= SURE else "+" if fit.sign > 0 else "-"
         position = "-" if unit is None else "deg" if unit.degrees else "rad"
         yield (
             f"{name:<{width}} {position:>8} {'-' if unit is None else unit.speed:>8} "
             f"{float('nan') if unit is None else unit.ratio:>8.4g} {sign:>4} {odds:>9} "
-            f"{weight:>14} "
-            f"{coulomb:>8.3g} {viscous:>8.3g} {armature:>8.3g} {fit.sign * fit.offset / factor:>7.3g} "
-            f"{fit.rms / factor:>7.3g}"
+            f"{weight:>14} {own} {fit.rms / factor:>7.3g}"
         )
 
 

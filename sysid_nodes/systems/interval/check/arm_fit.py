@@ -68,7 +68,8 @@ def fit_arm(means: WindowMeans, theta: Array, body: int, largest: Array) -> ArmF
         # What a light joint holds may be the payload's alone: it is judged once that is known from the others.
         size = np.sqrt((rigid**2).mean(axis=0))
         carries = size > _HEAVY * size.max()
-        heavy = carries if left else np.ones(len(size), dtype=bool)
+        # At rest friction takes a share of what a joint carries, which tells nothing of the unit.
+        heavy = means.moving & (carries | (left == 0))
         joints = tuple(
             fit_joint(means.t, means.reading[:, k], rigid[:, k], means.motion[:, k], carries=bool(carries[k]))
             for k in range(means.reading.shape[1])

@@ -152,9 +152,11 @@ def _offsets(
     spread = np.array([joint.rms for joint in fit.joints]) / fit.unit
     theta = robot.inertial_parameters()
     theta[body] = fit.body
-    # An arm that hardly moves does not tell an offset from weight.
-    weight = np.abs(means.rigid(theta).mean(axis=0)) * np.array([joint.factor_error for joint in fit.joints]) / fit.unit
-    over = np.abs(found - stated) - bound - _FAR * (spread / np.sqrt(means.count) + weight)
+    # What a motion hardly tells from a constant, weight or friction, it does not tell from an offset either.
+    columns = np.abs(np.dstack([means.rigid(theta), means.motion]).mean(axis=0))
+    errors = np.array([[joint.factor_error, *joint.friction_error] for joint in fit.joints]) / fit.unit[:, None]
+    slack = spread / np.sqrt(means.count) + (columns * errors).sum(axis=1)
+    over = np.abs(found - stated) - bound - _FAR * slack
     off = (over > np.maximum(2.0 * _MATTERS, allowed)) & means.moving  # at rest friction holds whatever it likes
     if off.any():
         worst = int(np.argmax(np.where(off, over, -np.inf)))

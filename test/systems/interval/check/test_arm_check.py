@@ -27,6 +27,7 @@ from sysid_nodes.systems.interval.check.signal_record import SignalRecord, Signa
 from sysid_nodes.systems.interval.check.torque_findings import LIKELY_SIGN, sign_and_unit
 from sysid_nodes.systems.interval.check.unexplained_torque import row_builder, unexplained_torque
 from sysid_nodes.systems.interval.config import IntervalIdentifierConfig
+from sysid_nodes.systems.interval.stream_watch import dead_signals
 from sysid_nodes.systems.interval.unknowns import stated_unknowns
 
 DEGREE = np.pi / 180.0
@@ -157,6 +158,21 @@ def test_half_a_real_log_invents_nothing(shared_data: Path, project_root: Path, 
         assert [finding for finding in found if finding.kind != LIKELY_SIGN] == []
 
 
+@pytest.mark.real_data
+@pytest.mark.parametrize("run", ["jointwise_motion/ur-20_01_22-joint_2", "validation/ur-20_01_17-p2"])
+def test_joints_at_rest_invent_nothing(shared_data: Path, project_root: Path, run: str) -> None:
+    """One joint at a time, or none: encoders flicker, and friction holds what it likes of the weight."""
+    folder = shared_data / "ur10e_payload"
+    robot = load_robot("urdf", urdf=folder / "ur10e.urdf")
+    config = load_yaml(IntervalIdentifierConfig, project_root / "config" / "ur10e.yaml")
+    table = np.genfromtxt(folder / f"{run}.csv", delimiter=",", max_rows=2800)
+    table = table[np.concatenate([[True], np.diff(np.maximum.accumulate(table[:, 0])) > 0.0])]
+    drives = np.array([14.87, 13.26, 11.13, 10.62, 11.03, 11.47])
+    signals = Signals(table[:, 0], table[:, 1:7], table[:, 7:13], table[:, 13:19] * drives)
+    assert dead_signals(robot, signals) == []
+    assert check_arm(robot, config, signals).findings == ()
+
+
 @pytest.mark.parametrize(
     ("weak", "all_of_them"), [((1.4, 1.1, 1.2), True), ((1.4, 1.1, -0.2), False), ((2.8, 1.9, -0.9), False)]
 )
@@ -218,7 +234,7 @@ def test_a_joint_state_that_comes_late_is_left_out_and_a_clock_set_back_begins_a
     def kept(stamps: list[float]) -> list[float]:
         record = SignalRecord(("a",), DriverSignals(SignalsConfig(), 1))
         for stamp in stamps:
-            record.take(RawJointState(stamp, ("a",), (0.0,), (0.0,), (0.0,)))
+            record.take(RawJointState(stamp, ("a",), np.zeros(1), np.zeros(1), np.zeros(1)))
         return record.signals().t.tolist()
 
     assert kept([1.0, 2.0, 4.0, 3.0, 5.0]) == [1.0, 2.0, 4.0, 5.0]
