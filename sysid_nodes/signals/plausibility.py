@@ -36,7 +36,8 @@ def constant_signals(samples: JointSamples) -> list[Finding]:
         if still["tau"][k]:
             value = samples.tau[0, k]
             findings.append(Finding("signal", joint, start, f"effort of '{joint}' never changes (always {value:g})"))
-        if still["qd"][k] and not still["q"][k] and np.ptp(np.diff(samples.q[:, k])) > 0.0:
+        position = samples.q[:, k]  # of a joint at rest an encoder may flicker
+        if still["qd"][k] and np.ptp(position) > _HIDDEN and np.ptp(np.diff(position)) > 0.0:
             line = f"velocity of '{joint}' never changes while its position does"
             findings.append(Finding("signal", joint, start, line))
         if still["q"][k] and travelled[k] > _HIDDEN:

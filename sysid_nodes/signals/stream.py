@@ -27,6 +27,9 @@ Array = npt.NDArray[np.float64]
 
 TURN = 2.0 * math.pi
 
+RESTART_AFTER = 10
+"""Consecutive messages on another clock after which that is the clock."""
+
 _ABSURD = 1e9  # no joint has such a position, speed or torque in any unit; keeps later products finite
 _RATE_MEMORY = 0.02  # weight of a new interval in the running mean behind `rate`
 
@@ -86,7 +89,7 @@ class JointStream:
         signals: DriverSignals | None = None,
         max_gap: float = 0.02,
         max_jump: float = 3600.0,
-        restart_after: int = 10,
+        restart_after: int = RESTART_AFTER,
     ) -> None:
         self._signals = signals
         self._delay = DelayLine(np.zeros(1) if signals is None else signals.delay)

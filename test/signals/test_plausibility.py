@@ -56,3 +56,8 @@ def test_constant_signals(change, message):
 def test_a_joint_that_rests_below_its_encoders_step_is_no_frozen_position():
     noise = np.random.default_rng(5).normal(2e-4, 1e-3, T.size)  # with an offset that adds up to 2 mrad in 10 s
     assert constant_signals(samples(with_joint(Q, 1, lambda x: 0 * x), with_joint(QD, 1, lambda _: noise))) == []
+
+
+def test_a_joint_that_rests_while_its_encoder_flickers_has_no_frozen_velocity():
+    flicker = 1e-4 * np.random.default_rng(5).integers(0, 2, T.size)
+    assert constant_signals(samples(with_joint(Q, 1, lambda _: flicker), with_joint(QD, 1, lambda x: 0 * x))) == []

@@ -18,6 +18,7 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Iterator
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -147,10 +148,9 @@ def read_samples(robot: Robot, config: IntervalIdentifierConfig, bag: Path, topi
     """The accepted samples of a recording.
 
     Raises:
-        LogError: the recording cannot be read, or holds nothing that could be used: dead signals, torque of the wrong
-            sign or unit.
+        LogError: the recording cannot be read, its clock was set back, or it holds nothing that could be used: dead
+            signals, torque of the wrong sign or unit.
         ExcitationError: it has less than two usable samples.
-        SamplesError: its clock was set back.
     """
     stream = joint_stream(robot, config)
     watch = StreamWatch(robot, config)
@@ -169,6 +169,8 @@ def read_samples(robot: Robot, config: IntervalIdentifierConfig, bag: Path, topi
             ]
         )
         raise ExcitationError(why, source=str(bag))
+    if any(later.t <= sample.t for sample, later in pairwise(samples)):
+        raise LogError("the clock was set back within the recording; cut it there", source=str(bag))
     if found.faults:
         raise LogError(found.faults[0].message, source=str(bag))
     for doubt in found.doubts:

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 import numpy as np
 
@@ -21,6 +21,7 @@ from sysid_nodes.signals.driver import DriverSignals, SignalsConfig
 from sysid_nodes.signals.finding import Finding
 from sysid_nodes.systems.interval.arm_stream import joint_stream
 from sysid_nodes.systems.interval.check.arm_check import still_joints
+from sysid_nodes.systems.interval.check.arm_fit import SURE
 from sysid_nodes.systems.interval.check.mending import parameter_lines
 from sysid_nodes.systems.interval.check.rounds import CheckRounds, check_in_rounds
 from sysid_nodes.systems.interval.check.signal_record import SignalRecord, Signals
@@ -45,23 +46,36 @@ def run(args: argparse.Namespace) -> int:
     if len(signals) < 2:
         faults = missing_joints(robot, names)
         raise ExcitationError(
-            faults[0].message if faults else "holds no joint state with all of position, velocity and effort",
+            faults[0].message if faults else f"no two joint states can be judged{_refused(stream.rejected)}",
             source=str(args.bag),
         )
     rounds = check_in_rounds(robot, config, signals)
     dead = dead_signals(robot, signals)
     lines = [*_contents(robot, log, signals, names), *_joints(rounds), *_knowledge(rounds), *_mending(rounds, dead)]
     sys.stdout.write("\n".join(lines) + "\n")
+    for reason in stream.restarts:
+        sys.stdout.write(f"the {reason} within the recording: cut it there\n")
     for reason, count in sorted(stream.rejected.items()):
         sys.stdout.write(f"with the configuration as it is {count} joint states are not used: {reason}\n")
     return CONTRADICTION if rounds.findings or dead else 0
+
+
+def _refused(rejected: Mapping[str, int]) -> str:
+    reasons = ", ".join(f"{reason} {count}" for reason, count in sorted(rejected.items()))
+    return f" (rejected: {reasons})" if reasons else ""
 
 
 def _mending(rounds: CheckRounds, dead: list[Finding]) -> Iterator[str]:
     """Findings, and the lines of the parameter file that mend them."""
     findings = (*dead, *rounds.findings)
     if not findings:
-        yield "nothing to mend: signals and configuration agree"
+        fit = rounds.first.fit
+        told = fit is not None and any(joint.evidence > SURE for joint in fit.joints)
+        yield (
+            "nothing to mend: signals and configuration agree"
+            if told
+            else ("nothing found to mend, but this motion tells too little of the torques")
+        )
         return
     yield f"to mend ({len(findings)}):"
     yield from (f"  {finding.message}" for finding in findings)
@@ -96,17 +110,21 @@ def _joints(rounds: CheckRounds) -> Iterator[str]:
         f"{'joint':<{width}} {'position':>8} {'velocity':>8} {'dq/int v':>8} {'sign':>4} {'odds':>9} {'of weight':>14} "
         f"{'Coulomb':>8} {'viscous':>8} {'armature':>8} {'offset':>7} {'left':>7}"
     )
-    for name, unit, fit, factor in zip(robot.joint_names, check.units, check.fit.joints, check.fit.unit, strict=True):
+    moving = np.ones(robot.n, dtype=bool) if check.means is None else check.means.moving
+    for name, unit, fit, factor, moves in zip(
+        robot.joint_names, check.units, check.fit.joints, check.fit.unit, moving, strict=True
+    ):
         odds = "> e^20" if fit.evidence > 20.0 else f"{np.exp(fit.evidence):.3g}"
         weight = f"{fit.factor:.3g} +- {fit.factor_error:.2g}" if fit.is_measured else "not told"
         coulomb, viscous, armature = fit.friction / factor
+        own = f"{coulomb:>8.3g} {viscous:>8.3g} {armature:>8.3g} {fit.sign * fit.offset / factor:>7.3g}"
+        own = own if moves else f"{'-':>8} {'-':>8} {'-':>8} {'-':>7}"
+        sign = "?" if fit.evidence <= SURE else "+" if fit.sign > 0 else "-"
         position = "-" if unit is None else "deg" if unit.degrees else "rad"
         yield (
             f"{name:<{width}} {position:>8} {'-' if unit is None else unit.speed:>8} "
-            f"{float('nan') if unit is None else unit.ratio:>8.4g} {'+' if fit.sign > 0 else '-':>4} {odds:>9} "
-            f"{weight:>14} "
-            f"{coulomb:>8.3g} {viscous:>8.3g} {armature:>8.3g} {fit.sign * fit.offset / factor:>7.3g} "
-            f"{fit.rms / factor:>7.3g}"
+            f"{float('nan') if unit is None else unit.ratio:>8.4g} {sign:>4} {odds:>9} "
+            f"{weight:>14} {own} {fit.rms / factor:>7.3g}"
         )
 
 
@@ -135,6 +153,12 @@ def _knowledge(rounds: CheckRounds) -> Iterator[str]:
         )
     if still := still_joints(check):
         yield f"hardly move, and tell nothing of their own friction: {', '.join(still)}"
+    if check.fit is not None and (
+        unsure := [
+            name for name, joint in zip(robot.joint_names, check.fit.joints, strict=True) if joint.evidence <= SURE
+        ]
+    ):
+        yield f"whose torque's sign this motion does not tell: {', '.join(unsure)}"
     if check.excitation is not None:
         blind = ", ".join(check.excitation.blind)
         yield (

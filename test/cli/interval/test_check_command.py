@@ -56,6 +56,11 @@ def test_what_cannot_be_checked_is_one_line(gen3: Problem, tmp_path: Path, capsy
     error = capsys.readouterr().err
     assert error.count("\n") == 1
     assert "has no joint joint_1 of robot 'kinova_gen3'; it has arm, joint_2" in error
+    bag = record(
+        tmp_path / "empty", gen3.samples(10.0 + np.arange(20) / 200.0), lambda _, fields: fields | {"effort": []}
+    )
+    assert main(["check", str(bag), *PAPER]) == 2
+    assert "no two joint states can be judged (rejected: missing effort 20)\n" in capsys.readouterr().err
 
 
 @pytest.fixture(scope="module")

@@ -101,9 +101,10 @@ def unwrap(t: Array, q: Array, qd: Array) -> Array:
 
 
 def _slope(moved: Array, integral: Array) -> float:
-    """Median-like slope of one on the other, by the larger half of the motion; nan where there is none."""
+    """Median-like slope of one on the other, by the larger half of the motion; nan where there is none but noise."""
     moves = (np.abs(integral) > 0.0) & (np.abs(moved) > 0.0)
     if moves.sum() < _FEWEST:
         return float("nan")
     large = moves & (np.abs(integral) >= np.median(np.abs(integral[moves])))
-    return float(np.median(moved[large] / integral[large]))
+    low, middle, high = np.quantile(moved[large] / integral[large], (0.25, 0.5, 0.75))
+    return float(middle) if low * high > 0.0 else float("nan")

@@ -67,9 +67,11 @@ def fit_arm(means: WindowMeans, theta: Array, body: int, largest: Array) -> ArmF
         rigid = means.rigid(theta)
         # What a light joint holds may be the payload's alone: it is judged once that is known from the others.
         size = np.sqrt((rigid**2).mean(axis=0))
-        heavy = size > _HEAVY * size.max() if left else np.ones(len(size), dtype=bool)
+        carries = size > _HEAVY * size.max()
+        # At rest friction takes a share of what a joint carries, which tells nothing of the unit.
+        heavy = means.moving & (carries | (left == 0))
         joints = tuple(
-            fit_joint(means.t, means.reading[:, k], rigid[:, k], means.motion[:, k])
+            fit_joint(means.t, means.reading[:, k], rigid[:, k], means.motion[:, k], carries=bool(carries[k]))
             for k in range(means.reading.shape[1])
         )
         unit = np.array([_unit(fit, means.reading[:, k], largest[k], bool(heavy[k])) for k, fit in enumerate(joints)])

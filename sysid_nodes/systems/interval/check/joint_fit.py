@@ -9,6 +9,8 @@ import numpy as np
 import numpy.typing as npt
 from scipy.optimize import nnls
 
+from sysid_nodes.systems.interval.check.window_means import MOVES
+
 Array = npt.NDArray[np.float64]
 
 _STEPS = 6
@@ -16,12 +18,22 @@ _HUBER = 1.345
 _FITTED = 2
 """Numbers that a fit takes from the data, as most of its coefficients are zero or known beforehand."""
 
+_DIRECTION = 1
+"""Column of Coulomb friction."""
+
 _SMALLEST = 1e-9
 _ALIKE = 0.3
 """Time that residuals stay alike for at least, whatever a short run shows of it [s]."""
 
 _APART = 1e-6
 """Largest change of a column, relative to its size, that counts as none."""
+
+_ONE_WAY = 0.05
+"""Largest change of the direction of motion that counts as none: its slope would be that of the friction's rounding."""
+
+_A_STRETCH = 2
+"""Independent windows of a joint's friction that a stretch of motion in one direction shows: errors that depend on
+place or come slowly stay alike all along it."""
 
 
 @dataclass(frozen=True)
@@ -56,7 +68,7 @@ class JointFit:
         return self.factor > 5.0 * self.factor_error
 
 
-def fit_joint(t: Array, reading: Array, rigid: Array, motion: Array) -> JointFit:
+def fit_joint(t: Array, reading: Array, rigid: Array, motion: Array, *, carries: bool = True) -> JointFit:
     """Fits one joint.
 
     The sign comes from both: weight and inertia that a joint carries, and friction, which takes energy and never
@@ -67,6 +79,7 @@ def fit_joint(t: Array, reading: Array, rigid: Array, motion: Array) -> JointFit
         reading: (W,) mean torque readings.
         rigid: (W,) mean rigid torque [N m].
         motion: (W, 3) mean sign of the velocity, velocity and acceleration.
+        carries: the joint holds much; if not, its friction has to tell the sign, which takes turns.
     """
     columns = np.column_stack([rigid, motion])
     fits = {sign: _fit(sign * reading, columns) for sign in (1, -1)}
@@ -77,6 +90,8 @@ def fit_joint(t: Array, reading: Array, rigid: Array, motion: Array) -> JointFit
     spread = float(np.sqrt(weight @ residual**2 / max(weight.sum(), _SMALLEST)))
     span = float((t[:, 1] - t[:, 0]).sum())
     independent = max(min(len(reading) / _correlation_time(residual), span / _ALIKE), 2.0)
+    if not carries:
+        independent = max(min(independent, _A_STRETCH * _stretches(motion[:, 0])), 2.0)
     ratio = max(float(weight @ worse**2), _SMALLEST**2) / max(float(weight @ residual**2), _SMALLEST**2)
     error = _errors(columns, weight, spread, independent)
     return JointFit(
@@ -103,12 +118,19 @@ def _fit(reading: Array, columns: Array, weight: Array | None = None) -> tuple[A
         # A joint that turns one way all along: its friction cannot be told from the offset, and rounding must not try.
         apart = columns - centre
         apart[:, np.abs(apart).max(axis=0) < _APART * scale] = 0.0
+        apart[:, _DIRECTION] *= float(np.abs(apart[:, _DIRECTION]).max() >= _ONE_WAY)
         found = nnls(root * apart / scale, root[:, 0] * (reading - mean))[0] / scale
         residual = reading - mean - apart @ found
         if weight is None:
             spread = max(1.4826 * float(np.median(np.abs(residual))), _SMALLEST)
             w = np.minimum(1.0, _HUBER * spread / np.maximum(np.abs(residual), _SMALLEST))
     return found, mean - float(centre @ found), residual, w
+
+
+def _stretches(direction: Array) -> int:
+    """Stretches of motion in one direction, of (W,) means of its sign."""
+    way = np.sign(direction[np.abs(direction) > MOVES])
+    return int((np.diff(way) != 0.0).sum()) + 1
 
 
 def _errors(columns: Array, weight: Array, spread: float, independent: float) -> Array:

@@ -11,6 +11,7 @@ import numpy.typing as npt
 from sysid_nodes.data.joint_order import JointOrder
 from sysid_nodes.data.joint_state import RawJointState
 from sysid_nodes.signals.driver import DriverSignals
+from sysid_nodes.signals.stream import RESTART_AFTER
 
 Array = npt.NDArray[np.float64]
 
@@ -56,6 +57,7 @@ class SignalRecord:
     def reset(self) -> None:
         """Forgets everything."""
         self._kept: list[tuple[float, Array]] = []
+        self._earlier: list[tuple[float, Array]] = []
         self._stride, self._seen = 1, 0
 
     @property
@@ -75,10 +77,11 @@ class SignalRecord:
         values = np.array([np.asarray(field, dtype=np.float64)[columns] for field in fields])
         if not (np.isfinite(values).all() and np.isfinite(message.stamp)):
             return False
+        if self._earlier and message.stamp > self._kept[-1][0]:
+            self._earlier.clear()  # a few came late
         if self._kept and message.stamp <= self._kept[-1][0]:
-            if message.stamp == self._kept[-1][0]:
-                return True
-            self._kept.clear()  # the clock was set back; what follows is judged alone
+            self._take_earlier(message.stamp, values)
+            return True
         self._kept.append((message.stamp, self._signals.convert(values)))
         if len(self._kept) > self._most:
             self._thin(message.stamp)
@@ -92,6 +95,16 @@ class SignalRecord:
         values = np.array([kept for _, kept in self._kept])
         stamps = np.array([stamp for stamp, _ in self._kept])
         return Signals(stamps, values[:, 0], values[:, 1], values[:, 2], self._stride)
+
+    def _take_earlier(self, stamp: float, values: Array) -> None:
+        """Of an earlier stamp than the last: late, or the clock was set back, and what follows is judged alone."""
+        before = self._earlier[-1][0] if self._earlier else -np.inf
+        if stamp < before:
+            self._earlier.clear()
+        if stamp not in (before, self._kept[-1][0]):
+            self._earlier.append((stamp, self._signals.convert(values)))
+        if len(self._earlier) == RESTART_AFTER:
+            self._kept, self._earlier = self._earlier, []
 
     def _thin(self, newest: float) -> None:
         self._kept = [kept for kept in self._kept if kept[0] >= newest - self._memory]

@@ -118,7 +118,7 @@ def friction_and_offset(
         matters = off * size[:, row] > np.maximum(_MATTERS, 0.5 * allowed)
         if matters.any():
             yield _friction_finding(robot, term, found, (low, high), matters, start)
-    yield from _offsets(fit, means, centre, radius, allowed, robot, start)
+    yield from _offsets(fit, means, centre, radius, allowed, robot, robot.body_index(config.body))
 
 
 def _friction_finding(
@@ -144,14 +144,20 @@ def _friction_finding(
 
 
 def _offsets(
-    fit: ArmFit, means: WindowMeans, centre: Array, radius: Array, allowed: Array, robot: Robot, start: float
+    fit: ArmFit, means: WindowMeans, centre: Array, radius: Array, allowed: Array, robot: Robot, body: int
 ) -> Iterator[Finding]:
-    n = robot.n
+    n, start = robot.n, float(means.t[0, 0])
     stated, bound = centre[13 * n : 14 * n], radius[13 * n : 14 * n]
     found = np.array([joint.sign * joint.offset for joint in fit.joints]) / fit.unit
     spread = np.array([joint.rms for joint in fit.joints]) / fit.unit
-    over = np.abs(found - stated) - bound - _FAR * spread / np.sqrt(means.count)
-    off = over > np.maximum(2.0 * _MATTERS, allowed)
+    theta = robot.inertial_parameters()
+    theta[body] = fit.body
+    # What a motion hardly tells from a constant, weight or friction, it does not tell from an offset either.
+    columns = np.abs(np.dstack([means.rigid(theta), means.motion]).mean(axis=0))
+    errors = np.array([[joint.factor_error, *joint.friction_error] for joint in fit.joints]) / fit.unit[:, None]
+    slack = spread / np.sqrt(means.count) + (columns * errors).sum(axis=1)
+    over = np.abs(found - stated) - bound - _FAR * slack
+    off = (over > np.maximum(2.0 * _MATTERS, allowed)) & means.moving  # at rest friction holds whatever it likes
     if off.any():
         worst = int(np.argmax(np.where(off, over, -np.inf)))
         which = ", ".join(name for name, bad in zip(robot.joint_names, off, strict=True) if bad)

@@ -15,6 +15,9 @@ from sysid_nodes.models.regressors import window_regressors
 Array = npt.NDArray[np.float64]
 Edges = npt.NDArray[np.intp]
 
+MOVES = 0.5
+"""Mean sign of the velocity from which a window counts as motion in that direction."""
+
 _TURNING = 0.01
 """Speed over which friction is taken to change its sign [rad/s]."""
 
@@ -38,6 +41,11 @@ class WindowMeans:
     @property
     def count(self) -> int:
         return len(self.t)
+
+    @property
+    def moving(self) -> npt.NDArray[np.bool_]:
+        """(n,) joints that surely moved in some window."""
+        return np.asarray((np.abs(self.motion[:, :, 0]) > MOVES).any(axis=0))
 
     def rigid(self, theta: Array) -> Array:
         """(W, n) rigid torque of inertial parameters theta (n, 10) [N m]."""

@@ -12,20 +12,22 @@ from shared.payload_problem import Problem, gen3_problem
 
 from sysid_nodes.data.config import load_yaml
 from sysid_nodes.data.joint_samples import JointSamples
+from sysid_nodes.data.joint_state import RawJointState
 from sysid_nodes.data.joint_vector import spread
 from sysid_nodes.models.known_robot import KnownRobotConfig
 from sysid_nodes.robots import load_robot
-from sysid_nodes.signals.driver import SignalsConfig
+from sysid_nodes.signals.driver import DriverSignals, SignalsConfig
 from sysid_nodes.signals.finding import Finding
 from sysid_nodes.systems.interval.check.arm_check import check_arm
-from sysid_nodes.systems.interval.check.arm_fit import ArmFit
+from sysid_nodes.systems.interval.check.arm_fit import SURE, ArmFit
 from sysid_nodes.systems.interval.check.joint_fit import JointFit, fit_joint
 from sysid_nodes.systems.interval.check.mending import parameter_lines
 from sysid_nodes.systems.interval.check.rounds import check_in_rounds
-from sysid_nodes.systems.interval.check.signal_record import Signals
+from sysid_nodes.systems.interval.check.signal_record import SignalRecord, Signals
 from sysid_nodes.systems.interval.check.torque_findings import LIKELY_SIGN, sign_and_unit
 from sysid_nodes.systems.interval.check.unexplained_torque import row_builder, unexplained_torque
 from sysid_nodes.systems.interval.config import IntervalIdentifierConfig
+from sysid_nodes.systems.interval.stream_watch import dead_signals
 from sysid_nodes.systems.interval.unknowns import stated_unknowns
 
 DEGREE = np.pi / 180.0
@@ -156,6 +158,21 @@ def test_half_a_real_log_invents_nothing(shared_data: Path, project_root: Path, 
         assert [finding for finding in found if finding.kind != LIKELY_SIGN] == []
 
 
+@pytest.mark.real_data
+@pytest.mark.parametrize("run", ["jointwise_motion/ur-20_01_22-joint_2", "validation/ur-20_01_17-p2"])
+def test_joints_at_rest_invent_nothing(shared_data: Path, project_root: Path, run: str) -> None:
+    """One joint at a time, or none: encoders flicker, and friction holds what it likes of the weight."""
+    folder = shared_data / "ur10e_payload"
+    robot = load_robot("urdf", urdf=folder / "ur10e.urdf")
+    config = load_yaml(IntervalIdentifierConfig, project_root / "config" / "ur10e.yaml")
+    table = np.genfromtxt(folder / f"{run}.csv", delimiter=",", max_rows=2800)
+    table = table[np.concatenate([[True], np.diff(np.maximum.accumulate(table[:, 0])) > 0.0])]
+    drives = np.array([14.87, 13.26, 11.13, 10.62, 11.03, 11.47])
+    signals = Signals(table[:, 0], table[:, 1:7], table[:, 7:13], table[:, 13:19] * drives)
+    assert dead_signals(robot, signals) == []
+    assert check_arm(robot, config, signals).findings == ()
+
+
 @pytest.mark.parametrize(
     ("weak", "all_of_them"), [((1.4, 1.1, 1.2), True), ((1.4, 1.1, -0.2), False), ((2.8, 1.9, -0.9), False)]
 )
@@ -182,6 +199,46 @@ def test_friction_of_a_joint_that_turns_one_way_is_not_told_from_its_offset() ->
     found = fit_joint(t, rigid + 0.3 * motion[:, 1] + 2.0, rigid, motion)
     assert found.offset == pytest.approx(2.0, abs=0.01)
     assert found.friction[0] == 0.0
+
+
+def test_a_light_joint_that_turns_one_way_does_not_tell_its_sign() -> None:
+    """An error that grows along the way looks like friction that gives energy; a load would tell."""
+    rng, count = np.random.default_rng(0), 50
+    t = 0.1 * np.arange(count)[:, None] + np.array([0.0, 0.1])
+    speed = 0.5 + 0.01 * np.arange(count)
+    motion = np.column_stack([np.ones(count), speed, np.full(count, 0.1)])
+    reading = -0.3 * speed + 0.01 * rng.normal(size=count)
+    assert fit_joint(t, reading, np.zeros(count), motion).evidence > SURE
+    assert fit_joint(t, reading, np.zeros(count), motion, carries=False).evidence == 0.0
+    motion[:, :2] *= np.where(np.arange(count) // 10 % 2, 1.0, -1.0)[:, None]
+    turning = fit_joint(t, 0.3 * motion[:, 0] + 0.05 * rng.normal(size=count), np.zeros(count), motion, carries=False)
+    assert turning.sign == 1
+    assert turning.evidence > SURE
+
+
+def test_an_arm_at_rest_is_no_contradiction(gen3: Problem) -> None:
+    """Noise of positions and velocities has no common sign, and what holds the arm up is no offset."""
+    rng, good = np.random.default_rng(2), simulated(gen3)
+    rest = Signals(
+        good.t,
+        good.q[0] + 1e-5 * rng.normal(size=good.q.shape),
+        1e-4 * rng.normal(size=good.q.shape),
+        good.tau[0] + 0.05 * rng.normal(size=good.q.shape),
+    )
+    check = check_arm(gen3.robot, IntervalIdentifierConfig(), rest)
+    assert check.findings == ()
+    assert all(unit is not None and np.isnan(unit.ratio) for unit in check.units)
+
+
+def test_a_joint_state_that_comes_late_is_left_out_and_a_clock_set_back_begins_anew() -> None:
+    def kept(stamps: list[float]) -> list[float]:
+        record = SignalRecord(("a",), DriverSignals(SignalsConfig(), 1))
+        for stamp in stamps:
+            record.take(RawJointState(stamp, ("a",), np.zeros(1), np.zeros(1), np.zeros(1)))
+        return record.signals().t.tolist()
+
+    assert kept([1.0, 2.0, 4.0, 3.0, 5.0]) == [1.0, 2.0, 4.0, 5.0]
+    assert kept([8.0, 9.0, *np.arange(1.0, 2.1, 0.1)]) == pytest.approx(np.arange(1.0, 2.1, 0.1))
 
 
 def test_the_signals_of_the_default_are_the_paper_s() -> None:
