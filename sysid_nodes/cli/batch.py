@@ -22,8 +22,10 @@ exit status: 0 all recordings gave a result; 3 some contradict the stated assump
 from __future__ import annotations
 
 import argparse
+import math
 import os
 import sys
+import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -41,6 +43,7 @@ from sysid_nodes.reports.files import RESULT_NAME
 from sysid_nodes.results.batch import BatchRun, Outcome
 
 TABLE, PAGE = "batch.json", "batch.html"
+_WRITING = 0.05  # share of the time that keeping the table may take
 
 _ENDED = (Outcome.DONE, Outcome.CONTRADICTION)
 """Outcomes that the same recording and options would have again."""
@@ -68,12 +71,15 @@ def run(args: argparse.Namespace) -> int:
         sys.stderr.write(f"batch: {len(runs)} of {len(jobs)} were done before\n")
     missing = [job for job in jobs if job.name not in runs]
     if missing:
-        with Workers(args.scheduler, _processes(args.jobs, len(missing))) as workers:
+        with (
+            Workers(args.scheduler, _processes(args.jobs, len(missing))) as workers,
+            _Journal(args.out / TABLE, jobs, runs) as journal,
+        ):
             for ended in workers.outcomes(missing):
                 runs[ended.name] = ended
                 told = ended.message or ended.outcome.value
                 sys.stderr.write(f"batch: {len(runs)} of {len(jobs)}: {ended.name}: {told}\n")
-                write_batch(args.out / TABLE, build_batch(_in_order(jobs, runs), {}, software_versions()))
+                journal.note()
     document = _document(args.out, _in_order(jobs, runs))
     write_batch(args.out / TABLE, document)
     write_atomically(args.out / PAGE, render_batch(document))
@@ -82,6 +88,39 @@ def run(args: argparse.Namespace) -> int:
     if outcomes & {Outcome.FAILED, Outcome.LOST}:
         return 2
     return 3 if Outcome.CONTRADICTION in outcomes else 0
+
+
+class _Journal:
+    """Context manager: keeps the table up to date while runs end, and writes it on leaving, also by an interrupt.
+
+    Writing takes as long as there are runs. It may take a twentieth of the time, so that many runs do not wait for it.
+
+    Args:
+        path: of the table.
+        jobs: all.
+        runs: those that have ended, by name; grows.
+    """
+
+    def __init__(self, path: Path, jobs: Sequence[Job], runs: Mapping[str, BatchRun]) -> None:
+        self._path, self._jobs, self._runs = path, jobs, runs
+        self._versions = software_versions()
+        self._due = -math.inf
+
+    def __enter__(self) -> _Journal:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._write()
+
+    def note(self) -> None:
+        """Takes note that there is another run."""
+        began = time.monotonic()
+        if began >= self._due:
+            self._write()
+            self._due = began + (time.monotonic() - began) / _WRITING
+
+    def _write(self) -> None:
+        write_batch(self._path, build_batch(_in_order(self._jobs, self._runs), {}, self._versions))
 
 
 def _options(args: argparse.Namespace) -> dict[str, Any]:

@@ -8,10 +8,12 @@ import os
 import shutil
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 from shared.recorded import PAPER
 
+from sysid_nodes.cli import batch
 from sysid_nodes.cli.batch_job import Job, run_key
 from sysid_nodes.cli.batch_workers import Workers
 from sysid_nodes.cli.main import main
@@ -63,6 +65,37 @@ def test_another_recording_configuration_or_option_is_another_run(bags: Path, tm
     assert changed != key
     os.utime(next((bags / "good").glob("*.mcap")), ns=(0, 0))
     assert run_key(job) != changed
+
+
+def test_keeping_the_table_takes_a_twentieth_of_the_time_and_an_interrupt_loses_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    now, rows = 0.0, []
+
+    def write(_: Path, document: dict[str, Any]) -> None:
+        nonlocal now
+        now += 1e-4 * len(document["runs"])
+        rows.append(len(document["runs"]))
+
+    monkeypatch.setattr(batch, "write_batch", write)
+    monkeypatch.setattr(batch.time, "monotonic", lambda: now)
+    jobs = [Job(str(k), tmp_path, tmp_path, {}) for k in range(1000)]
+    runs: dict[str, BatchRun] = {}
+
+    def work() -> None:
+        nonlocal now
+        with batch._Journal(tmp_path / batch.TABLE, jobs, runs) as journal:
+            for job in jobs:
+                now += 0.01
+                runs[job.name] = BatchRun(job.name, "", "", 0.0, 1.0, Outcome.DONE, "", 0.0)
+                journal.note()
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        work()
+    assert (rows[0], rows[-1]) == (1, 1000)
+    assert 8 < len(rows) < 200
+    assert 1e-4 * sum(rows[:-1]) < 0.08 * now
 
 
 def test_a_process_that_dies_loses_its_own_run_alone(tmp_path: Path) -> None:

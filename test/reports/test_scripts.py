@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import base64
 import gzip
+import html
 import re
 import shutil
 import subprocess
@@ -27,9 +28,11 @@ PAGE = (files("sysid_nodes.reports") / "templates" / "prime.html.j2").read_text(
 (POLICY,) = re.findall("<meta http-equiv.*>", PAGE)
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
 
+_NARROWEST = 500  # window that Chromium opens: narrower pages go into a frame [pixels]
+
 PROBE = """<script>setTimeout(() => {
   const shown = !document.querySelector(".scene3d").hidden, fits = document.documentElement.scrollWidth <= innerWidth;
-  document.title = [shown, document.querySelectorAll("canvas").length, fits].join();
+  parent.document.title = [shown, document.querySelectorAll("canvas").length, fits].join();
 }, 6000)</script>"""
 
 
@@ -55,7 +58,7 @@ def test_packed_modules_unpack_to_themselves() -> None:
 
 @pytest.mark.slow
 @pytest.mark.skipif(CHROMIUM is None, reason="there is no Chromium")
-@pytest.mark.parametrize("width", [1280, 500])
+@pytest.mark.parametrize("width", [1280, 400])
 def test_scene_and_plot_are_drawn_and_nothing_sticks_out(width: int, tmp_path: Path) -> None:
     """In a headless browser, from a file: the scene is shown, the plot has replaced its picture, no side scrolling."""
     robot = load_robot("kinova_gen3")
@@ -67,6 +70,8 @@ def test_scene_and_plot_are_drawn_and_nothing_sticks_out(width: int, tmp_path: P
     style = (files("sysid_nodes.reports") / "templates" / "report.css").read_text(encoding="utf-8")
     body = f"{scene.markup()}<figure>{to_svg(figure, 'a curve')}</figure>{template('foot.html.j2').render(scene=True)}"
     page = f'<!DOCTYPE html><html><head><meta charset="utf-8">{POLICY}<style>{style}</style></head><body>{body}{PROBE}'
+    if width < _NARROWEST:
+        page = f'<title></title><iframe srcdoc="{html.escape(page)}" style="width: {width}px; height: 900px"></iframe>'
     (tmp_path / "page.html").write_text(page, encoding="utf-8")
     command = [
         str(CHROMIUM), "--headless", "--no-sandbox", "--use-gl=angle", "--use-angle=swiftshader",

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """A figure's curves as data for the page's script, which makes a plot of them to zoom and to read values from.
 
-Only of figures that are curves over a common quantity: bars, maps and matrices stay pictures.
+Only of figures that are curves over a common quantity: bars, maps, matrices and what is drawn over names stay pictures.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from matplotlib.collections import PolyCollection
 from matplotlib.colors import to_hex
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
+from matplotlib.ticker import NullFormatter, ScalarFormatter
 
 Array = npt.NDArray[np.float64]
 
@@ -45,6 +46,8 @@ def _axes(axes: Axes, below: str) -> dict[str, Any] | None:
     rest = [line for line in axes.get_lines() if line.get_transform() != axes.transData]
     if not curves or len(curves) != len(lines) or axes.get_xscale() != "linear" or axes.patches:
         return None
+    if not isinstance(axes.xaxis.get_major_formatter(), (ScalarFormatter, NullFormatter)):
+        return None  # names instead of numbers
     if max(len(_points(line)) for line in curves) < _LEAST:
         return None
     low, high = axes.get_xlim()

@@ -16,6 +16,7 @@ from sysid_nodes.results.exploration import COMMANDS, Spread
 Array = npt.NDArray[np.float64]
 
 _UNITS = ("m/s", "m/s", "rad/s", "rad", "rad")
+_CLOSE = 0.3  # lowest ratio from which marks between powers of ten have room for their numbers
 
 
 def spreads_plot(spreads: Sequence[Spread]) -> str:
@@ -30,6 +31,9 @@ def spreads_plot(spreads: Sequence[Spread]) -> str:
         axes.plot(place, [row.after / row.before for row in spreads], "o", color=VERMILION, markersize=6)
         axes.axhline(1.0, color=INK, linewidth=0.8)
         axes.set_yscale("log")
+        axes.yaxis.set_major_formatter("{x:g}")
+        if axes.get_ylim()[0] > _CLOSE:
+            axes.yaxis.set_minor_formatter("{x:g}")
         axes.set_xticks(place, [row.name for row in spreads], rotation=30, ha="right", fontsize=8.0)
         axes.set_ylabel("sigma, relative to now")
         return to_svg(figure, "Predicted standard deviations")

@@ -25,7 +25,7 @@ def posterior_plot(names: Sequence[str], nominal: Array, estimates: Array, sigma
         figure = Figure(figsize=(9.2, _ROW * rows + 0.3))
         axes = np.atleast_1d(np.array(figure.subplots(rows, columns, squeeze=False))).ravel()
         figure.subplots_adjust(left=0.06, right=0.99, bottom=0.1 / rows, top=1.0 - 0.18 / rows)
-        figure.subplots_adjust(hspace=0.55, wspace=0.42)
+        figure.subplots_adjust(hspace=0.55, wspace=0.56)
         level = np.arange(len(estimates))
         for k, axis in enumerate(axes):
             if k >= len(names):

@@ -28,7 +28,7 @@ def _posterior(stages: Mapping[str, Any]) -> str:
         figure = Figure(figsize=(9.2, 1.5 * lines + 0.3))
         axes = np.array(figure.subplots(lines, _COLUMNS, squeeze=False)).ravel()
         figure.subplots_adjust(left=0.06, right=0.99, bottom=0.1 / lines, top=1.0 - 0.18 / lines)
-        figure.subplots_adjust(hspace=0.55, wspace=0.42)
+        figure.subplots_adjust(hspace=0.55, wspace=0.56)
         for axis in axes[len(rows) :]:
             axis.set_visible(False)
         for axis, row in zip(axes, rows, strict=False):
@@ -52,7 +52,6 @@ def _information(stages: Mapping[str, Any]) -> str:
         figure, axes = panel(9.2, 2.8)
         place = np.arange(len(rows))
         before, promised, after = (np.array([row[key] for row in rows]) for key in keys)
-        # Points and no curves: what the page's script redraws would lose the names below.
         axes.scatter(place - 0.08, promised / before, s=25, color=GREY, marker="s", label="promised")
         axes.scatter(place + 0.08, after / before, s=25, color=BLUE, marker="o", label="found")
         axes.axhline(1.0, color=INK, linewidth=0.8)

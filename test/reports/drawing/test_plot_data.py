@@ -49,6 +49,15 @@ def test_lines_bands_and_levels_arrive() -> None:
     assert top["share"] + bottom["share"] == 1.0
 
 
+def test_what_is_drawn_over_names_stays_a_picture() -> None:
+    figure = Figure()
+    axes = figure.subplots()
+    axes.plot(np.arange(9.0), T[:9], "o")
+    assert plot_data(figure)
+    axes.set_xticks(np.arange(9.0), list("abcdefghi"))
+    assert plot_data(figure) == ""
+
+
 def test_two_values_at_one_time_are_both_kept() -> None:
     figure = Figure()
     figure.subplots().plot(np.repeat(T, 2), np.arange(100.0))
