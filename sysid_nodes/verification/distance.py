@@ -80,9 +80,9 @@ def _body(kind: str, axes: Array, size: Array) -> tuple[Array, float]:
 def obstacle_distances(
     chain: Chain, parts: Parts, error: Errors, shapes: Sequence[Shape], obstacles: Sequence[Shape]
 ) -> float:
-    """Least distance of what moves from any obstacle, at most FAR [m]."""
+    """Least distance of what moves from any obstacle, at most FAR; infinite where there is none [m]."""
     places = placed(chain, parts)
-    least = FAR
+    least = FAR if obstacles else np.inf
     for shape in shapes:
         if shape.joint >= 0:
             for obstacle in obstacles:

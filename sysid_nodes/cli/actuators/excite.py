@@ -6,13 +6,17 @@ Writes into the folder given by --out
   trajectory.csv   a row a point: t, command_NAME
   trajectory.npz   t, command, velocity, acceleration, joint_names
   motion.svg       what it looks like
+  certificates/    with --certified: what is proven of each part, for 'sysid verify'
 It stays within the robot's limits of position, velocity and acceleration. Nobody looks at obstacles, the robot's own
-links or torques: hang a legged robot up, and clear an arm's surroundings or let certified_planner move it (its exciting
-motions are certified). Frequencies tell parameters: armature and delay take a few Hz, friction slow reversals.
+links or torques: hang a legged robot up, and clear an arm's surroundings, or give the parameter file of its certified
+motion with --certified. Then the motion begins at --middle, and obstacles, limits, torques and the arm itself are kept
+clear for all models that the file allows; --set takes duration, rate and any key of that file.
+Frequencies tell parameters: armature and delay take a few Hz, friction slow reversals.
 
 examples:
   sysid excite --robot go2 --out chirp
   sysid excite --robot kinova_gen3 --set kind=optimal --set duration=30 --set last=2 --out gen3
+  sysid excite --certified config/kinova_gen3_certified.yaml --middle=0,0.5,0,1,0,1,0 --out gen3
   sysid excite --urdf my.urdf --middle=0,0.8,-1.6 --set kind=fourier --set amplitude=0.2 --out mine
 """
 
@@ -25,11 +29,12 @@ from pathlib import Path
 
 import numpy as np
 
+from sysid_nodes.cli.actuators.certified_motion import CertifiedMotion
 from sysid_nodes.cli.configuration import setting
 from sysid_nodes.data.config import from_flat
 from sysid_nodes.exceptions import ConfigError, InputError
 from sysid_nodes.reports.actuators.excitation import write_excitation
-from sysid_nodes.robots import load_robot
+from sysid_nodes.robots import Robot, load_robot
 from sysid_nodes.systems.actuators.excitation import ExcitationConfig, excite
 
 
@@ -37,6 +42,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--out", type=Path, required=True, metavar="DIR", help="folder to make; must not exist")
     parser.add_argument("--robot", metavar="NAME", help="robot by name")
     parser.add_argument("--urdf", metavar="FILE", help="its URDF, for a robot that is not registered")
+    parser.add_argument(
+        "--certified", type=Path, metavar="FILE", help="parameter file of an arm's certified motion: plan it so"
+    )
     parser.add_argument("--middle", metavar="Q,Q,...", help="posture to move about [rad]; default: middle of limits")
     parser.add_argument(
         "--set", metavar="KEY=VALUE", dest="settings", action="append", default=[],
@@ -46,37 +54,54 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Makes the motion and returns the exit status."""
-    if not (args.robot or args.urdf):
-        raise ConfigError("give --robot or --urdf")
-    robot = load_robot(args.robot or "urdf", urdf=args.urdf or "")
-    config = from_flat(
-        ExcitationConfig, dict(setting(text, ExcitationConfig) for text in args.settings), source="command line"
-    )
-    limits = robot.limits
-    bounded = np.isfinite(limits.position_lower) & np.isfinite(limits.position_upper)
-    middle = np.zeros(robot.n)
-    middle[bounded] = 0.5 * (limits.position_lower + limits.position_upper)[bounded]
-    if args.middle:
-        middle = _posture(args.middle, robot.n)
-    motion = excite(config, limits, middle)
     out: Path = args.out
     if out.exists():
         raise InputError("exists; it is left as it is", source=str(out))
+    certified = None
+    if args.certified is not None:
+        if args.robot or args.urdf:
+            raise ConfigError("--certified names the robot: leave out --robot and --urdf")
+        certified = CertifiedMotion(args.certified, args.settings)
+        robot, kind = certified.robot, "certified"
+        motion = certified.plan(_middle(args.middle, robot))
+    else:
+        if not (args.robot or args.urdf):
+            raise ConfigError("give --robot or --urdf, or --certified")
+        robot = load_robot(args.robot or "urdf", urdf=args.urdf or "")
+        config = from_flat(
+            ExcitationConfig, dict(setting(text, ExcitationConfig) for text in args.settings), source="command line"
+        )
+        motion, kind = excite(config, robot.limits, _middle(args.middle, robot)), config.kind
     try:
         out.parent.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(dir=out.parent, prefix=f".{out.name}.") as made:
             folder = Path(made) / out.name
             folder.mkdir()
             write_excitation(folder, robot.joint_names, motion)
+            if certified is not None:
+                certified.write(folder)
             folder.rename(out)
     except OSError as error:
         raise InputError(f"cannot be written: {error.strerror}", source=str(out)) from None
     worst = int(np.argmax(motion.condition))
     sys.stdout.write(
-        f"{out}: {config.kind}, {motion.t[-1]:g} s; condition at most {motion.condition[worst]:.0f} "
+        f"{out}: {kind}, {motion.t[-1]:g} s; condition at most {motion.condition[worst]:.0f} "
         f"({robot.joint_names[worst]}), fastest {np.abs(motion.qd).max():.2g} rad/s\n"
     )
+    if certified is not None:
+        sys.stdout.write(certified.words())
     return 0
+
+
+def _middle(text: str | None, robot: Robot) -> np.ndarray:
+    """(n,) the posture chosen, or the middle of the limits and zero where there are none."""
+    if text:
+        return _posture(text, robot.n)
+    lower, upper = robot.limits.position_lower, robot.limits.position_upper
+    bounded = np.isfinite(lower) & np.isfinite(upper)
+    middle = np.zeros(robot.n)
+    middle[bounded] = 0.5 * (lower[bounded] + upper[bounded])
+    return middle
 
 
 def _posture(text: str, n: int) -> np.ndarray:

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Verifies certificates by a program that shares nothing with the one that made them (docs/certified/verification.md).
 
-Of a recording some trajectories are taken, each with the one before it; a file that --save wrote holds one. For every
-claim it says "verified", "not verified" or "outside its scope", with what was claimed and what could be shown.
+Of a recording some trajectories are taken, each with the one before it; a file that --save or 'sysid excite' wrote
+holds one, and of a folder of such files all are taken. For every claim it says "verified", "not verified" or "outside
+its scope", with what was claimed and what could be shown.
 
 exit status: 0 if every claim in scope is verified, 3 if not
 
@@ -41,7 +42,9 @@ _HEAD = ("claim", "claimed", "shown", "verdict")
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Adds the command's arguments."""
-    parser.add_argument("source", type=Path, metavar="CERTIFICATE|BAG", help="a file that --save wrote, or a recording")
+    parser.add_argument(
+        "source", type=Path, metavar="CERTIFICATE|BAG", help="a file or folder that --save wrote, or a recording"
+    )
     parser.add_argument("--config", type=Path, metavar="FILE", help="parameter file that the recording was made with")
     parser.add_argument("--scene", metavar="FILE", help="obstacles; default: the parameter file's, and those recorded")
     parser.add_argument(
@@ -56,7 +59,8 @@ def run(args: argparse.Namespace) -> int:
     Raises:
         InputError: nothing there can be verified.
     """
-    documents = _documents(args) if args.source.is_dir() or args.source.suffix != ".json" else [_file(args.source)]
+    files = _files(args.source)
+    documents = [_file(path) for path in files] if files else _documents(args)
     if args.save is not None:
         args.save.mkdir(parents=True, exist_ok=True)
     found: list[Verification] = []
@@ -86,6 +90,13 @@ def table(found: Verification) -> str:
     lines = ["  ".join(word.ljust(width) for word, width in zip(row, widths, strict=True)).rstrip() for row in rows]
     verdict = "every claim in scope is verified" if found.verified else "not all of it is verified"
     return "\n".join([f"certificate {found.id}", *lines, verdict, "", ""])
+
+
+def _files(source: Path) -> list[Path]:
+    """Those of certificates; none for a recording."""
+    if source.is_dir() and not (source / "metadata.yaml").exists():
+        return sorted(source.glob("*.json"))
+    return [source] if source.suffix == ".json" else []
 
 
 def _file(path: Path) -> dict[str, Any]:

@@ -194,7 +194,7 @@ class _Solver:
             taken = bool(gained >= 0.0)
             if taken:
                 ratio = gained / max(promised, 1e-300)
-                damping *= max(1.0 / 3.0, 1.0 - (2.0 * ratio - 1.0) ** 3) if ratio > 0.0 else 2.0
+                damping *= max(1.0 / 3.0, 1.0 - (2.0 * min(ratio, 1.0) - 1.0) ** 3) if ratio > 0.0 else 2.0
                 point = trial
                 if self._progress is not None:
                     self._progress(length, point.equations.cost)

@@ -291,7 +291,7 @@ def _shrink(ratio: float) -> float:
     """Factor on the damping after an accepted step."""
     if abs(ratio - 1.0) < 0.05:
         return 0.01
-    return float(np.clip(1.0 - (2.0 * ratio - 1.0) ** 3, 0.1, 2.0))
+    return float(np.clip(1.0 - (2.0 * min(max(ratio, -1.0), 1.0) - 1.0) ** 3, 0.1, 2.0))
 
 
 def _step_status(

@@ -72,7 +72,8 @@ def identify_actuators(
     with ThreadPoolExecutor(_WORKERS) as pool:
         found = list(pool.map(one, enumerate(motions)))
     joints = tuple(joint for joint, _ in found)
-    contradictions = [objection.text for _, objection in found if objection.refutes]
+    refuting = sorted((objection for _, objection in found if objection.refutes), key=lambda one: not one.names_cause)
+    contradictions = [objection.text for objection in refuting]
     doubts += [objection.text for _, objection in found if objection.text and not objection.refutes]
     if contradictions:
         status = ActuatorStatus.CONTRADICTION
@@ -92,10 +93,12 @@ class _Objection:
     Attributes:
         text: in words.
         refutes: whether the log contradicts what is stated, or else does not tell whether it does.
+        names_cause: whether it says what is wrong, and not only that something is.
     """
 
     text: str = ""
     refutes: bool = False
+    names_cause: bool = False
 
 
 def _joint(motion: JointMotion, law: Array, config: ActuatorConfig) -> tuple[JointActuator, _Objection]:
@@ -148,15 +151,18 @@ def _objection(fit: JointFit, rmse: float, travel: float, config: ActuatorConfig
     if "delay" in fit.problem.names and _surely_outside(fit, "delay", -np.inf, verdict.longest_delay):
         delay = 1e3 * float(fit.law[INDEX["delay"]])
         text = f"'{motion.name}' follows its {told} by {delay:.0f} ms; are their stamps of one clock?"
-        return _Objection(text, refutes=True)
+        return _Objection(text, refutes=True, names_cause=True)
     if "gain" in fit.problem.names:
         gained = fit
     else:
         names = tuple(p.name for p in PARAMETERS if p.name in (*fit.problem.names, "gain"))
         if not left.text and not _may_matter(fit, names):
             return left
-        longest = replace(config.shooting, horizons=config.shooting.horizons[-1:])  # to begin where the fit ended
-        gained = fit_joint(motion, fit.law, replace(config, shooting=longest), names)
+        if left.text:  # where the fit ended is nowhere near: anew, from short segments on
+            gained = fit_joint(motion, fit.problem.law, config, names)
+        else:
+            longest = replace(config.shooting, horizons=config.shooting.horizons[-1:])  # to begin where the fit ended
+            gained = fit_joint(motion, fit.law, replace(config, shooting=longest), names)
     gain = float(gained.law[INDEX["gain"]])
     error = replay_error(motion, replay_joint(motion, gained.law, config)).rmse
     if gained is not fit and error >= _BETTER * rmse:
@@ -165,7 +171,8 @@ def _objection(fit: JointFit, rmse: float, travel: float, config: ActuatorConfig
     if gained.solution.status.converged and _surely_outside(
         gained, "gain", 1.0 / verdict.gain_factor, verdict.gain_factor
     ):
-        return _Objection(f"the drive of '{motion.name}' is {strong}; are their units right?", refutes=True)
+        text = f"the drive of '{motion.name}' is {strong}; are their units right?"
+        return _Objection(text, refutes=True, names_cause=True)
     if left.text or gained is fit or 1.0 / verdict.gain_factor <= gain <= verdict.gain_factor:
         return left
     return _Objection(

@@ -88,7 +88,8 @@ def test_what_is_no_certificate_is_refused_in_one_line(tmp_path: Path, capsys: p
         path.write_text(text)
         assert main(["verify", str(path)]) == 2
         assert words in capsys.readouterr().err
-    assert main(["verify", str(tmp_path)]) == 2
+    (tmp_path / "bag").mkdir()
+    assert main(["verify", str(tmp_path / "bag")]) == 2
     assert "--config" in capsys.readouterr().err
 
 

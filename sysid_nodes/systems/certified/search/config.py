@@ -35,8 +35,17 @@ class ProposalConfig:
 
 @dataclass(frozen=True)
 class ExciteConfig:
-    """Conditions that make a motion worth executing for the identifier."""
+    """Conditions that make a motion worth executing for an identifier.
 
+    Raises:
+        ConfigError: the drives are to be learned by the condition number, which knows the body alone.
+    """
+
+    subject: str = option(
+        "body",
+        "what to learn: the body's ten parameters, or drives: friction and armature of all joints",
+        choices=("body", "drives"),
+    )
     objective: str = option(
         "widths",
         "widths, log_det, trace: of the parameters' remaining uncertainty under the torque errors below; "
@@ -52,6 +61,10 @@ class ExciteConfig:
     )
     late: float = option(0.2, "what readings count after the next plan takes over", unit="1", minimum=0.0, maximum=1.0)
     samples: int = option(24, "instants at which a plan is judged", minimum=4)
+
+    def __post_init__(self) -> None:
+        if self.subject == "drives" and self.objective == "condition":
+            raise ConfigError("'planner.excite.objective' condition is of the body: the drives need another")
 
 
 @dataclass(frozen=True)

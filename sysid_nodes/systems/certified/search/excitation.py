@@ -159,20 +159,28 @@ def momentum_condition(
     return float(np.linalg.cond((difference - integral)[:, :, mine].reshape(-1, mine.size)))
 
 
-def executed(plans: Sequence[Bezier], replan: float, rate: float) -> State:
-    """(N, n) states of plans that follow one another at `rate` [1/s]: each for `replan` [s], the last to its end.
+def executed(plans: Sequence[Bezier], replan: float | Sequence[float], rate: float) -> State:
+    """(N, n) states of plans that follow one another at `rate` [1/s], the last one to its end.
+
+    Args:
+        plans: at least one.
+        replan: time into each but the last at which the next takes over [s]; one number for all.
+        rate: of the states [1/s].
 
     Raises:
-        ConfigError: there is no plan, the rate is not positive, or t_p is not within the plans.
+        ConfigError: there is no plan, the rate is not positive, or a takeover is not within its plan.
     """
     if not plans or not rate > 0.0:
         raise ConfigError("executing plans needs at least one, and a positive rate")
-    if not all(0.0 < replan <= plan.duration for plan in plans):
-        raise ConfigError(f"t_p = {replan:g} s is not within every plan")
-    end = replan * (len(plans) - 1) + plans[-1].duration
-    t = np.arange(np.floor(end * rate) + 1.0) / rate
-    which = np.minimum((t / replan).astype(int), len(plans) - 1)
-    parts = [plan(np.maximum(t[which == i] - i * replan, 0.0)) for i, plan in enumerate(plans)]
+    until = np.broadcast_to(np.asarray(replan, dtype=np.float64), len(plans) - 1)
+    for t_p, plan in zip(until, plans, strict=False):
+        if not 0.0 < t_p <= plan.duration:
+            raise ConfigError(f"t_p = {t_p:g} s is not within every plan")
+    begins = np.concatenate([[0.0], np.cumsum(until)])
+    end = begins[-1] + plans[-1].duration
+    t = np.arange(np.floor(end * rate + 1e-9) + 1.0) / rate
+    which = np.searchsorted(begins, t + 1e-12, side="right") - 1
+    parts = [plan(np.maximum(t[which == i] - begins[i], 0.0)) for i, plan in enumerate(plans)]
     return State(*(np.concatenate(column) for column in zip(*parts, strict=True)))
 
 

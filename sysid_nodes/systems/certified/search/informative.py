@@ -17,6 +17,8 @@ on top of the unit matrix for what is known beforehand. What is minimised is tak
     log_det   1/2 log det: the volume left to the ten parameters
     trace     5 log(trace / 10): their root mean square width, ten times its logarithm
 
+Where the drives are the subject, the block is that of the 3 n motors' columns, and the same is said of them.
+
 The next plan takes over before a plan has ended, so that its later part counts less.
 
 Bounds are not covariances: this ranks motions, and the identifier decides what is proven. Over 33 motions of a Gen3 it
@@ -42,6 +44,9 @@ from sysid_nodes.robots.robot import Array
 
 Objective = Literal["widths", "log_det", "trace"]
 OBJECTIVES: tuple[Objective, ...] = ("widths", "log_det", "trace")
+Subject = Literal["body", "drives"]
+
+_BODY = slice(0, 10)
 
 _STEP = 1e-4
 _SIGN = 0.02
@@ -73,6 +78,10 @@ class RowModel:
     def size(self) -> int:
         """Number of columns."""
         return 10 + 3 * self.chain.n + self.chain.n - 1
+
+    def columns(self, subject: Subject) -> slice:
+        """Those of the body's parameters, or of friction and armature of all joints."""
+        return _BODY if subject == "body" else slice(_BODY.stop, _BODY.stop + 3 * self.chain.n)
 
     def rows(self, state: State, dt: float) -> Array:
         """(N, n, size) rows at states (N, n), weighted for readings `dt` [s] apart."""
@@ -115,6 +124,7 @@ class InformativeCost:
         samples: over the plan.
         sure: time that the plan is executed for [s]; 0 for all of it.
         late: what readings after that count.
+        subject: whose parameters.
 
     Raises:
         ConfigError: the objective is unknown.
@@ -128,6 +138,7 @@ class InformativeCost:
     samples: int = 24
     sure: float = 0.0
     late: float = 1.0
+    subject: Subject = "body"
 
     def __post_init__(self) -> None:
         if self.objective not in OBJECTIVES:
@@ -147,8 +158,8 @@ class InformativeCost:
             for part, share in zip(still(t), shares, strict=True)
         ]
         rows = self._rows(State(*parts)).reshape(len(draws), -1, self.model.size)
-        known = self.past + np.eye(self.model.size)
-        return np.array([_value(self.objective, known + own.T @ own)[0] for own in rows])
+        known, wanted = self.past + np.eye(self.model.size), self.model.columns(self.subject)
+        return np.array([_value(self.objective, known + own.T @ own, wanted)[0] for own in rows])
 
     def around(self, k: Array) -> LinearRows:
         """The cost with its rows linearised at k: exact there, value and gradient, and cheap nearby."""
@@ -160,7 +171,8 @@ class InformativeCost:
             x[np.arange(1, n + 1), :, np.arange(n)] += _STEP * share
         rows = self._rows(State(*(x.reshape(-1, n) for x in moved))).reshape(n + 1, -1, self.model.size)
         known = self.past + np.eye(self.model.size)
-        return LinearRows(self.objective, known, np.array(k), rows[0], (rows[1:] - rows[0]) / _STEP)
+        slope = (rows[1:] - rows[0]) / _STEP
+        return LinearRows(self.objective, known, np.array(k), rows[0], slope, self.model.columns(self.subject))
 
     def _times(self) -> Array:
         return np.asarray(self.duration / self.samples * (np.arange(self.samples) + 0.5))
@@ -183,6 +195,7 @@ class LinearRows:
         centre: (n,) the k at which the rows are exact.
         rows: (M, d) there.
         slope: (n, M, d) their derivatives.
+        wanted: columns whose parameters are wanted.
     """
 
     objective: Objective
@@ -190,31 +203,32 @@ class LinearRows:
     centre: Array
     rows: Array
     slope: Array
+    wanted: slice
 
     def __call__(self, k: Array) -> tuple[float, Array]:
         """Value and gradient (n,)."""
         slope = self.slope.reshape(len(self.slope), -1)
         rows = self.rows + ((k - self.centre) @ slope).reshape(self.rows.shape)
-        value, pull = _value(self.objective, self.known + rows.T @ rows)
+        value, pull = _value(self.objective, self.known + rows.T @ rows, self.wanted)
         return value, np.asarray(2.0 * (slope @ (rows @ pull).ravel()))
 
 
-def _value(objective: Objective, information: Array) -> tuple[float, Array]:
+def _value(objective: Objective, information: Array, wanted: slice) -> tuple[float, Array]:
     """Value, and its derivative by the information (d, d)."""
-    body = _inverse_columns(information)
-    block = body[:10]
+    columns = _inverse_columns(information, wanted)
+    block = columns[wanted]
     if objective == "trace":
-        trace = float(np.trace(block))
-        return 5.0 * float(np.log(trace / 10.0)), np.asarray(-5.0 / trace * (body @ body.T))
+        trace, half = float(np.trace(block)), 0.5 * len(block)
+        return half * float(np.log(trace / len(block))), np.asarray(-half / trace * (columns @ columns.T))
     if objective == "widths":
         variance = np.diagonal(block)
-        return 0.5 * float(np.log(variance).sum()), np.asarray(-0.5 * (body / variance) @ body.T)
+        return 0.5 * float(np.log(variance).sum()), np.asarray(-0.5 * (columns / variance) @ columns.T)
     value = 0.5 * float(np.linalg.slogdet(block)[1])
-    return value, np.asarray(-0.5 * (body @ np.linalg.solve(block, body.T)))
+    return value, np.asarray(-0.5 * (columns @ np.linalg.solve(block, columns.T)))
 
 
-def _inverse_columns(information: Array) -> Array:
-    """(d, 10) the body's columns of the inverse of an information matrix (d, d), none of whose eigenvalues is below 1.
+def _inverse_columns(information: Array, wanted: slice) -> Array:
+    """(d, m) m columns of the inverse of an information matrix (d, d), none of whose eigenvalues is below 1.
 
     Its diagonal is positive however much a motion tells about some direction: what the unit matrix adds then drowns in
     the roundings, and a general inverse may end in a negative variance.
@@ -222,6 +236,6 @@ def _inverse_columns(information: Array) -> Array:
     root, failed = lapack.dpotrf(information, lower=1)
     if not failed:
         inverse, _ = lapack.dtrtri(root, lower=1)
-        return np.asarray(inverse.T @ inverse[:, :10])
+        return np.asarray(inverse.T @ inverse[:, wanted])
     eigenvalues, vectors = np.linalg.eigh(information)
-    return np.asarray((vectors / np.maximum(eigenvalues, 1.0)) @ vectors[:10].T)
+    return np.asarray((vectors / np.maximum(eigenvalues, 1.0)) @ vectors[wanted].T)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The purpose of a planning step: to learn about the body, or to reach a joint goal."""
+"""The purpose of a planning step: to learn about the body or the drives, or to reach a joint goal."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from sysid_nodes.robots.robot import Array
 from sysid_nodes.systems.certified.search.config import ExciteConfig
 from sysid_nodes.systems.certified.search.costs import Cost
 from sysid_nodes.systems.certified.search.excitation import ExcitationCost
-from sysid_nodes.systems.certified.search.informative import InformativeCost, Objective, RowModel
+from sysid_nodes.systems.certified.search.informative import InformativeCost, Objective, RowModel, Subject
 
 
 @dataclass(frozen=True, eq=False)
 class Excite:
-    """Learn the body's parameters, counting what executed plans have told.
+    """Learn the parameters of the body or of the drives, counting what executed plans have told.
 
     Attributes:
         chain: the robot.
@@ -46,7 +46,8 @@ class Excite:
         model = self._model(box)
         past = np.asarray(self.past) if len(self.past) else np.zeros((model.size, model.size))
         objective: Objective = config.objective  # type: ignore[assignment]  # checked by the configuration
-        return InformativeCost(model, state, duration, past, objective, config.samples, self.sure, config.late)
+        subject: Subject = config.subject  # type: ignore[assignment]  # so is this
+        return InformativeCost(model, state, duration, past, objective, config.samples, self.sure, config.late, subject)
 
     def executed(self, plan: Bezier, until: float, box: ModelBox) -> Excite:
         """The same, knowing what a plan executed up to a time [s] has told; box: of the time it was planned."""

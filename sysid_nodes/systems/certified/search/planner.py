@@ -121,7 +121,17 @@ class Planner:
         return model_box(self.robot, self._known, bounds, self.body_index, self._target)
 
     def excite(self, prior: Bounds) -> Excite:
-        """The objective of learning the body's parameters, beginning with these bounds."""
+        """The objective of learning what `planner.excite.subject` says, beginning with these bounds on the body.
+
+        Raises:
+            ConfigError: the drives are to be learned, and are stated to be known exactly.
+        """
+        known = self._known
+        if self.config.excite.subject == "drives" and not (known.friction_relative or known.armature_relative):
+            raise ConfigError(
+                "nothing is to be learned of drives that are known exactly: 'known_robot.friction_relative' and "
+                "'known_robot.armature_relative' are 0"
+            )
         scales = np.maximum(prior.half_width, 1e-9)
         return Excite(self.chain, self.body_index, scales, self.config.excite, sure=self.config.replan)
 

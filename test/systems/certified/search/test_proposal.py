@@ -17,7 +17,7 @@ from sysid_nodes.results.certificate import Certificate, Envelope, Margins, Verd
 from sysid_nodes.systems.certified.search.config import ProposalConfig
 from sysid_nodes.systems.certified.search.costs import ReachCost
 from sysid_nodes.systems.certified.search.effort import doubt_norm, doubt_rows, effort, torque_rows
-from sysid_nodes.systems.certified.search.informative import OBJECTIVES, InformativeCost, RowModel
+from sysid_nodes.systems.certified.search.informative import OBJECTIVES, InformativeCost, Objective, RowModel, Subject
 from sysid_nodes.systems.certified.search.k_range import k_range
 from sysid_nodes.systems.certified.search.learned_budget import Seen, first_budget, learn
 from sysid_nodes.systems.certified.search.limit_rows import Problem
@@ -124,12 +124,14 @@ def test_range_without_room_is_a_point() -> None:
     assert lower[1] == upper[1] and (lower < upper).sum() == 6
 
 
-@pytest.mark.parametrize("objective", OBJECTIVES)
+@pytest.mark.parametrize(("objective", "subject"), [*((one, "body") for one in OBJECTIVES), ("widths", "drives")])
 @pytest.mark.parametrize("state", [REST, MOVING])
-def test_informative_cost_has_its_gradient(chain: Chain, prior_box: ModelBox, objective: str, state: State) -> None:
+def test_informative_cost_has_its_gradient(
+    chain: Chain, prior_box: ModelBox, state: State, objective: Objective, subject: Subject
+) -> None:
     model = RowModel(chain, 6, prior_box, TABLE_I.half_width, 0.025, 0.05)
     past = model.information(Bezier(*REST, np.full(7, -0.2), 3.0), 1.5)
-    cost = InformativeCost(model, state, 3.0, past, objective)  # type: ignore[arg-type]
+    cost = InformativeCost(model, state, 3.0, past, objective, subject=subject)
     k = np.array([0.1, -0.3, 0.2, 0.4, -0.2, 0.3, 0.1])
     value, gradient = cost(k)
     steps = 1e-5 * np.eye(7)
@@ -151,6 +153,20 @@ def test_more_motion_leaves_less_uncertainty(chain: Chain, prior_box: ModelBox) 
     k = np.full(7, 0.2)
     assert InformativeCost(model, REST, 3.0, gained, "log_det")(k)[0] < InformativeCost(model, REST, 3.0, none)(k)[0]
     assert InformativeCost(model, REST, 3.0, none)(k)[0] < 0.0  # 0 is what is known beforehand
+
+
+def test_the_drives_want_another_motion_than_the_body(chain: Chain, prior_box: ModelBox) -> None:
+    """Joints at rest are the better witnesses of the body, and tell nothing of their own friction."""
+    model = RowModel(chain, 6, prior_box, TABLE_I.half_width, 0.025, 0.05)
+    none = np.zeros((model.size, model.size))
+    still, moving = np.zeros(7), np.full(7, 0.6)
+    still[6] = 0.6
+
+    def cost(k: np.ndarray, subject: Subject) -> float:
+        return InformativeCost(model, REST, 3.0, none, subject=subject)(k)[0]
+
+    assert cost(moving, "drives") < cost(still, "drives") - 1.0
+    assert cost(moving, "drives") - cost(still, "drives") < cost(moving, "body") - cost(still, "body")
 
 
 def test_readings_after_the_handover_count_less(chain: Chain, prior_box: ModelBox) -> None:
