@@ -38,7 +38,7 @@ _FAR = 4.0  # residual from which on an identification lets it pull no harder (`
 
 @dataclass(frozen=True)
 class Told:
-    """What motion tells of K parameters.
+    """Knowledge of K parameters from motion.
 
     Attributes:
         information: (..., K, K).
@@ -94,7 +94,7 @@ def told_by_walks(
     length: int,
     clips: int,
 ) -> Told:
-    """What a clip of each of B walks tells, in the mean.
+    """The mean that a clip of each of B walks tells.
 
     Args:
         states, targets, step, pose_rate: as of `simulated_log`.
