@@ -133,7 +133,7 @@ class OnlineSampling:
             self.session.forget(oldest)
 
     def _forget(self, begin: float, end: float) -> None:
-        """Forgets all heard between two stamps [s], once it is worth while."""
+        """Lets go of readings between two stamps [s], once it is worth while."""
         if end >= max(begin, self._forgotten) + _TIDY:
             self._forgotten = end
             self.session.leave_out(begin, end)

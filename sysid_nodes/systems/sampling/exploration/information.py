@@ -38,7 +38,7 @@ _FAR = 4.0  # residual from which on an identification lets it pull no harder (`
 
 @dataclass(frozen=True)
 class Told:
-    """Information of a motion about K parameters.
+    """Knowledge of K parameters from motion.
 
     Attributes:
         information: (..., K, K).
@@ -94,7 +94,7 @@ def told_by_walks(
     length: int,
     clips: int,
 ) -> Told:
-    """Information of a clip of each of B walks, in the mean.
+    """The mean that a clip of each of B walks tells.
 
     Args:
         states, targets, step, pose_rate: as of `simulated_log`.
@@ -118,7 +118,8 @@ def told_by_walks(
     # Derivatives by the parameters of clips whose starts follow.
     slopes = by_parameters - by_start @ np.linalg.solve(square, mixed)
     rests = [replace(problem, simulator=other).residuals(vector) for other in others]
-    rest = np.clip(np.nan_to_num(np.stack(rests, axis=-1), nan=0.0), -_FAR, _FAR)
+    beside = np.stack(rests, axis=-1) - found.residual.reshape(len(first), -1, 1)
+    rest = np.clip(np.nan_to_num(beside, nan=0.0), -_FAR, _FAR)
     information = np.swapaxes(by_parameters, 1, 2) @ slopes
     pulls = np.swapaxes(np.swapaxes(slopes, 1, 2) @ rest, 1, 2)
     finite = np.asarray(np.isfinite(information).all(axis=(1, 2)))

@@ -17,6 +17,7 @@ from sysid_nodes.robots import load_robot
 from sysid_nodes.systems.sampling import SamplingConfig
 from sysid_nodes.systems.sampling.exploration.config import ExplorationConfig
 from sysid_nodes.systems.sampling.exploration.crowd import draw
+from sysid_nodes.systems.sampling.exploration.curves import CommandCurves
 from sysid_nodes.systems.sampling.exploration.information import Told
 from sysid_nodes.systems.sampling.exploration.planner import ExplorationPlanner
 from sysid_nodes.systems.sampling.exploration.search import SegmentSearch
@@ -164,3 +165,16 @@ def test_without_more_motion_errors_are_those_of_the_estimate_and_more_of_the_sa
     pulled = replace(much, pulls=np.stack([99.0 * known.information @ slope, np.zeros_like(slope)]))
     assert (forecast.sigmas(known + pulled) > 0.9 * forecast.now).all()
     assert forecast.cost(known + pulled) > forecast.cost(known + much)
+
+
+def test_a_walk_pulls_where_other_simulations_differ():
+    rubbing = POSTERIOR.values.copy()
+    rubbing[UNKNOWNS.index["dry_friction"]] = 0.3
+    pulls = []
+    for values in (POSTERIOR.values, rubbing):
+        own, first = planner(replace(POSTERIOR, values=values)), np.zeros(1, dtype=np.int64)
+        walks = own.crowd.follow(first, own._rest.take(first), CommandCurves.none(1, 0.29), 0.4)
+        pulls.append(np.abs(own.forecast.told(walks.states, walks.targets).pulls[0]).max(axis=1))
+    (step, dry), (step_too, dry_too) = pulls
+    assert min(step, step_too, dry_too) > 0.0
+    assert dry == 0.0, "two laws of a friction that is zero are one"
