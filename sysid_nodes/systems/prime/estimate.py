@@ -9,7 +9,7 @@ from dataclasses import replace
 import numpy as np
 import numpy.typing as npt
 
-from sysid_nodes.data.inertia import log_cholesky_to_parameters
+from sysid_nodes.data.inertia import log_cholesky_hessian, log_cholesky_to_parameters
 from sysid_nodes.models import contact
 from sysid_nodes.models.contact_motion import contact_arms
 from sysid_nodes.results.least_squares import SolveResult
@@ -102,22 +102,14 @@ def _body(model: Model, point: Trajectory, covariance: Array, index: int, turned
 
 
 def _inertia_covariance(eta: Array, slope: Array, covariance: Array) -> Array:
-    """(10, 10) of the inertial parameters whose log-Cholesky vector (10,) has a covariance.
+    """(10, 10) second moments, to second order, of the inertial parameters about those of a log-Cholesky vector (10,).
 
-    What is hardly observed has a wide logarithm, and the parameter a long tail upwards that its slope does not see: the
-    second moment of what the slope leaves out, over draws, is added. It is nothing for what is known well.
+    What is hardly observed has a wide logarithm, and the parameter a long tail upwards that its slope does not see.
     """
-    linear = slope @ covariance @ slope.T
-    if not np.isfinite(covariance).all():
-        return np.asarray(linear)
-    value, vector = np.linalg.eigh(covariance)
-    drawn = _DRAWS @ (vector * np.sqrt(np.maximum(value, 0.0))).T
-    left = log_cholesky_to_parameters(eta + drawn) - log_cholesky_to_parameters(eta) - drawn @ slope.T
-    return np.asarray(linear + left.T @ left / len(left))
-
-
-_DRAWS = np.random.default_rng(0).standard_normal((500, 10))
-"""The same ones always, so that equal logs have equal results."""
+    curved = log_cholesky_hessian(eta) @ covariance
+    shift = 0.5 * np.trace(curved, axis1=1, axis2=2)
+    moments = slope @ covariance @ slope.T + 0.5 * np.einsum("ajk,bkj->ab", curved, curved) + np.outer(shift, shift)
+    return np.asarray(moments)
 
 
 def _contacts(problem: PrimeProblem, point: Trajectory, at: Evaluated, found: Posterior | None) -> ContactEstimate:
