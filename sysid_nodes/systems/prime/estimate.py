@@ -94,14 +94,14 @@ def _body(model: Model, point: Trajectory, covariance: Array, index: int, turned
     body = BodyEstimate(
         parameters.links[index],
         log_cholesky_to_parameters(theta[columns]),
-        _inertia_covariance(theta[columns], slope, covariance[columns, columns]),
+        inertia_covariance(theta[columns], slope, covariance[columns, columns]),
         parameters.nominal[parameters.bodies[index]],
     )
     seen = observed_parameters(parameters, model.config.inertia, theta, index, body, turned, point.q, loaded=loaded)
     return replace(body, observed=seen[0], com_observed=seen[1])
 
 
-def _inertia_covariance(eta: Array, slope: Array, covariance: Array) -> Array:
+def inertia_covariance(eta: Array, slope: Array, covariance: Array) -> Array:
     """(10, 10) second moments, to second order, of the inertial parameters about those of a log-Cholesky vector (10,).
 
     What is hardly observed has a wide logarithm, and the parameter a long tail upwards that its slope does not see.
