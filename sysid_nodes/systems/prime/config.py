@@ -84,8 +84,9 @@ class ProcessConfig:
         0.0, "the same of their viscous friction, at 1 rad/s and a share of the limits", unit="s/rad", minimum=0.0
     )
     armature: float = option(
-        0.0,
-        "prior standard deviation of their armature as a share of the robot's, then estimated",
+        0.3,
+        "prior standard deviation of their armature as a share of the robot's, then estimated: rotors exactly known"
+        " would say how heavy the robot is",
         unit="1",
         minimum=0.0,
     )

@@ -57,6 +57,13 @@ class DynamicsRows:
         part.torque, part.scale = self.torque[first:], self.scale[first:]
         return part
 
+    def weigh_torques(self, factor: Array) -> DynamicsRows:
+        """The rows with those of the joints weighed by a factor (n,) where there is a reading."""
+        part = copy(self)
+        part.scale = self.scale.copy()
+        part.scale[self.torque.any(axis=1), 6:] *= factor
+        return part
+
     def at(self, robot: FloatingBase, theta: Array) -> DynamicsRows:
         """The rows for a robot as the constants theta (p,) have it, with their gains.
 

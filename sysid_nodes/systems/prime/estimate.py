@@ -9,7 +9,7 @@ from dataclasses import replace
 import numpy as np
 import numpy.typing as npt
 
-from sysid_nodes.data.inertia import log_cholesky_to_parameters
+from sysid_nodes.data.inertia import log_cholesky_hessian, log_cholesky_to_parameters
 from sysid_nodes.models import contact
 from sysid_nodes.models.contact_motion import contact_arms
 from sysid_nodes.results.least_squares import SolveResult
@@ -94,11 +94,22 @@ def _body(model: Model, point: Trajectory, covariance: Array, index: int, turned
     body = BodyEstimate(
         parameters.links[index],
         log_cholesky_to_parameters(theta[columns]),
-        slope @ covariance[columns, columns] @ slope.T,
+        inertia_covariance(theta[columns], slope, covariance[columns, columns]),
         parameters.nominal[parameters.bodies[index]],
     )
     seen = observed_parameters(parameters, model.config.inertia, theta, index, body, turned, point.q, loaded=loaded)
     return replace(body, observed=seen[0], com_observed=seen[1])
+
+
+def inertia_covariance(eta: Array, slope: Array, covariance: Array) -> Array:
+    """(10, 10) second moments, to second order, of the inertial parameters about those of a log-Cholesky vector (10,).
+
+    What is hardly observed has a wide logarithm, and the parameter a long tail upwards that its slope does not see.
+    """
+    curved = log_cholesky_hessian(eta) @ covariance
+    shift = 0.5 * np.trace(curved, axis1=1, axis2=2)
+    moments = slope @ covariance @ slope.T + 0.5 * np.einsum("ajk,bkj->ab", curved, curved) + np.outer(shift, shift)
+    return np.asarray(moments)
 
 
 def _contacts(problem: PrimeProblem, point: Trajectory, at: Evaluated, found: Posterior | None) -> ContactEstimate:

@@ -20,6 +20,7 @@ from sysid_nodes.systems.prime.dead_reckoning import add_place_drift, stages_wit
 from sysid_nodes.systems.prime.estimate import motion_estimate
 from sysid_nodes.systems.prime.initialisation import initial_configurations, initial_trajectory
 from sysid_nodes.systems.prime.judgement import SPAN, worst_misfit
+from sysid_nodes.systems.prime.noise_weights import weigh_readings
 from sysid_nodes.systems.prime.observed_noise import observed_covariances
 from sysid_nodes.systems.prime.problem import Model, PrimeProblem, build_problem, first_arrival
 from sysid_nodes.systems.prime.trajectory import Trajectory
@@ -59,19 +60,23 @@ def estimate_motion(
     taken = replace(model, parameters=model.parameters.held()) if rests else model
     problem = build_problem(taken, samples, len(times), first_arrival(model, q[0]))
     start = clock() if clock is not None else 0.0
-    problem, solved = solve_by_continuation(problem, q, model.parameters.mean, clock=clock, progress=progress)
+    stated = problem
+    problem, solved = solve_by_continuation(
+        problem, q, model.parameters.mean, weighed=not rests, clock=clock, progress=progress
+    )
     blocks = held = problem.linearise(solved.point)
     if rests:
         problem = replace(problem, model=model)
         blocks = [*held[:-1], problem.priors(solved.point)[1]]
     found = observed_covariances(problem, blocks, solved.point, solved=held)
     elapsed = clock() - start if clock is not None else 0.0
-    residuals = [group.residual for group in blocks]
+    residuals = stated.with_smoothing(problem.law.smoothing).residuals(solved.point)
     estimate = motion_estimate(
         problem, solved, residuals, found, times, iterations=solved.iterations, solve_time=elapsed
     )
     estimate = add_place_drift(model, estimate, stages_with_place(samples, len(times)))
-    misfit = worst_misfit(problem.groups, blocks, round(SPAN / model.config.step))
+    as_stated = [replace(group, residual=own) for group, own in zip(blocks, residuals, strict=True)]
+    misfit = worst_misfit(problem.groups, as_stated, round(SPAN / model.config.step))
     if estimate.status.usable and max(misfit.values(), default=0.0) > model.config.misfit:
         return replace(estimate, status=EstimateStatus.DOUBTFUL)
     return estimate
@@ -100,6 +105,7 @@ def solve_by_continuation(
     theta: Array,
     *,
     most: int = 0,
+    weighed: bool = False,
     clock: Callable[[], float] | None = None,
     progress: Callable[[Iteration], None] | None = None,
 ) -> tuple[PrimeProblem, SolveResult[Trajectory]]:
@@ -110,11 +116,12 @@ def solve_by_continuation(
         q: (N, nq) first guess.
         theta: (p,) first guess.
         most: iterations of a solve at most; 0 for the configured number.
+        weighed: whether readings are weighed by the noise that they show near the solution (noise_weights.py).
         clock: monotonic time [s].
         progress: called after every iteration.
 
     Returns:
-        The problem at the configured smoothing, and its solution.
+        The problem at the configured smoothing and with its last weights, and its solution.
     """
     config = problem.model.config
     settings = replace(config.iteration, most=most or config.iteration.most).solver()
@@ -122,34 +129,46 @@ def solve_by_continuation(
     schedule = smoothing_schedule(contact.first_smoothing, contact.smoothing, contact.continuation)
     if not any(readings.sensor.name == "gyroscope" for readings in problem.readings):
         schedule = (_COARSER * schedule[0], *schedule)
-    coarse, fine = (replace(settings, initial_damping=damping) for damping in (_FAR, _CLOSE))
-    quick = [(eps, replace(coarse, cost_tolerance=_NEAR), problem.held()) for eps in schedule[:-1]]
-    quick.append((schedule[-1], fine, problem))
+    last, near = schedule[-1], replace(settings, cost_tolerance=_NEAR)
+    quick = [(eps, replace(near, initial_damping=_FAR), problem.held()) for eps in schedule[:-1]]
+    if weighed:
+        quick.append((last, replace(near, initial_damping=_CLOSE), problem))
     start = initial_trajectory(problem.with_smoothing(schedule[0]), q, theta)
     # From a guess contacts need more steps to their best than from a trajectory's last step.
-    solved = _descend(quick, quick[0][2].with_smoothing(schedule[0]).settle_contacts(start), clock, progress)
-    if not fits(solved.cost, problem.residuals(solved.point)):
-        again = _descend([(eps, settings, problem) for eps in schedule], start, clock, progress)
-        iterations = solved.iterations + again.iterations
-        solved = replace(min(again, solved, key=lambda one: one.cost), iterations=iterations)
-    return problem.with_smoothing(schedule[-1]), solved
+    first = quick[0][2] if quick else problem
+    point = first.with_smoothing(schedule[0]).settle_contacts(start)
+    smoothing, iterations = schedule[0], 0
+    if quick:
+        rough = _descend(quick, smoothing, point, clock, progress)
+        smoothing, point, iterations = quick[-1][0], rough.point, rough.iterations
+    if weighed:
+        problem = weigh_readings(problem.with_smoothing(last), point)
+    fine = replace(settings, initial_damping=_CLOSE)
+    solved = _descend([(last, fine, problem)], smoothing, point, clock, progress)
+    iterations += solved.iterations
+    if not fits(solved.cost, problem.with_smoothing(last).residuals(solved.point)):
+        again = _descend([(eps, settings, problem) for eps in schedule], schedule[0], start, clock, progress)
+        iterations += again.iterations
+        solved = min(again, solved, key=lambda one: one.cost)
+    return problem.with_smoothing(last), replace(solved, iterations=iterations)
 
 
 def _descend(
     stations: Sequence[tuple[float, LevenbergMarquardtConfig, PrimeProblem]],
-    start: Trajectory,
+    smoothing: float,
+    point: Trajectory,
     clock: Callable[[], float] | None,
     progress: Callable[[Iteration], None] | None,
 ) -> SolveResult[Trajectory]:
-    """Solves at each smoothing, from where the one before ended."""
-    smoothing, settings, problem = stations[0]
-    solved = solve(problem.with_smoothing(smoothing), start, settings, clock=clock, progress=progress)
-    for eps, settings, following in stations[1:]:
-        problem, point = sharpen(following.with_smoothing(smoothing), solved.point, eps)
-        before, smoothing = solved.iterations, eps
+    """Solves at each smoothing from where the one before ended, the first from a point at the given smoothing."""
+    iterations = 0
+    for eps, settings, problem in stations:
+        problem = problem.with_smoothing(smoothing)
+        if eps != smoothing:
+            problem, point = sharpen(problem, point, eps)
         solved = solve(problem, point, settings, clock=clock, progress=progress)
-        solved = replace(solved, iterations=before + solved.iterations)
-    return solved
+        smoothing, point, iterations = eps, solved.point, iterations + solved.iterations
+    return replace(solved, iterations=iterations)
 
 
 _COARSER = 100.0

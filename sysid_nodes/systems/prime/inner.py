@@ -43,6 +43,10 @@ class InnerRows(Protocol):
         """Of the dynamics, as given."""
         ...
 
+    def weigh_torques(self, factor: Array) -> InnerRows:
+        """The same with the torque readings weighed by a factor (n,)."""
+        ...
+
     def residuals(self, point: Trajectory, law: ContactLaw) -> tuple[Array, Array, DiscreteMotion]:
         """(K, nv) and (K, 6 nc) whitened, and the motion that sensors need."""
         ...
@@ -69,6 +73,10 @@ class ReferenceRows:
     base: FloatingBase
     parameters: Parameters
     dynamics: DynamicsRows
+
+    def weigh_torques(self, factor: Array) -> ReferenceRows:
+        """See `InnerRows`."""
+        return replace(self, dynamics=self.dynamics.weigh_torques(factor))
 
     def residuals(self, point: Trajectory, law: ContactLaw) -> tuple[Array, Array, DiscreteMotion]:
         """See `InnerRows`."""
@@ -119,6 +127,10 @@ class CompiledRows:
     parameters: Parameters
     dynamics: DynamicsRows
     _last: dict[tuple[bytes, float], WindowSurroundings] = field(default_factory=dict, repr=False, compare=False)
+
+    def weigh_torques(self, factor: Array) -> CompiledRows:
+        """See `InnerRows`."""
+        return replace(self, dynamics=self.dynamics.weigh_torques(factor), _last={})
 
     def residuals(self, point: Trajectory, law: ContactLaw) -> tuple[Array, Array, DiscreteMotion]:
         """See `InnerRows`."""

@@ -291,7 +291,8 @@ def test_the_fit_is_that_of_the_result(trot: LeggedLog) -> None:
     model = build_model(trot.robot, simulated_config())
     whole = estimate_motion(model, trot.steps.times[:60], piece(trot, 0, 60).samples)
     # Residuals over a window are those of the same stages in the whole log, but for 48 stages less.
-    assert after.fit["gyroscope"].rms == pytest.approx(whole.fit["gyroscope"].rms, rel=0.4)
+    # Encoders, for a whole log's other readings are weighed by the noise that they show.
+    assert after.fit["joint_position"].rms == pytest.approx(whole.fit["joint_position"].rms, rel=0.2)
 
 
 def displace(log: LeggedLog, seed: int, *, feet: float = 0.0, encoders: float = 0.0) -> LeggedLog:

@@ -25,6 +25,7 @@ from sysid_nodes.systems.prime.estimate import motion_estimate
 from sysid_nodes.systems.prime.full_information import solve_by_continuation
 from sysid_nodes.systems.prime.initialisation import initial_configurations
 from sysid_nodes.systems.prime.noise_variances import ObservedVariances, near_contact_change, observed_variances
+from sysid_nodes.systems.prime.noise_weights import weigh_readings
 from sysid_nodes.systems.prime.observed_noise import observed_covariances
 from sysid_nodes.systems.prime.problem import PrimeProblem, build_problem, first_arrival
 from sysid_nodes.systems.prime.trajectory import Trajectory
@@ -117,6 +118,32 @@ def test_truth_is_within_what_is_claimed(trot: Trot) -> None:
     (body,) = found.bodies
     assert np.all(np.linalg.eigvalsh(body.covariance) > 0.0)
     assert np.all(np.abs(body.parameters - log.truth.theta) < 5.0 * np.sqrt(np.diag(body.covariance)))
+
+
+@pytest.mark.parametrize(
+    ("sensor", "true", "times"),
+    [
+        ("gyroscope", 0.01, 3.0),
+        ("joint_position", 1e-3, 3.0),
+        ("accelerometer", 0.1, 3.0),
+        ("joint_velocity", 0.05, 1.0),
+        ("gyroscope", 0.01, 0.3),
+    ],
+)
+def test_readings_are_weighed_by_the_noise_that_they_show(trot: Trot, sensor: str, true: float, times: float) -> None:
+    """A sigma stated too large is found to a fourth or so, which the simulation knows; one too small stays.
+
+    Differences of the accelerometer's means over triangles have three quarters of the variance, and the trot's impacts.
+    """
+    config = simulated_config()
+    own = replace(getattr(config.sensors, sensor), sigma=times * true)
+    problem = trot.problem(replace(config, sensors=replace(config.sensors, **{sensor: own})))
+    weighed = weigh_readings(problem, trot.solved.point)
+    k = problem.groups.index(sensor) - 2
+    factor = weighed.readings[k].samples.weights / problem.readings[k].samples.weights
+    assert np.ptp(factor) < 1e-9
+    found = float(times * true / factor[0])
+    assert found == pytest.approx(true * min(times, 1.0), rel=0.27 if times >= 1.0 else 1e-9)
 
 
 def test_a_foot_in_the_air_may_push_either_way(trot: Trot) -> None:
