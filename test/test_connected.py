@@ -22,7 +22,6 @@ UNREACHED = {
 """Modules that no entry point reaches, and why they stay."""
 
 UNUSED = {
-    "momentum_regressors": "the paper's equations 11 and 12; what works on windows is held against them",
     "read_plan": "reads what `sysid explore` writes, for programs that carry it out",
 }
 """Public functions and classes that only tests use, and why they stay."""
