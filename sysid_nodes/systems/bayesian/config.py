@@ -64,6 +64,9 @@ class DrivePriorConfig:
     )
     offset_sigma: float = option(0.0, "of the torque readings' offsets; 0: none", unit="N m", minimum=0.0)
     gain_sigma: float = option(0.0, "of the torque readings' scale about 1; 0: known", minimum=0.0)
+    delay_sigma: float = option(
+        0.0, "of the time by which a motor's torque readings are later than positions; 0: none", unit="s", minimum=0.0
+    )
 
 
 @dataclass(frozen=True)

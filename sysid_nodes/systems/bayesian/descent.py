@@ -31,6 +31,7 @@ BoolArray = npt.NDArray[np.bool_]
 _TURNED = 2.65  # turning speeds at which friction is up to a hundredth what it will be
 _WITHIN = 1.5  # stages: a speed is a difference over two, and readings are means over one
 _COARSE = 0.2  # turning speeds by which a speed may change within a stage
+_STILL = 0.05  # turning speeds below which a joint may as well stand still, and dry friction be anything up to its size
 Progress = Callable[[str, int, int], None]
 """Called with the work at hand, the step and the number of steps."""
 Fit = SolveResult[FeasiblePoint[Estimate]]
@@ -74,16 +75,18 @@ def start_point(mechanism: Mechanism, log: MechanismLog, x: Array) -> Estimate:
 
 
 def turns(mechanism: Mechanism, log: MechanismLog, at: Estimate) -> BoolArray:
-    """(N - 2, m) stages at which a motor's dry friction turns its sign faster than stages follow one another.
+    """(N - 2, m) stages at which a motor's dry friction is not to be told from its speed.
 
-    Or that of a joint without a motor, which loops hand on to all motors. Where the speed changes by a fifth of what
-    friction turns over from one stage to the next, what happens between is not to be told from the stages' speeds.
+    Or that of a joint without a motor, which loops hand on to all motors. A joint that stands still is held by as much
+    friction as it takes, which the model's smooth turn denies. And where the speed changes by a fifth of what friction
+    turns over from one stage to the next, what happens between is not to be told from the stages' speeds.
     """
     own = mechanism.parameters
     _, v, a = differences(at.q, log.step)
     over, change = own.constants(at.x, "turning_speed"), log.step * np.abs(a)
     dry = (own.sigma[own.joint("coulomb")] > 0.0) | (own.mean[own.joint("coulomb")] > 0.0)
-    slow = dry & (change > _COARSE * over) & (np.abs(v) < _TURNED * over + _WITHIN * change)
+    quick = (change > _COARSE * over) & (np.abs(v) < _TURNED * over + _WITHIN * change)
+    slow = dry & (quick | (np.abs(v) < _STILL * over))
     return np.asarray(slow[:, own.motors] | slow[:, ~own.motors].any(axis=1, keepdims=True))
 
 

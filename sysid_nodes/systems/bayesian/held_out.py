@@ -39,8 +39,10 @@ def predict_held_out(mechanism: Mechanism, used: MechanismLog | None, rest: Mech
 
     def reading(theta: Array) -> Array:
         forced = Motion(motion.q, motion.v, motion.a, loop_forces(mechanism, motion, theta))
-        gain, offset = (own.constants(theta, name)[motors] for name in ("gain", "offset"))
-        return np.asarray((gain * mechanism.torque(forced, theta)[:, motors] + offset)[inside])
+        gain, offset, delay = (own.constants(theta, name)[motors] for name in ("gain", "offset", "delay"))
+        torque, t = gain * mechanism.torque(forced, theta)[:, motors] + offset, rest.t[1:-1]
+        late = [np.interp(t - lag, t, column) for lag, column in zip(delay, torque.T, strict=True)]
+        return np.stack(late, axis=1)[inside]
 
     fitted = None if used is None else _least_squares(mechanism, used, motion)
     nominal, identified = reading(own.mean), reading(x)

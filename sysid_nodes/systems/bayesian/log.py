@@ -48,6 +48,13 @@ class MechanismLog:
         """(N,) from the first stage [s]."""
         return np.asarray(self.step * np.arange(self.stages, dtype=np.float64))
 
+    @property
+    def torque_rate(self) -> Array:
+        """(N, m) of the torques read [N m/s]; zero where a neighbour was not read, and at both ends."""
+        rate = np.zeros_like(self.torque)
+        rate[1:-1] = (self.torque[2:] - self.torque[:-2]) / (2.0 * self.step)
+        return np.nan_to_num(rate)
+
     def part(self, first: int, last: int) -> MechanismLog:
         """Stages first..last - 1."""
         own = slice(first, last)

@@ -36,6 +36,7 @@ _SETTLED = 0.05  # relative change of a standard deviation from which on another
 _LEAST = 0.02  # of the information in the rows of a kind that must be left to tell their noise
 _DRAWS = 4  # of white noise, for the correlation that it leaves
 _SHORTEST = 8  # blocks in which correlation is looked for
+_FINEST = 1e-7  # [rad] of an encoder's noise: a joint that stands still shows none at all
 _FACTOR = 30.0  # by which a round may change a standard deviation
 
 
@@ -63,6 +64,7 @@ def shown_noise(problem: MechanismProblem, at: FeasiblePoint[Estimate]) -> Noise
     read = np.any(np.isfinite(problem.log.position), axis=0)
     position = noise.position.copy()
     position[read] *= np.sqrt(_ratios(own["position"], np.tile(np.arange(n), (len(own["position"].residual), 1)), n))
+    position = np.maximum(position, np.minimum(noise.position, _FINEST))
     # What is not counted is of a kind of its own.
     turning = np.where(problem.turning[_read(problem)], m, np.arange(m))
     torque = noise.torque * np.sqrt(_ratios(own["torque"], turning, m + 1)[:m])

@@ -25,10 +25,10 @@ IntArray = npt.NDArray[np.intp]
 
 JOINT = (
     *("coulomb", "stiction", "viscous", "turning_speed", "stribeck_speed", "load_friction"),
-    *("armature", "offset", "gain", "loss"),
+    *("armature", "offset", "gain", "loss", "delay"),
 )
 """Constants of a joint: first its friction's, then those that only joints with a motor have."""
-JOINT_UNITS = ("N m", "N m", "N m s/rad", "rad/s", "rad/s", "1", "kg m2", "N m", "1", "W/(N m)^2")
+JOINT_UNITS = ("N m", "N m", "N m s/rad", "rad/s", "rad/s", "1", "kg m2", "N m", "1", "W/(N m)^2", "s")
 FRICTION_TERMS = 6
 """How many of them are friction's; the first five are the coefficients of models.stribeck."""
 _SPEEDS = (3, 4)
@@ -215,6 +215,7 @@ def _joint_priors(
     sigma[5, dry & motors] = prior.load_sigma
     sigma[6, motors], sigma[7, motors], sigma[8, motors] = drive.armature_sigma, drive.offset_sigma, drive.gain_sigma
     sigma[9, motors] = config.power.loss_sigma if power else 0.0
+    sigma[10, motors] = drive.delay_sigma
     mean[:3, kinds == NO_FRICTION] = 0.0
     mean[6:8, ~motors] = 0.0
     return mean, sigma, lower

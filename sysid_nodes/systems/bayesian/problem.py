@@ -6,14 +6,15 @@ closed at the position level, velocities and accelerations need no closing of th
 closes accelerations, with Baumgarte's terms). At an inner stage T (mechanism.py) gives residuals
 
     position:   (q - reading) / sigma                         joints that are read
-    torque:     (gain T + offset - reading) / sigma           joints with a motor
+    torque:     (gain T + offset - reading at t + delay) / sigma        joints with a motor
     passive:    T / sigma                                     joints without
     power:      (sum (T v + loss T^2) + idle + a user's own term - reading) / sigma.
 
 The paper's disturbance w and its hard inverse dynamics T = S u + w are the second and third, w eliminated; eliminating
 the loop forces leaves of it what moves the mechanism (the paper's projector, eq. 36). The gain is on the torque's side:
-were it on the reading's, scaling everything down would pay. Stages in which friction turns too fast have no torque and
-no power: a linear model of them claims to know a speed by a torque that it changes within a hundredth of it.
+were it on the reading's, scaling everything down would pay. A reading that is late is moved along its own slope.
+Stages in which a joint stands still or its friction turns too fast have no torque and no power: a linear model of them
+claims to know a speed by a torque that it changes within a hundredth of it.
 """
 
 from __future__ import annotations
@@ -79,7 +80,7 @@ class MechanismProblem:
         log: readings.
         noise: of the readings.
         told: by parts of the log before this one; None for the first.
-        turning: (N - 2, m) stages at which a motor's friction turns its sign, too fast for the model to tell anything.
+        turning: (N - 2, m) stages at which a motor's friction is not to be told from its speed: it turns, or stands.
     """
 
     mechanism: Mechanism
@@ -166,16 +167,17 @@ class MechanismProblem:
     def _torque(self, point: Estimate, torque: Array, found: Torque | None) -> Blocks:
         own, (motors,) = self.mechanism.parameters, np.nonzero(self.mechanism.parameters.motors)
         stages = 1 + np.flatnonzero(np.all(np.isfinite(self.log.torque[1:-1]), axis=1))
-        gain, offset = (own.constants(point.x, name)[motors] for name in ("gain", "offset"))
-        own_torque = torque[stages - 1][:, motors]
+        gain, offset, delay = (own.constants(point.x, name)[motors] for name in ("gain", "offset", "delay"))
+        own_torque, rate = torque[stages - 1][:, motors], self.log.torque_rate[stages]
         sigma = np.where(self.turning[stages - 1], np.inf, self.noise.torque)
-        value = (gain * own_torque + offset - self.log.torque[stages]) / sigma
+        value = (gain * own_torque + offset - self.log.torque[stages] - delay * rate) / sigma
         rows = None
         if found is not None:
             rows = _Rows.of(found, motors).at(stages - 1).scaled(gain / sigma)
             each = np.arange(len(motors))
             rows.by_x[:, each, own.joint("gain").start + motors] = own_torque / sigma
             rows.by_x[:, each, own.joint("offset").start + motors] = 1.0 / sigma
+            rows.by_x[:, each, own.joint("delay").start + motors] = -rate / sigma
         return self._dynamic(value, rows, stages)
 
     def _power(self, point: Estimate, motion: Motion, torque: Array, found: Torque | None) -> Blocks:

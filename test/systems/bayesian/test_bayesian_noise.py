@@ -52,7 +52,8 @@ def test_white_noise_adds_nothing() -> None:
 
 
 def test_stages_in_which_friction_turns() -> None:
-    """Fast reversals of a motor are its own stages, those of a joint without one all motors'; slow ones are told."""
+    """Fast reversals of a motor are its own stages, those of a joint without one all motors'; slow ones are told
+    but for the moment at which they stand."""
     dry = replace(CONFIG, friction=replace(CONFIG.friction, passive="coulomb"))
     count, step = 60, 0.01
     nothing = np.full((count, 4), np.nan)
@@ -62,10 +63,13 @@ def test_stages_in_which_friction_turns() -> None:
         mechanism = build_mechanism(leg(), config, power=False)
         names = mechanism.chain.joint_names
         for curvature, turned in ((5.0, True), (0.05, False)):
-            q = np.zeros((count, 4))
+            q = np.tile(t[:, None], 4)
             q[:, names.index(joint)] = 0.5 * curvature * t**2
             found = turns(mechanism, log, Estimate(q, np.zeros((count, 2)), mechanism.parameters.mean))
             motors = [name for name, driven in zip(names, mechanism.parameters.motors, strict=True) if driven]
             expected = np.array([turned and alone is not None and (not alone or name == joint) for name in motors])
-            np.testing.assert_array_equal(found.any(axis=0), expected)
-            assert found.sum() <= 8 * expected.sum()
+            if turned:
+                np.testing.assert_array_equal(found.any(axis=0), expected)
+            assert found.sum() <= (8 * expected.sum() if turned else 4 * len(motors))
+    rest = Estimate(np.zeros((count, 4)), np.zeros((count, 2)), mechanism.parameters.mean)
+    assert turns(mechanism, log, rest).all(), "what holds a joint that stands still is anything up to its dry friction"

@@ -10,6 +10,9 @@ import numpy as np
 import pytest
 
 from benchmarks.bayesian_log import CONFIG, leg, leg_log, leg_run
+from benchmarks.bayesian_robots import bench_robot
+from benchmarks.bayesian_world import bench_log, readings, simulate, true_mechanism
+from sysid_nodes.data import PARAMETER_NAMES
 from sysid_nodes.exceptions import ExcitationError, LogError
 from sysid_nodes.results.bayesian import BayesianResult, BayesianStatus, PosteriorParameter
 from sysid_nodes.solvers.trajectory_least_squares.parameter_posterior import ParameterPosterior, parameter_posterior
@@ -167,3 +170,37 @@ def test_readings_are_brought_to_the_stages_time() -> None:
     assert np.abs(log.position[there, 0] - truth[there]).max() < 5e-4
     assert np.isnan(log.power).all()
     assert isinstance(BayesianConfig().step, float)
+
+
+def test_torques_that_are_late_are_said_to_be() -> None:
+    own = bench_robot("pendulum")
+    late = np.array([0.006, 0.015])
+    truth = simulate(own, 1, 3.0)
+    t, q, read = 0.002 * np.arange(len(truth.q)), *readings(own, truth, 1e-4, 1)[:2]
+    read = np.stack([np.interp(t - lag, t, column) for lag, column in zip(late, read.T, strict=True)], axis=1)
+    config = replace(own.config, drive=replace(own.config.drive, delay_sigma=0.02), held_out=0.2)
+    result = identify(bench_log(own, q, read, None), own.robot, config)
+    delays = [told(result)[f"{joint}.delay"] for joint in own.robot.joint_names]
+    assert [p.mean for p in delays] == pytest.approx(late.tolist(), abs=1e-3)
+    blind = identify(bench_log(own, q, read, None), own.robot, replace(own.config, held_out=0.2))
+    assert result.held_out is not None
+    assert blind.held_out is not None
+    assert np.all(result.held_out.rms[2] < 0.6 * blind.held_out.rms[2])
+
+
+def test_a_joint_that_stands_still_tells_nothing_of_its_friction() -> None:
+    """MuJoCo's dry friction holds it by whatever it takes, and its encoder shows no noise at all."""
+    own = bench_robot("pendulum")
+    own = replace(own, reach=own.reach * [1.0, 0.0])
+    truth = simulate(own, 1, 3.0)
+    q, torque, _ = readings(own, truth, 1e-4, 1)
+    q[:, 1] = q[0, 1]
+    result = identify(bench_log(own, q, torque, None), own.robot, own.config)
+    assert result.status is BayesianStatus.FOUND
+    found = told(result)
+    assert found["joint2.coulomb"].verdict == "not observed"
+    layout = true_mechanism(own).parameters
+    for link, theta in zip(layout.links, layout.inertia(truth.x), strict=True):
+        for name, value in zip(PARAMETER_NAMES, theta, strict=True):
+            assert abs(found[f"{link}.{name}"].mean - value) < 4.0 * found[f"{link}.{name}"].sigma
+    assert found["joint1.coulomb"].mean == pytest.approx(truth.x[10 * 2], rel=0.1)

@@ -39,7 +39,7 @@ ALL_TERMS = replace(
         stribeck_speed=0.8,
         load_sigma=0.2,
     ),
-    drive=DrivePriorConfig(armature_sigma=0.05, offset_sigma=0.5, gain_sigma=0.1),
+    drive=DrivePriorConfig(armature_sigma=0.05, offset_sigma=0.5, gain_sigma=0.1, delay_sigma=0.01),
     inertia=InertiaPriorConfig(total_mass=3.4),
 )
 
