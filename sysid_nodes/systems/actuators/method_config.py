@@ -47,7 +47,9 @@ class NetworkConfig:
     )
     judged: float = option(2.0, "length of the rollouts that decide", unit="s", minimum=1e-2)
     better: float = option(
-        0.5, "network: RMSE on the held-out part, relative to the law's, from which it replaces the law", minimum=0.0
+        0.5,
+        "network: RMSE on the held-out part and on the whole log, of the law's, below which it replaces the law",
+        minimum=0.0,
     )
     margin: float = option(
         0.1, "way out of the training range over which the law takes over, relative to the range", minimum=1e-3

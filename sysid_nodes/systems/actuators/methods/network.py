@@ -4,9 +4,9 @@
 Training sees the log but for its end. It begins with the torque oracle's labels (least squares, no rollout) and goes
 on through rollouts from the oracle's states, with the adjoint of `network_rollout` and SciPy's L-BFGS. What is kept is
 whichever weights replay the rest of the log best in long rollouts. A residual must be better there than the law
-without it; a network in the law's place must be twice as good (`network.better`), for one that is a little better there
-is often worse elsewhere. Else the law it is, and a finding says so. Outside of the states of its training the law takes
-over, see `ActuatorNetwork.share`.
+without it; a network in the law's place must be twice as good (`network.better`), there and as one rollout of the whole
+log, for one that is a little better is often worse elsewhere. Else the law it is, and a finding says so. Outside of the
+states of its training the law takes over, see `ActuatorNetwork.share`.
 """
 
 from __future__ import annotations
@@ -29,6 +29,7 @@ from sysid_nodes.systems.actuators.methods.method import Replay, StructuredModel
 from sysid_nodes.systems.actuators.methods.network_rollout import NetworkRollout
 from sysid_nodes.systems.actuators.methods.smoothed_joint import SmoothedJoint, law_along
 from sysid_nodes.systems.actuators.preparation import JointMotion
+from sysid_nodes.systems.actuators.replay import replay_error
 
 Array = npt.NDArray[np.float64]
 
@@ -141,17 +142,14 @@ class _Training:
 
         look(net.weights)
         _minimised(loss, net.weights, options.iterations, look)
-        required = 1.0 if self._residual else options.better**2
-        if not least < required * lawful:
-            kind = "residual" if self._residual else "network"
-            what = (
-                "what it was not trained on no better than the law"
-                if self._residual
-                else (f"what it was not trained on with more than {options.better:g} times the law's error")
-            )
-            text = f"'{self._motion.name}': the {kind} replays {what}; the law alone is used"
-            return StructuredModel(self._law, self._config, (text,))
-        return NetworkModel(replace(net, weights=best), self._law, self._config, self._residual)
+        model = NetworkModel(replace(net, weights=best), self._law, self._config, self._residual)
+        required = 1.0 if self._residual else options.better
+        if least < required**2 * lawful and self._error(model) < required * self._error(self._plain()):
+            return model
+        than = "the law's error" if self._residual else f"{options.better:g} times the law's error"
+        kind = "residual" if self._residual else "network"
+        text = f"'{self._motion.name}': the {kind} does not replay with less than {than} what it was not trained on"
+        return self._plain(f"{text} and the whole log; the law alone is used")
 
     def run_untested(self) -> NetworkModel:
         """The last weights, without a box."""
@@ -229,6 +227,13 @@ class _Training:
             return cost, own.pull(value, slope) + _LABEL_DECAY * weights / len(weights)
 
         return replace(net, weights=_minimised(loss, net.weights, self._options.labels))
+
+    def _plain(self, *findings: str) -> StructuredModel:
+        return StructuredModel(self._law, self._config, findings)
+
+    def _error(self, model: NetworkModel | StructuredModel) -> float:
+        """RMSE of one rollout of the whole log [rad], which is how a model is used."""
+        return replay_error(self._motion, model.replay(self._motion).position).rmse
 
     def _lawful(self, net: ActuatorNetwork) -> ActuatorNetwork:
         """Without any share: its box is nowhere."""

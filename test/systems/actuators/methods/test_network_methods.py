@@ -63,6 +63,23 @@ def test_a_network_that_is_no_better_gives_way_to_the_law_and_says_so(
     assert "the law alone is used" in model.findings[0]
 
 
+def test_a_network_that_wins_on_the_end_of_its_log_alone_is_not_taken() -> None:
+    """A servo of the benchmark, whose network was twice as good there and as bad on the next log of the same kind."""
+    rng = np.random.default_rng(10)
+    servo = Servo.drawn(rng)
+    config = ActuatorConfig(
+        fitted=FittedConfig(gain=True, position_friction=False), motion=MotionConfig(step=2e-3),
+        network=NetworkConfig(seed=10, iterations=40, labels=100),
+    )  # fmt: skip
+    kinds = ((20.0, {"span": 0.8, "speed": 3.0}), (10.0, {"span": 0.55, "speed": 2.2}))
+    logs = [run_servo(servo, *fourier_command(duration, rng, **kind), rng=rng).log for duration, kind in kinds]
+    seen, other = (prepare(log, bar(), config)[0] for log in logs)
+    law = fit_joint(seen, known_law(config, 0), config, config.fitted.names).law
+    model = METHODS["network"](smooth_joint(seen, law, config), law, config)
+    plain = replay_error(other, replay_joint(other, law, config)).rmse
+    assert replay_error(other, model.replay(other).position).rmse < 1.05 * plain
+
+
 @pytest.mark.slow
 def test_the_same_seed_gives_the_same_network(rig: tuple[JointMotion, np.ndarray, JointMotion, JointMotion]) -> None:
     seen, law, _, _ = rig
