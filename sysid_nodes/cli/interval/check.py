@@ -54,7 +54,7 @@ def run(args: argparse.Namespace) -> int:
     lines = [*_contents(robot, log, signals, names), *_joints(rounds), *_knowledge(rounds), *_mending(rounds, dead)]
     sys.stdout.write("\n".join(lines) + "\n")
     for reason in stream.restarts:
-        sys.stdout.write(f"the {reason} within the recording: cut it there\n")
+        sys.stdout.write(f"within the recording: {reason}; cut it there\n")
     for reason, count in sorted(stream.rejected.items()):
         sys.stdout.write(f"with the configuration as it is {count} joint states are not used: {reason}\n")
     return CONTRADICTION if rounds.findings or dead else 0

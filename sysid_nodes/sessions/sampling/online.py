@@ -84,7 +84,7 @@ class OnlineSampling:
         self.session.take(reading)
         if reading.joints is not None and "joint_position" in reading.values:
             self._watch(reading.stamp, reading.values["joint_position"])
-        self._tidy(reading.stamp)
+        self._tidy()
         return self._identified()
 
     def take_set_point(self, stamp: float, names: tuple[str, ...], position: Array) -> SamplingUpdate | None:
@@ -94,7 +94,7 @@ class OnlineSampling:
             LogError: a joint is missing.
         """
         self.session.take_set_point(stamp, names, position)
-        self._tidy(stamp)
+        self._tidy()
         return self._identified()
 
     def _watch(self, stamp: float, q: Array) -> None:
@@ -105,6 +105,8 @@ class OnlineSampling:
             recent.popleft()
         if stamp < self._looked + _LOOK:
             return
+        if -np.inf < self._looked < stamp - _PATIENCE:
+            self.session.leave_out(self._looked, stamp - _PATIENCE)
         self._looked = stamp
         rows = np.array([row for _, row in recent])
         if (np.ptp(rows, axis=0) > MOVING).any():
@@ -116,21 +118,21 @@ class OnlineSampling:
         if self._still >= self.config.rest and self._moved >= self.config.least and self._due == np.inf:
             self._due, self._moved = stamp, 0.0
 
-    def _tidy(self, stamp: float) -> None:
-        """Forgets what no identification will need, as of a reading's stamp [s]."""
-        begun, old = self.session.begun, stamp - _PATIENCE
-        if begun == np.inf:
-            self._forget(-np.inf, old)
-        elif self._looked < old:  # nobody knows whether the robot moves
-            self._forget(self._looked, old)
-        elif self._due < np.inf:  # what an identification is made from is not to depend on how long it waits
+    def _tidy(self) -> None:
+        """Forgets what no identification will need."""
+        session = self.session
+        if session.begun > self._looked:  # the streams have no time in common yet
+            session.trim(-np.inf, _PATIENCE)
             return
-        elif self._still:
-            self._forget(max(self._stood, begun + MOVING_WINDOW), self._looked - MOVING_WINDOW)
+        session.trim(self._looked, _PATIENCE)  # where joints are silent nobody knows whether the robot moves
+        if self._due < np.inf:  # what an identification is made from is not to depend on how long it waits
+            return
+        if self._still:
+            self._forget(max(self._stood, session.begun + MOVING_WINDOW), self._looked - MOVING_WINDOW)
         elif len(self._moving) > (self.config.memory + _TIDY) / _LOOK:
             while len(self._moving) > self.config.memory / _LOOK:
                 oldest = self._moving.popleft()
-            self.session.forget(oldest)
+            session.forget(oldest)
 
     def _forget(self, begin: float, end: float) -> None:
         """Lets go of readings between two stamps [s], once it is worth while."""

@@ -21,18 +21,31 @@ from sysid_nodes.systems.sampling.log import Sound, sound_imu, sound_joints, sou
 
 Array = npt.NDArray[np.float64]
 
+_TIDY = 1.0  # readings of a stream that are forgotten at a time [s]
+
 
 class _Heard:
     """Readings of one stream, and the stamps of the first and of the newest, which may not have been kept."""
 
     def __init__(self) -> None:
         self.rows: list[tuple[float, Array]] = []
-        self.first, self.newest = np.inf, -np.inf
+        self.first, self.newest, self._trimmed = np.inf, -np.inf, -np.inf
 
     def take(self, stamp: float, row: Array, *, kept: bool) -> None:
         self.first, self.newest = min(self.first, stamp), stamp
         if kept:
             self.rows.append((stamp, row))
+
+    def forget(self, begin: float, end: float) -> None:
+        """Forgets what lies between two stamps [s], but for the last of it: a set-point goes on."""
+        last = max((stamp for stamp, _ in self.rows if begin < stamp < end), default=np.inf)
+        self.rows = [row for row in self.rows if row[0] == last or not begin < row[0] < end]
+
+    def trim(self, begin: float, kept: float) -> None:
+        """Forgets what came after a stamp [s] but the newest seconds, by its own clock, once it is worth while."""
+        if abs(self.newest - self._trimmed) >= _TIDY:
+            self._trimmed = self.newest
+            self.forget(begin, self.newest - kept)
 
 
 class SamplingSession:
@@ -90,11 +103,16 @@ class SamplingSession:
         What lies in the same time and was left out before is part of it.
         """
         self._left_out = [(a, b) for a, b in self._left_out if a < begin or b > end] + [(begin, end)]
-        held = [row for row in self._set_points.rows if begin < row[0] < end]
         for stream in self._streams:
-            stream.rows = [row for row in stream.rows if not begin < row[0] < end]
-        if held:
-            self._set_points.rows.append(max(held, key=lambda row: row[0]))
+            stream.forget(begin, end)
+
+    def trim(self, begin: float, kept: float) -> None:
+        """Forgets of every stream what came after a stamp [s] but its own newest seconds.
+
+        One stream's clock, wrong once or always, takes nothing away from the others.
+        """
+        for stream in self._streams:
+            stream.trim(begin, kept)
 
     def _wanted(self, stamp: float) -> bool:
         return not any(begin < stamp < end for begin, end in self._left_out[-2:])

@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
+from numpy.lib.stride_tricks import sliding_window_view
 
 from sysid_nodes.results.least_squares import SolveResult, SolveStatus
 from sysid_nodes.solvers.trajectory_least_squares import LevenbergMarquardtConfig
@@ -32,6 +33,7 @@ _TURNED = 2.65  # turning speeds at which friction is up to a hundredth what it 
 _WITHIN = 1.5  # stages: a speed is a difference over two, and readings are means over one
 _COARSE = 0.2  # turning speeds by which a speed may change within a stage
 _STILL = 0.05  # turning speeds below which a joint may as well stand still, and dry friction be anything up to its size
+_REST = 0.2  # [s] in which a joint that stands still goes no further than at such a speed
 Progress = Callable[[str, int, int], None]
 """Called with the work at hand, the step and the number of steps."""
 Fit = SolveResult[FeasiblePoint[Estimate]]
@@ -86,8 +88,16 @@ def turns(mechanism: Mechanism, log: MechanismLog, at: Estimate) -> BoolArray:
     over, change = own.constants(at.x, "turning_speed"), log.step * np.abs(a)
     dry = (own.sigma[own.joint("coulomb")] > 0.0) | (own.mean[own.joint("coulomb")] > 0.0)
     quick = (change > _COARSE * over) & (np.abs(v) < _TURNED * over + _WITHIN * change)
-    slow = dry & (quick | (np.abs(v) < _STILL * over))
+    still = (np.abs(v) < _STILL * over) | (_travel(at.q, log.step) < _STILL * over * _REST)
+    slow = dry & (quick | still)
     return np.asarray(slow[:, own.motors] | slow[:, ~own.motors].any(axis=1, keepdims=True))
+
+
+def _travel(q: Array, step: float) -> Array:
+    """(N - 2, n) within _REST about each inner stage: an encoder's noise is in speeds, but hardly in this."""
+    reach = max(round(0.5 * _REST / step), 1)
+    around = sliding_window_view(np.pad(q, ((reach, reach), (0, 0)), mode="edge"), 2 * reach + 1, axis=0)
+    return np.asarray(np.ptp(around, axis=2)[1:-1])
 
 
 def fit(mechanism: Mechanism, log: MechanismLog, config: BayesianConfig, progress: Progress | None) -> Fitted:

@@ -63,6 +63,17 @@ def test_what_cannot_be_checked_is_one_line(gen3: Problem, tmp_path: Path, capsy
     assert "no two joint states can be judged (rejected: missing effort 20)\n" in capsys.readouterr().err
 
 
+def test_a_clock_set_back_is_named(gen3: Problem, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    def delay(k: int, fields: dict[str, Any]) -> dict[str, Any]:
+        header = fields["header"]
+        stamp = header["stamp"] | {"sec": header["stamp"]["sec"] + (100 if k < 50 else 0)}
+        return fields | {"header": header | {"stamp": stamp}}
+
+    bag = record(tmp_path / "bag", gen3.samples(10.0 + np.arange(300) / 200.0), delay)
+    main(["check", str(bag), *PAPER])
+    assert "within the recording: clock went back; cut it there\n" in capsys.readouterr().out
+
+
 @pytest.fixture(scope="module")
 def real(shared_data: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The second log of a real Gen3 as a bag."""

@@ -301,6 +301,18 @@ def test_without_its_bag_a_result_still_has_the_page_of_the_identification(
     assert '<section id="tracking"' not in page
 
 
+def test_a_run_of_an_earlier_version_is_refused_and_its_page_kept(
+    document: dict[str, Any], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    former = {**document, "loop": document["certified"]}
+    del former["certified"]
+    write_result(tmp_path / "result.json", former)
+    (tmp_path / "bag").mkdir()
+    assert command.main(["report", str(tmp_path)]) == 2
+    assert "wrote 'loop' for 'certified'; rename that object in result.json" in capsys.readouterr().err
+    assert not (tmp_path / "report.html").exists()
+
+
 def _copy(value: Any) -> Any:
     if isinstance(value, dict):
         return {key: _copy(item) for key, item in value.items()}

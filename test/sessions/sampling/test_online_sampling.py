@@ -139,3 +139,22 @@ def test_what_is_kept_has_an_end_though_a_stream_never_comes(asked, silent):
     play(online, (row for row in messages(2.0, after=20.0) if row[1] != silent))
     assert max(len(stream.rows) for stream in online.session._streams) < 700
     assert bool(asked) == (silent != "joints"), "patience with a stream ends, and the identification names it"
+
+
+@pytest.mark.parametrize("ahead", [lambda t: 1000.0 * (t == 0.5), lambda _t: 20.0], ids=["once", "always"])
+def test_a_clock_that_is_ahead_takes_nothing_away_from_other_streams(asked, ahead):
+    online = OnlineSampling(ROBOT, CONFIG)
+    for t, kind, what in messages(2.0):
+        found = Readings(t + ahead(t), what.values, what.joints) if kind == "pose" else what
+        play(online, [(t, kind, found)])
+    assert asked
+    streams = (online.session._joints, online.session._imu, online.session._set_points)
+    assert [sum(0.9 < t < 3.1 for t, _ in stream.rows) for stream in streams] == [219] * 3
+
+
+def test_joints_that_come_back_leave_no_hour_of_nothing_in_the_log(asked):
+    online = OnlineSampling(ROBOT, CONFIG)
+    play(online, (row for row in messages(30.0) if not (5.0 < row[0] < 25.0 and row[1] == "joints")))
+    assert 12.0 < len(online.session.log()) * CONFIG.sampling.step < 20.0
+    assert online.session.log().faults
+    assert asked
