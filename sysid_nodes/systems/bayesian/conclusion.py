@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -65,13 +66,20 @@ def conclude(
         status = max(status, BayesianStatus.CONTRADICTED)
         prior = f"[{far.prior_lower:.3g}, {far.prior_upper:.3g}] {far.unit}"
         findings = (f"'{far.name}' is {far.mean:.3g} {far.unit}, before the log it was in {prior}", *findings)
+    covered = _covered(fitted) if known is None else known.covered
+    if creeping := _creeping_joints(own, x, rows, covered):
+        names = ", ".join(f"'{name}'" for name in creeping)
+        findings = (
+            *findings,
+            f"never as fast as dry friction turns: {names}; its size is that of friction.turning_speed",
+        )
     result = BayesianResult(
         status=status,
         parameters=rows,
         parameter_covariance=covariance,
         blind=blind_directions(own, theta, config),
         noise=_noise_levels(fitted, config, kept),
-        curves=friction_curves(own, draws, _covered(fitted) if known is None else known.covered),
+        curves=friction_curves(own, draws, covered),
         held_out=held_out,
         series=result_series(problem, at.point),
         names=coordinate_names(own),
@@ -131,6 +139,13 @@ def _untold(own: Parameters, model: LinearModel) -> ParameterPosterior:
 def _covered(fitted: Fitted) -> Array:
     """(2, n) range of speeds that the log covers."""
     return np.asarray(np.quantile(fitted.problem.motion(fitted.found.best.point.point).v, _COVERED, axis=0))
+
+
+def _creeping_joints(own: Parameters, x: Array, rows: Sequence[PosteriorParameter], covered: Array) -> tuple[str, ...]:
+    """Joints whose dry friction is told by speeds (2, n) at which it is still turning, where the model is a guess."""
+    slow = np.abs(covered).max(axis=0) < own.constants(x, "turning_speed")
+    told = {row.name for row in rows if row.verdict != "not observed"}
+    return tuple(name for name, creeps in zip(own.joints, slow, strict=True) if creeps and f"{name}.coulomb" in told)
 
 
 def _draws(theta: ParameterPosterior, own: Parameters, x: Array, config: BayesianConfig) -> Array:

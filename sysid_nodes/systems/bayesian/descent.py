@@ -12,7 +12,6 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
-from numpy.lib.stride_tricks import sliding_window_view
 
 from sysid_nodes.results.least_squares import SolveResult, SolveStatus
 from sysid_nodes.solvers.trajectory_least_squares import LevenbergMarquardtConfig
@@ -33,7 +32,6 @@ _TURNED = 2.65  # turning speeds at which friction is up to a hundredth what it 
 _WITHIN = 1.5  # stages: a speed is a difference over two, and readings are means over one
 _COARSE = 0.2  # turning speeds by which a speed may change within a stage
 _STILL = 0.05  # turning speeds below which a joint may as well stand still, and dry friction be anything up to its size
-_REST = 0.2  # [s] in which a joint that stands still goes no further than at such a speed
 Progress = Callable[[str, int, int], None]
 """Called with the work at hand, the step and the number of steps."""
 Fit = SolveResult[FeasiblePoint[Estimate]]
@@ -76,28 +74,27 @@ def start_point(mechanism: Mechanism, log: MechanismLog, x: Array) -> Estimate:
     return Estimate(q, force, x)
 
 
-def turns(mechanism: Mechanism, log: MechanismLog, at: Estimate) -> BoolArray:
+def turns(mechanism: Mechanism, log: MechanismLog, at: Estimate, smoothed: Array | None = None) -> BoolArray:
     """(N - 2, m) stages at which a motor's dry friction is not to be told from its speed.
 
     Or that of a joint without a motor, which loops hand on to all motors. A joint that stands still is held by as much
     friction as it takes, which the model's smooth turn denies. And where the speed changes by a fifth of what friction
     turns over from one stage to the next, what happens between is not to be told from the stages' speeds.
+
+    Args:
+        mechanism: whose joints they are.
+        log: readings.
+        at: the estimate.
+        smoothed: (N, n) positions by the readings alone: torques of other joints shake an estimate of one that stands.
     """
     own = mechanism.parameters
     _, v, a = differences(at.q, log.step)
     over, change = own.constants(at.x, "turning_speed"), log.step * np.abs(a)
     dry = (own.sigma[own.joint("coulomb")] > 0.0) | (own.mean[own.joint("coulomb")] > 0.0)
     quick = (change > _COARSE * over) & (np.abs(v) < _TURNED * over + _WITHIN * change)
-    still = (np.abs(v) < _STILL * over) | (_travel(at.q, log.step) < _STILL * over * _REST)
-    slow = dry & (quick | still)
+    slowest = np.abs(v) if smoothed is None else np.minimum(np.abs(v), np.abs(differences(smoothed, log.step)[1]))
+    slow = dry & (quick | (slowest < _STILL * over))
     return np.asarray(slow[:, own.motors] | slow[:, ~own.motors].any(axis=1, keepdims=True))
-
-
-def _travel(q: Array, step: float) -> Array:
-    """(N - 2, n) within _REST about each inner stage: an encoder's noise is in speeds, but hardly in this."""
-    reach = max(round(0.5 * _REST / step), 1)
-    around = sliding_window_view(np.pad(q, ((reach, reach), (0, 0)), mode="edge"), 2 * reach + 1, axis=0)
-    return np.asarray(np.ptp(around, axis=2)[1:-1])
 
 
 def fit(mechanism: Mechanism, log: MechanismLog, config: BayesianConfig, progress: Progress | None) -> Fitted:
@@ -155,7 +152,7 @@ def _with_noise(
         noise = pooled_noise(stated, stages, shown, problem.log.stages)
         if settled := has_settled(problem.noise, noise):
             break
-        turning = turns(problem.mechanism, problem.log, result.point.point)
+        turning = turns(problem.mechanism, problem.log, result.point.point, start.q)
         problem = replace(problem, noise=noise, turning=turning)
         result = _descend(problem, result.point.point, config, sharpen=False)
     return Fitted(problem, judge([result]), shown, settled), result

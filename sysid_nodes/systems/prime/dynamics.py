@@ -26,6 +26,7 @@ from sysid_nodes.systems.prime.parameters import Parameters
 from sysid_nodes.systems.prime.trajectory import Evaluated, Trajectory
 
 Array = npt.NDArray[np.float64]
+BoolArray = npt.NDArray[np.bool_]
 
 
 class DynamicsRows:
@@ -57,11 +58,16 @@ class DynamicsRows:
         part.torque, part.scale = self.torque[first:], self.scale[first:]
         return part
 
+    @property
+    def read(self) -> BoolArray:
+        """(K,) stages with a reading of the torques."""
+        return np.asarray(self.torque.any(axis=1))
+
     def weigh_torques(self, factor: Array) -> DynamicsRows:
         """The rows with those of the joints weighed by a factor (n,) where there is a reading."""
         part = copy(self)
         part.scale = self.scale.copy()
-        part.scale[self.torque.any(axis=1), 6:] *= factor
+        part.scale[self.read, 6:] *= factor
         return part
 
     def at(self, robot: FloatingBase, theta: Array) -> DynamicsRows:

@@ -59,7 +59,7 @@ class ObservedVariances:
         fade = np.maximum(1.0 - new / MEMORY, 0.0)[:, None]
         for name, group, own in zip(problem.groups, blocks, leverage, strict=True):
             if name not in _STATED:
-                sums = _sums_bystage_of(problem, group, own, changing)[:, :, counted].sum(axis=2)
+                sums = _sums_bystage_of(problem, name, group, own, changing)[:, :, counted].sum(axis=2)
                 self._sums[name] = sums + fade * self._sums.get(name, np.zeros(sums.shape))
         gaps = _gaps(problem, blocks, counted)
         self._gaps = np.concatenate([self._gaps[-_GAPS:], gaps]) if len(self._gaps) else gaps
@@ -93,7 +93,7 @@ def observed_variances(
     for name, group, own in zip(problem.groups, blocks, leverage, strict=True):
         variance = np.ones(group.residual.shape)
         if name not in _STATED:
-            total = np.cumsum(_sums_bystage_of(problem, group, own, changing), axis=2)
+            total = np.cumsum(_sums_bystage_of(problem, name, group, own, changing), axis=2)
             total = np.concatenate([np.zeros_like(total[:, :, :1]), total], axis=2)
             squares, free = total[:, :, last] - total[:, :, first] + STATED
             at = stage_of(group, problem.layout.size)
@@ -102,13 +102,25 @@ def observed_variances(
     return _with_lasting_gaps(out, blocks, _gaps(problem, blocks, slice(None)))
 
 
-def _sums_bystage_of(problem: PrimeProblem, group: Blocks, leverage: Array, changing: BoolArray) -> Array:
+def squares_and_redundancy(problem: PrimeProblem, name: str, group: Blocks, leverage: Array) -> tuple[Array, Array]:
+    """(B, m) squares of a group's residuals, and how much of a row's noise is in them.
+
+    Stages without a reading of the torques have rows of the joints, too (sensing.py): they tell nothing of any noise.
+    """
+    squares, free = reweight(group).residual ** 2, np.clip(1.0 - leverage, 0.0, 1.0)
+    if name == "dynamics":
+        unread = ~problem.inner.dynamics.read
+        squares[unread, 6:] = free[unread, 6:] = 0.0
+    return squares, free
+
+
+def _sums_bystage_of(problem: PrimeProblem, name: str, group: Blocks, leverage: Array, changing: BoolArray) -> Array:
     """(2, 2, N, m) squares and redundancy of a group's rows at each stage, elsewhere and about changes of contact."""
     out = np.zeros((2, 2, len(changing), group.residual.shape[1]))
     stage = stage_of(group, problem.layout.size)
     part = changing[stage].astype(np.intp)
-    np.add.at(out[0], (part, stage), reweight(group).residual ** 2)
-    np.add.at(out[1], (part, stage), np.clip(1.0 - leverage, 0.0, 1.0))
+    for sums, own in zip(out, squares_and_redundancy(problem, name, group, leverage), strict=True):
+        np.add.at(sums, (part, stage), own)
     return out
 
 

@@ -27,8 +27,8 @@ from sysid_nodes.solvers.trajectory_least_squares import assemble
 from sysid_nodes.solvers.trajectory_least_squares.factor import factorise
 from sysid_nodes.solvers.trajectory_least_squares.influence import leverages
 from sysid_nodes.solvers.trajectory_least_squares.posterior import covariances
-from sysid_nodes.solvers.trajectory_least_squares.robust import reweight
 from sysid_nodes.solvers.trajectory_least_squares.variance_components import STATED
+from sysid_nodes.systems.prime.noise_variances import squares_and_redundancy
 from sysid_nodes.systems.prime.observed_noise import TRIANGLE, overlaps
 from sysid_nodes.systems.prime.parameters import JOINTS
 from sysid_nodes.systems.prime.problem import PrimeProblem
@@ -56,8 +56,7 @@ def weigh_readings(problem: PrimeProblem, point: Trajectory) -> PrimeProblem:
     roots: dict[str, Array] = {}
     for k, group, own in zip(chosen, taken, leverages(taken, factor, found), strict=True):
         name = problem.groups[k]
-        squares = np.sum(reweight(group).residual ** 2, axis=0)
-        free = np.sum(np.clip(1.0 - own, 0.0, 1.0), axis=0)
+        squares, free = (part.sum(axis=0) for part in squares_and_redundancy(problem, name, group, own))
         if name == "dynamics":
             squares, free = squares[6:], free[6:]
         else:

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -27,6 +28,7 @@ from sysid_nodes.systems.bayesian import (
     mechanism_log,
 )
 from sysid_nodes.systems.bayesian.config import InertiaPriorConfig, NoiseConfig, SearchConfig, VerdictConfig
+from sysid_nodes.systems.bayesian.mechanism import Motion
 
 QUICK = replace(CONFIG, step=0.02, search=SearchConfig(starts=1), verdict=VerdictConfig(samples=500))
 SEED, DURATION = 11, 3.0
@@ -204,3 +206,36 @@ def test_a_joint_that_stands_still_tells_nothing_of_its_friction() -> None:
         for name, value in zip(PARAMETER_NAMES, theta, strict=True):
             assert abs(found[f"{link}.{name}"].mean - value) < 4.0 * found[f"{link}.{name}"].sigma
     assert found["joint1.coulomb"].mean == pytest.approx(truth.x[10 * 2], rel=0.1)
+
+
+def test_a_joint_that_stood_contradicts_nothing_when_it_moves() -> None:
+    """Its encoder shows one number; the torques of the other joint would shake an estimate of where it is."""
+    own, rng = bench_robot("pendulum"), np.random.default_rng(1)
+    mechanism = true_mechanism(own)
+    truth = simulate(own, 1, 0.01).x
+    t, rate = 0.01 * np.arange(200), np.array([3.0, 5.0])
+    known = None
+    for moves in (0.0, 1.0):
+        phase, reach = rate * t[:, None] + [0.3, 1.1], np.array([1.0, moves])
+        q = own.rest + reach * (np.sin(phase) + 0.3 * np.sin(2.3 * phase))
+        v = reach * rate * (np.cos(phase) + 0.69 * np.cos(2.3 * phase))
+        a = -reach * rate**2 * (np.sin(phase) + 1.587 * np.sin(2.3 * phase))
+        torque = mechanism.torque(Motion(q, v, a, np.zeros((200, 0))), truth)
+        torque[:, 1] += (1.0 - moves) * 0.01 * np.sin(2.0 * t)  # dry friction holds it
+        q = q + 1e-4 * np.minimum(reach, 1.0) * rng.standard_normal(q.shape)
+        torque += 1e-3 * rng.standard_normal(q.shape)
+        log = MechanismLog(0.0, 0.01, q, torque, np.full(200, np.nan))
+        result, known = identify_further(known, log, own.robot, own.config)
+        assert result.status is BayesianStatus.FOUND
+        assert moves or told(result)["joint2.coulomb"].verdict == "not observed"
+
+
+def test_a_joint_that_creeps_is_named() -> None:
+    """Slower than its friction turns, and its friction told all the same: by the law of the turn, not by the joint."""
+    own = true_mechanism(bench_robot("pendulum")).parameters
+    joints, turning = own.joints, own.constants(own.mean, "turning_speed")[0]
+    rows: Any = [SimpleNamespace(name=f"{name}.coulomb", verdict="observed") for name in joints]
+    covered = turning * np.array([[-0.9, -2.0], [0.5, 0.5]])
+    assert conclusion._creeping_joints(own, own.mean, rows, covered) == joints[:1]
+    rows[0].verdict = "not observed"
+    assert not conclusion._creeping_joints(own, own.mean, rows, covered)

@@ -13,6 +13,7 @@ from shared.legged_log import LeggedLog, simulate, simulated_config
 
 from sysid_nodes.results.least_squares import SolveResult
 from sysid_nodes.results.motion_estimate import MotionEstimate
+from sysid_nodes.signals.samples import Samples
 from sysid_nodes.simulation.legged import LeggedSimulationConfig
 from sysid_nodes.simulation.legged.load import LoadConfig
 from sysid_nodes.solvers.trajectory_least_squares import Blocks, Posterior, assemble
@@ -144,6 +145,23 @@ def test_readings_are_weighed_by_the_noise_that_they_show(trot: Trot, sensor: st
     assert np.ptp(factor) < 1e-9
     found = float(times * true / factor[0])
     assert found == pytest.approx(true * min(times, 1.0), rel=0.27 if times >= 1.0 else 1e-9)
+
+
+def test_stages_without_torques_tell_nothing_of_their_noise(trot: Trot) -> None:
+    """Of four stages one has torques: they count as much as where all have, and their variance is as large."""
+    model, steps, point = build_model(trot.log.robot, simulated_config()), trot.log.steps, trot.solved.point
+    torques = steps.samples["joint_torque"]
+    sizes = []
+    for samples in (steps.samples, {**steps.samples, "joint_torque": thinned(torques, 4)}):
+        problem = build_problem(model, samples, len(steps.times), first_arrival(model, point.q[0]))
+        before, after = (own.inner.dynamics.scale[:, 6:] for own in (problem, weigh_readings(problem, point)))
+        sizes.append(np.median((after / before)[problem.inner.dynamics.read]))
+    assert sizes[1] == pytest.approx(sizes[0], rel=0.25)
+
+
+def thinned(samples: Samples, every: int) -> Samples:
+    kept = samples.steps % every == 0
+    return Samples(samples.steps[kept], samples.values[kept], samples.weights[kept])
 
 
 def test_a_foot_in_the_air_may_push_either_way(trot: Trot) -> None:
