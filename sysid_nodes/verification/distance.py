@@ -80,15 +80,15 @@ def _body(kind: str, axes: Array, size: Array) -> tuple[Array, float]:
 def obstacle_distances(
     chain: Chain, parts: Parts, error: Errors, shapes: Sequence[Shape], obstacles: Sequence[Shape]
 ) -> float:
-    """Least distance of what moves from any obstacle, at most FAR; infinite where there is none [m]."""
+    """Least distance of what moves from any obstacle, at most FAR; infinite without either [m]."""
     places = placed(chain, parts)
-    least = FAR if obstacles else np.inf
+    least = np.inf
     for shape in shapes:
         if shape.joint >= 0:
             for obstacle in obstacles:
                 distance, way = apart(places, obstacle, shape)
                 strayed = _strayed(chain, parts, error, places, way, shape, -1)
-                least = min(least, float((distance - strayed).min()) - _LOST)
+                least = min(least, FAR, float((distance - strayed).min()) - _LOST)
     return least
 
 
@@ -99,14 +99,14 @@ def self_distances(
     shapes: Sequence[Shape],
     overlap: Sequence[Sequence[str]] | None,
 ) -> float:
-    """Least distance of parts of the robot and its load from one another, at most FAR [m].
+    """Least distance of parts of the robot and its load from one another, at most FAR; infinite without a pair [m].
 
     Not kept apart are those of one body and, the load apart, those of bodies that meet by design: as listed or, where
     nothing is, neighbours.
     """
     places, names = placed(chain, parts), ["universe", *chain.names]
     listed = None if overlap is None else {frozenset(names.index(name) - 1 for name in pair) for pair in overlap}
-    least = FAR
+    least = np.inf
     for a, one in enumerate(shapes):
         for two in shapes[:a]:
             low, high = sorted((one, two), key=lambda shape: shape.joint)
@@ -115,7 +115,7 @@ def self_distances(
             if len(pair) == 2 and (low.load or high.load or not design):
                 distance, way = apart(places, low, high)
                 strayed = _strayed(chain, parts, error, places, way, high, low.joint)
-                least = min(least, float((distance - strayed).min()) - _LOST)
+                least = min(least, FAR, float((distance - strayed).min()) - _LOST)
     return least
 
 

@@ -143,6 +143,16 @@ def test_outcomes_are_read_again_and_equivalent_ones_are_no_survivors(tmp_path: 
     assert Outcome(mutant, "survived", 7, "`def f(x, *, y):` became `def f(x, /, y):`").reason
     assert Outcome(mutant, "survived", 7, "`zip(x, y, strict=True)` became `zip(x, y, strict=False)`").reason
     assert not Outcome(mutant, "survived", 7, "`def f(x=1):` became `def f(x=2):`").reason
+    line = "grow(x.sum(axis=axes) + n * EPS, 2 * n + 8), grow(y, 16) + z"
+    for old, new, enough in (
+        ("16", "17", True), ("16", "7", True), ("16", "6", False), ("2 * n", "1 * n", True), ("+ z", "- z", False),
+        ("+ 8", "- 8", False), ("2 * n", "2 / n", False), ("2 * n", "2 + n", True), ("n * E", "n / E", False),
+    ):  # fmt: skip
+        mutated = Outcome(
+            Mutant("intervals", "intervals/sums.py", "NumberReplacer", 3), "survived", 7,
+            f"`{line}` became `{line.replace(old, new)}`",
+        )  # fmt: skip
+        assert bool(mutated.reason) == enough, mutated.words
     path = tmp_path / "records.jsonl"
     path.write_text(json.dumps(found[0]._asdict()) + "\n", encoding="utf-8")
     assert read(path) == {mutant: found[0]}

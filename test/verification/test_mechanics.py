@@ -14,7 +14,7 @@ from sysid_nodes.models.separation import distances
 from sysid_nodes.robots import load_robot
 from sysid_nodes.verification.chain import OutsideScopeError, read_chain, turning
 from sysid_nodes.verification.desired import Parts
-from sysid_nodes.verification.distance import FAR, apart, placed, robot_shape
+from sysid_nodes.verification.distance import FAR, apart, obstacle_distances, placed, robot_shape, self_distances
 from sysid_nodes.verification.errors import Errors
 from sysid_nodes.verification.models import Models
 from sysid_nodes.verification.spread import Ball, Change, Symbols
@@ -125,3 +125,11 @@ def test_distances_are_those_of_the_planner_but_never_more() -> None:
         clear = known_distances > 0.01
         assert (np.array(own)[clear] <= known_distances[clear] + 1e-9).all()
         assert (np.array(own)[clear] >= np.minimum(known_distances[clear], FAR) - 2e-3).all()
+
+
+def test_distances_of_nothing_are_infinite_as_certificates_say() -> None:
+    rest, none = at(np.zeros(N)), Errors.within(np.zeros(1), np.ones(N))
+    one = [robot_shape({"frame": CHAIN.names[0], "kind": "sphere", "position": np.zeros(3), "rotation": np.eye(3),
+                        "size": [0.1], "load": False}, CHAIN.names)]  # fmt: skip
+    assert self_distances(CHAIN, rest, none, one, None) == np.inf
+    assert obstacle_distances(CHAIN, rest, none, one, []) == np.inf

@@ -16,7 +16,7 @@ from sysid_nodes.data.config import from_flat, own_parameters, read_parameters
 from sysid_nodes.exceptions import ConfigError
 from sysid_nodes.robots import Robot
 from sysid_nodes.sessions.certified.config import CertifiedPlannerConfig, set_up
-from sysid_nodes.sessions.certified.excitation import CertifiedExcitation, certified_excitation, learning_drives
+from sysid_nodes.sessions.certified.excitation import CertifiedExcitation, certified_excitation
 from sysid_nodes.sessions.certified.motion_planner import build_planner
 from sysid_nodes.sessions.certified.premises import certificate_document, certificate_premises
 from sysid_nodes.sessions.certified.settings import ESTIMATES
@@ -26,6 +26,9 @@ CERTIFICATES = "certificates"
 
 _OWN = ("duration", "rate")
 """Options of the motion that are not the planner's to choose."""
+
+_DRIVES = {"planner.excite.subject": "drives"}
+"""Whatever the file has the live planner learn."""
 
 
 class CertifiedMotion:
@@ -45,8 +48,8 @@ class CertifiedMotion:
         self.motion = from_flat(
             ExcitationConfig, dict(setting(text, ExcitationConfig) for text in mine), source="command line"
         )
-        values = own_parameters(CertifiedPlannerConfig, read_parameters(path)) | planners
-        self._config = learning_drives(from_flat(CertifiedPlannerConfig, values, source=str(path)))
+        values = own_parameters(CertifiedPlannerConfig, read_parameters(path)) | _DRIVES | planners
+        self._config = from_flat(CertifiedPlannerConfig, values, source=str(path))
         self._setup = set_up(self._config)
         self._found: CertifiedExcitation | None = None
 

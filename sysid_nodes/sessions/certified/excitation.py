@@ -49,12 +49,6 @@ class CertifiedExcitation:
         return executed([part.plan for part in self.parts], [part.until for part in self.parts[:-1]], rate)
 
 
-def learning_drives(config: CertifiedPlannerConfig) -> CertifiedPlannerConfig:
-    """The same, to learn friction and armature of the joints."""
-    planner = config.planner
-    return replace(config, planner=replace(planner, excite=replace(planner.excite, subject="drives")))
-
-
 def certified_excitation(
     planner: MotionPlanner,
     setup: Setup,

@@ -104,6 +104,10 @@ def test_it_tells_the_drives(made: Path) -> None:
         (["--set", "kind=chirp"], "unknown key 'kind'"),
         (["--set", "known_robot.friction_relative=0.0", "--set", "known_robot.armature_relative=0.0"], "known exactly"),
         (["--set", "planner.excite.objective=condition"], "the drives need another"),
+        (
+            ["--set=planner.excite.objective=condition", "--set=planner.excite.subject=body", "--middle=0"],
+            "--middle needs 7",
+        ),
         (["--middle=0,0.5,0,5,0,1,0"], "no motion from this posture is certified"),
     ],
 )

@@ -36,6 +36,9 @@ it counts for: a fit of few windows leaves little over, however wrong it is."""
 _SMALLEST = 1e-6
 """Spread below which residuals say nothing [N m]."""
 
+_LEAST_CURVATURE = 0.4
+"""Less than a dozen windows leave, as the expected spread counts for four; one or two may leave a negative one."""
+
 LEAST_BLOCKS = 6
 _SHORTEST_BLOCK = 2
 
@@ -153,7 +156,8 @@ def _curvature(square: Array) -> Array:
     section 7.6). Where the spread fits the residuals it is .6 to 1, for Gaussian ones .75.
     """
     outlying = square / (_FREEDOM + square)
-    return np.asarray(((1.0 - outlying) * (1.0 - 2.0 * outlying)).sum(axis=0) / (1.0 - outlying).sum(axis=0))
+    found = ((1.0 - outlying) * (1.0 - 2.0 * outlying)).sum(axis=0) / (1.0 - outlying).sum(axis=0)
+    return np.asarray(np.maximum(found, _LEAST_CURVATURE))
 
 
 def _spread(residual: Array, trust: Array, leverage: Array, expected: float) -> Array:

@@ -238,6 +238,21 @@ def test_a_fit_without_numbers_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
     assert np.isinf(found.covariance()[0]).all()
 
 
+@pytest.mark.parametrize("count", [1, 2, 3])
+def test_windows_tell_something_however_few_and_far_off_they_are(count: int) -> None:
+    """With negative curvature the information would be less than what was known before."""
+    model, x = windows(np.random.default_rng(4))
+    few = model.select(np.arange(count))
+    readings = np.arange(6)
+    few.coefficients[:, readings, 84 + readings] += 10.0 * np.random.default_rng(0).normal(size=(count, 6))
+    before = Belief.gaussian(x, np.concatenate([1e-3 * np.abs(x[:-10]) + 1e-4, np.full(10, 3.0)]))
+    found = robust_fit(few, before)
+    assert found is not None
+    scale = np.sqrt(before.information.diagonal())
+    gained = (found.information - before.information) / np.outer(scale, scale)
+    assert np.linalg.eigvalsh(gained)[0] > -1e-9 * np.abs(gained).max()
+
+
 def test_a_belief_forgets_what_has_moved_and_keeps_the_rest() -> None:
     rng = np.random.default_rng(3)
     root = rng.normal(size=(6, 4))
