@@ -153,7 +153,7 @@ def test_the_recipe_for_a_robot_makes_one(tmp_path: Path, monkeypatch: pytest.Mo
     (folder / "__init__.py").write_text(text, encoding="utf-8")
     shutil.copy(OWN_ARM / "own_arm.urdf", folder / "my_arm.urdf")
     monkeypatch.setattr(robots, "__path__", [*robots.__path__, str(tmp_path)])
-    monkeypatch.setattr(robots, "_DESCRIPTIONS", robots._found())
+    monkeypatch.setattr(robots, "_DESCRIPTIONS", robots._find_descriptions())
     del sys.modules["sysid_nodes.robots.my_arm"]
     robot = load_robot("my_arm")
     assert robot.joint_names == ("yaw", "shoulder", "elbow", "wrist")

@@ -10,6 +10,7 @@ from typing import Any
 from sysid_nodes.cli.option_tables import page, table
 from sysid_nodes.cli.system import Report, System
 from sysid_nodes.data.config import Option, options
+from sysid_nodes.exceptions import InputError
 from sysid_nodes.reports.certified.report import write_certified_report
 from sysid_nodes.reports.certified.result import load_certified_run
 from sysid_nodes.reports.certified.schema import validate_certified
@@ -21,6 +22,9 @@ from sysid_nodes.simulation.arm.config import SimulatedArmConfig
 from sysid_nodes.systems.interval.config import IntervalIdentifierConfig
 
 BAG_NAME = "bag"
+
+_FORMER = "loop"
+"""Name of the run's object in results of earlier versions, whose page would else lose the run without a word."""
 
 CONFIGS = (CertifiedPlannerConfig, RobustControllerConfig, SimulatedArmConfig)
 
@@ -48,10 +52,13 @@ def _certified_options() -> list[Option]:
 
 def _made(document: Mapping[str, Any], folder: Path) -> bool:
     """The identifier's result, with the loop in it; without the bag only the identifier's own page can be made."""
-    return "certified" in document and (folder / BAG_NAME).exists()
+    return not {"certified", _FORMER}.isdisjoint(document) and (folder / BAG_NAME).exists()
 
 
 def _write(page: Path, document: dict[str, Any], folder: Path) -> None:
+    if _FORMER in document:
+        line = f"is of a version that wrote '{_FORMER}' for 'certified'; rename that object in result.json"
+        raise InputError(line, source=str(folder))
     validate_certified(document, source=str(folder))
     series = folder / SERIES_NAME
     torques = read_series(series) if series.exists() else None

@@ -44,7 +44,7 @@ def test_a_linear_problem_is_solved_to_working_precision(seed: int) -> None:
 
 
 def test_derivatives_of_the_test_problems_are_right() -> None:
-    problem, _ = pendulum(0, 5, hard=False)
+    problem, _ = pendulum(0, 5)
     check_derivatives(problem, problem.start())
     rng = np.random.default_rng(0)
     attitude, truth = attitude_trajectory.simulate(rng, 5, np.array([0.1, -0.2, 0.3]))
