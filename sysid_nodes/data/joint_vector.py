@@ -37,7 +37,7 @@ class ByJoint(tuple[Any, ...]):
         made.names = tuple(names)
         return made
 
-    def chosen(self, joints: Sequence[str], known: Iterable[str], name: str) -> tuple[Any, ...]:
+    def select(self, joints: Sequence[str], known: Iterable[str], name: str) -> tuple[Any, ...]:
         """The values of some joints.
 
         Args:
@@ -106,5 +106,5 @@ def for_joints(config: T, joints: Sequence[str], known: Iterable[str], prefix: s
         if dataclasses.is_dataclass(value):
             changes[item.name] = for_joints(value, joints, known, name + ".")
         elif isinstance(value, ByJoint) and not item.metadata.get("joints_apart"):
-            changes[item.name] = value.chosen(joints, known, name)
+            changes[item.name] = value.select(joints, known, name)
     return dataclasses.replace(config, **changes)  # type: ignore[type-var]

@@ -109,7 +109,7 @@ def joint_law(q: Array, w: Array, signals: Array, law: Array, smoothing: float, 
     wanted = stiffness * gap.value + damping * gap.slope * rate + signals[:, TORQUE]
     by_error, by_rate = stiffness * gap.slope + damping * gap.curvature * rate, damping * gap.slope
     zone = play(law[GAIN] * wanted, law[DEAD_ZONE], ZONE_ROUNDING)
-    drive, by_sent, by_available = _saturated(zone.value, w, law, hard)
+    drive, by_sent, by_available = _saturate(zone.value, w, law, hard)
     by_drive = by_sent * zone.slope
     available_by_speed, available_by_limit, available_by_no_load = _available_slopes(zone.value, w, law)
 
@@ -156,7 +156,7 @@ def _available(torque: Array, w: Array, law: Array) -> tuple[Array, Array]:
     return np.maximum(share, 0.0), (ahead > 0.0) & (share > 0.0)
 
 
-def _saturated(torque: Array, w: Array, law: Array, hard: bool) -> tuple[Array, Array, Array]:
+def _saturate(torque: Array, w: Array, law: Array, hard: bool) -> tuple[Array, Array, Array]:
     """sat, its derivatives by the torque and by the available torque."""
     if not np.isfinite(law[LIMIT]):
         return torque, np.ones_like(torque), np.zeros_like(torque)

@@ -78,7 +78,7 @@ def closest_point(
     point, e = _sweep(c, g)
     lower, direction = _height(point, c, g)
     found = _Found(point, e, direction, lower)
-    if (left := np.flatnonzero(problem.unsolved(lower, point))).size:
+    if (left := np.flatnonzero(problem.unsolved_mask(lower, point))).size:
         _gilbert(problem, found, left, max_iterations)
     upper = np.sqrt(_dot(point, point))
     return ClosestPoint(point.T.copy(), e.T.copy(), direction.T.copy(), lower, upper)
@@ -94,7 +94,7 @@ class _Problem:
     enough: Array
     tolerance: float
 
-    def unsolved(self, lower: Array, point: Array) -> Mask:
+    def unsolved_mask(self, lower: Array, point: Array) -> Mask:
         """Whose distance is not yet known."""
         upper = np.sqrt(_dot(point, point))
         known = (upper - lower <= self.tolerance * upper) | (lower >= self.enough) | (upper <= TINY * self.size)
@@ -173,7 +173,7 @@ def _gilbert(problem: _Problem, found: _Found, left: npt.NDArray[np.intp], max_i
         slot, columns = np.argmin(used, axis=0), np.arange(left.size)
         y[slot, :, columns], ey[slot, :, columns] = w.T, ew.T
         used[slot, columns] = True
-        go = better & ~inside & problem.unsolved(found.lower[left], v)
+        go = better & ~inside & problem.unsolved_mask(found.lower[left], v)
         if not go.any():
             return
         if not go.all():

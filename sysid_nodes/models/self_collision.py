@@ -110,17 +110,17 @@ def self_collision_words(robot: Robot, shapes: Sequence[Primitive]) -> str:
     """One line on the robot's parts among each other: which pairs certificates assume not to collide."""
     pairs = self_collision_pairs(robot, shapes)
 
-    def named(indices: Iterable[tuple[int, int]]) -> str:
+    def name_pairs(indices: Iterable[tuple[int, int]]) -> str:
         found = [tuple("the base" if x.frame == "universe" else x.frame for x in _of(pairs, pair)) for pair in indices]
         return ", ".join(f"{one} and {two}" for one, two in dict.fromkeys(found))
 
     aside = [pair for pair in pairs.skipped if pair.reason is not Reason.SAME_BODY]
     words = "certificates keep all parts of the robot and its load apart"
     if aside:
-        words += f" but what moves with {named((pair.first, pair.second) for pair in aside)}: "
+        words += f" but what moves with {name_pairs((pair.first, pair.second) for pair in aside)}: "
         words += "meeting by design, as the robot's description says" if robot.may_overlap is not None else "neighbours"
     if len(tight := mostly_overlapping(robot, pairs)):
-        words += f"; hardly any motion can be certified, as these overlap in most postures: {named(tight)}"
+        words += f"; hardly any motion can be certified, as these overlap in most postures: {name_pairs(tight)}"
     return words
 
 

@@ -61,13 +61,13 @@ def separation_lower_bound(
         magnitude = (size * np.abs(centre)).sum(axis=-1)
         magnitude = magnitude + np.einsum("...gk,...k->...g", np.abs(generators), size).sum(axis=-1)
         count = generators.shape[-2] + 8
-        bound = _down(ahead - (2.0 * count * _UNIT * magnitude + _UNDERFLOW))
-        bound = _down(bound - 16.0 * _UNIT * np.abs(bound))
-        bound = _down(_down(bound - radius) - slack)
+        bound = _round_down(ahead - (2.0 * count * _UNIT * magnitude + _UNDERFLOW))
+        bound = _round_down(bound - 16.0 * _UNIT * np.abs(bound))
+        bound = _round_down(_round_down(bound - radius) - slack)
     return np.where(np.isfinite(bound), bound, -np.inf)
 
 
-def _down(value: Array) -> Array:
+def _round_down(value: Array) -> Array:
     return np.asarray(np.nextafter(value, -np.inf))
 
 

@@ -141,13 +141,13 @@ class StreamHealth:
             findings.append(self._finding(StreamFault.DELAYED, now, line))
         if len(accepted) >= _FEWEST:
             times, clock = np.array(accepted).T
-            findings += self._stuck(times) + self._ahead(times, clock) + self._rate(times, now)
+            findings += self._find_stuck(times) + self._ahead(times, clock) + self._rate(times, now)
         return findings
 
     def _finding(self, fault: StreamFault, time: float, line: str) -> Finding:
         return Finding(fault, self._name, time, f"stream '{self._name}' {line}")
 
-    def _stuck(self, times: Array) -> list[Finding]:
+    def _find_stuck(self, times: Array) -> list[Finding]:
         since, count = self._changed
         lasted = float(times.max()) - since
         if not 0.0 < self._config.stuck_after < lasted or self._count - count < _FEWEST:

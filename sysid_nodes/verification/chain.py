@@ -72,7 +72,7 @@ def read_chain(urdf: str, names: Sequence[str]) -> Chain:
     for name, link in links.items():
         carrier, turn, place = frame(name)
         if carrier >= 0 and link.find("inertial") is not None:
-            theta[carrier] += _moved(link, turn, place)
+            theta[carrier] += _link_parameters(link, turn, place)
     if sorted(moving) != list(range(len(names))) or any(moving[i][0] != i - 1 for i in moving):
         raise OutsideScopeError("the joints do not form a chain from the base")
     parts = [moving[i] for i in range(len(names))]
@@ -115,7 +115,7 @@ def turning(axis: Array, angle: Array | float) -> Array:
     return np.asarray(np.eye(3) + np.sin(angle) * k + (1.0 - np.cos(angle)) * (k @ k))
 
 
-def _moved(link: ElementTree.Element, turn: Array, place: Array) -> Array:
+def _link_parameters(link: ElementTree.Element, turn: Array, place: Array) -> Array:
     """(10,) parameters of a link in the frame that carries it."""
     inertial = link.find("inertial")
     assert inertial is not None

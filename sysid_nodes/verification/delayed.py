@@ -186,8 +186,8 @@ def _rest(m: Metric, models: Models, law: Law, found: Demand, assumed: Assumed, 
     """(P, n) |f| joint by joint, and (P,) ||f||."""
     gain, h = law.gain, law.age
     before = Errors(_recent(rate.norm), _recent(rate.each), rate.root)
-    wrong = (assumed.reference + assumed.position.scaled(gain)).scaled(gain)  # K_r (r - K_r e), times M - M0
-    held = before.scaled(gain * h)  # K_r (r(t) - r(s)), times M0
+    wrong = (assumed.reference + assumed.position.scale(gain)).scale(gain)  # K_r (r - K_r e), times M - M0
+    held = before.scale(gain * h)  # K_r (r(t) - r(s)), times M0
     parted, kept = wrong.times(found.inertia_off), held.times(found.inertia)
     dragged = models.viscous[:, 0] * h * before.each
     clipped = np.maximum(law.damping * (_recent(assumed.reference.each) + law.noise) - law.limit, 0.0)

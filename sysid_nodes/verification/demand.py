@@ -117,7 +117,7 @@ def demand(chain: Chain, gravity: Array, parts: Parts, models: Models, law: Law,
     """All of it, for every model and every error assumed."""
     n, count, gain, h = len(chain.names), len(parts.length), law.gain, law.age
     e, r = assumed.position.each, assumed.reference.each
-    pull = assumed.position.scaled(gain)  # K_r e
+    pull = assumed.position.scale(gain)  # K_r e
     symbols = Symbols(assumed.position, assumed.reference)
     spread, rates = Spread(chain, parts, symbols), _rates(parts, gain, symbols)
     torque, model, turning = inertial(spread, gravity, rates, models)
@@ -141,12 +141,12 @@ def demand(chain: Chain, gravity: Array, parts: Parts, models: Models, law: Law,
     moved += models.viscous[:, 0] * change[2] + _times(inertia, slope)
     heaviest = np.abs(models.theta) + models.theta_off
     nothing = np.zeros((count, n))
-    wobble = np.stack([assumed.reference.summed(below) for below in np.tri(n)], axis=1)
+    wobble = np.stack([assumed.reference.weighted_sum(below) for below in np.tri(n)], axis=1)
     still = (nothing, nothing, nothing)
     coriolis = changes(chain, 0.0 * gravity, heaviest, (sizes[0], r, nothing), still, (turning[0], wobble))[0]
     # |M - I_a| is at most a product of roots.
     lever = np.sqrt(heavy)
-    feedback = (assumed.reference + pull).summed(lever)
+    feedback = (assumed.reference + pull).weighted_sum(lever)
     feedback = gain * lever * feedback[:, None] + models.armature.sum(axis=1) * pulled
     return Demand(
         q_off=parts.q_off + e,

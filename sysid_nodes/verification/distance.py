@@ -81,13 +81,13 @@ def obstacle_distances(
     chain: Chain, parts: Parts, error: Errors, shapes: Sequence[Shape], obstacles: Sequence[Shape]
 ) -> float:
     """Least distance of what moves from any obstacle, at most FAR; infinite without either [m]."""
-    places = placed(chain, parts)
+    places = joint_frames(chain, parts)
     least = np.inf
     for shape in shapes:
         if shape.joint >= 0:
             for obstacle in obstacles:
                 distance, way = apart(places, obstacle, shape)
-                strayed = _strayed(chain, parts, error, places, way, shape, -1)
+                strayed = _displacement_bound(chain, parts, error, places, way, shape, -1)
                 least = min(least, FAR, float((distance - strayed).min()) - _LOST)
     return least
 
@@ -104,7 +104,7 @@ def self_distances(
     Not kept apart are those of one body and, the load apart, those of bodies that meet by design: as listed or, where
     nothing is, neighbours.
     """
-    places, names = placed(chain, parts), ["universe", *chain.names]
+    places, names = joint_frames(chain, parts), ["universe", *chain.names]
     listed = None if overlap is None else {frozenset(names.index(name) - 1 for name in pair) for pair in overlap}
     least = np.inf
     for a, one in enumerate(shapes):
@@ -114,12 +114,12 @@ def self_distances(
             design = high.joint - low.joint == 1 if listed is None else frozenset(pair) in listed
             if len(pair) == 2 and (low.load or high.load or not design):
                 distance, way = apart(places, low, high)
-                strayed = _strayed(chain, parts, error, places, way, high, low.joint)
+                strayed = _displacement_bound(chain, parts, error, places, way, high, low.joint)
                 least = min(least, FAR, float((distance - strayed).min()) - _LOST)
     return least
 
 
-def placed(chain: Chain, parts: Parts) -> list[tuple[Array, Array]]:
+def joint_frames(chain: Chain, parts: Parts) -> list[tuple[Array, Array]]:
     """Rotation (P, 3, 3) and place (P, 3) of the base, then of every joint, in the middle of each part."""
     count = len(parts.length)
     turn, place = np.broadcast_to(np.eye(3), (count, 3, 3)), np.zeros((count, 3))
@@ -131,7 +131,7 @@ def placed(chain: Chain, parts: Parts) -> list[tuple[Array, Array]]:
     return found
 
 
-def _strayed(
+def _displacement_bound(
     chain: Chain,
     parts: Parts,
     error: Errors,
@@ -155,7 +155,7 @@ def _strayed(
         for generator in generators:
             slope[j] += np.abs((way * cross(axis, generator)).sum(axis=1))
         longest += np.sqrt((chain.place[j] ** 2).sum())
-    angle = error.summed(between) + parts.q_off @ between
+    angle = error.weighted_sum(between) + parts.q_off @ between
     moved = error.along(slope) + (slope.T * parts.q_off).sum(axis=1) + 0.5 * angle**2 * longest
     return np.asarray(moved * (1.0 + 1e-9))
 

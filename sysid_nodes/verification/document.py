@@ -80,11 +80,11 @@ def read(document: Fields) -> Document:
         raise OutsideScopeError("the bounds are of what was added to a body, not of the whole")
     if any(one is not None and one["proof"] not in ("energy", "delayed") for one in (record, former)):
         raise OutsideScopeError("its errors, or those it begins with, rest on a proof unknown here")
-    before = None if former is None or not record["previous_id"] else _typed(former)
-    return Document(_typed(record), before, str(record["id"]), premises, chain)
+    before = None if former is None or not record["previous_id"] else _convert_types(former)
+    return Document(_convert_types(record), before, str(record["id"]), premises, chain)
 
 
-def _typed(record: Fields) -> dict[str, Any]:
+def _convert_types(record: Fields) -> dict[str, Any]:
     found: dict[str, Any] = {}
     for name in _ORDER:
         value = record[name]
@@ -139,11 +139,11 @@ def senseless(premises: Fields) -> list[str]:
         **{f"size of '{item['name']}'": item["size"] for item in premises["obstacles"]},
         **{f"size of a {item['kind']} on '{item['frame']}'": item["size"] for item in premises["shapes"]},
     }
-    wrong = [name for name, value in found.items() if not _between(value, 0.0, np.finfo(float).max)]
-    return wrong + [f"{name} limits" for name in ("velocity", "torque") if not _between(limits[name], 0.0, np.inf)]
+    wrong = [name for name, value in found.items() if not _is_within(value, 0.0, np.finfo(float).max)]
+    return wrong + [f"{name} limits" for name in ("velocity", "torque") if not _is_within(limits[name], 0.0, np.inf)]
 
 
-def _between(value: Any, low: float, high: float) -> bool:
+def _is_within(value: Any, low: float, high: float) -> bool:
     numbers = np.array(value, dtype=np.float64)
     return bool(((low <= numbers) & (numbers <= high)).all())
 

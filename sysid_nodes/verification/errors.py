@@ -24,7 +24,7 @@ class Errors:
         """Errors of which a norm is all that is known."""
         return cls(norm, norm[:, None] / root, root)
 
-    def summed(self, weight: Array) -> Array:
+    def weighted_sum(self, weight: Array) -> Array:
         """(P,) bound on sum weight_j |x_j|, for weights (n,) or (P, n) that are not negative."""
         together = self.norm * np.sqrt(((weight / self.root) ** 2).sum(axis=-1))
         return np.asarray(np.minimum(together, (weight * self.each).sum(axis=-1)))
@@ -38,9 +38,9 @@ class Errors:
 
     def times(self, matrix: Array) -> Array:
         """(P, n) bounds on |A x|, for |A_jk| at most ``matrix`` (P, n, n)."""
-        return np.stack([self.summed(matrix[:, j]) for j in range(matrix.shape[1])], axis=1)
+        return np.stack([self.weighted_sum(matrix[:, j]) for j in range(matrix.shape[1])], axis=1)
 
-    def scaled(self, factor: float) -> Errors:
+    def scale(self, factor: float) -> Errors:
         return Errors(factor * self.norm, factor * self.each, self.root)
 
     def __add__(self, other: Errors) -> Errors:

@@ -81,8 +81,8 @@ def motion(
         s, alpha = s + alpha.cross(step), alpha + z.times(qdd_a)
         if w is not None and u is not None and j:
             one, two = w[j - 1], u[j - 1]
-            s = s + (one.cross(two.cross(step)) + two.cross(one.cross(step))).scaled(0.5)
-            alpha = alpha + (one.cross(z).times(qd_a) + two.cross(z).times(qd)).scaled(0.5)
+            s = s + (one.cross(two.cross(step)) + two.cross(one.cross(step))).scale(0.5)
+            alpha = alpha + (one.cross(z).times(qd_a) + two.cross(z).times(qd)).scale(0.5)
         alphas.append(alpha)
         accelerations.append(s)
     return Motion(w, u, alphas, accelerations)
@@ -97,6 +97,6 @@ def coefficients(place: Geometry[S], moves: Motion[S], j: int, i: int, still: S)
     first, second = y.cross(alpha) + s.cross(z), [(z, alpha)]
     if moves.w is not None and moves.u is not None:
         w, u = moves.w[i], moves.u[i]
-        first = first + (y.cross(w).cross(u) + y.cross(u).cross(w)).scaled(0.5)
-        second += [(z.cross(w).scaled(0.5), u), (z.cross(u).scaled(0.5), w)]
+        first = first + (y.cross(w).cross(u) + y.cross(u).cross(w)).scale(0.5)
+        second += [(z.cross(w).scale(0.5), u), (z.cross(u).scale(0.5), w)]
     return Coefficients(y.dot(s), first, second)

@@ -30,7 +30,7 @@ class _Quantity(Protocol):
 
     def __add__(self: S, other: S) -> S: ...
     def times(self: S, number: S) -> S: ...
-    def scaled(self: S, factor: float) -> S: ...
+    def scale(self: S, factor: float) -> S: ...
     def dot(self: S, other: S) -> S: ...
     def cross(self: S, other: S) -> S: ...
 
@@ -111,7 +111,7 @@ class Ball:
             return self._product(number, np.multiply)
         return self._product(number, lambda one, two: one * two[..., None])
 
-    def scaled(self, factor: float) -> Ball:
+    def scale(self, factor: float) -> Ball:
         """The product with one number that is known."""
         lost = _ROUNDING * (size_of(self.middle) + self.carried)
         radius = abs(factor) * (self.radius * (1.0 + _ROUNDING) + lost)
@@ -132,7 +132,7 @@ class Ball:
 
         return self._product(other, apply)
 
-    def turned(self, turn: Array) -> Ball:
+    def rotate(self, turn: Array) -> Ball:
         """Entries along the columns of rotations (N, 3, 3)."""
         lost = 10.0 * _ROUNDING * (size_of(self.middle) + self.carried)
         slope = None if self.slope is None else np.einsum("pba,spb->spa", turn, self.slope)
@@ -148,7 +148,7 @@ class Ball:
         # Two entries of a ball add up to sqrt(2) of its radius at most, and so does the norm of all these sums.
         return Ball(self.middle @ onto, 1.4143 * (self.radius + lost), slope, self.symbols)
 
-    def weighed(self, weight: Array) -> Ball:
+    def weighted_sum(self, weight: Array) -> Ball:
         """The sum of entries times numbers that are known."""
         size = float(np.sqrt((weight**2).sum()))
         lost = _ROUNDING * (size_of(self.middle) + self.carried)
@@ -183,7 +183,7 @@ class Change:
     def times(self, number: Change) -> Change:
         return self.cross(number)
 
-    def scaled(self, factor: float) -> Change:
+    def scale(self, factor: float) -> Change:
         return self._of(abs(factor) * self.size, abs(factor) * self.change)
 
     def dot(self, other: Change) -> Change:

@@ -47,15 +47,15 @@ class Spread:
 
         Torques do not change when everything turns together, gravity included; so any body may stand still.
         """
-        axis = [self._seen(self._axis[j], j, body) for j in range(body + 1)]
-        step = [self._seen(self._step[j], j - 1, body) for j in range(body + 1)]
+        axis = [self._express(self._axis[j], j, body) for j in range(body + 1)]
+        step = [self._express(self._step[j], j - 1, body) for j in range(body + 1)]
         return Geometry(axis, step)
 
-    def fixed(self, vector: Array, body: int) -> Ball:
+    def express_base_vector(self, vector: Array, body: int) -> Ball:
         """A vector (3,) that stands still with the base, as a body sees it."""
-        return self._seen(np.broadcast_to(vector, (len(self._parts.length), 3)), -1, body)
+        return self._express(np.broadcast_to(vector, (len(self._parts.length), 3)), -1, body)
 
-    def _seen(self, vector: Array, carrier: int, body: int) -> Ball:
+    def _express(self, vector: Array, carrier: int, body: int) -> Ball:
         """A vector (P, 3) that one body carries, seen from one further out: turned back by the joints between.
 
         A joint's turn by x adds -x z cross the vector, and what that leaves out is at most half the whole angle squared
@@ -67,20 +67,20 @@ class Spread:
         for j in range(carrier + 1, body + 1):
             slope[j], between[j] = cross(self._axis[j], vector), 1.0
         by_time = parts.q_off @ between
-        angle = by_time + self._symbols.position.summed(between)
+        angle = by_time + self._symbols.position.weighted_sum(between)
         radius = size_of(vector) * (by_time + 0.5 * angle**2)
         return Ball(vector, radius, slope, self._symbols)
 
-    def weighed(self, found: Coefficients[Ball], body: int, models: Models) -> tuple[Ball, Array]:
+    def link_torque(self, found: Coefficients[Ball], body: int, models: Models) -> tuple[Ball, Array]:
         """Nominal torque for the body that sees ``found``, and (P,) what the models' differences add at most."""
         turn, theta, off = self._frame[body], models.theta[body], models.theta_off[body]
-        first, tensor = found.first.turned(turn), None
+        first, tensor = found.first.rotate(turn), None
         for one, two in found.second:
-            more = one.turned(turn).outer(two.turned(turn))
+            more = one.rotate(turn).outer(two.rotate(turn))
             tensor = more if tensor is None else tensor + more
         assert tensor is not None
         second = tensor.entries(_TENSOR)
-        nominal = found.mass.scaled(float(theta[0])) + first.weighed(theta[1:4]) + second.weighed(theta[4:])
+        nominal = found.mass.scale(float(theta[0])) + first.weighted_sum(theta[1:4]) + second.weighted_sum(theta[4:])
         model = found.mass.largest * off[0] + first.each @ off[1:4] + second.each @ off[4:]
         return nominal, np.asarray(model)
 
@@ -97,25 +97,25 @@ def inertial(spread: Spread, gravity: Array, rates: Rates, models: Models) -> tu
     (qd, qd_a, qdd), n, count = rates, len(rates[0]), len(rates[0][0].radius)
     still = Ball(np.zeros((count, 3)), np.zeros(count))
     torque = [
-        qd_a[j].scaled(models.viscous[j, 0])
-        + qdd[j].scaled(models.armature[j, 0])
+        qd_a[j].scale(models.viscous[j, 0])
+        + qdd[j].scale(models.armature[j, 0])
         + Ball(np.full(count, models.offset[j, 0]), np.zeros(count))
         for j in range(n)
     ]
     model, fast, fast_a = np.zeros((3, count, n))
     for i in range(n):
         place = spread.seen_from(i)
-        w, u = _summed(place.axis, qd), _summed(place.axis, qd_a)
+        w, u = _angular_velocities(place.axis, qd), _angular_velocities(place.axis, qd_a)
         fast[:, i], fast_a[:, i] = w[-1].largest, u[-1].largest
         own = list(zip(*(x[: i + 1] for x in rates), strict=True))
-        moves = motion(place, w, u, own, spread.fixed(-gravity, i), still)
+        moves = motion(place, w, u, own, spread.express_base_vector(-gravity, i), still)
         for j in range(i + 1):
-            found, differ = spread.weighed(coefficients(place, moves, j, i, still), i, models)
+            found, differ = spread.link_torque(coefficients(place, moves, j, i, still), i, models)
             torque[j], model[:, j] = torque[j] + found, model[:, j] + differ
     return torque, model, (fast, fast_a)
 
 
-def _summed(axes: Sequence[Ball], rates: Sequence[Ball]) -> list[Ball]:
+def _angular_velocities(axes: Sequence[Ball], rates: Sequence[Ball]) -> list[Ball]:
     """Angular velocities of the bodies up to the one that has the last of the axes."""
     found: list[Ball] = []
     for axis, rate in zip(axes, rates, strict=False):
@@ -140,7 +140,7 @@ def mass_matrix(spread: Spread, models: Models, count: int) -> tuple[Array, Arra
                 place, None, None, [(none, none, one if j == k else none) for j in range(i + 1)], still, still
             )
             for j in range(k + 1):
-                torque, more = spread.weighed(coefficients(place, moves, j, i, still), i, models)
+                torque, more = spread.link_torque(coefficients(place, moves, j, i, still), i, models)
                 together[j][k], off[:, j, k] = together[j][k] + torque, off[:, j, k] + more
     nominal: Array = np.array([[x.largest for x in row] for row in together]).transpose(2, 0, 1)
     nominal, off = (np.maximum(x, x.swapaxes(1, 2)) for x in (nominal, off))

@@ -90,13 +90,17 @@ def _rates(law: Law, models: Models, found: Demand, assumed: Assumed, start: Sta
     viscous, coulomb = models.viscous.sum(axis=1), models.coulomb.sum(axis=1)
     pushed = found.model + models.coulomb[:, 1] + found.moved + law.torque_error + found.held + 2.0 * coulomb
 
-    def weighed(x: Array) -> Array:
+    def weighted_norm(x: Array) -> Array:
         return np.asarray(np.sqrt((x**2 / armature).sum(axis=-1)))
 
     most = np.maximum(size, np.concatenate([size[:1], size[:-1]]))
-    robust = np.minimum((law.damping / armature).max() * most + weighed(law.damping * law.noise), weighed(law.limit))
+    robust = np.minimum(
+        (law.damping / armature).max() * most + weighted_norm(law.damping * law.noise), weighted_norm(law.limit)
+    )
     unmatched = _norm(found.inertia_off, armature) * gain * (size + gain * assumed.position.norm)
-    speed = weighed(pushed) + weighed(found.coriolis) + (viscous / armature).max() * size + robust + unmatched
+    speed = (
+        weighted_norm(pushed) + weighted_norm(found.coriolis) + (viscous / armature).max() * size + robust + unmatched
+    )
     speed[0] = max(speed[0], start.speed)
     x = pushed + np.einsum("pjk,pk->pj", found.inertia_off, gain * (r + gain * e)) + viscous * r + found.coriolis
     x = x + np.minimum(law.limit, law.damping * (before + law.noise))

@@ -130,7 +130,7 @@ def _motion(document: Document) -> list[Claim]:
     if not (possible.physical and (law.limit > 0.0).all() and (possible.least_armature > 0.0).all()):
         return [*found, _claim("numbers of law and motors", "positive", "not so", False)]
     moving = parts(document, law.age)
-    if not _well_formed(document) or moving.length.min() < law.age:
+    if not _is_well_formed(document) or moving.length.min() < law.age:
         return [*found, _claim("intervals", "in order, longer than a torque acts", "not so", False)]
     proven = _envelope(document, possible, law, moving)
     if isinstance(proven, Claim):
@@ -167,7 +167,7 @@ def _body(document: Document) -> int:
     return document.chain.names.index(body)
 
 
-def _well_formed(document: Document) -> bool:
+def _is_well_formed(document: Document) -> bool:
     edges, n = document["edges"], document.n
     errors = [document[f"error_{name}"] for name in ("energy", "norm", "rate", "change", *_BY_JOINT)]
     if edges[0] != 0.0 or not (np.diff(edges) > 0.0).all() or edges[-1] != document["duration"]:
@@ -202,7 +202,7 @@ def _envelope(document: Document, possible: Models, law: Law, moving: Parts) -> 
     stated = "as stated, with the delay" if late else "as stated, by energies"
     former = None
     if document.former is not None and document.former["proof"] == "delayed":
-        former = _settled(document, document.former, possible, law, gravity, moving)
+        former = _former_consequences(document, document.former, possible, law, gravity, moving)
     by_energy, begun = start(document, possible, law, former)
 
     def follow(assumed: Assumed) -> tuple[Assumed, Demand]:
@@ -212,7 +212,7 @@ def _envelope(document: Document, possible: Models, law: Law, moving: Parts) -> 
             return follows_late(document.chain, gravity, moving, possible, law, asked, assumed, begun).errors, asked
         return follows(law, possible, moving, asked, assumed, by_energy), asked
 
-    claimed = assumed = _claimed(document, possible, law, moving)
+    claimed = assumed = _claimed_errors(document, possible, law, moving)
     for _ in range(_WIDENED):
         after, asked = follow(assumed)
         least = min(least, _ratio(after, assumed))
@@ -242,7 +242,7 @@ def _wider(one: Assumed, two: Assumed) -> Assumed:
     return Assumed.of([_ROOM * np.maximum(x, y) for x, y in zip(one.sizes, two.sizes, strict=True)], one.position.root)
 
 
-def _claimed(document: Document, possible: Models, law: Law, moving: Parts) -> Assumed:
+def _claimed_errors(document: Document, possible: Models, law: Law, moving: Parts) -> Assumed:
     """Errors over the parts as a record claims them."""
     where, n = moving.interval, document.n
     norm, size = document["error_norm"][where], np.sqrt(2.0 * document["error_energy"][where])
@@ -255,7 +255,7 @@ def _claimed(document: Document, possible: Models, law: Law, moving: Parts) -> A
     return Assumed(Errors(norm, position, root), Errors(size, reference, root), acceleration, change, rate)
 
 
-def _settled(
+def _former_consequences(
     document: Document, fields: Mapping[str, Any], possible: Models, law: Law, gravity: Array, moving: Parts
 ) -> Settled:
     """Consequences of a delayed former trajectory, its claims taken at their word."""
@@ -264,7 +264,7 @@ def _settled(
     before = models(former, _body(former))
     then = replace(law, limit=former["robust_limit"])
     over = parts(former, then.age)
-    assumed = _claimed(former, before, then, over)
+    assumed = _claimed_errors(former, before, then, over)
     asked = demand(chain, gravity, over, before, then, assumed)
     # What it began with has long decayed, but where the takeover follows at once: then all that r could be.
     r, e = (Errors(x.norm[:1], x.each[:1], x.root) for x in (assumed.reference, assumed.position))
@@ -273,7 +273,7 @@ def _settled(
     found = follows_late(chain, gravity, over, before, then, asked, assumed, begun)
     here = over.interval == former_interval(document)
     z = Errors(found.apart.norm[here].max(keepdims=True), found.apart.each[here].max(axis=0)[None], r.root)
-    changed = _claimed(document, possible, law, moving)
+    changed = _claimed_errors(document, possible, law, moving)
     change = possible.theta - before.theta
     return Settled(z, float(found.weight.max()), jump(chain, gravity, moving, possible, change, law.gain, changed))
 

@@ -74,7 +74,7 @@ def block_jackknife(equations: Equations, free: BoolArray, block: int) -> Covari
 def _profile(equations: Equations) -> Array:
     """(S m, K + 1) rows of the parameters with each segment's start state following, and the residuals."""
     k = len(equations.gradient)
-    _, gain = equations.eliminated(0.0)
+    _, gain = equations.eliminate_starts(0.0)
     rows = equations.rows[:, [*range(k), equations.rows.shape[1] - 1]].copy()
     starts = equations.rows[:, k:-1]
     for g, (begin, end) in enumerate(pairwise(equations.edges)):

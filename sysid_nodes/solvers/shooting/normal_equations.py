@@ -67,7 +67,7 @@ class Equations:
         """(K, K) Gauss-Newton Hessian of the same."""
         return self._reduce()[0]
 
-    def eliminated(self, damping: float | Array) -> tuple[Array, Array]:
+    def eliminate_starts(self, damping: float | Array) -> tuple[Array, Array]:
         """(G, d, d) inverse Hessians of the starts, with one damping or (G,), and (G, K, d) products with the mixed."""
         d = self.start_hessian.shape[1]
         diagonal = np.einsum("gii->gi", self.start_hessian)
@@ -79,14 +79,14 @@ class Equations:
         return inverse, self.by_start @ inverse
 
     def _reduce(self) -> tuple[Array, Array]:
-        _, gain = self.eliminated(0.0)
+        _, gain = self.eliminate_starts(0.0)
         hessian = self.hessian - np.einsum("gkd,gld->kl", gain, self.by_start)
         return hessian, self.gradient - np.einsum("gkd,gd->k", gain, self.start_gradient)
 
-    def moved(self, change: Array) -> Equations:
+    def shift_parameters(self, change: Array) -> Equations:
         """The linear model once the parameters have moved by `change` (K,), every start following."""
         k = len(change)
-        inverse, _ = self.eliminated(0.0)
+        inverse, _ = self.eliminate_starts(0.0)
         pull = self.start_gradient + np.einsum("gkd,k->gd", self.by_start, change)
         starts = -np.einsum("gde,ge->gd", inverse, pull)
         rows = self.rows.copy()
@@ -117,7 +117,7 @@ class Equations:
             free: (K,) parameters that may move.
             held_back: damping of the starts beyond that, one or (G,).
         """
-        inverse, gain = self.eliminated(damping + held_back)
+        inverse, gain = self.eliminate_starts(damping + held_back)
         reduced = self.hessian - np.einsum("gkd,gld->kl", gain, self.by_start)
         gradient = self.gradient - np.einsum("gkd,gd->k", gain, self.start_gradient)
         hessian = reduced + np.diag(damping * np.diag(self.hessian))

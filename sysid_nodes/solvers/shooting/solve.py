@@ -132,7 +132,7 @@ def shoot(
         tolerance = config.tolerance if length == config.horizons[-1] else config.passing
         status, point, loss, iterations = solver.solve(parameters, first, length, tolerance)
         parameters, total = point.parameters, total + iterations
-    below, above = solver.held(point)
+    below, above = solver.active_bounds(point)
     return ShootingResult(
         status, parameters, first, point.start, point.equations.residual, point.equations.cost, total, below, above,
         point.equations, loss,
@@ -152,7 +152,7 @@ class _Solver:
         self._problem, self._lower, self._upper = problem, lower, upper
         self._prior, self._config, self._progress = prior, config, progress
 
-    def held(self, point: _Point) -> tuple[BoolArray, BoolArray]:
+    def active_bounds(self, point: _Point) -> tuple[BoolArray, BoolArray]:
         """Parameters at their lower and upper bounds that the gradient pushes out."""
         gradient = point.equations.reduced_gradient
         below = (point.parameters <= self._lower) & (gradient > 0.0)
@@ -212,7 +212,7 @@ class _Solver:
         return status, point, loss, k
 
     def _step(self, point: _Point, damping: float, held_back: Array) -> Step:
-        below, above = self.held(point)
+        below, above = self.active_bounds(point)
         return point.equations.step(
             damping, point.parameters, self._lower, self._upper, ~(below | above), held_back=held_back
         )

@@ -73,7 +73,7 @@ def free_estimate(problem: JointProblem, solution: ShootingResult, block: int) -
     inverse = _inverse(hessian)
     change = -inverse @ equations.reduced_gradient
     seen = np.concatenate([~_unseen(problem, solution), np.ones(torques.shape[1], dtype=np.bool_)])
-    covariance = block_jackknife(equations.moved(change), seen, block)
+    covariance = block_jackknife(equations.shift_parameters(change), seen, block)
     unknown = np.diag(np.where(seen[kept], 0.0, np.inf))
     by_rest, by_waves = np.split(change[count:], [rest.shape[1]])
     # Parameters follow torques that are put in, the others being there already.

@@ -169,7 +169,7 @@ def _follow(problem: ClipProblem, equations: Equations, change: Array, parameter
     right = equations.start_gradient + np.einsum("gkd,k->gd", equations.by_start, change)
     steps = [np.zeros_like(right)]
     for damping in _START_DAMPINGS:
-        inverse, _ = equations.eliminated(damping)
+        inverse, _ = equations.eliminate_starts(damping)
         steps.append(-np.einsum("gde,ge->gd", inverse, right))
     trials = np.array(steps)
     costs, residual = problem.trials(parameters, trials)
