@@ -20,7 +20,7 @@ from sysid_nodes.systems.actuators.method_config import NetworkConfig
 from sysid_nodes.systems.actuators.methods import SmoothedJoint, smooth_joint
 from sysid_nodes.systems.actuators.methods.apply import METHODS
 from sysid_nodes.systems.actuators.methods.method import JointModel, StructuredModel
-from sysid_nodes.systems.actuators.methods.network import untested
+from sysid_nodes.systems.actuators.methods.network import train_untested
 from sysid_nodes.systems.actuators.preparation import JointMotion, prepare
 from sysid_nodes.systems.actuators.replay import replay_error, replay_joint
 
@@ -154,7 +154,7 @@ def _paper(
     _score(trial, "TrajID-Param", StructuredModel(param, three), motions)
     plain = smooth_joint(motions["own"], param, three)
     for name, kind in (("Residual-RL", True), ("TrajID-NN", False)):
-        model = _timed(trial, name, lambda kind=kind: untested(plain, param, three, residual=kind))
+        model = _timed(trial, name, lambda kind=kind: train_untested(plain, param, three, residual=kind))
         _score(trial, name, model, motions)
     assert param[INDEX["delay"]] == 0.0
 
@@ -175,6 +175,6 @@ def _sweeps(
                 found["structured"][value] = _mae(motion, replay_joint(motion, _law(motions["own"], shot), shot))
             chosen = replace(config, network=replace(config.network, **{option: value, "iterations": 20, "labels": 60}))
             for name in ("network", "residual"):
-                model = untested(smoothed, law, chosen, residual=name == "residual")
+                model = train_untested(smoothed, law, chosen, residual=name == "residual")
                 found[name][value] = _mae(motion, model.replay(motion).position)
         trial.sweeps[key] = found

@@ -36,7 +36,7 @@ from sysid_nodes.simulation.arm.joint_faults import FaultyJoints, JointFault
 from sysid_nodes.simulation.arm.simulated_arm import SimulatedArm
 from sysid_nodes.systems.certified.certificate.certifier import Certifier
 from sysid_nodes.systems.certified.control.config import ControllerConfig
-from sysid_nodes.systems.certified.control.in_force import accepted
+from sysid_nodes.systems.certified.control.in_force import accepted_statuses
 from sysid_nodes.systems.certified.control.output import ControllerOutput, Mode
 from sysid_nodes.systems.certified.search.objective import Excite, Reach
 from sysid_nodes.systems.certified.search.plan_result import PlanResult, Start
@@ -97,7 +97,7 @@ class SlowPlanner:
         self._planner, self._clock = planner, clock
         self._latency, self._escape_latency = latency, escape_latency
         self.box, self.excite = planner.box, planner.excite
-        self.reach, self.reached = planner.reach, planner.reached
+        self.reach, self.has_reached = planner.reach, planner.has_reached
 
     @property
     def certifier(self) -> Certifier:
@@ -244,7 +244,7 @@ class CertifiedLoop:
     def _take_bounds(self, result: IdentificationResult) -> None:
         self.log.add_bounds(result)
         self.controller.bounds(result.lower, result.upper, result.status)
-        if result.status in accepted(self.config.planner.estimates):
+        if result.status in accepted_statuses(self.config.planner.estimates):
             self.planning.take_bounds(Bounds(result.lower, result.upper), result.window)
         else:
             self.planning.withdraw_bounds()

@@ -30,7 +30,7 @@ from sysid_nodes.robots.kinova_gen3.geometry import cover
 from sysid_nodes.robots.kinova_gen3.payloads import GRASP_OFFSET, PayloadVolumeConfig, payload_volume
 from sysid_nodes.systems.certified.certificate.config import CertifierConfig
 from sysid_nodes.systems.certified.search.config import PlannerConfig
-from sysid_nodes.systems.certified.search.excitation import executed
+from sysid_nodes.systems.certified.search.excitation import executed_states
 from sysid_nodes.systems.certified.search.objective import Excite
 from sysid_nodes.systems.certified.search.plan_result import PlanResult, PlanStatus, Start
 from sysid_nodes.systems.certified.search.planner import Planner
@@ -214,7 +214,7 @@ def loop(planner: Planner, identified: Identified | None, choose: Choice) -> Run
             break
         run.plans.append(result.plan)
         end = replan if index < PLANS - 1 else planner.config.duration
-        objective = objective.executed(result.plan, end, box)
+        objective = objective.with_plan(result.plan, end, box)
         if identified is not None:
             identified.feed(result.plan, 0.0, 0.5 * replan)
             box = planner.box(identified.bounds)
@@ -264,4 +264,4 @@ def drawn(planner: Planner, scene: Scene, widest: Array, rng: np.random.Generato
 
 def speeds(plans: Sequence[Bezier], replan: float) -> Array:
     """(n,) largest joint speeds [rad/s]."""
-    return np.asarray(np.abs(executed(plans, replan, 200.0).qd).max(axis=0))
+    return np.asarray(np.abs(executed_states(plans, replan, 200.0).qd).max(axis=0))

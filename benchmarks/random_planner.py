@@ -39,7 +39,7 @@ class RandomPlanner:
         planner = build_planner(setup, config, clock)
         self.certifier, self._duration = planner.certifier, config.planner.duration
         self.box, self.excite = planner.box, planner.excite
-        self.reach, self.reached, self.plan_escape = planner.reach, planner.reached, planner.plan_escape
+        self.reach, self.has_reached, self.plan_escape = planner.reach, planner.has_reached, planner.plan_escape
         self._rng, self._ranges = rng, tuple(ranges)
 
     def plan(self, start: Start, box: ModelBox, scene: Scene, objective: Excite | Reach, deadline: float) -> PlanResult:

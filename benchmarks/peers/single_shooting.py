@@ -31,7 +31,7 @@ def fit_single(problem: JointProblem, guess: Array) -> SingleShot:
     def residual(parameters: Array) -> Array:
         nonlocal spent
         spent += 1
-        own = problem.fixed(problem.with_parameters(parameters))
+        own = problem.with_law(problem.with_parameters(parameters))
         off = own.simulate(np.zeros(0), first, start).position - motion.q
         return np.asarray(np.where(np.isfinite(off), off, 1e3)[motion.measured])
 

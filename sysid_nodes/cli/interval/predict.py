@@ -34,7 +34,7 @@ from sysid_nodes.robots import Robot
 from sysid_nodes.systems.interval.calibration import Run, run_rows
 from sysid_nodes.systems.interval.calibration_file import Calibration, load_calibration
 from sysid_nodes.systems.interval.config import IntervalIdentifierConfig
-from sysid_nodes.systems.interval.torque_models import compare_torque, described, stated
+from sysid_nodes.systems.interval.torque_models import compare_torque, description_parameters, stated_parameters
 from sysid_nodes.systems.interval.unknowns import identify_payload
 
 Array = npt.NDArray[np.float64]
@@ -86,9 +86,9 @@ def _models(
     robot: Robot, config: IntervalIdentifierConfig, path: Path, document: dict[str, Any] | None
 ) -> dict[str, Array]:
     """Parameters (16 n,) of the model and of those to compare it with."""
-    links = described(robot, config.known_robot)
+    links = description_parameters(robot, config.known_robot)
     if document is None:
-        return {MODEL: stated(robot, config.known_robot), "urdf": links}
+        return {MODEL: stated_parameters(robot, config.known_robot), "urdf": links}
     if document.get("kind") == "calibration":
         found = _calibration(path, robot, config)
         plain = np.concatenate([found.least_squares, np.zeros(robot.n)])
@@ -116,7 +116,7 @@ def _identified_parameters(
     if calibrated:
         point = _calibration(Path(calibrated), robot, config).belief.point.copy()
     else:
-        point = stated(robot, config.known_robot)
+        point = stated_parameters(robot, config.known_robot)
     body = slice(10 * robot.body_index(document["body"]), 10 * robot.body_index(document["body"]) + 10)
     point[body] = (point[body] if document["target"] == "payload" else 0.0) + np.array(nominal, dtype=np.float64)
     if along := document.get("estimate"):

@@ -34,7 +34,7 @@ def session_run(
     Raises:
         ExcitationError: nothing is identified yet.
     """
-    update, motion = session.update, session.replayed()
+    update, motion = session.update, session.replayed_motion()
     state, told = update.state, models_fields(update)
     if state.result is None or motion is None:
         raise ExcitationError(f"nothing is identified: {state.finding}", source=source)

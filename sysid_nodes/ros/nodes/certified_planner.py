@@ -55,7 +55,7 @@ from sysid_nodes.sessions.certified.settings import ESTIMATES
 from sysid_nodes.sessions.certified.state import Phase, Planned, Seen
 from sysid_nodes.sessions.worker import Worker
 from sysid_nodes.systems.certified.certificate.own_stop import own_stop_words
-from sysid_nodes.systems.certified.control.in_force import accepted
+from sysid_nodes.systems.certified.control.in_force import accepted_statuses
 
 NAME = "certified_planner"
 
@@ -93,7 +93,7 @@ class CertifiedPlannerNode(ManagedNode):
         self._busy, self._broken = False, ""
         self._phase, self._failed, self._dropped = Phase.EXCITE, False, 0
         self._own_stop = own_stop_words(config.certifier, setup.robot.n)
-        self._accepted = accepted(config.estimates)
+        self._accepted = accepted_statuses(config.estimates)
         if config.estimates:
             self.get_logger().warning(ESTIMATES)
         self._frames = FrameLookup(self)

@@ -151,7 +151,7 @@ class RobustControllerNode(ManagedNode):
             done = time.perf_counter()
             self._reports.commanded(now, done, age)
             if age is not None:
-                output = self._controller.sent(age + done - now) or output
+                output = self._controller.note_sent(age + done - now) or output
         elif output.mode is Mode.IDLE and self._idle is not None:
             self._idle.publish(message.header)
         self._react(output)

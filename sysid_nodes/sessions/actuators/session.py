@@ -101,9 +101,9 @@ class ActuatorSession:
         """Messages may have been lost: no window reaches from before to after."""
         self._windows.interrupt("messages lost")
 
-    def replayed(self) -> ReplayedMotion | None:
+    def replayed_motion(self) -> ReplayedMotion | None:
         """Motion that the models rest on and its replay by the commands alone; None before there are models."""
-        return self._refinement.replayed()
+        return self._refinement.replayed_motion()
 
     def _refine(self, windows: Sequence[MotionWindow]) -> ActuatorUpdate | None:
         for window in windows:

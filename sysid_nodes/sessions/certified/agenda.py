@@ -66,7 +66,7 @@ class Agenda:
         if planned.record.id in self._learned or planned.phase is not Phase.EXCITE:
             return
         self._learned.add(planned.record.id)
-        self._excite = self._excite.executed(planned.plan, min(until, planned.plan.duration), planned.box)
+        self._excite = self._excite.with_plan(planned.plan, min(until, planned.plan.duration), planned.box)
         self._rule = self._rule.after(bounds)
 
     def objective(
@@ -90,7 +90,7 @@ class Agenda:
                 self.goals.popleft()
                 continue
             ends = start.state.q if start.resting or start.goal is None else start.goal
-            if self._planner.reached(ends, goal):
+            if self._planner.has_reached(ends, goal):
                 if not start.resting:
                     return None  # the present trajectory ends there
                 self._end("")
@@ -118,7 +118,7 @@ class Agenda:
         if self.phase is Phase.EXCITE:
             endless = self._longest == 0.0
             return not (self.goals or endless or self._timely(self._spent(starts) + self._replan))
-        return self.phase is Phase.REST or bool(self.goals and self._planner.reached(plan.goal, self.goals[0]))
+        return self.phase is Phase.REST or bool(self.goals and self._planner.has_reached(plan.goal, self.goals[0]))
 
     def _spent(self, stamp: int) -> float:
         """Time of identification up to a stamp [s]."""
@@ -132,7 +132,7 @@ class Agenda:
         """The information that will have been collected when the trajectory in execution is left."""
         if previous is None or previous.phase is not Phase.EXCITE or previous.record.id in self._learned:
             return self._excite
-        return self._excite.executed(previous.plan, min(until, previous.plan.duration), previous.box)
+        return self._excite.with_plan(previous.plan, min(until, previous.plan.duration), previous.box)
 
     def _way_to(self, goal: Array, q: Array, scene: Scene) -> Reach:
         """The way to a goal, found once for each goal and scene."""

@@ -14,7 +14,7 @@ from sysid_nodes.results.trajectory_record import TrajectoryRecord, record_traje
 from sysid_nodes.robots.robot import Array
 from sysid_nodes.sessions.certified.config import CertifiedPlannerConfig, Setup
 from sysid_nodes.sessions.certified.motion_planner import MotionPlanner
-from sysid_nodes.systems.certified.search.excitation import executed
+from sysid_nodes.systems.certified.search.excitation import executed_states
 from sysid_nodes.systems.certified.search.objective import Excite
 from sysid_nodes.systems.certified.search.plan_result import PlanResult, Start
 
@@ -46,7 +46,7 @@ class CertifiedExcitation:
 
     def states(self, rate: float) -> State:
         """(N, n) at `rate` [1/s]."""
-        return executed([part.plan for part in self.parts], [part.until for part in self.parts[:-1]], rate)
+        return executed_states([part.plan for part in self.parts], [part.until for part in self.parts[:-1]], rate)
 
 
 def certified_excitation(
@@ -87,7 +87,7 @@ def certified_excitation(
                 return CertifiedExcitation(tuple(parts), f"{result.status.value}: {result.reason}")
             parts[-1] = replace(last, until=last.plan.duration)
             planned += t_f - t_p
-            start, objective = at_end, before.executed(last.plan, t_f, box)
+            start, objective = at_end, before.with_plan(last.plan, t_f, box)
             continue
         former = parts[-1] if parts else None
         record = record_trajectory(
@@ -99,7 +99,7 @@ def certified_excitation(
             previous_time=0.0 if former is None else former.until, last=planned + t_p >= enough,
         )  # fmt: skip
         parts.append(CertifiedPart(result.plan, record, t_p))
-        before, objective = objective, objective.executed(result.plan, t_p, box)
+        before, objective = objective, objective.with_plan(result.plan, t_p, box)
         start, at_end = (Start.following(result.plan, result.certificate, t) for t in (t_p, t_f))
         planned += t_p
         if progress is not None:

@@ -82,9 +82,9 @@ def excite(config: ExcitationConfig, limits: JointLimits, middle: Array) -> Exci
         )
     rng = np.random.default_rng(config.seed)
     if config.kind == "chirp":
-        return _scaled(_chirp(config, len(middle)), config, limits, middle, room)
+        return _scale_to_limits(_chirp(config, len(middle)), config, limits, middle, room)
     count = config.draws if config.kind == "optimal" else 1
-    drawn = (_scaled(_fourier(config, len(middle), rng), config, limits, middle, room) for _ in range(count))
+    drawn = (_scale_to_limits(_fourier(config, len(middle), rng), config, limits, middle, room) for _ in range(count))
     return min(drawn, key=lambda motion: float(motion.condition.max()))
 
 
@@ -114,7 +114,9 @@ def _fourier(config: ExcitationConfig, n: int, rng: np.random.Generator) -> Arra
     return np.asarray(position / np.abs(position).max(axis=0))
 
 
-def _scaled(shape: Array, config: ExcitationConfig, limits: JointLimits, middle: Array, room: Array) -> Excitation:
+def _scale_to_limits(
+    shape: Array, config: ExcitationConfig, limits: JointLimits, middle: Array, room: Array
+) -> Excitation:
     """The shape (M, n) faded in and out, as large as the limits let each joint be."""
     t = _times(config)
     fade = np.clip(np.minimum(t, t[-1] - t) / min(config.rest, 0.4 * config.duration), 0.0, 1.0)

@@ -146,7 +146,7 @@ def _objection(fit: JointFit, rmse: float, travel: float, config: ActuatorConfig
             )
     left = _Objection()
     if rmse > verdict.unexplained * travel:
-        left = _Objection(_unexplained(motion, rmse, travel), refutes=True)
+        left = _Objection(_describe_residual(motion, rmse, travel), refutes=True)
     told = "efforts" if motion.open_loop else "command"
     if "delay" in fit.problem.names and _surely_outside(fit, "delay", -np.inf, verdict.longest_delay):
         delay = 1e3 * float(fit.law[INDEX["delay"]])
@@ -191,7 +191,7 @@ def _surely_outside(fit: JointFit, name: str, lower: float, upper: float) -> boo
 
 def _may_matter(fit: JointFit, names: tuple[str, ...]) -> bool:
     """Whether a Gauss-Newton step with more parameters promises enough to look closer."""
-    problem, solution = fit.problem.fixed(fit.law, *names), fit.solution
+    problem, solution = fit.problem.with_law(fit.law, *names), fit.solution
     parameters, (guess, information) = fit.law[problem.active], problem.start(solution.first)
     rollout = problem.rollout(parameters, solution.first, solution.start)
     nothing = Gaussian.nothing(len(names))
@@ -202,6 +202,6 @@ def _may_matter(fit: JointFit, names: tuple[str, ...]) -> bool:
     return equations.step(0.0, parameters, -infinite, infinite, every).decrease > _PROMISE * equations.cost
 
 
-def _unexplained(motion: JointMotion, rmse: float, travel: float) -> str:
+def _describe_residual(motion: JointMotion, rmse: float, travel: float) -> str:
     left = f"{1e3 * rmse:.1f} mrad of the {1e3 * travel:.0f} mrad RMS"
     return f"the law leaves {left} that '{motion.name}' moved by unexplained"

@@ -100,7 +100,7 @@ class JointProblem:
         law[self.active] = parameters
         return law
 
-    def fixed(self, law: Array, *names: str) -> JointProblem:
+    def with_law(self, law: Array, *names: str) -> JointProblem:
         """The same joint with another law and other parameters to fit."""
         return replace(self, law=law, names=names)
 

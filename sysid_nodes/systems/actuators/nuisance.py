@@ -68,11 +68,11 @@ def free_estimate(problem: JointProblem, solution: ShootingResult, block: int) -
     rest, waves, constant = _friction_at_rest(problem, solution), *_torques_by_position(problem, solution)
     torques = np.concatenate([rest, waves], axis=1)
     untold = np.column_stack([_body_column(problem, solution), constant])
-    equations, by_untold = _extended(problem, solution, torques, untold)
+    equations, by_untold = _extend(problem, solution, torques, untold)
     hessian = equations.reduced_hessian
     inverse = _inverse(hessian)
     change = -inverse @ equations.reduced_gradient
-    seen = np.concatenate([~_unseen(problem, solution), np.ones(torques.shape[1], dtype=np.bool_)])
+    seen = np.concatenate([~_find_unseen(problem, solution), np.ones(torques.shape[1], dtype=np.bool_)])
     covariance = block_jackknife(equations.shift_parameters(change), seen, block)
     unknown = np.diag(np.where(seen[kept], 0.0, np.inf))
     by_rest, by_waves = np.split(change[count:], [rest.shape[1]])
@@ -98,7 +98,7 @@ def free_estimate(problem: JointProblem, solution: ShootingResult, block: int) -
     )
 
 
-def _unseen(problem: JointProblem, solution: ShootingResult) -> npt.NDArray[np.bool_]:
+def _find_unseen(problem: JointProblem, solution: ShootingResult) -> npt.NDArray[np.bool_]:
     """(K,) parameters that could lie anywhere in their range and move nothing: a limit that is never reached."""
     ranges = np.array([PARAMETERS[k].upper - PARAMETERS[k].lower for k in problem.active])
     slopes = np.sqrt(np.maximum(np.diag(solution.equations.hessian), 0.0) / problem.samples)
@@ -113,14 +113,14 @@ def _friction_at_rest(problem: JointProblem, solution: ShootingResult) -> Array:
     for share in _FADING:
         law = problem.with_parameters(solution.parameters)
         law[STRIBECK_SPEED] *= share
-        rollout = problem.fixed(law, "stribeck").simulate(np.zeros(1), solution.first, solution.start)
+        rollout = problem.with_law(law, "stribeck").simulate(np.zeros(1), solution.first, solution.start)
         columns.append(rollout.slopes[:, 0])
     return _where_measured(problem, np.stack(columns, axis=1))
 
 
 def _torques_by_position(problem: JointProblem, solution: ShootingResult) -> tuple[Array, Array]:
     """(S, 2 W), (S,) sensitivities of the position to waves over the joint's travel and to a constant torque."""
-    own = problem.fixed(problem.with_parameters(solution.parameters))
+    own = problem.with_law(problem.with_parameters(solution.parameters))
     waves = _waves(problem)
     added = np.column_stack([waves, np.ones(len(waves))])
     columns = _where_measured(problem, own.simulate(np.zeros(0), solution.first, solution.start, added=added).slopes)
@@ -141,9 +141,7 @@ def _waves(problem: JointProblem) -> Array:
     return np.concatenate([waves.imag, waves.real], axis=1)
 
 
-def _extended(
-    problem: JointProblem, solution: ShootingResult, torques: Array, untold: Array
-) -> tuple[Equations, Array]:
+def _extend(problem: JointProblem, solution: ShootingResult, torques: Array, untold: Array) -> tuple[Equations, Array]:
     """Normal equations of parameters and torques, and the reduced Hessian's columns (.., U) of what nobody can tell."""
     first, start = solution.first, solution.start
     guess, information = problem.start(first)

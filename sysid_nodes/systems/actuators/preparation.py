@@ -108,9 +108,9 @@ def prepare(log: ActuatorLog, robot: Robot, config: ActuatorConfig) -> tuple[Joi
         raise ExcitationError(f"has {int(told.sum())} samples since the first command; at least {_LEAST} are needed")
     new = fresh_samples(log.q[told][:, columns], robot.joint_names)
     _check_repeats(log.t[told], new, config.motion.cutoff)
-    t, q, measured, breaks = _even(log.t[told][new], log.q[told][new][:, columns], config.motion.gap)
+    t, q, measured, breaks = _resample_evenly(log.t[told][new], log.q[told][new][:, columns], config.motion.gap)
     dt = float(t[1] - t[0])
-    smooth, velocity, acceleration = _filtered(q, dt, breaks, config.motion)
+    smooth, velocity, acceleration = _filter(q, dt, breaks, config.motion)
     load = joint_load(robot, smooth, velocity, acceleration)
     stride = math.ceil(dt / config.motion.step - 1e-2)  # single-precision stamps must not cost a step
     middles = t[0] + dt / stride * (np.arange((len(t) - 1) * stride) + 0.5)
@@ -180,7 +180,7 @@ def _check_repeats(t: Array, new: npt.NDArray[np.bool_], cutoff: float) -> None:
     )
 
 
-def _even(t: Array, q: Array, gap: float) -> tuple[Array, Array, npt.NDArray[np.bool_], tuple[int, ...]]:
+def _resample_evenly(t: Array, q: Array, gap: float) -> tuple[Array, Array, npt.NDArray[np.bool_], tuple[int, ...]]:
     """Samples on a grid of the median spacing; straight lines between stamps, nothing measured within gaps."""
     dt, mean = float(np.median(np.diff(t))), float(t[-1] - t[0]) / (len(t) - 1)
     if abs(mean - dt) < 1e-3 * dt:
@@ -196,7 +196,7 @@ def _even(t: Array, q: Array, gap: float) -> tuple[Array, Array, npt.NDArray[np.
     return grid, even, near | ~inside, tuple(int(k) for k in breaks)
 
 
-def _filtered(q: Array, dt: float, breaks: tuple[int, ...], config: MotionConfig) -> tuple[Array, Array, Array]:
+def _filter(q: Array, dt: float, breaks: tuple[int, ...], config: MotionConfig) -> tuple[Array, Array, Array]:
     """Positions, velocities and accelerations without delay; what comes before a hole says nothing of what follows."""
     from scipy import signal  # with all statistics behind it: half a second that other commands need not wait
 

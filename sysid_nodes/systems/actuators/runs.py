@@ -18,13 +18,13 @@ Known = Mapping[tuple[str, str], tuple[float, float]]
 def compare_runs(result: ActuatorResult, others: Sequence[Known]) -> ActuatorResult:
     """The result with what other runs of the robot say of each parameter that this one and one of them tell."""
     joints = tuple(
-        replace(joint, parameters=tuple(_compared(joint.name, row, others) for row in joint.parameters))
+        replace(joint, parameters=tuple(_compare(joint.name, row, others) for row in joint.parameters))
         for joint in result.joints
     )
     return replace(result, joints=joints)
 
 
-def _compared(joint: str, row: ActuatorEstimate, others: Sequence[Known]) -> ActuatorEstimate:
+def _compare(joint: str, row: ActuatorEstimate, others: Sequence[Known]) -> ActuatorEstimate:
     found = [other[joint, row.name] for other in others if (joint, row.name) in other]
     if row.estimate is None or not row.sigma or not found:
         return row

@@ -66,7 +66,7 @@ def conclude(
         status = max(status, BayesianStatus.CONTRADICTED)
         prior = f"[{far.prior_lower:.3g}, {far.prior_upper:.3g}] {far.unit}"
         findings = (f"'{far.name}' is {far.mean:.3g} {far.unit}, before the log it was in {prior}", *findings)
-    covered = _covered(fitted) if known is None else known.covered
+    covered = _speed_range(fitted) if known is None else known.covered
     if creeping := _creeping_joints(own, x, rows, covered):
         names = ", ".join(f"'{name}'" for name in creeping)
         findings = (
@@ -116,7 +116,7 @@ def _believe(fitted: Fitted, model: LinearModel, kept: Correlation, before: Know
     if model.factor is None:
         return _Belief(BayesianStatus.STALLED, _untold(own, model), None, ())
     status, against = BayesianStatus[fitted.found.status.name], ""
-    extra, covered, stages = kept.extra, _covered(fitted), problem.log.stages
+    extra, covered, stages = kept.extra, _speed_range(fitted), problem.log.stages
     if before is not None:
         way = passage(before, model.factor, at.x)
         extra = way.left + kept.extra
@@ -136,7 +136,7 @@ def _untold(own: Parameters, model: LinearModel) -> ParameterPosterior:
     return ParameterPosterior(np.zeros(len(wide)), wide, model.rows.lower, model.rows.upper)
 
 
-def _covered(fitted: Fitted) -> Array:
+def _speed_range(fitted: Fitted) -> Array:
     """(2, n) range of speeds that the log covers."""
     return np.asarray(np.quantile(fitted.problem.motion(fitted.found.best.point.point).v, _COVERED, axis=0))
 

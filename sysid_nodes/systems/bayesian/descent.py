@@ -23,7 +23,7 @@ from sysid_nodes.systems.bayesian.knowledge import Knowledge
 from sysid_nodes.systems.bayesian.log import MechanismLog
 from sysid_nodes.systems.bayesian.mechanism import Mechanism, Motion
 from sysid_nodes.systems.bayesian.noise import has_settled, pooled_noise, shown_noise
-from sysid_nodes.systems.bayesian.problem import Estimate, MechanismProblem, Noise, sharpened
+from sysid_nodes.systems.bayesian.problem import Estimate, MechanismProblem, Noise, sharpen_friction
 
 Array = npt.NDArray[np.float64]
 BoolArray = npt.NDArray[np.bool_]
@@ -164,7 +164,7 @@ def _descend(problem: MechanismProblem, start: Estimate, config: BayesianConfig,
     point = start
     if sharpen:
         for factor in config.search.sharpening:
-            rough = solve_feasible(sharpened(problem, factor), point, rules)
+            rough = solve_feasible(sharpen_friction(problem, factor), point, rules)
             if rough.status is SolveStatus.INFEASIBLE or not np.isfinite(rough.cost):
                 break
             point = rough.point.point

@@ -134,7 +134,7 @@ class MechanismProblem:
         torque = self.mechanism.torque(motion, point.x) if found is None else found.value
         groups = [self._position(point), self._torque(point, torque, found)]
         (passive,) = np.nonzero(~own.motors)
-        rows = None if found is None else _Rows.of(found, passive).scaled(1.0 / self.noise.passive)
+        rows = None if found is None else _Rows.of(found, passive).scale(1.0 / self.noise.passive)
         stages = np.arange(1, self.log.stages - 1)
         groups.append(self._dynamic(torque[:, passive] / self.noise.passive, rows, stages))
         groups.append(self._power(point, motion, torque, found))
@@ -173,7 +173,7 @@ class MechanismProblem:
         value = (gain * own_torque + offset - self.log.torque[stages] - delay * rate) / sigma
         rows = None
         if found is not None:
-            rows = _Rows.of(found, motors).at(stages - 1).scaled(gain / sigma)
+            rows = _Rows.of(found, motors).at(stages - 1).scale(gain / sigma)
             each = np.arange(len(motors))
             rows.by_x[:, each, own.joint("gain").start + motors] = own_torque / sigma
             rows.by_x[:, each, own.joint("offset").start + motors] = 1.0 / sigma
@@ -190,7 +190,7 @@ class MechanismProblem:
         if found is not None:
             t, v = torque[stages - 1][:, motors], motion.v[stages - 1][:, motors]
             loss = own.constants(point.x, "loss")[motors]
-            rows = _Rows.of(found, motors).at(stages - 1).summed(v + 2.0 * loss * t)
+            rows = _Rows.of(found, motors).at(stages - 1).weighted_sum(v + 2.0 * loss * t)
             n, slopes = own.n, self.mechanism.user_slopes(motion, point.x)[stages - 1][:, own.n]
             for k, part in enumerate((rows.by_q, rows.by_v, rows.by_a)):
                 part[:, 0] += slopes[:, n * k : n * k + n]
@@ -198,7 +198,7 @@ class MechanismProblem:
             rows.by_v[:, 0, motors] += t
             rows.by_x[:, 0, own.joint("loss").start + motors] = t**2
             rows.by_x[:, 0, own.idle] = 1.0
-            rows = rows.scaled(1.0 / sigma[:, None])
+            rows = rows.scale(1.0 / sigma[:, None])
         return self._dynamic(value, rows, stages)
 
     def _dynamic(self, value: Array, rows: _Rows | None, stages: IntArray) -> Blocks:
@@ -241,16 +241,16 @@ class _Rows:
     def at(self, index: IntArray) -> _Rows:
         return self._map(lambda part: part[index])
 
-    def scaled(self, factor: float | Array) -> _Rows:
+    def scale(self, factor: float | Array) -> _Rows:
         by_row = np.asarray(factor)[..., None]
         return self._map(lambda part: part * by_row)
 
-    def summed(self, weight: Array) -> _Rows:
+    def weighted_sum(self, weight: Array) -> _Rows:
         """One row, the sum with weights (K, m)."""
         return self._map(lambda part: np.einsum("km,kmj->kj", weight, part)[:, None])
 
 
-def sharpened(problem: MechanismProblem, factor: float) -> MechanismProblem:
+def sharpen_friction(problem: MechanismProblem, factor: float) -> MechanismProblem:
     """The same with friction that turns over a speed wider by a factor, and joints without a motor held less strictly.
 
     Rows that are almost equalities make a curved valley of the cost, along which a descent from afar crawls.

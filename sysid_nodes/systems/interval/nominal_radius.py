@@ -189,7 +189,7 @@ def _remainder(motion: MotionBounds, levers: Levers, between: Line, away: Array)
         acceleration * away + 3.0 * motion.dv + between[1],
     )
     span = motion.duration[:, None, None, None]
-    momentum, rate = _mixed(unit, speed, errors, total, (motion.dq, motion.dv))
+    momentum, rate = _mixed_derivatives(unit, speed, errors, total, (motion.dq, motion.dv))
     out = [span * (rate[k] + levers.third_along(error[0], total[0])) for k, error in enumerate(errors)]
     for index in (0, 1):
         out[index] += momentum[index]
@@ -198,7 +198,7 @@ def _remainder(motion: MotionBounds, levers: Levers, between: Line, away: Array)
     return np.stack(out).reshape(len(out), *speed.shape, -1)
 
 
-def _mixed(unit: Pair, speed: Array, errors: Sequence[Line], total: Line, readings: Line) -> Pair:
+def _mixed_derivatives(unit: Pair, speed: Array, errors: Sequence[Line], total: Line, readings: Line) -> Pair:
     """Bounds (P, W, n, n, 3) of mixed second derivatives along P errors: the polar form of `curvatures`.
 
     Of all lines at a time: the arrays are small, and what NumPy spends on each call counts.

@@ -82,7 +82,7 @@ def relax(config: IntervalIdentifierConfig, contradiction: Contradiction) -> Rel
         factor = _ENOUGH * least
         flat = to_flat(config)
         changed = _wider_prior(flat, factor) if keys[0].startswith("prior.") else {
-            key: _scaled(flat[key], factor) for key in keys
+            key: _scale(flat[key], factor) for key in keys
         }  # fmt: skip
         if all(changed[key] == flat[key] for key in keys):
             continue  # a bound of zero does not grow
@@ -90,7 +90,7 @@ def relax(config: IntervalIdentifierConfig, contradiction: Contradiction) -> Rel
     return None
 
 
-def _scaled(value: Any, factor: float) -> Any:
+def _scale(value: Any, factor: float) -> Any:
     return tuple(factor * x for x in value) if isinstance(value, tuple) else factor * value
 
 

@@ -43,7 +43,7 @@ def compare_torque(rows: MomentumRows, body: int, models: Mapping[str, Array]) -
     return TorqueComparison(rows.t.mean(axis=1), windows.measured, predicted)
 
 
-def described(robot: Robot, known: KnownRobotConfig) -> Array:
+def description_parameters(robot: Robot, known: KnownRobotConfig) -> Array:
     """(16 n,) the description's links alone: no friction, armature or offset, and the stated gain."""
     n = robot.n
     parameters = nominal_parameters(robot, known)
@@ -51,7 +51,7 @@ def described(robot: Robot, known: KnownRobotConfig) -> Array:
     return np.concatenate([parameters, np.zeros(n)])
 
 
-def stated(robot: Robot, known: KnownRobotConfig) -> Array:
+def stated_parameters(robot: Robot, known: KnownRobotConfig) -> Array:
     """(16 n,) the middle of what is stated of the robot before any data."""
     return np.concatenate([known_box(robot, known)[0], np.zeros(robot.n)])
 

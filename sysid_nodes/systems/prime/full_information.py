@@ -57,7 +57,7 @@ def estimate_motion(
     """
     q = initial_configurations(model, samples, len(times))
     rests = is_at_rest(samples, model.config)
-    taken = replace(model, parameters=model.parameters.held()) if rests else model
+    taken = replace(model, parameters=model.parameters.hold_constants()) if rests else model
     problem = build_problem(taken, samples, len(times), first_arrival(model, q[0]))
     start = clock() if clock is not None else 0.0
     stated = problem
@@ -130,7 +130,7 @@ def solve_by_continuation(
     if not any(readings.sensor.name == "gyroscope" for readings in problem.readings):
         schedule = (_COARSER * schedule[0], *schedule)
     last, near = schedule[-1], replace(settings, cost_tolerance=_NEAR)
-    quick = [(eps, replace(near, initial_damping=_FAR), problem.held()) for eps in schedule[:-1]]
+    quick = [(eps, replace(near, initial_damping=_FAR), problem.hold_constants()) for eps in schedule[:-1]]
     if weighed:
         quick.append((last, replace(near, initial_damping=_CLOSE), problem))
     start = initial_trajectory(problem.with_smoothing(schedule[0]), q, theta)

@@ -92,7 +92,7 @@ class Parameters:
         out[self.bodies] *= 1e-12  # a body of no mass has no centre of mass
         return out
 
-    def held(self) -> Parameters:
+    def hold_constants(self) -> Parameters:
         """The same with slope, feet, drives, links and encoders next to exact at their prior's mean."""
         sigma = self.sigma.copy()
         for columns in (self.tilt, self.feet, self.drives, self.masses, self.gains, self.offsets):

@@ -149,9 +149,9 @@ class PrimeProblem:
         """The same problem at another smoothing eps."""
         return replace(self, law=replace(self.law, smoothing=smoothing))
 
-    def held(self) -> PrimeProblem:
-        """The same problem with the constants of `Parameters.held` next to exact."""
-        return replace(self, model=replace(self.model, parameters=self.model.parameters.held()))
+    def hold_constants(self) -> PrimeProblem:
+        """The same problem with the constants of `Parameters.hold_constants` next to exact."""
+        return replace(self, model=replace(self.model, parameters=self.model.parameters.hold_constants()))
 
     def evaluate(self, point: Trajectory) -> Evaluated:
         """The model's quantities at a point."""
@@ -201,15 +201,15 @@ class PrimeProblem:
         parameters = self.model.parameters
         none = np.zeros((1, parameters.count, self.model.base.nv))
         own = Blocks(np.zeros(1, dtype=np.intp), self._from_mean(point), none, np.diag(1.0 / parameters.sigma)[None])
-        return self._arrived(self.arrival.prior, point), own
+        return self._arrival_blocks(self.arrival.prior, point), own
 
     def arrival_unknowns(self, point: Trajectory) -> Blocks:
         """The unknowns that the arrival is about, less its reference, with derivatives."""
         prior = self.arrival.prior
         count = prior.root.shape[1]
-        return self._arrived(replace(prior, root=np.eye(count), offset=np.zeros(count)), point)
+        return self._arrival_blocks(replace(prior, root=np.eye(count), offset=np.zeros(count)), point)
 
-    def _arrived(self, prior: GaussianPrior, point: Trajectory) -> Blocks:
+    def _arrival_blocks(self, prior: GaussianPrior, point: Trajectory) -> Blocks:
         slope = difference_jacobian(self.arrival.q, point.q[: prior.width])
         arrived = prior.blocks(*self._arrival_differences(point), slope)
         assert arrived.parameter_jacobian is not None

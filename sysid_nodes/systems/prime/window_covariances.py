@@ -61,7 +61,7 @@ class WindowCovariances:
         before = self._changing[dropped:][:REACH]
         changing[: len(before)] |= before
         self._changing = changing
-        new = self._settled(times) if factor is not None else slice(0)
+        new = self._settled_stages(times) if factor is not None else slice(0)
         anew = len(changing[new]) > 0
         whole = anew or self._parameter is None
         found = None if factor is None else covariances(factor, last=None if whole else self._covered)
@@ -77,7 +77,7 @@ class WindowCovariances:
         assert self._parameter is not None
         return replace(found, parameter=self._parameter)
 
-    def _settled(self, times: Array) -> slice:
+    def _settled_stages(self, times: Array) -> slice:
         """Stages that have settled since residuals were last looked at; none while they are too few."""
         stages = len(times)
         first = max(int(np.searchsorted(times, self._counted, side="right")), 1)

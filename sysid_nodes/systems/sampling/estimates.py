@@ -69,7 +69,7 @@ def _scalar(unknowns: Unknowns, name: str, config: VerdictConfig) -> Quantity | 
     def inverse(vector: Array) -> float:
         return 1.0 / max(own(vector), 1e-9)
 
-    def scaled(nominal: float) -> Callable[[Array], float]:
+    def scale(nominal: float) -> Callable[[Array], float]:
         return lambda vector: nominal * float(np.exp(own(vector)))
 
     def relative(value: float) -> float:
@@ -80,8 +80,8 @@ def _scalar(unknowns: Unknowns, name: str, config: VerdictConfig) -> Quantity | 
         "weakness": Quantity(f"strength.{group}", "N m", "motors", inverse, relative, name),
         "gain": Quantity(f"gain.{group}", "1", "motors", own, relative, name),
         "dry_friction": Quantity(name, "N m", "drives", own, nuisance=True),
-        "friction": Quantity(name, "1", "ground", scaled(ground.friction), nuisance=True),
-        "compliance": Quantity(name, "s", "ground", scaled(ground.time_constant), nuisance=True),
+        "friction": Quantity(name, "1", "ground", scale(ground.friction), nuisance=True),
+        "compliance": Quantity(name, "s", "ground", scale(ground.time_constant), nuisance=True),
         "pose_delay": Quantity(name, "s", "sensors", own),
     }
     if name.startswith(("gyro_bias", "alignment")):

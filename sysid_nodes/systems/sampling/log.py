@@ -116,7 +116,7 @@ class Stream:
         value = self.values[right - 1] + part * (self.values[right] - self.values[right - 1])
         return value, inside & (gap <= _HOLE * float(np.median(np.diff(self.t))))
 
-    def held(self, t: Array) -> Array:
+    def latest_values(self, t: Array) -> Array:
         """Values (K, m) of the latest readings."""
         return np.asarray(self.values[np.clip(np.searchsorted(self.t, t + 1e-6, side="right") - 1, 0, None)])
 
@@ -226,7 +226,7 @@ def motion_log(readings: Readings, step: float, *, delay: float = 0.0) -> Motion
         q=joints[:, :n],
         w=joints[:, n : 2 * n],
         torque=joints[:, 2 * n :] if joints[:, 2 * n :].any() else None,
-        target=np.mean([readings.set_points.held(t - delay + part * step) for part in _PARTS], axis=0),
+        target=np.mean([readings.set_points.latest_values(t - delay + part * step) for part in _PARTS], axis=0),
         up=vertical(quaternion),
         gyro=imu[:, 4:],
         position=pose[:, :3],

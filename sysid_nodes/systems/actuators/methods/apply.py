@@ -13,7 +13,7 @@ from sysid_nodes.results.actuator_methods import JointMethod, OracleTorque
 from sysid_nodes.robots import Robot
 from sysid_nodes.systems.actuators.config import ActuatorConfig
 from sysid_nodes.systems.actuators.methods.evolution import cma_es
-from sysid_nodes.systems.actuators.methods.method import JointModel, Method, StructuredModel, structured
+from sysid_nodes.systems.actuators.methods.method import JointModel, Method, StructuredModel, keep_law
 from sysid_nodes.systems.actuators.methods.network import network, residual
 from sysid_nodes.systems.actuators.methods.oracle import free_oracle, oracle
 from sysid_nodes.systems.actuators.methods.smoothed_joint import SmoothedJoint, smooth_joint
@@ -26,7 +26,7 @@ _OUTSIDE = 0.01
 """Share of a replay outside of the range of training that is worth a finding."""
 
 METHODS: dict[str, Method] = {
-    "structured": structured,
+    "structured": keep_law,
     "network": network,
     "residual": residual,
     "oracle": oracle,

@@ -33,7 +33,7 @@ class DrivenModel(StructuredModel):
 
     def replay(self, motion: JointMotion) -> Replay:
         """See `JointModel`; the drive has the gains that were found and not those stated."""
-        return super().replay(_undamped(motion))
+        return super().replay(_without_damping(motion))
 
 
 def cma_es(smoothed: SmoothedJoint, _law: Array, config: ActuatorConfig) -> DrivenModel:
@@ -44,7 +44,7 @@ def cma_es(smoothed: SmoothedJoint, _law: Array, config: ActuatorConfig) -> Driv
     """
     import cma  # takes a while, and nothing else needs it
 
-    motion, options = _undamped(smoothed.motion), config.evolution
+    motion, options = _without_damping(smoothed.motion), config.evolution
     if not motion.stiffness > 0.0:
         raise ConfigError(f"method cma_es scales the drive's stiffness, and that of '{motion.name}' is zero")
     problem = JointProblem(motion, config, law_vector(), ())
@@ -71,6 +71,6 @@ def cma_es(smoothed: SmoothedJoint, _law: Array, config: ActuatorConfig) -> Driv
     return DrivenModel(law_of(np.asarray(search.result.xbest)), config)
 
 
-def _undamped(motion: JointMotion) -> JointMotion:
+def _without_damping(motion: JointMotion) -> JointMotion:
     """The drive's stated damping would act beside the one that is sought."""
     return replace(motion, damping=0.0)

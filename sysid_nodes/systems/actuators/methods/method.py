@@ -87,6 +87,6 @@ class StructuredModel:
         return smoothed.law_torque(self.law)
 
 
-def structured(_smoothed: SmoothedJoint, law: Array, config: ActuatorConfig) -> StructuredModel:
+def keep_law(_smoothed: SmoothedJoint, law: Array, config: ActuatorConfig) -> StructuredModel:
     """The fitted law as it is."""
     return StructuredModel(law, config)

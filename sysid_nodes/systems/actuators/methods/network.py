@@ -95,7 +95,7 @@ def network(smoothed: SmoothedJoint, law: Array, config: ActuatorConfig) -> Netw
     return _Training(smoothed, law, config, residual=False).run()
 
 
-def untested(smoothed: SmoothedJoint, law: Array, config: ActuatorConfig, *, residual: bool) -> NetworkModel:
+def train_untested(smoothed: SmoothedJoint, law: Array, config: ActuatorConfig, *, residual: bool) -> NetworkModel:
     """The weights that training ends with, everywhere: no held-out part decides and no law takes over (the paper's)."""
     return _Training(smoothed, law, config, residual=residual).run_untested()
 
@@ -126,7 +126,7 @@ class _Training:
         options = self._options
         train = self._part(0, self._seen, options.horizon)
         judge = self._part(self._seen, len(self._motion.t), options.judged)
-        net = self._labelled(self._untrained())
+        net = self._fit_labels(self._initial_network())
         unit = max(self._errors(self._lawful(net), train)[0], self._smoothed.noise**2)
         lawful = self._errors(self._lawful(net), judge)[0]
         least, best = np.inf, net.weights
@@ -141,7 +141,7 @@ class _Training:
             return self._loss(replace(net, weights=weights), train, unit)
 
         look(net.weights)
-        _minimised(loss, net.weights, options.iterations, look)
+        _minimise(loss, net.weights, options.iterations, look)
         model = NetworkModel(replace(net, weights=best), self._law, self._config, self._residual)
         required = 1.0 if self._residual else options.better
         if least < required**2 * lawful and self._error(model) < required * self._error(self._plain()):
@@ -153,16 +153,16 @@ class _Training:
 
     def run_untested(self) -> NetworkModel:
         """The last weights, without a box."""
-        net = self._untrained()
+        net = self._initial_network()
         everywhere = np.full(INPUTS, np.inf)
-        net = self._labelled(replace(net, lower=-everywhere, upper=everywhere))
+        net = self._fit_labels(replace(net, lower=-everywhere, upper=everywhere))
         train = self._part(0, self._seen, self._options.horizon)
         unit = max(self._errors(self._lawful(net), train)[0], self._smoothed.noise**2)
 
         def loss(weights: Array) -> tuple[float, Array]:
             return self._loss(replace(net, weights=weights), train, unit)
 
-        weights = _minimised(loss, net.weights, self._options.iterations)
+        weights = _minimise(loss, net.weights, self._options.iterations)
         return NetworkModel(replace(net, weights=weights), self._law, self._config, self._residual)
 
     def _part(self, begin: int, end: int, duration: float) -> _Part:
@@ -179,7 +179,7 @@ class _Training:
         position, velocity = motion.q[index], smoothed.velocity[index]
         return _Part(first * motion.stride, length * motion.stride, start, position, velocity, measured)
 
-    def _untrained(self) -> ActuatorNetwork:
+    def _initial_network(self) -> ActuatorNetwork:
         seen, smoothed, options = slice(0, self._seen), self._smoothed, self._options
         inputs = inputs_of(smoothed.rows[:, COMMAND], smoothed.position, smoothed.velocity)[seen]
         inputs = inputs[self._motion.measured[seen]]
@@ -204,7 +204,7 @@ class _Training:
         smoothing = 5.0 * smoothed.speed_sigma
         return actual, law_along(smoothed.rows, smoothed.position, smoothed.velocity, law, self._config, smoothing)
 
-    def _labelled(self, net: ActuatorNetwork) -> ActuatorNetwork:
+    def _fit_labels(self, net: ActuatorNetwork) -> ActuatorNetwork:
         """Fitted to the oracle's labels, by weighted least squares."""
         smoothed = self._smoothed
         seen = np.flatnonzero(self._motion.measured[: self._seen])
@@ -226,7 +226,7 @@ class _Training:
             cost = 0.5 * float(weight @ off**2) + 0.5 * _LABEL_DECAY * float(weights @ weights) / len(weights)
             return cost, own.pull(value, slope) + _LABEL_DECAY * weights / len(weights)
 
-        return replace(net, weights=_minimised(loss, net.weights, self._options.labels))
+        return replace(net, weights=_minimise(loss, net.weights, self._options.labels))
 
     def _plain(self, *findings: str) -> StructuredModel:
         return StructuredModel(self._law, self._config, findings)
@@ -243,9 +243,9 @@ class _Training:
     def _errors(self, net: ActuatorNetwork, part: _Part) -> tuple[float, Array, Array]:
         """Mean squared error of the rollouts [rad2], and its derivatives (G, samples) by positions and velocities."""
         states = self._rollout.states(net, part.first, part.length, part.start)
-        return self._compared(part, states.position, states.velocity)
+        return self._compare(part, states.position, states.velocity)
 
-    def _compared(self, part: _Part, position: Array, velocity: Array) -> tuple[float, Array, Array]:
+    def _compare(self, part: _Part, position: Array, velocity: Array) -> tuple[float, Array, Array]:
         every = slice(None, None, self._motion.stride)
         count = max(int(part.measured.sum()), 1)
         off = np.where(part.measured, position[:, every] - part.position, 0.0)
@@ -256,7 +256,7 @@ class _Training:
 
     def _loss(self, net: ActuatorNetwork, part: _Part, unit: float) -> tuple[float, Array]:
         states = self._rollout.states(net, part.first, part.length, part.start)
-        square, off, fast = self._compared(part, states.position, states.velocity)
+        square, off, fast = self._compare(part, states.position, states.velocity)
         every = slice(None, None, self._motion.stride)
         to_position, to_velocity = np.zeros_like(states.position), np.zeros_like(states.velocity)
         to_position[:, every], to_velocity[:, every] = off / unit, fast / unit
@@ -268,7 +268,7 @@ class _Training:
         return cost, slope + 2.0 * decay * net.weights
 
 
-def _minimised(
+def _minimise(
     loss: Callable[[Array], tuple[float, Array]],
     weights: Array,
     iterations: int,

@@ -122,7 +122,7 @@ class Segments:
     def _dt(self) -> float:
         return self.smoothed.motion.step * self.smoothed.motion.stride
 
-    def _rolled(self, values: Array, start: Array) -> tuple[Array, Array]:
+    def _roll_out(self, values: Array, start: Array) -> tuple[Array, Array]:
         rows = self.smoothed.rows[self.index]
         acceleration = (values[self.index] - rows[:, :, LOAD]) / rows[:, :, INERTIA]
         # From each sample to the next.
@@ -133,7 +133,7 @@ class Segments:
 
     def states(self, values: Array, start: Array) -> tuple[Array, Array]:
         """Positions and velocities (S,) under torques (S,) from states (G, 2)."""
-        position, velocity = self._rolled(values, start)
+        position, velocity = self._roll_out(values, start)
         return position[self.own], velocity[self.own]
 
     def cost(self, values: Array, start: Array, speed_weight: float) -> float:
@@ -157,6 +157,6 @@ class Segments:
 
     def _errors(self, values: Array, start: Array, speed_weight: float) -> tuple[Array, Array]:
         motion = self.smoothed.motion
-        position, velocity = self._rolled(values, start)
+        position, velocity = self._roll_out(values, start)
         off = np.where(self.told, position - motion.q[self.index], 0.0)
         return off, np.where(self.told, speed_weight * (velocity - motion.velocity[self.index]), 0.0)

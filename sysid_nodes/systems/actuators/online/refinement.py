@@ -156,7 +156,7 @@ class Refinement:
         self.state = self._refit(replace(state, windows=_numbers(self._memory), suspects=()))
         return self.state
 
-    def replayed(self) -> ReplayedMotion | None:
+    def replayed_motion(self) -> ReplayedMotion | None:
         """Motion of the windows in memory, and its replay by the commands alone; None before there are models."""
         if self.state.result is None:
             return None

@@ -196,9 +196,9 @@ def prove_errors(problem: ErrorProblem, edges: Array, passes: int) -> ErrorProof
             return _proof(desired, jerk, assumed, outcome, done)
         if not outcome.errors.level.max() < _HOPELESS:
             return done
-        assumed = _widened(outcome.errors)
+        assumed = _widen(outcome.errors)
         if delayed:
-            assumed = _followed(problem, desired, outcome)
+            assumed = _follow_further(problem, desired, outcome)
     return passes
 
 
@@ -264,7 +264,7 @@ def _guess(problem: ErrorProblem, edges: Array) -> Assumed:
     )
     outcome = problem.follow(desired_motion(problem.plan, coarse), jerk_bound(problem.plan, coarse), rough)
     hopeless = outcome is None or not outcome.errors.level.max() < _HOPELESS
-    better = rough if hopeless or outcome is None else _widened(outcome.errors)
+    better = rough if hopeless or outcome is None else _widen(outcome.errors)
     middles = np.append(0.5 * (edges[1:] + edges[:-1]), np.inf)
     which = np.minimum(np.searchsorted(coarse, middles, side="right") - 1, count)
     return Assumed(*(x[which] for x in better))
@@ -281,25 +281,25 @@ def _guess_from_below(problem: ErrorProblem, edges: Array) -> Assumed:
         outcome = problem.follow(desired, jerk, assumed)
         if outcome is None or not outcome.errors.level.max() < _HOPELESS:
             break
-        assumed = _followed(problem, desired, outcome)
+        assumed = _follow_further(problem, desired, outcome)
     middles = np.append(0.5 * (edges[1:] + edges[:-1]), np.inf)
     which = np.minimum(np.searchsorted(coarse, middles, side="right") - 1, count - 1)
     return Assumed(*(x[which] for x in assumed))
 
 
-def _followed(problem: ErrorProblem, desired: Desired, outcome: Outcome) -> Assumed:
+def _follow_further(problem: ErrorProblem, desired: Desired, outcome: Outcome) -> Assumed:
     """Errors to try after those that led to an outcome, by following them further with what they ask for.
 
     That changes less with them than they do with one another, and takes ten times as long to say.
     """
-    assumed = _widened(outcome.errors, _DELAYED_GROWTH)
+    assumed = _widen(outcome.errors, _DELAYED_GROWTH)
     for _ in range(_AGAIN):
         further = problem.follow_delayed(desired, outcome.demand, assumed)
         if further is None or not further.errors.level.max() < _HOPELESS:
             break
-        assumed = _widened(further.errors, _DELAYED_GROWTH)
+        assumed = _widen(further.errors, _DELAYED_GROWTH)
     return assumed
 
 
-def _widened(x: Assumed, growth: float = _GROWTH) -> Assumed:
+def _widen(x: Assumed, growth: float = _GROWTH) -> Assumed:
     return Assumed(*(growth * part + 1e-6 for part in x))

@@ -19,7 +19,7 @@ from sysid_nodes.systems.certified.certificate.closed_loop import INFLATE
 from sysid_nodes.systems.certified.certificate.error_proof import ErrorProof
 from sysid_nodes.systems.certified.certificate.motion import Desired, motion
 from sysid_nodes.systems.certified.certificate.occupancy import ENOUGH, obstacle_distance, occupancy, self_distance
-from sysid_nodes.systems.certified.certificate.own_stop import OwnStop, swept
+from sysid_nodes.systems.certified.certificate.own_stop import OwnStop, sweep_stop
 
 
 @dataclass(frozen=True)
@@ -98,7 +98,7 @@ class Judge:
         desired, below, above = conduct.desired.position, np.zeros(qd.shape), np.zeros(qd.shape)
         if self._stop is not None:
             below, above = self._stop.reach(*_rates(conduct))
-        placement = swept(self._tree, conduct.q, below, above, boxed=conduct.boxed)
+        placement = sweep_stop(self._tree, conduct.q, below, above, boxed=conduct.boxed)
         aside = (np.abs(desired.slope_term) + desired.remainder + conduct.position_error) * INFLATE
         shapes = [
             occupancy(placement, int(joint), solid) for joint, solid in zip(self._joints, self._solids, strict=True)

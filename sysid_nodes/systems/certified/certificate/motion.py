@@ -142,11 +142,11 @@ def largest(form: Affine, *, boxed: bool = False) -> Array:
 
 
 def deviation(form: Affine, *, boxed: bool = False, swept: bool = False) -> Array:
-    """Upper bounds of |value - centre|, as for `combined`."""
-    return np.asarray((combined(form.terms, boxed=boxed, swept=swept) + form.remainder) * INFLATE)
+    """Upper bounds of |value - centre|, as for `largest_sum`."""
+    return np.asarray((largest_sum(form.terms, boxed=boxed, swept=swept) + form.remainder) * INFLATE)
 
 
-def combined(terms: Array, *, boxed: bool, swept: bool = False) -> Array:
+def largest_sum(terms: Array, *, boxed: bool, swept: bool = False) -> Array:
     """The largest sum of a form's symbols, from its terms (symbols, ...): |time| and the norms of both kinds of errors.
 
     Args:

@@ -19,7 +19,7 @@ from sysid_nodes.models.closest_point import closest_point
 from sysid_nodes.models.separation import separation_lower_bound
 from sysid_nodes.models.solids import Solid
 from sysid_nodes.robots.robot import Array
-from sysid_nodes.systems.certified.certificate.motion import combined, deviation
+from sysid_nodes.systems.certified.certificate.motion import deviation, largest_sum
 from sysid_nodes.systems.certified.certificate.recursion import Placement
 
 Indices = npt.NDArray[np.intp]
@@ -73,7 +73,7 @@ def obstacle_distance(shapes: Sequence[Occupancy], obstacles: Sequence[Solid]) -
     """(T, S, O) lower bounds of the distance between each shape and each obstacle, at most ENOUGH [m]: see `_least`."""
     if not shapes or not obstacles:
         return np.full((_intervals(shapes), len(shapes), len(obstacles)), ENOUGH)
-    fixed = [_fixed(solid, shapes[0]) for solid in obstacles]
+    fixed = [_constant_occupancy(solid, shapes[0]) for solid in obstacles]
     count = len(shapes)
     pairs = np.array([(s, count + o) for s in range(count) for o in range(len(fixed))], dtype=np.intp)
     return _least([*shapes, *fixed], pairs).reshape(-1, count, len(fixed))
@@ -95,7 +95,7 @@ def _intervals(shapes: Sequence[Occupancy]) -> int:
     return int(shapes[0].centre.shape[0]) if shapes else 0
 
 
-def _fixed(solid: Solid, like: Occupancy) -> Occupancy:
+def _constant_occupancy(solid: Solid, like: Occupancy) -> Occupancy:
     count, symbols = like.centre.shape[0], like.centre.symbols
     centre = np.broadcast_to(solid.centre, (count, 3)).copy()
     generators = np.broadcast_to(solid.generators, (count, *solid.generators.shape)).copy()
@@ -126,7 +126,7 @@ def _least(shapes: Sequence[Occupancy], pairs: Indices) -> Array:
     most = max(shape.generators.shape[1] for shape in shapes)
     every = _Shapes(
         stack([shape.centre for shape in shapes]),
-        stack([_padded(shape.generators, most) for shape in shapes]),
+        stack([_pad(shape.generators, most) for shape in shapes]),
         np.array([shape.radius for shape in shapes]),
         any(shape.boxed for shape in shapes),
         any(shape.swept for shape in shapes),
@@ -140,14 +140,14 @@ def _least(shapes: Sequence[Occupancy], pairs: Indices) -> Array:
         chosen = open_[np.argsort(bound.ravel()[open_], kind="stable")[:batch]]
         pair, time = np.unravel_index(chosen, bound.shape)
         one, two = pairs[pair].T
-        better = np.minimum(_proven(every, one, two, time), ENOUGH)
+        better = np.minimum(_distance_bounds(every, one, two, time), ENOUGH)
         bound.ravel()[chosen] = np.maximum(bound.ravel()[chosen], better)
         done.ravel()[chosen] = True
         best = float(bound[done].min())
     return bound.T
 
 
-def _padded(generators: Affine, most: int) -> Affine:
+def _pad(generators: Affine, most: int) -> Affine:
     count, given = generators.shape[:2]
     return generators if given == most else concatenate([generators, np.zeros((count, most - given, 3))], axis=1)
 
@@ -169,7 +169,7 @@ def _along_axes(every: _Shapes, pairs: Indices) -> Array:
         unit = np.divide(direction, length, out=np.zeros_like(direction), where=length > 0.0)
         along = np.einsum("sptk,ptk->spt", terms, unit)
         with np.errstate(invalid="ignore"):
-            wobble = combined(along, boxed=every.boxed, swept=every.swept)
+            wobble = largest_sum(along, boxed=every.boxed, swept=every.swept)
             wobble += np.einsum("ptk,ptk->pt", rest, np.abs(unit))
         half = np.abs(np.einsum("ptgk,ptk->ptg", sides, unit)).sum(axis=-1)
         best = np.fmax(best, np.abs(np.einsum("ptk,ptk->pt", centre, unit)) - half - wobble)
@@ -178,7 +178,7 @@ def _along_axes(every: _Shapes, pairs: Indices) -> Array:
     return np.where(np.isfinite(best), best, -np.inf)
 
 
-def _proven(every: _Shapes, one: Indices, two: Indices, time: Indices) -> Array:
+def _distance_bounds(every: _Shapes, one: Indices, two: Indices, time: Indices) -> Array:
     """(N,) lower bounds of distances of pairs of shapes at N times, each by the best direction for their middles."""
     centre = every.centre[one, time] - every.centre[two, time]
     moving = [every.generators[shape, time] for shape in (one, two)]
@@ -201,6 +201,6 @@ def _along(form: Affine, unit: Array, every: _Shapes) -> Array:
 
     The factor makes up for a norm of n that is off by rounding.
     """
-    size = combined((form.terms * unit).sum(axis=-1), boxed=every.boxed, swept=every.swept)
+    size = largest_sum((form.terms * unit).sum(axis=-1), boxed=every.boxed, swept=every.swept)
     size = size + (form.remainder * np.abs(unit)).sum(axis=-1)
     return np.asarray(size * (1.0 + 1e-9))

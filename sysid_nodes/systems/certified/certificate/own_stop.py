@@ -72,7 +72,7 @@ class OwnStop:
         return np.asarray((self.travel + 0.5 * self.reaction * (speed + fastest) + braking) * INFLATE)
 
 
-def swept(tree: Tree, q: Affine, below: Array, above: Array, *, boxed: bool) -> Placement:
+def sweep_stop(tree: Tree, q: Affine, below: Array, above: Array, *, boxed: bool) -> Placement:
     """Frames of all joints at any of the positions q, and during a stop from there.
 
     Args:

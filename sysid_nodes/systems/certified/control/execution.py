@@ -64,7 +64,7 @@ class Execution:
         self._rest = State(self.plan.goal, np.zeros(self.plan.n), np.zeros(self.plan.n))
         self._last = len(record.edges) - 1
 
-    def desired(self, t: float) -> State:
+    def desired_state(self, t: float) -> State:
         """State (n,) each at a time into the trajectory, t >= 0; `Bezier.split` without its checks."""
         if t >= self.record.duration:
             return self._rest

@@ -16,7 +16,7 @@ CLAIMED = (Status.WAITING, Status.NOT_EXCITED, Status.PROVEN)
 """Status under which an identifier's bounds are proven, or the prior."""
 
 
-def accepted(estimates: bool) -> tuple[Status, ...]:
+def accepted_statuses(estimates: bool) -> tuple[Status, ...]:
     """Status of bounds that count: those that are proven, and estimates where they are let in."""
     return (*CLAIMED, Status.ESTIMATED) if estimates else CLAIMED
 
@@ -53,7 +53,7 @@ class InForce:
             self._bounds, self._fault = found, StopReason.NONE
         return self._fault
 
-    def blocked(self) -> StopReason:
+    def block_reason(self) -> StopReason:
         """NONE, or why no trajectory at all is to be executed."""
         if self.requested or self._fault:
             return self.requested or self._fault
@@ -65,7 +65,7 @@ class InForce:
 
     def admits(self, record: TrajectoryRecord) -> StopReason:
         """NONE, or why a trajectory is not certified for what is in force."""
-        if blocked := self.blocked():
+        if blocked := self.block_reason():
             return blocked
         if not self.covered_by(record):
             return StopReason.TRAJECTORY_OTHER_BOUNDS

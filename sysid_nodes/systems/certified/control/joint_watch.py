@@ -97,7 +97,7 @@ class JointWatch:
         """The latest fault, for as long back as a start asks for; NONE where there was none."""
         return self._fault if t - self._fault_at < self._config.settle else StopReason.NONE
 
-    def settled(self, t: float) -> StopReason:
+    def check_settled(self, t: float) -> StopReason:
         """NONE when nothing was wrong for as long as a start asks for; LOST where there is no such history yet."""
         long_enough = t - self._begun >= self._config.settle
         return self.recent(t) or (StopReason.NONE if long_enough else StopReason.JOINT_STATES_LOST)

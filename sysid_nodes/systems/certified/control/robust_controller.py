@@ -30,7 +30,7 @@ from sysid_nodes.systems.certified.control.commitment import Commitment
 from sysid_nodes.systems.certified.control.config import ControllerConfig
 from sysid_nodes.systems.certified.control.departure import Departure
 from sysid_nodes.systems.certified.control.execution import Context, Execution
-from sysid_nodes.systems.certified.control.in_force import InForce, accepted
+from sysid_nodes.systems.certified.control.in_force import InForce, accepted_statuses
 from sysid_nodes.systems.certified.control.joint_watch import JointWatch, Seen, timely
 from sysid_nodes.systems.certified.control.output import ControllerOutput, Mode, Tracking
 
@@ -81,7 +81,7 @@ class RobustController:
         self._limit = robot.limits.torque
         self._departure = Departure(robot, control, rest_speed, rest_distance)
         self._watch = JointWatch(robot, control, config)
-        self._in_force = InForce(self._identity, prior, scene_id, accepted(estimates))
+        self._in_force = InForce(self._identity, prior, scene_id, accepted_statuses(estimates))
         self._committed = Commitment(self._in_force, config, takeover)
         self.reset()
 
@@ -190,7 +190,7 @@ class RobustController:
         """Calls for the robot's own stop; nothing is commanded until a reset."""
         return self._output(stop=reason if self._committed.stop(reason) else None)
 
-    def sent(self, latency: float) -> ControllerOutput | None:
+    def note_sent(self, latency: float) -> ControllerOutput | None:
         """To be called when a command was sent: the stop where it took too long; else None.
 
         Args:
@@ -236,10 +236,10 @@ class RobustController:
 
     def _start(self, seen: Seen) -> ControllerOutput:
         """IDLE: nothing is commanded until an accepted trajectory is due and the robot rests where it starts."""
-        self._committed.reason = seen.fault or self._watch.recent(seen.t) or self._in_force.blocked()
+        self._committed.reason = seen.fault or self._watch.recent(seen.t) or self._in_force.block_reason()
         if not seen.fresh or seen.fault or (waiting := self.pending) is None or seen.t < waiting.start:
             return self._output()
-        if (fault := self._watch.settled(seen.t)) != StopReason.NONE:
+        if (fault := self._watch.check_settled(seen.t)) != StopReason.NONE:
             self._committed.drop(fault)
             return self._output()
         self._take_over(seen)
@@ -267,8 +267,8 @@ class RobustController:
         record = active.record
         # Within a rounding of its start the trajectory has begun.
         t = max(seen.t - record.start, 0.0)
-        desired = active.desired(t)
-        if self._frozen(active, seen, t):
+        desired = active.desired_state(t)
+        if self._is_frozen(active, seen, t):
             return self.stop(StopReason.JOINT_STATES_FROZEN)
         command = active.command(seen.q + self._turns, seen.qd, desired)
         tracking = active.tracking(t, desired, command)
@@ -282,12 +282,12 @@ class RobustController:
         self._committed.progress(record, t, seen.t)
         return self._output(torque=np.clip(command.torque, -self._limit, self._limit), tracking=tracking)
 
-    def _frozen(self, active: Execution, seen: Seen, t: float) -> bool:
+    def _is_frozen(self, active: Execution, seen: Seen, t: float) -> bool:
         """Whether the joint states stay the same, bit by bit, although the trajectory moved on."""
         if seen.t <= self._watch.changed_at:
             return False
         since = max(self._watch.changed_at - active.record.start, 0.0)
-        travel = np.abs(active.desired(t).q - active.desired(since).q).max()
+        travel = np.abs(active.desired_state(t).q - active.desired_state(since).q).max()
         return bool(travel > self._config.frozen_travel)
 
     def _fits(self, record: TrajectoryRecord) -> StopReason:

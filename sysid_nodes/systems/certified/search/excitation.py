@@ -148,7 +148,7 @@ def momentum_condition(
         SamplesError: the chain has no such body, or a plan is of another robot.
     """
     mine, _ = body_columns(chain, body)
-    q, qd, _ = executed(plans, replan, rate)
+    q, qd, _ = executed_states(plans, replan, rate)
     length = round(window * rate)
     if not 1 <= length < len(q):
         raise ConfigError(f"a window of {length} samples does not fit into {len(q)}")
@@ -159,7 +159,7 @@ def momentum_condition(
     return float(np.linalg.cond((difference - integral)[:, :, mine].reshape(-1, mine.size)))
 
 
-def executed(plans: Sequence[Bezier], replan: float | Sequence[float], rate: float) -> State:
+def executed_states(plans: Sequence[Bezier], replan: float | Sequence[float], rate: float) -> State:
     """(N, n) states of plans that follow one another at `rate` [1/s], the last one to its end.
 
     Args:

@@ -84,20 +84,20 @@ class Rows:
     offset: Array
     slope: Array
 
-    def left(self, k: Array) -> Array:
+    def slack(self, k: Array) -> Array:
         """(M,) what is left at a displacement; negative where something is missing."""
         return np.asarray(self.offset + self.slope @ k)
 
     def penalty(self, k: Array) -> tuple[float, Array]:
         """Of what is missing, and its gradient (n,)."""
-        missing = np.minimum(self.left(k), 0.0)
+        missing = np.minimum(self.slack(k), 0.0)
         return PENALTY * float(missing @ missing), 2.0 * PENALTY * (missing @ self.slope)
 
     def shortfall(self, k: Array) -> float:
         """The most that is missing."""
-        return float(np.maximum(-self.left(k), 0.0).max(initial=0.0))
+        return float(np.maximum(-self.slack(k), 0.0).max(initial=0.0))
 
-    def joined(self, other: Rows) -> Rows:
+    def join(self, other: Rows) -> Rows:
         """Both."""
         return Rows(np.concatenate([self.offset, other.offset]), np.concatenate([self.slope, other.slope]))
 

@@ -49,7 +49,7 @@ class Excite:
         subject: Subject = config.subject  # type: ignore[assignment]  # so is this
         return InformativeCost(model, state, duration, past, objective, config.samples, self.sure, config.late, subject)
 
-    def executed(self, plan: Bezier, until: float, box: ModelBox) -> Excite:
+    def with_plan(self, plan: Bezier, until: float, box: ModelBox) -> Excite:
         """The same, knowing what a plan executed up to a time [s] has told; box: of the time it was planned."""
         if self.config.objective == "condition":
             cost = ExcitationCost(self.chain, self.body, plan(0.0), plan.duration, samples=self.config.samples)

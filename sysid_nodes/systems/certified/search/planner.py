@@ -148,7 +148,7 @@ class Planner:
         found = guide_path(self.robot, self.nearness, q, goal, scene, self.config.guide, self._rng)
         return Reach(found.waypoints or (np.asarray(goal),))
 
-    def reached(self, q: Array, goal: Array) -> bool:
+    def has_reached(self, q: Array, goal: Array) -> bool:
         """Whether a posture (n,) is as near to a goal as asked for."""
         return bool(np.abs(nearest_goal(self.robot, q, goal) - q).max() <= self.config.near)
 
@@ -233,7 +233,7 @@ class Planner:
         for share in _SET_OFF:
             if step.moves or not self._time_left(step):
                 return
-            doubt = max(self._budget.doubt, _ROOM * self._seen(Bezier(*start.state, still, 1.0), box, scene).doubt)
+            doubt = max(self._budget.doubt, _ROOM * self._observe(Bezier(*start.state, still, 1.0), box, scene).doubt)
             self._budget = replace(self._budget, doubt=doubt)
             k = self._propose(step, self._problem(start, box, scene, duration), cost, still, None).k
             self._certify(step, Bezier(*start.state, share * k, duration), start, box, scene, cost)
@@ -298,9 +298,9 @@ class Planner:
         taken = self._clock() - before
         step.take(plan, certificate, cost, taken)
         self._certificate_time = max(taken, 0.7 * self._certificate_time)
-        self._budget = learn(self._budget, self._seen(plan, box, scene), certificate, self._gain)
+        self._budget = learn(self._budget, self._observe(plan, box, scene), certificate, self._gain)
 
-    def _seen(self, plan: Bezier, box: ModelBox, scene: Scene) -> Seen:
+    def _observe(self, plan: Bezier, box: ModelBox, scene: Scene) -> Seen:
         count = self.config.proposal.samples
         t = plan.duration * np.arange(1.0, count + 1.0) / count
         near = self.nearness.near(plan(t).q, scene, _LOOK)

@@ -148,7 +148,7 @@ class Proposer:
         shape = (self._config.draws, len(safe))
         moves = (rng.uniform(lower, upper, shape) - safe) * (rng.random(shape) < _MOVES)
         rows = self._rows(problem, safe)
-        room, rate = np.maximum(rows.left(safe), 0.0) + 0.5 * _NEARLY, -moves @ rows.slope.T
+        room, rate = np.maximum(rows.slack(safe), 0.0) + 0.5 * _NEARLY, -moves @ rows.slope.T
         shares = np.min(np.where(rate > 0.0, room / np.where(rate > 0.0, rate, 1.0), 1.0), axis=1, initial=1.0)
         draws = safe + shares[:, None] * moves
         order = np.argsort(values_of(cost, draws), kind="stable")
@@ -162,7 +162,7 @@ class Proposer:
             if rows.shortfall(k) < _NEARLY:
                 break
         near = around(cost, k)
-        return _Trail(_judged(k, near, rows), rows, near, _TRUST)
+        return _Trail(_evaluate(k, near, rows), rows, near, _TRUST)
 
     def _descend(self, problem: Problem, cost: Cost, trail: _Trail, rounds: int) -> None:
         """Improves a trail's best."""
@@ -173,12 +173,12 @@ class Proposer:
             if np.abs(k - at).max() < 1e-4:
                 break
             rows, near = self._rows(problem, k), around(cost, k)
-            reached = _judged(k, near, rows)
+            reached = _evaluate(k, near, rows)
             if reached.merit < trail.best.merit:
                 trail.best, trail.rows, trail.near, trail.trust = reached, rows, near, 1.5 * trust
             else:
                 # What stood in the way is remembered, so that the next step bends around it.
-                trail.rows, trail.trust = trail.rows.joined(rows), 0.5 * trust
+                trail.rows, trail.trust = trail.rows.join(rows), 0.5 * trust
 
     def _step(self, near: Cost, k: Array, rows: Rows, lower: Array, upper: Array) -> Array:
         def merit(x: Array) -> tuple[float, Array]:
@@ -193,6 +193,6 @@ class Proposer:
         return np.asarray(found.x, dtype=np.float64)
 
 
-def _judged(k: Array, near: Cost, rows: Rows) -> Proposal:
+def _evaluate(k: Array, near: Cost, rows: Rows) -> Proposal:
     value = near(k)[0]
     return Proposal(k, value, rows.shortfall(k), value + rows.penalty(k)[0])

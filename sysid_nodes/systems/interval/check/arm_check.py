@@ -116,7 +116,7 @@ def check_arm(robot: Robot, config: IntervalIdentifierConfig, signals: Signals, 
         fit = replace(fit, unit=np.where(fit.unit == _MILLI, _MILLI, 1.0))
     gross = [] if long else gross_findings(robot, config, samples)
     findings += gross or sign_and_unit(fit, config, robot.joint_names, start)
-    allowed = _allowed(config, robot, samples)
+    allowed = _stated_error(config, robot, samples)
     if long and not any(item.kind in _SPOILING for item in findings) and not config.calibration:
         findings += wrist(fit, robot, config, start)
         findings += friction_and_offset(fit, means, allowed, robot, config)
@@ -156,7 +156,7 @@ def _largest_torque(robot: Robot, rigid: Array) -> Array:
     return np.where(np.isfinite(limit), _BEYOND_LIMIT * limit, max(weight, 1.0))
 
 
-def _allowed(config: IntervalIdentifierConfig, robot: Robot, samples: JointSamples) -> Array:
+def _stated_error(config: IntervalIdentifierConfig, robot: Robot, samples: JointSamples) -> Array:
     """(n,) error of a window's mean torque that is stated [N m]."""
     noise = config.noise
     relative = per_joint(noise.torque_relative, robot.n, "noise.torque_relative")

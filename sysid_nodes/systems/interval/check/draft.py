@@ -58,8 +58,8 @@ def draft_lines(robot: Robot, config: IntervalIdentifierConfig, raw: Signals | N
     lines.append("    target: payload")
     if config.joints or robot.joint_names != tuple(config.joints):
         lines.append(f"    joints: [{', '.join(robot.joint_names)}]")
-    lines += _indented(_measured(rounds, start) if rounds is not None else _guessed(start))
-    return lines + _indented(_prior(config))
+    lines += _indent(_measured_lines(rounds, start) if rounds is not None else _guessed_lines(start))
+    return lines + _indent(_prior(config))
 
 
 def _any_friction(config: IntervalIdentifierConfig) -> IntervalIdentifierConfig:
@@ -69,7 +69,7 @@ def _any_friction(config: IntervalIdentifierConfig) -> IntervalIdentifierConfig:
     return replace(config, known_robot=known, noise=replace(config.noise, torque_absolute=wide))
 
 
-def _measured(rounds: CheckRounds, start: IntervalIdentifierConfig) -> Iterator[str]:
+def _measured_lines(rounds: CheckRounds, start: IntervalIdentifierConfig) -> Iterator[str]:
     """Numbers that the recording shows, with a margin."""
     check, flat = rounds.last, to_flat(rounds.config)
     fit, levels = check.fit, check.levels
@@ -85,9 +85,9 @@ def _measured(rounds: CheckRounds, start: IntervalIdentifierConfig) -> Iterator[
     yield from parameter_lines({
         "noise.model": "window",
         "noise.torque_relative": [0.0],
-        "noise.torque_absolute": _rounded(_MARGIN * left + 0.01),
-        "noise.velocity_error": _rounded(levels.velocity + 1e-4),
-        "noise.acceleration": _rounded(1.5 * levels.acceleration + 0.1),
+        "noise.torque_absolute": _round(_MARGIN * left + 0.01),
+        "noise.velocity_error": _round(levels.velocity + 1e-4),
+        "noise.acceleration": _round(1.5 * levels.acceleration + 0.1),
     })  # fmt: skip
     friction = np.array([joint.friction for joint in fit.joints]) / fit.unit[:, None]
     spread = np.array([joint.friction_error for joint in fit.joints]) / fit.unit[:, None]
@@ -98,16 +98,16 @@ def _measured(rounds: CheckRounds, start: IntervalIdentifierConfig) -> Iterator[
     yield from parameter_lines({
         "known_robot.inertia_relative": 0.1,
         "known_robot.inertia_scale": "body",
-        "known_robot.coulomb": _rounded(half[:, 0]),
-        "known_robot.viscous": _rounded(half[:, 1]),
+        "known_robot.coulomb": _round(half[:, 0]),
+        "known_robot.viscous": _round(half[:, 1]),
         "known_robot.friction_relative": 1.0,
-        "known_robot.armature": _rounded(half[:, 2]),
+        "known_robot.armature": _round(half[:, 2]),
         "known_robot.armature_relative": 1.0,
-        "known_robot.offset_absolute": _rounded(_MARGIN * offset + 0.1),
+        "known_robot.offset_absolute": _round(_MARGIN * offset + 0.1),
     })  # fmt: skip
 
 
-def _guessed(start: IntervalIdentifierConfig) -> Iterator[str]:
+def _guessed_lines(start: IntervalIdentifierConfig) -> Iterator[str]:
     """Numbers that the torque limits suggest."""
     flat = to_flat(start)
     yield f"# guessed: {100 * _OF_LIMIT:g} % of the torque limits; a recording tells more, and sysid calibrate most"
@@ -122,11 +122,11 @@ def _prior(config: IntervalIdentifierConfig) -> Iterator[str]:
     yield from parameter_lines({"prior.lower": list(prior.lower), "prior.upper": list(prior.upper)})
 
 
-def _indented(lines: Iterator[str]) -> list[str]:
+def _indent(lines: Iterator[str]) -> list[str]:
     return [f"    {line}" for line in lines]
 
 
-def _rounded(values: Array) -> list[float]:
+def _round(values: Array) -> list[float]:
     return [_two(float(value)) for value in values]
 
 

@@ -55,13 +55,13 @@ def parameter_lines(values: Mapping[str, Any]) -> list[str]:
         if head and head != section:
             lines.append(f"{head}:")
         section = head
-        lines.append(("  " if head else "") + f"{rest}: {_written(values[name])}")
+        lines.append(("  " if head else "") + f"{rest}: {_write(values[name])}")
     return lines
 
 
-def _written(value: Any) -> str:
+def _write(value: Any) -> str:
     if isinstance(value, (list, tuple)):
-        return "[" + ", ".join(_written(item) for item in value) + "]"
+        return "[" + ", ".join(_write(item) for item in value) + "]"
     if isinstance(value, str):
         return value
     return repr(value) if isinstance(value, (bool, int)) else _number(float(value))

@@ -47,7 +47,7 @@ def check_in_rounds(robot: Robot, config: IntervalIdentifierConfig, raw: Signals
     values: dict[str, Any] = {}
     first: ArmCheck | None = None
     for _ in range(_MOST_ROUNDS):
-        check = check_arm(robot, config, raw.converted(DriverSignals(config.signals, robot.n)))
+        check = check_arm(robot, config, raw.convert(DriverSignals(config.signals, robot.n)))
         first = first or check
         told = {(finding.kind, finding.subject) for finding in findings}
         new = [finding for finding in check.findings if (finding.kind, finding.subject) not in told]

@@ -31,7 +31,7 @@ class Signals:
     def __len__(self) -> int:
         return len(self.t)
 
-    def converted(self, signals: DriverSignals) -> Signals:
+    def convert(self, signals: DriverSignals) -> Signals:
         """These numbers as a driver's, in SI units."""
         values = signals.convert(np.stack([self.q, self.qd, self.tau], axis=1))
         return Signals(self.t, values[:, 0], values[:, 1], values[:, 2], self.stride)

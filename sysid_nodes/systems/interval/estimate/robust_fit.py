@@ -129,7 +129,7 @@ def robust_fit(model: WindowModel, belief: Belief) -> RobustFit | None:
             found = _embed(spread_of_blocks, free, len(x))
     information = np.zeros_like(belief.information)
     information[np.ix_(free, free)] = hessian
-    return RobustFit(x, belief, spread, residual, information, _embedded(inverse, free, len(x)), found)
+    return RobustFit(x, belief, spread, residual, information, _embed_matrix(inverse, free, len(x)), found)
 
 
 def correlation_time(residual: Array) -> Array:
@@ -190,10 +190,10 @@ def _inverse(matrix: Array) -> Array:
 def _embed(found: Jackknife, free: npt.NDArray[np.intp], size: int) -> Jackknife:
     freedom = np.full(size, np.inf)
     freedom[free] = found.freedom
-    return Jackknife(_embedded(found.matrix, free, size), _embedded(found.plain, free, size), freedom)
+    return Jackknife(_embed_matrix(found.matrix, free, size), _embed_matrix(found.plain, free, size), freedom)
 
 
-def _embedded(matrix: Array, free: npt.NDArray[np.intp], size: int) -> Array:
+def _embed_matrix(matrix: Array, free: npt.NDArray[np.intp], size: int) -> Array:
     out = np.zeros((size, size))
     out[np.ix_(free, free)] = matrix
     return out

@@ -66,7 +66,7 @@ class Crowd:
     def __len__(self) -> int:
         return len(self._variants)
 
-    def settled(self, height: float, duration: float) -> Places:
+    def settle(self, height: float, duration: float) -> Places:
         """Where all of them are once they have stood for a duration [s]."""
         posture, n = np.tile(_POSTURE, 4), self._simulations.joints
         start = np.zeros((len(self), 13 + 2 * n))

@@ -83,7 +83,7 @@ class Forecast:
         self._brought = first @ own @ first
         self.now = self._root(own)
 
-    def told(self, states: Array, targets: Array) -> Told:
+    def walk_information(self, states: Array, targets: Array) -> Told:
         """Of B walks, each as if the whole plan were like it."""
         config, sampling = self._config, self._sampling
         segments = max(round(targets.shape[1] * sampling.step / config.segment), 1)
@@ -106,7 +106,7 @@ class Forecast:
         """Criteria (P,) with walks of one segment, beside what is known."""
 
         def costs(states: Array, targets: Array) -> Array:
-            told = self.told(states, targets).times(1.0 / self._config.segments)
+            told = self.walk_information(states, targets).times(1.0 / self._config.segments)
             return np.array([self.cost(known + told[k]) for k in range(len(states))])
 
         return costs

@@ -117,22 +117,22 @@ class ExplorationPlanner:
         own = self._course("planning", tell, None)
         count = 0 if own.unfit else self._config.search.random
         random = [self._course(f"random plan {k + 1}", tell, self._chance(k)) for k in range(count)]
-        return self._told(own, [self.whole(course.curves)[1] for course in random if not course.unfit])
+        return self._make_plan(own, [self.whole(course.curves)[1] for course in random if not course.unfit])
 
     def random(self, number: int) -> ExplorationPlan:
         """A plan by chance, vetted alike."""
-        return self._told(self._course("", lambda _text, _done, _total: None, self._chance(number)), [])
+        return self._make_plan(self._course("", lambda _text, _done, _total: None, self._chance(number)), [])
 
     def whole(self, curves: CommandCurves) -> tuple[Array, Told]:
         """States (T + 1, nq + nv) of the estimated robot under a plan (curves of one), and what is known after it."""
         first = np.zeros(1, dtype=np.int64)
         walks = self.crowd.follow(first, self._rest.take(first), curves, curves.duration)
-        return walks.states[0], self.forecast.known + self.forecast.told(walks.states, walks.targets)[0]
+        return walks.states[0], self.forecast.known + self.forecast.walk_information(walks.states, walks.targets)[0]
 
     @cached_property
     def _rest(self) -> Places:
         """Where all robots stand before the plan."""
-        return self.crowd.settled(self._config.commands.height, self._config.settling)
+        return self.crowd.settle(self._config.commands.height, self._config.settling)
 
     def _chance(self, number: int) -> np.random.Generator:
         return np.random.default_rng([self._config.seed, number])
@@ -173,23 +173,23 @@ class ExplorationPlanner:
             while candidates:
                 vetted = self._vet(course, candidates[0])
                 if not vetted.harmed.any():
-                    return replace(self._joined(course, candidates[0], vetted, scale), moves=True)
+                    return replace(self._extend_course(course, candidates[0], vetted, scale), moves=True)
                 course = replace(course, refused=vetted.vetting.faults)
                 harmed = np.flatnonzero(vetted.harmed)[:_MORE].tolist()
                 watched = sorted({*watched, *harmed})
-                candidates = self._search.spared(candidates[1:], start, harmed)
+                candidates = self._search.drop_harmful(candidates[1:], start, harmed)
             scale *= config.vetting.shrink
         still = Candidate(self._space.still(before, config.segment, config.commands.height), np.inf)
-        return self._joined(course, still, self._vet(course, still), 0.0)
+        return self._extend_course(course, still, self._vet(course, still), 0.0)
 
     def _vet(self, course: _Course, candidate: Candidate) -> Vetted:
         vetting = self._config.vetting
         return vet(self.crowd, course.places, candidate.curves, self._robot, vetting.area, vetting.stop)
 
-    def _joined(self, course: _Course, candidate: Candidate, vetted: Vetted, scale: float) -> _Course:
+    def _extend_course(self, course: _Course, candidate: Candidate, vetted: Vetted, scale: float) -> _Course:
         own, first = candidate.curves, np.zeros(1, dtype=np.int64)
         walks = self.crowd.follow(first, course.places.take(first), own, own.duration)
-        told = self.forecast.told(walks.states, walks.targets)[0]
+        told = self.forecast.walk_information(walks.states, walks.targets)[0]
         return replace(
             course,
             curves=course.curves.then(own.points[:, 0], own.gaits[:, 0]),
@@ -199,7 +199,7 @@ class ExplorationPlanner:
             scale=min(course.scale, scale),
         )
 
-    def _told(self, course: _Course, others: list[Told]) -> ExplorationPlan:
+    def _make_plan(self, course: _Course, others: list[Told]) -> ExplorationPlan:
         states, known = self.whole(course.curves)
         config, forecast, vetting = self._config, self.forecast, together(course.vettings)
         at = np.arange(0, len(states), max(round(_PATH / self._step), 1))

@@ -121,9 +121,9 @@ class SegmentSearch:
         vectors = rng.uniform(-1.0, 1.0, (_FEW, self._space.size))
         curves = self._curves(vectors, start, scale)
         found = [Candidate(curves.take(np.array([k])), 0.0) for k in range(len(vectors))]
-        return self.spared(found, start, watched)
+        return self.drop_harmful(found, start, watched)
 
-    def spared(self, candidates: list[Candidate], start: Start, watched: Sequence[int]) -> list[Candidate]:
+    def drop_harmful(self, candidates: list[Candidate], start: Start, watched: Sequence[int]) -> list[Candidate]:
         """Those of the candidates that do none of these robots harm."""
         if not candidates:
             return []

@@ -18,7 +18,7 @@ from sysid_nodes.models.self_collision import self_collision_pairs
 from sysid_nodes.simulation.arm.contact_watch import ContactWatch
 from sysid_nodes.systems.certified.certificate import own_stop
 from sysid_nodes.systems.certified.certificate.config import CertifierConfig, TrackingConfig
-from sysid_nodes.systems.certified.certificate.own_stop import OwnStop, own_stop_words, swept
+from sysid_nodes.systems.certified.certificate.own_stop import OwnStop, own_stop_words, sweep_stop
 from sysid_nodes.systems.certified.certificate.recursion import place
 
 ENGINE = 2e-6
@@ -143,7 +143,7 @@ def test_ways_that_are_rounded_lose_nothing(below: float, above: float, monkeypa
     monkeypatch.setattr(own_stop, "place", lambda tree, q, *, boxed: seen.append(q) or place(tree, q, boxed=boxed))
     tree, centre = Chain.from_robot(robot()).tree, np.full((1, 7), 0.7)
     ways = np.full((1, 7), below), np.full((1, 7), above)
-    swept(tree, Affine(centre, np.zeros((15, 1, 7)), np.zeros((1, 7))), *ways, boxed=False)
+    sweep_stop(tree, Affine(centre, np.zeros((15, 1, 7)), np.zeros((1, 7))), *ways, boxed=False)
     for j in range(7):
         middle, half = Fraction(float(seen[0].centre[0, j])), Fraction(float(seen[0].terms[8 + j, 0, j]))
         least, most = Fraction(0.7) - Fraction(below), Fraction(0.7) + Fraction(above)

@@ -608,7 +608,7 @@ def test_the_law_feeds_forward_what_the_trajectory_was_proven_with(monkeypatch: 
     torque = []
     for record in (own, other):
         made = Execution(record, context)
-        desired = made.desired(0.3)
+        desired = made.desired_state(0.3)
         torque.append(made.command(desired.q, desired.qd, desired).torque)
         law = RobustLaw(ROBOT, _bodies(record.nominal), ROBOT.motor, CONTROL)
         expected = law.command(desired.q, desired.qd, desired, record.robust_limit).torque
@@ -686,10 +686,10 @@ def test_bounds_that_cease_are_told_of_while_motion_goes_on() -> None:
 
 def test_a_command_that_took_too_long_ends_the_proof() -> None:
     ride = Ride(control=replace(CONTROL, delay=0.002))
-    assert ride.controller.sent(1.0) is None, "nothing is commanded yet"
+    assert ride.controller.note_sent(1.0) is None, "nothing is commanded yet"
     ride.riding(0.2)
-    assert ride.controller.sent(0.00199) is None
-    output = ride.controller.sent(0.00201)
+    assert ride.controller.note_sent(0.00199) is None
+    output = ride.controller.note_sent(0.00201)
     assert output is not None
     assert (output.mode, output.reason, output.stop) == (Mode.STOPPED, *[StopReason.COMMAND_LATE] * 2)
 

@@ -13,7 +13,12 @@ from sysid_nodes.models.chain import Chain
 from sysid_nodes.models.regressors import standard_regressor
 from sysid_nodes.robots import load_robot
 from sysid_nodes.systems.certified.search.costs import ReachCost
-from sysid_nodes.systems.certified.search.excitation import OBJECTIVES, ExcitationCost, executed, momentum_condition
+from sysid_nodes.systems.certified.search.excitation import (
+    OBJECTIVES,
+    ExcitationCost,
+    executed_states,
+    momentum_condition,
+)
 
 CHAIN = Chain.from_robot(load_robot("kinova_gen3"))
 BODY, DURATION, REPLAN = 6, 3.0, 1.5
@@ -157,7 +162,7 @@ def test_momentum_and_standard_regressor_have_nearly_the_same_condition():
 
 def test_executed_plans_follow_one_another():
     plans, rate = chained(), 200.0
-    states = executed(plans, REPLAN, rate)
+    states = executed_states(plans, REPLAN, rate)
     assert len(states.q) == 901  # 4.5 s and both ends
     for done, plan, t in ((299, plans[0], 299 / rate), (300, plans[1], 0.0), (900, plans[1], 3.0)):
         for got, want in zip(states, plan(t), strict=True):
@@ -233,9 +238,9 @@ def test_a_bad_k_is_refused(cost):
 def test_bad_execution_is_refused():
     plan = Bezier(*rest(), some_k(), DURATION)
     with pytest.raises(ConfigError, match="at least one, and a positive rate"):
-        executed([], REPLAN, 100.0)
+        executed_states([], REPLAN, 100.0)
     with pytest.raises(ConfigError, match="t_p = 4 s is not within every plan"):
-        executed([plan, plan], 4.0, 100.0)
+        executed_states([plan, plan], 4.0, 100.0)
     with pytest.raises(ConfigError, match="a window of 400 samples does not fit into 301"):
         momentum_condition(CHAIN, BODY, [plan], REPLAN, window=4.0, rate=100.0)
     with pytest.raises(ConfigError, match="4 s are not within a motion of 3 s"):

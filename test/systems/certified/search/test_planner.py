@@ -66,7 +66,7 @@ def test_next_plan_starts_from_the_desired_state(plain: Planner, first: PlanResu
     assert first.plan is not None and first.certificate is not None
     start = Start.following(first.plan, first.certificate, 1.5)
     box = plain.box(tight())
-    objective = plain.excite(TABLE_I).executed(first.plan, 1.5, box)
+    objective = plain.excite(TABLE_I).with_plan(first.plan, 1.5, box)
     second = plain.plan(start, box, obstacles(), objective)
     assert second.status is PlanStatus.CERTIFIED and second.plan is not None
     for a, b in zip(second.plan(0.0), first.plan(1.5), strict=True):
@@ -85,7 +85,7 @@ def test_reach_goes_to_the_goal_and_the_short_way_round(plain: Planner) -> None:
     assert result.plan is not None
     away = np.abs(nearest_goal(gen3(), START, goal) - START).max()
     assert np.abs(nearest_goal(gen3(), result.plan.goal, goal) - result.plan.goal).max() < 0.5 * away
-    assert not plain.reached(START, goal) and plain.reached(goal + np.r_[2 * np.pi, np.zeros(5), 0.01], goal)
+    assert not plain.has_reached(START, goal) and plain.has_reached(goal + np.r_[2 * np.pi, np.zeros(5), 0.01], goal)
 
 
 def test_a_near_goal_takes_less_time_and_no_more_acceleration() -> None:
@@ -259,7 +259,7 @@ def test_condition_number_is_an_objective_too() -> None:
     box = one.box(TABLE_I)
     cost = objective.cost(State(START, np.zeros(7), np.zeros(7)), 3.0, box)
     assert cost(np.full(7, 0.3))[0] < cost(np.r_[np.zeros(6), 0.1])[0]
-    after = objective.executed(Bezier(START, np.zeros(7), np.zeros(7), np.full(7, 0.3), 3.0), 1.5, box)
+    after = objective.with_plan(Bezier(START, np.zeros(7), np.zeros(7), np.full(7, 0.3), 3.0), 1.5, box)
     assert np.shape(after.past) == (10, 10)
 
 

@@ -85,9 +85,9 @@ def test_a_robot_that_comes_to_harm_is_watched_and_another_segment_taken(monkeyp
         return replace(found, harmed=np.arange(len(crowd)) == 3)
 
     watched = []
-    spared = SegmentSearch.spared
+    drop = SegmentSearch.drop_harmful
     monkeypatch.setattr("sysid_nodes.systems.sampling.exploration.planner.vet", harms_the_third)
-    monkeypatch.setattr(SegmentSearch, "spared", lambda own, *args: watched.append(args[2]) or spared(own, *args))
+    monkeypatch.setattr(SegmentSearch, "drop_harmful", lambda own, *args: watched.append(args[2]) or drop(own, *args))
     found = planner(**{"commands.gaits": "stand"}).plan()
     assert watched == [[3]]
     assert len(seen) == 2
@@ -174,7 +174,7 @@ def test_a_walk_pulls_where_other_simulations_differ():
     for values in (POSTERIOR.values, rubbing):
         own, first = planner(replace(POSTERIOR, values=values)), np.zeros(1, dtype=np.int64)
         walks = own.crowd.follow(first, own._rest.take(first), CommandCurves.none(1, 0.29), 0.4)
-        pulls.append(np.abs(own.forecast.told(walks.states, walks.targets).pulls[0]).max(axis=1))
+        pulls.append(np.abs(own.forecast.walk_information(walks.states, walks.targets).pulls[0]).max(axis=1))
     (step, dry), (step_too, dry_too) = pulls
     assert min(step, step_too, dry_too) > 0.0
     assert dry == 0.0, "two laws of a friction that is zero are one"
