@@ -70,7 +70,7 @@ class Trial:
 def run_trial(seed: int, sweeps: bool = True) -> Trial:
     """Everything of a seed."""
     rng, trial = np.random.default_rng(seed), Trial()
-    servo = Servo.drawn(rng)
+    servo = Servo.draw(rng)
     config = replace(_BASE, network=replace(_BASE.network, seed=seed), evolution=replace(_BASE.evolution, seed=seed))
     runs = {
         case: run_servo(servo, *fourier_command(duration, rng, **kind), rng=rng)

@@ -124,7 +124,7 @@ def trial(seed: int, case: Case, last: float) -> list[Outcome]:
     doubt = replace(ActuatorConfig().doubt, body_error=case.bodies)
     config = replace(ActuatorConfig(), doubt=doubt)
     robot = leg_on_stand(load_robot("go2"), "FL_")
-    drives = Drives.drawn(robot.n, rng)
+    drives = Drives.draw(robot.n, rng)
     if case.friction:
         drives = drives.with_unknowns(rng).with_other_shapes(rng)
     drives = replace(drives, mass_error=case.bodies * float(rng.standard_normal()))
@@ -149,7 +149,7 @@ def tracking(seed: int) -> tuple[float, float]:
     """
     rng, config = np.random.default_rng(seed), ActuatorConfig()
     robot = leg_on_stand(load_robot("go2"), "FL_")
-    drives = Drives.drawn(robot.n, rng).with_unknowns(rng)
+    drives = Drives.draw(robot.n, rng).with_unknowns(rng)
     t, command = chirp(ChirpConfig(), POSTURE)
     log = run_on_stand(robot, drives, t, command, noise=NOISE, rng=rng)
     found = {name: np.zeros(robot.n) for name in ("armature", "delay", "encoder_bias", "viscous", "coulomb")}

@@ -24,7 +24,7 @@ CONFIG = BayesianConfig(
 def leg_run(seed: int, duration: float, spread: float = 0.15) -> tuple[LegTruth, LegRecord]:
     """A hidden leg and its readings."""
     rng = np.random.default_rng(seed)
-    truth = LegTruth.drawn(rng, spread)
+    truth = LegTruth.draw(rng, spread)
     return truth, simulate_leg(truth, duration, rng)
 
 

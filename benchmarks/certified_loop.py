@@ -236,7 +236,7 @@ class CertifiedLoop:
         """Tells robot and planner what the controller has answered."""
         if output.stop is not None:
             self.arm.protective_stop(output.stop.name)
-        self._replanner.told(
+        self._replanner.take_status(
             Seen.of(output, self.controller.start_rate),
             round(output.stamp * _BILLION) if np.isfinite(output.stamp) else 0,
         )

@@ -22,7 +22,7 @@ def test_gap_is_mujocos() -> None:
     robot = leg()
     closures = build_closures(robot, Chain.from_robot(robot), [loop_of(LOOP)])
     assert closures.count == 2  # a plane's, not space's
-    model = mujoco.MjModel.from_xml_string(mjcf(LegTruth.drawn(np.random.default_rng(0))))
+    model = mujoco.MjModel.from_xml_string(mjcf(LegTruth.draw(np.random.default_rng(0))))
     data = mujoco.MjData(model)
     q = np.random.default_rng(1).uniform(-1.0, 1.0, (5, 4))
     gaps = closures.gaps(q)

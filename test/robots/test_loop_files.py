@@ -31,7 +31,7 @@ SDF = """<sdf version="1.9"><model name="leg">
 
 
 def leg_mjcf() -> str:
-    return mjcf(LegTruth.drawn(np.random.default_rng(0)))
+    return mjcf(LegTruth.draw(np.random.default_rng(0)))
 
 
 def read(tmp_path: Path, text: str, name: str = "leg.xml") -> Loop:

@@ -25,6 +25,6 @@ def leg() -> Robot:
 def chirped(last: float = 4.0, duration: float = 12.0, seed: int = 1) -> tuple[Drives, ActuatorLog]:
     """The hidden drives and the log; friction at rest, ripple and wrong masses are what no fit is told."""
     rng = np.random.default_rng(seed)
-    drives = Drives.drawn(3, rng).with_unknowns(rng)
+    drives = Drives.draw(3, rng).with_unknowns(rng)
     t, command = chirp(ChirpConfig(duration=duration, first=0.1, last=last, amplitude=0.25), POSTURE)
     return drives, run_on_stand(leg(), drives, t, command, noise=NOISE, rng=rng)

@@ -29,7 +29,7 @@ QUICK = [f"--set={name}={value}" for name, value in VALUES.items()]
 def leg_record(duration: float) -> tuple[LegTruth, LegRecord]:
     """A hidden leg and its readings at 200 Hz."""
     rng = np.random.default_rng(5)
-    truth = LegTruth.drawn(rng)
+    truth = LegTruth.draw(rng)
     return truth, simulate_leg(truth, duration, rng, rate=200.0)
 
 

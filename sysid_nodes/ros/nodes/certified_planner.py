@@ -104,7 +104,7 @@ class CertifiedPlannerNode(ManagedNode):
         self._obstacles = self.publisher(MarkerArray, "~/obstacle_markers", qos.LATCHED)
         self._positions: PositionOutput | None = None
         if self._config.output == "position":
-            known, told = self._planning, self._replanner.told
+            known, told = self._planning, self._replanner.take_status
             self._positions = PositionOutput(self, self._authority, setup, config, lambda: known.known.scene, told)
         self._postures.begin(self._planning.agenda, self._order, self._progress)
         self._taken.callback(self._postures.end)
@@ -210,7 +210,7 @@ class CertifiedPlannerNode(ManagedNode):
     # -- what arrives
 
     def _controller(self, message: ControllerStatus) -> None:
-        self._replanner.told(to_seen(message), nanoseconds(message.header.stamp))
+        self._replanner.take_status(to_seen(message), nanoseconds(message.header.stamp))
 
     def _bounds(self, message: ParameterBounds) -> None:
         try:

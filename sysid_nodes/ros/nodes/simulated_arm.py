@@ -91,7 +91,7 @@ class SimulatedArmNode(Node):
         shapes = covering_shapes(self._robot, config.payload_volume)
         clearance = TrueClearance(self._robot, shapes, scene_of(config.scene), self._config.clearance_period)
         self._report = ArmReport(component(self), self._robot, clearance)
-        self._fault_config, self._fault, self._moved = self._config.fault, JointFaultConfig().begun(0.0), False
+        self._fault_config, self._fault, self._moved = self._config.fault, JointFaultConfig().start_at(0.0), False
         # Whole milliseconds, so that ticks are whole nanoseconds and stamps are exact.
         self._epoch = self.get_clock().now().nanoseconds // 1_000_000 * 1_000_000
         self._told = ""
@@ -172,7 +172,7 @@ class SimulatedArmNode(Node):
         if self._driver is not None:
             self._driver.drive()
         if self._arm.commanded and not self._moved:
-            self._moved, self._fault = True, self._fault_config.begun(self._arm.now)
+            self._moved, self._fault = True, self._fault_config.start_at(self._arm.now)
         reading = self._arm.step()
         self._report.tick(self._arm)
         self._tell_stop()
@@ -227,12 +227,12 @@ class SimulatedArmNode(Node):
         """The arm holds itself and has heard of nothing yet."""
         if self._torques is not None:
             self._torques.begin(self._arm)
-        self._moved, self._fault = False, JointFaultConfig().begun(0.0)
+        self._moved, self._fault = False, JointFaultConfig().start_at(0.0)
 
     def _reconfigure(self, settings: NodeParameters) -> None:
         self._fault_config = settings.build(SimulatedArmConfig).simulated_arm.fault
         if self._moved:
-            self._fault = self._fault_config.begun(self._arm.now)
+            self._fault = self._fault_config.start_at(self._arm.now)
 
     def _tell_stop(self) -> None:
         """Publishes a protective stop that has begun or ended."""

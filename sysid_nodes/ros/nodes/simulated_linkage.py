@@ -44,7 +44,7 @@ class SimulatedLinkageNode(PlayedMotion):
         settings = NodeParameters(self, (SimulatedLinkageConfig,), running=lambda: True)
         self._config = settings.build(SimulatedLinkageConfig)
         rng = np.random.default_rng(self._config.seed)
-        truth = LegTruth.drawn(rng)
+        truth = LegTruth.draw(rng)
         self._record = simulate_leg(truth, self._config.duration, rng, rate=self._config.rate)
         if self._config.truth_file:
             write_atomically(Path(self._config.truth_file), json.dumps(truth.values(), indent=2) + "\n")

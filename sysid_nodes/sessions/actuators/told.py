@@ -27,31 +27,31 @@ class Told(NamedTuple):
 def in_order(raw: RawSetPoints, names: tuple[str, ...], columns: Sequence[int] | npt.NDArray[np.intp]) -> RawSetPoints:
     """A command with these of its columns, whose joints have these names."""
 
-    def chosen(values: Array | None) -> Array | None:
+    def select(values: Array | None) -> Array | None:
         return None if values is None else values[..., columns]
 
     return raw._replace(
         names=names,
         q=raw.q[..., columns],
-        qd=chosen(raw.qd),
-        torque=chosen(raw.torque),
-        stiffness=chosen(raw.stiffness),
-        damping=chosen(raw.damping),
+        qd=select(raw.qd),
+        torque=select(raw.torque),
+        stiffness=select(raw.stiffness),
+        damping=select(raw.damping),
     )
 
 
 def single_points(commands: Sequence[RawSetPoints]) -> Told:
     """Commands of one point each and of the same joints; what one of them lacks, none has."""
 
-    def stacked(values: Callable[[RawSetPoints], Array | None]) -> Array | None:
+    def stack(values: Callable[[RawSetPoints], Array | None]) -> Array | None:
         rows = [row for raw in commands if (row := values(raw)) is not None]
         return np.array(rows) if len(rows) == len(commands) else None
 
-    stiffness, damping = stacked(lambda raw: raw.stiffness), stacked(lambda raw: raw.damping)
+    stiffness, damping = stack(lambda raw: raw.stiffness), stack(lambda raw: raw.damping)
     return Told(
         np.array([raw.t[0] for raw in commands]),
         np.array([raw.q[0] for raw in commands]),
-        stacked(lambda raw: None if raw.qd is None else raw.qd[0]),
-        stacked(lambda raw: None if raw.torque is None else raw.torque[0]),
+        stack(lambda raw: None if raw.qd is None else raw.qd[0]),
+        stack(lambda raw: None if raw.torque is None else raw.torque[0]),
         None if stiffness is None or damping is None else np.stack([stiffness, damping], axis=1),
     )

@@ -81,8 +81,8 @@ class Agenda:
             previous, previous_time: the trajectory in execution, and the time into it at which it is left [s].
         """
         self.left_out = ""
-        if self.phase is Phase.EXCITE and self._timely(self._spent(takes_over)) and not self._rule.done:
-            return self._expected(previous, previous_time)
+        if self.phase is Phase.EXCITE and self._timely(self._identification_time(takes_over)) and not self._rule.done:
+            return self._expected_information(previous, previous_time)
         while self.goals:
             goal = self.goals[0]
             if any(goal is given_up for given_up in self._given_up):
@@ -117,10 +117,10 @@ class Agenda:
         """Whether a plan that starts at a stamp [ns] is meant to be followed to its end."""
         if self.phase is Phase.EXCITE:
             endless = self._longest == 0.0
-            return not (self.goals or endless or self._timely(self._spent(starts) + self._replan))
+            return not (self.goals or endless or self._timely(self._identification_time(starts) + self._replan))
         return self.phase is Phase.REST or bool(self.goals and self._planner.has_reached(plan.goal, self.goals[0]))
 
-    def _spent(self, stamp: int) -> float:
+    def _identification_time(self, stamp: int) -> float:
         """Time of identification up to a stamp [s]."""
         return 0.0 if self._begun is None else 1e-9 * (stamp - self._begun)
 
@@ -128,7 +128,7 @@ class Agenda:
         """Whether a plan that takes over after so much time of identification still belongs to it."""
         return self._longest == 0.0 or spent < self._longest - _SAME_TIME
 
-    def _expected(self, previous: Planned | None, until: float) -> Excite:
+    def _expected_information(self, previous: Planned | None, until: float) -> Excite:
         """The information that will have been collected when the trajectory in execution is left."""
         if previous is None or previous.phase is not Phase.EXCITE or previous.record.id in self._learned:
             return self._excite

@@ -140,9 +140,9 @@ class Planning:
             return False
         if waiting is self._active:
             self._waiting = None
-            self.timing.answered(True)
+            self.timing.note_answer(True)
         elif waiting.record.id == seen.refused_id:
-            self.timing.answered(False)
+            self.timing.note_answer(False)
             self.message, self._waiting = f"refused: {seen.refused}", None
         elif now > waiting.record.start_ns + _BILLION:
             self.message, self._waiting = "was not taken over", None
@@ -171,7 +171,7 @@ class Planning:
             self.failed, self.message = self.failed + 1, f"{result.status.value}: {result.reason}"
             return None
         finished = now()
-        met = takeover.met(finished, self.timing.lead)
+        met = takeover.reschedule(finished, self.timing.lead)
         if met is None:
             self.dropped += 1
             self.timing.late()

@@ -34,7 +34,7 @@ class Replanner:
         self.pace = Pace()
         self._not_before = 0.0
 
-    def told(self, seen: Seen, stamp: int) -> None:
+    def take_status(self, seen: Seen, stamp: int) -> None:
         """Takes what the controller tells, and the stamp of the joint state that it answered [ns]; 0: none yet."""
         self.pace.heard(stamp, self._clock())
         self.seen = seen

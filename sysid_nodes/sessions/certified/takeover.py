@@ -42,7 +42,7 @@ class Takeover:
         """Remaining time of the trajectory in execution, which goes on if it is free of new obstacles [s]."""
         return self.previous.plan.duration - self.time if self.urgent and self.previous is not None else 0.0
 
-    def met(self, finished: int, lead: float) -> Takeover | None:
+    def reschedule(self, finished: int, lead: float) -> Takeover | None:
         """The takeover by a plan that is finished at a stamp [ns]; None where that is too late.
 
         At rest any time will do: as long after the end of planning as the lead says [s].

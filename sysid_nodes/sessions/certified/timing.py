@@ -51,7 +51,7 @@ class Timing:
         """The last step was finished after its takeover: the next one has to have its time."""
         self._late = True
 
-    def answered(self, accepted: bool) -> None:
+    def note_answer(self, accepted: bool) -> None:
         """The fate of a trajectory that was sent; after a refusal the next start from rest gets more time."""
         self._refused = 0 if accepted else min(self._refused + 1, _REFUSALS)
 

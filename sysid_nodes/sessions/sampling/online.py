@@ -85,7 +85,7 @@ class OnlineSampling:
         if reading.joints is not None and "joint_position" in reading.values:
             self._watch(reading.stamp, reading.values["joint_position"])
         self._tidy()
-        return self._identified()
+        return self._identify()
 
     def take_set_point(self, stamp: float, names: tuple[str, ...], position: Array) -> SamplingUpdate | None:
         """Set-points of all joints, likewise.
@@ -95,7 +95,7 @@ class OnlineSampling:
         """
         self.session.take_set_point(stamp, names, position)
         self._tidy()
-        return self._identified()
+        return self._identify()
 
     def _watch(self, stamp: float, q: Array) -> None:
         """Counts motion and rest, and notes when the one has been followed by the other."""
@@ -140,7 +140,7 @@ class OnlineSampling:
             self._forgotten = end
             self.session.leave_out(begin, end)
 
-    def _identified(self) -> SamplingUpdate | None:
+    def _identify(self) -> SamplingUpdate | None:
         if self.session.heard < self._due and self._looked < self._due + _PATIENCE:
             return None
         stamp, self._due = self._due, np.inf

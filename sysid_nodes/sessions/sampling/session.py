@@ -73,15 +73,15 @@ class SamplingSession:
         """
         values, stamp = reading.values, reading.stamp
         if reading.joints is not None:
-            self._joints.take(stamp, self._joint_row(reading), kept=self._wanted(stamp))
+            self._joints.take(stamp, self._joint_row(reading), kept=self._is_wanted(stamp))
         elif "gyroscope" in values and "imu_orientation" in values:
             turned = product(_scalar_first(values["imu_orientation"]), inverse(self._imu_turn))
             row = np.concatenate([turned, self._imu_matrix @ values["gyroscope"]])
-            self._imu.take(stamp, row, kept=self._wanted(stamp))
+            self._imu.take(stamp, row, kept=self._is_wanted(stamp))
         elif "mocap_pose" in values:
             pose = values["mocap_pose"]
             row = np.concatenate([pose[:3], _scalar_first(pose[3:])])
-            self._pose.take(stamp, row, kept=self._wanted(stamp))
+            self._pose.take(stamp, row, kept=self._is_wanted(stamp))
 
     def take_set_point(self, stamp: float, names: tuple[str, ...], position: Array) -> None:
         """Set-points of all joints, in any order [rad].
@@ -90,7 +90,7 @@ class SamplingSession:
             LogError: a joint is missing.
         """
         row = position[_columns(names, self.robot.joint_names, "command")]
-        self._set_points.take(stamp, row, kept=self._wanted(stamp))
+        self._set_points.take(stamp, row, kept=self._is_wanted(stamp))
 
     def forget(self, before: float) -> None:
         """Forgets motion before a stamp [s]; identifications say so."""
@@ -114,7 +114,7 @@ class SamplingSession:
         for stream in self._streams:
             stream.trim(begin, kept)
 
-    def _wanted(self, stamp: float) -> bool:
+    def _is_wanted(self, stamp: float) -> bool:
         return not any(begin < stamp < end for begin, end in self._left_out[-2:])
 
     def readings(self, until: float = np.inf) -> Readings:

@@ -78,7 +78,7 @@ def hidden_run(config: SimulatedDrivesConfig) -> HiddenRun:
     robot = limb(load_robot(config.robot), config.joints)
     if len(config.posture) != robot.n:
         raise ConfigError(f"'posture' must have {robot.n} values, got {len(config.posture)}")
-    first = Drives.drawn(robot.n, rng).with_unknowns(rng)
+    first = Drives.draw(robot.n, rng).with_unknowns(rng)
     drives, durations, changed = [first], [config.chirp.duration], ""
     if config.change != "none":
         at = int(rng.integers(robot.n))

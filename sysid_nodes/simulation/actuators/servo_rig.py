@@ -62,7 +62,7 @@ class Servo:
     delay: float = 0.004
 
     @classmethod
-    def drawn(cls, rng: np.random.Generator) -> Servo:
+    def draw(cls, rng: np.random.Generator) -> Servo:
         """One of a series: each constant within a tenth of its nominal value."""
         about = cls()
         names = (

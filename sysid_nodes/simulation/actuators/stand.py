@@ -61,7 +61,7 @@ class Drives:
     mass_error: float = 0.0
 
     @classmethod
-    def drawn(cls, n: int, rng: np.random.Generator) -> Drives:
+    def draw(cls, n: int, rng: np.random.Generator) -> Drives:
         """Drives of about the shared Go2 logs' size, none like another."""
 
         def between(low: float, high: float) -> Array:

@@ -48,7 +48,7 @@ class JointFaultConfig:
     duration: float = option(0.0, "how long; 0: for good", unit="s", minimum=0.0, live=True)
     size: float = option(0.0, "of the fault, in the unit that its kind says", live=True)
 
-    def begun(self, now: float) -> FaultyJoints:
+    def start_at(self, now: float) -> FaultyJoints:
         """The fault, counted from a first command at a stamp [s]."""
         if self.kind == NO_FAULT:
             return FaultyJoints(None)

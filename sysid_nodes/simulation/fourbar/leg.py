@@ -53,7 +53,7 @@ class LegTruth:
     idle: float
 
     @classmethod
-    def drawn(cls, rng: np.random.Generator, spread: float = 0.15) -> LegTruth:
+    def draw(cls, rng: np.random.Generator, spread: float = 0.15) -> LegTruth:
         """A leg about as drawn: relative differences of the given size, friction of the motors' own."""
         factor = np.exp(spread * rng.standard_normal(4))
         size = np.exp(0.5 * spread * rng.standard_normal((4, 1)))

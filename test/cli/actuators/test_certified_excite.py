@@ -84,7 +84,7 @@ def test_it_tells_the_drives(made: Path) -> None:
         np.load(made / "trajectory.npz"),
     )
     drives = replace(
-        Drives.drawn(robot.n, rng), stiffness=np.full(7, 2000.0), damping=np.full(7, 100.0),
+        Drives.draw(robot.n, rng), stiffness=np.full(7, 2000.0), damping=np.full(7, 100.0),
         armature=robot.motor.armature * rng.uniform(0.8, 1.2, 7), viscous=robot.motor.viscous,
         coulomb=robot.motor.coulomb, encoder_bias=rng.uniform(-3e-3, 3e-3, 7),
     )  # fmt: skip

@@ -67,8 +67,8 @@ def test_what_hangs_on_a_locked_joint_is_part_of_its_link(result: Path, tmp_path
 def test_mujoco_needs_the_torques_that_were_read(result: Path, tmp_path: Path) -> None:
     """The exported leg, loop and all, against the hidden one: what the motors give is what the posterior is about."""
     drawn, target = tmp_path / "leg.xml", tmp_path / "found.xml"
-    truth = LegTruth.drawn(np.random.default_rng(5))  # of the recording
-    other = LegTruth.drawn(np.random.default_rng(77), 0.3)
+    truth = LegTruth.draw(np.random.default_rng(5))  # of the recording
+    other = LegTruth.draw(np.random.default_rng(77), 0.3)
     before, loop = mjcf(other).split("<equality>")
     drawn.write_text(before + "<actuator>" + loop.split("<actuator>")[1], encoding="utf-8")
     assert mujoco.MjModel.from_xml_path(str(drawn)).neq == 0
@@ -113,7 +113,7 @@ def test_what_is_wrong_is_said_in_a_line(
     monkeypatch.chdir(tmp_path)
     Path("leg.urdf").write_text(load_robot("fourbar_leg").urdf, encoding="utf-8")
     Path("empty.urdf").write_text('<robot name="r"><link name="base"/></robot>', encoding="utf-8")
-    Path("open.xml").write_text(mjcf(LegTruth.drawn(np.random.default_rng(1))).replace("rod_end", "end"), "utf-8")
+    Path("open.xml").write_text(mjcf(LegTruth.draw(np.random.default_rng(1))).replace("rod_end", "end"), "utf-8")
     capsys.readouterr()
     assert main(["export", str(result), *words, "--out", "out.xml"]) == 2
     assert message in capsys.readouterr().err

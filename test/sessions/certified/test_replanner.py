@@ -36,7 +36,7 @@ class Bench:
 def test_nothing_is_due_before_the_controller_was_heard_of() -> None:
     bench = Bench()
     assert bench.replanner.due() is None
-    bench.replanner.told(SEEN, 0)
+    bench.replanner.take_status(SEEN, 0)
     assert bench.replanner.due() is SEEN
     assert bench.replanner.now() == 0, "no stamp yet"
 
@@ -44,7 +44,7 @@ def test_nothing_is_due_before_the_controller_was_heard_of() -> None:
 @pytest.mark.parametrize("raises", [False, True])
 def test_after_a_step_that_certified_nothing_there_is_a_pause(raises: bool) -> None:
     bench = Bench()
-    bench.replanner.told(SEEN, 10**9)
+    bench.replanner.take_status(SEEN, 10**9)
     bench.fails, bench.raises = not raises, raises
     assert bench.replanner.step(SEEN, None) is None
     assert bench.planning.failed == 1
@@ -58,7 +58,7 @@ def test_after_a_step_that_certified_nothing_there_is_a_pause(raises: bool) -> N
 
 def test_other_obstacles_end_the_pause() -> None:
     bench = Bench()
-    bench.replanner.told(SEEN, 10**9)
+    bench.replanner.take_status(SEEN, 10**9)
     bench.replanner.fail("broke off")
     assert (bench.planning.failed, bench.planning.message) == (1, "broke off")
     assert bench.replanner.due() is None
@@ -71,7 +71,7 @@ def test_steps_run_at_the_robot_s_pace() -> None:
     bench = Bench()
     for k in range(20):
         bench.time = 50.0 + 0.1 * k
-        bench.replanner.told(SEEN, 10**9 + k * 50_000_000)
+        bench.replanner.take_status(SEEN, 10**9 + k * 50_000_000)
     bench.time += 0.1
     assert bench.replanner.step(SEEN, None) == "planned"
     assert bench.planning.timing.rate == pytest.approx(0.5)

@@ -21,7 +21,7 @@ def still(drives: Drives, duration: float = 2.0) -> np.ndarray:
 
 
 def drawn() -> Drives:
-    return Drives.drawn(3, np.random.default_rng(0))
+    return Drives.draw(3, np.random.default_rng(0))
 
 
 def test_dry_friction_holds_what_the_drive_would_move() -> None:

@@ -106,7 +106,7 @@ def test_a_robot_that_makes_no_sense_is_refused(robot: Robot, changes: dict[str,
 
 def test_a_fault_begins_with_the_first_command(robot: Robot) -> None:
     arm = build_arm(robot, ARM, np.random.default_rng(0))
-    fault = JointFaultConfig(kind="off", start=0.003, duration=0.002).begun(0.0)
+    fault = JointFaultConfig(kind="off", start=0.003, duration=0.002).start_at(0.0)
     sent = []
     for _ in range(10):
         sent.append(len(fault.pass_on(arm.reading())))

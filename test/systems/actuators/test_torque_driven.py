@@ -28,7 +28,7 @@ CONFIG = from_flat(ActuatorConfig, {"law.command": "straight"})
 def driven() -> tuple[Drives, JointMotion]:
     """Of a calf whose efforts are in another unit."""
     rng = np.random.default_rng(1)
-    drives = Drives.drawn(3, rng)
+    drives = Drives.draw(3, rng)
     t, command = chirp(ChirpConfig(duration=8.0, last=4.0, amplitude=0.25), POSTURE)
     log = run_on_stand(leg(), drives, t, command, noise=2e-4, rng=rng, efforts=True)
     return drives, prepare(replace(log, torque=log.torque / SCALE), leg(), CONFIG)[CALF]

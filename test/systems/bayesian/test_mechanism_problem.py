@@ -81,7 +81,7 @@ def true_x(problem_mean: Array, truth: LegTruth, own: object) -> Array:
 
 def test_torques_are_mujocos() -> None:
     """Accelerations that MuJoCo gives to known torques need these torques, loop forces eliminated."""
-    truth = LegTruth.drawn(np.random.default_rng(3))
+    truth = LegTruth.draw(np.random.default_rng(3))
     truth = replace(truth, coulomb=np.zeros(4))  # MuJoCo's dry friction is a constraint, not a function of the speed
     mechanism = build_mechanism(leg(), CONFIG, power=False)
     check_torques(mechanism, true_x(mechanism.parameters.mean, truth, mechanism.parameters), mjcf(truth))
@@ -92,7 +92,7 @@ def test_torques_of_a_welded_loop_are_mujocos(tmp_path: Path) -> None:
     *_, (_, _, pin) = PINS
     place, turn = (" ".join(map(str, part)) for part in (pin, (np.cos(0.2), 0.0, np.sin(0.2), 0.0)))
     end = '<inertial pos="0.01 0 0.02" mass="0.2" diaginertia="2e-4 2e-4 1e-4"/>'
-    truth = replace(LegTruth.drawn(np.random.default_rng(3), 0.0), coulomb=np.zeros(4))
+    truth = replace(LegTruth.draw(np.random.default_rng(3), 0.0), coulomb=np.zeros(4))
     text = mjcf(truth)
     site = next(part for part in text.split("<") if part.startswith('site name="lever_pin"'))
     body = f'body name="lever_pin" pos="{place}" quat="{turn}"><joint name="pin" axis="0 1 0"/>{end}</body>'

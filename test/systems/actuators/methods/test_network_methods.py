@@ -29,7 +29,7 @@ CONFIG = ActuatorConfig(
 def rig() -> tuple[JointMotion, np.ndarray, JointMotion, JointMotion]:
     """A log, its fitted law, a held-out log of the same kind, and one far outside of the range of the first."""
     rng = np.random.default_rng(2)
-    servo = Servo.drawn(rng)
+    servo = Servo.draw(rng)
 
     def motion(duration: float, **more: float) -> JointMotion:
         t, command = fourier_command(duration, rng, **more)
@@ -66,7 +66,7 @@ def test_a_network_that_is_no_better_gives_way_to_the_law_and_says_so(
 def test_a_network_that_wins_on_the_end_of_its_log_alone_is_not_taken() -> None:
     """A servo of the benchmark, whose network was twice as good there and as bad on the next log of the same kind."""
     rng = np.random.default_rng(10)
-    servo = Servo.drawn(rng)
+    servo = Servo.draw(rng)
     config = ActuatorConfig(
         fitted=FittedConfig(gain=True, position_friction=False), motion=MotionConfig(step=2e-3),
         network=NetworkConfig(seed=10, iterations=40, labels=100),

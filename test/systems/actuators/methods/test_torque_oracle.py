@@ -25,7 +25,7 @@ CONFIG = ActuatorConfig(fitted=FittedConfig(gain=True, position_friction=False))
 @cache
 def smoothed() -> tuple[RigRun, SmoothedJoint]:
     rng = np.random.default_rng(1)
-    run = run_servo(Servo.drawn(rng), *fourier_command(8.0, rng), rng=rng)
+    run = run_servo(Servo.draw(rng), *fourier_command(8.0, rng), rng=rng)
     motion = prepare(run.log, bar(), CONFIG)[0]
     law = fit_joint(motion, known_law(CONFIG, 0), CONFIG, CONFIG.fitted.names).law
     return run, smooth_joint(motion, law, CONFIG)
