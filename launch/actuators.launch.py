@@ -8,7 +8,7 @@ from launch.actions import OpaqueFunction
 from launch_ros.actions import Node
 
 from launch import LaunchContext, LaunchDescription
-from sysid_nodes.ros.launching import declared, given, ours, packaged, switches
+from sysid_nodes.ros.launching import argument_values, declare, ours, package_path, switches
 from sysid_nodes.simulation.actuators.config import SimulatedDrivesConfig
 
 ARGUMENTS = (
@@ -24,18 +24,18 @@ ARGUMENTS = (
 
 
 def _start(context: LaunchContext) -> list[Node]:
-    value = given(context, ARGUMENTS)
+    value = argument_values(context, ARGUMENTS)
     true = switches(value, "autostart", "use_sim_time", "simulated")
     topics = [("joint_states", value["joint_states"])]
     chosen = {"commands": value["commands"], "command_type": value["command_type"]}
     if true["simulated"]:
         chosen["joints"] = SimulatedDrivesConfig().joints
     clock = {name: true[name] for name in ("autostart", "use_sim_time")}
-    nodes = [ours("actuator_identifier", value, [packaged(value["config"]), chosen, clock], topics)]
+    nodes = [ours("actuator_identifier", value, [package_path(value["config"]), chosen, clock], topics)]
     if true["simulated"]:
         nodes.append(ours("simulated_drives", value, [{"commands": value["commands"]}], topics))
     return nodes
 
 
 def generate_launch_description() -> LaunchDescription:
-    return LaunchDescription([*declared(ARGUMENTS), OpaqueFunction(function=_start)])
+    return LaunchDescription([*declare(ARGUMENTS), OpaqueFunction(function=_start)])

@@ -8,7 +8,7 @@ from launch.actions import OpaqueFunction
 from launch_ros.actions import Node
 
 from launch import LaunchContext, LaunchDescription
-from sysid_nodes.ros.launching import declared, given, ours, packaged, switches
+from sysid_nodes.ros.launching import argument_values, declare, ours, package_path, switches
 
 ARGUMENTS = (
     ("config", "fourbar_bayesian.yaml", "parameter file: a path, or the name of a file in the package's config folder"),
@@ -22,16 +22,16 @@ ARGUMENTS = (
 
 
 def _start(context: LaunchContext) -> list[Node]:
-    value = given(context, ARGUMENTS)
+    value = argument_values(context, ARGUMENTS)
     true = switches(value, "autostart", "use_sim_time", "simulated")
     topics = [("joint_states", value["joint_states"])]
     clock = {name: true[name] for name in ("autostart", "use_sim_time")}
     power = {"power": value["power"]}
-    nodes = [ours("bayesian_identifier", value, [packaged(value["config"]), power, clock], topics)]
+    nodes = [ours("bayesian_identifier", value, [package_path(value["config"]), power, clock], topics)]
     if true["simulated"]:
         nodes.append(ours("simulated_linkage", value, [power], topics))
     return nodes
 
 
 def generate_launch_description() -> LaunchDescription:
-    return LaunchDescription([*declared(ARGUMENTS), OpaqueFunction(function=_start)])
+    return LaunchDescription([*declare(ARGUMENTS), OpaqueFunction(function=_start)])

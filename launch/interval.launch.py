@@ -5,7 +5,7 @@ from launch.actions import OpaqueFunction
 from launch_ros.actions import Node
 
 from launch import LaunchContext, LaunchDescription
-from sysid_nodes.ros.launching import declared, given, ours, packaged, stated, switches
+from sysid_nodes.ros.launching import argument_values, declare, non_empty, ours, package_path, switches
 
 ARGUMENTS = (
     ("config", "kinova_gen3.yaml", "parameter file: a path, or the name of a file in the package's config folder"),
@@ -23,12 +23,12 @@ ARGUMENTS = (
 
 
 def _start(context: LaunchContext) -> list[Node]:
-    value = given(context, ARGUMENTS)
-    chosen = stated(value, "urdf", "body", "calibration", "reliability", "frame_prefix")
-    parameters = [packaged(value["config"]), chosen | switches(value, "autostart", "use_sim_time")]
+    value = argument_values(context, ARGUMENTS)
+    chosen = non_empty(value, "urdf", "body", "calibration", "reliability", "frame_prefix")
+    parameters = [package_path(value["config"]), chosen | switches(value, "autostart", "use_sim_time")]
     topics = [(name, value[name]) for name in ("joint_states", "robot_description")]
     return [ours("interval_identifier", value, parameters, topics)]
 
 
 def generate_launch_description() -> LaunchDescription:
-    return LaunchDescription([*declared(ARGUMENTS), OpaqueFunction(function=_start)])
+    return LaunchDescription([*declare(ARGUMENTS), OpaqueFunction(function=_start)])

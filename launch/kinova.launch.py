@@ -12,7 +12,16 @@ from launch_ros.actions import Node
 from launch import LaunchContext, LaunchDescription
 from sysid_nodes.robots import load_robot
 from sysid_nodes.robots.visuals import visible_urdf
-from sysid_nodes.ros.launching import declared, description_of, given, ours, packaged, stated, switches, view
+from sysid_nodes.ros.launching import (
+    argument_values,
+    declare,
+    description_of,
+    non_empty,
+    ours,
+    package_path,
+    switches,
+    view,
+)
 
 ARGUMENTS = (
     ("config", "kinova_gen3.yaml", "parameter file: a path, or the name of a file in the package's config folder"),
@@ -31,13 +40,13 @@ ARGUMENTS = (
 
 
 def _start(context: LaunchContext) -> list[Node]:
-    value = given(context, ARGUMENTS)
+    value = argument_values(context, ARGUMENTS)
     true = switches(value, "publish_description", "simulated", "certified")
-    config, start = packaged(value["config"]), switches(value, "autostart")
-    common = stated(value, "frame_prefix") | switches(value, "use_sim_time")
-    scene = {"scene": value["scene"] and packaged(value["scene"], "config/scenes")}
+    config, start = package_path(value["config"]), switches(value, "autostart")
+    common = non_empty(value, "frame_prefix") | switches(value, "use_sim_time")
+    scene = {"scene": value["scene"] and package_path(value["scene"], "config/scenes")}
     topics = [("joint_states", value["joint_states"])]
-    nodes = [ours("interval_identifier", value, [config, stated(value, "calibration") | common | start], topics)]
+    nodes = [ours("interval_identifier", value, [config, non_empty(value, "calibration") | common | start], topics)]
     if true["simulated"]:
         nodes.append(ours("simulated_arm", value, [config, scene | common], topics))
     if true["certified"]:
@@ -49,4 +58,4 @@ def _start(context: LaunchContext) -> list[Node]:
 
 
 def generate_launch_description() -> LaunchDescription:
-    return LaunchDescription([*declared(ARGUMENTS), OpaqueFunction(function=_start)])
+    return LaunchDescription([*declare(ARGUMENTS), OpaqueFunction(function=_start)])

@@ -12,7 +12,16 @@ from launch_ros.actions import Node
 from launch import LaunchContext, LaunchDescription
 from sysid_nodes.data.config import load_yaml
 from sysid_nodes.robots.visuals import visible_urdf
-from sysid_nodes.ros.launching import declared, description_of, given, ours, packaged, stated, switches, view
+from sysid_nodes.ros.launching import (
+    argument_values,
+    declare,
+    description_of,
+    non_empty,
+    ours,
+    package_path,
+    switches,
+    view,
+)
 from sysid_nodes.sessions.prime.config import PrimeSessionConfig
 from sysid_nodes.sessions.prime.session import prime_robot
 
@@ -36,10 +45,10 @@ ARGUMENTS = (
 
 
 def _start(context: LaunchContext) -> list[Node]:
-    value = given(context, ARGUMENTS)
-    config = packaged(value["config"])
+    value = argument_values(context, ARGUMENTS)
+    config = package_path(value["config"])
     robot = prime_robot(load_yaml(PrimeSessionConfig, Path(config)))
-    frames = stated(value, "frame_prefix", "world_frame")
+    frames = non_empty(value, "frame_prefix", "world_frame")
     chosen = switches(value, "low_state", "autostart", "use_sim_time", "tf") | frames
     names = {"joint_states": "joint_states", "imu/data": "imu", "mocap/pose": "pose", "velocity": "velocity"}
     topics = [(topic, value[argument]) for topic, argument in names.items()]
@@ -54,4 +63,4 @@ def _start(context: LaunchContext) -> list[Node]:
 
 
 def generate_launch_description() -> LaunchDescription:
-    return LaunchDescription([*declared(ARGUMENTS), OpaqueFunction(function=_start)])
+    return LaunchDescription([*declare(ARGUMENTS), OpaqueFunction(function=_start)])

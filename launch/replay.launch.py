@@ -10,7 +10,7 @@ from launch.substitutions import LaunchConfiguration
 from launch_ros.actions import Node
 
 from launch import LaunchContext, LaunchDescription
-from sysid_nodes.ros.launching import declared, given, ours, packaged, stated, view
+from sysid_nodes.ros.launching import argument_values, declare, non_empty, ours, package_path, view
 
 ARGUMENTS = (
     ("config", "kinova_gen3.yaml", "parameter file: a path, or the name of a file in the package's config folder"),
@@ -28,9 +28,9 @@ ARGUMENTS = (
 
 
 def _start(context: LaunchContext) -> list[Node]:
-    value = given(context, ARGUMENTS)
+    value = argument_values(context, ARGUMENTS)
     topics = [(name, value[name]) for name in ("joint_states", "robot_description")]
-    chosen = stated(value, "urdf", "body", "calibration") | {"use_sim_time": True, "reliability": "reliable"}
+    chosen = non_empty(value, "urdf", "body", "calibration") | {"use_sim_time": True, "reliability": "reliable"}
     played = {
         "bag": str(LaunchConfiguration("bag").perform(context)),
         "topics": f"{value['joint_states']},{value['robot_description']},/tf,/tf_static",
@@ -39,7 +39,7 @@ def _start(context: LaunchContext) -> list[Node]:
     if value["rate"]:
         played["rate"] = float(value["rate"])
     return [
-        ours("interval_identifier", value, [packaged(value["config"]), chosen], topics),
+        ours("interval_identifier", value, [package_path(value["config"]), chosen], topics),
         ours("bag_player", value, [played]),
         *view("kinova.rviz", value),
     ]
@@ -47,4 +47,4 @@ def _start(context: LaunchContext) -> list[Node]:
 
 def generate_launch_description() -> LaunchDescription:
     bag = DeclareLaunchArgument("bag", description="folder of the bag")
-    return LaunchDescription([bag, *declared(ARGUMENTS), OpaqueFunction(function=_start)])
+    return LaunchDescription([bag, *declare(ARGUMENTS), OpaqueFunction(function=_start)])

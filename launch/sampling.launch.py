@@ -9,7 +9,7 @@ from launch_ros.actions import Node
 
 from launch import LaunchContext, LaunchDescription
 from sysid_nodes.cli.sampling.demo_config import simulated_robot
-from sysid_nodes.ros.launching import declared, given, ours, packaged, switches, view
+from sysid_nodes.ros.launching import argument_values, declare, ours, package_path, switches, view
 
 ARGUMENTS = (
     ("config", "go2_sampling.yaml", "parameter file: a path, or the name of a file in the package's config folder"),
@@ -24,8 +24,8 @@ ARGUMENTS = (
 
 
 def _start(context: LaunchContext) -> list[Node]:
-    value = given(context, ARGUMENTS)
-    clock, config = switches(value, "autostart", "use_sim_time"), packaged(value["config"])
+    value = argument_values(context, ARGUMENTS)
+    clock, config = switches(value, "autostart", "use_sim_time"), package_path(value["config"])
     topics = [("joint_states", value["joint_states"])]
     chosen = {"command_type": value["command_type"]}
     nodes = [
@@ -38,4 +38,4 @@ def _start(context: LaunchContext) -> list[Node]:
 
 
 def generate_launch_description() -> LaunchDescription:
-    return LaunchDescription([*declared(ARGUMENTS), OpaqueFunction(function=_start)])
+    return LaunchDescription([*declare(ARGUMENTS), OpaqueFunction(function=_start)])

@@ -70,7 +70,7 @@ def rotation(transform: Any) -> Array:
     return found
 
 
-def transformed(transform: Any, pose: Pose) -> Pose:
+def transform_pose(transform: Any, pose: Pose) -> Pose:
     """A pose in the transform's target frame."""
     shift = np.array([getattr(transform.translation, axis) for axis in "xyz"])
     position = rotation(transform) @ [getattr(pose.position, axis) for axis in "xyz"] + shift

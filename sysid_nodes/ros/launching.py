@@ -22,7 +22,7 @@ Argument = tuple[str, str, str]
 _SWITCH = ["true", "false", "True", "False"]
 
 
-def declared(arguments: Sequence[Argument]) -> list[DeclareLaunchArgument]:
+def declare(arguments: Sequence[Argument]) -> list[DeclareLaunchArgument]:
     """The actions that declare arguments."""
     return [
         DeclareLaunchArgument(
@@ -32,7 +32,7 @@ def declared(arguments: Sequence[Argument]) -> list[DeclareLaunchArgument]:
     ]
 
 
-def given(context: LaunchContext, arguments: Sequence[Argument]) -> dict[str, str]:
+def argument_values(context: LaunchContext, arguments: Sequence[Argument]) -> dict[str, str]:
     """Values of arguments by name."""
     return {name: str(LaunchConfiguration(name).perform(context)) for name, _, _ in arguments}
 
@@ -47,7 +47,7 @@ def switches(values: Mapping[str, str], *names: str) -> dict[str, bool]:
     return {name: is_true(values[name]) for name in names}
 
 
-def stated(values: Mapping[str, str], *names: str) -> dict[str, str]:
+def non_empty(values: Mapping[str, str], *names: str) -> dict[str, str]:
     """Those of the arguments that are not empty: what is leaves it to the parameter file."""
     return {name: values[name] for name in names if values[name]}
 
@@ -102,7 +102,7 @@ def view(name: str, value: Mapping[str, str]) -> list[Node]:
     """RViz with a file of the package's rviz folder, its topics moved to the namespace; nothing unless it is wanted."""
     if not is_true(value["rviz"]):
         return []
-    path = packaged(name, "rviz")
+    path = package_path(name, "rviz")
     displays = yaml.safe_load(Path(path).read_text(encoding="utf-8"))["Visualization Manager"]["Displays"]
     topics = {display[key]["Value"] for display in displays for key in ("Topic", "Description Topic") if key in display}
     moved = [(topic, topic.lstrip("/")) for topic in sorted(topics)]
@@ -118,7 +118,7 @@ def view(name: str, value: Mapping[str, str]) -> list[Node]:
     ]
 
 
-def packaged(name: str, folder: str = "config") -> str:
+def package_path(name: str, folder: str = "config") -> str:
     """Path of a file given by its path or by its name in a folder of the package.
 
     Raises:

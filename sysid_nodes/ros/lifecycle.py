@@ -13,7 +13,7 @@ from rclpy.lifecycle import LifecycleState, TransitionCallbackReturn
 Transition = Callable[[Any, LifecycleState], TransitionCallbackReturn]
 
 
-def logged(transition: Transition) -> Transition:
+def log_exceptions(transition: Transition) -> Transition:
     """Logs what a transition raises; rclpy turns it into the error state without a word."""
 
     @functools.wraps(transition)

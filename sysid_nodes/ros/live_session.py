@@ -130,7 +130,7 @@ class LiveSession(ABC, Generic[AnySession, Update]):
         """Further values for the diagnostics."""
         return {}
 
-    def _rejected(self) -> Mapping[str, int]:
+    def _rejected_counts(self) -> Mapping[str, int]:
         """Number of messages that the session itself did not use, by reason."""
         return {}
 
@@ -194,7 +194,7 @@ class LiveSession(ABC, Generic[AnySession, Update]):
 
     def status(self, node: str, *, active: bool) -> DiagnosticStatus:
         """How topics and identification are doing since the last call."""
-        received, rejected = Counter(self.received), {**self._rejected(), **self._unusable}
+        received, rejected = Counter(self.received), {**self._rejected_counts(), **self._unusable}
         before, self._reported = self._reported, received
         grown = tuple(reason for reason, count in rejected.items() if count > self._known.get(reason, 0))
         self._known = rejected

@@ -20,7 +20,7 @@ from sysid_nodes.data.key_file import AuthorityConfig
 from sysid_nodes.exceptions import ConfigError, SysidError
 from sysid_nodes.ros.authority import Authority
 from sysid_nodes.ros.diagnostics import diagnostic_array
-from sysid_nodes.ros.lifecycle import logged
+from sysid_nodes.ros.lifecycle import log_exceptions
 from sysid_nodes.ros.parameters import NodeParameters
 from sysid_nodes.ros.spinning import run_node, spin, until_shutdown
 
@@ -81,7 +81,7 @@ class ManagedNode(LifecycleNode):
         """Whether configuring by itself can be tried."""
         return True
 
-    def _held(self) -> str:
+    def _hold_reason(self) -> str:
         """Why the node must not stop listening now; empty where it may."""
         return "who has a key cannot sign for a transition" if self._authority.signed else ""
 
@@ -104,7 +104,7 @@ class ManagedNode(LifecycleNode):
 
     # -- lifecycle
 
-    @logged
+    @log_exceptions
     def on_configure(self, state: LifecycleState) -> TransitionCallbackReturn:
         try:
             subject = self._make()
@@ -118,34 +118,34 @@ class ManagedNode(LifecycleNode):
         self._say(f"configured: {subject}")
         return super().on_configure(state)
 
-    @logged
+    @log_exceptions
     def on_activate(self, state: LifecycleState) -> TransitionCallbackReturn:
         done = super().on_activate(state)
         self._say(f"active: {self._begin()}")
         return done
 
-    @logged
+    @log_exceptions
     def on_deactivate(self, state: LifecycleState) -> TransitionCallbackReturn:
-        if held := self._held():
+        if held := self._hold_reason():
             self._warn(f"stays active: {held}")
             return TransitionCallbackReturn.FAILURE
         self._unsubscribe()
         self._say("inactive: no longer listening; what was found is kept")
         return super().on_deactivate(state)
 
-    @logged
+    @log_exceptions
     def on_cleanup(self, state: LifecycleState) -> TransitionCallbackReturn:
         self.release()
         self._say("cleaned up: what was found is gone")
         return super().on_cleanup(state)
 
-    @logged
+    @log_exceptions
     def on_shutdown(self, state: LifecycleState) -> TransitionCallbackReturn:
         self.release()
         self._say("shut down")
         return super().on_shutdown(state)
 
-    @logged
+    @log_exceptions
     def on_error(self, state: LifecycleState) -> TransitionCallbackReturn:
         self.release()
         return super().on_error(state)

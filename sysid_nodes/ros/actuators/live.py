@@ -22,7 +22,7 @@ class LiveActuators(LiveSession[ActuatorSession, ActuatorUpdate]):
     def _interrupt(self) -> None:
         self.session.interrupt()
 
-    def _rejected(self) -> Mapping[str, int]:
+    def _rejected_counts(self) -> Mapping[str, int]:
         return self.session.rejected
 
     def _judge(self, health: Health) -> tuple[bytes, str]:

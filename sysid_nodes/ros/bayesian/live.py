@@ -23,7 +23,7 @@ class LiveBayesian(LiveSession[OnlineBayesian, BayesianUpdate]):
     def _interrupt(self) -> None:
         self.session.interrupt()
 
-    def _rejected(self) -> Mapping[str, int]:
+    def _rejected_counts(self) -> Mapping[str, int]:
         return self.session.rejected
 
     def _judge(self, health: Health) -> tuple[bytes, str]:

@@ -29,7 +29,7 @@ class ControllerReport:
         self._steps = self._commands = 0
         self._usage = self._worst = 0.0
 
-    def commanded(self, begun: float, sent: float, age: float | None) -> None:
+    def note_command(self, begun: float, sent: float, age: float | None) -> None:
         """A command was sent, on the machine's clock: when its joint state arrived and when it went [s]."""
         if self._last_command:
             self._period = max(self._period, sent - self._last_command)
@@ -38,7 +38,7 @@ class ControllerReport:
         self._age, self._longest = max(self._age, latency), max(self._longest, sent - begun)
         self._commands += 1
 
-    def stepped(self, output: ControllerOutput) -> None:
+    def note_step(self, output: ControllerOutput) -> None:
         """An answer was given, with or without a command."""
         self._steps += 1
         if output.tracking is not None:

@@ -96,7 +96,7 @@ class PositionOutput:
     @property
     def moving(self) -> bool:
         """Whether the robot follows a trajectory."""
-        return self._stream.seen().mode in (Mode.TRACKING, Mode.BRAKING)
+        return self._stream.execution_state().mode in (Mode.TRACKING, Mode.BRAKING)
 
     @property
     def reason(self) -> StopReason:
@@ -120,7 +120,7 @@ class PositionOutput:
         """For diagnostics."""
         stream = self._stream
         return {
-            "execution": stream.seen().mode.name,
+            "execution": stream.execution_state().mode.name,
             "reason": stream.reason.name,
             "share of the tracking errors": f"{stream.usage:.4f}",
             "largest position error [rad]": " ".join(f"{x:.5f}" for x in stream.worst_position),
@@ -137,7 +137,7 @@ class PositionOutput:
         scene = self._scene()
         with self._lock:
             stop = self._stream.joints(stamp, q, qd, None if scene is None else scene.id)
-            seen = self._stream.seen()
+            seen = self._stream.execution_state()
         if stop:
             self._stops.publish(stop_request(stop))
         if stop or abs(stamp - self._last_told) >= _TELL:

@@ -92,7 +92,7 @@ class PositionStream:
         self._q, self._qd = np.full((2, len(self._names)), np.nan)
         self._other_scene: int | None = None
 
-    def seen(self) -> Seen:
+    def execution_state(self) -> Seen:
         """The state of execution, as the planner is told."""
         current = self._current
         if self.reason:
@@ -147,7 +147,7 @@ class PositionStream:
             self.reason = StopReason.JOINT_STATES_INVALID
         elif not self._follows(current, stamp, q, qd):
             self.reason = StopReason.TRACKING_ERROR
-        elif self._outdated(current, stamp, scene_id):
+        elif self._is_outdated(current, stamp, scene_id):
             self.reason = StopReason.SCENE_CHANGED
         return self.reason
 
@@ -184,7 +184,7 @@ class PositionStream:
         self.usage = max(self.usage, share)
         return share <= 1.0
 
-    def _outdated(self, current: Sent, stamp: int, scene_id: str | None) -> bool:
+    def _is_outdated(self, current: Sent, stamp: int, scene_id: str | None) -> bool:
         """Whether the robot has moved for too long on a way that is not certified among the present obstacles."""
         moving = current.after(stamp) < current.plan.duration
         if scene_id is None or scene_id == current.scene_id or not moving:

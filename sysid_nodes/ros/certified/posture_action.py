@@ -55,7 +55,7 @@ class PostureAction:
             NAME,
             execute_callback=lambda _: GoTo.Result(),
             goal_callback=self._judge,
-            handle_accepted_callback=self._accepted,
+            handle_accepted_callback=self._enqueue,
             cancel_callback=lambda _: CancelResponse.REJECT if authority.signed else CancelResponse.ACCEPT,
         )
 
@@ -103,7 +103,7 @@ class PostureAction:
             return GoalResponse.REJECT
         return GoalResponse.ACCEPT
 
-    def _accepted(self, handle: Any) -> None:
+    def _enqueue(self, handle: Any) -> None:
         assert self._agenda is not None
         asked = _Asked(np.array(handle.request.position)[self._order.columns(handle.request.joint_names)], handle)
         self._asked.append(asked)

@@ -12,7 +12,7 @@ from online_sysid.msg import Obstacles
 
 from sysid_nodes.data.scene import Obstacle, Scene
 from sysid_nodes.exceptions import ConfigError
-from sysid_nodes.ros.frames import FrameLookup, rotation, transformed
+from sysid_nodes.ros.frames import FrameLookup, rotation, transform_pose
 
 
 def to_scene(message: Obstacles, base: str, frames: FrameLookup | None = None) -> Scene:
@@ -44,7 +44,7 @@ def to_obstacles(scene: Scene, frame: str) -> Obstacles:
 
 def _transform(item: ObstacleMessage, transform: Any) -> ObstacleMessage:
     """An obstacle in the transform's target frame; what has no axes of its own keeps none."""
-    pose = transformed(transform, item.pose)
+    pose = transform_pose(transform, item.pose)
     if item.kind not in ("box", "capsule"):
         pose.orientation = item.pose.orientation
     generators = np.array(item.generators)

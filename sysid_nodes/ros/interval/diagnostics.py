@@ -178,7 +178,7 @@ class Monitor:
         """Notes messages that never arrived."""
         self._lost += count
 
-    def processed(self, stamp: float) -> None:
+    def note_processed(self, stamp: float) -> None:
         """Notes the stamp of a message that the identifier takes [s]; on the worker's thread."""
         self._pace.add(stamp)
 

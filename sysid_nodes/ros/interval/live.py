@@ -152,7 +152,7 @@ class LiveInterval:
         if lost:
             self._session.interrupt()
         state = to_joint_state(message)
-        self._monitor.processed(state.stamp)
+        self._monitor.note_processed(state.stamp)
         if (result := self._session.process(state)) is not None:
             self._tell(result)
         self._unjudged += 1

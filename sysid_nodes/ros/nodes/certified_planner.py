@@ -133,10 +133,10 @@ class CertifiedPlannerNode(ManagedNode):
         streams.append(authority.subscribe(JointState, "goal", lambda m: self._goal(m.name, m.position), _GOALS))
         return f"planning for {streams[0].topic_name}"
 
-    def _held(self) -> str:
+    def _hold_reason(self) -> str:
         """A position controller follows what it was sent, and nobody else watches that."""
         moving = self._positions is not None and self._positions.moving
-        return super()._held() or ("the robot executes a trajectory; wait for its end" if moving else "")
+        return super()._hold_reason() or ("the robot executes a trajectory; wait for its end" if moving else "")
 
     def _unsubscribe(self) -> None:
         super()._unsubscribe()

@@ -52,7 +52,7 @@ class IntervalIdentifierNode(IdentifyingNode[LiveInterval]):
 
     def _open(self) -> tuple[LiveInterval, str]:
         config = self._settings.build(IntervalIdentifierConfig)
-        if not self._described(config):
+        if not self._has_description(config):
             raise InputError("nothing received yet; configure again", source=self._description_topic)
         text = "" if config.urdf else self._description
         self._journal = Journal(self.get_logger(), self.context.ok)
@@ -94,7 +94,7 @@ class IntervalIdentifierNode(IdentifyingNode[LiveInterval]):
         self._monitor.reset()
 
     def _ready(self) -> bool:
-        return self._described(self._settings.build(IntervalIdentifierConfig))
+        return self._has_description(self._settings.build(IntervalIdentifierConfig))
 
     # -- topics
 
@@ -102,7 +102,7 @@ class IntervalIdentifierNode(IdentifyingNode[LiveInterval]):
     def _description_topic(self) -> str:
         return str(self.resolve_topic_name("robot_description"))
 
-    def _described(self, config: IntervalIdentifierConfig) -> bool:
+    def _has_description(self, config: IntervalIdentifierConfig) -> bool:
         """Whether the robot is known or its description is here; listens for it otherwise."""
         if config.robot != "urdf" or config.urdf:
             self._description = ""

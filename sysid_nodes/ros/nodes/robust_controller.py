@@ -120,14 +120,14 @@ class RobustControllerNode(ManagedNode):
             authority.subscribe(CertifiedTrajectory, "certified_trajectory", self._offer, qos.stream("reliable", 10)),
             authority.subscribe(ParameterBounds, _BOUNDS, self._bounds, qos.LATCHED),
             *authority.subscribe_latest(Obstacles, "obstacles", self._scene),
-            *authority.subscribe_latest(StopRequest, "robot_stop", self._stopped),
+            *authority.subscribe_latest(StopRequest, "robot_stop", self._take_robot_stop),
         ]
         self._publish_status()
         return f"answering {self._streams[0].topic_name}"
 
-    def _held(self) -> str:
+    def _hold_reason(self) -> str:
         commands = self._controller.mode.commands
-        return super()._held() or ("the robot is under command; call ~/stop first" if commands else "")
+        return super()._hold_reason() or ("the robot is under command; call ~/stop first" if commands else "")
 
     def release(self) -> None:
         """Gives back all that configure and activate took, after a stop where the robot is under command."""
@@ -149,7 +149,7 @@ class RobustControllerNode(ManagedNode):
             self._torque = output.torque
             self._commands.publish(self._writer.write(output.torque, message.header.stamp))
             done = time.perf_counter()
-            self._reports.commanded(now, done, age)
+            self._reports.note_command(now, done, age)
             if age is not None:
                 output = self._controller.note_sent(age + done - now) or output
         elif output.mode is Mode.IDLE and self._idle is not None:
@@ -170,7 +170,7 @@ class RobustControllerNode(ManagedNode):
         self._output = output
         if output.stop is not None:
             self._stops.publish(stop_request(output.stop))
-        self._reports.stepped(output)
+        self._reports.note_step(output)
         state = (output.mode, output.reason, output.trajectory_id, output.refused_id, output.refused_reason)
         if state != self._told:
             self._tell(state)
@@ -225,7 +225,7 @@ class RobustControllerNode(ManagedNode):
             self._surroundings = scene
             self._controller.scene(scene.id)
 
-    def _stopped(self, message: StopRequest) -> None:
+    def _take_robot_stop(self, message: StopRequest) -> None:
         """The robot's own stop; joint states that follow, or do not, tell more of its cause before it counts."""
         known = {reason.value: reason for reason in StopReason}
         self._robot_stop = known.get(message.reason, StopReason.COMMAND_TIMEOUT)

@@ -182,7 +182,7 @@ class SimulatedArmNode(Node):
         stamp = self._epoch + round(reading.stamp * _BILLION)
         self._joint_states.publish(self._writer.write(reading, stamp))
         if self._torques is not None:
-            self._torques.sent(stamp)
+            self._torques.note_sent(stamp)
 
     # -- topics and services
 

@@ -51,14 +51,14 @@ class SimulatedDrivesNode(PlayedMotion):
         self._counts = dict.fromkeys(topics, 0)
         self._elapsed = 0.0
 
-    def _listened(self) -> bool:
+    def _has_listeners(self) -> bool:
         return all(p.get_subscription_count() >= self._config.listeners for p in self._outputs.values())
 
     def _title(self) -> str:
         config = self._config
         return f"simulated {self._run.robot.name} on a stand, chirped for {config.chirp.duration:g} s"
 
-    def _published(self) -> dict[str, int]:
+    def _published_counts(self) -> dict[str, int]:
         return {self._names[is_command]: count for is_command, count in self._counts.items()}
 
     def _values(self) -> dict[str, str]:

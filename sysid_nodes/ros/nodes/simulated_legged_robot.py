@@ -92,7 +92,7 @@ class SimulatedLeggedRobotNode(PlayedMotion):
         self._truth = TruthPublishers(self, self._sim.robot) if self._config.truth_topics else None
         self._recent: list[TruthSample] = []
 
-    def _listened(self) -> bool:
+    def _has_listeners(self) -> bool:
         return self._streams.listeners >= self._config.listeners
 
     def _title(self) -> str:
@@ -100,7 +100,7 @@ class SimulatedLeggedRobotNode(PlayedMotion):
         lasts = f"for {config.duration:g} s" if config.duration else "until stopped"
         return f"simulated {self._sim.robot.name}, motion '{self._simulation.motion}', {lasts}"
 
-    def _published(self) -> dict[str, int]:
+    def _published_counts(self) -> dict[str, int]:
         return self._streams.published
 
     def _values(self) -> dict[str, str]:
@@ -110,7 +110,7 @@ class SimulatedLeggedRobotNode(PlayedMotion):
     def _trouble(self) -> str:
         return "fallen" if self._sim.fallen else ""
 
-    def _ended(self) -> None:
+    def _finish(self) -> None:
         self._write_series()
 
     def _motion(self) -> Iterator[float]:

@@ -53,13 +53,13 @@ class SimulatedLinkageNode(PlayedMotion):
         self._power = self.create_publisher(BatteryState, self._config.power, profile)
         self._count, self._elapsed = 0, 0.0
 
-    def _listened(self) -> bool:
+    def _has_listeners(self) -> bool:
         return all(p.get_subscription_count() >= self._config.listeners for p in (self._states, self._power))
 
     def _title(self) -> str:
         return f"simulated leg with a linkage, moved for {self._config.duration:g} s"
 
-    def _published(self) -> dict[str, int]:
+    def _published_counts(self) -> dict[str, int]:
         return {str(publisher.topic_name): self._count for publisher in (self._states, self._power)}
 
     def _values(self) -> dict[str, str]:

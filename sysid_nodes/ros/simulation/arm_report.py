@@ -46,7 +46,7 @@ class ArmReport:
         self._ticks += 1
         self.clearance.measure(arm.now, arm.q)
 
-    def waited(self, duration: float) -> None:
+    def note_wait(self, duration: float) -> None:
         """Takes the time that an answer took [s]."""
         self._longest_wait = max(self._longest_wait, duration)
         self._waited += duration

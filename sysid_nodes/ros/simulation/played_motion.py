@@ -41,7 +41,7 @@ class PlayedMotion(Node):
     # -- what each robot gives
 
     @abstractmethod
-    def _listened(self) -> bool:
+    def _has_listeners(self) -> bool:
         """Whether all who are waited for are there."""
 
     @abstractmethod
@@ -53,10 +53,10 @@ class PlayedMotion(Node):
         """The moving robot and the duration, but not its load, for the log is a topic too."""
 
     @abstractmethod
-    def _published(self) -> dict[str, int]:
+    def _published_counts(self) -> dict[str, int]:
         """Messages published so far, by topic."""
 
-    def _ended(self) -> None:
+    def _finish(self) -> None:
         """Called when the motion is over."""
 
     def _values(self) -> dict[str, str]:
@@ -74,7 +74,7 @@ class PlayedMotion(Node):
         executor = make_executor()
         executor.add_node(self)
         try:
-            while not (self._listened() or stopped()):
+            while not (self._has_listeners() or stopped()):
                 executor.spin_once(_WAIT)
             settled = time.monotonic() + _SETTLED
             while time.monotonic() < settled and not stopped():
@@ -83,7 +83,7 @@ class PlayedMotion(Node):
             self.get_logger().info(self._title())
             self._move(lambda: executor.spin_once(0.0), stopped)
             if not stopped():
-                self._ended()
+                self._finish()
                 self._state = "finished"
                 self._say_end()
             while not stopped():
@@ -99,7 +99,7 @@ class PlayedMotion(Node):
             self._say_end()
 
     def _say_end(self) -> None:
-        count = sum(self._published().values())
+        count = sum(self._published_counts().values())
         self.get_logger().info(f"{self._state}: {count} messages, {self._behind:.3f} s behind real time")
 
     def _move(self, serve: Callable[[], None], stopped: Callable[[], bool]) -> None:
@@ -123,7 +123,7 @@ class PlayedMotion(Node):
             "trouble": trouble,
             "behind real time [s]": f"{self._behind:.3f}",
             "processor time [s]": f"{time.process_time():.3f}",
-            **{f"published on {topic}": str(count) for topic, count in sorted(self._published().items())},
+            **{f"published on {topic}": str(count) for topic, count in sorted(self._published_counts().items())},
             **self._values(),
         }
         level = ERROR if trouble else WARN if late else OK

@@ -63,7 +63,7 @@ class TorqueInterface:
         self._arm, self._engaged = arm, False
         self._answered, self._late_since = self._sent, -np.inf
 
-    def sent(self, stamp: int) -> None:
+    def note_sent(self, stamp: int) -> None:
         """A joint state of a stamp [ns] went out."""
         self._sent = max(self._sent, stamp)
 
@@ -93,7 +93,7 @@ class TorqueInterface:
                 self._arm.protective_stop(COMMAND_TIMEOUT)
                 return
             executor.spin_once(left)
-        self._report.waited(time.perf_counter() - begun)
+        self._report.note_wait(time.perf_counter() - begun)
 
     def _take(self, message: TorqueCommand) -> None:
         arm, stamp = self._arm, nanoseconds(message.header.stamp)

@@ -89,15 +89,15 @@ def test_the_next_message_holds_what_is_still_to_be_followed_before_it() -> None
 
 def test_what_is_executed_is_told() -> None:
     made = stream()
-    assert made.seen().mode is Mode.IDLE
+    assert made.execution_state().mode is Mode.IDLE
     made.offer(planned(FIRST, NOW + SECOND // 5), NOW)
     made.joints(NOW + SECOND // 10, FIRST.q0, STILL, "s")
-    assert made.seen().mode is Mode.IDLE
+    assert made.execution_state().mode is Mode.IDLE
     made.joints(NOW + SECOND // 5, FIRST.q0, STILL, "s")
-    assert made.seen()[:2] == (Mode.TRACKING, "1")
+    assert made.execution_state()[:2] == (Mode.TRACKING, "1")
     # Wrapped to one turn, as drivers publish it.
     made.joints(NOW + SECOND // 5 + 3 * SECOND, FIRST.goal - [2.0 * np.pi, 0.0], STILL, "s")
-    assert made.seen()[:2] == (Mode.HOLDING, "1")
+    assert made.execution_state()[:2] == (Mode.HOLDING, "1")
     assert made.usage < 1e-6
 
 
@@ -112,7 +112,7 @@ def test_what_is_executed_is_told() -> None:
 def test_what_must_not_be_sent_is_refused(plan: Bezier, start: float, previous: str, reason: StopReason) -> None:
     made = stream()
     assert made.offer(planned(plan, NOW + round(start * SECOND), name="x", previous=previous), NOW) is None
-    seen = made.seen()
+    seen = made.execution_state()
     assert (seen.refused_id, seen.refused) == ("x", reason.message)
 
 
@@ -146,7 +146,7 @@ def test_errors_beyond_the_certified_ones_ask_for_a_stop_once(q: list[float], qd
     assert not made.reason
     assert made.joints(late, state.q + q, state.qd + qd, "s") is StopReason.TRACKING_ERROR
     assert made.joints(late + 1, state.q, state.qd, "s") is StopReason.NONE
-    assert made.seen().mode is Mode.STOPPED
+    assert made.execution_state().mode is Mode.STOPPED
     assert made.offer(planned(following(1.5), late + SECOND, name="2", previous="1"), late) is None
 
 
