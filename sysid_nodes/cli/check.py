@@ -21,7 +21,7 @@ import argparse
 from pathlib import Path
 
 from sysid_nodes.cli import configuration
-from sysid_nodes.cli.prime.configuration import wanted
+from sysid_nodes.cli.prime.configuration import is_wanted
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -32,7 +32,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """As what the configuration is of."""
-    if wanted(args):
+    if is_wanted(args):
         from sysid_nodes.cli.prime import check as legged
 
         return legged.run(args)

@@ -143,7 +143,7 @@ class Verdict:
 
 def verdict(document: Document) -> Verdict:
     """The finding in words, claiming no more than the status allows, with the evidence against the data."""
-    found = _found(document)
+    found = _conclude(document)
     if document["calibration"] and document["status"] in (Status.PROVEN.name, Status.NOT_EXCITED.name):
         given = "The calibration's bound on the torque error is measured, not proven; the intervals rest on it."
         found = replace(found, label=f"{found.label}, given the calibration", sentences=(*found.sentences, given))
@@ -151,7 +151,7 @@ def verdict(document: Document) -> Verdict:
     return replace(found, sentences=(*found.sentences, *doubts))
 
 
-def _found(document: Document) -> Verdict:
+def _conclude(document: Document) -> Verdict:
     status = Status[document["status"]]
     mass = document["parameters"][0]
     text = IntervalText.of(mass["nominal"], mass["lower"], mass["upper"], digits=2)

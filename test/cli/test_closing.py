@@ -25,11 +25,11 @@ def test_sentences_break_at_words_and_commands_do_not(monkeypatch: pytest.Monkey
     monkeypatch.setattr("sys.stdout.isatty", lambda: True, raising=False)
     monkeypatch.setenv("COLUMNS", "20")
     text = "one two three four five six\n    sysid demo kinova --seed 1 --out a/b"
-    assert closing.wrapped(text) == "one two three four\nfive six\n    sysid demo kinova --seed 1 --out a/b"
+    assert closing.wrap(text) == "one two three four\nfive six\n    sysid demo kinova --seed 1 --out a/b"
 
 
 def test_a_file_gets_the_text_as_it_is() -> None:
-    assert closing.wrapped("a " * 100) == "a " * 100
+    assert closing.wrap("a " * 100) == "a " * 100
 
 
 def test_a_machine_that_kept_up_is_said_no_more_of_than_its_shares() -> None:

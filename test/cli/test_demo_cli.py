@@ -20,7 +20,7 @@ from sysid_nodes.cli.certified import demo as kinova
 from sysid_nodes.cli.certified import demo_config as kinova_config
 from sysid_nodes.cli.certified import demo_screen as screen
 from sysid_nodes.cli.certified.demo_screen import Screen, plain_line
-from sysid_nodes.cli.certified.demo_summary import broken, missed_ever, same, summary
+from sysid_nodes.cli.certified.demo_summary import broken_margins, missed_ever, same, summary
 from sysid_nodes.cli.certified.demo_watch import Watch
 from sysid_nodes.cli.demo import add_arguments, nodes
 from sysid_nodes.cli.demo.machine import Load
@@ -346,7 +346,7 @@ def test_what_was_certified_and_not_kept_is_loud(
     watch: Watch, model: CertifiedModel, options: dict[str, Any], names: list[str]
 ) -> None:
     loop = run_of(model, **options)
-    assert broken(loop) == names
+    assert broken_margins(loop) == names
     assert ("WRONG: what was certified was not kept" in told(watch, loop)) is bool(names)
 
 

@@ -11,7 +11,7 @@ from sysid_nodes.sessions.actuators.config import ActuatorSessionConfig
 _SECTIONS = ("actuators", "commands", "drive", "online")
 
 
-def wanted(args: argparse.Namespace) -> bool:
+def is_wanted(args: argparse.Namespace) -> bool:
     """Whether actuators are to be identified: a topic of commands is given, or an option that only they have.
 
     Raises:

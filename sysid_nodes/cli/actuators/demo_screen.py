@@ -17,7 +17,7 @@ _SCALE = {"s": (1e3, "ms"), "rad": (1e3, "mrad")}
 class ActuatorScreen(LiveScreen[ActuatorWatch]):
     """Estimates of every joint against the hidden truth."""
 
-    def begun(self, watch: ActuatorWatch) -> bool:
+    def has_begun(self, watch: ActuatorWatch) -> bool:
         """Whether there is anything to show."""
         return watch.models is not None
 

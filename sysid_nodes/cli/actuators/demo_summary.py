@@ -44,7 +44,7 @@ def evaluate(folder: Path, watch: ActuatorWatch, source: str) -> dict[str, Any]:
 
 def verdict(watch: ActuatorWatch, document: Mapping[str, Any]) -> Ending:
     """Exit status, and what did not hold."""
-    held, told = _held(watch, document)
+    held, told = _count_held(watch, document)
     kind, changed = watch.truth["kind"], watch.truth["changed"]
     named = [(alarm["kind"], alarm["joint"]) for alarm in document["online"]["alarms"]]
     if not told:
@@ -62,7 +62,7 @@ def verdict(watch: ActuatorWatch, document: Mapping[str, Any]) -> Ending:
 
 def summary(watch: ActuatorWatch, document: Mapping[str, Any], usage: Mapping[str, float], out: Path, seed: int) -> str:
     """The findings, in a few lines."""
-    held, told = _held(watch, document)
+    held, told = _count_held(watch, document)
     count = sum(len(joint["parameters"]) for joint in document["joints"])
     lines = [
         f"{told} of {count} parameters are identified, the 95 % intervals of {held} hold the hidden truth; one rollout "
@@ -75,7 +75,7 @@ def summary(watch: ActuatorWatch, document: Mapping[str, Any], usage: Mapping[st
     return "\n".join([*lines, *pace(watch.behind, usage), *closing("actuators", out, seed)])
 
 
-def _held(watch: ActuatorWatch, document: Mapping[str, Any]) -> tuple[int, int]:
+def _count_held(watch: ActuatorWatch, document: Mapping[str, Any]) -> tuple[int, int]:
     """Claimed intervals that hold the truth, and all that are claimed."""
     claimed = {
         (joint["name"], row["name"]): row["identifiable"] for joint in document["joints"] for row in joint["parameters"]

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from sysid_nodes.cli.actuators import export, replay
-from sysid_nodes.cli.actuators.configuration import wanted
+from sysid_nodes.cli.actuators.configuration import is_wanted
 from sysid_nodes.cli.option_tables import page, table
 from sysid_nodes.cli.system import Export, Replay, System, run_report
 from sysid_nodes.data.config import options
@@ -45,7 +45,7 @@ ACTUATORS = System(
     subject="logs with commands",
     configs=(ActuatorSessionConfig, ActuatorNodeConfig, SimulatedDrivesConfig),
     page=parameters_page,
-    replay=Replay(wanted, replay.run, replay.add_arguments, online=True),
+    replay=Replay(is_wanted, replay.run, replay.add_arguments, online=True),
     report=run_report(FILES, actuator_quantities),
     export=Export(FILES.pipeline, export.run),
 )

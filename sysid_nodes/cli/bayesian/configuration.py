@@ -11,7 +11,7 @@ from sysid_nodes.sessions.bayesian.config import BayesianSessionConfig
 _SECTION = "bayesian"
 
 
-def wanted(args: argparse.Namespace) -> bool:
+def is_wanted(args: argparse.Namespace) -> bool:
     """Whether an option is given that only a Bayesian identification has.
 
     Raises:

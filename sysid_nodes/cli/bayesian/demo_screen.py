@@ -14,7 +14,7 @@ from sysid_nodes.cli.demo.live_screen import LiveScreen
 class BayesianScreen(LiveScreen[BayesianWatch]):
     """The posterior against the hidden truth."""
 
-    def begun(self, watch: BayesianWatch) -> bool:
+    def has_begun(self, watch: BayesianWatch) -> bool:
         """Whether there is anything to show."""
         return watch.count > 0
 

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from sysid_nodes.cli.bayesian import export, replay
-from sysid_nodes.cli.bayesian.configuration import wanted
+from sysid_nodes.cli.bayesian.configuration import is_wanted
 from sysid_nodes.cli.option_tables import page, table
 from sysid_nodes.cli.system import Export, Replay, System, run_report
 from sysid_nodes.data.config import options
@@ -44,7 +44,7 @@ BAYESIAN = System(
     subject="logs of robots with a fixed base",
     configs=(BayesianSessionConfig, BayesianNodeConfig, SimulatedLinkageConfig),
     page=parameters_page,
-    replay=Replay(wanted, replay.run, online=True),
+    replay=Replay(is_wanted, replay.run, online=True),
     report=run_report(FILES, bayesian_quantities),
     export=Export(FILES.pipeline, export.run),
 )

@@ -80,11 +80,11 @@ def run(args: argparse.Namespace, machine: Machine) -> Ending:
             folder, work / _SAVED, scene, ended.watch, str(args.out / "bag"), facts
         )
     say(summary.summary(ended.watch, document, loop, agree=agree, usage=ended.usage, out=args.out, seed=seed))
-    if wrong := [*summary.missed_ever(ended.watch, document), *summary.broken(loop)]:
+    if wrong := [*summary.missed_ever(ended.watch, document), *summary.broken_margins(loop)]:
         return Ending(NOT_HELD, f"SOMETHING PROVEN DID NOT HOLD: {', '.join(wrong)}")
     if ended.watch.contradicted:
         return Ending(CONTRADICTION, ended.watch.contradicted)
-    if not summary.arrived(loop):
+    if not summary.has_arrived(loop):
         return Ending(NOT_THERE, loop.sentence, summary.late(loop))
     return Ending()
 

@@ -23,7 +23,7 @@ _STYLE = {Status.PROVEN: "green", Status.NOT_EXCITED: "yellow", Status.INCONSIST
 class Screen(LiveScreen[Watch]):
     """The ten intervals, what the arm does, plans, torques, distances and errors."""
 
-    def begun(self, watch: Watch) -> bool:
+    def has_begun(self, watch: Watch) -> bool:
         """Whether there is anything to show."""
         return bool(watch.recorded)
 

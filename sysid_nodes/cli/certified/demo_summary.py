@@ -106,7 +106,7 @@ def missed_ever(watch: Watch, document: Mapping[str, Any]) -> list[str]:
     return sorted(watch.missed | set(missed_truths(document)))
 
 
-def broken(loop: CertifiedRun) -> list[str]:
+def broken_margins(loop: CertifiedRun) -> list[str]:
     """Certified margins that were not kept."""
     found = [margin.name for margin in loop.margins if not margin.kept]
     return found + ["tracking error"] * bool(loop.tracking.usage.max(initial=0.0) > 1.0)
@@ -123,7 +123,7 @@ def summary(
     seed: int,
 ) -> str:
     """The summary that a user sees at the end."""
-    lines = [_found(watch, document), *_moved(loop), *_health(watch, loop)]
+    lines = [_conclusion(watch, document), *_motion_lines(loop), *_health(watch, loop)]
     lines += [
         *pace(0.0, usage),
         f"A window took {1e3 * sum(watch.solve_times) / max(len(watch.solve_times), 1):.0f} ms to solve, "
@@ -136,7 +136,7 @@ def summary(
     return "\n".join(lines)
 
 
-def _found(watch: Watch, document: Mapping[str, Any]) -> str:
+def _conclusion(watch: Watch, document: Mapping[str, Any]) -> str:
     told = verdict(document)
     if watch.contradicted:
         return f"{told.headline}: {watch.contradicted}"
@@ -159,12 +159,12 @@ def _standing(before: Mapping[str, Any], after: Mapping[str, Any]) -> str:
     return f"Standing there its errors are proven to be at most {less:.1f} mrad; before the identification {more:.1f}."
 
 
-def _moved(loop: CertifiedRun) -> list[str]:
+def _motion_lines(loop: CertifiedRun) -> list[str]:
     """How the motion went."""
     executed, limits = loop.history.executed, loop.model.robot.limits
     lines = [loop.sentence]
     before, after = loop.facts.get("prior_check"), loop.facts.get("final_check")
-    if arrived(loop) and before is not None and after is not None and after["certified"]:
+    if has_arrived(loop) and before is not None and after is not None and after["certified"]:
         lines.append(_standing(before, after))
     if executed:
         took = executed[-1].ended - executed[0].begun
@@ -175,7 +175,7 @@ def _moved(loop: CertifiedRun) -> list[str]:
             f"{100.0 * loop.distances.obstacle.min():.1f} cm, tracking errors at most "
             f"{100.0 * loop.tracking.usage.max(initial=0.0):.0f} % of what was proven."
         )
-    if kept := broken(loop):
+    if kept := broken_margins(loop):
         lines.append(f"WRONG: what was certified was not kept: {', '.join(kept)}. Please report this.")
     return lines
 
@@ -189,7 +189,7 @@ def _health(watch: Watch, loop: CertifiedRun) -> list[str]:
     ]
 
 
-def arrived(loop: CertifiedRun) -> bool:
+def has_arrived(loop: CertifiedRun) -> bool:
     """Whether the load is where it was to go."""
     return loop.outcome == ARRIVED
 

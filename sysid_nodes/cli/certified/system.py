@@ -50,7 +50,7 @@ def _certified_options() -> list[Option]:
     return list(found.values())
 
 
-def _made(document: Mapping[str, Any], folder: Path) -> bool:
+def _is_ours(document: Mapping[str, Any], folder: Path) -> bool:
     """The identifier's result, with the loop in it; without the bag only the identifier's own page can be made."""
     return not {"certified", _FORMER}.isdisjoint(document) and (folder / BAG_NAME).exists()
 
@@ -70,5 +70,5 @@ CERTIFIED = System(
     subject="certified motion",
     configs=CONFIGS,
     page=parameters_page,
-    report=Report(_made, _write, interval_quantities),
+    report=Report(_is_ours, _write, interval_quantities),
 )

@@ -127,11 +127,11 @@ def _documents(args: argparse.Namespace) -> list[dict[str, Any]]:
         certificate_document(
             records[i], before.get(records[i].previous_id), premises, named.get(records[i].scene_id, Scene())
         )
-        for i in _chosen(len(records), args.sample)
+        for i in _spread_indices(len(records), args.sample)
     ]
 
 
-def _chosen(count: int, sample: int) -> Iterator[int]:
+def _spread_indices(count: int, sample: int) -> Iterator[int]:
     """Spread over all, the first and the last among them."""
     wanted = count if sample <= 0 else min(sample, count)
     return iter(sorted({int(i) for i in np.linspace(0, count - 1, wanted).round()}))

@@ -52,11 +52,11 @@ def pace(behind: float, usage: Mapping[str, float]) -> list[str]:
 
 def say(text: str) -> None:
     """Writes lines that stay, at once."""
-    sys.stdout.write(wrapped(text) + "\n")
+    sys.stdout.write(wrap(text) + "\n")
     sys.stdout.flush()
 
 
-def wrapped(text: str) -> str:
+def wrap(text: str) -> str:
     """Sentences broken at words where a terminal would break within them; commands, which are indented, are not."""
     if not sys.stdout.isatty():
         return text

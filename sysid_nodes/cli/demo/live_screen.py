@@ -36,7 +36,7 @@ class LiveScreen(ABC, Generic[AnyWatch]):
     # -- what each demo gives
 
     @abstractmethod
-    def begun(self, watch: AnyWatch) -> bool:
+    def has_begun(self, watch: AnyWatch) -> bool:
         """Whether there is anything to show."""
 
     @abstractmethod
@@ -69,7 +69,7 @@ class LiveScreen(ABC, Generic[AnyWatch]):
 
     def close(self, watch: AnyWatch) -> None:
         """Leaves nothing but what stays."""
-        if not self.begun(watch):
+        if not self.has_begun(watch):
             return
         if self._live is not None:
             self._live.update(self.final(watch), refresh=True)
@@ -88,7 +88,7 @@ class LiveScreen(ABC, Generic[AnyWatch]):
         now = time.monotonic()
         if now < self._due:
             return
-        begun = self.begun(watch)
+        begun = self.has_begun(watch)
         self._due = now + (_FRAME if self._live is not None else _PERIOD if begun else 0.0)
         if self._live is not None:
             self._live.update(self.drawing(watch, note) if begun else Text(self._title), refresh=True)

@@ -63,16 +63,16 @@ class Machine:
 
     def __init__(self, books: Path = Path("/proc/stat")) -> None:
         self._books = books
-        self._made = self._spent()
+        self._made = self._cpu_times()
         self._motion = [self._made]
 
     def begin(self) -> None:
         """Takes note that the motion begins."""
-        self._motion = [self._spent()]
+        self._motion = [self._cpu_times()]
 
     def end(self) -> None:
         """Takes note that it is over."""
-        self._motion[1:] = [self._spent()]
+        self._motion[1:] = [self._cpu_times()]
 
     @property
     def motion(self) -> Load:
@@ -82,9 +82,9 @@ class Machine:
     @property
     def so_far(self) -> Load:
         """Since this was made."""
-        return _load([self._made, self._spent()])
+        return _load([self._made, self._cpu_times()])
 
-    def _spent(self) -> _Spent | None:
+    def _cpu_times(self) -> _Spent | None:
         try:
             lines = [line.split() for line in self._books.read_text(encoding="utf-8").split("\n")]
             ours = {f"cpu{core}" for core in os.sched_getaffinity(0)}

@@ -184,7 +184,7 @@ class Nodes:
         except subprocess.TimeoutExpired:
             raise OverdueError(f"the recorder does not complete the bag within {_COMPLETING:g} s") from None
         if status:
-            raise SysidError(self._ended(_RECORDER))
+            raise SysidError(self._describe_end(_RECORDER))
         del self._processes[_RECORDER]
 
     def processor_time(self) -> dict[str, float]:
@@ -213,9 +213,9 @@ class Nodes:
     def _check(self) -> None:
         for name, process in self._processes.items():
             if process.poll() is not None and name not in self._optional:
-                raise SysidError(self._ended(name))
+                raise SysidError(self._describe_end(name))
 
-    def _ended(self, name: str) -> str:
+    def _describe_end(self, name: str) -> str:
         said = (self._folder / f"{name}.log").read_text(encoding="utf-8", errors="replace").strip().splitlines()
         status = self._processes[name].returncode
         return f"the {name} ended with status {status}" + (f": {said[-1].strip()}" if said else "")

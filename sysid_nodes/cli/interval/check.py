@@ -46,7 +46,7 @@ def run(args: argparse.Namespace) -> int:
     if len(signals) < 2:
         faults = missing_joints(robot, names)
         raise ExcitationError(
-            faults[0].message if faults else f"no two joint states can be judged{_refused(stream.rejected)}",
+            faults[0].message if faults else f"no two joint states can be judged{_rejection_note(stream.rejected)}",
             source=str(args.bag),
         )
     rounds = check_in_rounds(robot, config, signals)
@@ -60,7 +60,7 @@ def run(args: argparse.Namespace) -> int:
     return CONTRADICTION if rounds.findings or dead else 0
 
 
-def _refused(rejected: Mapping[str, int]) -> str:
+def _rejection_note(rejected: Mapping[str, int]) -> str:
     reasons = ", ".join(f"{reason} {count}" for reason, count in sorted(rejected.items()))
     return f" (rejected: {reasons})" if reasons else ""
 

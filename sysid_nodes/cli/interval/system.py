@@ -45,7 +45,7 @@ def parameters_page() -> str:
     )
 
 
-def _made(document: Mapping[str, Any], _folder: Path) -> bool:
+def _is_ours(document: Mapping[str, Any], _folder: Path) -> bool:
     return bool(document["pipeline"] == "interval")
 
 
@@ -61,6 +61,6 @@ INTERVAL = System(
     configs=(IntervalIdentifierConfig, IntervalNodeConfig),
     page=parameters_page,
     replay=Replay(wanted=lambda _args: True, run=replay.run, add_arguments=replay.add_arguments),
-    report=Report(_made, _write, interval_quantities),
+    report=Report(_is_ours, _write, interval_quantities),
     export=Export("interval", export.run),
 )

@@ -22,7 +22,7 @@ _SECTIONS = frozenset(
 )
 
 
-def wanted(args: argparse.Namespace) -> bool:
+def is_wanted(args: argparse.Namespace) -> bool:
     """Whether motion is to be estimated: a legged robot is named, or an option that only this pipeline has.
 
     Raises:

@@ -37,7 +37,7 @@ class PrimeScreen(LiveScreen[PrimeWatch]):
         super().__init__(title)
         self._feet, self._weight = feet, weight
 
-    def begun(self, watch: PrimeWatch) -> bool:
+    def has_begun(self, watch: PrimeWatch) -> bool:
         """Whether there is anything to show."""
         return watch.found is not None
 

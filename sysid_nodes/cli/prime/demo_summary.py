@@ -36,8 +36,8 @@ def evaluate(folder: Path, watch: PrimeWatch, source: str) -> dict[str, Any]:
     """
     config = load_yaml(PrimeSessionConfig, folder / "config.yaml")
     bag = folder / "bag"
-    counts = {f"sent {topic}": count for topic, count in watch.sent().items()}
-    counts |= {f"received {topic}": count for topic, count in watch.received().items()}
+    counts = {f"sent {topic}": count for topic, count in watch.sent_counts().items()}
+    counts |= {f"received {topic}": count for topic, count in watch.received_counts().items()}
     heard = {f"/{source.topic}" for source in sources(config.prime.sensors)}
     counts |= {f"recorded {topic.name}": topic.count for topic in read_topics(bag) if topic.name in heard}
 

@@ -171,10 +171,10 @@ class PrimeWatch(IdentifyingWatch):
         """By which the robot's programme took longer than its stamps say [s]."""
         return self._number(_ROBOT, "behind real time [s]")
 
-    def sent(self) -> dict[str, int]:
+    def sent_counts(self) -> dict[str, int]:
         """Messages that the robot published, by topic."""
         return self._counts(_ROBOT, "published on ")
 
-    def received(self) -> dict[str, int]:
+    def received_counts(self) -> dict[str, int]:
         """Messages that reached the estimator, by topic."""
         return self._counts(ESTIMATOR, "received on ")

@@ -83,7 +83,7 @@ def run(args: argparse.Namespace) -> int:
     observed = [row["observed"] for body in document["bodies"] for row in body["parameters"]]
     doubtful = not status.trusted or (observed and not any(observed))
     reason = document["message"] if doubtful else ""
-    return conclude(args.bag, args.out / REPORT_NAME, told(document), contradiction=reason)
+    return conclude(args.bag, args.out / REPORT_NAME, summary_line(document), contradiction=reason)
 
 
 def replay_into(
@@ -127,7 +127,7 @@ def replay_into(
     return write_prime_run(folder, run)
 
 
-def told(document: dict[str, Any]) -> str:
+def summary_line(document: dict[str, Any]) -> str:
     """The result in a line, with every stretch that is not good."""
     parts = []
     for body in document["bodies"]:

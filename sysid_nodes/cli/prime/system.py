@@ -9,7 +9,7 @@ from typing import Any
 
 from sysid_nodes.cli.option_tables import page, table
 from sysid_nodes.cli.prime import replay
-from sysid_nodes.cli.prime.configuration import wanted
+from sysid_nodes.cli.prime.configuration import is_wanted
 from sysid_nodes.cli.system import Replay, Report, System
 from sysid_nodes.data.config import options
 from sysid_nodes.reports.files import SERIES_NAME
@@ -46,7 +46,7 @@ def parameters_page() -> str:
     )
 
 
-def _made(document: Mapping[str, Any], _folder: Path) -> bool:
+def _is_ours(document: Mapping[str, Any], _folder: Path) -> bool:
     return bool(document["pipeline"] == PIPELINE)
 
 
@@ -60,6 +60,6 @@ PRIME = System(
     subject="legged robots",
     configs=(PrimeSessionConfig, PrimeNodeConfig, SimulatedLeggedRobotConfig, LeggedSimulationConfig),
     page=parameters_page,
-    replay=Replay(wanted, replay.run, replay.add_arguments),
-    report=Report(_made, _write, prime_quantities),
+    replay=Replay(is_wanted, replay.run, replay.add_arguments),
+    report=Report(_is_ours, _write, prime_quantities),
 )

@@ -11,7 +11,7 @@ from sysid_nodes.sessions.sampling.config import SamplingSessionConfig
 _SECTION = "sampling"
 
 
-def wanted(args: argparse.Namespace) -> bool:
+def is_wanted(args: argparse.Namespace) -> bool:
     """Whether an option is given that only an identification by rollouts has.
 
     Raises:

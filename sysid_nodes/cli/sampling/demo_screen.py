@@ -11,13 +11,13 @@ from rich.text import Text
 
 from sysid_nodes.cli.demo.live_screen import LiveScreen
 from sysid_nodes.cli.sampling.demo_watch import SamplingWatch
-from sysid_nodes.reports.sampling.stages import Known, promised
+from sysid_nodes.reports.sampling.stages import Known, promised_sigma
 
 
 class SamplingScreen(LiveScreen[SamplingWatch]):
     """Estimates after each stage, against the hidden truth."""
 
-    def begun(self, watch: SamplingWatch) -> bool:
+    def has_begun(self, watch: SamplingWatch) -> bool:
         """Whether there is anything to show."""
         return watch.recorded > 0
 
@@ -44,7 +44,7 @@ def _table(watch: SamplingWatch) -> Table:
     for k, row in enumerate(watch.known[0] if watch.known else []):
         truth = watch.truth.get(row.name, math.nan)
         after = _cell(watch.known[1][k], truth) if len(watch.known) > 1 else Text("")
-        expected = Text("") if watch.plan is None else _promise(promised(watch.plan, row))
+        expected = Text("") if watch.plan is None else _promise(promised_sigma(watch.plan, row))
         digits = _digits(watch.known[-1][k].sigma)
         true = f"{round(truth, digits) + 0.0:.{digits}f}"  # no minus before a zero
         table.add_row(row.name, row.unit, _cell(row, truth), expected, after, true)

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from sysid_nodes.cli.option_tables import page, table
 from sysid_nodes.cli.sampling import replay
-from sysid_nodes.cli.sampling.configuration import wanted
+from sysid_nodes.cli.sampling.configuration import is_wanted
 from sysid_nodes.cli.system import Replay, System, run_report
 from sysid_nodes.data.config import options
 from sysid_nodes.reports.sampling.quantities import sampling_quantities
@@ -49,6 +49,6 @@ SAMPLING = System(
     subject="logs of walking robots with set-points",
     configs=(SamplingSessionConfig, SamplingNodeConfig, ExplorationSessionConfig, PlannerNodeConfig),
     page=parameters_page,
-    replay=Replay(wanted, replay.run),
+    replay=Replay(is_wanted, replay.run),
     report=run_report(FILES, sampling_quantities),
 )

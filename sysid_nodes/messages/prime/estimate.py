@@ -97,7 +97,7 @@ def inertia_fields(update: PrimeUpdate, robot: Robot, index: int = 0) -> Fields:
     return body_fields(body, robot) | {
         "header": header(float(update.estimate.t[-1]), update.frames.prefix + moving_link(robot, body.link)),
         "status": int(update.judgement.status),
-        "message": "; ".join([update.judgement.sentence, *_unobserved(body)]),
+        "message": "; ".join([update.judgement.sentence, *_unobserved_note(body)]),
         "sigma": (math.sqrt(update.judgement.inflation) * np.sqrt(np.diag(body.covariance))).tolist(),
         "centre_of_mass_sigma": vector(math.sqrt(update.judgement.inflation) * body.com_sigma),
         "solve_time": float(update.estimate.solve_time),
@@ -116,5 +116,5 @@ def body_fields(body: BodyEstimate, robot: Robot) -> Fields:
     }
 
 
-def _unobserved(body: BodyEstimate) -> list[str]:
+def _unobserved_note(body: BodyEstimate) -> list[str]:
     return [f"not observed: {', '.join(body.unobserved)}"] if body.unobserved else []

@@ -41,14 +41,14 @@ def _joint(document: Document, j: int) -> DrivenJoint:
     untold = {name: str(row["reason"]) for name, row in rows.items() if not row["identifiable"]}
     strength = told.get("gain", None if "gain" in rows else 1.0)
 
-    def stated(name: str) -> float | None:
+    def stated_value(name: str) -> float | None:
         values = document["config"].get(f"actuators.law.{name}", ())
         return float(values[j if len(values) > 1 else 0]) if values else None
 
-    gains = {name: stated(name) for name in ("stiffness", "damping")}
+    gains = {name: stated_value(name) for name in ("stiffness", "damping")}
     scaled = {k: None if v is None or strength is None else v * strength for k, v in gains.items()}
     limits = {
-        name: told.get(name, None if name in rows else stated(name)) for name in ("torque_limit", "no_load_speed")
+        name: told.get(name, None if name in rows else stated_value(name)) for name in ("torque_limit", "no_load_speed")
     }
     return DrivenJoint(document["joints"][j]["name"], told, untold, **scaled, **limits)
 
@@ -65,24 +65,24 @@ def isaac_lab(document: Document, step: float) -> str:
     def entries(values: Mapping[str, float]) -> str:
         return "{" + ", ".join(f'"{name}": {value!r}' for name, value in values.items()) + "}"
 
-    def told(name: str) -> dict[str, float]:
+    def told_values(name: str) -> dict[str, float]:
         return {joint.name: joint.told[name] for joint in joints if name in joint.told}
 
-    def known(name: str) -> dict[str, float]:
+    def known_values(name: str) -> dict[str, float]:
         found = {joint.name: getattr(joint, name) for joint in joints}
         return {joint: float(value) for joint, value in found.items() if value is not None}
 
     fields = {
-        "stiffness": known("stiffness"),
-        "damping": known("damping"),
-        "effort_limit": known("torque_limit"),
-        "velocity_limit": known("no_load_speed"),
-        "armature": told("armature"),
-        "friction": told("coulomb"),
-        "dynamic_friction": told("coulomb"),
-        "viscous_friction": told("viscous"),
+        "stiffness": known_values("stiffness"),
+        "damping": known_values("damping"),
+        "effort_limit": known_values("torque_limit"),
+        "velocity_limit": known_values("no_load_speed"),
+        "armature": told_values("armature"),
+        "friction": told_values("coulomb"),
+        "dynamic_friction": told_values("coulomb"),
+        "viscous_friction": told_values("viscous"),
     }
-    delays = told("delay")
+    delays = told_values("delay")
     lines = [
         f"# Actuators of {document['robot']}, identified from {document['source']}.",
         "# Frictions are torques [N m] and [N m s/rad], as Isaac Sim 5 and later take them.",

@@ -38,7 +38,7 @@ class Known:
         return not np.isfinite(self.sigma) or abs(self.value - truth) <= _WIDE * self.sigma
 
 
-def promised(plan: ExplorationPlan, known: Known) -> float:
+def promised_sigma(plan: ExplorationPlan, known: Known) -> float:
     """Standard deviation that a plan promises of a parameter; not a number where it promises none.
 
     Of what a bound holds and the plan will not tell either, it is but the slope of a value far from the truth.
@@ -96,7 +96,7 @@ def stages_document(
                 "truth": truth.get(first.name),
                 "before": _number(first.value),
                 "sigma_before": _number(first.sigma),
-                "sigma_promised": _number(promised(plan, first)),
+                "sigma_promised": _number(promised_sigma(plan, first)),
                 "after": _number(second.value),
                 "sigma_after": _number(second.sigma),
             }

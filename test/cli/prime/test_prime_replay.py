@@ -360,7 +360,7 @@ def parsed(*words: str) -> argparse.Namespace:
 def test_the_configuration_says_which_pipeline(words: tuple[str, ...], expected: bool) -> None:
     root = Path(__file__).parents[3]
     given = [str(root / word) if word.endswith(".yaml") else word for word in words]
-    assert prime_configuration.wanted(parsed(*given)) is expected
+    assert prime_configuration.is_wanted(parsed(*given)) is expected
 
 
 def test_the_packaged_configuration_is_the_robots(tmp_path: Path) -> None:
