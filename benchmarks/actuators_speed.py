@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What identifying actuators costs: a value with its sensitivities, and whole robots; CPU and wall time.
+"""Cost of identifying actuators: a value with its sensitivities, and whole robots; CPU and wall time.
 
 Twelve joints, 23.5 s of 200 Hz encoders, rollouts at 1 kHz, five parameters (armature, delay, bias, viscous, Coulomb),
 the robot a Go2 whose drives are simulated by the law itself. On a machine that others use, only the smallest of many

@@ -12,23 +12,19 @@ with the identified model move the true leg.
 
 from __future__ import annotations
 
-import json
 import sys
 from collections.abc import Sequence
-from concurrent.futures import Executor, ProcessPoolExecutor
 from dataclasses import asdict, dataclass, replace
-from itertools import repeat
-from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
 
-from benchmarks.report import Report, parser, progress
+from benchmarks.records import Record, add_options, collect
+from benchmarks.report import Report, parser
 from sysid_nodes.models.joint_load import joint_load
 from sysid_nodes.robots import Robot, load_robot
 from sysid_nodes.simulation.actuators.chirp import ChirpConfig, chirp
 from sysid_nodes.simulation.actuators.stand import Drives, leg_on_stand, run_on_stand
-from sysid_nodes.solvers.threads import use_one_blas_thread
 from sysid_nodes.systems.actuators import ActuatorConfig
 from sysid_nodes.systems.actuators.excitation import Excitation, ExcitationConfig, excite
 from sysid_nodes.systems.actuators.fit import fit_joint, known_law
@@ -50,7 +46,7 @@ ABSOLUTE = {"delay": (1e3, "ms"), "encoder_bias": (1e3, "mrad"), "position_frict
 
 @dataclass(frozen=True)
 class Case:
-    """What the fit does not know: friction, and bodies off by a relative standard deviation."""
+    """Truth that the fit does not know: friction, and bodies off by a relative standard deviation."""
 
     friction: bool
     bodies: float
@@ -81,8 +77,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = parser("actuators_truth", __doc__)
     options.add_argument("--seeds", type=int, default=200, help="robots drawn a case")
     options.add_argument("--last", type=float, default=2.0, help="frequency at which the chirp ends [Hz]")
-    options.add_argument("--jobs", type=int, default=2, help="processes")
-    options.add_argument("--records", type=Path, help="JSON lines, one a trial; continued where it ends")
+    add_options(options, jobs=2)
     chosen = options.parse_args(arguments)
     report = Report("actuators-truth", "Actuators against a known truth", chosen.out, chosen.command)
     report.text(
@@ -91,43 +86,27 @@ def main(arguments: Sequence[str] | None = None) -> int:
         + "; intervals of what is called identifiable should hold the truth in 92 to 98 %."
     )
     seeds = [chosen.seed + k for k in range(chosen.seeds)]
-    with ProcessPoolExecutor(chosen.jobs, initializer=use_one_blas_thread) as pool:
-        for name in CASES:
-            _summarise(report, name, _outcomes(pool, name, seeds, chosen.last, chosen.records))
-        _compare_tracking(report, list(pool.map(tracking, seeds[:TRACKED])))
+    where = {"jobs": chosen.jobs, "scheduler": chosen.scheduler}
+    for name in CASES:
+        keys = [{"seed": seed, "case": name, "last": chosen.last} for seed in seeds]
+        found = collect(chosen.records, keys, trial, name, **where)
+        _summarise(report, name, [Outcome(**row) for record in found for row in record["outcomes"]])
+    keys = [{"tracked": seed} for seed in seeds[:TRACKED]]
+    _compare_tracking(report, [row["errors"] for row in collect(chosen.records, keys, tracking, "tracking", **where)])
     print(report.write())
     return 0
 
 
-def _outcomes(pool: Executor, case: str, seeds: Sequence[int], last: float, path: Path | None) -> list[Outcome]:
-    """Of all seeds of a case, those in the file first."""
-    known: dict[int, list[Outcome]] = {}
-    if path is not None and path.exists():
-        for line in path.read_text(encoding="utf-8").splitlines():
-            record = json.loads(line)
-            if record["case"] == case and record["last"] == last:
-                known[record["seed"]] = [Outcome(**row) for row in record["outcomes"]]
-    todo = [seed for seed in seeds if seed not in known]
-    runs = pool.map(trial, todo, repeat(CASES[case]), repeat(last))
-    for seed, run in zip(progress(todo, case), runs, strict=True):
-        known[seed] = run
-        if path is not None:
-            record = {"case": case, "last": last, "seed": seed, "outcomes": [asdict(outcome) for outcome in run]}
-            with path.open("a", encoding="utf-8") as file:
-                file.write(json.dumps(record) + "\n")
-    return [outcome for seed in seeds for outcome in known[seed]]
-
-
-def trial(seed: int, case: Case, last: float) -> list[Outcome]:
-    """A robot's three joints."""
-    rng = np.random.default_rng(seed)
-    doubt = replace(ActuatorConfig().doubt, body_error=case.bodies)
+def trial(seed: int, case: str, last: float) -> Record:
+    """Outcomes of a robot's three joints."""
+    rng, unknown = np.random.default_rng(seed), CASES[case]
+    doubt = replace(ActuatorConfig().doubt, body_error=unknown.bodies)
     config = replace(ActuatorConfig(), doubt=doubt)
     robot = leg_on_stand(load_robot("go2"), "FL_")
     drives = Drives.draw(robot.n, rng)
-    if case.friction:
+    if unknown.friction:
         drives = drives.with_unknowns(rng).with_other_shapes(rng)
-    drives = replace(drives, mass_error=case.bodies * float(rng.standard_normal()))
+    drives = replace(drives, mass_error=unknown.bodies * float(rng.standard_normal()))
     t, command = chirp(ChirpConfig(last=last), POSTURE)
     log = run_on_stand(robot, drives, t, command, noise=NOISE, rng=rng, step=STEP)
     outcomes = []
@@ -138,16 +117,16 @@ def trial(seed: int, case: Case, last: float) -> list[Outcome]:
             outcomes.append(
                 Outcome(found.name, float(value), true, found.identifiable, found.lower, found.upper, found.sigma)
             )
-    return outcomes
+    return {"outcomes": [asdict(outcome) for outcome in outcomes]}
 
 
-def tracking(seed: int) -> tuple[float, float]:
-    """Errors [rad] in following a motion by commands made with the default model, and with the identified one.
+def tracking(tracked: int) -> Record:
+    """Errors [rad] of a seed in following a motion by commands made with the default model and the identified one.
 
     Both commands are inverses of a model: ahead by its delay, with what body, armature and friction take.
     The default is the robot's stated armature without friction, delay or bias; the truth has unknown friction besides.
     """
-    rng, config = np.random.default_rng(seed), ActuatorConfig()
+    rng, config = np.random.default_rng(tracked), ActuatorConfig()
     robot = leg_on_stand(load_robot("go2"), "FL_")
     drives = Drives.draw(robot.n, rng).with_unknowns(rng)
     t, command = chirp(ChirpConfig(), POSTURE)
@@ -159,7 +138,7 @@ def tracking(seed: int) -> tuple[float, float]:
             if name in found:
                 found[name][j] = max(value, 0.0) if name != "encoder_bias" else value
     default = {name: np.zeros(robot.n) for name in found} | {"armature": robot.motor.armature}
-    wanted = excite(ExcitationConfig(kind="fourier", duration=8.0, last=2.0, seed=seed), robot.limits, POSTURE)
+    wanted = excite(ExcitationConfig(kind="fourier", duration=8.0, last=2.0, seed=tracked), robot.limits, POSTURE)
     errors = []
     for model in (default, found):
         sent = _inverse(robot, drives, model, wanted)
@@ -167,7 +146,7 @@ def tracking(seed: int) -> tuple[float, float]:
         kept = followed.t > 0.5  # it begins where the first command is, not where the motion does
         off = followed.q - wanted.q[np.searchsorted(wanted.t, followed.t - 1e-9)]
         errors.append(float(np.sqrt(np.mean(off[kept] ** 2))))
-    return errors[0], errors[1]
+    return {"errors": errors}
 
 
 def _inverse(robot: Robot, drives: Drives, model: dict[str, Array], wanted: Excitation) -> Array:
@@ -185,7 +164,7 @@ def _inverse(robot: Robot, drives: Drives, model: dict[str, Array], wanted: Exci
     )
 
 
-def _compare_tracking(report: Report, errors: Sequence[tuple[float, float]]) -> None:
+def _compare_tracking(report: Report, errors: Sequence[Sequence[float]]) -> None:
     default, identified = (1e3 * np.array(column) for column in zip(*errors, strict=True))
     report.section("Tracking")
     report.text(

@@ -35,7 +35,7 @@ _LOSS, _IDLE = 0.1, 10.0  # of the power meter: [W/(N m)^2] times a motor's shar
 
 @dataclass(frozen=True)
 class Truth:
-    """What is hidden.
+    """The hidden truth.
 
     Attributes:
         x: all constants, as the mechanism orders them.

@@ -153,7 +153,7 @@ class CertifiedLoop:
         self.log = CertifiedLog(setup, arm.truth, config.planner.control)
         self.refusals: list[tuple[str, StopReason]] = []
         self.tamper: Callable[[TrajectoryRecord], TrajectoryRecord] | None = None
-        """What happens to a record on its way from planner to controller; None: nothing."""
+        """Change of a record on its way from planner to controller; None: none."""
         self.posture_offset = np.zeros(setup.robot.n)
         """(n,) by which the planner takes a resting robot's posture for another than is measured [rad]."""
         self._joints = FaultyJoints(fault)

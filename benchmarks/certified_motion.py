@@ -53,7 +53,7 @@ _SHARE = 0.97
 
 @dataclass(frozen=True)
 class Assumptions:
-    """What identifier and planner take for granted, and the truth is drawn from.
+    """Assumptions of identifier and planner, from which the truth is drawn.
 
     Attributes:
         known: of everything but the last link.

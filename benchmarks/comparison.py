@@ -220,7 +220,7 @@ class Trial:
 
 
 def troubles(method: str, learned: dict[str, Learned | None]) -> tuple[str, ...]:
-    """What went wrong while a method identified the payload."""
+    """Trouble while a method identified the payload."""
     found = learned.get(SOURCE.get(method, method))
     return () if found is None else found.trouble
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the comparison found, case by case."""
+"""Findings of the comparison, case by case."""
 
 from __future__ import annotations
 

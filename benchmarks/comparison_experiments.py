@@ -13,7 +13,7 @@ _SCENES = Path(__file__).resolve().parents[1] / "config" / "scenes"
 
 @dataclass(frozen=True)
 class Experiment:
-    """What a motion is for.
+    """Purpose of a motion.
 
     Attributes:
         name: of the paper's experiment.

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the comparison's methods know of the payload before they carry it: identified, or learned by practice."""
+"""Knowledge of the payload, before it is carried, of the comparison's methods: identified, or learned by practice."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ _PERIOD = 7.5
 
 
 class Learned(NamedTuple):
-    """What an identification phase has left.
+    """Knowledge that an identification phase has left.
 
     Attributes:
         bounds: of the payload's parameters; None where the data contradict what is taken for granted.

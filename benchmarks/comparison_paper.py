@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the paper reports, and what the comparison does otherwise."""
+"""The paper's figures, and where the comparison differs."""
 
 from __future__ import annotations
 

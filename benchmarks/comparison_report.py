@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the comparison found, as tables beside the paper's."""
+"""Findings of the comparison, as tables beside the paper's."""
 
 from __future__ import annotations
 
@@ -28,7 +28,33 @@ from benchmarks.report import Report
 
 def summarise(report: Report, found: Found, rate: float) -> None:
     """Fills the report."""
-    tasks, learned, cases = found.tasks, found.learned, found.cases
+    learned, cases = found.learned, found.cases
+    _headline(report, cases, learned)
+    report.section("Table II: the methods")
+    report.table(
+        ("method", "controller", "model", "its uncertainty", "exciting motion"),
+        [(method, *TABLE_II[method]) for method in METHODS],
+    )
+    report.text(
+        f"`{ALGORITHM_1}` is not in the paper's table: the planner, certificates and controller of `ours`, with the "
+        "paper's own identification. A certificate for its intervals is as good as they are, and nothing is proven."
+    )
+    _successes(report, found.tasks, cases)
+    _practice(report, cases, learned)
+    _masses(report, found)
+    _shortest_durations(report, found)
+    _experiments(report, found.tasks, cases)
+    for title, again in found.variants.items():
+        _variant(report, title, again)
+    report.section("Table V: condition number of Y after 7.5 s")
+    report.table(
+        ("", OURS, "random, authors' ranges", RANDOM_WIDE, "paper", "paper, random"),
+        [_conditions(pounds, learned[pounds]) for pounds in sorted(learned)],
+    )
+    differences(report, rate)
+
+
+def _headline(report: Report, cases: Sequence[Case], learned: dict[float, dict[str, Learned | None]]) -> None:
     ours = [case for case in cases if case.method == OURS]
     good = sum(bool(case.certified) and verdict(case) == "success" for case in ours)
     least = {m: [case.fastest for case in cases if case.method == m] for m in (OURS, RANDOM, CONSERVATIVE)}
@@ -43,15 +69,9 @@ def summarise(report: Report, found: Found, rate: float) -> None:
         f"has ended. True links, friction and armature are drawn within 5 %, one robot a dumbbell, the same for all "
         f"methods; encoders, velocities and torques err. " + _intervals(learned)
     )
-    report.section("Table II: the methods")
-    report.table(
-        ("method", "controller", "model", "its uncertainty", "exciting motion"),
-        [(method, *TABLE_II[method]) for method in METHODS],
-    )
-    report.text(
-        f"`{ALGORITHM_1}` is not in the paper's table: the planner, certificates and controller of `ours`, with the "
-        "paper's own identification. A certificate for its intervals is as good as they are, and nothing is proven."
-    )
+
+
+def _successes(report: Report, tasks: dict[str, tuple[Task, Facts]], cases: Sequence[Case]) -> None:
     report.section("Table III: who succeeds")
     header = ["method"]
     for name, (task, _) in tasks.items():
@@ -64,23 +84,27 @@ def summarise(report: Report, found: Found, rate: float) -> None:
         "the robust input clipped at what the nominal torque leaves of the motors; this suite's controller would "
         "refuse it."
     )
-    _practice(report, cases, learned)
-    _masses(report, found)
+
+
+def _shortest_durations(report: Report, found: Found) -> None:
     report.section("How fast may the motion be?")
     report.text(
         "Shortest certified duration of the same path [s], to a step of 5 %; at most about ten times the duration of "
         f"the motion was tried. `{WRONG}` is left out, its certificates being false."
     )
     robust = (OURS, ALGORITHM_1, RANDOM, CONSERVATIVE)
-    weights = sorted(learned)
+    weights = sorted(found.learned)
     report.table(
         ("", *(f"{pounds:g} lb" for pounds in weights)),
         [
-            (f"({name}) {method}", *(_duration(cases, name, method, x) for x in weights))
-            for name in tasks
+            (f"({name}) {method}", *(_duration(found.cases, name, method, x) for x in weights))
+            for name in found.tasks
             for method in robust
         ],
     )
+
+
+def _experiments(report: Report, tasks: dict[str, tuple[Task, Facts]], cases: Sequence[Case]) -> None:
     for name, (task, fact) in tasks.items():
         report.section(f"Experiment ({name}), one by one")
         report.text(_motion(task, fact))
@@ -106,14 +130,6 @@ def summarise(report: Report, found: Found, rate: float) -> None:
         "distance to obstacles and of the robot to itself; *error / bound* compares the norm of the joint errors with "
         "the certificate's bound on it: beyond 1 this suite's controller would have stopped the robot."
     )
-    for title, again in found.variants.items():
-        _variant(report, title, again)
-    report.section("Table V: condition number of Y after 7.5 s")
-    report.table(
-        ("", OURS, "random, authors' ranges", RANDOM_WIDE, "paper", "paper, random"),
-        [_conditions(pounds, learned[pounds]) for pounds in weights],
-    )
-    differences(report, rate)
 
 
 def verdict(case: Case) -> str:

@@ -100,7 +100,7 @@ class Task:
 
 @dataclass(frozen=True)
 class Facts:
-    """What a motion asks of the robot with the heaviest dumbbell.
+    """Demands of a motion on the robot with the heaviest dumbbell.
 
     Attributes:
         speed, torque: largest shares of the limits, nominal model.
@@ -195,7 +195,7 @@ def dumbbell_place(robot: Robot, q: Array) -> Array:
 
 
 def facts(task: Task, robot: Robot, nearness: Nearness, pounds: float) -> Facts:
-    """What the motion asks of a robot with a dumbbell.
+    """Demands of the motion on a robot with a dumbbell.
 
     Raises:
         RuntimeError: more than limits and obstacles allow.

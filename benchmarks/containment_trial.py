@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass
+from functools import partial
 from itertools import pairwise
 from typing import Any
 
@@ -31,7 +32,7 @@ START = 100.0
 
 @dataclass(frozen=True)
 class World:
-    """What a trial draws. All of it is stated to the identifier, the truth and the errors themselves apart."""
+    """Draws of a trial. All of it is stated to the identifier, the truth and the errors themselves apart."""
 
     payload: str
     corner: str  # where in their box the robot's other parameters are
@@ -86,7 +87,7 @@ class World:
 
 @dataclass(frozen=True)
 class Data:
-    """What the identifier gets, and what is true."""
+    """Input of the identifier, and the truth."""
 
     arm: Arm
     config: IntervalIdentifierConfig
@@ -124,16 +125,7 @@ def simulate(world: World, rng: np.random.Generator) -> Data:
     regressor = probe.regressor(q, qd, qdd)
     body = 10 * probe.problem.robot.body_index()
     own = regressor[:, :, body : body + 10]
-
-    def draw(centre: Array, radius: Array) -> Array:
-        if world.corner == "inside":
-            return np.asarray(centre + radius * rng.uniform(-1.0, 1.0, centre.size))
-        if world.corner == "corner":
-            return np.asarray(centre + radius * rng.choice([-1.0, 1.0], centre.size))
-        push = np.einsum("tk,tkp->p", influence(own)[:, :, world.parameter], regressor)
-        return np.asarray(centre + radius * rng.choice([-1.0, 1.0]) * np.where(push >= 0.0, 1.0, -1.0))
-
-    arm = make_arm(known, theta, motion, draw)
+    arm = make_arm(known, theta, motion, partial(_draw_robot, world, rng, own, regressor))
     robot, n = arm.problem.robot, arm.problem.robot.n
     torque = arm.problem.torque(q, qd, qdd)
     coulomb, gain = arm.problem.p[10 * n : 11 * n], arm.problem.p[14 * n :]
@@ -145,14 +137,7 @@ def simulate(world: World, rng: np.random.Generator) -> Data:
     position = robot.encoder_step * np.round(q / robot.encoder_step)
     if world.encoder != "quantised":
         position = q + 0.5 * robot.encoder_step * signs(world.encoder, rng, context)
-    noise = NoiseConfig(
-        torque_absolute=(world.torque_absolute,),
-        velocity_error=(world.velocity_error,),
-        stamp_error=world.stamp_error,
-        acceleration=tuple(np.maximum(motion.acceleration, 1e-6)),
-        jerk=tuple(np.maximum(_jerk(motion), 1e-6)) if world.smooth else (0.0,),
-        torque_rate=tuple(arm.torque_rate(float(t[-1]))),
-    )
+    noise = _stated_noise(world, arm, motion, float(t[-1]))
     stamps = START + t + world.stamp_error * signs("uniform", rng, context)[:, 0]
     samples = JointSamples(
         robot.joint_names,
@@ -168,6 +153,29 @@ def simulate(world: World, rng: np.random.Generator) -> Data:
         set_membership=SetMembershipConfig(max_rows=world.max_rows),
     )
     return Data(arm, config, samples)
+
+
+def _draw_robot(
+    world: World, rng: np.random.Generator, own: Array, regressor: Array, centre: Array, radius: Array
+) -> Array:
+    """(P,) parameters of the robot in their box, or the corner at which they push the aimed estimate most."""
+    if world.corner == "inside":
+        return np.asarray(centre + radius * rng.uniform(-1.0, 1.0, centre.size))
+    if world.corner == "corner":
+        return np.asarray(centre + radius * rng.choice([-1.0, 1.0], centre.size))
+    push = np.einsum("tk,tkp->p", influence(own)[:, :, world.parameter], regressor)
+    return np.asarray(centre + radius * rng.choice([-1.0, 1.0]) * np.where(push >= 0.0, 1.0, -1.0))
+
+
+def _stated_noise(world: World, arm: Arm, motion: SineMotion | RecedingHorizon, duration: float) -> NoiseConfig:
+    return NoiseConfig(
+        torque_absolute=(world.torque_absolute,),
+        velocity_error=(world.velocity_error,),
+        stamp_error=world.stamp_error,
+        acceleration=tuple(np.maximum(motion.acceleration, 1e-6)),
+        jerk=tuple(np.maximum(_jerk(motion), 1e-6)) if world.smooth else (0.0,),
+        torque_rate=tuple(arm.torque_rate(duration)),
+    )
 
 
 def _motion(world: World, rng: np.random.Generator) -> SineMotion | RecedingHorizon:

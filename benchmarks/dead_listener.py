@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What does a listener that is killed cost a driver at 1 kHz? Time in `publish` before, and until its lease is over.
+"""Cost of a killed listener to a driver at 1 kHz: time in `publish` before, and until its lease is over.
 
 Driver and two listeners are processes; one listener is killed after some seconds. With shared memory as rmw_fastrtps
 has it, or over UDP as this package's nodes (sysid_nodes/messages/transport.py); reliable or best effort; by the depth

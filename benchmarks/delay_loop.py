@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 import pinocchio
 
 from sysid_nodes.models.bezier import Bezier
@@ -59,7 +60,7 @@ class Reached:
 
 
 class Adversary:
-    """What may be chosen against the loop within its bounds.
+    """Choices against the loop within its bounds.
 
     Args:
         theta, motor: the true model.
@@ -114,10 +115,7 @@ def follow(
     found, n = gains(robot, control), robot.n
     law = RobustLaw(robot, box.theta, box.motor, control)
     metrics = [closed_loop(box, found, control, delayed=leg.certificate.proof == "delayed").metric for leg in legs]
-    model, motor = robot.model.copy(), adversary.motor
-    for body in range(n):
-        model.inertias[body + 1] = pinocchio.Inertia.FromDynamicParameters(adversary.theta[body])
-    model.armature = motor.armature
+    model, motor = _true_model(robot, adversary), adversary.motor
     data = model.createData()
     signs = adversary.rng.choice([-1.0, 1.0], n)
     q, qd = legs[0].plan.q0 + 0.0005 * signs, speed * signs
@@ -126,9 +124,7 @@ def follow(
     every = round(control.period / _STEP)
     most = np.zeros(7)
     times = _STEP * np.arange(round(duration / _STEP))
-    which = np.searchsorted([leg.start for leg in legs], times + 1e-9, side="right") - 1
-    states = [leg.plan(np.maximum(times[which == i] - leg.start, 0.0)) for i, leg in enumerate(legs)]
-    desired = tuple(map(np.concatenate, zip(*states, strict=True)))
+    which, desired = _desired(legs, times)
     for k, t in enumerate(times):
         leg, (q_d, qd_d, qdd_d) = legs[which[k]], (x[k] for x in desired)
         certificate, envelope = leg.certificate, leg.certificate.envelope
@@ -161,3 +157,18 @@ def follow(
             qd = qd + _STEP * pinocchio.aba(model, data, q, qd, hold - friction)
         q = q + _STEP * qd
     return Reached(*most)
+
+
+def _true_model(robot: Robot, adversary: Adversary) -> pinocchio.Model:
+    model = robot.model.copy()
+    for body in range(robot.n):
+        model.inertias[body + 1] = pinocchio.Inertia.FromDynamicParameters(adversary.theta[body])
+    model.armature = adversary.motor.armature
+    return model
+
+
+def _desired(legs: Sequence[Leg], times: Array) -> tuple[npt.NDArray[np.int64], tuple[Array, ...]]:
+    """Which motion is executed at times (T,), and its position, velocity and acceleration (T, n)."""
+    which = np.searchsorted([leg.start for leg in legs], times + 1e-9, side="right") - 1
+    states = [leg.plan(np.maximum(times[which == i] - leg.start, 0.0)) for i, leg in enumerate(legs)]
+    return which, tuple(map(np.concatenate, zip(*states, strict=True)))

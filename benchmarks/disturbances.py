@@ -35,7 +35,7 @@ SENSOR_PATTERNS = (
 
 @dataclass(frozen=True)
 class Context:
-    """What a pattern may look at: (N,) times, the body's regressor (N, n, 10), the parameter and windows it aims at."""
+    """View of a pattern: (N,) times, the body's regressor (N, n, 10), the parameter and windows that it aims at."""
 
     t: Array
     body_regressor: Array

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What works against a closed-loop episode within its assumptions: drives that are off, and the worst model of all."""
+"""Opponents of a closed-loop episode within its assumptions: drives that are off, and the worst model of all."""
 
 from __future__ import annotations
 

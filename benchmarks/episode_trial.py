@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.certified_log import Followed
+from benchmarks.certified_log import CertifiedLog, Followed
 from benchmarks.certified_loop import CertifiedLoop, Event, LoopConfig
 from benchmarks.episode_opponent import DRIVES, InexactArm, worst_truth
 from benchmarks.episode_world import (
@@ -72,16 +72,9 @@ def run_trial(seed: int, trial: int, delay: float = 0.0, torque_error: float = 0
         truth = worst_truth(robot, control, bounds, start, rng)
     else:
         truth = draw_truth(world, robot, theta, rng)
+    hardware = HardwareConfig(delay=delay, velocity_error=1e-4, tick_jitter=world.jitter)
     arm = InexactArm(
-        robot,
-        None,
-        HardwareConfig(delay=delay, velocity_error=1e-4, tick_jitter=world.jitter),
-        rng,
-        start,
-        truth=truth,
-        start=10.0,
-        drives=world.drives,
-        torque_error=torque_error,
+        robot, None, hardware, rng, start, truth=truth, start=10.0, drives=world.drives, torque_error=torque_error
     )
     build = build_planner
     if world.planner == "random":
@@ -93,14 +86,16 @@ def run_trial(seed: int, trial: int, delay: float = 0.0, torque_error: float = 0
     done = loop.finished
     loop.kill_planner()
     loop.run(PLANNER.duration, until=lambda: loop.controller.mode is Mode.HOLDING)
-    followed = log.judge()
-    last = log.bounds[-1]
-    inside = last.status is not Status.INCONSISTENT and Bounds(last.lower, last.upper).contains(arm.truth.theta)
+    told = {"trial": trial, "delay": delay, "torque_error": torque_error, **asdict(world)}
+    return told | _judge(loop, log, world, goal, done=done) | {"cpu": time.process_time() - begun}
+
+
+def _judge(loop: CertifiedLoop, log: CertifiedLog, world: World, goal: Array | None, *, done: bool) -> dict[str, Any]:
+    """How an episode ended, and what of it should not have happened."""
+    followed, last = log.judge(), log.bounds[-1]
+    theta = loop.arm.truth.theta
+    inside = last.status is not Status.INCONSISTENT and Bounds(last.lower, last.upper).contains(theta)
     return {
-        "trial": trial,
-        "delay": delay,
-        "torque_error": torque_error,
-        **asdict(world),
         "mode": loop.controller.mode.name,
         "reason": loop.controller.reason.name,
         "done": done,
@@ -109,11 +104,10 @@ def run_trial(seed: int, trial: int, delay: float = 0.0, torque_error: float = 0
         "made": loop.planning.made,
         "late": loop.planning.dropped,
         "truth_inside": bool(inside),
-        "unresolved": arm.unresolved,
+        "unresolved": loop.arm.unresolved,
         "failures": _failures(loop, world, followed, inside=inside, done=done),
         "followed": [_record(each) for each in followed],
         "usage": float(max(log.usage)),
-        "cpu": time.process_time() - begun,
     }
 
 

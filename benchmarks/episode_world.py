@@ -42,7 +42,7 @@ _EDGE = 1e-7
 
 @dataclass(frozen=True)
 class World:
-    """What an episode draws."""
+    """Draws of an episode."""
 
     bounds: str  # Table I of the paper, or a share of its widths around some body
     payload: str  # where in the bounds the true body is

@@ -15,25 +15,20 @@ Exit status 1 when an episode failed.
 
 from __future__ import annotations
 
-import json
 import sys
 from collections.abc import Sequence
-from concurrent.futures import ProcessPoolExecutor, as_completed
 from pathlib import Path
-from typing import Any
 
 import matplotlib as mpl
 import numpy as np
 
 from benchmarks.episode_trial import run_trial
-from benchmarks.report import Report, parser, progress
+from benchmarks.records import Record, add_options, collect
+from benchmarks.report import Report, parser
 from sysid_nodes.simulation.arm.contact_watch import FARTHEST
-from sysid_nodes.solvers.threads import use_one_blas_thread
 
 mpl.use("Agg")
 from matplotlib import pyplot as plt
-
-Record = dict[str, Any]
 
 QUICK = 8
 OUTCOMES = ("done", "not done", "goal reached", "goal not reached", "stopped")
@@ -54,46 +49,18 @@ def main(arguments: Sequence[str] | None = None) -> int:
         "--torque-error", type=float, default=0.0, help="of drives that round or drag, with the worst true models [N m]"
     )
     options.add_argument("--quick", action="store_true", help=f"{QUICK} episodes only")
-    options.add_argument("--jobs", type=int, default=2, help="processes")
-    options.add_argument("--records", type=Path, help="JSON lines, one an episode; continued where it ends")
+    add_options(options, jobs=2)
     chosen = options.parse_args(arguments)
     count = QUICK if chosen.quick else chosen.episodes
-    records = collect(chosen.seed, count, chosen.jobs, chosen.records, chosen.delay, chosen.torque_error)
+    drawn = {"seed": chosen.seed, "delay": chosen.delay, "torque_error": chosen.torque_error}
+    keys = [{**drawn, "trial": trial} for trial in range(count)]
+    records = collect(chosen.records, keys, run_trial, "episodes", jobs=chosen.jobs, scheduler=chosen.scheduler)
     name = "episodes" + "-late" * bool(chosen.delay) + "-off" * bool(chosen.torque_error)
     report = Report(name, "Closed-loop episodes", chosen.out, chosen.command)
     failed = summarise(report, records)
     print(report.write())
     print(f"{len(records)} episodes, {failed} failed")
     return 1 if failed else 0
-
-
-def collect(
-    seed: int, count: int, jobs: int, path: Path | None, delay: float = 0.0, torque_error: float = 0.0
-) -> list[Record]:
-    """Records of episodes 0 .. count - 1, those in the file first."""
-    known: dict[int, Record] = {}
-    if path is not None and path.exists():
-        for line in path.read_text(encoding="utf-8").splitlines():
-            record = json.loads(line)
-            if (record["seed"], record["delay"], record.get("torque_error", 0.0)) == (seed, delay, torque_error):
-                known[record["trial"]] = record
-    todo = [trial for trial in range(count) if trial not in known]
-    with ProcessPoolExecutor(max(jobs, 1), initializer=use_one_blas_thread) as pool:
-        futures = [pool.submit(run_trial, seed, trial, delay, torque_error) for trial in todo]
-        for future in progress(_Finished(futures), "episodes"):
-            record = {"seed": seed, **future.result()}
-            known[record["trial"]] = record
-            if path is not None:
-                with path.open("a", encoding="utf-8") as file:
-                    file.write(json.dumps(record) + "\n")
-    return [known[trial] for trial in range(count)]
-
-
-class _Finished(list):  # type: ignore[type-arg]
-    """Futures in the order they finish."""
-
-    def __iter__(self) -> Any:
-        return as_completed(list(super().__iter__()))
 
 
 def summarise(report: Report, records: list[Record]) -> int:
@@ -128,19 +95,7 @@ def summarise(report: Report, records: list[Record]) -> int:
         ("", "unit", "certified", "seen", "closest"),
         [(words, unit, *_least(followed, kind)) for kind, (words, unit) in KINDS.items()],
     )
-    report.section("Tracking errors")
-    usage = max(record["usage"] for record in records)
-    report.text(
-        "True errors as shares of the proven bounds, the worst over each trajectory: energy is r' M r / 2 with the "
-        "true mass matrix, norm is that of the position errors; where the proof is that of late torques, the largest "
-        "of each (r_j / bound)^2 and e_j / bound. The controller's own watch takes the sensors' errors off; "
-        f"it saw at most {usage:.3f} of a bound."
-    )
-    rows = []
-    for kind in ("energy", "norm"):
-        shares = np.array([each[kind] for each in followed])
-        rows.append((kind, *(f"{np.quantile(shares, level):.4f}" for level in (0.5, 0.9, 1.0))))
-    report.table(("share of the bound", "median", "90 %", "largest"), rows)
+    _tracking(report, records, followed)
     report.section("By what the episode drew")
     for factor in (
         "bounds", "payload", "links", "drives", "planner", "plans", "obstacles", "jitter", "reach", "goal", "change"
@@ -158,6 +113,22 @@ def summarise(report: Report, records: list[Record]) -> int:
         )
     _plot(report.figure("", "Certified margins against what was seen, and shares of the proven errors"), followed)
     return len(failed)
+
+
+def _tracking(report: Report, records: list[Record], followed: list[Record]) -> None:
+    report.section("Tracking errors")
+    usage = max(record["usage"] for record in records)
+    report.text(
+        "True errors as shares of the proven bounds, the worst over each trajectory: energy is r' M r / 2 with the "
+        "true mass matrix, norm is that of the position errors; where the proof is that of late torques, the largest "
+        "of each (r_j / bound)^2 and e_j / bound. The controller's own watch takes the sensors' errors off; "
+        f"it saw at most {usage:.3f} of a bound."
+    )
+    rows = []
+    for kind in ("energy", "norm"):
+        shares = np.array([each[kind] for each in followed])
+        rows.append((kind, *(f"{np.quantile(shares, level):.4f}" for level in (0.5, 0.9, 1.0))))
+    report.table(("share of the bound", "median", "90 %", "largest"), rows)
 
 
 def _tasks(records: list[Record]) -> list[tuple[str, list[Record]]]:

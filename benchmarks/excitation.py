@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What does the planner's motion tell about the payload, against random certified motion and the paper's?
+"""Does the planner's motion tell more about the payload than random certified motion and the paper's?
 
 Five dumbbells (4 to 8 lb) for 7.5 s each: condition number of the momentum regressor (the paper's Table V) and the
 widths that the interval identifier is left with. "Random" is the paper's (section VI-D): k drawn from the parameter
@@ -169,8 +169,13 @@ def summarise(report: Report, cases: Sequence[Case], jobs: int, rate: float, obj
     for name, found in groups.items():
         report.section(f"Half-widths, assumptions: {name}")
         report.table(("", *MOTIONS, "ours / random", "ours / random, our ranges"), _width_rows(found))
+    _condition_numbers(report, next(iter(groups.values())))
+    _cost(report, cases)
+    _plot(report.figure("", "Half-widths of ours relative to those of random certified motion"), groups)
+
+
+def _condition_numbers(report: Report, mine: Sequence[Case]) -> None:
     report.section("Condition number of Y")
-    mine = next(iter(groups.values()))
     report.table(
         ("", *MOTIONS, "ours, worst", "paper", "paper, random"),
         [
@@ -184,6 +189,9 @@ def summarise(report: Report, cases: Sequence[Case], jobs: int, rate: float, obj
             for index, pounds in enumerate(POUNDS)
         ],
     )
+
+
+def _cost(report: Report, cases: Sequence[Case]) -> None:
     elapsed = [step.elapsed for case in cases if case.motion == OURS for step in case.run.results]
     report.section("Cost")
     report.text(
@@ -191,7 +199,6 @@ def summarise(report: Report, cases: Sequence[Case], jobs: int, rate: float, obj
         f"{np.quantile(elapsed, 0.95):.2f} s at the 95th percentile and {np.max(elapsed):.2f} s at worst, of "
         f"{len(elapsed)}."
     )
-    _plot(report.figure("", "Half-widths of ours relative to those of random certified motion"), groups)
 
 
 def _width_rows(cases: Sequence[Case]) -> list[tuple[str, ...]]:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What exploration plans do to the errors of the next identification: planned motion against motion by chance.
+"""Errors of the next identification after exploration plans: planned motion against motion by chance.
 
 A Go2 with 4.7 kg at the rear makes a first motion of eight seconds and is identified. Then it follows a plan made for
 that estimate and is identified again from both motions together. Plans are of the same length and vetted alike:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a figure was measured on."""
+"""Facts of the machine that a figure was measured on."""
 
 from __future__ import annotations
 

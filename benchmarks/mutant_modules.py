@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is mutated and which tests have to notice, and the mutants that are no mistakes."""
+"""Modules that are mutated and tests that have to notice, and the mutants that are no mistakes."""
 
 from __future__ import annotations
 

@@ -33,7 +33,7 @@ GRACE, PATIENCE = 10.0, 3.0
 
 
 class Trees(NamedTuple):
-    """What a server works on.
+    """Work of a server.
 
     Attributes:
         folder: copy of the working tree.

@@ -65,7 +65,7 @@ class Mutant(NamedTuple):
 
 
 class Outcome(NamedTuple):
-    """What the tests made of a mutant: killed, survived or undecided; the line, and how it is mutated."""
+    """Fate of a mutant in the tests: killed, survived or undecided; the line, and how it is mutated."""
 
     mutant: Mutant
     fate: str
@@ -140,7 +140,7 @@ class Tree:
         self._server.close()
 
     def judge(self, mutant: Mutant, *, thorough: bool) -> Outcome:
-        """What the tests make of a mutant; undecided where the quickest and no import cannot tell, unless thorough."""
+        """Fate of a mutant in the tests; undecided where the quickest and no import cannot tell, unless thorough."""
         path, tests = self.folder / "sysid_nodes" / mutant.file, SUBJECTS[mutant.subject].tests
         source = path.read_text(encoding="utf-8")
         text = mutated(source, mutant)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What does a planning step cost? Proposal and certificate together, in CPU time of one core.
+"""Cost of a planning step: proposal and certificate together, in CPU time of one core.
 
 The authors' C++ needs about 5 s of CPU for its reachable sets alone (2.5 s of wall time on two threads), then 40 ms and
 more an iteration; a step has 1.5 s. Steps are those of the identification: four plans from the authors' start

@@ -9,38 +9,32 @@ seed each; the others have hundreds, strongly correlated ones, so that their spr
 
 from __future__ import annotations
 
-import json
 import math
 import sys
-from collections.abc import Iterator, Sequence
-from concurrent.futures import ProcessPoolExecutor, as_completed
-from functools import partial
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 import matplotlib as mpl
 import numpy as np
 import numpy.typing as npt
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
 from benchmarks import prime_ours
 from benchmarks.prime_coverage_reasons import CLOSE, REASONS
 from benchmarks.prime_log import GROUND, Scenario, record, simulated_config
 from benchmarks.prime_score import EDGE, score
+from benchmarks.records import Record, add_options, collect
 from benchmarks.report import Report, parser
 from sysid_nodes.data.bounds import PARAMETER_NAMES
 from sysid_nodes.models.discrete_motion import difference, discrete_motion
 from sysid_nodes.results.motion_estimate import EstimateStatus
 from sysid_nodes.simulation.legged import LeggedSimulationConfig
 from sysid_nodes.simulation.legged.load import LoadConfig
-from sysid_nodes.solvers.threads import use_one_blas_thread
 from sysid_nodes.systems.prime import build_model
 
 mpl.use("Agg")
 from matplotlib import pyplot as plt
 
 Array = npt.NDArray[np.float64]
-Record = dict[str, Any]
 
 NOMINAL = {1: math.erf(1.0 / math.sqrt(2.0)), 3: math.erf(3.0 / math.sqrt(2.0))}
 
@@ -70,45 +64,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options.add_argument("--skip", type=float, default=2.0, help="of the programme before it [s]")
     options.add_argument("--robot", choices=("go2", "g1"), default="go2", help="which robot")
     options.add_argument("--timestep", type=float, default=FINE, help="of the simulation's integrator [s]")
-    options.add_argument("--jobs", type=int, default=2, help="processes")
-    options.add_argument("--records", type=Path, help="JSON lines, one a seed; continued where it ends")
+    add_options(options, jobs=2)
     chosen = options.parse_args(arguments)
     setting = {"robot": chosen.robot, "duration": chosen.duration, "skip": chosen.skip, "timestep": chosen.timestep}
-    records = collect(setting, range(chosen.seed, chosen.seed + chosen.seeds), chosen.jobs, chosen.records)
+    keys = [{"setting": setting, "seed": chosen.seed + k} for k in range(chosen.seeds)]
+    records = collect(chosen.records, keys, run, "coverage", jobs=chosen.jobs, scheduler=chosen.scheduler)
     report = Report(f"prime-coverage-{chosen.robot}", "PRIME: coverage", chosen.out, chosen.command)
     summarise(report, records, setting)
     print(report.write())
     return 0
-
-
-def collect(setting: Record, seeds: Sequence[int], jobs: int, path: Path | None) -> list[Record]:
-    """Records of all seeds, those in the file first."""
-    known: dict[int, Record] = {}
-    if path is not None and path.exists():
-        for line in path.read_text(encoding="utf-8").splitlines():
-            entry = json.loads(line)
-            if entry["setting"] == setting:
-                known[entry["seed"]] = entry
-    todo = [seed for seed in seeds if seed not in known]
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
-    with Progress(*columns, TimeRemainingColumn(), transient=True) as bar:
-        task = bar.add_task("coverage", total=len(seeds), completed=len(seeds) - len(todo))
-        for entry in _run(partial(run, setting), todo, jobs):
-            known[entry["seed"]] = entry
-            if path is not None:
-                with path.open("a", encoding="utf-8") as file:
-                    file.write(json.dumps(entry) + "\n")
-            bar.advance(task)
-    return [known[seed] for seed in seeds]
-
-
-def _run(job: partial[Record], todo: list[int], jobs: int) -> Iterator[Record]:
-    if jobs <= 1:
-        yield from map(job, todo)
-        return
-    with ProcessPoolExecutor(jobs, initializer=use_one_blas_thread) as pool:
-        for future in as_completed([pool.submit(job, seed) for seed in todo]):
-            yield future.result()
 
 
 def run(setting: Record, seed: int) -> Record:

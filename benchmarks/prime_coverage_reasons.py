@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What counts as close to nominal coverage, and what is known of what is not: text of the coverage reports."""
+"""Text of the coverage reports: how near nominal coverage is near, and known causes of what is not."""
 
 from __future__ import annotations
 

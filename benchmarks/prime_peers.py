@@ -13,13 +13,12 @@ With --records FILE a run continues where it was stopped.
 
 from __future__ import annotations
 
-import json
 import sys
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import asdict
+from functools import lru_cache, partial
 from pathlib import Path
-from typing import Any
 
 import matplotlib as mpl
 import numpy as np
@@ -29,13 +28,12 @@ from benchmarks.peers import contact_flags, fddp, momentum_observer
 from benchmarks.peers.estimate import PeerEstimate
 from benchmarks.prime_log import SCENARIOS, Log, record, simulated_config
 from benchmarks.prime_score import raw_pose, score
-from benchmarks.report import Report, parser, progress
+from benchmarks.records import Record, collect
+from benchmarks.report import Report, parser
 from sysid_nodes.systems.prime import build_model
 
 mpl.use("Agg")
 from matplotlib import pyplot as plt
-
-Record = dict[str, Any]
 
 METHODS = ("ours", "fddp", "table_v", "flags", "momentum")
 
@@ -54,38 +52,28 @@ def main(arguments: Sequence[str] | None = None) -> int:
     methods = [m for m in chosen.methods if fddp.AVAILABLE or m not in ("fddp", "table_v")]
     if len(methods) < len(chosen.methods):
         print("crocoddyl is not installed; FDDP is left out (see benchmarks/README.md)", file=sys.stderr)
-    records = collect(chosen.scenarios, methods, chosen.seed, chosen.steps, chosen.limit, chosen.records)
+    keys = [
+        {"scenario": scenario, "method": method, "seed": chosen.seed, "steps": chosen.steps}
+        for scenario in chosen.scenarios
+        for method in methods
+    ]
+    records = collect(chosen.records, keys, partial(trial, limit=chosen.limit), "peers")
     report = Report("prime-peers", "PRIME and its peers", chosen.out, chosen.command)
     summarise(report, records, chosen.limit)
     print(report.write())
     return 0
 
 
-def collect(
-    scenarios: Sequence[str], methods: Sequence[str], seed: int, steps: int | None, limit: float, path: Path | None
-) -> list[Record]:
-    """Records of all pairs, those in the file first."""
-    known: dict[tuple[object, ...], Record] = {}
-    if path is not None and path.exists():
-        for line in path.read_text(encoding="utf-8").splitlines():
-            entry = json.loads(line)
-            known[entry["scenario"], entry["method"], entry["seed"], entry["steps"]] = entry
-    pairs = [(scenario, method) for scenario in scenarios for method in methods]
-    logs: dict[str, Log] = {}
-    for scenario, method in progress(pairs, "peers"):
-        key = (scenario, method, seed, steps)
-        if key in known:
-            continue
-        if scenario not in logs:
-            logs = {scenario: record(SCENARIOS[scenario], seed)}
-        print(f"{scenario}, {method}", file=sys.stderr, flush=True)
-        known[key] = {"scenario": scenario, "method": method, "seed": seed, "steps": steps} | compare(
-            method, logs[scenario], steps, limit
-        )
-        if path is not None:
-            with path.open("a", encoding="utf-8") as file:
-                file.write(json.dumps(known[key]) + "\n")
-    return [known[scenario, method, seed, steps] for scenario, method in pairs]
+def trial(scenario: str, method: str, seed: int, steps: int | None, limit: float) -> Record:
+    """Record of a method on a log, with what it is of."""
+    print(f"{scenario}, {method}", file=sys.stderr, flush=True)
+    found = compare(method, _log(scenario, seed), steps, limit)
+    return {"scenario": scenario, "method": method, "seed": seed, "steps": steps} | found
+
+
+@lru_cache(maxsize=1)
+def _log(scenario: str, seed: int) -> Log:
+    return record(SCENARIOS[scenario], seed)
 
 
 def compare(method: str, log: Log, steps: int | None, limit: float) -> Record:

@@ -54,7 +54,7 @@ TIMESTEP = 5e-4
 
 @dataclass(frozen=True)
 class World:
-    """What is true of a run and not told.
+    """Truth of a run that is not told.
 
     Attributes:
         robot, motion: that is simulated.

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the identifier makes of real robots: a UR10e with a known load, a Panda whose torque is to be predicted.
+"""The identifier on real robots: a UR10e with a known load, a Panda whose torque is to be predicted.
 
 UR10e: calibrated on the unloaded run, then the interval of the added mass on the loaded run, with the drives' gains
 uncertain as stated, and what each assumption costs of its width. The load is 2.805 kg. Panda: calibrated on the first

@@ -4,16 +4,38 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Sequence
+import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
-from benchmarks.report import progress
+from benchmarks.report import Parser, progress
 
 Record = dict[str, Any]
 
 
-def collect(path: Path | None, keys: Sequence[Record], run: Callable[..., Record], title: str) -> list[Record]:
+def add_options(options: Parser, jobs: int = 1) -> None:
+    """Where trials run and are kept, for `collect`.
+
+    Args:
+        options: of a benchmark.
+        jobs: default number of processes.
+    """
+    options.add_argument("--jobs", type=int, default=jobs, help="processes")
+    options.add_argument("--scheduler", metavar="ADDRESS", help="of a Dask cluster to work on instead")
+    options.add_argument("--records", type=Path, help="JSON lines, one a trial; continued where it ends")
+
+
+def collect(
+    path: Path | None,
+    keys: Sequence[Record],
+    run: Callable[..., Record],
+    title: str,
+    *,
+    jobs: int = 1,
+    scheduler: str | None = None,
+) -> list[Record]:
     """A record for each key, those in the file first; others are run, and written as they end.
 
     Args:
@@ -21,17 +43,57 @@ def collect(path: Path | None, keys: Sequence[Record], run: Callable[..., Record
         keys: all that decides the outcome of a trial, as JSON has it, and the arguments of `run`.
         run: of a trial.
         title: for the progress.
+        jobs: processes; one is this process.
+        scheduler: address of a Dask cluster's, to run on instead.
     """
-    known: dict[str, Record] = {}
-    if path is not None and path.exists():
-        for line in path.read_text(encoding="utf-8").splitlines():
-            row = json.loads(line)
-            known[json.dumps(row["key"], sort_keys=True)] = row["found"]
-    names = [json.dumps(key, sort_keys=True) for key in keys]
-    todo = [k for k, name in enumerate(names) if name not in known]
-    for k in progress(todo, title):
-        known[names[k]] = run(**keys[k])
+    known = {} if path is None or not path.exists() else _read(path)
+    names = [_name(key) for key in keys]
+    todo = {name: key for name, key in zip(names, keys, strict=True) if name not in known}
+    for name, found in _outcomes(run, todo, title, jobs, scheduler):
+        known[name] = found
         if path is not None:
             with path.open("a", encoding="utf-8") as file:
-                file.write(json.dumps({"key": keys[k], "found": known[names[k]]}) + "\n")
+                file.write(json.dumps({"key": todo[name], "found": found}) + "\n")
     return [known[name] for name in names]
+
+
+def _outcomes(
+    run: Callable[..., Record], todo: Mapping[str, Record], title: str, jobs: int, scheduler: str | None
+) -> Iterator[tuple[str, Record]]:
+    if scheduler is None and min(jobs, len(todo)) <= 1:
+        for name in progress(list(todo), title):
+            yield name, run(**todo[name])
+        return
+    from sysid_nodes.cluster import Cluster
+
+    with Cluster(scheduler, jobs) as cluster:
+        ended = cluster.outcomes(partial(_run, run), list(todo.items()))
+        for _, ((name, _), found) in zip(progress(range(len(todo)), title), ended, strict=True):
+            if isinstance(found, BaseException):
+                raise found
+            yield name, found
+
+
+def _run(run: Callable[..., Record], named: tuple[str, Record]) -> Record:
+    return run(**named[1])
+
+
+def _read(path: Path) -> dict[str, Record]:
+    """Records by the names of their keys. A last line that was being written when its run ended is taken away."""
+    text = path.read_text(encoding="utf-8")
+    if text and not text.endswith("\n"):
+        text = text[: text.rfind("\n") + 1]
+        path.write_text(text, encoding="utf-8")
+        print(f"{path}: its last trial was not written to the end and runs again", file=sys.stderr)
+    known: dict[str, Record] = {}
+    for number, line in enumerate(text.splitlines(), start=1):
+        try:
+            row = json.loads(line)
+            known[_name(row["key"])] = row["found"]
+        except (ValueError, KeyError, TypeError):
+            raise SystemExit(f"{path}: line {number} is not the record of a trial") from None
+    return known
+
+
+def _name(key: Record) -> str:
+    return json.dumps(key, sort_keys=True)

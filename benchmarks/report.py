@@ -87,7 +87,7 @@ class Parser(argparse.ArgumentParser):
         return [f"--{name.replace('_', '-')}", *map(str, values)]
 
 
-_NO_MATTER = ("out", "dirty", "jobs", "records", "data")
+_NO_MATTER = ("out", "dirty", "jobs", "scheduler", "records", "data")
 _DIRTY = "the code is not that of a commit, so that nobody could get this report again; commit it, or say --dirty"
 
 

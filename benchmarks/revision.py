@@ -11,7 +11,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[1]
 
 CODE = ("sysid_nodes", "benchmarks", "test/shared", "config", "cmake", "CMakeLists.txt", "requirements")
-"""What decides a figure. Reports are written while others run, and are left out."""
+"""Folders that decide a figure. Reports are written while others run, and are left out."""
 
 _REPORTS = ":!benchmarks/reports"
 _UNKNOWN = "unknown"
@@ -48,7 +48,7 @@ def here() -> Revision:
 
 
 def git(*arguments: str) -> str:
-    """What git prints, run in the project's folder.
+    """Output of git, run in the project's folder.
 
     Raises:
         OSError: there is no git.

@@ -36,7 +36,7 @@ from sysid_nodes.systems.sampling import identify
 
 @dataclass(frozen=True)
 class Case:
-    """What a log is of.
+    """Subject of a log.
 
     Attributes:
         options: of the simulation.

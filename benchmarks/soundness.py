@@ -13,26 +13,21 @@ Exit status 1 when anything was outside.
 
 from __future__ import annotations
 
-import json
 import sys
 from collections import Counter
 from collections.abc import Sequence
-from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
-from typing import Any
 
 import matplotlib as mpl
 import numpy as np
 
-from benchmarks.report import Report, parser, progress
+from benchmarks.records import Record, add_options, collect
+from benchmarks.report import Report, parser
 from benchmarks.soundness_plan import KINDS, LAWS, run_plan
 from sysid_nodes.results.certificate import PROOFS
-from sysid_nodes.solvers.threads import use_one_blas_thread
 
 mpl.use("Agg")
 from matplotlib import pyplot as plt
-
-Record = dict[str, Any]
 
 _QUICK = (8, 500)
 _UNITS = {
@@ -53,36 +48,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options.add_argument("--plans", type=int, default=100, help="number of plans")
     options.add_argument("--samples", type=int, default=10000, help="samples of each")
     options.add_argument("--quick", action="store_true", help=f"{_QUICK[0]} plans of {_QUICK[1]} samples")
-    options.add_argument("--jobs", type=int, default=1, help="processes")
-    options.add_argument("--records", type=Path, help="JSON lines, one a plan; continued where it ends")
+    add_options(options)
     chosen = options.parse_args(arguments)
     plans, samples = _QUICK if chosen.quick else (chosen.plans, chosen.samples)
-    records = collect(chosen.seed, plans, samples, chosen.jobs, chosen.records)
+    keys = [{"seed": chosen.seed, "index": plan, "samples": samples} for plan in range(plans)]
+    records = collect(chosen.records, keys, run_plan, "soundness", jobs=chosen.jobs, scheduler=chosen.scheduler)
     report = Report("soundness", "Soundness", chosen.out, chosen.command)
     outside = summarise(report, records)
     print(report.write())
     print(f"{sum(r['samples'] for r in records)} samples, {outside} outside their certified range")
     return 1 if outside else 0
-
-
-def collect(seed: int, plans: int, samples: int, jobs: int, path: Path | None) -> list[Record]:
-    """Records of plans 0 .. plans - 1, those in the file first."""
-    known: dict[int, Record] = {}
-    if path is not None and path.exists():
-        for line in path.read_text(encoding="utf-8").splitlines():
-            record = json.loads(line)
-            if (record["seed"], record["asked"]) == (seed, samples):
-                known[record["plan"]] = record
-    todo = [plan for plan in range(plans) if plan not in known]
-    with ProcessPoolExecutor(jobs, initializer=use_one_blas_thread) as pool:
-        futures = [pool.submit(run_plan, seed, plan, samples) for plan in todo]
-        for future in progress(futures, "soundness"):
-            record = {"seed": seed, "asked": samples, **future.result()}
-            known[record["plan"]] = record
-            if path is not None:
-                with path.open("a", encoding="utf-8") as file:
-                    file.write(json.dumps(record) + "\n")
-    return [known[plan] for plan in range(plans)]
 
 
 def summarise(report: Report, records: list[Record]) -> int:
@@ -97,6 +72,14 @@ def summarise(report: Report, records: list[Record]) -> int:
         f"hold for a refused plan too, if its errors are bounded. Plans whose errors could not be were drawn anew: "
         f"{sum(sum(r['refused'].values()) for r in records)}."
     )
+    _nearest(report, sampled, outside)
+    _groups(report, sampled)
+    _plot(report.figure("", "How much of each certified range the samples of a plan used, and how near distances came"),
+          sampled)  # fmt: skip
+    return sum(outside.values())
+
+
+def _nearest(report: Report, sampled: list[Record], outside: dict[str, int]) -> None:
     report.section("What came nearest")
     report.text(
         "*Share used* is the largest value seen relative to the bound, by joint; of positions and distances it is how "
@@ -126,6 +109,9 @@ def summarise(report: Report, records: list[Record]) -> int:
         f"Distances of 20 samples a plan were measured by MuJoCo as well, which shares no code with the certifier: "
         f"least gap {min(engine, default=np.inf):.3g} m."
     )
+
+
+def _groups(report: Report, sampled: list[Record]) -> None:
     report.section("By knowledge of the load and by law")
     groups = {
         "Table I": [r for r in sampled if r["share"] == 1.0],
@@ -157,9 +143,6 @@ def summarise(report: Report, records: list[Record]) -> int:
             if of
         ],
     )
-    _plot(report.figure("", "How much of each certified range the samples of a plan used, and how near distances came"),
-          sampled)  # fmt: skip
-    return sum(outside.values())
 
 
 def _plot(path: Path, records: list[Record]) -> None:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the soundness benchmark draws: bounds, scenes, plans, models of a box, and moments of a tracked motion."""
+"""Draws of the soundness benchmark: bounds, scenes, plans, models of a box, and moments of a tracked motion."""
 
 from __future__ import annotations
 

@@ -52,7 +52,7 @@ _NEAREST, _APPROACHES = 50, 60
 _ALLOWED = 1e-3
 """Least that a certificate allows for [m], for its share to be told."""
 ENGINE = 2e-6
-"""What distances in plain floating point, and those of the engine, may be off [m]."""
+"""Errors that distances in plain floating point, and those of the engine, may have [m]."""
 
 
 LAWS = {

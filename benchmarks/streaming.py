@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What an identifier that runs beside the robot costs: an hour of joint states at 1 kHz, message by message.
+"""Cost of an identifier that runs beside the robot: an hour of joint states at 1 kHz, message by message.
 
 CPU time of this process while messages are pushed, a window at a time; making the messages is not counted. Flat means:
 the cost of a window and the memory do not grow with the hours.
@@ -40,7 +40,7 @@ _CHUNK = 10.0
 
 @dataclass(frozen=True)
 class Run:
-    """What was seen of one stream.
+    """Observations of one stream.
 
     Attributes:
         t: (W,) end of each window since the start [s].

@@ -83,6 +83,13 @@ def summarise(report: Report, cases: list[Case], windows: list[str], rate: float
         f"{len({case.seed for case in cases})} draws of payload, robot and motion, each with "
         f"{len({case.pattern for case in cases})} patterns of torque error at its bound."
     )
+    _ratios(report, cases, windows, motions)
+    _tables(report, cases, paper, windows)
+    _plot(report.figure("", "Half-widths on the paper's experiment, and the ratio by motion and window"),
+          cases, paper, windows)  # fmt: skip
+
+
+def _ratios(report: Report, cases: list[Case], windows: list[str], motions: list[str]) -> None:
     report.section("Ratio of half-widths")
     report.text("Median (smallest .. largest) over draws and patterns of the geometric mean over the ten parameters.")
     for sensors in SENSORS:
@@ -129,9 +136,6 @@ def summarise(report: Report, cases: list[Case], windows: list[str], rate: float
         + "; ".join(f"{motion}: " + ", ".join(f"{value:.1f}" for value in found) for motion, found in clipped.items())
         + "."
     )
-    _tables(report, cases, paper, windows)
-    _plot(report.figure("", "Half-widths on the paper's experiment, and the ratio by motion and window"),
-          cases, paper, windows)  # fmt: skip
 
 
 _SENSOR_WORDS = {

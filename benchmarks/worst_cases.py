@@ -101,7 +101,7 @@ class Opponent(NamedTuple):
 
 
 class Fought(NamedTuple):
-    """What an opponent reached, with the shares of its bound on r that its corner would make, and it as it is."""
+    """Reach of an opponent, with the shares of its bound on r that its corner would make, and it as it is."""
 
     reached: Reached
     kind: str
@@ -167,7 +167,7 @@ def fight(
     rng: np.random.Generator,
     duration: float,
 ) -> Fought:
-    """What an opponent reaches."""
+    """Reach of an opponent."""
     theta, motor = corner_model(box, opponent.signs)
     off = [(theta - box.theta).ravel(), *(getattr(motor, name) - getattr(box.motor, name) for name in MOTOR)]
     share = Shares(robot, box, control, legs[-1])

@@ -6,7 +6,9 @@ from pathlib import Path
 
 import pytest
 
-PACKAGE = Path(__file__).parents[1] / "sysid_nodes"
+ROOT = Path(__file__).parents[1]
+FOLDERS = ("benchmarks", "launch", "sysid_nodes", "test/shared")
+"""Not the tests, whose docstrings are sentences that hold."""
 
 
 def docstrings(source: str) -> list[tuple[int, str]]:
@@ -26,8 +28,9 @@ def test_a_docstring_that_begins_with_what_is_found(source: str) -> None:
 def test_docstrings_name_their_subject_instead_of_asking_for_it() -> None:
     """`What the controller does` says nothing that the reader did not want to know already."""
     found = [
-        f"{path.relative_to(PACKAGE.parent)}:{line}: {text.splitlines()[0]}"
-        for path in sorted(PACKAGE.rglob("*.py"))
+        f"{path.relative_to(ROOT)}:{line}: {text.splitlines()[0]}"
+        for folder in FOLDERS
+        for path in sorted((ROOT / folder).rglob("*.py"))
         for line, text in docstrings(path.read_text(encoding="utf-8"))
         if text.lstrip().startswith("What ")
     ]

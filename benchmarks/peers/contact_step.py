@@ -28,7 +28,7 @@ _TOLERANCE = 1e-10
 
 @dataclass(frozen=True)
 class ContactSolution:
-    """What a step ended with.
+    """Outcome of a step.
 
     Attributes:
         impulse: (nc, 3) in scaled cone coordinates.

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What every method of the comparison returns."""
+"""Estimate that every method of the comparison returns."""
 
 from __future__ import annotations
 

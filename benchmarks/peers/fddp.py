@@ -107,7 +107,7 @@ def estimate(
 
 @dataclass
 class _Shared:
-    """What all actions use, and the derivatives of a trajectory once they are known."""
+    """Pieces that all actions use, and the derivatives of a trajectory once they are known."""
 
     dynamics: PaperDynamics
     costs: MeasurementCosts

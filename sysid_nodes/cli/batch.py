@@ -31,8 +31,8 @@ from pathlib import Path
 from typing import Any
 
 from sysid_nodes.cli import replay
-from sysid_nodes.cli.batch_job import Job, result_quantities, run_key
-from sysid_nodes.cli.batch_workers import Workers
+from sysid_nodes.cli.batch_job import Job, result_quantities, run_job, run_key
+from sysid_nodes.cluster import Cluster, WorkerDied
 from sysid_nodes.data.versions import software_versions
 from sysid_nodes.exceptions import InputError
 from sysid_nodes.logs.recordings import find_recordings, unique_names
@@ -72,11 +72,11 @@ def run(args: argparse.Namespace) -> int:
     missing = [job for job in jobs if job.name not in runs]
     if missing:
         with (
-            Workers(args.scheduler, _processes(args.jobs, len(missing))) as workers,
+            Cluster(args.scheduler, _processes(args.jobs, len(missing))) as cluster,
             _Journal(args.out / TABLE, jobs, runs) as journal,
         ):
-            for ended in workers.outcomes(missing):
-                runs[ended.name] = ended
+            for job, outcome in cluster.outcomes(run_job, missing):
+                ended = runs[job.name] = conclude_run(job, outcome)
                 told = ended.message or ended.outcome.value
                 sys.stderr.write(f"batch: {len(runs)} of {len(jobs)}: {ended.name}: {told}\n")
                 journal.note()
@@ -88,6 +88,16 @@ def run(args: argparse.Namespace) -> int:
     if outcomes & {Outcome.FAILED, Outcome.LOST}:
         return 2
     return 3 if Outcome.CONTRADICTION in outcomes else 0
+
+
+def conclude_run(job: Job, outcome: BatchRun | BaseException) -> BatchRun:
+    """The run itself, or in its place what became of a job."""
+    if isinstance(outcome, BatchRun):
+        return outcome
+    kind, message = Outcome.LOST, Outcome.LOST.value
+    if not isinstance(outcome, WorkerDied):
+        kind, message = Outcome.FAILED, f"{type(outcome).__name__}: {' '.join(str(outcome).split())}"
+    return BatchRun(job.name, str(job.recording), run_key(job), None, None, kind, message, 0.0)
 
 
 class _Journal:

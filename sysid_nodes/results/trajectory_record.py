@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from sysid_nodes.data.bounds import Bounds
 from sysid_nodes.data.digest import digest
-from sysid_nodes.results.certificate import Certificate, Verdict
+from sysid_nodes.results.certificate import Certificate, Envelope, Verdict
 
 Array = npt.NDArray[np.float64]
 
@@ -123,10 +123,13 @@ class TrajectoryRecord:
         return contains_bounds(self.lower, self.upper, bounds)
 
 
+_ERRORS = (
+    "edges", "error_energy", "error_norm", "error_rate", "error_acceleration", "error_change", "error_position",
+    "error_reference",
+)  # fmt: skip
 _ARRAYS = (
     "q0", "qd0", "qdd0", "k", "lower", "upper", "nominal", "robust_limit", "torque_margin", "position_margin",
-    "velocity_margin", "edges", "error_energy", "error_norm", "error_rate", "error_acceleration", "error_change",
-    "error_position", "error_reference",
+    "velocity_margin", *_ERRORS,
 )  # fmt: skip
 
 
@@ -171,7 +174,7 @@ def record_trajectory(
     """
     if previous is not None:
         start_ns = takeover_ns(previous, previous_time)
-    envelope, margins, none = certificate.envelope, certificate.margins, np.zeros(0)
+    margins = certificate.margins
     return TrajectoryRecord(
         id="",
         start_ns=start_ns,
@@ -203,15 +206,19 @@ def record_trajectory(
         velocity_margin=margins.velocity,
         obstacle_margin=float(margins.obstacle),
         self_margin=float(margins.self_distance),
-        edges=none if envelope is None else envelope.edges[:-1],
-        error_energy=none if envelope is None else envelope.level,
-        error_norm=none if envelope is None else envelope.position,
-        error_rate=none if envelope is None else envelope.speed,
-        error_acceleration=none if envelope is None else np.ravel(envelope.acceleration),
-        error_change=none if envelope is None else np.ravel(envelope.change),
-        error_position=none if envelope is None else np.ravel(envelope.position_error),
-        error_reference=none if envelope is None else np.ravel(envelope.reference_error),
+        **_errors(certificate.envelope),
     ).seal()
+
+
+def _errors(envelope: Envelope | None) -> dict[str, Array]:
+    """Fields of the proven errors; empty without an envelope."""
+    if envelope is None:
+        return dict.fromkeys(_ERRORS, np.zeros(0))
+    found = (
+        envelope.edges[:-1], envelope.level, envelope.position, envelope.speed, envelope.acceleration, envelope.change,
+        envelope.position_error, envelope.reference_error,
+    )  # fmt: skip
+    return {name: np.ravel(value) for name, value in zip(_ERRORS, found, strict=True)}
 
 
 def takeover_ns(previous: TrajectoryRecord, time: float) -> int:

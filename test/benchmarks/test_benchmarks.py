@@ -31,8 +31,8 @@ def test_containment(tmp_path: Path) -> None:
 
 
 def test_containment_counts_a_miss(tmp_path: Path) -> None:
-    record = {"seed": 5, **run_trial(5, 0)}
-    record["set_membership"]["misses"] = [{"window": 3, "parameters": [2], "excess": [0.1]}]
+    record = {"key": {"seed": 5, "trial": 0}, "found": run_trial(5, 0)}
+    record["found"]["set_membership"]["misses"] = [{"window": 3, "parameters": [2], "excess": [0.1]}]
     records = tmp_path / "records.jsonl"
     records.write_text(json.dumps(record) + "\n", encoding="utf-8")
     arguments = ["--trials", "1", "--seed", "5", "--records", str(records), "--out", str(tmp_path)]

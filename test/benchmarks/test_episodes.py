@@ -32,14 +32,14 @@ def test_episodes(tmp_path: Path) -> None:
     text = found.read_text(encoding="utf-8")
     assert "**1 episodes" in text and "nan" not in text
     before = records.read_text(encoding="utf-8")
-    record = json.loads(before)
+    record = json.loads(before)["found"]
     # An episode is a function of its arguments, in whichever process it runs.
-    again = {"seed": SEED, **json.loads(json.dumps(run_trial(SEED, 0)))}
+    again = json.loads(json.dumps(run_trial(SEED, 0)))
     assert again | {"cpu": None} == record | {"cpu": None}
     assert record["mode"] == "HOLDING" and len(record["followed"]) == record["plans"]
     # A broken promise, as an episode would record it, and no episode run again.
     record["failures"] = ["contact"]
-    records.write_text(json.dumps(record) + "\n", encoding="utf-8")
+    records.write_text(json.dumps(json.loads(before) | {"found": record}) + "\n", encoding="utf-8")
     assert episodes.main(arguments) == 1
     assert "- episode 0: contact" in found.read_text(encoding="utf-8")
 

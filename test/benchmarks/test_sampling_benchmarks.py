@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -14,21 +13,6 @@ from shared.benchmark_report import only_report
 from benchmarks import exploration_realised, sampling_peers
 from benchmarks.exploration_realised import NAMES
 from benchmarks.peers.tpe import tpe
-from benchmarks.records import collect
-
-
-def test_trials_in_the_file_are_not_run_again(tmp_path: Path) -> None:
-    ran: list[int] = []
-
-    def run(*, seed: int, plan: str) -> dict[str, Any]:
-        ran.append(seed)
-        return {"value": f"{plan} {seed}"}
-
-    path, keys = tmp_path / "records.jsonl", [{"seed": seed, "plan": "a"} for seed in (3, 1)]
-    assert collect(path, keys, run, "") == [{"value": "a 3"}, {"value": "a 1"}]
-    more = [{"seed": 1, "plan": "b"}, {"plan": "a", "seed": 1}]
-    assert collect(path, more, run, "") == [{"value": "b 1"}, {"value": "a 1"}]
-    assert ran == [3, 1, 1]
 
 
 def test_parzen_estimator_finds_the_least_of_a_parabola_better_than_chance() -> None:

@@ -6,14 +6,15 @@ import json
 import pytest
 
 from benchmarks import soundness
+from benchmarks.records import collect
 from benchmarks.soundness_plan import run_plan
 
 
 @pytest.fixture(scope="module")
 def records(tmp_path_factory):
     path = tmp_path_factory.mktemp("soundness") / "records.jsonl"
-    found = soundness.collect(5, 2, 100, 1, path)
-    assert [r["plan"] for r in found] == [0, 1]
+    keys = [{"seed": 5, "index": plan, "samples": 100} for plan in (0, 1)]
+    assert [r["plan"] for r in collect(path, keys, run_plan, "")] == [0, 1]
     return path
 
 
@@ -32,13 +33,12 @@ def test_it_continues_where_it_ended(records, tmp_path):
 
 def test_what_is_outside_fails(records, tmp_path):
     lines = [json.loads(line) for line in records.read_text(encoding="utf-8").splitlines()]
-    lines[0]["outside"]["velocity"] = 3
+    lines[0]["found"]["outside"]["velocity"] = 3
     path = tmp_path / "records.jsonl"
     path.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
     assert soundness.main(arguments(path, tmp_path)) == 1
 
 
 def test_a_plan_is_the_same_every_time(records):
-    first = json.loads(records.read_text(encoding="utf-8").splitlines()[1])
-    again = run_plan(5, 1, 100)
-    assert {key: first[key] for key in again} == json.loads(json.dumps(again))
+    second = json.loads(records.read_text(encoding="utf-8").splitlines()[1])
+    assert second["found"] == json.loads(json.dumps(run_plan(**second["key"])))

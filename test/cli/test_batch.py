@@ -14,9 +14,10 @@ import pytest
 from shared.recorded import PAPER
 
 from sysid_nodes.cli import batch
+from sysid_nodes.cli.batch import conclude_run
 from sysid_nodes.cli.batch_job import Job, run_key
-from sysid_nodes.cli.batch_workers import Workers
 from sysid_nodes.cli.main import main
+from sysid_nodes.cluster import Cluster
 from sysid_nodes.exceptions import InputError
 from sysid_nodes.results.batch import BatchRun, Outcome
 
@@ -107,8 +108,8 @@ def test_a_process_that_dies_loses_its_own_run_alone(tmp_path: Path) -> None:
         return BatchRun(job.name, str(job.recording), "", 0.0, 1.0, Outcome.DONE, "", 0.0)
 
     jobs = [Job(name, tmp_path, tmp_path, {}) for name in ("a", "deadly", "b", "broken")]
-    with Workers(None, 1, work) as workers:
-        ended = {run.name: run for run in workers.outcomes(jobs)}
+    with Cluster(None, 1) as cluster:
+        ended = {job.name: conclude_run(job, outcome) for job, outcome in cluster.outcomes(work, jobs)}
     assert {name: run.outcome for name, run in ended.items()} == {
         "a": Outcome.DONE, "b": Outcome.DONE, "deadly": Outcome.LOST, "broken": Outcome.FAILED,
     }  # fmt: skip
@@ -136,5 +137,5 @@ def test_a_strangers_folder_is_left_alone(bags: Path, tmp_path: Path, capsys: py
 
 
 def test_a_scheduler_that_nobody_runs_is_bad_input() -> None:
-    with pytest.raises(InputError, match="no Dask scheduler answers"), Workers("nonsense://x", 1):
+    with pytest.raises(InputError, match="no Dask scheduler answers"), Cluster("nonsense://x", 1):
         pass

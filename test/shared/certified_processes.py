@@ -52,7 +52,7 @@ IDENTIFIER = {
     "set_membership.solves": 3,
     "diagnostics_period": 0.5,
 }
-"""What the simulated robot's sensors keep, see config/kinova_gen3_simulated.yaml; with little effort."""
+"""Bounds that the simulated robot's sensors keep, see config/kinova_gen3_simulated.yaml; with little effort."""
 
 PLANNER = {"certified_planner.excite_time": 0.0, "planner.stop_rule.plans": 1000, "certified_planner.seed": 3}
 """Goes on identifying for ever."""

@@ -43,7 +43,7 @@ def wrapped(q: np.ndarray) -> np.ndarray:
 def certificate(
     duration: float = DURATION, *, energy: float = 0.05, norm: float = 0.05, limit: float = 20.0, margin: float = 1.0
 ) -> Certificate:
-    """What a certifier might say; that it is true is not the controller's business."""
+    """A certificate as a certifier might make it; that it is true is not the controller's business."""
     count = 8
     each = np.ones((count, N))
     envelope = Envelope(
@@ -61,7 +61,7 @@ def _nominal(lower: tuple[float, ...], upper: tuple[float, ...]) -> np.ndarray:
 
 
 def nominal_of(bounds: Bounds) -> np.ndarray:
-    """What an honest planner takes for the middle."""
+    """The middle as an honest planner takes it."""
     return _nominal(tuple(bounds.lower), tuple(bounds.upper))
 
 

@@ -41,7 +41,7 @@ def start_heard(*words: str | Path, **options: Any) -> subprocess.Popen[str]:
 
 
 def finish(process: subprocess.Popen[str], limit: float = LIMIT) -> tuple[str, str]:
-    """What a process has said on stdout and stderr when it has ended by itself.
+    """Output of a process on stdout and stderr when it has ended by itself.
 
     Raises:
         AssertionError: it has not within the limit [s]; it is killed.

@@ -146,7 +146,7 @@ def feed(session: PrimeSession, reading: Reading) -> PrimeUpdate | None:
 
 
 def readings_of(reading: Reading) -> Readings:
-    """What the message of a reading's driver would hold."""
+    """Content that the message of a reading's driver would have."""
     if isinstance(reading, JointReading):
         joints = {"position": reading.position, "velocity": reading.velocity, "torque": reading.effort}
         values = {f"joint_{name}": value for name, value in joints.items()}

@@ -86,7 +86,7 @@ def estimate(result: IdentificationResult) -> Estimate:
 
 
 def costs() -> dict[str, np.ndarray]:
-    """What each assumption adds to the ten widths, in the parameters' units."""
+    """Share of each assumption in the ten widths, in the parameters' units."""
     rng = np.random.default_rng(3)
     names = ("torque_relative", "torque_absolute", "inertia_relative", "friction_relative", "armature_relative",
              "velocity_error", "position_error", "quadrature", "excitation")  # fmt: skip

@@ -1,19 +1,22 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Where the runs of a batch are made: processes of this machine or workers of a Dask cluster, by the same code."""
+"""Where many tasks run: processes of this machine or workers of a Dask cluster, by the same code."""
 
 from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
+from typing import TypeVar
 
+import cloudpickle
 import dask
 from distributed import Client, Future, KilledWorker, LocalCluster, as_completed
 
-from sysid_nodes.cli.batch_job import Job, run_job, run_key
 from sysid_nodes.exceptions import InputError
-from sysid_nodes.results.batch import BatchRun, Outcome
 from sysid_nodes.solvers.threads import use_one_blas_thread
+
+T = TypeVar("T")
+R = TypeVar("R")
 
 _PATIENCE = "20s"
 """For a scheduler of the user's to answer."""
@@ -26,28 +29,31 @@ _DASK = {
 }
 
 
-class Workers:
+class WorkerDied(Exception):  # noqa: N818, what happened to a task rather than an error of the caller's
+    """A task's process ended while it was at work on it."""
+
+
+class Cluster:
     """Context manager.
 
     Args:
         scheduler: address of a cluster's; None: processes of this machine.
         processes: how many, there.
-        work: what makes a run.
 
     Raises:
         InputError: the scheduler cannot be reached.
     """
 
-    def __init__(self, scheduler: str | None, processes: int, work: Callable[[Job], BatchRun] = run_job) -> None:
-        self._scheduler, self._processes, self._work = scheduler, processes, work
+    def __init__(self, scheduler: str | None, processes: int) -> None:
+        self._scheduler, self._processes = scheduler, processes
         self._open = ExitStack()
 
-    def __enter__(self) -> Workers:
+    def __enter__(self) -> Cluster:
         self._open.enter_context(dask.config.set(_DASK))
         address: LocalCluster | str = self._scheduler or self._open.enter_context(
             LocalCluster(
                 n_workers=self._processes,
-                threads_per_worker=1,  # replays hold the interpreter, and redirect what they print
+                threads_per_worker=1,  # tasks hold the interpreter, and redirect what they print
                 dashboard_address=None,
                 memory_limit=0,
                 silence_logs=logging.CRITICAL,
@@ -66,37 +72,34 @@ class Workers:
     def __exit__(self, *_: object) -> None:
         self._open.close()
 
-    def outcomes(self, jobs: Sequence[Job]) -> Iterator[BatchRun]:
-        """The runs, as they end; those whose process died once more at the end, one at a time.
+    def outcomes(self, work: Callable[[T], R], tasks: Sequence[T]) -> Iterator[tuple[T, R | BaseException]]:
+        """Each task with its result or what was raised, as they end; WorkerDied where its process ended twice.
 
-        Dask gives up all that a worker that dies had before it, whichever of them was at fault; alone, it is clear.
+        Dask gives up all that a worker that dies had before it, whichever of them was at fault. They run once more at
+        the end, one at a time: alone, it is clear.
         """
         died = []
-        for future, job in self._submit(jobs):
+        for future, task in self._submit(work, tasks):
             if isinstance(future.exception(), KilledWorker):
-                died.append(job)
+                died.append(task)
             else:
-                yield _outcome(future, job)
+                yield task, future.exception() or future.result()
         for suspect in died:
-            for future, job in self._submit([suspect]):
-                yield _outcome(future, job)
+            for future, task in self._submit(work, [suspect]):
+                gone = isinstance(future.exception(), KilledWorker)
+                yield task, WorkerDied() if gone else future.exception() or future.result()
 
-    def _submit(self, jobs: Sequence[Job]) -> Iterator[tuple[Future, Job]]:
-        futures = {self._client.submit(_run, self._work, job, pure=False): job for job in jobs}
+    def _submit(self, work: Callable[[T], R], tasks: Sequence[T]) -> Iterator[tuple[Future, T]]:
+        def run(packed: bytes) -> R:
+            # A nested function travels by value, and the rest as bytes: a worker that lacks a module raises here, where
+            # Dask itself would wait for ever.
+            prepare, work, task = cloudpickle.loads(packed)
+            prepare()
+            found: R = work(task)
+            return found
+
+        futures = {}
+        for task in tasks:
+            packed = cloudpickle.dumps((use_one_blas_thread, work, task))
+            futures[self._client.submit(run, packed, pure=False)] = task
         return ((future, futures[future]) for future in as_completed(futures))
-
-
-def _run(work: Callable[[Job], BatchRun], job: Job) -> BatchRun:
-    use_one_blas_thread()
-    return work(job)
-
-
-def _outcome(future: Future, job: Job) -> BatchRun:
-    error = future.exception()
-    if error is None:
-        run: BatchRun = future.result()
-        return run
-    outcome, message = Outcome.LOST, Outcome.LOST.value
-    if not isinstance(error, KilledWorker):
-        outcome, message = Outcome.FAILED, f"{type(error).__name__}: {' '.join(str(error).split())}"
-    return BatchRun(job.name, str(job.recording), run_key(job), None, None, outcome, message, 0.0)

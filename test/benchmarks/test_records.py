@@ -1,0 +1,64 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Trials of benchmarks are run once, wherever they run, and what a killed run left half written runs again."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from benchmarks.records import collect
+
+
+def test_trials_in_the_file_are_not_run_again(tmp_path: Path) -> None:
+    ran: list[int] = []
+
+    def run(*, seed: int, plan: str) -> dict[str, Any]:
+        ran.append(seed)
+        return {"value": f"{plan} {seed}"}
+
+    path, keys = tmp_path / "records.jsonl", [{"seed": seed, "plan": "a"} for seed in (3, 1)]
+    assert collect(path, keys, run, "") == [{"value": "a 3"}, {"value": "a 1"}]
+    more = [{"seed": 1, "plan": "b"}, {"plan": "a", "seed": 1}]
+    assert collect(path, more, run, "") == [{"value": "b 1"}, {"value": "a 1"}]
+    assert ran == [3, 1, 1]
+
+
+@pytest.mark.parametrize("kept", [10, -1])
+def test_a_last_line_that_was_cut_off_runs_again(tmp_path: Path, kept: int, capsys: pytest.CaptureFixture[str]) -> None:
+    path, keys = tmp_path / "records.jsonl", [{"seed": 1}, {"seed": 2}]
+    assert collect(path, keys, lambda seed: {"value": seed}, "") == [{"value": 1}, {"value": 2}]
+    first, second = path.read_text(encoding="utf-8").splitlines(keepends=True)
+    path.write_text(first + second[:kept], encoding="utf-8")
+    ran: list[int] = []
+    collect(path, [*keys, {"seed": 3}], lambda seed: ran.append(seed) or {"value": seed}, "")
+    assert ran == [2, 3] and "was not written to the end" in capsys.readouterr().err
+    assert [json.loads(line)["found"]["value"] for line in path.read_text(encoding="utf-8").splitlines()] == [1, 2, 3]
+
+
+@pytest.mark.parametrize("line", ["letters", '{"seed": 1}', "3"])
+def test_a_strangers_file_is_named_and_kept(tmp_path: Path, line: str) -> None:
+    path = tmp_path / "records.jsonl"
+    path.write_text(f"{line}\n", encoding="utf-8")
+    with pytest.raises(SystemExit, match="line 1 is not the record of a trial"):
+        collect(path, [{"seed": 1}], lambda seed: {"value": seed}, "")
+    assert path.read_text(encoding="utf-8") == f"{line}\n"
+
+
+def test_processes_find_the_same(tmp_path: Path) -> None:
+    def square(value: int) -> dict[str, int]:
+        return {"square": value**2}
+
+    keys = [{"value": k} for k in range(3)]
+    assert collect(tmp_path / "records.jsonl", keys, square, "", jobs=2) == [{"square": k**2} for k in range(3)]
+
+
+def test_errors_of_processes_are_passed_on_also_of_those_that_lack_a_module() -> None:
+    with pytest.raises(ModuleNotFoundError, match="benchmarks"):  # a module that was imported by its path
+        collect(None, [{"value": 1}, {"value": 2}], _same, "", jobs=2)
+
+
+def _same(value: int) -> dict[str, int]:
+    return {"value": value}
