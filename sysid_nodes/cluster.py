@@ -6,12 +6,14 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
+from importlib import metadata
 from typing import TypeVar
 
 import cloudpickle
 import dask
 from distributed import Client, Future, KilledWorker, LocalCluster, as_completed
 
+from sysid_nodes import DISTRIBUTION
 from sysid_nodes.exceptions import InputError
 from sysid_nodes.solvers.threads import use_one_blas_thread
 
@@ -29,6 +31,31 @@ _DASK = {
 }
 
 
+def connect(scheduler: str) -> Client:
+    """Client of a cluster, to be closed.
+
+    Raises:
+        InputError: no scheduler answers at that address, it has no workers, or they lack this version of this package.
+    """
+
+    def version(package: str) -> str:  # nested, so that it travels by value to workers that lack the package
+        return metadata.version(package)
+
+    try:
+        client = Client(scheduler, timeout=_PATIENCE)
+    except (OSError, ValueError) as error:
+        line = f"no Dask scheduler answers ({' '.join(str(error).split())})"
+        raise InputError(line, source=scheduler) from None
+    found = client.run(version, DISTRIBUTION, on_error="return")
+    own = metadata.version(DISTRIBUTION)
+    others = [worker for worker, theirs in found.items() if theirs != own]
+    if not found or others:
+        client.close()
+        line = f"worker {others[0]} has no {DISTRIBUTION} {own}" if others else "it has no workers"
+        raise InputError(line, source=scheduler)
+    return client
+
+
 class WorkerDied(Exception):  # noqa: N818, what happened to a task rather than an error of the caller's
     """A task's process ended while it was at work on it."""
 
@@ -41,32 +68,28 @@ class Cluster:
         processes: how many, there.
 
     Raises:
-        InputError: the scheduler cannot be reached.
+        InputError: as of `connect`.
     """
 
     def __init__(self, scheduler: str | None, processes: int) -> None:
         self._scheduler, self._processes = scheduler, processes
-        self._open = ExitStack()
 
     def __enter__(self) -> Cluster:
-        self._open.enter_context(dask.config.set(_DASK))
-        address: LocalCluster | str = self._scheduler or self._open.enter_context(
-            LocalCluster(
-                n_workers=self._processes,
-                threads_per_worker=1,  # tasks hold the interpreter, and redirect what they print
-                dashboard_address=None,
-                memory_limit=0,
-                silence_logs=logging.CRITICAL,
-            )
-        )
-        try:
-            self._client = self._open.enter_context(
-                Client(address, timeout=_PATIENCE if self._scheduler else _LONG_PATIENCE)
-            )
-        except (OSError, ValueError) as error:
-            self._open.close()
-            line = f"no Dask scheduler answers ({' '.join(str(error).split())})"
-            raise InputError(line, source=str(self._scheduler)) from None
+        with ExitStack() as opened:
+            opened.enter_context(dask.config.set(_DASK))
+            if self._scheduler is not None:
+                self._client = opened.enter_context(connect(self._scheduler))
+            else:
+                machine = LocalCluster(
+                    n_workers=self._processes,
+                    threads_per_worker=1,  # tasks hold the interpreter, and redirect what they print
+                    dashboard_address=None,
+                    memory_limit=0,
+                    silence_logs=logging.CRITICAL,
+                )
+                opened.enter_context(machine)
+                self._client = opened.enter_context(Client(machine, timeout=_LONG_PATIENCE))
+            self._open = opened.pop_all()
         return self
 
     def __exit__(self, *_: object) -> None:

@@ -1,0 +1,39 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A cluster of the user's is looked at before it is given work: without the right workers it would be waited for."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import count
+
+import pytest
+from distributed import LocalCluster
+
+from sysid_nodes import cluster
+from sysid_nodes.cluster import connect
+from sysid_nodes.exceptions import InputError
+
+
+@pytest.fixture(scope="module")
+def scheduler() -> Iterator[LocalCluster]:
+    with LocalCluster(n_workers=0, processes=False, dashboard_address=None, protocol="tcp") as found:
+        yield found
+
+
+def test_a_cluster_has_workers_with_this_version(scheduler: LocalCluster, monkeypatch: pytest.MonkeyPatch) -> None:
+    address = scheduler.scheduler_address
+    with pytest.raises(InputError, match="it has no workers"):
+        connect(address)
+    scheduler.scale(1)
+    scheduler.wait_for_workers(1, timeout=120.0)
+    with connect(address) as client:
+        assert len(client.nthreads()) == 1
+    number = count()
+    monkeypatch.setattr(cluster.metadata, "version", lambda package: f"{package} {next(number)}")
+    with pytest.raises(InputError, match=r"worker .* has no sysid-nodes"):
+        connect(address)
+
+
+def test_a_scheduler_that_nobody_runs_is_bad_input() -> None:
+    with pytest.raises(InputError, match="no Dask scheduler answers"):
+        connect("nonsense://x")
