@@ -83,7 +83,7 @@ class Cluster:
                 machine = LocalCluster(
                     n_workers=self._processes,
                     threads_per_worker=1,  # tasks hold the interpreter, and redirect what they print
-                    dashboard_address=None,
+                    dashboard_address="127.0.0.1:0",  # None would be port 8787 of all interfaces
                     memory_limit=0,
                     silence_logs=logging.CRITICAL,
                 )

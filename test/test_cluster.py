@@ -16,7 +16,7 @@ from sysid_nodes.exceptions import InputError
 
 @pytest.fixture(scope="module")
 def scheduler() -> Iterator[LocalCluster]:
-    with LocalCluster(n_workers=0, processes=False, dashboard_address=None, protocol="tcp") as found:
+    with LocalCluster(n_workers=0, processes=False, dashboard_address="127.0.0.1:0", protocol="tcp") as found:
         yield found
 
 

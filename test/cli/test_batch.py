@@ -6,6 +6,8 @@ from __future__ import annotations
 import json
 import os
 import shutil
+import socket
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -107,8 +109,12 @@ def test_a_process_that_dies_loses_its_own_run_alone(tmp_path: Path) -> None:
         return BatchRun(job.name, str(job.recording), "", 0.0, 1.0, Outcome.DONE, "", 0.0)
 
     jobs = [Job(name, tmp_path, tmp_path, {}) for name in ("a", "deadly", "b", "broken")]
-    with Cluster(None, 1) as cluster:
-        ended = {job.name: conclude_run(job, outcome) for job, outcome in cluster.outcomes(work, jobs)}
+    with socket.socket() as other:
+        with suppress(OSError):  # some program has it
+            other.bind(("", 8787))  # where Dask lets people look on, unless told otherwise
+            other.listen()
+        with Cluster(None, 1) as cluster:
+            ended = {job.name: conclude_run(job, outcome) for job, outcome in cluster.outcomes(work, jobs)}
     assert {name: run.outcome for name, run in ended.items()} == {
         "a": Outcome.DONE, "b": Outcome.DONE, "deadly": Outcome.LOST, "broken": Outcome.FAILED,
     }  # fmt: skip
