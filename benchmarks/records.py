@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -35,6 +35,7 @@ def collect(
     *,
     jobs: int = 1,
     scheduler: str | None = None,
+    together: str = "",
 ) -> list[Record]:
     """A record for each key, those in the file first; others are run, and written as they end.
 
@@ -45,37 +46,41 @@ def collect(
         title: for the progress.
         jobs: processes; one is this process.
         scheduler: address of a Dask cluster's, to run on instead.
+        together: part of the keys; those that have it in common run one after the other in one process.
     """
     known = {} if path is None or not path.exists() else _read(path)
     names = [_name(key) for key in keys]
-    todo = {name: key for name, key in zip(names, keys, strict=True) if name not in known}
-    for name, found in _outcomes(run, todo, title, jobs, scheduler):
-        known[name] = found
+    groups: dict[Any, list[Record]] = {}
+    for name, key in zip(names, keys, strict=True):
+        if name not in known:
+            groups.setdefault(key[together] if together else name, []).append(key)
+    for key, found in _outcomes(run, list(groups.values()), title, jobs, scheduler):
+        known[_name(key)] = found
         if path is not None:
             with path.open("a", encoding="utf-8") as file:
-                file.write(json.dumps({"key": todo[name], "found": found}) + "\n")
+                file.write(json.dumps({"key": key, "found": found}) + "\n")
     return [known[name] for name in names]
 
 
 def _outcomes(
-    run: Callable[..., Record], todo: Mapping[str, Record], title: str, jobs: int, scheduler: str | None
-) -> Iterator[tuple[str, Record]]:
-    if scheduler is None and min(jobs, len(todo)) <= 1:
-        for name in progress(list(todo), title):
-            yield name, run(**todo[name])
+    run: Callable[..., Record], groups: Sequence[list[Record]], title: str, jobs: int, scheduler: str | None
+) -> Iterator[tuple[Record, Record]]:
+    if scheduler is None and min(jobs, len(groups)) <= 1:
+        for key in progress([key for group in groups for key in group], title):
+            yield key, run(**key)
         return
     from sysid_nodes.cluster import Cluster
 
     with Cluster(scheduler, jobs) as cluster:
-        ended = cluster.outcomes(partial(_run, run), list(todo.items()))
-        for _, ((name, _), found) in zip(progress(range(len(todo)), title), ended, strict=True):
+        ended = cluster.outcomes(partial(_run, run), groups)
+        for _, (group, found) in zip(progress(range(len(groups)), title), ended, strict=True):
             if isinstance(found, BaseException):
                 raise found
-            yield name, found
+            yield from zip(group, found, strict=True)
 
 
-def _run(run: Callable[..., Record], named: tuple[str, Record]) -> Record:
-    return run(**named[1])
+def _run(run: Callable[..., Record], group: Sequence[Record]) -> list[Record]:
+    return [run(**key) for key in group]
 
 
 def _read(path: Path) -> dict[str, Record]:

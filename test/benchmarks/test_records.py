@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 from typing import Any
 
@@ -48,11 +49,13 @@ def test_a_strangers_file_is_named_and_kept(tmp_path: Path, line: str) -> None:
 
 
 def test_processes_find_the_same(tmp_path: Path) -> None:
-    def square(value: int) -> dict[str, int]:
-        return {"square": value**2}
+    def square(value: int, process: int) -> dict[str, int]:
+        return {"square": value**2, "process": os.getpid() * process}
 
-    keys = [{"value": k} for k in range(3)]
-    assert collect(tmp_path / "records.jsonl", keys, square, "", jobs=2) == [{"square": k**2} for k in range(3)]
+    keys = [{"value": k, "process": int(k > 1)} for k in range(4)]
+    found = collect(tmp_path / "records.jsonl", keys, square, "", jobs=2, together="process")
+    assert [row["square"] for row in found] == [k**2 for k in range(4)]
+    assert found[2]["process"] == found[3]["process"] not in (0, os.getpid())
 
 
 def test_errors_of_processes_are_passed_on_also_of_those_that_lack_a_module() -> None:
