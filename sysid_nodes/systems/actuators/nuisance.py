@@ -4,39 +4,44 @@
 Gears have friction at rest, cogs and cables. Left out, they pull the parameters by much more than sigmas tell, and
 do so in every period of the motion, where no statistics of residuals can see it. So the fit is followed by one
 Gauss-Newton step of the law *and* of torques that it lacks: friction at rest that fades at three speeds, and a torque
-that depends on the position, as waves over the joint's travel. How large these are nobody asks (nuisance parameters);
-what the law's parameters then are is free of them, and their covariance is that of the whole step. Their shapes are
-guesses, so a share of what each of the two moves the parameters by counts as a standard deviation besides. The shares
-are about the likeliest ones on simulated joints whose friction has other shapes (benchmarks.actuators_truth draws such,
-too).
+that depends on the position, as cosines of half-waves over the joint's travel. (Whole waves would have to end where
+they begin; what does not, as most torques, then needs many more of them.) How large these are nobody asks (nuisance
+parameters); what the law's parameters then are is free of them, and their covariance is that of the whole step. Their
+shapes are guesses, so a share of what each of the two moves the parameters by, beyond what noise alone would move them
+by, counts as a standard deviation besides. The shares are about the likeliest ones on simulated joints whose friction
+has other shapes (benchmarks.actuators_truth draws such, too).
 
 A torque that depends on the position has a mean, too, which no motion tells from an encoder's bias. It is taken to be
 of the size of the waves.
 
 Bodies. Inertias of a relative standard deviation e move the parameters by -H^-1 J'x e, x the sensitivity to a factor of
 the rigid body's inertia and load. No motion of this robot alone tells it from armature and bias; it is counted.
+
+Only the scatter of residuals is estimated from few blocks. Doubts are stated, so an interval that they make wide has
+more degrees of freedom than blocks leave (Welch and Satterthwaite).
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
 from sysid_nodes.kernel.joint_law import STRIBECK_SPEED
+from sysid_nodes.kernel.joint_rollout_reference import THETA
 from sysid_nodes.models.actuator import PARAMETERS
-from sysid_nodes.solvers.shooting import Covariance, Rollout, ShootingResult, block_jackknife
+from sysid_nodes.solvers.shooting import Covariance, ShootingResult, block_jackknife
 from sysid_nodes.solvers.shooting.normal_equations import Equations, assemble
 from sysid_nodes.solvers.shooting.problem import Gaussian
 from sysid_nodes.systems.actuators.joint_problem import JointProblem
 
 Array = npt.NDArray[np.float64]
 
-_FACTOR = 1e-3  # by which the bodies are scaled for a difference quotient
 _NOTHING = 1e-9  # [rad]
-_REST, _WAVES = 0.2, 0.2  # shares that are doubted of what friction at rest and waves move the parameters by
+_REST, _WAVES = 0.12, 0.15  # shares that are doubted of what friction at rest and waves move the parameters by
 _MEAN = 0.12  # mean of a torque that depends on the position, over its RMS in waves
+_NORMAL = 1e6  # degrees of freedom that are as good as infinitely many
 _FADING = (3.0, 1.0, 0.2)  # of the speed at which friction at rest fades: shapes of it, the last for its rounding, too
 
 
@@ -65,37 +70,58 @@ def free_estimate(problem: JointProblem, solution: ShootingResult, block: int) -
         block: samples over which residuals may be correlated.
     """
     count, kept = len(problem.names), slice(0, len(problem.names))
-    rest, waves, constant = _friction_at_rest(problem, solution), *_torques_by_position(problem, solution)
-    torques = np.concatenate([rest, waves], axis=1)
-    untold = np.column_stack([_body_column(problem, solution), constant])
-    equations, by_untold = _extend(problem, solution, torques, untold)
+    v, w = problem.velocities(solution.parameters, solution.first, solution.start)
+    rest, waves, untold = _friction_at_rest(problem, solution, w), _waves(problem), _untold(problem, v, w)
+    every = _extend(problem, solution, np.concatenate([rest, waves, untold], axis=1))
+    told = len(every.gradient) - untold.shape[1]
+    equations, by_untold = every.without_last(untold.shape[1]), every.reduced_hessian[:told, told:]
     hessian = equations.reduced_hessian
     inverse = _inverse(hessian)
     change = -inverse @ equations.reduced_gradient
-    seen = np.concatenate([~_find_unseen(problem, solution), np.ones(torques.shape[1], dtype=np.bool_)])
+    seen = np.concatenate([~_find_unseen(problem, solution), np.ones(len(change) - count, dtype=np.bool_)])
     covariance = block_jackknife(equations.shift_parameters(change), seen, block)
-    unknown = np.diag(np.where(seen[kept], 0.0, np.inf))
-    by_rest, by_waves = np.split(change[count:], [rest.shape[1]])
+    added, scatter = change[count:], covariance.matrix[count:, count:]
     # Parameters follow torques that are put in, the others being there already.
     following = -_inverse(hessian[kept, kept]) @ hessian[kept, count:]
+
+    def pull(kind: slice) -> Array:
+        """(K,) by which torques of a kind move the parameters."""
+        of = following[:, kind]
+        return _beyond_noise(of @ added[kind], np.einsum("ki,ij,kj->k", of, scatter[kind, kind], of))
+
+    by_rest, by_waves = slice(0, rest.shape[1]), slice(rest.shape[1], None)
+    rms = _beyond_noise(np.sqrt(0.5 * np.sum(added[by_waves] ** 2)), 0.5 * np.trace(scatter[by_waves, by_waves]))
     of_bodies, of_constant = -(inverse @ by_untold)[kept].T
-    shifts = [
+    shifts = (
         problem.config.doubt.body_error * of_bodies,
-        _REST * following[:, : len(by_rest)] @ by_rest,
-        _WAVES * following[:, len(by_rest) :] @ by_waves,
-        _MEAN * float(np.sqrt(0.5 * np.sum(by_waves**2))) * of_constant,
-    ]
+        _REST * pull(by_rest),
+        _WAVES * pull(by_waves),
+        _MEAN * rms * of_constant,
+    )
     doubt = sum((np.outer(shift, shift) for shift in shifts), np.zeros((count, count)))
+    own = covariance.matrix[kept, kept]
+    unknown = np.diag(np.where(seen[kept], 0.0, np.inf))
     return FreedEstimate(
         solution.parameters + change[:count],
         Covariance(
-            np.where(unknown > 0.0, np.inf, covariance.matrix[kept, kept] + doubt),
+            np.where(unknown > 0.0, np.inf, own + doubt),
             covariance.plain[kept, kept],
-            covariance.freedom[kept],
+            _freedom(covariance.freedom[kept], np.diag(own), np.diag(doubt)),
             covariance.blocks,
         ),
         doubt,
     )
+
+
+def _beyond_noise(found: Array, noise: Array) -> Array:
+    """What was found, less what noise of these variances adds to its square."""
+    return np.asarray(np.sign(found) * np.sqrt(np.maximum(found**2 - noise, 0.0)))
+
+
+def _freedom(freedom: Array, estimated: Array, stated: Array) -> Array:
+    """(K,) of the sum of a variance that is estimated with so many degrees of freedom and one that is stated."""
+    ratio = np.divide(estimated + stated, estimated, out=np.ones_like(estimated), where=estimated > 0.0)
+    return np.minimum(freedom * ratio**2, _NORMAL)
 
 
 def _find_unseen(problem: JointProblem, solution: ShootingResult) -> npt.NDArray[np.bool_]:
@@ -105,69 +131,42 @@ def _find_unseen(problem: JointProblem, solution: ShootingResult) -> npt.NDArray
     return np.asarray(slopes * ranges < _NOTHING)
 
 
-def _friction_at_rest(problem: JointProblem, solution: ShootingResult) -> Array:
-    """(S, M) sensitivities of the position to friction at rest that the law lacks; M is 0 where there is none."""
+def _friction_at_rest(problem: JointProblem, solution: ShootingResult, w: Array) -> Array:
+    """(N, M) friction at rest that the law lacks, of amplitude one, at velocities; M is 0 where there is none."""
     if not problem.config.doubt.friction_at_rest or "stribeck" in problem.names:
-        return np.zeros((problem.samples, 0))
-    columns = []
-    for share in _FADING:
-        law = problem.with_parameters(solution.parameters)
-        law[STRIBECK_SPEED] *= share
-        rollout = problem.with_law(law, "stribeck").simulate(np.zeros(1), solution.first, solution.start)
-        columns.append(rollout.slopes[:, 0])
-    return _where_measured(problem, np.stack(columns, axis=1))
+        return np.zeros((len(w), 0))
+    fading = problem.with_parameters(solution.parameters)[STRIBECK_SPEED] * np.array(_FADING)
+    sign = w / np.hypot(w, problem.config.law.rest_speed)
+    return np.asarray(-np.exp(-((w[:, None] / fading) ** 2)) * sign[:, None])
 
 
-def _torques_by_position(problem: JointProblem, solution: ShootingResult) -> tuple[Array, Array]:
-    """(S, 2 W), (S,) sensitivities of the position to waves over the joint's travel and to a constant torque."""
-    own = problem.with_law(problem.with_parameters(solution.parameters))
-    waves = _waves(problem)
-    added = np.column_stack([waves, np.ones(len(waves))])
-    columns = _where_measured(problem, own.simulate(np.zeros(0), solution.first, solution.start, added=added).slopes)
-    return columns[:, : waves.shape[1]], columns[:, waves.shape[1]]
-
-
-def _where_measured(problem: JointProblem, columns: Array) -> Array:
-    return np.where(problem.motion.measured[:, None], columns, 0.0)
+def _untold(problem: JointProblem, v: Array, w: Array) -> Array:
+    """(N, 2) torques that nobody can tell: what bodies twice as heavy would take besides, and a constant one."""
+    motion = problem.motion
+    taken = motion.inertia * (w - v) / (THETA * motion.step) + motion.load
+    return np.column_stack([-taken, np.ones(len(taken))])
 
 
 def _waves(problem: JointProblem) -> Array:
-    """(N, 2 W) sines and cosines over the joint's travel at the steps' middles."""
+    """(N, 2 W) cosines of half-waves over the joint's travel, at the steps' middles."""
     motion = problem.motion
     position = np.interp(motion.edges[:-1] + 0.5 * motion.step, motion.t, motion.smooth)
-    phase = 2.0 * np.pi * (position - motion.middle) / max(float(np.ptp(motion.smooth)), 1e-9)
-    wave = np.exp(1j * phase)
-    waves = np.cumprod(np.broadcast_to(wave[:, None], (len(wave), problem.config.doubt.torque_waves)), axis=1)
-    return np.concatenate([waves.imag, waves.real], axis=1)
+    share = (position - motion.smooth.min()) / max(float(np.ptp(motion.smooth)), 1e-9)
+    wave = np.exp(1j * np.pi * share)
+    halves = (len(wave), 2 * problem.config.doubt.torque_waves)
+    return np.asarray(np.cumprod(np.broadcast_to(wave[:, None], halves), axis=1).real)
 
 
-def _extend(problem: JointProblem, solution: ShootingResult, torques: Array, untold: Array) -> tuple[Equations, Array]:
-    """Normal equations of parameters and torques, and the reduced Hessian's columns (.., U) of what nobody can tell."""
+def _extend(problem: JointProblem, solution: ShootingResult, torques: Array) -> Equations:
+    """Normal equations of parameters and of the amplitudes of torques (N, E) added to the law's."""
     first, start = solution.first, solution.start
     guess, information = problem.start(first)
-    rollout = problem.rollout(solution.parameters, first, start)
-
-    def equations(columns: Array) -> Equations:
-        slopes = np.concatenate([rollout.by_parameters, columns[:, None]], axis=2)
-        extended = Rollout(rollout.residual, slopes, rollout.by_start)
-        nothing = Gaussian.nothing(slopes.shape[2])
-        return assemble(extended, first, nothing.mean, nothing, start - guess, information, solution.loss)
-
-    both, own = equations(np.column_stack([torques, untold])).reduced_hessian, equations(torques)
-    return own, both[: -untold.shape[1], -untold.shape[1] :]
+    rollout = problem.rollout(solution.parameters, first, start, added=torques)
+    nothing = Gaussian.nothing(rollout.by_parameters.shape[2])
+    return assemble(rollout, first, nothing.mean, nothing, start - guess, information, solution.loss)
 
 
 def _inverse(hessian: Array) -> Array:
     scale = np.sqrt(np.where(hessian.diagonal() > 0.0, hessian.diagonal(), 1.0))
     inverse = np.linalg.pinv(hessian / np.outer(scale, scale), rcond=1e-12, hermitian=True)
     return np.asarray(inverse / np.outer(scale, scale))
-
-
-def _body_column(problem: JointProblem, solution: ShootingResult) -> Array:
-    """(S,) sensitivity to the factor by which the bodies are heavier."""
-    motion, factor = problem.motion, 1.0 + _FACTOR
-    heavier = replace(problem, motion=replace(motion, inertia=factor * motion.inertia, load=factor * motion.load))
-    one, other = (
-        own.rollout(solution.parameters, solution.first, solution.start).residual[:, 0] for own in (heavier, problem)
-    )
-    return np.asarray((one - other) / _FACTOR)
