@@ -56,6 +56,14 @@ class KnownRobotConfig:
     gain: Numbers = option((1.0,), "nominal factor from torque reading to torque", unit="1", minimum=1e-6)
     coulomb: Numbers = option((), "Coulomb friction; empty takes the robot's", unit="N m", minimum=0.0)
     viscous: Numbers = option((), "viscous friction; empty takes the robot's", unit="N m s/rad", minimum=0.0)
+    viscous_power: Numbers = option(
+        (1.0,),
+        "power of the speed that viscous friction grows with, below 1 where a lubricant thins; other than 1 with "
+        "noise model window",
+        unit="1",
+        minimum=0.2,
+        maximum=1.0,
+    )
     armature: Numbers = option((), "armature; empty takes the robot's", unit="kg m2", minimum=0.0)
     offset: Numbers = option((), "torque offset; empty takes the robot's", unit="N m")
 

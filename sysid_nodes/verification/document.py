@@ -140,6 +140,8 @@ def senseless(premises: Fields) -> list[str]:
         **{f"size of a {item['kind']} on '{item['frame']}'": item["size"] for item in premises["shapes"]},
     }
     wrong = [name for name, value in found.items() if not _is_within(value, 0.0, np.finfo(float).max)]
+    if not _is_within(premises["known_robot"].get("viscous_power", 1.0), 1.0, 1.0):
+        wrong.append("viscous_power")  # another law of friction than is verified
     return wrong + [f"{name} limits" for name in ("velocity", "torque") if not _is_within(limits[name], 0.0, np.inf)]
 
 

@@ -18,6 +18,7 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Iterator
+from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 
@@ -111,6 +112,8 @@ def _calibration(
 ) -> Calibration | None:
     """By the method; None, with lines on stderr, where runs, priors and methods exclude each other."""
     bare = [run for run in runs if run.mass == 0.0]
+    if method != INTERVAL:  # a posterior has a friction law of its own, and both must have the same
+        config = replace(config, known_robot=replace(config.known_robot, viscous_power=(1.0,)))
     if method == BAYESIAN:
         constants = posterior_of(robot, config.known_robot, bare, settings, show)
         return None if constants is None else calibration_of(robot, config, bare, constants, margin=margin)

@@ -15,6 +15,7 @@ from __future__ import annotations
 import argparse
 import json
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -62,6 +63,9 @@ def run(args: argparse.Namespace) -> int:
     samples = read_samples(robot, config, args.bag, args.topic)
     centre, radius = known_box(robot, config.known_robot)
     body = robot.body_index(config.body)
+    if (calibrated := _calibration_of(args.model, document)) is not None:  # the law of friction that its numbers mean
+        power = tuple(float(x) for x in _calibration(calibrated, robot, config).viscous_power)
+        config = replace(config, known_robot=replace(config.known_robot, viscous_power=power))
     rows = run_rows(
         robot, config, Run(samples, 0.0, str(args.bag)),
         identify_payload(robot.n, body, centre, radius, config.prior.bounds), least=1,
@@ -94,6 +98,15 @@ def _models(
         plain = np.concatenate([found.least_squares, np.zeros(robot.n)])
         return {MODEL: found.belief.point, "urdf": links, "least_squares": plain}
     return {MODEL: _identified_parameters(robot, config, validate(document, source=str(path)), path), "urdf": links}
+
+
+def _calibration_of(path: Path, document: dict[str, Any] | None) -> Path | None:
+    """The calibration that a model is or rests on."""
+    if document is None:
+        return None
+    if document.get("kind") == "calibration":
+        return path
+    return Path(document["calibration"]) if document["calibration"] else None
 
 
 def _calibration(path: Path, robot: Robot, config: IntervalIdentifierConfig) -> Calibration:

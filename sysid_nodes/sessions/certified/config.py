@@ -175,9 +175,12 @@ def check_drives(robot: Robot, known: KnownRobotConfig, control: RobustControlCo
     friction takes comes on top, load friction included, so that passed = (1 + gain) limit + friction + lost passed.
 
     Raises:
-        ConfigError: `control.torque_error` is less than gain and load friction of a drive make of its largest torque.
+        ConfigError: friction is of another law, or `control.torque_error` is less than gain and load friction of a
+            drive make of its largest torque.
     """
     n = robot.n
+    if (per_joint(known.viscous_power, n, "known_robot.viscous_power") != 1.0).any():
+        raise ConfigError("certificates are of viscous friction that is proportional to the speed: viscous_power 1")
     gain = per_joint(known.gain_relative, n, "known_robot.gain_relative")
     lost = per_joint(known.load_friction, n, "known_robot.load_friction")
     centre, radius = known_box(robot, known)

@@ -33,7 +33,7 @@ from sysid_nodes.robots.robot import Robot
 from sysid_nodes.signals.windows import cut
 from sysid_nodes.solvers.polytope import Polytope
 from sysid_nodes.systems.interval.calibration_file import Calibration, joint_placements
-from sysid_nodes.systems.interval.calibration_fit import estimate, excess, held_out_excess
+from sysid_nodes.systems.interval.calibration_fit import estimate, excess, held_out_excess, partial_fits
 from sysid_nodes.systems.interval.calibration_system import CalibrationSystem
 from sysid_nodes.systems.interval.config import IntervalIdentifierConfig
 from sysid_nodes.systems.interval.estimate.belief import Belief
@@ -48,6 +48,7 @@ from sysid_nodes.systems.interval.row_builder import RowBuilder
 from sysid_nodes.systems.interval.torque_models import plain_least_squares
 from sysid_nodes.systems.interval.transmitted_torque import TransmittedTorque
 from sysid_nodes.systems.interval.unknowns import Unknowns, identify_payload, prismatic_travel
+from sysid_nodes.systems.interval.window_sums import LEAST_SUMS, LENGTHS, neighbours
 
 Array = npt.NDArray[np.float64]
 Progress = Callable[[str, int, int], None]
@@ -116,12 +117,13 @@ def calibrate(
     belief, _ = statistical_belief(n, body, centre, radius, config.prior.bounds, rows, loads)
     unloaded = [own for own, run in zip(rows, runs, strict=True) if run.mass == 0.0]
     plain = plain_least_squares(unloaded, centre[14 * n :])
+    power = per_joint(config.known_robot.viscous_power, n, "known_robot.viscous_power")
     share = per_joint(config.known_robot.load_friction, n, "known_robot.load_friction")
     transmitted = None
     if share.any():
         # Of the unloaded runs alone, so that a run with a known mass only adds rows.
         bare, _ = statistical_belief(n, body, centre, radius, config.prior.bounds, unloaded)
-        transmitted = TransmittedTorque.of_point(bare.point, n)
+        transmitted = TransmittedTorque.of_point(bare.point, power)
         # Friction takes energy: the share is not negative.
         centre, radius = np.concatenate([centre, 0.5 * share]), np.concatenate([radius, 0.5 * share])
         rows = [
@@ -133,15 +135,50 @@ def calibrate(
         system = system.of_unloaded()
     xi = estimate(system)
     show("fit", 1, 1)
-    torque_absolute = _torque_error(system, xi, runs, rows, margin, lambda done, total: show("judge", done, total))
-    system = system.add_torque_error(torque_absolute)
+    lengths = LENGTHS if config.noise.model == "window" else ()
+    torque_absolute, shares = _torque_error(
+        system, xi, runs, rows, margin, lengths, lambda done, total: show("judge", done, total)
+    )
+    rms = np.sqrt((system.residual(xi) ** 2).mean(axis=0))
+    windows, stamps = system, np.concatenate([run.t for run in rows])
+    system = windows.add_torque_error(torque_absolute)
+    for length, share in shares.items():
+        sums = windows.sum_up(neighbours(stamps, length)[0])
+        system = system.join(sums.add_torque_error(share * torque_absolute))
 
     poly, kept = _bound(system, max_rows, lambda done, total: show("bounds", done, total))
     if not system.unloaded.all():
         # A run with a known mass is to narrow: what the others alone would keep is kept.
         _, alone = _bound(system.of_unloaded(), max_rows, lambda done, total: show("bounds", done, total))
         kept = np.union1d(kept, np.flatnonzero(system.unloaded)[alone])
-    return _result(robot, config, runs, system, poly, kept, xi, torque_absolute, margin, belief, transmitted, plain)
+    k, columns = system.robot_size, system.robot_columns
+    lower, upper = system.centre.copy(), system.centre.copy()
+    lower[columns] += system.scale[:k] * poly.lower[:k]
+    upper[columns] += system.scale[:k] * poly.upper[:k]
+    slack = _ROUNDING * (np.abs(system.centre[columns]) + system.scale[:k])
+    lower[columns] -= slack
+    upper[columns] += slack
+    return Calibration(
+        robot=robot.name,
+        joints=robot.joint_names,
+        placements=joint_placements(robot),
+        estimate=np.clip(system.parameters(xi), lower, upper),
+        lower=lower,
+        upper=upper,
+        rows=system.physical[kept],
+        rows_radius=system.radius[kept],
+        belief=belief,
+        transmitted=transmitted,
+        least_squares=plain,
+        viscous_power=power,
+        torque_absolute=torque_absolute,
+        margin=margin,
+        residual_rms=rms,
+        window=config.window.duration,
+        noise_model=config.noise.model,
+        source=tuple(run.name for run in runs),
+        sum_shares=shares,
+    )
 
 
 def _bound(
@@ -166,11 +203,15 @@ def _torque_error(
     runs: Sequence[Run],
     rows: Sequence[MomentumRows],
     margin: float,
+    lengths: Sequence[int],
     progress: Callable[[int, int], None],
-) -> Array:
+) -> tuple[Array, dict[int, Array]]:
     """(n,) bound on the error of a window's mean torque: what the unloaded runs leave over, times the margin.
 
-    A run with a known mass is to narrow, not to widen: it counts where it refutes that bound, and without margin.
+    And shares (n,) of it that bound the mean over several windows in a row, for those lengths of which the runs have
+    enough: found in the same way, but no less than the mean of independent errors would be.
+
+    A run with a known mass is to narrow, not to widen: it counts where it refutes a bound, and without margin.
     """
     windows = run_windows(rows)
     own = [k for k, run in enumerate(runs) if run.mass == 0.0]
@@ -178,11 +219,25 @@ def _torque_error(
     fit = xi if bare is system else estimate(bare)
     ends = np.cumsum([0, *(len(windows[k]) for k in own)])
     parts = [np.arange(a, b) for a, b in pairwise(ends)]
-    bound = margin * held_out_excess(bare, fit, parts, progress).max(axis=0)
-    loaded = [windows[k] for k in range(len(runs)) if k not in own]
-    if not loaded:
-        return np.asarray(bound)
-    return np.asarray(np.maximum(bound, excess(system, xi)[np.concatenate(loaded)].max(axis=0)))
+    fits = partial_fits(bare, fit, parts, progress)
+    loaded = [k for k in range(len(runs)) if k not in own]
+    stamps = [np.concatenate([rows[k].t for k in some]) if some else np.zeros((0, 2)) for some in (own, loaded)]
+    foreign = np.concatenate([windows[k] for k in loaded]) if loaded else np.zeros(0, dtype=np.intp)
+
+    bounds: dict[int, Array] = {}
+    for length in (1, *lengths):
+        if length > 1 and len(neighbours(stamps[0], length)[0]) < LEAST_SUMS:
+            continue
+        bare_blocks, loaded_blocks = (neighbours(t, length, overlapping=True)[0] for t in stamps)
+        largest = margin * held_out_excess(bare, fit, fits, bare_blocks).max(axis=0)
+        largest = np.maximum(largest, bounds[1] / np.sqrt(length) if length > 1 else 0.0)
+        if len(loaded_blocks):
+            refuting = excess(system.sum_up(foreign[loaded_blocks]), xi).max(axis=0)
+            largest = np.maximum(largest, refuting)
+        bounds[length] = largest
+    single = bounds.pop(1)
+    known = np.maximum(single, _ROUNDING)
+    return single, {length: np.minimum(bound / known, 1.0) for length, bound in bounds.items()}
 
 
 def statistical_belief(
@@ -286,7 +341,8 @@ def run_rows(
     if stated.model == "window":  # what the residuals are to tell
         stated = replace(stated, torque_absolute=(0.0,))
     noise = Noise.from_config(stated, robot.n, robot.encoder_step)
-    builder = RowBuilder(chain, Reach(chain, prismatic_travel(robot)), noise, unknowns, transmitted)
+    power = per_joint(config.known_robot.viscous_power, robot.n, "known_robot.viscous_power")
+    builder = RowBuilder(chain, Reach(chain, prismatic_travel(robot)), noise, unknowns, power, transmitted)
     edges, _ = cut(run.samples, config.window.duration, config.window.max_gap)
     contradicted = ""
     if edges.size:
@@ -309,45 +365,3 @@ def run_windows(rows: Sequence[MomentumRows]) -> list[npt.NDArray[np.intp]]:
     """Indices of each run's windows among all."""
     ends = np.cumsum([0, *(len(run.t) for run in rows)])
     return [np.arange(a, b) for a, b in pairwise(ends)]
-
-
-def _result(
-    robot: Robot,
-    config: IntervalIdentifierConfig,
-    runs: Sequence[Run],
-    system: CalibrationSystem,
-    poly: Polytope,
-    kept: npt.NDArray[np.intp],
-    xi: Array,
-    torque_absolute: Array,
-    margin: float,
-    belief: Belief,
-    transmitted: TransmittedTorque | None,
-    least_squares: Array,
-) -> Calibration:
-    k, columns = system.robot_size, system.robot_columns
-    lower, upper = system.centre.copy(), system.centre.copy()
-    lower[columns] += system.scale[:k] * poly.lower[:k]
-    upper[columns] += system.scale[:k] * poly.upper[:k]
-    slack = _ROUNDING * (np.abs(system.centre[columns]) + system.scale[:k])
-    lower[columns] -= slack
-    upper[columns] += slack
-    return Calibration(
-        robot=robot.name,
-        joints=robot.joint_names,
-        placements=joint_placements(robot),
-        estimate=np.clip(system.parameters(xi), lower, upper),
-        lower=lower,
-        upper=upper,
-        rows=system.physical[kept],
-        rows_radius=system.radius[kept],
-        belief=belief,
-        transmitted=transmitted,
-        least_squares=least_squares,
-        torque_absolute=torque_absolute,
-        margin=margin,
-        residual_rms=np.sqrt((system.residual(xi) ** 2).mean(axis=0)),
-        window=config.window.duration,
-        noise_model=config.noise.model,
-        source=tuple(run.name for run in runs),
-    )

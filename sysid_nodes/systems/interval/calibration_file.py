@@ -6,7 +6,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -21,9 +21,9 @@ from sysid_nodes.systems.interval.transmitted_torque import TransmittedTorque
 
 Array = npt.NDArray[np.float64]
 
-SCHEMA, PROBABLE_SCHEMA = 3, 4
-"""Of a calibration by bounded errors, and of one that versions which know only these must refuse: they would call what
-rests on it proven."""
+SCHEMA, PROBABLE_SCHEMA, CURVED_SCHEMA = 3, 4, 5
+"""Of a calibration by bounded errors, and of those that older versions must refuse: they would call what rests on a
+posterior proven, and take viscous friction for proportional to the speed."""
 
 INTERVAL, BAYESIAN, BOTH = "interval", "bayesian", "both"
 CALIBRATION_METHODS = (INTERVAL, BAYESIAN, BOTH)
@@ -57,6 +57,8 @@ class Calibration:
         noise_model: which other errors are part of those, as in `NoiseConfig.model`.
         source: the logs it was made from.
         method: how, one of `CALIBRATION_METHODS`.
+        viscous_power: (n,) power of the speed that viscous friction grows with.
+        sum_shares: by number of windows in a row, (n,) share of torque_absolute that bounds the mean over them.
     """
 
     robot: str
@@ -70,6 +72,7 @@ class Calibration:
     belief: Belief
     transmitted: TransmittedTorque | None
     least_squares: Array
+    viscous_power: Array
     torque_absolute: Array
     margin: float
     residual_rms: Array
@@ -77,6 +80,7 @@ class Calibration:
     noise_model: str
     source: tuple[str, ...]
     method: str = INTERVAL
+    sum_shares: Mapping[int, Array] = field(default_factory=dict)
 
     @property
     def centre(self) -> Array:
@@ -147,6 +151,8 @@ def save_calibration(calibration: Calibration, path: Path) -> None:
     """
     refuse_place(path)
     schema = PROBABLE_SCHEMA if calibration.method == BAYESIAN else SCHEMA
+    if (calibration.viscous_power != 1.0).any():
+        schema = CURVED_SCHEMA
     tree: dict[str, Any] = {"schema": schema, "kind": "calibration"} | _plain(asdict(calibration))
     draft = path.with_name(path.name + ".part")
     try:
@@ -190,9 +196,9 @@ def load_calibration(path: str | Path) -> Calibration:
         raise CalibrationError(f"not valid JSON: {error}", source=str(path)) from None
     if not isinstance(tree, Mapping) or tree.get("kind") != "calibration":
         raise CalibrationError("not a calibration file", source=str(path))
-    if (schema := tree.get("schema")) not in (SCHEMA, PROBABLE_SCHEMA):
+    if (schema := tree.get("schema")) not in (SCHEMA, PROBABLE_SCHEMA, CURVED_SCHEMA):
         raise CalibrationError(
-            f"has schema {schema}, this version reads {SCHEMA} and {PROBABLE_SCHEMA}; calibrate again", source=str(path)
+            f"has schema {schema}, this version reads {SCHEMA} to {CURVED_SCHEMA}; calibrate again", source=str(path)
         )
     try:
         return _calibration(tree)
@@ -228,20 +234,28 @@ def _calibration(tree: Mapping[str, Any]) -> Calibration:
     wide = 16 * n
     parts = {"point": (wide,), "information": (wide, wide), "score": (wide,), "score_covariance": (wide, wide)}
     belief = Belief(**{name: _array(f"belief.{name}", tree["belief"][name], shape) for name, shape in parts.items()})
+    power = _array("viscous_power", tree.get("viscous_power", [1.0] * n), (n,))  # files of before it lack it
+    if (power <= 0.0).any():
+        raise ValueError("viscous_power is not positive")
     drives = tree["transmitted"]
     transmitted = None
     if drives is not None:
         terms = ("coulomb", "viscous", "offset", "gain")
-        transmitted = TransmittedTorque(**{name: _array(f"transmitted.{name}", drives[name], (n,)) for name in terms})
+        known = {name: _array(f"transmitted.{name}", drives[name], (n,)) for name in terms}
+        transmitted = TransmittedTorque(**known, viscous_power=power)
     # Files of before there were other methods lack it.
     method = str(tree.get("method", INTERVAL) if tree["schema"] == SCHEMA else tree["method"])
     if method not in CALIBRATION_METHODS:
         raise ValueError(f"method is '{method}'")
+    sums = {int(count): _array("sum_shares", share, (n,)) for count, share in tree.get("sum_shares", {}).items()}
+    if any(count < 1 or (share < 0.0).any() for count, share in sums.items()):
+        raise ValueError("sum_shares holds a negative number")
     if (transmitted is None) != (size == 15 * n):
         raise ValueError("load friction and transmitted torque belong together")
     return Calibration(
         belief=belief,
         transmitted=transmitted,
+        viscous_power=power,
         robot=str(tree["robot"]),
         joints=joints,
         margin=float(tree["margin"]),
@@ -249,6 +263,7 @@ def _calibration(tree: Mapping[str, Any]) -> Calibration:
         noise_model=str(tree["noise_model"]),
         source=tuple(str(name) for name in tree["source"]),
         method=method,
+        sum_shares=sums,
         **arrays,
     )
 

@@ -53,12 +53,10 @@ def _damp_uncertain(system: CalibrationSystem, xi: Array) -> Array:
     return np.asarray(residual / np.hypot(1.0, _radius_sigma(system, xi) / spread))
 
 
-def held_out_excess(
+def partial_fits(
     system: CalibrationSystem, xi: Array, runs: Sequence[Indices], progress: Callable[[int, int], None]
-) -> Array:
-    """(windows, n) largest of `excess` at xi and at the fit of windows far from each one.
-
-    A fit of few windows leaves little over of those it has seen, however wrong it is.
+) -> list[tuple[Mask, Array]]:
+    """Fits of a part of the windows each, every one with the windows (windows,) that it has not seen.
 
     Args:
         system: all rows.
@@ -66,16 +64,27 @@ def held_out_excess(
         runs: windows of each run.
         progress: called with (done, total).
     """
-    worst = excess(system, xi)
+    fits = []
     parts = [part for run in runs for part in np.array_split(run, FOLDS)]
     for fold in range(FOLDS):
         progress(fold, FOLDS)
-        unseen = np.concatenate(parts[fold::FOLDS])
-        seen = np.ones(system.windows, dtype=bool)
-        seen[unseen] = False
-        other = _fit(system, seen, xi, _FOLD_FITS, system.gains)
-        worst[unseen] = np.maximum(worst, excess(system, other))[unseen]
+        unseen = np.zeros(system.windows, dtype=bool)
+        unseen[np.concatenate(parts[fold::FOLDS])] = True
+        fits.append((unseen, _fit(system, np.logical_not(unseen), xi, _FOLD_FITS, system.gains)))
     progress(FOLDS, FOLDS)
+    return fits
+
+
+def held_out_excess(system: CalibrationSystem, xi: Array, fits: Sequence[tuple[Mask, Array]], blocks: Indices) -> Array:
+    """(B, n) largest of `excess` over each of the blocks (B, length) of windows, at xi and at fits that saw none of it.
+
+    A fit of few windows leaves little over of those it has seen, however wrong it is.
+    """
+    sums = system.sum_up(blocks)
+    worst = excess(sums, xi)
+    for unseen, other in fits:
+        own = unseen[blocks].all(axis=1)
+        worst[own] = np.maximum(worst, excess(sums, other))[own]
     return worst
 
 

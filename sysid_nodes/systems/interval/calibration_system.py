@@ -110,6 +110,37 @@ class CalibrationSystem:
             loads=self.loads[:0],
         )
 
+    def sum_up(self, blocks: npt.NDArray[np.intp]) -> CalibrationSystem:
+        """Rows over blocks (B, length) of windows: sums of theirs. A window's residual is now its block's mean."""
+
+        def total(values: Array) -> Array:
+            by_window = values.reshape(-1, self.joints, *values.shape[1:])
+            return np.asarray(by_window[blocks].sum(axis=1).reshape(-1, *values.shape[1:]))
+
+        return replace(
+            self,
+            rows=total(self.rows),
+            offset=total(self.offset),
+            radius=total(self.radius),
+            duration=total(self.duration),
+            joint=np.tile(np.arange(self.joints), len(blocks)),
+            unloaded=self.unloaded.reshape(-1, self.joints)[blocks[:, 0]].ravel(),
+            physical=total(self.physical),
+        )
+
+    def join(self, more: CalibrationSystem) -> CalibrationSystem:
+        """These rows and others on the same unknowns."""
+        return replace(
+            self,
+            rows=np.concatenate([self.rows, more.rows]),
+            offset=np.concatenate([self.offset, more.offset]),
+            radius=np.concatenate([self.radius, more.radius]),
+            duration=np.concatenate([self.duration, more.duration]),
+            joint=np.concatenate([self.joint, more.joint]),
+            unloaded=np.concatenate([self.unloaded, more.unloaded]),
+            physical=np.concatenate([self.physical, more.physical]),
+        )
+
     @property
     def size(self) -> int:
         return int(self.scale.size)

@@ -48,7 +48,7 @@ class ChangeWatch:
         if self._done:
             return None
         self._after.step(rows, ids)
-        self._count += len(ids)
+        self._count += len(np.unique(ids))  # sums of windows have the id of one of them
         self._done = self._after.empty is not None
         if self._done or self._count < _CONFIRM_CHANGE:
             return None

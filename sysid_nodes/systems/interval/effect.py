@@ -31,6 +31,11 @@ def refuse_without_effect(config: IntervalIdentifierConfig, stated: Collection[s
             noise.model != "window",
             f"noise.model {noise.model}: torque_relative bounds it there",
         ),
+        (
+            "known_robot.viscous_power",
+            noise.model != "window",
+            f"noise.model {noise.model}: torque_relative bounds what it changes",
+        ),
         ("noise.torque_factor", not config.calibration, "no calibration"),
         ("set_membership.", config.method != "set_membership", f"method {config.method}"),
         ("sensitivity.", config.method != "sensitivity", f"method {config.method}"),

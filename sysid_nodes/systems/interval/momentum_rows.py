@@ -58,10 +58,17 @@ class MomentumRows:
         return np.asarray(self.radius.sum(axis=2) + (self.body_radius @ norms).sum(axis=2))
 
 
-def select(rows: MomentumRows, at: slice) -> MomentumRows:
+_BY_WINDOW = ("t", "coefficients", "radius", "body_radius")
+
+
+def select(rows: MomentumRows, at: slice | npt.NDArray[np.intp] | npt.NDArray[np.bool_]) -> MomentumRows:
     """Some of the windows."""
-    names = ("t", "coefficients", "radius", "body_radius")
-    return replace(rows, **{name: getattr(rows, name)[at] for name in names})
+    return replace(rows, **{name: getattr(rows, name)[at] for name in _BY_WINDOW})
+
+
+def join(rows: MomentumRows, more: MomentumRows) -> MomentumRows:
+    """The windows of both, which must agree in `about` where `body_radius` is not zero."""
+    return replace(more, **{name: np.concatenate([getattr(rows, name), getattr(more, name)]) for name in _BY_WINDOW})
 
 
 def body_norms(lower: Array, upper: Array) -> Array:

@@ -22,6 +22,7 @@ from sysid_nodes.data.config import options, to_flat
 from sysid_nodes.data.joint_samples import JointSamples
 from sysid_nodes.exceptions import ConfigError, SamplesError
 from sysid_nodes.models.chain import Chain
+from sysid_nodes.models.known_robot import per_joint
 from sysid_nodes.results.identification import Contradiction, Estimate, IdentificationResult, Status
 from sysid_nodes.robots.robot import Robot
 from sysid_nodes.signals.windows import INCOMPLETE, Windower, cut
@@ -95,12 +96,15 @@ class IntervalPipeline:
     def _configure(self, config: IntervalIdentifierConfig) -> None:
         noise = config.noise if self.calibration is None else self.calibration.noise(config.noise)
         self.noise = Noise.from_config(noise, self.robot.n, self.robot.encoder_step)
+        found = self.calibration
+        power = per_joint(config.known_robot.viscous_power, self.robot.n, "known_robot.viscous_power")
         self._builder = RowBuilder(
             self.chain,
             self._reach,
             self.noise,
             self.unknowns,
-            None if self.calibration is None else self.calibration.transmitted,
+            power if found is None else found.viscous_power,
+            None if found is None else found.transmitted,
         )
 
     def reset(self) -> None:

@@ -21,7 +21,7 @@ from sysid_nodes.robots.robot import Robot
 from sysid_nodes.solvers.eigenvectors import eigenvectors
 from sysid_nodes.systems.interval.calibration import MARGIN, Run, run_rows, run_windows
 from sysid_nodes.systems.interval.calibration_file import BAYESIAN, BOTH, Calibration, joint_placements
-from sysid_nodes.systems.interval.calibration_fit import held_out_excess
+from sysid_nodes.systems.interval.calibration_fit import held_out_excess, partial_fits
 from sysid_nodes.systems.interval.calibration_system import CalibrationSystem
 from sysid_nodes.systems.interval.config import IntervalIdentifierConfig
 from sysid_nodes.systems.interval.estimate.belief import Belief
@@ -88,11 +88,12 @@ def calibration_of(
     nothing = Bounds(np.zeros(10), np.zeros(10))
     centre, radius, body = 0.5 * (lower + upper), 0.5 * (upper - lower), robot.body_index(config.body)
     unknowns = identify_payload(n, body, centre, radius, nothing)
-    transmitted = TransmittedTorque.of_point(constants.mean, n) if loaded else None
+    transmitted = TransmittedTorque.of_point(constants.mean, np.ones(n)) if loaded else None
     rows = [run_rows(robot, config, run, unknowns, transmitted=transmitted) for run in runs]
     system = CalibrationSystem.assemble(n, body, centre, radius, [nothing] * len(runs), rows)
     at = np.zeros(system.size)
     at[: free.size] = (mean - centre)[free] / radius[free]
+    fits = partial_fits(system, at, run_windows(rows), lambda _done, _most: None)
     kept, width = _rows(mean, covariance, radius, free, n, max_rows)
     return Calibration(
         robot=robot.name,
@@ -105,8 +106,9 @@ def calibration_of(
         rows_radius=reach * width,
         belief=belief,
         transmitted=transmitted,
+        viscous_power=np.ones(n),
         least_squares=plain_least_squares(rows, centre[14 * n : 15 * n]),
-        torque_absolute=margin * held_out_excess(system, at, run_windows(rows), lambda _done, _most: None).max(axis=0),
+        torque_absolute=margin * held_out_excess(system, at, fits, np.arange(system.windows)[:, None]).max(axis=0),
         margin=margin,
         residual_rms=np.sqrt((system.residual(at) ** 2).mean(axis=0)),
         window=config.window.duration,

@@ -38,7 +38,7 @@ from sysid_nodes.systems.interval.noise import Noise
 from sysid_nodes.systems.interval.nominal_radius import nominal_radius
 from sysid_nodes.systems.interval.positions import Positions, bound_positions
 from sysid_nodes.systems.interval.reach import Reach
-from sysid_nodes.systems.interval.transmitted_torque import TransmittedTorque
+from sysid_nodes.systems.interval.transmitted_torque import TransmittedTorque, power_of_speed
 from sysid_nodes.systems.interval.unknowns import Unknowns
 from sysid_nodes.systems.interval.windowed_samples import WindowedSamples
 
@@ -81,6 +81,7 @@ class RowBuilder:
         reach: norm bounds of its kinematics.
         noise: bounds on the measurement errors.
         unknowns: assumed box of all parameters.
+        viscous_power: (n,) power of the speed that viscous friction grows with; None: 1, as where noise is itemised.
         transmitted: how much torque the drives transmit, where unknowns hold load frictions.
     """
 
@@ -90,8 +91,10 @@ class RowBuilder:
         reach: Reach,
         noise: Noise,
         unknowns: Unknowns,
+        viscous_power: Array | None = None,
         transmitted: TransmittedTorque | None = None,
     ) -> None:
+        self._viscous_power = None if viscous_power is None or noise.itemised else viscous_power
         self._transmitted = transmitted
         self._chain, self._reach, self._noise, self._unknowns = chain, reach, noise, unknowns
         n = chain.n
@@ -233,6 +236,10 @@ class RowBuilder:
         momentum, integral = window_regressors(self._chain, samples.t[entries], positions.q, v[entries], ends)
         signed = windows.sum(np.where(certain, np.sign(v[1:]) * windows.dt, 0.0))
         travel = positions.q[ends[:, 1]] - positions.q[ends[:, 0]]
+        if (power := self._viscous_power) is not None and (power != 1.0).any():
+            curved = power_of_speed(v, power)
+            slow = windows.sum(0.5 * (curved[1:] + curved[:-1]) * windows.dt)
+            travel = np.where(power == 1.0, travel, slow)
         coefficients = np.zeros((len(windows.edges), n, len(self._size)))
         coefficients[:, :, : 10 * n] = momentum - integral
         joints = np.arange(n)

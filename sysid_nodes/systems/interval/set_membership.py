@@ -18,6 +18,7 @@ from sysid_nodes.systems.interval.estimate.estimator import StatisticalEstimator
 from sysid_nodes.systems.interval.feasible_set import FeasibleSet
 from sysid_nodes.systems.interval.momentum_rows import MomentumRows, select
 from sysid_nodes.systems.interval.unknowns import Unknowns
+from sysid_nodes.systems.interval.window_sums import WindowSums
 
 Array = npt.NDArray[np.float64]
 
@@ -40,6 +41,7 @@ class SetMembership:
     def __init__(self, unknowns: Unknowns, config: SetMembershipConfig, calibration: Calibration | None) -> None:
         self._unknowns, self._config, self._calibration = unknowns, config, calibration
         self._set = self._prior_set()
+        self._sums = WindowSums({} if calibration is None else calibration.sum_shares)
         self._watch: ChangeWatch | None = None
         self.contradiction: Contradiction | None = None
 
@@ -54,25 +56,27 @@ class SetMembership:
             self._look_for_change(self.contradiction, rows, ids)
             return False
         before = self._set.bounds
+        single = len(ids) == 1
+        rows, ids = self._sums.step(rows, ids)
         tightened = self._set.step(rows, ids, thorough=thorough)
         if self._set.empty is None:
             return tightened
         self.contradiction = explain(self._set, self._unknowns)
-        if len(ids) == 1:
+        if single:
             self._watch = ChangeWatch(self._set.bounds, self._prior_set(), float(rows.t[0, 1]))
             return False
-        before, first, rest = self._split(rows, ids, before)
+        before, first, since = self._split(rows, ids, before)
         self._watch = ChangeWatch(before, self._prior_set(), float(rows.t[first, 1]))
-        if len(ids[rest]):
-            self._look_for_change(self.contradiction, select(rows, rest), ids[rest])
+        if (later := rows.t[:, 0] >= since).any():
+            self._look_for_change(self.contradiction, select(rows, later), ids[later])
         return False
 
-    def _split(self, rows: MomentumRows, ids: npt.NDArray[np.int64], before: Bounds) -> tuple[Bounds, int, slice]:
+    def _split(self, rows: MomentumRows, ids: npt.NDArray[np.int64], before: Bounds) -> tuple[Bounds, int, float]:
         """Where a block of windows starts to contradict, as if they had come one by one.
 
         Returns:
-            The bounds before, the first window that contradicts, and the windows after it. Where the block contradicts
-            only what was proven earlier, that is all of it.
+            The bounds before, the first row that contradicts, and since when rows tell of what came after it [s]. Where
+            the block contradicts only what was proven earlier, that is all of it.
         """
         possible, impossible, found = 0, len(ids) + 1, before
         while impossible - possible > 1:
@@ -84,8 +88,8 @@ class SetMembership:
             else:
                 possible, found = count, alone.bounds
         if impossible > len(ids):
-            return before, 0, slice(0, len(ids))
-        return found, impossible - 1, slice(impossible, len(ids))
+            return before, 0, float(rows.t[0, 0])
+        return found, impossible - 1, float(rows.t[impossible - 1, 1])
 
     def nominal(self, estimator: StatisticalEstimator, /) -> Array:
         """(10,) physically consistent robust estimate inside the bounds."""

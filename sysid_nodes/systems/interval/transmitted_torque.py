@@ -20,23 +20,31 @@ from sysid_nodes.data.joint_samples import JointSamples
 Array = npt.NDArray[np.float64]
 
 
+def power_of_speed(speed: Array, power: Array) -> Array:
+    """(N, n) speeds to the power (n,), signs kept: what viscous friction is proportional to."""
+    return np.asarray(np.sign(speed) * np.abs(speed) ** power)
+
+
 @dataclass(frozen=True)
 class TransmittedTorque:
-    """Attributes: coulomb, viscous, offset, gain, each (n,), as a calibration estimated them."""
+    """Attributes: coulomb, viscous, offset, gain, each (n,), as a calibration estimated them; viscous_power (n,)."""
 
     coulomb: Array
     viscous: Array
     offset: Array
     gain: Array
+    viscous_power: Array
 
     @classmethod
-    def of_point(cls, point: Array, n: int) -> TransmittedTorque:
+    def of_point(cls, point: Array, viscous_power: Array) -> TransmittedTorque:
         """From the parameters (16 n,) of a statistical fit."""
+        n = len(viscous_power)
         coulomb, viscous, _, offset, gain = point[10 * n : 15 * n].reshape(5, n)
-        return cls(coulomb, viscous, offset, gain)
+        return cls(coulomb, viscous, offset, gain, viscous_power)
 
     def size(self, samples: JointSamples) -> Array:
         """(N - 1, n) its magnitude between two samples [N m]."""
-        friction = self.coulomb * np.sign(samples.qd) + self.viscous * samples.qd + self.offset
+        viscous = self.viscous * power_of_speed(samples.qd, self.viscous_power)
+        friction = self.coulomb * np.sign(samples.qd) + viscous + self.offset
         torque = np.abs(self.gain * samples.tau - friction)
         return np.asarray(0.5 * (torque[1:] + torque[:-1]))

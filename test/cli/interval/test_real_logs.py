@@ -22,9 +22,10 @@ from sysid_nodes.data import JointSamples
 from sysid_nodes.data.config import load_yaml
 from sysid_nodes.models.chain import Chain
 from sysid_nodes.reports.interval.result_file import read_result
+from sysid_nodes.results import Status
 from sysid_nodes.robots import Robot, load_robot
 from sysid_nodes.systems.interval.calibration import Run, calibrate, run_rows
-from sysid_nodes.systems.interval.calibration_file import Calibration, load_calibration
+from sysid_nodes.systems.interval.calibration_file import Calibration, load_calibration, save_calibration
 from sysid_nodes.systems.interval.config import IntervalIdentifierConfig
 from sysid_nodes.systems.interval.pipeline import IntervalPipeline
 from sysid_nodes.systems.interval.prediction import joint_torque
@@ -76,7 +77,7 @@ def test_the_load_is_inside(ur10e: Path, words: list[str], calibrated: Path, tmp
     mass = document["parameters"][0]
     assert mass["lower"] <= LOAD <= mass["upper"]
     # Friction and torque constants of motor currents leave a few hundred grams each way; 12 kg were possible before.
-    assert mass["upper"] - mass["lower"] < 1.0
+    assert mass["upper"] - mass["lower"] < 0.8
     assert abs(mass["nominal"] - LOAD) < 0.05
     assert mass["likely_lower"] <= LOAD <= mass["likely_upper"] < mass["likely_lower"] + 0.15
     np.testing.assert_allclose(document["estimate"]["load_friction"][1:3], 0.06, atol=0.02)
@@ -127,10 +128,20 @@ def test_other_motions_on_other_days_stay_within_the_bound(
     logs = sorted((ur10e / folder).glob("*.csv"))
     assert len(logs) > 5
     over = np.concatenate([excess(robot, config, found, from_csv(robot, path)) for path in logs])
-    assert (over > 0.0).mean() < 1e-3  # of windows and joints; seen: one of thirteen thousand, by 1 %
-    assert (
-        over <= 0.4 * found.torque_absolute
-    ).all()  # seen: 0.33, in one log; all of them are consistent with the set
+    assert (over > 0.0).mean() < 1e-3  # of windows and joints; seen: two of ten thousand
+    assert (over <= found.torque_absolute).all()  # seen: 0.87, in one window; all logs are consistent with the set
+
+
+def test_slow_motion_of_another_day_calibrates_for_the_load(
+    ur10e: Path, robot: Robot, config: IntervalIdentifierConfig, tmp_path: Path
+) -> None:
+    """Nine days before the load. Were viscous friction linear in the speed, the two would contradict each other."""
+    points = from_csv(robot, ur10e / "validation" / "ur-20_01_17-ptp_10_points.csv")
+    save_calibration(calibrate(robot, config, [Run(points, 0.0, "points")]), tmp_path / "c.json")
+    pipeline = IntervalPipeline(robot, replace(config, calibration=str(tmp_path / "c.json")))
+    result = pipeline.identify(read_samples(robot, config, ur10e / "loaded_2805g_mcap", "/joint_states"))
+    assert result.status is Status.PROVEN
+    assert result.lower[0] <= LOAD <= result.upper[0]
 
 
 def test_the_panda_is_predicted_better_than_by_its_description(shared_data: Path, project_root: Path) -> None:

@@ -48,6 +48,7 @@ def calibration(robot: Robot) -> Calibration:
         estimate=middle,
         transmitted=None,
         least_squares=rng.normal(size=15 * n),
+        viscous_power=np.ones(n),
         lower=middle - half,
         upper=middle + half,
         rows=rng.normal(size=(m, 15 * n)),
@@ -61,6 +62,7 @@ def calibration(robot: Robot) -> Calibration:
         window=0.25,
         noise_model="window",
         source=("bags/first", "bags/second"),
+        sum_shares={4: rng.uniform(size=n), 16: rng.uniform(size=n)},
     )
 
 
@@ -68,8 +70,11 @@ def test_every_bit_comes_back(calibration: Calibration, tmp_path: Path) -> None:
     save_calibration(calibration, tmp_path / "new" / "calibration.json")
     back = load_calibration(tmp_path / "new" / "calibration.json")
     for field in fields(Calibration):
-        if field.name != "belief":
+        if field.name not in ("belief", "sum_shares"):
             np.testing.assert_array_equal(getattr(back, field.name), getattr(calibration, field.name))
+    assert list(back.sum_shares) == [4, 16]
+    for count, share in calibration.sum_shares.items():
+        np.testing.assert_array_equal(back.sum_shares[count], share)
     for field in fields(Belief):
         np.testing.assert_array_equal(getattr(back.belief, field.name), getattr(calibration.belief, field.name))
     assert [item.name for item in (tmp_path / "new").iterdir()] == ["calibration.json"]
@@ -79,7 +84,7 @@ def test_load_friction_comes_back_with_what_it_is_a_share_of(calibration: Calibr
     rng = np.random.default_rng(1)
     wider = {name: np.concatenate([getattr(calibration, name), np.full(6, x)]) for name, x in
              (("estimate", 0.05), ("lower", 0.0), ("upper", 0.1))}  # fmt: skip
-    drives = TransmittedTorque(*rng.normal(size=(4, 6)))
+    drives = TransmittedTorque(*rng.normal(size=(4, 6)), np.ones(6))
     rows = np.hstack([calibration.rows, rng.normal(size=(4, 6))])
     save_calibration(replace(calibration, **wider, rows=rows, transmitted=drives), tmp_path / "c.json")
     back = load_calibration(tmp_path / "c.json")
@@ -98,6 +103,19 @@ def test_what_older_versions_would_call_proven_has_a_schema_that_they_refuse(
     save_calibration(replace(calibration, method=method), tmp_path / "c.json")
     assert json.loads((tmp_path / "c.json").read_text())["schema"] == (4 if method == BAYESIAN else 3)
     assert load_calibration(tmp_path / "c.json").method == method
+
+
+def test_a_law_of_friction_that_older_versions_do_not_know_has_a_schema_that_they_refuse(
+    calibration: Calibration, tmp_path: Path
+) -> None:
+    power = np.array([0.6, 0.7, 1.0, 1.0, 1.0, 1.0])
+    save_calibration(replace(calibration, viscous_power=power), tmp_path / "c.json")
+    tree = json.loads((tmp_path / "c.json").read_text())
+    assert tree["schema"] == 5
+    np.testing.assert_array_equal(load_calibration(tmp_path / "c.json").viscous_power, power)
+    (tmp_path / "c.json").write_text(json.dumps(tree | {"viscous_power": [0.0] * 6}))
+    with pytest.raises(CalibrationError, match="viscous_power is not positive"):
+        load_calibration(tmp_path / "c.json")
 
 
 def test_a_calibration_is_never_written_over_a_device(calibration: Calibration, tmp_path: Path) -> None:
@@ -154,8 +172,8 @@ def with_(key: str, value: Any) -> Callable[[dict[str, Any]], Any]:
     [
         (lambda _: [], "not a calibration file"),
         (lambda _: {"schema": 1, "pipeline": "interval_identifier"}, "not a calibration file"),
-        (with_("schema", 1), "has schema 1, this version reads 3 and 4; calibrate again"),
-        (without("schema"), "has schema None, this version reads 3 and 4; calibrate again"),
+        (with_("schema", 1), "has schema 1, this version reads 3 to 5; calibrate again"),
+        (without("schema"), "has schema None, this version reads 3 to 5; calibrate again"),
         (lambda tree: without("method")(tree | {"schema": 4}), "damaged: no 'method'"),
         (without("belief"), "damaged: no 'belief'"),
         (without("margin"), "damaged: no 'margin'"),

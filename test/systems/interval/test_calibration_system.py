@@ -13,7 +13,7 @@ from shared.payload_problem import Problem, SineMotion
 from sysid_nodes.data.bounds import Bounds
 from sysid_nodes.models.known_robot import known_box
 from sysid_nodes.systems.interval.calibration import run_rows
-from sysid_nodes.systems.interval.calibration_fit import correlation_time, estimate, held_out_excess
+from sysid_nodes.systems.interval.calibration_fit import correlation_time, estimate, held_out_excess, partial_fits
 from sysid_nodes.systems.interval.calibration_system import CalibrationSystem
 from sysid_nodes.systems.interval.unknowns import identify_payload
 
@@ -112,11 +112,25 @@ def test_windows_left_out_are_judged_by_a_fit_of_the_others(system: CalibrationS
     told: list[tuple[int, int]] = []
     half = system.windows // 2
     runs = [np.arange(half), np.arange(half, system.windows)]
-    worst = held_out_excess(faulty, xi, runs, lambda done, total: told.append((done, total)))
+    fits = partial_fits(faulty, xi, runs, lambda done, total: told.append((done, total)))
+    worst = held_out_excess(faulty, xi, fits, np.arange(system.windows)[:, None])
     inside = np.maximum(np.abs(faulty.residual(xi)) - faulty.allowed_residual(xi), 0.0)
     assert (worst >= inside).all()
     assert (worst[spoilt] > inside[spoilt]).any()
     assert told == [(0, 4), (1, 4), (2, 4), (3, 4), (4, 4)]
+
+
+def test_the_residual_over_several_windows_is_their_mean(system: CalibrationSystem) -> None:
+    xi = np.random.default_rng(1).uniform(-0.5, 0.5, system.size)
+    blocks = np.array([[0, 1, 2, 3], [5, 6, 7, 8]])
+    sums = system.sum_up(blocks)
+    weight = system.duration.reshape(-1, N)[blocks]
+    for name in ("residual", "allowed_residual"):
+        mean = (getattr(system, name)(xi)[blocks] * weight).sum(axis=1) / weight.sum(axis=1)
+        np.testing.assert_allclose(getattr(sums, name)(xi), mean, rtol=1e-9, atol=1e-12)
+    both = system.join(sums)
+    np.testing.assert_array_equal(both.residual(xi)[-2:], sums.residual(xi))
+    assert both.unloaded.sum() == system.unloaded.sum() + 2 * N
 
 
 def test_correlation_time_of_known_series() -> None:

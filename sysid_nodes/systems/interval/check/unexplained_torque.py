@@ -8,6 +8,7 @@ import numpy.typing as npt
 
 from sysid_nodes.data.joint_samples import JointSamples
 from sysid_nodes.models.chain import Chain
+from sysid_nodes.models.known_robot import per_joint
 from sysid_nodes.robots.robot import Robot
 from sysid_nodes.signals.finding import Finding, Mend
 from sysid_nodes.signals.plausibility import ALL_JOINTS
@@ -76,7 +77,8 @@ def row_builder(robot: Robot, config: IntervalIdentifierConfig, unknowns: Unknow
     """Rows with the radius that the configuration states."""
     chain = Chain.from_robot(robot)
     noise = Noise.from_config(config.noise, robot.n, robot.encoder_step)
-    return RowBuilder(chain, Reach(chain, prismatic_travel(robot)), noise, unknowns)
+    power = per_joint(config.known_robot.viscous_power, robot.n, "known_robot.viscous_power")
+    return RowBuilder(chain, Reach(chain, prismatic_travel(robot)), noise, unknowns, power)
 
 
 def unexplained_torque(rows: MomentumRows, unknowns: Unknowns) -> Array:
