@@ -7,11 +7,13 @@ everything that touches the identifier runs on this thread, in order, so that no
 
 from __future__ import annotations
 
+import ctypes
 import threading
 from collections import deque
 from collections.abc import Callable
 from concurrent.futures import Future
 from concurrent.futures import TimeoutError as FutureTimeoutError
+from contextlib import suppress
 from typing import Any, Generic, TypeVar
 
 from sysid_nodes.exceptions import SysidError
@@ -19,7 +21,12 @@ from sysid_nodes.exceptions import SysidError
 Item = TypeVar("Item")
 T = TypeVar("T")
 
-_ENDING = 60.0  # longest wait for the step in progress [s]
+_GRACE = 1.0  # in which a step in progress may end by itself [s]
+_ENDING = 60.0  # longest wait for one that was told to [s]
+
+
+class _Ended(BaseException):
+    """Comes between two lines of a step that is to end; no step catches it, for it is no Exception."""
 
 
 class Worker(Generic[Item]):
@@ -92,22 +99,29 @@ class Worker(Generic[Item]):
             raise SysidError(f"the identifier has been busy for {timeout:g} s") from None
 
     def stop(self) -> None:
-        """Ends the thread after the step in progress; items that wait are left.
+        """Ends the thread; items that wait are left, and so is a step in progress that takes longer than a moment.
+
+        Launch waits 5 s for a process, and an identification by rollouts may take a minute.
 
         Raises:
             SysidError: the step does not end.
         """
         self._stopping = True
         self._wake.set()
-        self._thread.join(_ENDING)
+        self._thread.join(_GRACE)
+        if self._thread.is_alive():
+            thread = ctypes.c_ulong(self._thread.ident or 0)
+            ctypes.pythonapi.PyThreadState_SetAsyncExc(thread, ctypes.py_object(_Ended))
+            self._thread.join(_ENDING)
         if self._thread.is_alive():
             raise SysidError(f"a step has not ended within {_ENDING:g} s of the stop")
 
     def _run(self) -> None:
-        while not self._stopping:
-            self._wake.wait(self._period)
-            self._wake.clear()
-            self._work()
+        with suppress(_Ended):
+            while not self._stopping:
+                self._wake.wait(self._period)
+                self._wake.clear()
+                self._work()
 
     def _work(self) -> None:
         while not self._stopping:

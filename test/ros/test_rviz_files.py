@@ -72,23 +72,36 @@ def test_the_fixed_frame_is_a_link_of_the_arm_or_the_world_of_legged_robots(path
         assert f'link name="{frame}"' in load_robot("kinova_gen3").urdf
 
 
+def check_is_scalar(topics: Any, name: str, field: str) -> None:
+    """`field`, with the index where it is a list, is one number in the messages of topic `name`."""
+    topic = next(topic for topic in topics if topic.name == name)
+    part, index = re.fullmatch(r"(\w+)(\[\d+\])?", field).groups()  # type: ignore[union-attr]
+    kind = topic.message.get_fields_and_field_types()[part]
+    assert ("sequence" in kind or kind.endswith("]")) == bool(index), field
+
+
 def test_the_layout_for_foxglove_shows_topics_of_the_demos_bag() -> None:
-    """Panels are where the layout says, and paths begin with a topic that is recorded."""
+    """Panels are where the layout says, and each path is one number over time: a slice would be drawn as a zigzag."""
     pytest.importorskip("online_sysid.msg", reason="the messages are not built; make setup builds them")
     from sysid_nodes.messages.robot_view import DESCRIPTION
     from sysid_nodes.ros.certified.recorder import TOPICS
 
     layout = json.loads((FILES[0].parent / "foxglove_kinova.json").read_text(encoding="utf-8"))
     panels = layout["configById"]
-    recorded = {topic.name for topic in TOPICS} | {f"/{DESCRIPTION}"}
-    assert set(panels["3D!arm"]["topics"]) <= recorded
-    paths = [path["value"] for panel in panels.values() for path in panel.get("paths", ())]
-    assert paths and {path.split(".")[0] for path in paths} <= recorded
+    assert set(panels["3D!arm"]["topics"]) <= {topic.name for topic in TOPICS} | {f"/{DESCRIPTION}"}
+    plots = [panel for name, panel in panels.items() if name.startswith("Plot!")]
+    for plot in plots:
+        # What Foxglove and Lichtblick call a panel's title; "title" is read by neither.
+        assert plot["foxglovePanelTitle"] == plot["lichtblickPanelTitle"] and "title" not in plot
+        for path in plot["paths"]:
+            check_is_scalar(TOPICS, *path["value"].split("."))
+    # Without these Lichtblick refuses a layout.
+    assert layout["globalVariables"] == {} and layout["playbackConfig"]["speed"] == 1
 
     def placed(node: Any) -> list[str]:
         return [node] if isinstance(node, str) else placed(node["first"]) + placed(node["second"])
 
-    assert sorted(placed(layout["layout"])) == sorted(panels)
+    assert plots and sorted(placed(layout["layout"])) == sorted(panels)
 
 
 def test_the_layout_for_plotjuggler_shows_fields_of_the_demos_bag() -> None:
@@ -100,9 +113,9 @@ def test_the_layout_for_plotjuggler_shows_fields_of_the_demos_bag() -> None:
     curves = [curve.get("name", "") for curve in root.iter("curve")]
     assert len(curves) > 10
     for curve in curves:
-        topic = next(topic for topic in TOPICS if curve.startswith(f"{topic.name}/"))
-        field, index = re.fullmatch(r"(\w+)(\[\d+\])?", curve.removeprefix(f"{topic.name}/")).groups()  # type: ignore[union-attr]
-        kind = topic.message.get_fields_and_field_types()[field]
-        assert ("sequence" in kind or kind.endswith("]")) == bool(index), curve
+        name, _, field = curve.rpartition("/")
+        check_is_scalar(TOPICS, name, field)
+    # PlotJuggler looks for its window by this name, and crashes where there is none.
+    assert [window.get("name") for window in root.iter("tabbed_widget")] == ["Main Window"]
     for area in root.iter("DockSplitter"):
         assert int(area.get("count", 0)) == len(area) == len(area.get("sizes", "").split(";"))

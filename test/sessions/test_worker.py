@@ -93,9 +93,29 @@ def test_stop_leaves_what_waits(worker: Worker[object], gate: Gate) -> None:
     assert gate.seen == ["stop"]
 
 
+def test_a_step_that_takes_long_is_left_when_the_thread_is_to_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    reached, ended = threading.Event(), threading.Event()
+
+    def step(_: object) -> None:
+        reached.set()
+        try:
+            while not ended.wait(0.001):
+                pass
+        finally:
+            ended.set()
+
+    made: Worker[object] = LiveWorker(step, pytest.fail, capacity=5)
+    made.put("long")
+    assert reached.wait(LONG)
+    monkeypatch.setattr(module, "_GRACE", 0.01)
+    made.stop()
+    assert ended.is_set() and not made.fault
+
+
 def test_a_step_that_does_not_end_is_not_waited_for_for_ever(
     worker: Worker[object], monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(module, "_GRACE", 0.01)
     monkeypatch.setattr(module, "_ENDING", 0.01)
     with pytest.raises(SysidError, match=r"not ended within 0\.01 s"):
         worker.stop()

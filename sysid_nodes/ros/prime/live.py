@@ -13,6 +13,7 @@ from typing import Any
 from diagnostic_msgs.msg import DiagnosticStatus
 
 from sysid_nodes.data.readings import Readings
+from sysid_nodes.exceptions import SamplesError
 from sysid_nodes.ros.prime.diagnostics import PrimeHealth, prime_diagnostic
 from sysid_nodes.sessions.prime.session import PrimeSession
 from sysid_nodes.sessions.prime.trust import PrimeJudgement
@@ -20,7 +21,7 @@ from sysid_nodes.sessions.prime.update import PrimeUpdate
 from sysid_nodes.sessions.worker import LiveWorker
 
 Convert = Callable[[Any, float], Sequence[Readings]]
-"""Readings of a message that arrived at a time of the node's clock [s]."""
+"""Readings of a message that arrived at a time of the node's clock [s]; may raise SamplesError."""
 
 _PATIENCE = 10.0
 """Longer than any window takes to solve, shorter than a service's caller cares to wait [s]."""
@@ -149,7 +150,11 @@ class LivePrime:
             self._take(*item)
 
     def _take(self, convert: Convert, message: Any, arrival: float, put: float) -> None:
-        heard = convert(message, arrival)
+        try:
+            heard = convert(message, arrival)
+        except SamplesError as error:
+            self._session.unusable[str(error)] += 1
+            return
         self._heard = time.monotonic()
         # Sensors go on while a message waits: the time it has waited counts as lag.
         self._session.waited = self._heard - put
