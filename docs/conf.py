@@ -24,7 +24,7 @@ root_doc = "docs/index"
 include_patterns = ["docs/**", "*.md", "examples/*.md", "benchmarks/README.md", "reference/**"]
 exclude_patterns = ["README.md", "docs/conf.py", "docs/site", ".*"]
 
-myst_enable_extensions = ["dollarmath", "amsmath"]
+myst_enable_extensions = ["dollarmath", "amsmath", "html_image"]  # the last one, or pictures stay behind
 myst_heading_anchors = 4
 default_role = "literal"  # of single backticks in docstrings
 napoleon_use_ivar = True  # attributes of a class are fields of its description, not entries of their own

@@ -8,7 +8,7 @@ from launch.actions import OpaqueFunction
 from launch_ros.actions import Node
 
 from launch import LaunchContext, LaunchDescription
-from sysid_nodes.ros.launching import argument_values, declare, ours, package_path, switches
+from sysid_nodes.ros.launching import argument_values, declare, ours, package_path, switches, view
 from sysid_nodes.simulation.actuators.config import SimulatedDrivesConfig
 
 ARGUMENTS = (
@@ -20,6 +20,7 @@ ARGUMENTS = (
     ("use_sim_time", "false", "take the time from /clock"),
     ("namespace", "", "namespace of all nodes, for several robots at once"),
     ("simulated", "false", "start a simulated leg with drives that nobody is told of"),
+    ("rviz", "false", "show the drives in RViz"),
 )
 
 
@@ -34,7 +35,7 @@ def _start(context: LaunchContext) -> list[Node]:
     nodes = [ours("actuator_identifier", value, [package_path(value["config"]), chosen, clock], topics)]
     if true["simulated"]:
         nodes.append(ours("simulated_drives", value, [{"commands": value["commands"]}], topics))
-    return nodes
+    return [*nodes, *view("actuators.rviz", value)]
 
 
 def generate_launch_description() -> LaunchDescription:

@@ -8,7 +8,7 @@ from launch.actions import OpaqueFunction
 from launch_ros.actions import Node
 
 from launch import LaunchContext, LaunchDescription
-from sysid_nodes.ros.launching import argument_values, declare, ours, package_path, switches
+from sysid_nodes.ros.launching import argument_values, declare, ours, package_path, switches, view
 
 ARGUMENTS = (
     ("config", "fourbar_bayesian.yaml", "parameter file: a path, or the name of a file in the package's config folder"),
@@ -18,6 +18,7 @@ ARGUMENTS = (
     ("use_sim_time", "false", "take the time from /clock"),
     ("namespace", "", "namespace of all nodes, for several robots at once"),
     ("simulated", "false", "start a simulated leg whose constants nobody is told of"),
+    ("rviz", "false", "show the links in RViz"),
 )
 
 
@@ -30,7 +31,7 @@ def _start(context: LaunchContext) -> list[Node]:
     nodes = [ours("bayesian_identifier", value, [package_path(value["config"]), power, clock], topics)]
     if true["simulated"]:
         nodes.append(ours("simulated_linkage", value, [power], topics))
-    return nodes
+    return [*nodes, *view("bayesian.rviz", value)]
 
 
 def generate_launch_description() -> LaunchDescription:

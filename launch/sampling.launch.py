@@ -19,7 +19,7 @@ ARGUMENTS = (
     ("use_sim_time", "false", "take the time from /clock"),
     ("namespace", "", "namespace of all nodes, for several robots at once"),
     ("simulated", "false", "start a simulated Go2 with a load and motors that nobody is told of"),
-    ("rviz", "false", "show the planned path in RViz"),
+    ("rviz", "false", "show base, payload and planned path in RViz"),
 )
 
 

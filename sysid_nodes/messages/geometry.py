@@ -14,6 +14,9 @@ from sysid_nodes.logs.writer import stamp_fields
 Array = npt.NDArray[np.float64]
 Fields = dict[str, Any]
 
+WORLD = "world"
+"""Frame that a floating base moves in, where a pose names none."""
+
 
 def header(t: float, frame: str = "") -> Fields:
     """A header; a time that no stamp can hold gives zero."""

@@ -14,9 +14,14 @@ from sysid_nodes.messages.geometry import Fields, quaternion, vector
 Array = npt.NDArray[np.float64]
 Colour = tuple[float, float, float]
 
-ARROW, CUBE, SPHERE, TEXT, TRIANGLES = 0, 1, 2, 9, 11
-ADD, DELETE = 0, 2
+ARRAY_TYPE = "visualization_msgs/msg/MarkerArray"
+
+ARROW, CUBE, SPHERE, LINE, TEXT, TRIANGLES = 0, 1, 2, 4, 9, 11
+ADD, DELETE, DELETE_ALL = 0, 2, 3
 """Values of visualization_msgs/Marker."""
+
+GREEN, YELLOW, ORANGE, RED = (0.1, 0.8, 0.2), (0.95, 0.85, 0.1), (1.0, 0.5, 0.1), (0.9, 0.1, 0.1)
+BLUE, GREY, WHITE = (0.2, 0.5, 1.0), (0.6, 0.6, 0.6), (1.0, 1.0, 1.0)
 
 _UPRIGHT = (0.0, 0.0, 0.0, 1.0)
 
@@ -39,6 +44,15 @@ def marker(head: Fields, namespace: str, index: int, kind: int, colour: Colour, 
 def deletion(head: Fields, namespace: str, index: int) -> Fields:
     """Takes a marker away."""
     return {"header": head, "ns": namespace, "id": index, "action": DELETE}
+
+
+def fresh_array(frame: str, markers: Sequence[Fields]) -> Fields:
+    """visualization_msgs/MarkerArray that begins with taking away all that was shown before.
+
+    The markers move with their frames, also for who joins later: they are locked and have no stamp.
+    """
+    clearing = {"header": {"frame_id": frame}, "action": DELETE_ALL}
+    return {"markers": [clearing, *(fields | {"frame_locked": True} for fields in markers)]}
 
 
 def pose_fields(point: Array, turn: Sequence[float] | Array = _UPRIGHT) -> Fields:

@@ -18,9 +18,6 @@ from sysid_nodes.robots.robot import Array, Robot
 from sysid_nodes.robots.visuals import visible_urdf
 
 DESCRIPTION, TRANSFORMS = "robot_description", "tf"
-WORLD = "world"
-"""Frame that a floating base moves in, where a pose names none."""
-
 TYPES = {DESCRIPTION: "std_msgs/msg/String", TRANSFORMS: "tf2_msgs/msg/TFMessage"}
 
 _PERIOD = 1.0 / 30.0  # of the robot's time between two poses [s]

@@ -9,21 +9,28 @@ import pinocchio
 from sysid_nodes.robots.robot import Robot
 
 
+def joint_link(robot: Robot, joint: int) -> str:
+    """The link that sits at the frame of a joint of the model, by its index.
+
+    Raises:
+        ValueError: no link moves with it.
+    """
+    links = [f for f in robot.model.frames if f.type == pinocchio.FrameType.BODY and int(f.parentJoint) == joint]
+    return str(min(links, key=lambda link: float(np.linalg.norm(link.placement.homogeneous - np.eye(4)))).name)
+
+
 def moving_link(robot: Robot, body: str) -> str:
     """The link that sits at the frame of the joint which carries body.
 
     Raises:
         RobotError: the robot has no such link, or it does not move.
     """
-    joint = robot.body_index(body) + 1
-    links = [f for f in robot.model.frames if f.type == pinocchio.FrameType.BODY and int(f.parentJoint) == joint]
-    return str(min(links, key=lambda link: float(np.linalg.norm(link.placement.homogeneous - np.eye(4)))).name)
+    return joint_link(robot, robot.body_index(body) + 1)
 
 
 def base_link(robot: Robot) -> str:
     """The link whose pose q begins with."""
-    links = [f for f in robot.model.frames if f.type == pinocchio.FrameType.BODY and int(f.parentJoint) == 1]
-    return str(min(links, key=lambda link: float(np.linalg.norm(link.placement.homogeneous - np.eye(4)))).name)
+    return joint_link(robot, 1)
 
 
 def base_frame(robot: Robot) -> str:

@@ -34,7 +34,8 @@ from sensor_msgs.msg import JointState
 
 from sysid_nodes.exceptions import SysidError
 from sysid_nodes.logs import BagWriter
-from sysid_nodes.messages.robot_view import WORLD, RobotView
+from sysid_nodes.messages.geometry import WORLD
+from sysid_nodes.messages.robot_view import RobotView
 from sysid_nodes.messages.transport import use_udp
 from sysid_nodes.robots import Robot
 from sysid_nodes.ros import qos

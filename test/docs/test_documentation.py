@@ -16,6 +16,7 @@ from pathlib import Path
 from types import ModuleType
 
 import pytest
+from PIL import Image
 from shared.recorded import record
 
 from sysid_nodes import robots
@@ -277,6 +278,21 @@ def test_too_short_a_calibration_gives_the_tutorial_s_line(
     bag = record(tmp_path / "bag", samples.slice(0, 20))
     assert main(["calibrate", str(bag), *OWN, "--out", str(tmp_path / "calibration.json")]) == 2
     assert told_in_the_tutorial(capsys.readouterr().err, bag)
+
+
+def test_the_site_has_the_pages_pictures() -> None:
+    """Pages have them as HTML, so that they have a width; MyST leaves such ones behind unless told to read them."""
+    assert any("<img " in page.read_text(encoding="utf-8") for page in PAGES)
+    assert "html_image" in runpy.run_path(str(ROOT / "docs" / "conf.py"))["myst_enable_extensions"]
+
+
+def test_animations_are_small_and_move() -> None:
+    found = sorted((ROOT / "docs" / "images").glob("*.webp"))
+    assert {path.stem for path in found} >= {"certified", "prime", "actuators", "sampling", "bayesian"}
+    for path in found:
+        assert path.stat().st_size < 300_000, path.name
+        with Image.open(path) as moving:
+            assert getattr(moving, "n_frames", 1) > 10, path.name
 
 
 def test_every_page_is_in_the_menu_of_the_site() -> None:

@@ -1,18 +1,52 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The page of errors quotes what the programs say, and has a cause and a cure for each."""
+"""The page of errors quotes what the programs say, all that they say of data, and has a cause and a cure for each."""
 
 from __future__ import annotations
 
+import ast
 import re
 from pathlib import Path
 
 import pytest
 
+from sysid_nodes import exceptions
+from sysid_nodes.exceptions import CalibrationError, ExcitationError, LogError, OverdueError
+
 ROOT = Path(__file__).resolve().parents[2]
-ROWS = re.findall(
-    r"^\| `([^`]+)` \| (.*?) \| (.*?) \|$", (ROOT / "docs/errors.md").read_text(encoding="utf-8"), re.MULTILINE
-)
+PAGE = (ROOT / "docs/errors.md").read_text(encoding="utf-8")
+ROWS = [
+    (message, cause, cure)
+    for cell, cause, cure in re.findall(r"^\| (`.+?) \| (.*?) \| (.*?) \|$", PAGE, re.MULTILINE)
+    for message in re.findall(r"`([^`]+)`", cell)
+]
 PLACEHOLDER = r"…"
+OF_DATA = (LogError, ExcitationError, CalibrationError, OverdueError)
+"""Errors whose cause is not in the command line or a parameter file, which name what they are about."""
+
+
+def pattern_of(message: str) -> str:
+    """Its fixed parts, in their order and with whatever is put in between on one line."""
+    return r"[^\n]*?".join(re.escape(part.strip()) for part in message.split(PLACEHOLDER) if part.strip())
+
+
+def words_of(node: ast.expr) -> str:
+    """A message as the source has it, with a placeholder for what is put in."""
+    if isinstance(node, ast.Constant):
+        return str(node.value)
+    if isinstance(node, ast.JoinedStr):
+        return "".join(part.value if isinstance(part, ast.Constant) else PLACEHOLDER for part in node.values)
+    return PLACEHOLDER
+
+
+def raised() -> set[str]:
+    """Messages of errors of data; those that only pass on another error's have none of their own."""
+    found, names = set(), {kind.__name__ for kind in OF_DATA}
+    for path in ROOT.glob("sysid_nodes/**/*.py"):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            call = node.exc if isinstance(node, ast.Raise) else None
+            if isinstance(call, ast.Call) and call.args and getattr(call.func, "id", "") in names:
+                found.add(words_of(call.args[0]))
+    return {message for message in found if re.search(r"\w", message)}
 
 
 @pytest.fixture(scope="module")
@@ -25,12 +59,22 @@ def spoken() -> str:
 
 @pytest.mark.parametrize(("message", "cause", "cure"), ROWS, ids=[row[0][:40] for row in ROWS])
 def test_a_message_is_a_program_s(message: str, cause: str, cure: str, spoken: str) -> None:
-    """Its fixed parts, in their order and with whatever is put in between on one line."""
-    pattern = r"[^\n]*?".join(re.escape(part.strip()) for part in message.split(PLACEHOLDER) if part.strip())
-    assert re.search(pattern, spoken), message
+    assert re.search(pattern_of(message), spoken), message
     assert cause
     assert cure
 
 
 def test_there_are_some_for_every_stage() -> None:
     assert len(ROWS) > 30
+
+
+def test_all_that_may_be_said_of_data_is_on_the_page() -> None:
+    messages = raised()
+    assert len(messages) > 100
+    patterns = [re.escape(message).replace(PLACEHOLDER, ".*") for message, _, _ in ROWS]
+    assert not [message for message in sorted(messages) if not any(re.fullmatch(each, message) for each in patterns)]
+
+
+def test_every_kind_of_error_is_explained() -> None:
+    kinds = {name for name, kind in vars(exceptions).items() if isinstance(kind, type)}
+    assert kinds == {message for message, _, _ in ROWS if message.endswith("Error")}

@@ -47,6 +47,15 @@ def test_libraries_are_those_that_the_readme_names() -> None:
         assert "Permission is hereby granted" in (VENDOR / f"LICENSE.{name}").read_text(encoding="utf-8")
 
 
+def test_pages_have_no_ink_of_their_own() -> None:
+    """In the dark the ink is light: a key in the ink of the light page is not seen there, and no line is black."""
+    for page in (files("sysid_nodes.reports") / "templates").iterdir():
+        if page.name.endswith(".j2"):
+            text = page.read_text(encoding="utf-8")
+            assert "#1c2733" not in text, page.name
+            assert "black" not in text, page.name
+
+
 def test_packed_modules_unpack_to_themselves() -> None:
     found = re.findall(r'<script type="application/gzip" id="(.*?)">(.*?)</script>', page_scripts(True))
     assert len(found) == 3

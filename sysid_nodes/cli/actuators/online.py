@@ -19,7 +19,9 @@ from sysid_nodes.data.joint_state import RawJointState
 from sysid_nodes.logs import BagWriter
 from sysid_nodes.logs.command_reader import RawSetPoints, read_set_points
 from sysid_nodes.logs.writer import to_nanoseconds
+from sysid_nodes.messages.actuators.drive_markers import MARKERS, drive_marker_fields
 from sysid_nodes.messages.actuators.models import TOPIC, TYPE, models_fields
+from sysid_nodes.messages.markers import ARRAY_TYPE
 from sysid_nodes.messages.robot_view import RobotView
 from sysid_nodes.reports.actuators.live import session_run
 from sysid_nodes.reports.actuators.report import headline
@@ -58,6 +60,7 @@ def replay_into(
     session, updates = ActuatorSession(robot, config, gains_told=tell_gains(bag, config.commands)), []
     with BagWriter(folder / RESULT_BAG) as written:
         written.add_topic(TOPIC, TYPE, latched=True)
+        written.add_topic(MARKERS, ARRAY_TYPE, latched=True)
         now, view = 0, RobotView(written, robot)
         view.hold()
         for raw in _messages(robot, bag, config.commands, states):
@@ -70,6 +73,7 @@ def replay_into(
                 updates.append(update)
                 now = max(now + 1, to_nanoseconds(update.t))
                 written.write(TOPIC, now, models_fields(update))
+                written.write(MARKERS, now, drive_marker_fields(update, robot))
     return session, updates
 
 

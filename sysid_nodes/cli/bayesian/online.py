@@ -18,6 +18,8 @@ from sysid_nodes.logs.power_reader import RawPower, read_power
 from sysid_nodes.logs.reader import read_joint_states
 from sysid_nodes.logs.writer import to_nanoseconds
 from sysid_nodes.messages.bayesian import posterior as plain
+from sysid_nodes.messages.bayesian.posterior_markers import MARKERS, posterior_marker_fields
+from sysid_nodes.messages.markers import ARRAY_TYPE
 from sysid_nodes.messages.robot_view import RobotView
 from sysid_nodes.reports.files import RESULT_BAG
 from sysid_nodes.robots import load_robot
@@ -46,6 +48,7 @@ def replay_online(
     with BagWriter(folder / RESULT_BAG) as written:
         written.add_topic(plain.TOPIC, plain.TYPE, latched=True)
         written.add_topic(plain.FRICTION_TOPIC, plain.FRICTION_TYPE, latched=True)
+        written.add_topic(MARKERS, ARRAY_TYPE, latched=True)
         view = RobotView(written, session.robot)
         both: list[Iterable[RawPower | RawJointState]] = [read_power(bag, config.power), states]
         for raw in heapq.merge(*both, key=lambda raw: raw.stamp):
@@ -59,6 +62,7 @@ def replay_online(
                     view.show(now, t, q)
             now = max(now + 1, to_nanoseconds(update.t))
             written.write(plain.TOPIC, now, plain.posterior_fields(update))
+            written.write(MARKERS, now, posterior_marker_fields(update, session.robot))
             if (friction := plain.friction_fields(update)) is not None:
                 written.write(plain.FRICTION_TOPIC, now, friction)
     return session, updates

@@ -107,15 +107,15 @@ def _joints(rounds: CheckRounds) -> Iterator[str]:
         return
     width = max(12, *(len(name) for name in robot.joint_names))
     yield (
-        f"{'joint':<{width}} {'position':>8} {'velocity':>8} {'dq/int v':>8} {'sign':>4} {'odds':>9} {'of weight':>14} "
-        f"{'Coulomb':>8} {'viscous':>8} {'armature':>8} {'offset':>7} {'left':>7}"
+        f"{'joint':<{width}} {'position':>8} {'velocity':>8} {'dq/int v':>8} {'sign':>4} {'odds':>9} "
+        f"{'weight, sigma':>14} {'Coulomb':>8} {'viscous':>8} {'armature':>8} {'offset':>7} {'left':>7}"
     )
     moving = np.ones(robot.n, dtype=bool) if check.means is None else check.means.moving
     for name, unit, fit, factor, moves in zip(
         robot.joint_names, check.units, check.fit.joints, check.fit.unit, moving, strict=True
     ):
         odds = "> e^20" if fit.evidence > 20.0 else f"{np.exp(fit.evidence):.3g}"
-        weight = f"{fit.factor:.3g} +- {fit.factor_error:.2g}" if fit.is_measured else "not told"
+        weight = f"{fit.factor:.3g}, {fit.factor_error:.2g}" if fit.is_measured else "not told"
         coulomb, viscous, armature = fit.friction / factor
         own = f"{coulomb:>8.3g} {viscous:>8.3g} {armature:>8.3g} {fit.sign * fit.offset / factor:>7.3g}"
         own = own if moves else f"{'-':>8} {'-':>8} {'-':>8} {'-':>7}"
@@ -135,10 +135,10 @@ def _knowledge(rounds: CheckRounds) -> Iterator[str]:
         described = robot.inertial_parameters()[robot.body_index(config.body), 0]
         mass, error = check.fit.body[0], check.fit.body_error[0]
         body = config.body or robot.body
-        yield f"{body} with all it carries: {mass:.3g} +- {2.0 * error:.2g} kg; described: {described:.3g}"
+        yield f"{body} with all it carries: {mass:.3g} +- {2.0 * error:.2g} kg (two sigma); described: {described:.3g}"
     if check.delay is not None:
         delay = check.delay
-        seen = f"{1e3 * delay.delay:.1f} +- {2e3 * delay.error:.1f} ms"
+        seen = f"{1e3 * delay.delay:.1f} +- {2e3 * delay.error:.1f} ms (two sigma)"
         seen = "beyond 60 ms, or the model does not fit" if delay.at_end else seen
         yield f"torque against position: {seen}"
     if check.levels is not None:

@@ -18,9 +18,10 @@ from sysid_nodes.exceptions import ExcitationError, LogError
 from sysid_nodes.logs import BagWriter, read_joint_states
 from sysid_nodes.logs.writer import to_nanoseconds
 from sysid_nodes.messages.interval.bounds import TOPIC, TYPE, bounds_fields
+from sysid_nodes.messages.markers import ARRAY_TYPE
 from sysid_nodes.messages.robot_view import RobotView
 from sysid_nodes.reports.files import REPORT_NAME, RESULT_BAG
-from sysid_nodes.reports.interval.body_markers import MARKERS, MARKERS_TYPE, body_marker_fields
+from sysid_nodes.reports.interval.body_markers import MARKERS, body_marker_fields
 from sysid_nodes.reports.interval.files import write_run
 from sysid_nodes.reports.interval.scene import body_scene
 from sysid_nodes.reports.wording import verdict
@@ -105,7 +106,7 @@ def _identify(
     now = 0
     with BagWriter(path) as bag:
         bag.add_topic(TOPIC, TYPE, latched=True)
-        bag.add_topic(MARKERS, MARKERS_TYPE, latched=True)
+        bag.add_topic(MARKERS, ARRAY_TYPE, latched=True)
         view = RobotView(bag, robot)
         for message in messages:
             if view.due(message.stamp):

@@ -81,7 +81,11 @@ def _streams(stamps: dict[str, list[float]], session: PrimeSession, estimate: Mo
 def _mass_lines(estimate: MotionEstimate) -> Iterator[str]:
     """Mass of each body, and the parameters that the motion does not tell."""
     for body in estimate.bodies:
-        mass = f"{body.mass:.2f} +- {2.0 * body.mass_sigma:.2g} kg" if body.observed[0] else "mass not observed"
+        mass = (
+            f"{body.mass:.2f} +- {2.0 * body.mass_sigma:.2g} kg (two sigma)"
+            if body.observed[0]
+            else "mass not observed"
+        )
         blind = ", ".join(body.unobserved)
         yield f"{body.link}: {mass}" + (f"; this motion does not tell {blind}" if blind else "")
 
@@ -110,4 +114,5 @@ def _constants(estimate: MotionEstimate, sigma: np.ndarray) -> Iterator[str]:
     told = zip(estimate.parameter_names, estimate.parameter_units, estimate.parameters, spread, sigma, strict=True)
     for name, unit, value, known, prior in list(told)[bodies:]:
         if abs(value) > _FAR * prior:
-            yield f"{name} is {value:+.3g} +- {2.0 * known:.2g} {unit}, where {prior:.2g} was expected at most"
+            size = f"{value:+.3g} +- {2.0 * known:.2g} {unit} (two sigma)"
+            yield f"{name} is {size}, where {prior:.2g} was expected at most"

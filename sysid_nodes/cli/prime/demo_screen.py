@@ -93,7 +93,7 @@ def plain_line(watch: PrimeWatch) -> str:
     forces = " ".join(f"{found:.0f}/{truth:.0f}" for found, truth in zip(watch.normal, watch.true_normal, strict=True))
     off = 1e3 * float(np.linalg.norm(watch.com - watch.true_com))
     return (
-        f"{watch.time:5.1f} s  {watch.status.name:<9} mass {watch.found[0]:.3f} +- {watch.sigma[0]:.3f} kg"
+        f"{watch.time:5.1f} s  {watch.status.name:<9} mass {watch.found[0]:.3f} kg, sigma {watch.sigma[0]:.3f}"
         f" (truth {watch.theta[0]:.3f})  CoM {off:.1f} mm off  forces/truth {forces} N"
         f"  F1 {_share(watch.f1)}  lag {1e3 * watch.lag:.0f} ms"
     )

@@ -27,7 +27,7 @@ class SamplingScreen(LiveScreen[SamplingWatch]):
 
     def line(self, watch: SamplingWatch) -> str:
         """Where things stand, in a line."""
-        masses = [f"mass {row.value:.2f} +- {row.sigma:.2g} kg" for known in watch.known for row in known[:1]]
+        masses = [f"mass {row.value:.2f} kg, sigma {row.sigma:.2g}" for known in watch.known for row in known[:1]]
         return "; ".join([f"{watch.elapsed:5.1f} s  {watch.activity}", *masses])
 
     def drawing(self, watch: SamplingWatch, note: str) -> Group:
@@ -37,7 +37,9 @@ class SamplingScreen(LiveScreen[SamplingWatch]):
 
 
 def _table(watch: SamplingWatch) -> Table:
-    table = Table(box=None, pad_edge=False, header_style="bold")
+    table = Table(
+        box=None, pad_edge=False, header_style="bold", caption="± is one standard deviation", caption_justify="left"
+    )
     table.add_column("parameter", no_wrap=True)
     for heading in ("unit", "first motion", "promised", "after the plan", "truth"):
         table.add_column(heading, justify="right", no_wrap=True)

@@ -88,7 +88,7 @@ def summary(watch: SamplingWatch, usage: Mapping[str, float], out: Path, seed: i
     assert plan is not None  # else there was no second stage
     lines = [
         f"The body weighs {mass.value:.2f} +- {mass.sigma:.2g} kg (one sigma); in truth {true:.2f} kg. "
-        f"The first motion alone said {before[0].value:.2f} +- {before[0].sigma:.2g} kg.",
+        f"The first motion alone said {before[0].value:.2f} +- {before[0].sigma:.2g} kg (one sigma).",
         f"{plan.duration:g} s of {', '.join(plan.gaits)}, planned for that estimate, made the standard deviations "
         f"{ratio:.2f} times what they were (median of {len(rows)}).",
     ]

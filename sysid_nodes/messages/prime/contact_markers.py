@@ -7,7 +7,22 @@ import numpy as np
 import numpy.typing as npt
 
 from sysid_nodes.messages.geometry import Fields, header, vector
-from sysid_nodes.messages.markers import ARROW, SPHERE, TEXT, TRIANGLES, Colour, deletion, marker, pose_fields
+from sysid_nodes.messages.markers import (
+    ARROW,
+    GREEN,
+    GREY,
+    ORANGE,
+    RED,
+    SPHERE,
+    TEXT,
+    TRIANGLES,
+    WHITE,
+    YELLOW,
+    Colour,
+    deletion,
+    marker,
+    pose_fields,
+)  # fmt: skip
 from sysid_nodes.results.motion_status import MotionStatus
 from sysid_nodes.sessions.prime.update import PrimeUpdate
 
@@ -23,13 +38,13 @@ _FACETS = 16
 _LETTERS, _ABOVE = 0.06, 0.35  # height of the text, and where it stands above the base [m]
 
 COLOURS: dict[MotionStatus, Colour] = {
-    MotionStatus.STARTING: (0.6, 0.6, 0.6),
-    MotionStatus.GOOD: (0.1, 0.8, 0.2),
-    MotionStatus.DEGRADED: (0.95, 0.85, 0.1),
-    MotionStatus.DOUBTFUL: (1.0, 0.5, 0.1),
-    MotionStatus.LOST: (0.9, 0.1, 0.1),
+    MotionStatus.STARTING: GREY,
+    MotionStatus.GOOD: GREEN,
+    MotionStatus.DEGRADED: YELLOW,
+    MotionStatus.DOUBTFUL: ORANGE,
+    MotionStatus.LOST: RED,
 }
-_AIR: Colour = (0.6, 0.6, 0.6)
+_AIR = GREY
 
 
 def contact_marker_fields(update: PrimeUpdate, normal: Array) -> Fields:
@@ -83,8 +98,7 @@ def _cone(head: Fields, index: int, corners: Array, colour: Colour) -> Fields:
 
 def _text(head: Fields, update: PrimeUpdate) -> Fields:
     place = update.estimate.q[update.stage, :3] + np.array([0.0, 0.0, _ABOVE])
-    bodies = [f"{body.mass:.2f} ± {body.mass_sigma:.2f} kg" for body in update.estimate.bodies]
+    bodies = [f"{body.mass:.2f} kg, σ {body.mass_sigma:.2g} kg" for body in update.estimate.bodies]
     lines = [update.judgement.status.name, *bodies]
-    white = (1.0, 1.0, 1.0)
     scale = vector(np.full(3, _LETTERS))
-    return marker(head, "status", 0, TEXT, white, 1.0, pose=pose_fields(place), scale=scale, text="\n".join(lines))
+    return marker(head, "status", 0, TEXT, WHITE, 1.0, pose=pose_fields(place), scale=scale, text="\n".join(lines))

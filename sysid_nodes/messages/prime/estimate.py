@@ -11,6 +11,7 @@ import pinocchio
 
 from sysid_nodes.data import PARAMETER_NAMES
 from sysid_nodes.messages.geometry import Fields, header, quaternion, vector
+from sysid_nodes.messages.markers import ARRAY_TYPE
 from sysid_nodes.results.motion_estimate import BodyEstimate
 from sysid_nodes.robots import Robot
 from sysid_nodes.robots.links import moving_link
@@ -32,7 +33,7 @@ TYPES = {
     ODOMETRY: "nav_msgs/msg/Odometry",
     SMOOTHED: "sensor_msgs/msg/JointState",
     INERTIA: "online_sysid/msg/InertialEstimate",
-    MARKERS: "visualization_msgs/msg/MarkerArray",
+    MARKERS: ARRAY_TYPE,
 }
 
 

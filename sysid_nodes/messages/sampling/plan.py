@@ -7,12 +7,17 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from sysid_nodes.exceptions import InputError
+from sysid_nodes.messages.geometry import WORLD, Fields, vector
+from sysid_nodes.messages.markers import BLUE, LINE, ORANGE, Colour, fresh_array, marker
 from sysid_nodes.results.exploration import COMMANDS, ExplorationPlan, Spread, Vetting
 
+Array = npt.NDArray[np.float64]
+
 TYPE = "online_sysid/msg/ExplorationPlan"
-TOPIC = "/exploration_planner/plan"
+TOPIC, MARKERS = "/exploration_planner/plan", "/exploration_planner/markers"
 
 PATH_PERIOD = 0.1
 """Between two places of the path [s]."""
@@ -74,22 +79,21 @@ def to_plan(fields: Mapping[str, Any]) -> ExplorationPlan:
     return plan
 
 
-_LINE, _ADD = 4, 0  # values of visualization_msgs/Marker
+_WIDTH = 0.015  # of lines [m]
 
 
-def marker_fields(plan: ExplorationPlan) -> list[dict[str, Any]]:
-    """visualization_msgs/Markers in the frame `world`: the path of the base, for a robot that starts at its origin."""
-    points = [{"x": float(x), "y": float(y), "z": plan.height} for _, x, y in plan.path]
-    return [
-        {
-            "header": {"stamp": {"sec": 0, "nanosec": 0}, "frame_id": "world"},
-            "ns": "exploration_path",
-            "id": 0,
-            "type": _LINE,
-            "action": _ADD,
-            "pose": {"orientation": {"w": 1.0}},
-            "scale": {"x": 0.015},
-            "color": {"r": 0.0, "g": 0.45, "b": 0.7, "a": 1.0},
-            "points": points,
-        }
-    ]
+def marker_fields(plan: ExplorationPlan) -> Fields:
+    """visualization_msgs/MarkerArray in the frame `world`, for a robot that starts at its origin.
+
+    The path that is predicted, and the circle that no drawn robot left.
+    """
+    turn = np.linspace(0.0, 2.0 * np.pi, 73)
+    circle = np.column_stack([plan.vetting.reach * np.cos(turn), plan.vetting.reach * np.sin(turn), 0.0 * turn])
+    path = np.column_stack([plan.path[:, 1:], np.full(len(plan.path), plan.height)])
+    lines = [_line("exploration_path", path, BLUE), _line("reach_of_drawn_robots", circle, ORANGE)]
+    return fresh_array(WORLD, lines)
+
+
+def _line(namespace: str, points: Array, colour: Colour) -> Fields:
+    scale = {"x": _WIDTH}
+    return marker({"frame_id": WORLD}, namespace, 0, LINE, colour, 1.0, scale=scale, points=[*map(vector, points)])

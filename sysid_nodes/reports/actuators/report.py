@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import numpy as np
@@ -15,6 +15,7 @@ from sysid_nodes.reports.actuators.methods import TORQUE
 from sysid_nodes.reports.actuators.plots import friction_plot, overlay_plot, torque_plot
 from sysid_nodes.reports.actuators.truth import true_parameters
 from sysid_nodes.reports.page import NO_SCENE, template
+from sysid_nodes.reports.wording import number_text
 from sysid_nodes.results.actuators import ActuatorStatus
 
 Array = npt.NDArray[np.float64]
@@ -63,7 +64,17 @@ def headline(document: Document) -> str:
     rows = [row for joint in document["joints"] for row in joint["parameters"]]
     told = sum(row["identifiable"] for row in rows)
     error = f"one rollout follows the log within {1e3 * document['replay']['rmse']:.2g} mrad (RMSE)"
-    return f"{told} of {len(rows)} parameters of {len(document['joints'])} joints are identified; {error}"
+    found = f"{told} of {len(rows)} parameters of {len(document['joints'])} joints are identified"
+    return "; ".join([found, *_ranges(rows), error])
+
+
+def _ranges(rows: list[dict[str, Any]]) -> Iterator[str]:
+    """Least and largest estimate of armature and delay over the joints that tell them."""
+    for name in ("armature", "delay"):
+        told = sorted((row["estimate"], row["unit"]) for row in rows if row["name"] == name and row["identifiable"])
+        if told:
+            ends = dict.fromkeys(number_text(value, 3) for value, _ in (told[0], told[-1]))
+            yield f"{name}{'s from' if len(ends) > 1 else ''} {' to '.join(ends)} {told[0][1]}"
 
 
 def _true(document: Document, joint: Mapping[str, Any]) -> dict[str, float]:

@@ -40,7 +40,9 @@ def sentences(document: Document) -> list[str]:
             lines.append(f"{row['name']}: {_disagreement(row, unit)}")
         for found in row["explained_by"]:
             change = f"{number_text(found['slope'], 3)} ± {number_text(found['sigma'], 2)}{unit}"
-            lines.append(f"{row['name']} changes with {found['by']}: {change} a {found['per']}")
+            lines.append(
+                f"{row['name']} changes with {found['by']}: {change} a {found['per']} (one standard deviation)"
+            )
     return lines
 
 

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from operator import itemgetter
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,7 @@ from markupsafe import Markup
 from sysid_nodes.reports import wording
 from sysid_nodes.reports.bayesian.plots import friction_plot, gap_plot, posterior_plot, power_plot, torque_plot
 from sysid_nodes.reports.page import NO_SCENE, template
+from sysid_nodes.reports.wording import IntervalText, unit_text
 from sysid_nodes.results.bayesian import BayesianStatus
 
 Array = npt.NDArray[np.float64]
@@ -91,6 +93,10 @@ def headline(document: Document) -> str:
     told = sum(row["verdict"] == "observed" for row in rows)
     blind = sum(row["verdict"] == "not observed" for row in rows)
     line = f"{told} of {len(rows)} constants are observed, {blind} are not: there the posterior is the prior"
+    if best := min((row for row in rows if row["verdict"] == "observed"), key=itemgetter("narrowing"), default=None):
+        text = IntervalText.of(best["mean"], best["lower"], best["upper"], digits=2)
+        unit = unit_text(best["unit"])
+        line += f"; best told is {best['name']}, {text.nominal} {unit} ({text.lower} to {text.upper} with 95 %)"
     truths = [row for row in rows if row["truth"] is not None and row["verdict"] == "observed"]
     if truths:
         inside = sum(row["lower"] <= row["truth"] <= row["upper"] for row in truths)

@@ -5,25 +5,22 @@ from __future__ import annotations
 
 import numpy as np
 import numpy.typing as npt
-import pinocchio
 
-from sysid_nodes.data.inertia import is_consistent, parameters_to_com
 from sysid_nodes.messages.geometry import Fields, vector
-from sysid_nodes.messages.markers import CUBE, SPHERE, TEXT, deletion, marker, pose_fields
+from sysid_nodes.messages.inertia_markers import ellipsoid_marker
+from sysid_nodes.messages.markers import BLUE, CUBE, ORANGE, SPHERE, TEXT, WHITE, deletion, marker, pose_fields
 from sysid_nodes.reports.wording import IntervalText
 from sysid_nodes.results import IdentificationResult, Status
 
 Array = npt.NDArray[np.float64]
 
-MARKERS, MARKERS_TYPE = "/interval_identifier/markers", "visualization_msgs/msg/MarkerArray"
+MARKERS = "/interval_identifier/markers"
 
 _REGION, _CENTRE, _ELLIPSOID, _TEXT = range(4)
 
 _BALL = 0.02  # diameter of the mark at the centre of mass [m]
 _LETTERS = 0.04  # height of the text [m]
 _ABOVE = 0.15  # the text stands this far above the frame, along its x axis [m]
-
-_BLUE, _ORANGE, _GREY, _WHITE = (0.2, 0.5, 1.0), (1.0, 0.5, 0.1), (0.8, 0.8, 0.8), (1.0, 1.0, 1.0)
 
 
 def body_marker_fields(result: IdentificationResult, frame: str) -> Fields:
@@ -52,41 +49,20 @@ def centre_region(lower: Array, upper: Array) -> tuple[Array, Array] | None:
     return np.nextafter(corners.min(axis=0), -np.inf), np.nextafter(corners.max(axis=0), np.inf)
 
 
-def solid_ellipsoid(theta: Array) -> tuple[Array, Array, Array] | None:
-    """The homogeneous ellipsoid that has the inertial parameters theta (10,).
-
-    Returns:
-        Centre (3,) [m], axes as the columns of a rotation (3, 3), and semi-axes (3,) [m]; None where theta is not
-        physically consistent.
-    """
-    if not is_consistent(theta):
-        return None
-    mass, centre, inertia = parameters_to_com(theta)
-    # The second moment of mass along a principal axis is m a^2 / 5.
-    second = 0.5 * np.trace(inertia) * np.eye(3) - inertia
-    moments, axes = np.linalg.eigh(second)
-    axes[:, 2] *= np.sign(np.linalg.det(axes))
-    return centre, axes, np.sqrt(5.0 * np.maximum(moments, 0.0) / mass)
-
-
 def _shapes(head: Fields, result: IdentificationResult) -> dict[int, Fields]:
     found: dict[int, Fields] = {}
     if (box := centre_region(result.lower, result.upper)) is not None:
         found[_REGION] = marker(
-            head, "body", _REGION, CUBE, _BLUE, 0.25,
+            head, "body", _REGION, CUBE, BLUE, 0.25,
             pose=pose_fields(0.5 * (box[0] + box[1])), scale=vector(box[1] - box[0]),
         )  # fmt: skip
     if result.nominal[0] > 0.0:
         found[_CENTRE] = marker(
-            head, "body", _CENTRE, SPHERE, _ORANGE, 1.0,
+            head, "body", _CENTRE, SPHERE, ORANGE, 1.0,
             pose=pose_fields(result.nominal[1:4] / result.nominal[0]), scale=vector(np.full(3, _BALL)),
         )  # fmt: skip
-    if (ellipsoid := solid_ellipsoid(result.nominal)) is not None:
-        centre, axes, radii = ellipsoid
-        found[_ELLIPSOID] = marker(
-            head, "body", _ELLIPSOID, SPHERE, _GREY, 0.4,
-            pose=pose_fields(centre, pinocchio.Quaternion(axes).coeffs()), scale=vector(2.0 * radii),
-        )  # fmt: skip
+    if (ellipsoid := ellipsoid_marker(head, "body", _ELLIPSOID, result.nominal)) is not None:
+        found[_ELLIPSOID] = ellipsoid
     return found
 
 
@@ -96,4 +72,4 @@ def _text(head: Fields, result: IdentificationResult) -> Fields:
         mass = IntervalText.of(result.nominal[0], result.lower[0], result.upper[0], digits=2)
         line = f"{mass.lower} to {mass.upper} kg\n{line}"
     place, scale = pose_fields(np.array([_ABOVE, 0.0, 0.0])), vector(np.full(3, _LETTERS))
-    return marker(head, "body", _TEXT, TEXT, _WHITE, 1.0, pose=place, scale=scale, text=line)
+    return marker(head, "body", _TEXT, TEXT, WHITE, 1.0, pose=place, scale=scale, text=line)

@@ -8,11 +8,12 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
+from sysid_nodes.messages.inertia_markers import solid_ellipsoid
 from sysid_nodes.reports.drawing import meshes
 from sysid_nodes.reports.drawing.moving_scene import MovingBody, MovingScene, ball, joint_poses, mesh
 from sysid_nodes.reports.drawing.plots import BLUE, ORANGE, VERMILION
 from sysid_nodes.reports.drawing.posture_scene import Version, posture_scene
-from sysid_nodes.reports.interval.body_markers import centre_region, solid_ellipsoid
+from sysid_nodes.reports.interval.body_markers import centre_region
 from sysid_nodes.results import Status
 from sysid_nodes.robots import Robot
 from sysid_nodes.sessions.interval.run import IntervalRun

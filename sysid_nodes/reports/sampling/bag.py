@@ -9,7 +9,10 @@ import numpy as np
 
 from sysid_nodes.logs import BagWriter
 from sysid_nodes.logs.writer import to_nanoseconds
-from sysid_nodes.messages.robot_view import WORLD, RobotView
+from sysid_nodes.messages.geometry import WORLD
+from sysid_nodes.messages.markers import ARRAY_TYPE
+from sysid_nodes.messages.robot_view import RobotView
+from sysid_nodes.messages.sampling.estimate_markers import MARKERS, estimate_marker_fields
 from sysid_nodes.messages.sampling.estimates import (
     INERTIA,
     MODELS,
@@ -26,6 +29,7 @@ _TYPES = {
     INERTIA: "online_sysid/msg/InertialEstimate",
     MODELS: "online_sysid/msg/ActuatorModels",
     POSTERIOR: "online_sysid/msg/SamplingPosterior",
+    MARKERS: ARRAY_TYPE,
 }
 
 
@@ -44,7 +48,12 @@ def write_result_bag(path: Path, session: SamplingSession, result: SamplingResul
     q = np.column_stack([log.position, np.roll(log.rotation, -1, axis=1), log.q])
     last = float(log.t[-1])
     update = SamplingUpdate(last, 1, result, "", robot.name, sampling_config_id(robot, session.config))
-    messages = (inertia_fields(update, robot), models_fields(update, robot), posterior_message_fields(update))
+    messages = (
+        inertia_fields(update, robot),
+        models_fields(update, robot),
+        posterior_message_fields(update),
+        estimate_marker_fields(update, robot),
+    )
     with BagWriter(path) as bag:
         for topic, kind in _TYPES.items():
             bag.add_topic(topic, kind, latched=True)

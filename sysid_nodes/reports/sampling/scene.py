@@ -16,14 +16,16 @@ Array = npt.NDArray[np.float64]
 
 
 def clips_scene(robot: Robot, replay: ClipReplay) -> MovingScene:
-    """The scene; its time is that of the clips alone."""
+    """The scene; its time is that of the clips alone, and each begins at one place, or they would be too far apart."""
     every = -(-replay.t.size // FRAMES)
     times = replay.t[:, ::every]
     t = np.arange(float(times.size)) * (times[0, 1] - times[0, 0])
+    start = np.zeros_like(replay.measured[:, :1])
+    start[..., :2] = replay.measured[:, :1, :2]
     versions = [
-        Version("measured", _join(replay.measured[:, ::every])),
-        Version("nominal robot", _join(replay.nominal[:, ::every]), GREY, FAINT),
-        Version("identified robot", _join(replay.identified[:, ::every]), VERMILION, FAINT),
+        Version("measured", _join(replay.measured[:, ::every] - start)),
+        Version("nominal robot", _join(replay.nominal[:, ::every] - start), GREY, FAINT),
+        Version("identified robot", _join(replay.identified[:, ::every] - start), VERMILION, FAINT),
     ]
     return posture_scene(robot, t, versions, "Recorded clips and their replays over time")
 

@@ -17,8 +17,10 @@ import sys
 from diagnostic_msgs.msg import DiagnosticArray
 from online_sysid.msg import ActuatorModels
 from sensor_msgs.msg import JointState
+from visualization_msgs.msg import MarkerArray
 
 from sysid_nodes.logs.storage import absolute
+from sysid_nodes.messages.actuators.drive_markers import MARKERS
 from sysid_nodes.messages.actuators.models import TOPIC
 from sysid_nodes.robots import limb, load_robot
 from sysid_nodes.ros import qos
@@ -36,6 +38,7 @@ STREAMS = (
 TOPICS = (
     *STREAMS,
     Recorded(TOPIC, ActuatorModels, qos.LATCHED, "models"),
+    Recorded(MARKERS, MarkerArray, qos.LATCHED),
     Recorded(DIAGNOSTICS, DiagnosticArray, _STREAM),
 )
 """All that robot and identifier say."""

@@ -15,9 +15,11 @@ import sys
 from diagnostic_msgs.msg import DiagnosticArray
 from online_sysid.msg import JointFriction, ParameterPosterior
 from sensor_msgs.msg import BatteryState, JointState
+from visualization_msgs.msg import MarkerArray
 
 from sysid_nodes.logs.storage import absolute
 from sysid_nodes.messages.bayesian.posterior import FRICTION_TOPIC, TOPIC
+from sysid_nodes.messages.bayesian.posterior_markers import MARKERS
 from sysid_nodes.ros import qos
 from sysid_nodes.ros.recording import DIAGNOSTICS, Recorded, StreamRecorder, record
 from sysid_nodes.sessions.bayesian.config import BayesianSessionConfig
@@ -34,6 +36,7 @@ TOPICS = (
     *STREAMS,
     Recorded(TOPIC, ParameterPosterior, qos.LATCHED, "posterior"),
     Recorded(FRICTION_TOPIC, JointFriction, qos.LATCHED),
+    Recorded(MARKERS, MarkerArray, qos.LATCHED),
     Recorded(DIAGNOSTICS, DiagnosticArray, _STREAM),
 )
 """All that robot and identifier say."""

@@ -4,8 +4,9 @@
 Topics: in, stamped, any rates, joints by name: ``joint_states`` (sensor_msgs/JointState, positions) and the topic that
 the option ``commands`` names (sensor_msgs/JointState set-points, or trajectory_msgs/JointTrajectory where
 ``command_type`` is ``trajectory``; with ``low_cmd`` Unitree's LowCmd there and its LowState, unstamped, on
-``lowstate``); out, latched, ``~/actuator_models`` (online_sysid/ActuatorModels), and ``/diagnostics``. Services:
-``~/reset`` (std_srvs/Trigger), ``~/save`` (online_sysid/Save).
+``lowstate``); out, latched, ``~/actuator_models`` (online_sysid/ActuatorModels) and, for RViz, ``~/markers``
+(visualization_msgs/MarkerArray), and ``/diagnostics``. Services: ``~/reset`` (std_srvs/Trigger), ``~/save``
+(online_sysid/Save).
 """
 
 from __future__ import annotations
@@ -15,7 +16,9 @@ from typing import Any
 
 from online_sysid.msg import ActuatorModels
 from sensor_msgs.msg import JointState
+from visualization_msgs.msg import MarkerArray
 
+from sysid_nodes.messages.actuators.drive_markers import drive_marker_fields
 from sysid_nodes.messages.actuators.models import models_fields, status
 from sysid_nodes.messages.fill import to_message
 from sysid_nodes.messages.prime.low_state import TOPIC as LOW_STATE
@@ -41,7 +44,7 @@ class ActuatorIdentifierNode(SessionNode[LiveActuators]):
 
     def _open(self) -> tuple[LiveActuators, str]:
         config = self._settings.build(ActuatorSessionConfig)
-        robot = actuator_robot(config)
+        self._robot = robot = actuator_robot(config)
         node_config = self._settings.build(ActuatorNodeConfig)
         self._low = node_config.command_type == LOW_CMD
         self._low_types = [low_type(config.robot, name) for name in ("LowCmd", "LowState")] if self._low else []
@@ -54,6 +57,7 @@ class ActuatorIdentifierNode(SessionNode[LiveActuators]):
             complain=self._complain,
         )
         self._models = self.publisher(ActuatorModels, "~/actuator_models", qos.LATCHED)
+        self._markers = self.publisher(MarkerArray, "~/markers", qos.LATCHED)
         return live, f"{robot.n} joints of robot '{robot.name}'"
 
     def _subscribe(self, live: LiveActuators) -> str:
@@ -79,6 +83,7 @@ class ActuatorIdentifierNode(SessionNode[LiveActuators]):
         if not self.context.ok():
             return
         self._models.publish(to_message(ActuatorModels, models_fields(update)))
+        self._markers.publish(to_message(MarkerArray, drive_marker_fields(update, self._robot)))
         name, sentence = status(update)
         if name != self._told:
             self._say(f"{name}: {sentence}")

@@ -3,8 +3,9 @@
 
 Topics: in, stamped, any rates: ``joint_states`` (sensor_msgs/JointState, positions and efforts) and the power meter
 that the option ``power`` names (sensor_msgs/BatteryState, negative current while it gives power; empty: none); out,
-latched, ``~/posterior`` (online_sysid/ParameterPosterior), ``~/friction`` (online_sysid/JointFriction), and
-``/diagnostics``. Services: ``~/reset`` (std_srvs/Trigger), ``~/save`` (online_sysid/Save).
+latched, ``~/posterior`` (online_sysid/ParameterPosterior), ``~/friction`` (online_sysid/JointFriction) and, for RViz,
+``~/markers`` (visualization_msgs/MarkerArray), and ``/diagnostics``. Services: ``~/reset`` (std_srvs/Trigger),
+``~/save`` (online_sysid/Save).
 """
 
 from __future__ import annotations
@@ -14,9 +15,11 @@ from typing import Any
 
 from online_sysid.msg import JointFriction, ParameterPosterior
 from sensor_msgs.msg import BatteryState, JointState
+from visualization_msgs.msg import MarkerArray
 
 from sysid_nodes.logs.power_reader import from_battery_state
 from sysid_nodes.messages.bayesian.posterior import friction_fields, posterior_fields
+from sysid_nodes.messages.bayesian.posterior_markers import posterior_marker_fields
 from sysid_nodes.messages.fill import to_message
 from sysid_nodes.robots import load_robot
 from sysid_nodes.ros import qos
@@ -39,7 +42,7 @@ class BayesianIdentifierNode(SessionNode[LiveBayesian]):
 
     def _open(self) -> tuple[LiveBayesian, str]:
         config = self._settings.build(BayesianSessionConfig)
-        robot = load_robot(config.robot, urdf=config.urdf)
+        self._robot = robot = load_robot(config.robot, urdf=config.urdf)
         live = LiveBayesian(
             OnlineBayesian(robot, config),
             capacity=self._settings.build(BayesianNodeConfig).buffer,
@@ -48,6 +51,7 @@ class BayesianIdentifierNode(SessionNode[LiveBayesian]):
         )
         self._posterior = self.publisher(ParameterPosterior, "~/posterior", qos.LATCHED)
         self._friction = self.publisher(JointFriction, "~/friction", qos.LATCHED)
+        self._markers = self.publisher(MarkerArray, "~/markers", qos.LATCHED)
         return live, f"{robot.n} joints of robot '{robot.name}'"
 
     def _subscribe(self, live: LiveBayesian) -> str:
@@ -70,6 +74,7 @@ class BayesianIdentifierNode(SessionNode[LiveBayesian]):
         self._posterior.publish(to_message(ParameterPosterior, fields))
         if (friction := friction_fields(update)) is not None:
             self._friction.publish(to_message(JointFriction, friction))
+        self._markers.publish(to_message(MarkerArray, posterior_marker_fields(update, self._robot)))
         self._say(f"window {update.window}: {fields['status']}: {update.fault or fields['message']}")
 
 

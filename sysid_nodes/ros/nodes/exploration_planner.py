@@ -3,7 +3,8 @@
 
 In: the latched estimate (option ``posterior``; online_sysid/SamplingPosterior). Out, latched: ``~/plan``
 (online_sysid/ExplorationPlan), vetted on robots drawn from the estimate and good for that estimate alone, and
-``~/markers`` (visualization_msgs/MarkerArray), its path for RViz, relative to where the robot starts. If drawn robots
+``~/markers`` (visualization_msgs/MarkerArray), its path and the reach of drawn robots for RViz, relative to where the
+robot starts. If drawn robots
 come to harm under every plan it tried, it says so in log and ``/diagnostics``, and publishes nothing. Services
 ``~/reset``, and ``~/save``, which writes the plan's files into a folder.
 """
@@ -152,7 +153,7 @@ class ExplorationPlannerNode(IdentifyingNode[LivePlanning]):
         if not self.context.ok():
             return
         self._plan.publish(to_message(PlanMessage, {"header": header(stamp), **plan_fields(plan)}))
-        self._markers.publish(to_message(MarkerArray, {"markers": marker_fields(plan)}))
+        self._markers.publish(to_message(MarkerArray, marker_fields(plan)))
         self._say(f"plan {plan.id} for estimate {plan.estimate}: {', '.join(plan.gaits)}")
 
     def _judge(self, live: LivePlanning, *, active: bool) -> DiagnosticStatus:

@@ -4,8 +4,9 @@
 Topics, in: ``joint_states`` (sensor_msgs/JointState), the set-points (option ``commands``), ``imu/data`` (option
 ``imu``; sensor_msgs/Imu) and ``mocap/pose`` (option ``pose``; geometry_msgs/PoseStamped). Out, latched, after every
 identification: ``~/inertial_estimate`` (online_sysid/InertialEstimate), ``~/actuator_models``
-(online_sysid/ActuatorModels) and ``~/posterior`` (online_sysid/SamplingPosterior), which a planner of further motion
-rests on. ``/diagnostics``; services ``~/reset`` and ``~/save``.
+(online_sysid/ActuatorModels), ``~/posterior`` (online_sysid/SamplingPosterior), which a planner of further motion
+rests on, and, for RViz, ``~/markers`` (visualization_msgs/MarkerArray). ``/diagnostics``; services
+``~/reset`` and ``~/save``.
 """
 
 from __future__ import annotations
@@ -15,10 +16,12 @@ from collections.abc import Callable
 from typing import Any
 
 from online_sysid.msg import ActuatorModels, InertialEstimate, SamplingPosterior
+from visualization_msgs.msg import MarkerArray
 
 from sysid_nodes.logs.command_reader import RawSetPoints
 from sysid_nodes.messages.fill import to_message
 from sysid_nodes.messages.sampling import estimates as plain
+from sysid_nodes.messages.sampling.estimate_markers import estimate_marker_fields
 from sysid_nodes.ros import qos
 from sysid_nodes.ros.actuators.conversions import COMMANDS
 from sysid_nodes.ros.conversions import message_type
@@ -51,6 +54,7 @@ class SpiIdentifierNode(SessionNode[LiveSampling]):
         self._inertia = self.publisher(InertialEstimate, "~/inertial_estimate", qos.LATCHED)
         self._models = self.publisher(ActuatorModels, "~/actuator_models", qos.LATCHED)
         self._posterior = self.publisher(SamplingPosterior, "~/posterior", qos.LATCHED)
+        self._markers = self.publisher(MarkerArray, "~/markers", qos.LATCHED)
         return live, f"robot '{robot.name}', configuration {live.session.config_id}"
 
     def _subscribe(self, live: LiveSampling) -> str:
@@ -78,6 +82,7 @@ class SpiIdentifierNode(SessionNode[LiveSampling]):
         self._inertia.publish(to_message(InertialEstimate, plain.inertia_fields(update, self._robot)))
         self._models.publish(to_message(ActuatorModels, plain.models_fields(update, self._robot)))
         self._posterior.publish(to_message(SamplingPosterior, plain.posterior_message_fields(update)))
+        self._markers.publish(to_message(MarkerArray, estimate_marker_fields(update, self._robot)))
         self._say(": ".join(plain.status(update)))
 
 

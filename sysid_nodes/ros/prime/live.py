@@ -132,7 +132,7 @@ class LivePrime:
             skipped=session.skipped,
             processor=(used - processor) / span,
             judgement=session.judgement,
-            masses={body.link: f"{body.mass:.4f} +- {body.mass_sigma:.4f}" for body in bodies},
+            masses={body.link: f"{body.mass:.4f}, sigma {body.mass_sigma:.4f}" for body in bodies},
             fault=self._worker.fault,
         )
         return prime_diagnostic(node, health)

@@ -17,9 +17,12 @@ from diagnostic_msgs.msg import DiagnosticArray
 from geometry_msgs.msg import PoseStamped
 from online_sysid.msg import ActuatorModels, ExplorationPlan, InertialEstimate, SamplingPosterior
 from sensor_msgs.msg import Imu, JointState
+from visualization_msgs.msg import MarkerArray
 
 from sysid_nodes.logs.storage import absolute
+from sysid_nodes.messages.sampling.estimate_markers import MARKERS
 from sysid_nodes.messages.sampling.estimates import INERTIA, MODELS, POSTERIOR
+from sysid_nodes.messages.sampling.plan import MARKERS as PLAN_MARKERS
 from sysid_nodes.messages.sampling.plan import TOPIC as PLAN
 from sysid_nodes.robots import load_robot
 from sysid_nodes.ros import qos
@@ -43,6 +46,8 @@ TOPICS = (
     Recorded(MODELS, ActuatorModels, qos.LATCHED),
     Recorded(POSTERIOR, SamplingPosterior, qos.LATCHED, "posterior"),
     Recorded(PLAN, ExplorationPlan, qos.LATCHED, "plan"),
+    Recorded(MARKERS, MarkerArray, qos.LATCHED),
+    Recorded(PLAN_MARKERS, MarkerArray, qos.LATCHED),
     Recorded(DIAGNOSTICS, DiagnosticArray, qos.stream("reliable", 5000)),
 )
 """All that robot, identifier and planner say."""

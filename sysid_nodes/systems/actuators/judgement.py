@@ -81,9 +81,9 @@ def _reason(fit: JointFit, parameter: ActuatorParameter, k: int, half: float, va
         return f"the fit runs into the end of its range, {value:g}"
     if narrow:
         return ""
-    size = f"known to ± {half:.2g} {parameter.unit} only"
+    size = f"known to ± {half:.2g} {parameter.unit} (95 %) only"
     if abs(value) > half:
-        size = f"known to ± {100.0 * half / abs(value):.0f} % only"
+        size = f"known to ± {100.0 * half / abs(value):.0f} % (95 %) only"
     if fit.doubt[k, k] > 0.5 * fit.covariance.matrix[k, k] > 0.0:
         return f"{size}: friction that the law lacks, or other bodies than described, may be in it"
     if not np.isfinite(fit.covariance.matrix[k, k]):

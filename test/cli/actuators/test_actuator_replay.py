@@ -18,7 +18,9 @@ from sysid_nodes.data.actuator_log import ActuatorLog
 from sysid_nodes.data.config import load_yaml
 from sysid_nodes.logs import BagWriter, stamp_fields
 from sysid_nodes.logs.reader import read_messages
+from sysid_nodes.messages.actuators.drive_markers import MARKERS
 from sysid_nodes.messages.actuators.models import TOPIC, TYPE
+from sysid_nodes.messages.markers import ARRAY_TYPE
 from sysid_nodes.messages.robot_view import TRANSFORMS, TYPES
 from sysid_nodes.reports.actuators.schema import validate_actuators
 from sysid_nodes.robots import load_robot
@@ -134,6 +136,9 @@ def test_a_replay_as_the_live_node_writes_its_messages_and_says_so(
     document = validate_actuators(json.loads((tmp_path / "out" / "result.json").read_text(encoding="utf-8")))
     messages = [message for _, message in read_messages(tmp_path / "out" / "result.mcap", TOPIC, TYPE)]
     assert [message.window for message in messages] == [0, 1]
+    *_, (_, shown) = read_messages(tmp_path / "out" / "result.mcap", MARKERS, ARRAY_TYPE)
+    assert [marker.ns for marker in shown.markers] == ["", *["drive", "law"] * 3]
+    assert "armature" in shown.markers[-1].text
     assert document["online"]["windows"] == [0, 1]
     assert document["online"]["id"] == messages[-1].id
     for joint, model in zip(document["joints"], messages[-1].models, strict=True):

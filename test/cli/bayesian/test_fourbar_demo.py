@@ -15,6 +15,8 @@ from sysid_nodes.cli.bayesian.demo_watch import BayesianWatch
 from sysid_nodes.cli.demo.ending import Ending
 from sysid_nodes.logs.reader import read_messages
 from sysid_nodes.messages.bayesian.posterior import TOPIC, TYPE
+from sysid_nodes.messages.bayesian.posterior_markers import MARKERS
+from sysid_nodes.messages.markers import ARRAY_TYPE
 
 POSTERIOR = {
     "names": ["hip.coulomb", "rod.m"],
@@ -41,6 +43,9 @@ def test_the_recording_is_compared_with_truth_and_live_node(evaluated: tuple[dic
     (message,) = (message for _, message in read_messages(folder / "result.mcap", TOPIC, TYPE))
     assert message.id == document["online"]["id"]
     assert document["source"] == "out/bag"
+    ((_, shown),) = read_messages(folder / "result.mcap", MARKERS, ARRAY_TYPE)
+    links = {row["name"].removesuffix(".m") for row in document["parameters"] if row["name"].endswith(".m")}
+    assert {marker.text.split()[0] for marker in shown.markers if marker.ns == "mass"} == links
     assert document["online"]["live"]["sentence"] == "The live node published no posteriors."
     assert {row["name"] for row in document["parameters"] if row["truth"] is not None} >= {"hip.coulomb", "shank.m"}
     assert verdict(document) == Ending(1, "The live node published no posteriors.")

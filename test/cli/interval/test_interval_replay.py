@@ -18,8 +18,9 @@ from sysid_nodes.cli.main import main
 from sysid_nodes.data import JointSamples
 from sysid_nodes.logs import BagWriter, read_joint_states, read_messages
 from sysid_nodes.messages.interval.bounds import TOPIC, TYPE
+from sysid_nodes.messages.markers import ARRAY_TYPE
 from sysid_nodes.messages.robot_view import TRANSFORMS, TYPES
-from sysid_nodes.reports.interval.body_markers import MARKERS, MARKERS_TYPE
+from sysid_nodes.reports.interval.body_markers import MARKERS
 from sysid_nodes.reports.interval.result_file import read_result
 from sysid_nodes.reports.interval.series_file import read_series
 from sysid_nodes.results import Status
@@ -85,7 +86,7 @@ def test_the_messages_are_the_history(replayed: Path) -> None:
 
 def test_the_estimate_is_there_to_look_at_with_every_message(replayed: Path) -> None:
     bounds = [stamp for stamp, _ in read_messages(replayed / "result.mcap", TOPIC, TYPE)]
-    markers = list(read_messages(replayed / "result.mcap", MARKERS, MARKERS_TYPE))
+    markers = list(read_messages(replayed / "result.mcap", MARKERS, ARRAY_TYPE))
     assert [stamp for stamp, _ in markers] == bounds
     *shapes, text = markers[-1][1].markers
     assert {marker.header.frame_id for marker in (*shapes, text)} == {"bracelet_link"}

@@ -9,7 +9,9 @@ import pytest
 from shared.walking_bag import write_walk
 
 from sysid_nodes.cli.main import main
-from sysid_nodes.logs import read_topics
+from sysid_nodes.logs import read_messages, read_topics
+from sysid_nodes.messages.markers import ARRAY_TYPE
+from sysid_nodes.messages.sampling.estimate_markers import MARKERS
 from sysid_nodes.messages.sampling.estimates import INERTIA, MODELS, POSTERIOR
 from sysid_nodes.reports.sampling.schema import SAMPLING_FIELDS, validate_sampling
 
@@ -78,8 +80,12 @@ def scene_of(page: str) -> str:
 def test_the_recording_of_the_result_shows_the_robot_and_what_was_found(replayed):
     counts = {topic.name: topic.count for topic in read_topics(replayed / "result.mcap")}
     assert counts.pop("/tf") > 10
-    assert set(counts) == {"/robot_description", INERTIA, MODELS, POSTERIOR}
+    assert set(counts) == {"/robot_description", INERTIA, MODELS, POSTERIOR, MARKERS}
     assert set(counts.values()) == {1}
+    ((_, found),) = read_messages(replayed / "result.mcap", MARKERS, ARRAY_TYPE)
+    (text,) = (marker.text for marker in found.markers if marker.ns == "mass")
+    result = json.loads((replayed / "result.json").read_text(encoding="utf-8"))
+    assert text.startswith(f"base {result['bodies'][0]['parameters'][0]:.2f} kg, σ ")
 
 
 @pytest.mark.parametrize(

@@ -53,7 +53,12 @@ def document() -> dict[str, Any]:
 def test_a_result_is_of_the_schema_and_infinity_is_null() -> None:
     found = validate_actuators(document())
     assert found["joints"][0]["parameters"][1]["upper"] is None
-    assert "1 of 2 parameters of 1 joints are identified" in headline(found)
+    assert headline(found).startswith("1 of 2 parameters of 1 joints are identified; one rollout")
+    row = found["joints"][0]["parameters"][1] | {"identifiable": True, "estimate": 0.0125}
+    found["joints"][0]["parameters"] = [row, row | {"name": "delay", "unit": "s", "estimate": 0.005}]
+    assert "identified; armature 0.0125 kg m²; delay 0.005 s; one rollout" in headline(found)
+    found["joints"].append({"parameters": [row | {"estimate": 0.02}]})
+    assert "of 2 joints are identified; armatures from 0.0125 to 0.02 kg m²; delay 0.005 s;" in headline(found)
 
 
 @pytest.mark.parametrize("field", ACTUATOR_FIELDS, ids=lambda field: field.path)

@@ -21,7 +21,8 @@ from visualization_msgs.msg import Marker, MarkerArray
 
 from sysid_nodes.data.inertia import com_to_parameters
 from sysid_nodes.messages.fill import to_message
-from sysid_nodes.reports.interval.body_markers import body_marker_fields, centre_region, solid_ellipsoid
+from sysid_nodes.messages.inertia_markers import solid_ellipsoid
+from sysid_nodes.reports.interval.body_markers import body_marker_fields, centre_region
 from sysid_nodes.results import IdentificationResult, Status
 
 Array = npt.NDArray[np.float64]

@@ -170,8 +170,8 @@ def _delay_finding(delay: TorqueDelay, config: IntervalIdentifierConfig, start: 
         return []
     late = "late" if delay.delay > 0.0 else "early"
     line = (
-        f"torque comes {1e3 * abs(delay.delay):.0f} ms {late} against position (+- {2e3 * delay.error:.0f} ms), "
-        f"stated are {1e3 * stated:.0f} ms"
+        f"torque comes {1e3 * abs(delay.delay):.0f} ms {late} against position "
+        f"(+- {2e3 * delay.error:.0f} ms, two sigma), stated are {1e3 * stated:.0f} ms"
     )
     mends = (Mend("signals.torque_delay", float(f"{delay.delay:.2g}")),) if config.noise.model == "window" else ()
     return [Finding("delay", "all joints", start, line, mends)]

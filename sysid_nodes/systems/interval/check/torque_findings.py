@@ -191,7 +191,7 @@ def wrist(fit: ArmFit, robot: Robot, config: IntervalIdentifierConfig, start: fl
         return []
     payload = config.target == "payload"
     said = f"the description has {described:.3g}" if payload else f"the prior says {low:.3g} to {high:.3g}"
-    line = f"what the wrist carries weighs {mass:.2f} +- {2.0 * error:.2f} kg, {said}"
+    line = f"what the wrist carries weighs {mass:.2f} +- {2.0 * error:.2f} kg (two sigma), {said}"
     mends = []
     if mass < low:
         line += ": no gripper?" if described - mass > slack else ""

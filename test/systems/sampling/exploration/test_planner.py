@@ -60,7 +60,9 @@ def test_a_plan_names_its_estimate_and_is_refused_for_another(plan):
 def test_plans_and_estimates_survive_messages_and_notice_a_change(plan):
     fields = json.loads(json.dumps(plan_fields(plan)))
     assert to_plan(fields).id == plan.id
-    assert marker_fields(plan)[0]["points"]
+    _, path, circle = marker_fields(plan)["markers"]
+    assert len(path["points"]) == len(fields["path"])
+    assert {round(np.hypot(p["x"], p["y"]), 9) for p in circle["points"]} == {round(plan.vetting.reach, 9)}
     fields["points"][3] += 1e-9
     with pytest.raises(InputError, match="not what its id says"):
         to_plan(fields)
