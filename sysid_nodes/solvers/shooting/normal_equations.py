@@ -83,6 +83,18 @@ class Equations:
         hessian = self.hessian - np.einsum("gkd,gld->kl", gain, self.by_start)
         return hessian, self.gradient - np.einsum("gkd,gd->k", gain, self.start_gradient)
 
+    def without_last(self, count: int) -> Equations:
+        """The same where the last of the parameters stay as they are."""
+        k = len(self.gradient) - count
+        return replace(
+            self,
+            rows=np.delete(self.rows, np.s_[k : k + count], axis=1),
+            hessian=self.hessian[:k, :k],
+            gradient=self.gradient[:k],
+            by_start=self.by_start[:, :k],
+            information=self.information[:k],
+        )
+
     def shift_parameters(self, change: Array) -> Equations:
         """The linear model once the parameters have moved by `change` (K,), every start following."""
         k = len(change)

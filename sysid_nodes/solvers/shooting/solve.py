@@ -23,7 +23,7 @@ import numpy.typing as npt
 from sysid_nodes.exceptions import SamplesError
 from sysid_nodes.results.least_squares import SolveStatus
 from sysid_nodes.solvers.shooting.normal_equations import Equations, Step, assemble
-from sysid_nodes.solvers.shooting.problem import Array, Gaussian, IntArray, ShootingProblem, segments
+from sysid_nodes.solvers.shooting.problem import Array, Gaussian, IntArray, Rollout, ShootingProblem, segments
 from sysid_nodes.solvers.trajectory_least_squares.robust import Huber
 
 BoolArray = npt.NDArray[np.bool_]
@@ -166,28 +166,29 @@ class _Solver:
         start, information = self._problem.start(first)
         guess = start.copy()
 
-        def at(parameters: Array, start: Array, loss: Huber | None) -> _Point:
-            rollout = self._problem.rollout(parameters, first, start)
+        def linearise(rollout: Rollout, parameters: Array, start: Array, loss: Huber | None) -> _Point:
             equations = assemble(rollout, first, parameters, self._prior, start - guess, information, loss)
             return _Point(parameters, start, equations)
 
-        point = at(parameters, start, None)
+        def at(parameters: Array, start: Array) -> _Point:
+            return linearise(self._problem.rollout(parameters, first, start), parameters, start, loss)
+
+        rollout = self._problem.rollout(parameters, first, start)
+        loss = self._loss(rollout.residual)
+        point = linearise(rollout, parameters, start, loss)
         if not np.isfinite(point.equations.cost):
             return SolveStatus.NOT_FINITE, point, None, 0
-        loss = self._loss(point.equations.residual)
-        if loss is not None:
-            point = at(parameters, start, loss)
         little = tolerance / max(int(np.count_nonzero(point.equations.residual)), 1)
         damping, status, k = self._config.damping, SolveStatus.MAX_ITERATIONS, 0
         jumps, held_back = 0, np.zeros(len(first))  # damping of each start beyond that of the parameters
         for k in range(1, self._config.iterations + 1):  # noqa: B007
             step = self._step(point, damping, held_back)
-            trial = at(point.parameters + step.parameters, point.start + step.start, loss)
+            trial = at(point.parameters + step.parameters, point.start + step.start)
             held_back *= 0.5
             if not trial.equations.cost <= point.equations.cost:
                 culprits = _culprits(point, trial)
                 still = np.where(culprits[:, None], 0.0, step.start)
-                trial = at(point.parameters + step.parameters, point.start + still, loss)
+                trial = at(point.parameters + step.parameters, point.start + still)
                 if trial.equations.cost <= point.equations.cost:
                     held_back[culprits] = _HELD * (damping + held_back[culprits])
             gained, promised = point.equations.cost - trial.equations.cost, step.decrease
@@ -220,7 +221,7 @@ class _Solver:
     def _loss(self, residual: Array) -> Huber | None:
         """Huber's loss at the spread that residuals have, so that it is the tails and not the misfit it cuts."""
         measured = np.abs(residual[residual != 0.0])
-        if not self._config.robust or not measured.size:
+        if not self._config.robust or not measured.size or not np.isfinite(measured).all():
             return None
         return Huber(self._config.robust * _NORMAL * float(np.median(measured)))
 

@@ -70,9 +70,12 @@ class JointProblem:
         options = self.config.shooting
         return guess, np.array([0.0, (options.residual_sigma / options.speed_sigma) ** 2])
 
-    def rollout(self, parameters: Array, first: IntArray, start: Array) -> Rollout:
-        """Residuals [rad] of predicted positions, zero where nothing was measured."""
-        found = self.simulate(parameters, first, start)
+    def rollout(self, parameters: Array, first: IntArray, start: Array, *, added: Array | None = None) -> Rollout:
+        """Residuals [rad] of predicted positions, zero where nothing was measured.
+
+        Torques (N, E) added to the law's have columns behind those of the parameters.
+        """
+        found = self.simulate(parameters, first, start, added=added)
         measured = self.motion.measured
         residual = np.where(measured, found.position - self.motion.q, 0.0)
         slopes = np.where(measured[:, None], found.slopes, 0.0)
@@ -80,16 +83,30 @@ class JointProblem:
 
     def simulate(self, parameters: Array, first: IntArray, start: Array, *, added: Array | None = None) -> JointRollout:
         """States at the samples, and what torques (N, E) added to the law's would do to them."""
-        law = self.with_parameters(parameters)
+        return self._roll(self.with_parameters(parameters), first, start, added, self.active, self.motion.stride)
+
+    def velocities(self, parameters: Array, first: IntArray, start: Array) -> tuple[Array, Array]:
+        """(N,), (N,) where steps begin, and those by which they move [rad/s].
+
+        Those of a segment's last step are no velocities, unless it is the last segment's: the state behind it is the
+        next one's start. Nothing follows from that step, either.
+        """
+        nothing = np.zeros(0, dtype=np.int64)
+        found = self._roll(self.with_parameters(parameters), first, start, None, nothing, 1)
+        return found.velocity[:-1], np.diff(found.position) / self.motion.step
+
+    def _roll(
+        self, law: Array, first: IntArray, start: Array, added: Array | None, active: IntArray, stride: int
+    ) -> JointRollout:
         signals = self.signals(law)
         return joint_rollout(
             signals if added is None else np.concatenate([signals, added], axis=1),
             law,
             first * self.motion.stride,
             start,
-            self.active,
+            active,
             step=self.motion.step,
-            stride=self.motion.stride,
+            stride=stride,
             smoothing=self.config.law.rest_speed,
             hard=self.config.law.saturation == "hard",
         )
@@ -105,9 +122,9 @@ class JointProblem:
         return replace(self, law=law, names=names)
 
     def signals(self, law: Array) -> Array:
-        """(N, 13) what the kernel needs at every step."""
+        """(N, 13) what the kernel needs at every step; valid until it is asked for again."""
         motion, delay = self.motion, float(law[INDEX["delay"]])
-        rows, edges = self._known.copy(), motion.edges
+        rows, edges = self._rows, motion.edges
         rows[:, COMMAND], rows[:, COMMAND_SLOPE] = motion.command.means(edges, delay)
         if motion.command_rate is not None:
             rows[:, COMMAND_RATE], rows[:, RATE_SLOPE] = motion.command_rate.means(edges, delay)
@@ -116,8 +133,8 @@ class JointProblem:
         return rows
 
     @cached_property
-    def _known(self) -> Array:
-        """(N, 13) the same without the command."""
+    def _rows(self) -> Array:
+        """(N, 13) the same without the command, written over at every rollout: megabytes are slow to come by."""
         motion = self.motion
         rows = np.zeros((len(motion.load), SIGNALS + len(LEVELS)))
         rows[:, STIFFNESS], rows[:, DAMPING] = motion.stiffness, motion.damping

@@ -19,21 +19,21 @@ the rigid body's inertia and load. No motion of this robot alone tells it from a
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
 from sysid_nodes.kernel.joint_law import STRIBECK_SPEED
+from sysid_nodes.kernel.joint_rollout_reference import THETA
 from sysid_nodes.models.actuator import PARAMETERS
-from sysid_nodes.solvers.shooting import Covariance, Rollout, ShootingResult, block_jackknife
+from sysid_nodes.solvers.shooting import Covariance, ShootingResult, block_jackknife
 from sysid_nodes.solvers.shooting.normal_equations import Equations, assemble
 from sysid_nodes.solvers.shooting.problem import Gaussian
 from sysid_nodes.systems.actuators.joint_problem import JointProblem
 
 Array = npt.NDArray[np.float64]
 
-_FACTOR = 1e-3  # by which the bodies are scaled for a difference quotient
 _NOTHING = 1e-9  # [rad]
 _REST, _WAVES = 0.2, 0.2  # shares that are doubted of what friction at rest and waves move the parameters by
 _MEAN = 0.12  # mean of a torque that depends on the position, over its RMS in waves
@@ -65,14 +65,15 @@ def free_estimate(problem: JointProblem, solution: ShootingResult, block: int) -
         block: samples over which residuals may be correlated.
     """
     count, kept = len(problem.names), slice(0, len(problem.names))
-    rest, waves, constant = _friction_at_rest(problem, solution), *_torques_by_position(problem, solution)
-    torques = np.concatenate([rest, waves], axis=1)
-    untold = np.column_stack([_body_column(problem, solution), constant])
-    equations, by_untold = _extend(problem, solution, torques, untold)
+    v, w = problem.velocities(solution.parameters, solution.first, solution.start)
+    rest, waves, untold = _friction_at_rest(problem, solution, w), _waves(problem), _untold(problem, v, w)
+    every = _extend(problem, solution, np.concatenate([rest, waves, untold], axis=1))
+    told = len(every.gradient) - untold.shape[1]
+    equations, by_untold = every.without_last(untold.shape[1]), every.reduced_hessian[:told, told:]
     hessian = equations.reduced_hessian
     inverse = _inverse(hessian)
     change = -inverse @ equations.reduced_gradient
-    seen = np.concatenate([~_find_unseen(problem, solution), np.ones(torques.shape[1], dtype=np.bool_)])
+    seen = np.concatenate([~_find_unseen(problem, solution), np.ones(len(change) - count, dtype=np.bool_)])
     covariance = block_jackknife(equations.shift_parameters(change), seen, block)
     unknown = np.diag(np.where(seen[kept], 0.0, np.inf))
     by_rest, by_waves = np.split(change[count:], [rest.shape[1]])
@@ -105,30 +106,20 @@ def _find_unseen(problem: JointProblem, solution: ShootingResult) -> npt.NDArray
     return np.asarray(slopes * ranges < _NOTHING)
 
 
-def _friction_at_rest(problem: JointProblem, solution: ShootingResult) -> Array:
-    """(S, M) sensitivities of the position to friction at rest that the law lacks; M is 0 where there is none."""
+def _friction_at_rest(problem: JointProblem, solution: ShootingResult, w: Array) -> Array:
+    """(N, M) friction at rest that the law lacks, of amplitude one, at velocities; M is 0 where there is none."""
     if not problem.config.doubt.friction_at_rest or "stribeck" in problem.names:
-        return np.zeros((problem.samples, 0))
-    columns = []
-    for share in _FADING:
-        law = problem.with_parameters(solution.parameters)
-        law[STRIBECK_SPEED] *= share
-        rollout = problem.with_law(law, "stribeck").simulate(np.zeros(1), solution.first, solution.start)
-        columns.append(rollout.slopes[:, 0])
-    return _where_measured(problem, np.stack(columns, axis=1))
+        return np.zeros((len(w), 0))
+    fading = problem.with_parameters(solution.parameters)[STRIBECK_SPEED] * np.array(_FADING)
+    sign = w / np.hypot(w, problem.config.law.rest_speed)
+    return np.asarray(-np.exp(-((w[:, None] / fading) ** 2)) * sign[:, None])
 
 
-def _torques_by_position(problem: JointProblem, solution: ShootingResult) -> tuple[Array, Array]:
-    """(S, 2 W), (S,) sensitivities of the position to waves over the joint's travel and to a constant torque."""
-    own = problem.with_law(problem.with_parameters(solution.parameters))
-    waves = _waves(problem)
-    added = np.column_stack([waves, np.ones(len(waves))])
-    columns = _where_measured(problem, own.simulate(np.zeros(0), solution.first, solution.start, added=added).slopes)
-    return columns[:, : waves.shape[1]], columns[:, waves.shape[1]]
-
-
-def _where_measured(problem: JointProblem, columns: Array) -> Array:
-    return np.where(problem.motion.measured[:, None], columns, 0.0)
+def _untold(problem: JointProblem, v: Array, w: Array) -> Array:
+    """(N, 2) torques that nobody can tell: what bodies twice as heavy would take besides, and a constant one."""
+    motion = problem.motion
+    taken = motion.inertia * (w - v) / (THETA * motion.step) + motion.load
+    return np.column_stack([-taken, np.ones(len(taken))])
 
 
 def _waves(problem: JointProblem) -> Array:
@@ -141,33 +132,16 @@ def _waves(problem: JointProblem) -> Array:
     return np.concatenate([waves.imag, waves.real], axis=1)
 
 
-def _extend(problem: JointProblem, solution: ShootingResult, torques: Array, untold: Array) -> tuple[Equations, Array]:
-    """Normal equations of parameters and torques, and the reduced Hessian's columns (.., U) of what nobody can tell."""
+def _extend(problem: JointProblem, solution: ShootingResult, torques: Array) -> Equations:
+    """Normal equations of parameters and of the amplitudes of torques (N, E) added to the law's."""
     first, start = solution.first, solution.start
     guess, information = problem.start(first)
-    rollout = problem.rollout(solution.parameters, first, start)
-
-    def equations(columns: Array) -> Equations:
-        slopes = np.concatenate([rollout.by_parameters, columns[:, None]], axis=2)
-        extended = Rollout(rollout.residual, slopes, rollout.by_start)
-        nothing = Gaussian.nothing(slopes.shape[2])
-        return assemble(extended, first, nothing.mean, nothing, start - guess, information, solution.loss)
-
-    both, own = equations(np.column_stack([torques, untold])).reduced_hessian, equations(torques)
-    return own, both[: -untold.shape[1], -untold.shape[1] :]
+    rollout = problem.rollout(solution.parameters, first, start, added=torques)
+    nothing = Gaussian.nothing(rollout.by_parameters.shape[2])
+    return assemble(rollout, first, nothing.mean, nothing, start - guess, information, solution.loss)
 
 
 def _inverse(hessian: Array) -> Array:
     scale = np.sqrt(np.where(hessian.diagonal() > 0.0, hessian.diagonal(), 1.0))
     inverse = np.linalg.pinv(hessian / np.outer(scale, scale), rcond=1e-12, hermitian=True)
     return np.asarray(inverse / np.outer(scale, scale))
-
-
-def _body_column(problem: JointProblem, solution: ShootingResult) -> Array:
-    """(S,) sensitivity to the factor by which the bodies are heavier."""
-    motion, factor = problem.motion, 1.0 + _FACTOR
-    heavier = replace(problem, motion=replace(motion, inertia=factor * motion.inertia, load=factor * motion.load))
-    one, other = (
-        own.rollout(solution.parameters, solution.first, solution.start).residual[:, 0] for own in (heavier, problem)
-    )
-    return np.asarray((one - other) / _FACTOR)
