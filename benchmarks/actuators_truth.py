@@ -6,8 +6,8 @@ seed draws drives of its own. `as modelled` has nothing else but what MuJoCo's d
 differently, and the configuration says that the bodies are as described. `bodies off` has bodies that are heavier or
 lighter by half a percent (sigma), as the default configuration grants. `friction unknown` has friction at rest (10 % of
 Coulomb's) and torque ripple (5 %) besides, whose shapes are not those that the fit guesses: friction fades at .03 to
-.3 rad/s, as exp(-(qd / speed)^p) with p from .7 to 2, and there are 12 to 48 ripples a turn. At the end commands made
-with the identified model move the true leg.
+.3 rad/s, as exp(-(qd / speed)^p) with p from .7 to 2, and there are 12 to 48 ripples a turn. `other legs and postures`
+has all that, any leg and any posture. At the end commands made with the identified model move the true leg.
 """
 
 from __future__ import annotations
@@ -38,7 +38,10 @@ from sysid_nodes.systems.actuators.preparation import prepare
 Array = npt.NDArray[np.float64]
 
 NOISE = 8e-4
+LEGS = ("FL_", "FR_", "RL_", "RR_")
 POSTURE = np.array([0.0, 0.85, -1.95])
+POSTURES = np.array([[-0.3, 0.4, -2.2], [0.3, 1.4, -1.3]])
+"""The ends of what is drawn from."""
 TRACKED = 20
 """Seeds whose models are used for control."""
 STEP = 2.5e-4
@@ -50,10 +53,11 @@ ABSOLUTE = {"delay": (1e3, "ms"), "encoder_bias": (1e3, "mrad"), "position_frict
 
 @dataclass(frozen=True)
 class Case:
-    """What the fit does not know: friction, and bodies off by a relative standard deviation."""
+    """Whether there is friction that the fit lacks, by how much bodies are off (sigma, relative), whether any leg moves."""
 
     friction: bool
     bodies: float
+    anywhere: bool = False
 
 
 _GRANTED = ActuatorConfig().doubt.body_error
@@ -61,6 +65,7 @@ CASES = {
     "as modelled": Case(False, 0.0),
     "bodies off": Case(False, _GRANTED),
     "friction unknown": Case(True, _GRANTED),
+    "other legs and postures": Case(True, _GRANTED, anywhere=True),
 }
 
 
@@ -123,12 +128,15 @@ def trial(seed: int, case: Case, last: float) -> list[Outcome]:
     rng = np.random.default_rng(seed)
     doubt = replace(ActuatorConfig().doubt, body_error=case.bodies)
     config = replace(ActuatorConfig(), doubt=doubt)
-    robot = leg_on_stand(load_robot("go2"), "FL_")
+    leg, posture = LEGS[0], POSTURE
+    if case.anywhere:
+        leg, posture = LEGS[rng.integers(len(LEGS))], rng.uniform(*POSTURES)
+    robot = leg_on_stand(load_robot("go2"), leg)
     drives = Drives.draw(robot.n, rng)
     if case.friction:
         drives = drives.with_unknowns(rng).with_other_shapes(rng)
     drives = replace(drives, mass_error=case.bodies * float(rng.standard_normal()))
-    t, command = chirp(ChirpConfig(last=last), POSTURE)
+    t, command = chirp(ChirpConfig(last=last), posture)
     log = run_on_stand(robot, drives, t, command, noise=NOISE, rng=rng, step=STEP)
     outcomes = []
     for j, motion in enumerate(prepare(log, robot, config)):

@@ -9,6 +9,7 @@ more or less than the robot's description says.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
 
 import mujoco
@@ -25,6 +26,7 @@ from sysid_nodes.simulation.arm.mujoco_arm import arm_spec
 Array = npt.NDArray[np.float64]
 
 _STEP = 5e-4
+_ROUNDING = 1e-6  # of the sign of a velocity, its square [rad2/s2]
 _DRY = 2.0  # time constant of the constraint that dry friction is, in steps; it is critically damped
 
 
@@ -171,17 +173,31 @@ def _motion(model: mujoco.MjModel, drives: Drives, start: Array, wanted: Array, 
         return states[:, 1 : 1 + model.nq], states[:, 1 + model.nq :]
     q, qd = np.empty_like(wanted), np.empty_like(wanted)
     position, speed, control, applied = data.qpos, data.qvel, data.ctrl, data.qfrc_applied
+    # Of a few joints, plain numbers are faster than arrays.
+    joints = np.stack(
+        [
+            drives.stribeck, drives.stribeck_speed, drives.stribeck_power, drives.position_friction, middle,
+            drives.ripple, drives.ripples,
+        ],
+        axis=1,
+    ).tolist()  # fmt: skip
     for k, told in enumerate(wanted):
         q[k], qd[k] = position, speed
         control[:] = told
-        sign = speed / np.sqrt(speed**2 + 1e-6)
-        applied[:] = (
-            -drives.stribeck * np.exp(-((np.abs(speed) / drives.stribeck_speed) ** drives.stribeck_power)) * sign
-            - drives.position_friction * (position - middle) * sign
-            + drives.ripple * np.sin(drives.ripples * position)
-        )
+        applied[:] = [
+            _unknown_torque(x, v, *joint) for x, v, joint in zip(position.tolist(), speed.tolist(), joints, strict=True)
+        ]
         mujoco.mj_step(model, data)
     return q, qd
+
+
+def _unknown_torque(
+    q: float, w: float, stribeck: float, fading: float, power: float, growth: float, middle: float, ripple: float,
+    ripples: float,
+) -> float:  # fmt: skip
+    """Torque of friction at rest and of friction that grows with position, and of ripple [N m]."""
+    dry = stribeck * math.exp(-((abs(w) / fading) ** power)) + growth * (q - middle)
+    return ripple * math.sin(ripples * q) - dry * w / math.sqrt(w * w + _ROUNDING)
 
 
 def _model(robot: Robot, drives: Drives, step: float) -> mujoco.MjModel:

@@ -4,17 +4,21 @@
 Gears have friction at rest, cogs and cables. Left out, they pull the parameters by much more than sigmas tell, and
 do so in every period of the motion, where no statistics of residuals can see it. So the fit is followed by one
 Gauss-Newton step of the law *and* of torques that it lacks: friction at rest that fades at three speeds, and a torque
-that depends on the position, as waves over the joint's travel. How large these are nobody asks (nuisance parameters);
-what the law's parameters then are is free of them, and their covariance is that of the whole step. Their shapes are
-guesses, so a share of what each of the two moves the parameters by counts as a standard deviation besides. The shares
-are about the likeliest ones on simulated joints whose friction has other shapes (benchmarks.actuators_truth draws such,
-too).
+that depends on the position, as cosines of half-waves over the joint's travel. (Whole waves would have to end where
+they begin; what does not, as most torques, then needs many more of them.) How large these are nobody asks (nuisance
+parameters); what the law's parameters then are is free of them, and their covariance is that of the whole step. Their
+shapes are guesses, so a share of what each of the two moves the parameters by, beyond what noise alone would move them
+by, counts as a standard deviation besides. The shares are about the likeliest ones on simulated joints whose friction
+has other shapes (benchmarks.actuators_truth draws such, too).
 
 A torque that depends on the position has a mean, too, which no motion tells from an encoder's bias. It is taken to be
 of the size of the waves.
 
 Bodies. Inertias of a relative standard deviation e move the parameters by -H^-1 J'x e, x the sensitivity to a factor of
 the rigid body's inertia and load. No motion of this robot alone tells it from armature and bias; it is counted.
+
+Only the scatter of residuals is estimated from few blocks. Doubts are stated, so an interval that they make wide has
+more degrees of freedom than blocks leave (Welch and Satterthwaite).
 """
 
 from __future__ import annotations
@@ -35,8 +39,9 @@ from sysid_nodes.systems.actuators.joint_problem import JointProblem
 Array = npt.NDArray[np.float64]
 
 _NOTHING = 1e-9  # [rad]
-_REST, _WAVES = 0.2, 0.2  # shares that are doubted of what friction at rest and waves move the parameters by
+_REST, _WAVES = 0.12, 0.15  # shares that are doubted of what friction at rest and waves move the parameters by
 _MEAN = 0.12  # mean of a torque that depends on the position, over its RMS in waves
+_NORMAL = 1e6  # degrees of freedom that are as good as infinitely many
 _FADING = (3.0, 1.0, 0.2)  # of the speed at which friction at rest fades: shapes of it, the last for its rounding, too
 
 
@@ -75,28 +80,48 @@ def free_estimate(problem: JointProblem, solution: ShootingResult, block: int) -
     change = -inverse @ equations.reduced_gradient
     seen = np.concatenate([~_find_unseen(problem, solution), np.ones(len(change) - count, dtype=np.bool_)])
     covariance = block_jackknife(equations.shift_parameters(change), seen, block)
-    unknown = np.diag(np.where(seen[kept], 0.0, np.inf))
-    by_rest, by_waves = np.split(change[count:], [rest.shape[1]])
+    added, scatter = change[count:], covariance.matrix[count:, count:]
     # Parameters follow torques that are put in, the others being there already.
     following = -_inverse(hessian[kept, kept]) @ hessian[kept, count:]
+
+    def pull(kind: slice) -> Array:
+        """(K,) by which torques of a kind move the parameters."""
+        of = following[:, kind]
+        return _beyond_noise(of @ added[kind], np.einsum("ki,ij,kj->k", of, scatter[kind, kind], of))
+
+    by_rest, by_waves = slice(0, rest.shape[1]), slice(rest.shape[1], None)
+    rms = _beyond_noise(np.sqrt(0.5 * np.sum(added[by_waves] ** 2)), 0.5 * np.trace(scatter[by_waves, by_waves]))
     of_bodies, of_constant = -(inverse @ by_untold)[kept].T
-    shifts = [
+    shifts = (
         problem.config.doubt.body_error * of_bodies,
-        _REST * following[:, : len(by_rest)] @ by_rest,
-        _WAVES * following[:, len(by_rest) :] @ by_waves,
-        _MEAN * float(np.sqrt(0.5 * np.sum(by_waves**2))) * of_constant,
-    ]
+        _REST * pull(by_rest),
+        _WAVES * pull(by_waves),
+        _MEAN * rms * of_constant,
+    )
     doubt = sum((np.outer(shift, shift) for shift in shifts), np.zeros((count, count)))
+    own = covariance.matrix[kept, kept]
+    unknown = np.diag(np.where(seen[kept], 0.0, np.inf))
     return FreedEstimate(
         solution.parameters + change[:count],
         Covariance(
-            np.where(unknown > 0.0, np.inf, covariance.matrix[kept, kept] + doubt),
+            np.where(unknown > 0.0, np.inf, own + doubt),
             covariance.plain[kept, kept],
-            covariance.freedom[kept],
+            _freedom(covariance.freedom[kept], np.diag(own), np.diag(doubt)),
             covariance.blocks,
         ),
         doubt,
     )
+
+
+def _beyond_noise(found: Array, noise: Array) -> Array:
+    """What was found, less what noise of these variances adds to its square."""
+    return np.asarray(np.sign(found) * np.sqrt(np.maximum(found**2 - noise, 0.0)))
+
+
+def _freedom(freedom: Array, estimated: Array, stated: Array) -> Array:
+    """(K,) of the sum of a variance that is estimated with so many degrees of freedom and one that is stated."""
+    ratio = np.divide(estimated + stated, estimated, out=np.ones_like(estimated), where=estimated > 0.0)
+    return np.minimum(freedom * ratio**2, _NORMAL)
 
 
 def _find_unseen(problem: JointProblem, solution: ShootingResult) -> npt.NDArray[np.bool_]:
@@ -123,13 +148,13 @@ def _untold(problem: JointProblem, v: Array, w: Array) -> Array:
 
 
 def _waves(problem: JointProblem) -> Array:
-    """(N, 2 W) sines and cosines over the joint's travel at the steps' middles."""
+    """(N, 2 W) cosines of half-waves over the joint's travel, at the steps' middles."""
     motion = problem.motion
     position = np.interp(motion.edges[:-1] + 0.5 * motion.step, motion.t, motion.smooth)
-    phase = 2.0 * np.pi * (position - motion.middle) / max(float(np.ptp(motion.smooth)), 1e-9)
-    wave = np.exp(1j * phase)
-    waves = np.cumprod(np.broadcast_to(wave[:, None], (len(wave), problem.config.doubt.torque_waves)), axis=1)
-    return np.concatenate([waves.imag, waves.real], axis=1)
+    share = (position - motion.smooth.min()) / max(float(np.ptp(motion.smooth)), 1e-9)
+    wave = np.exp(1j * np.pi * share)
+    halves = (len(wave), 2 * problem.config.doubt.torque_waves)
+    return np.asarray(np.cumprod(np.broadcast_to(wave[:, None], halves), axis=1).real)
 
 
 def _extend(problem: JointProblem, solution: ShootingResult, torques: Array) -> Equations:
