@@ -53,7 +53,7 @@ ABSOLUTE = {"delay": (1e3, "ms"), "encoder_bias": (1e3, "mrad"), "position_frict
 
 @dataclass(frozen=True)
 class Case:
-    """Whether there is friction that the fit lacks, by how much bodies are off (sigma, relative), whether any leg moves."""
+    """Whether friction is unknown, by how much bodies are off (sigma, relative), and whether any leg moves."""
 
     friction: bool
     bodies: float

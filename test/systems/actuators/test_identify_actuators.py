@@ -252,12 +252,12 @@ def test_a_part_of_a_real_chirp_refutes_no_gains_that_the_whole_bears_out(shared
 
 
 @pytest.mark.real_data
-@pytest.mark.parametrize(("duration", "finding"), [(12.0, "unexplained"), (24.0, "are their units right?")])
-def test_gains_of_a_real_robot_in_another_unit_contradict_it(shared_data: Any, duration: float, finding: str) -> None:
+@pytest.mark.parametrize("duration", [12.0, 24.0])
+def test_gains_of_a_real_robot_in_another_unit_contradict_it(shared_data: Any, duration: float) -> None:
     """Drives sixty times too weak sag out of every fit that goes on from where the one without a gain has ended."""
     log = read_actuator_table(shared_data / "go2_actuator_chirps" / "traj_4.npz", load_robot("go2").joint_names)
     assert log.stiffness is not None and log.damping is not None
     wrong = replace(log, stiffness=log.stiffness * np.pi / 180.0, damping=log.damping * np.pi / 180.0)
     result = identify_actuators(wrong.between(0.0, duration), limb(load_robot("go2"), "FL_"), CONFIG)
     assert result.status is ActuatorStatus.CONTRADICTION
-    assert finding in result.findings[0]
+    assert "are their units right?" in result.findings[0]
