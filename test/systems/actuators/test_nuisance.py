@@ -11,6 +11,7 @@ from sysid_nodes.systems.actuators.config import DoubtConfig
 from sysid_nodes.systems.actuators.fit import JointFit, fit_joint, known_law
 from sysid_nodes.systems.actuators.nuisance import free_estimate
 from sysid_nodes.systems.actuators.preparation import JointMotion, prepare
+from sysid_nodes.systems.actuators.replay import replay_joint
 
 CONFIG = ActuatorConfig()
 THIGH = 1
@@ -59,3 +60,38 @@ def test_where_nothing_lacks_an_estimate_is_the_solution() -> None:
     with_more = replace(CONFIG, doubt=replace(CONFIG.doubt, body_error=0.0))
     wider = free_estimate(replace(fit.problem, config=with_more), fit.solution, BLOCK)
     assert (np.diag(wider.covariance.plain) > np.diag(found.covariance.plain)).all()
+
+
+def noisy_replay(own: JointMotion, fit: JointFit) -> JointMotion:
+    """The motion as the law has it, and as an encoder reads that."""
+    noise = 8e-4 * np.random.default_rng(2).standard_normal(len(own.t))
+    return replace(own, q=replay_joint(own, fit.law, CONFIG) + noise)
+
+
+def test_a_torque_that_does_not_end_as_it_begins_moves_few_estimates() -> None:
+    """Two and six tenths of a wave over the travel: sums of whole waves leave half a sigma of it in friction."""
+    own = motion()
+    lawful = noisy_replay(own, fitted(own))
+    position = np.interp(own.edges[:-1] + 0.5 * own.step, own.t, own.smooth)
+    ripple = 0.03 * np.sin(2.0 * np.pi * 2.6 * (position - own.smooth.min()) / np.ptp(own.smooth))
+    without, with_ripple = fitted(lawful), fitted(replace(lawful, load=own.load + ripple))
+    told = [without.problem.names.index(name) for name in ("armature", "delay", "viscous", "coulomb")]
+    sigma = without.covariance.sigma[told]
+    assert np.abs((with_ripple.solution.parameters - without.solution.parameters)[told] / sigma).max() > 1.5
+    assert np.abs((with_ripple.parameters - without.parameters)[told] / sigma).max() < 0.4
+
+
+def test_noise_is_no_torque_that_the_law_lacks() -> None:
+    own = motion()
+    config = replace(CONFIG, doubt=replace(CONFIG.doubt, body_error=0.0))
+    fit = fit_joint(noisy_replay(own, fitted(own)), known_law(config, THIGH), config, config.fitted.names)
+    assert (np.sqrt(np.diag(fit.doubt)) < 0.1 * fit.covariance.sigma).all()
+
+
+def test_what_is_stated_needs_no_blocks_to_be_known_from() -> None:
+    fit = fitted(motion())
+    stated = np.diag(fit.doubt) / np.diag(fit.covariance.matrix)
+    bias, friction = (fit.problem.names.index(name) for name in ("encoder_bias", "position_friction"))
+    assert stated[bias] > 0.9 and stated[friction] < 0.1
+    assert fit.covariance.freedom[bias] > 1e3
+    assert fit.covariance.freedom[friction] < fit.covariance.blocks
