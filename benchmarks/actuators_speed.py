@@ -30,6 +30,8 @@ from sysid_nodes.systems.actuators.preparation import prepare
 
 FIVE = ("armature", "delay", "encoder_bias", "viscous", "coulomb")
 TRUE = {"armature": 0.02, "delay": 0.005, "encoder_bias": 0.003, "viscous": 0.2, "coulomb": 0.3, "stribeck_speed": 0.1}
+WHOLE = 5
+"""Runs of a whole robot."""
 TARGETS = {"kernel": 50.0, "fit": 1.0}
 """[ns a joint-step], [s on two idle cores]"""
 
@@ -63,13 +65,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
     report.text(f"CPU time [ns a joint-step], target {TARGETS['kernel']:g} with five sensitivities.")
     report.table(("kernel", "value and start states", "with five sensitivities"), rows)
     report.section("Twelve joints")
-    report.text(f"Target: {TARGETS['fit']:g} s on two idle cores, which is {2.0 * TARGETS['fit']:g} s of CPU time.")
+    report.text(
+        f"Target: {TARGETS['fit']:g} s on two idle cores, which takes at most {2.0 * TARGETS['fit']:g} s of CPU time, and "
+        f"is met on one core alone if CPU time is below {TARGETS['fit']:g} s. The run of {WHOLE} with the least CPU time."
+    )
     whole: list[tuple[str, Callable[[], object]]] = [
         ("preparation", lambda: prepare(log, robot, config)),
         ("fits", lambda: [fit_joint(m, known_law(config, j), config, FIVE) for j, m in enumerate(motions)]),
         ("all, with checks, verdicts, a free gain, replays", lambda: identify_actuators(log, robot, config)),
     ]
-    timed = [(name, *_cpu(call)) for name, call in whole]
+    timed = [(name, *min(_cpu(call) for _ in range(WHOLE))) for name, call in whole]
     report.table(("", "CPU [s]", "wall [s]"), [(name, f"{cpu:.2f}", f"{wall:.2f}") for name, cpu, wall in timed])
     print(report.write())
     return 0
