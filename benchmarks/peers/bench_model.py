@@ -45,28 +45,37 @@ def fit_bench(servo: Servo, rng: np.random.Generator) -> BenchModel:
     held = (np.abs(torque) < _BREAKS) | (np.abs(speed) > _SLOW)
     inputs, torque = np.stack([duty, speed], axis=1)[held], torque[held] + _NOISE * rng.standard_normal(held.sum())
     scale, unit = inputs.std(axis=0), float(torque.std())
-    z, wanted = inputs / scale, torque / unit
     start = np.concatenate([(rng.standard_normal(s) * np.sqrt(2.0 / s[0]) if len(s) > 1 else np.zeros(s)).ravel()
                             for s in _SHAPES])  # fmt: skip
 
-    def loss(weights: Array) -> tuple[float, Array]:
-        w1, b1, w2, b2, w3, b3 = _parts(weights)
-        a = np.maximum(z @ w1 + b1, 0.0)
-        b = np.maximum(a @ w2 + b2, 0.0)
-        off = (b @ w3 + b3)[:, 0] - wanted
-        out = off[:, None] / len(off)
-        to_b = (out @ w3.T) * (b > 0.0)
-        to_a = (to_b @ w2.T) * (a > 0.0)
-        parts = (z.T @ to_a, to_a.sum(0), a.T @ to_b, to_b.sum(0), b.T @ out, out.sum(0))
-        return 0.5 * float(off @ off) / len(off), np.concatenate([part.ravel() for part in parts])
-
-    found = optimize.minimize(loss, start, jac=True, method="L-BFGS-B", options={"maxiter": _ITERATIONS})
+    found = optimize.minimize(
+        loss, start, (inputs / scale, torque / unit), jac=True, method="L-BFGS-B", options={"maxiter": _ITERATIONS}
+    )
     return BenchModel(found.x, scale, unit, servo)
+
+
+def loss(weights: Array, inputs: Array, wanted: Array) -> tuple[float, Array]:
+    """Half the mean squared error of the network at scaled inputs (P, 2), and its derivative by the weights."""
+    w1, b1, w2, b2, w3, b3 = _parts(weights)
+    a = np.maximum(inputs @ w1 + b1, 0.0)
+    b = np.maximum(a @ w2 + b2, 0.0)
+    off = (b @ w3 + b3)[:, 0] - wanted
+    out = off[:, None] / len(off)
+    to_b = (out @ w3.T) * (b > 0.0)
+    to_a = (to_b @ w2.T) * (a > 0.0)
+    parts = (inputs.T @ to_a, to_a.sum(0), a.T @ to_b, to_b.sum(0), b.T @ out, out.sum(0))
+    return 0.5 * float(off @ off) / len(off), np.concatenate([part.ravel() for part in parts])
+
+
+def predict(model: BenchModel, inputs: Array) -> Array:
+    """Torque [N m] at duties and speeds (.., 2)."""
+    w1, b1, w2, b2, w3, b3 = _parts(model.weights)
+    a = np.maximum(inputs / model.scale @ w1 + b1, 0.0)
+    return np.asarray(model.unit * (np.maximum(a @ w2 + b2, 0.0) @ w3 + b3)[..., 0])
 
 
 def replay_bench(model: BenchModel, motion: JointMotion) -> Array:
     """(S,) positions of one rollout from the first sample, by explicit Euler at the samples."""
-    w1, b1, w2, b2, w3, b3 = _parts(model.weights)
     rows = JointProblem(motion, ActuatorConfig(), law_vector(), ()).signals(law_vector())[:: motion.stride]
     command = motion.command.at(motion.t)
     dt = motion.step * motion.stride
@@ -75,8 +84,7 @@ def replay_bench(model: BenchModel, motion: JointMotion) -> Array:
         found[k] = q
         row = rows[min(k, len(rows) - 1)]
         duty = float(model.servo.duty(command[k] - q, np.float64(v)))
-        a = np.maximum(np.array([duty, v]) / model.scale @ w1 + b1, 0.0)
-        torque = model.unit * float((np.maximum(a @ w2 + b2, 0.0) @ w3 + b3)[0])
+        torque = float(predict(model, np.array([duty, v])))
         v += dt * (torque - row[LOAD]) / row[INERTIA]
         q += dt * v
     return found
