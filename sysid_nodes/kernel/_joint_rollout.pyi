@@ -16,3 +16,6 @@ def joint_rollout(
     smoothing: float,
     hard: bool,
 ) -> tuple[_Array, _Array]: ...
+def joint_adjoint(
+    by_position: _Array, by_velocity: _Array, to_position: _Array, to_velocity: _Array, step: float
+) -> _Array: ...

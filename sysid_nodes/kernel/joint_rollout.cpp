@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Rollout of one joint with forward sensitivities; kernel/joint_rollout_reference.py derives and does the same in NumPy,
+// Rollout of one joint with forward sensitivities, and adjoint; kernel/joint_rollout_reference.py does the same in NumPy,
 // kernel/joint_law.py has the law and the order of its parameters.
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
@@ -321,11 +321,34 @@ std::pair<Rows, Rows> joint_rollout(In<double, nb::ndim<2>> signals, In<double, 
   return {Rows(states, {samples, 2}, owner(states)), Rows(derivatives, {samples, columns}, owner(derivatives))};
 }
 
+Rows joint_adjoint(In<double, nb::ndim<2>> by_position, In<double, nb::ndim<2>> by_velocity,
+                   In<double, nb::ndim<2>> to_position, In<double, nb::ndim<2>> to_velocity, double step) {
+  const std::size_t segments = by_position.shape(0), steps = by_position.shape(1);
+  require(by_velocity.shape(0) == segments && by_velocity.shape(1) == steps, "derivatives do not fit");
+  for (const auto *pull : {&to_position, &to_velocity}) {
+    require(pull->shape(0) == segments && pull->shape(1) == steps + 1, "pulls and steps do not fit");
+  }
+  auto found = std::make_unique<double[]>(segments * steps);
+  for (std::size_t g = 0; g < segments; ++g) {
+    const double *pull_q = to_position.data() + g * (steps + 1), *pull_v = to_velocity.data() + g * (steps + 1);
+    double to_q = pull_q[steps], to_v = pull_v[steps];
+    for (std::size_t k = steps; k-- > 0;) {
+      const std::size_t at = g * steps + k;
+      const double to_w = found[at] = to_v * kByTheta + step * to_q;
+      to_q += to_w * by_position.data()[at] + pull_q[k];
+      to_v = to_v * (1.0 - kByTheta) + to_w * by_velocity.data()[at] + pull_v[k];
+    }
+  }
+  double *data = found.release();
+  return Rows(data, {segments, steps}, nb::capsule(data, [](void *p) noexcept { delete[] static_cast<double *>(p); }));
+}
+
 }  // namespace
 
 NB_MODULE(_joint_rollout, m) {
   using namespace nb::literals;
-  m.doc() = "Rollout of one joint with forward sensitivities.";
+  m.doc() = "Rollout of one joint with forward sensitivities, and its adjoint.";
   m.def("joint_rollout", &joint_rollout, "signals"_a, "law"_a, "first"_a, "start"_a, "active"_a, "step"_a, "stride"_a,
         "smoothing"_a, "hard"_a);
+  m.def("joint_adjoint", &joint_adjoint, "by_position"_a, "by_velocity"_a, "to_position"_a, "to_velocity"_a, "step"_a);
 }

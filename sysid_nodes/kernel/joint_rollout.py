@@ -1,8 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Rollout of one joint with forward sensitivities: compiled where it was built, else in NumPy, the same numbers."""
+"""Rollout of one joint with forward sensitivities, and adjoint: compiled where it was built, else in NumPy, the same.
+
+Forward sensitivities are for a few parameters, the adjoint is for many: the weights of a network.
+"""
 
 from __future__ import annotations
 
+from types import ModuleType
 from typing import NamedTuple
 
 import numpy as np
@@ -82,7 +86,36 @@ def joint_rollout(
         raise SamplesError(f"{begin.size} segments need as many start states, got shape {states.shape}")
     if chosen.size and (chosen.min() < 0 or chosen.max() >= parameters.size):
         raise SamplesError(f"active parameters must lie in 0..{parameters.size - 1}")
-    compiled = implementation(kernel) == "compiled" and _joint_rollout is not None
-    run = _joint_rollout.joint_rollout if compiled else joint_rollout_reference.joint_rollout
-    state, slopes = run(rows, parameters, begin, states, chosen, step, stride, smoothing, hard)
+    state, slopes = _module(kernel).joint_rollout(
+        rows, parameters, begin, states, chosen, step, stride, smoothing, hard
+    )
     return Rollout(state[:, 0], state[:, 1], slopes)
+
+
+def joint_adjoint(
+    by_position: Array, by_velocity: Array, to_position: Array, to_velocity: Array, *, step: float, kernel: str = ""
+) -> Array:
+    """(G, L) derivatives of a loss by the velocity within each of L steps of G segments, all that follows following.
+
+    Whatever moves a step's velocity directly, as a weight of a network does, moves the loss by its product with these.
+
+    Args:
+        by_position, by_velocity: (G, L) derivatives of the velocity within a step by the state that it begins at.
+        to_position, to_velocity: (G, L + 1) derivatives of the loss by the states.
+        step: length of a step [s].
+        kernel: see `joint_rollout`.
+
+    Raises:
+        SamplesError: shapes do not fit.
+        ConfigError: see `kernel.implementation`.
+    """
+    arrays = [np.ascontiguousarray(x, dtype=np.float64) for x in (by_position, by_velocity, to_position, to_velocity)]
+    count, length = arrays[0].shape
+    if [x.shape for x in arrays] != 2 * [(count, length)] + 2 * [(count, length + 1)]:
+        raise SamplesError(f"derivatives of {length} steps and of their states do not fit: {[x.shape for x in arrays]}")
+    return np.asarray(_module(kernel).joint_adjoint(*arrays, step))
+
+
+def _module(kernel: str) -> ModuleType:
+    compiled = implementation(kernel) == "compiled" and _joint_rollout is not None
+    return _joint_rollout if compiled else joint_rollout_reference

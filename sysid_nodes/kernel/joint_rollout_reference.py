@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Rollout of one joint with forward sensitivities, in NumPy; all segments at once. joint_rollout.cpp does the same.
+"""Rollout of one joint with forward sensitivities, and its adjoint, in NumPy; joint_rollout.cpp does the same.
 
 The joint obeys (M + I_a) dw/dt = tau(q, w) - load. A step of length h solves for the velocity w at t + theta h,
 
@@ -7,7 +7,8 @@ The joint obeys (M + I_a) dw/dt = tau(q, w) - load. A step of length h solves fo
 
 which is stable however steep friction is (theta > 1/2), holds a joint that sticks, and is of second order but for
 (theta - 1/2) h: a hundredth of a step. The left side less the right grows with w, so that Newton's method, kept
-within what is known to enclose the root, finds it. Sensitivities follow from the implicit function theorem.
+within what is known to enclose the root, finds it. Sensitivities follow from the implicit function theorem. All
+segments are rolled out at once.
 """
 
 from __future__ import annotations
@@ -76,6 +77,17 @@ def joint_rollout(
         if not going.any():
             break
     return state, slopes
+
+
+def joint_adjoint(by_position: Array, by_velocity: Array, to_position: Array, to_velocity: Array, step: float) -> Array:
+    """See `kernel.joint_rollout.joint_adjoint`."""
+    found = np.empty_like(by_position)
+    to_q, to_v = to_position[:, -1].copy(), to_velocity[:, -1].copy()
+    for k in range(by_position.shape[1] - 1, -1, -1):
+        to_w = found[:, k] = to_v / THETA + step * to_q
+        to_q += to_w * by_position[:, k] + to_position[:, k]
+        to_v = to_v * (1.0 - 1.0 / THETA) + to_w * by_velocity[:, k] + to_velocity[:, k]
+    return found
 
 
 def _solve(

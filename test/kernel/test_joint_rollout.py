@@ -38,7 +38,8 @@ from sysid_nodes.kernel.joint_law import (
     VISCOUS,
     joint_law,
 )
-from sysid_nodes.kernel.joint_rollout import joint_rollout
+from sysid_nodes.kernel.joint_rollout import joint_adjoint, joint_rollout
+from sysid_nodes.kernel.joint_rollout_reference import THETA
 
 STEP = 1e-3
 LEVELS = 2
@@ -159,6 +160,31 @@ def test_both_kernels_give_the_same_numbers(seed: int, hard: bool, unlimited: bo
     np.testing.assert_allclose(one.velocity, other.velocity, atol=1e-9)
     scale = np.abs(other.slopes).max(axis=0) + 1e-9
     np.testing.assert_allclose(one.slopes / scale, other.slopes / scale, atol=1e-6)
+
+
+@pytest.mark.parametrize("name", ["reference", pytest.param("compiled", marks=compiled)])
+def test_the_adjoint_says_what_the_sensitivities_say(name: str) -> None:
+    """One segment, a sample a step: a loss of the positions, by viscous and Coulomb friction."""
+    rng = np.random.default_rng(4)
+    law = law_of(rng)
+    rows, active = signals_of(float(law[DELAY])), np.array([VISCOUS, len(LAW)])
+    found = joint_rollout(rows, law, FIRST[:1], START[:1], active, step=STEP, stride=1, smoothing=0.05, kernel=name)
+    within, span = np.diff(found.position) / STEP, THETA * STEP
+    value = joint_law(found.position[:-1] + span * within, within, rows, law, 0.05, False)
+    by_span = (rows[:, INERTIA] + law[ARMATURE]) / span
+    stiff = by_span - value.by_position * span - value.by_velocity
+    to_position = rng.standard_normal(len(rows) + 1)
+    to_w = joint_adjoint(
+        (value.by_position / stiff)[None], (by_span / stiff)[None], to_position[None], np.zeros((1, len(rows) + 1)),
+        step=STEP, kernel=name,
+    )  # fmt: skip
+    by_active = (to_w[0] / stiff) @ value.by_parameters[:, active]
+    np.testing.assert_allclose(by_active, to_position @ found.slopes[:, :2], rtol=1e-5)
+
+
+def test_an_adjoint_needs_a_state_more_than_steps() -> None:
+    with pytest.raises(SamplesError, match="do not fit"):
+        joint_adjoint(*np.zeros((4, 2, 5)), step=STEP)
 
 
 def test_a_segment_begins_at_its_own_state_and_feels_nothing_of_the_one_before() -> None:

@@ -8,7 +8,7 @@ as a simulator that deploys it does. With the network's share g (see `ActuatorNe
     network:   w = g (v + theta h (L y - load) / (M + I_a)) + (1 - g) w_law,     w_law the law's alone,
 
 so that outside of the range that the network was trained on there is the law and nothing else. A step's derivatives are
-evaluated for all steps at once; what is left of the adjoint is a recursion of two numbers a segment.
+evaluated for all steps at once; the rest of the adjoint is the kernel's.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ import numpy as np
 import numpy.typing as npt
 
 from sysid_nodes.kernel.joint_law import COMMAND, INERTIA, LOAD
-from sysid_nodes.kernel.joint_rollout import joint_rollout
+from sysid_nodes.kernel.joint_rollout import joint_adjoint, joint_rollout
 from sysid_nodes.kernel.joint_rollout_reference import THETA
 from sysid_nodes.models.actuator import INDEX, actuator_torque
 from sysid_nodes.models.actuator_network import ActuatorNetwork, NetworkValue, inputs_of
@@ -100,18 +100,9 @@ class NetworkRollout:
         self, network: ActuatorNetwork, first: IntArray, states: NetworkStates, by_position: Array, by_velocity: Array
     ) -> Array:
         """(K,) derivative by the weights of a loss with derivatives (G, L + 1) by the states."""
-        shape = states.within.shape
         by_q, by_v, by_output, value = self._slopes(network, first, states)
-        seeds = np.empty(shape)
-        to_q, to_v = by_position[:, -1].copy(), by_velocity[:, -1].copy()
-        for k in range(shape[1] - 1, -1, -1):
-            to_w = to_v / THETA + self.step * to_q
-            seeds[:, k] = to_w * by_output[:, k]
-            to_q, to_v = (
-                to_q + to_w * by_q[:, k] + by_position[:, k],
-                to_v * (1.0 - 1.0 / THETA) + to_w * by_v[:, k] + by_velocity[:, k],
-            )
-        return network.pull(value, seeds.ravel())
+        to_w = joint_adjoint(by_q, by_v, by_position, by_velocity, step=self.step)
+        return network.pull(value, (to_w * by_output).ravel())
 
     def _slopes(
         self, network: ActuatorNetwork, first: IntArray, states: NetworkStates
