@@ -114,14 +114,14 @@ def free_estimate(problem: JointProblem, solution: ShootingResult, block: int) -
 
 
 def _beyond_noise(found: Array, noise: Array) -> Array:
-    """What was found, less what noise of these variances adds to its square."""
+    """Sizes as found, their squares less what noise of these variances adds to them."""
     return np.asarray(np.sign(found) * np.sqrt(np.maximum(found**2 - noise, 0.0)))
 
 
 def _freedom(freedom: Array, estimated: Array, stated: Array) -> Array:
     """(K,) of the sum of a variance that is estimated with so many degrees of freedom and one that is stated."""
     ratio = np.divide(estimated + stated, estimated, out=np.ones_like(estimated), where=estimated > 0.0)
-    return np.minimum(freedom * ratio**2, _NORMAL)
+    return np.asarray(np.minimum(freedom * ratio**2, _NORMAL))
 
 
 def _find_unseen(problem: JointProblem, solution: ShootingResult) -> npt.NDArray[np.bool_]:
