@@ -24,8 +24,8 @@ class WindowConstants(NamedTuple):
         axes: (3, 3) of the level ground, rows normal and two tangents.
         radii: (nc,) of the contact spheres [m].
         height: of the ground along its normal [m].
-        contact: (9,) step [s], friction coefficient, impulse scale, force sigma [N], rounding of |v_t| [m/s], 1 for
-            Coulomb's law or 0 for Anitescu's, whitening of the contact velocity (3).
+        contact: (8,) step [s], friction coefficient, impulse scale, rounding of |v_t| [m/s], 1 for Coulomb's law or 0
+            for Anitescu's, whitening of the contact velocity (3).
         rest: joint speed within which Coulomb friction turns over [rad/s].
     """
 
@@ -47,6 +47,7 @@ class WindowSurroundings(NamedTuple):
         smoothing: of the contacts [J].
         torque: (K, n) measured, without the drives' gains [N m].
         scale: (K, nv) whitening of the dynamics' rows.
+        force_sigma: of the prior on forces [N].
     """
 
     inertia: Array
@@ -56,6 +57,7 @@ class WindowSurroundings(NamedTuple):
     smoothing: float
     torque: Array
     scale: Array
+    force_sigma: float
 
 
 class WindowColumns(NamedTuple):
@@ -70,7 +72,9 @@ class WindowColumns(NamedTuple):
         shares: (n, g) gains that add up to each drive's.
         factor: (n,) 1 plus its gain.
         limits: (n,) torque limits, units of joint friction [N m].
-        weight: (p,) gradient of the logarithm of the robot's mass, in units of which disturbances are.
+        weight: (p,) gradient of the logarithm of the robot's mass, in units of which disturbances and the forces' prior
+            are.
+        rotors: (n,) derivative of the joints' armature by its column [kg m2].
     """
 
     bodies: npt.NDArray[np.int64]
@@ -81,6 +85,7 @@ class WindowColumns(NamedTuple):
     factor: Array
     limits: Array
     weight: Array
+    rotors: Array
 
 
 class WindowKernel(Protocol):

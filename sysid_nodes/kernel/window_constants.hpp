@@ -27,7 +27,8 @@ inline void WindowKernel::check(const Columns &columns) const {
     require(columns.foot.data()[c] >= 0, "a foot is not there");
     feet = std::max<std::size_t>(feet, columns.foot.data()[c] + 1);
   }
-  const bool joints = columns.shares.shape(0) == n_ && columns.factor.shape(0) == n_ && columns.limits.shape(0) == n_;
+  const bool joints = columns.shares.shape(0) == n_ && columns.factor.shape(0) == n_ && columns.limits.shape(0) == n_ &&
+                      columns.rotors.shape(0) == n_;
   require(joints && columns.foot.shape(0) == nc_, "columns do not fit the robot");
   require(columns.height() >= 0 && fits(columns.height(), 1) && fits(columns.tilt(), 2) && fits(columns.feet(), 3 * feet) &&
               fits(columns.gains(), columns.shares.shape(1)) && fits(columns.drives(), 3) && fits(columns.masses(), 1),
@@ -38,6 +39,7 @@ inline void WindowKernel::set_surroundings(const Surroundings &around) {
   set(around.inertia);
   for (std::size_t c = 0; c < nc_; ++c) contacts_[c].offset = MapOf<Vector3>(around.offsets.data() + 3 * c);
   friction_ = MapOf<RowMajor>(around.friction.data(), 4, n_);
+  force_sigma_ = around.force_sigma;
   plane_height_ = level_height_ + around.ground.data()[0];
   // The level axes turned by R = exp(turn); dR = R [J turn'] with the inverse of the logarithm's derivative.
   const Vector3 turn = level_.bottomRows<2>().transpose() * MapOf<stage_math::Vector2>(around.ground.data() + 1);
@@ -81,13 +83,14 @@ inline void WindowKernel::constant_columns(const Motion &motion, std::size_t k, 
       const double speed = motion.velocity.data()[k * nv_ + 6 + j], limit = scale * columns.limits.data()[j];
       rows(6 + j, columns.drives()) = std::tanh(speed / rest_) * limit;
       rows(6 + j, columns.drives() + 1) = speed * limit;
-      rows(6 + j, columns.drives() + 2) = scale * friction_(3, j) * motion.acceleration.data()[k * nv_ + 6 + j];
+      rows(6 + j, columns.drives() + 2) = scale * columns.rotors.data()[j] * motion.acceleration.data()[k * nv_ + 6 + j];
     }
   }
   // What is left of the rigid bodies' part without the identified ones is in proportion to the others' masses.
   if (columns.masses() >= 0) rows.col(columns.masses()).head(nv_) = stage.scale.cwiseProduct(rest);
-  for (std::size_t i = 0; i < 6; ++i)
-    rows.row(i) -= residual[i] * MapOf<Vector>(columns.weight.data(), p).transpose();
+  const auto weigh = [&](std::size_t i) { rows.row(i) -= residual[i] * MapOf<Vector>(columns.weight.data(), p).transpose(); };
+  for (std::size_t i = 0; i < 6; ++i) weigh(i);
+  for (std::size_t i = nv_ + 3 * nc_; i < this->rows(); ++i) weigh(i);
 }
 
 // By the ground's slope: forces, the arms to the lowest points, and the directions that gap and sliding have.

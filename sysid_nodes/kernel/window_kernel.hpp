@@ -20,18 +20,18 @@ class WindowKernel : public FloatingModel {
   using Configurations = In<double, nb::ndim<2>>;
   using Variables = In<double, nb::shape<-1, -1, 3>>;
 
-  // axes: of the level ground; contact: dt, friction, impulse scale, force sigma, rounding of |v_t|, whether Coulomb's,
-  // three scales of velocity; rest: joint speed within which Coulomb friction turns over.
+  // axes: of the level ground; contact: dt, friction, impulse scale, rounding of |v_t|, whether Coulomb's, three scales
+  // of velocity; rest: joint speed within which Coulomb friction turns over.
   WindowKernel(In<int64_t, nb::ndim<1>> parents, In<double, nb::shape<-1, 3, 3>> rotation,
                In<double, nb::shape<-1, 3>> translation, In<double, nb::shape<-1, 3>> axis,
                In<bool, nb::ndim<1>> revolute, In<double, nb::shape<3>> gravity, In<int64_t, nb::ndim<1>> contact_bodies,
                In<double, nb::shape<-1, 3>> contact_offsets, In<double, nb::shape<3, 3>> axes,
-               In<double, nb::ndim<1>> radii, double height, In<double, nb::shape<9>> contact, double rest)
+               In<double, nb::ndim<1>> radii, double height, In<double, nb::shape<8>> contact, double rest)
       : FloatingModel(parents, rotation, translation, axis, revolute, gravity, contact_bodies, contact_offsets),
         n_(parents.shape(0)), nv_(model_.nv), nc_(contacts_.size()), level_(MapOf<RowMajor3>(axes.data())),
         radii_(MapOf<Vector>(radii.data(), radii.shape(0))), level_height_(height), dt_(contact.data()[0]),
-        mu_(contact.data()[1]), force_sigma_(contact.data()[3]), rounding_(contact.data()[4]),
-        coulomb_(contact.data()[5] > 0.0), scale_(MapOf<Vector3>(contact.data() + 6)), rest_(rest) {
+        mu_(contact.data()[1]), rounding_(contact.data()[3]), coulomb_(contact.data()[4] > 0.0),
+        scale_(MapOf<Vector3>(contact.data() + 5)), rest_(rest) {
     require(radii.shape(0) == nc_, "constants do not fit the robot");
     const double impulse = contact.data()[2] * dt_;
     per_force_ = Vector3(1.0 / (impulse * mu_), 1.0 / impulse, 1.0 / impulse);
@@ -43,7 +43,7 @@ class WindowKernel : public FloatingModel {
         : inertia(nb::cast<decltype(inertia)>(from[0])), offsets(nb::cast<decltype(offsets)>(from[1])),
           friction(nb::cast<decltype(friction)>(from[2])), ground(nb::cast<decltype(ground)>(from[3])),
           smoothing(nb::cast<double>(from[4])), torque(nb::cast<Configurations>(from[5])),
-          scale(nb::cast<Configurations>(from[6])) {}
+          scale(nb::cast<Configurations>(from[6])), force_sigma(nb::cast<double>(from[7])) {}
 
     In<double, nb::shape<-1, 10>> inertia;
     In<double, nb::shape<-1, 3>> offsets;
@@ -51,6 +51,7 @@ class WindowKernel : public FloatingModel {
     In<double, nb::shape<3>> ground;
     double smoothing;
     Configurations torque, scale;
+    double force_sigma;
   };
 
   // Where the derivatives by the constants go, and what they need (kernel/window.py).
@@ -59,14 +60,15 @@ class WindowKernel : public FloatingModel {
         : bodies(nb::cast<decltype(bodies)>(from[0])), slopes(nb::cast<decltype(slopes)>(from[1])),
           at(nb::cast<decltype(at)>(from[2])), foot(nb::cast<decltype(foot)>(from[3])),
           shares(nb::cast<Configurations>(from[4])), factor(nb::cast<decltype(factor)>(from[5])),
-          limits(nb::cast<decltype(limits)>(from[6])), weight(nb::cast<decltype(weight)>(from[7])) {}
+          limits(nb::cast<decltype(limits)>(from[6])), weight(nb::cast<decltype(weight)>(from[7])),
+          rotors(nb::cast<decltype(rotors)>(from[8])) {}
 
     In<int64_t, nb::ndim<1>> bodies;
     In<double, nb::shape<-1, 10, 10>> slopes;
     In<int64_t, nb::shape<7>> at;
     In<int64_t, nb::ndim<1>> foot;
     Configurations shares;
-    In<double, nb::ndim<1>> factor, limits, weight;
+    In<double, nb::ndim<1>> factor, limits, weight, rotors;
     std::size_t count() const { return at.data()[6]; }
     int64_t height() const { return at.data()[0]; }
     int64_t tilt() const { return at.data()[1]; }
@@ -205,13 +207,13 @@ class WindowKernel : public FloatingModel {
   std::size_t n_, nv_, nc_;
   Matrix3 level_;
   Vector radii_;
-  double level_height_, dt_, mu_, force_sigma_, rounding_;
+  double level_height_, dt_, mu_, rounding_;
   bool coulomb_;
   Vector3 scale_, per_force_;
   double rest_;
   // Of the present call.
   Matrix3 axes_, axes_slope_[2];
-  double plane_height_;
+  double plane_height_, force_sigma_;
   RowMajor friction_;
   std::mutex mutex_;
 };

@@ -125,6 +125,19 @@ class ContactEstimate:
 
 
 @dataclass(frozen=True)
+class OutsideWrench:
+    """Force and moment on the base from outside, at its origin and in its axes, at N stages; NaN where not known.
+
+    Attributes:
+        wrench: (N, 6) force [N], then moment [N m].
+        sigma: (N, 6) standard deviations.
+    """
+
+    wrench: Array
+    sigma: Array
+
+
+@dataclass(frozen=True)
 class Fit:
     """How well one group of residuals is met.
 
@@ -157,6 +170,7 @@ class MotionEstimate:
         cost: half the sum of squares.
         iterations: of the solver.
         solve_time: wall time [s], zero without a clock.
+        outside: force and moment on the base from outside, if asked for.
     """
 
     status: EstimateStatus
@@ -175,3 +189,4 @@ class MotionEstimate:
     cost: float
     iterations: int
     solve_time: float
+    outside: OutsideWrench | None = None

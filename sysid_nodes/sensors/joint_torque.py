@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from sysid_nodes.data.config import option
+from sysid_nodes.exceptions import ConfigError
 from sysid_nodes.robots import Robot
 from sysid_nodes.robots.kinds import joint_kinds
 from sysid_nodes.sensors.sensor import Array, Linearisation, States, StaticParameter
@@ -30,6 +31,13 @@ class JointTorqueConfig(ChannelConfig):
         0.005, "standard deviation as a share of the joint's torque limit", unit="1", minimum=0.0
     )
     relative: float = option(0.0, "standard deviation as a share of the reading", unit="1", minimum=0.0)
+    gain: tuple[float, ...] = option(
+        (),
+        "the drives' gain errors where they are known, a reading being 1 + gain times the torque: one for each kind of"
+        " joint, as `sysid calibrate` finds them; empty: 0",
+        unit="1",
+        minimum=-0.9,
+    )
     gain_sigma: float = option(
         0.03,
         "prior standard deviation of the drives' constant gain errors, one for each kind of joint and one that all"
@@ -38,6 +46,10 @@ class JointTorqueConfig(ChannelConfig):
         unit="1",
         minimum=0.0,
     )
+
+
+_EXACT = 1e-6
+"""Standard deviation of a gain that is exact."""
 
 
 @dataclass(frozen=True)
@@ -99,14 +111,22 @@ class JointTorque:
 
 
 def joint_torque(robot: Robot, config: JointTorqueConfig) -> JointTorque:
-    """The torque readings of a robot; a joint without a torque limit has no share of it."""
+    """The torque readings of a robot; a joint without a torque limit has no share of it.
+
+    Raises:
+        ConfigError: there are not as many gains as kinds of joints.
+    """
     limits = np.where(np.isfinite(robot.limits.torque), robot.limits.torque, 0.0)
     names, kinds = joint_kinds(robot)
     count = len(names) + 1
-    gains = StaticParameter("joint_torque.gain", "1", np.zeros(count), np.full(count, config.gain_sigma))
+    if len(config.gain) not in (0, len(names)):
+        told = f"{len(names)} numbers ({', '.join(names)}) for robot '{robot.name}', got {len(config.gain)}"
+        raise ConfigError(f"'joint_torque.gain' needs {told}")
+    mean = np.array([*(config.gain or np.zeros(len(names))), 0.0])
+    gains = StaticParameter("joint_torque.gain", "1", mean, np.full(count, max(config.gain_sigma, _EXACT)))
     return JointTorque(
         np.hypot(config.sigma, config.share_of_limit * limits),
         config.relative,
         kinds,
-        parameters=(gains,) if config.gain_sigma > 0.0 else (),
+        parameters=(gains,) if config.gain or config.gain_sigma > 0.0 else (),
     )

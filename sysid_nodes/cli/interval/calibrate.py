@@ -2,7 +2,9 @@
 """Identifies the bare robot from unloaded runs, and the drives' gains from a run with a payload of known mass.
 
 Writes a calibration for 'sysid replay --calibration': inertia, friction, armature and offsets of the robot,
-physically consistent, with the uncertainty that the data leave. Methods:
+physically consistent, with the uncertainty that the data leave. Of a legged robot (go2, g1, or a configuration of
+prime_estimator), the gains of its drives from a walk of the whole robot with a known mass: a parameter file with them.
+Methods, of arms:
   interval   box and rows of all values that the data allow, errors being bounded as stated (the default)
   bayesian   the box and rows of a posterior that begins with what known_robot states: probable, not proven
   both       the former with the latter's estimate; exit status 3 where the two exclude each other
@@ -11,6 +13,7 @@ examples:
   sysid calibrate bags/unloaded --config config/my_arm.yaml --out calibration.json
   sysid calibrate bags/unloaded --config config/my_arm.yaml --method both --out calibration.json
   sysid calibrate bags/unloaded --loaded bags/known --known-mass 2.0 --urdf arm.urdf --out calibration.json
+  sysid calibrate bags/walk --config config/go2.yaml --known-mass 15.2 --out my_go2.yaml
 """
 
 from __future__ import annotations
@@ -27,6 +30,7 @@ from sysid_nodes.cli.bayesian.calibrate import posterior_of
 from sysid_nodes.cli.conclusion import CONTRADICTION
 from sysid_nodes.cli.configuration import add_arguments as add_configuration
 from sysid_nodes.cli.interval.configuration import load
+from sysid_nodes.cli.prime.configuration import is_wanted
 from sysid_nodes.cli.progress import Stages, track
 from sysid_nodes.data import JointSamples
 from sysid_nodes.exceptions import ConfigError, ExcitationError, LogError
@@ -56,7 +60,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("bags", type=Path, nargs="+", metavar="BAG", help="recordings of the robot without a payload")
     parser.add_argument("--out", type=Path, required=True, metavar="FILE", help="calibration to write")
     parser.add_argument("--loaded", type=Path, metavar="BAG", help="recording with a payload of known mass")
-    parser.add_argument("--known-mass", type=float, metavar="KG", help="mass of that payload")
+    parser.add_argument(
+        "--known-mass", type=float, metavar="KG", help="mass of that payload, or of a whole legged robot"
+    )
     parser.add_argument(
         "--margin", type=float, default=MARGIN, metavar="FACTOR",
         help="on the largest residual of windows that a fit had not seen; default: %(default)s",
@@ -70,6 +76,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
+    if is_wanted(args):
+        from sysid_nodes.cli.prime import calibrate as legged
+
+        return legged.run(args)
     if (args.loaded is None) != (args.known_mass is None):
         raise ConfigError("--loaded and --known-mass belong together")
     if args.known_mass is not None and not 0.0 < args.known_mass < np.inf:

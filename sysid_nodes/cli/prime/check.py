@@ -23,6 +23,7 @@ from sysid_nodes.sessions.prime.batch import Gatherer, StreamRecord, solve_batch
 from sysid_nodes.sessions.prime.session import PrimeSession, prime_robot
 from sysid_nodes.signals.samples import AlignedSteps
 from sysid_nodes.systems.prime import build_model
+from sysid_nodes.systems.prime.parameters import Parameters
 
 _LONGEST = 30.0  # looked at, from the first reading [s]
 _FAR = 3.0  # prior standard deviations beyond which a constant is to be mended
@@ -52,12 +53,12 @@ def run(args: argparse.Namespace) -> int:
     steps, _ = gathered.longest_stretch()
     update, left = solve_batch(session, gathered, record)
     estimate = update.estimate
-    sigma = build_model(robot, config.prime).parameters.sigma
+    parameters = build_model(robot, config.prime).parameters
     findings = [
         *(f"no readings on '{topic}'" for topic in log.missing),
         *(finding.message for finding in update.judgement.findings),
         *_velocities(robot.joint_names, steps),
-        *_constants(estimate, sigma),
+        *_constants(estimate, parameters),
     ]
     span = float(estimate.t[-1] - estimate.t[0])
     lines = [f"{args.bag}: {len(log)} messages; looked at {span:.1f} s" + (f", {left} steps left out" if left else "")]
@@ -103,11 +104,12 @@ def _velocities(joints: tuple[str, ...], steps: AlignedSteps) -> Iterator[str]:
             yield f"the velocity of '{name}' is {slope:.3g} times the rate of its position: sign or unit"
 
 
-def _constants(estimate: MotionEstimate, sigma: np.ndarray) -> Iterator[str]:
+def _constants(estimate: MotionEstimate, known: Parameters) -> Iterator[str]:
     """Constants of sensors, feet and ground that are far from what was known of them."""
     spread = np.sqrt(np.diag(estimate.parameter_covariance))
     bodies = 10 * len(estimate.bodies)
-    told = zip(estimate.parameter_names, estimate.parameter_units, estimate.parameters, spread, sigma, strict=True)
-    for name, unit, value, known, prior in list(told)[bodies:]:
-        if abs(value) > _FAR * prior:
-            yield f"{name} is {value:+.3g} +- {2.0 * known:.2g} {unit}, where {prior:.2g} was expected at most"
+    off = estimate.parameters - known.mean
+    told = zip(estimate.parameter_names, estimate.parameter_units, estimate.parameters, off, spread, strict=True)
+    for (name, unit, value, away, left), prior in list(zip(told, known.sigma, strict=True))[bodies:]:
+        if abs(away) > _FAR * prior:
+            yield f"{name} is {value:+.3g} +- {2.0 * left:.2g} {unit}, where {prior:.2g} was expected at most"

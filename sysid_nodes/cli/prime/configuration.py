@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import argparse
 import dataclasses
+from typing import Any
 
 from sysid_nodes.cli.configuration import chosen_values, file_values, option_names
 from sysid_nodes.data.config import from_flat, read_parameters
@@ -43,13 +44,22 @@ def configuration(args: argparse.Namespace) -> PrimeSessionConfig:
         ConfigError: a file cannot be read, a key is unknown, a value is wrong, or an argument belongs to the other
             pipeline.
     """
-    chosen = chosen_values(args, PrimeSessionConfig, ("robot", "urdf"), subject="a motion")
-    path = args.config or packaged_file(f"config/{chosen.get('robot', PrimeSessionConfig().robot)}.yaml")
-    values = {**file_values(PrimeSessionConfig, path, NODE_ONLY), **chosen}
+    values = given_values(args)
     config = from_flat(PrimeSessionConfig, values, source="command line")
     if asked := _asked_for(args, config.prime.sensors):
         return from_flat(PrimeSessionConfig, values | asked, source="command line")
     return config
+
+
+def given_values(args: argparse.Namespace) -> dict[str, Any]:
+    """Options by dotted names that the parameter file and the arguments give; the arguments win.
+
+    Raises:
+        ConfigError: see `configuration`.
+    """
+    chosen = chosen_values(args, PrimeSessionConfig, ("robot", "urdf"), subject="a motion")
+    path = args.config or packaged_file(f"config/{chosen.get('robot', PrimeSessionConfig().robot)}.yaml")
+    return {**file_values(PrimeSessionConfig, path, NODE_ONLY), **chosen}
 
 
 def topics(args: argparse.Namespace) -> dict[str, str]:

@@ -36,6 +36,25 @@ TYPES = {
 }
 
 
+BASE_WRENCH, BASE_WRENCH_SIGMA = "base_wrench", "base_wrench_sigma"
+"""Topics of a force and a moment on the base from outside, published where `prime.process` asks for them."""
+
+WRENCH_TYPE = "geometry_msgs/msg/WrenchStamped"
+
+
+def wrench_fields(update: PrimeUpdate, k: int, base: str) -> dict[str, Fields]:
+    """geometry_msgs/WrenchStamped at stage k and of its standard deviations, by topic: on the base, in its axes."""
+    found = update.estimate.outside
+    if found is None:
+        return {}
+    sigma = math.sqrt(update.judgement.inflation) * found.sigma[k]
+    frame = header(float(update.estimate.t[k]), update.frames.prefix + base)
+    return {
+        topic: {"header": frame, "wrench": {"force": vector(value[:3]), "torque": vector(value[3:])}}
+        for topic, value in ((BASE_WRENCH, found.wrench[k]), (BASE_WRENCH_SIGMA, sigma))
+    }
+
+
 def contact_forces_fields(update: PrimeUpdate, k: int) -> Fields:
     """online_sysid/ContactForces at stage k; forces that are not known are NaN."""
     found = update.estimate.contacts

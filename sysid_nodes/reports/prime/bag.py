@@ -21,10 +21,12 @@ from sysid_nodes.messages.prime.estimate import (
     ODOMETRY,
     SMOOTHED,
     TYPES,
+    WRENCH_TYPE,
     contact_forces_fields,
     inertia_fields,
     joint_state_fields,
     odometry_fields,
+    wrench_fields,
 )
 from sysid_nodes.messages.robot_view import RobotView
 from sysid_nodes.robots import Robot
@@ -49,6 +51,7 @@ class PrimeBag:
         self._robot, self._base, self._normal = robot, base_link(robot), np.array(normal)
         self._now, self._prefix = 0, prefix
         self._last: dict[str, float] = {}
+        self._asked: set[str] = set()
 
     def __enter__(self) -> PrimeBag:
         self._writer.__enter__()
@@ -71,6 +74,11 @@ class PrimeBag:
             self._put(CONTACT_FORCES, contact_forces_fields(update, k))
             self._put(ODOMETRY, odometry_fields(update, k, self._base))
             self._put(SMOOTHED, joint_state_fields(update, k, self._robot.joint_names))
+            for topic, fields in wrench_fields(update, k, self._base).items():
+                if topic not in self._asked:
+                    self._writer.add_topic(topic, WRENCH_TYPE)
+                    self._asked.add(topic)
+                self._put(topic, fields)
             if self._view.due(t):
                 self._view.show(self._now, t, update.estimate.q[k], update.frames.world)
             if self._due(MARKERS, t, _MARKER_PERIOD):

@@ -15,6 +15,7 @@ from markupsafe import Markup
 from sysid_nodes.data.config import options
 from sysid_nodes.reports import wording
 from sysid_nodes.reports.atomic_file import write_atomically
+from sysid_nodes.reports.drawing.plots import GREY
 from sysid_nodes.reports.page import template
 from sysid_nodes.reports.prime import plots as prime_plots
 from sysid_nodes.reports.prime.parameters import body_values
@@ -155,6 +156,12 @@ def _forces(
             colour=prime_plots.FEET[k % len(prime_plots.FEET)], label=f"Contact force of {name}",
         )  # fmt: skip
         rows.append({"name": name, "figure": Markup(figure)})
+    if series.outside.shape[1]:
+        figure = prime_plots.force_plot(
+            t, series.outside[:, :3], series.outside_sigma[:, :3], None,
+            colour=GREY, label="Force on the base from outside",
+        )  # fmt: skip
+        rows.append({"name": "the base, from outside, in its own axes", "figure": Markup(figure)})
     return rows
 
 

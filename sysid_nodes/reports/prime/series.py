@@ -36,6 +36,8 @@ class PrimeSeries:
         force: (N, nc, 3) on the robot, in the world [N].
         force_sigma: (N, nc, 3) [N].
         on_ground: (N, nc).
+        outside: (N, 6) force and moment on the base from outside, in its axes [N, N m]; (N, 0) where not asked for.
+        outside_sigma: the same of its standard deviations.
         solved: (M,) newest data of each solve [s].
         theta: (M, nb, 10) inertial parameters.
         theta_sigma: (M, nb, 10).
@@ -57,6 +59,8 @@ class PrimeSeries:
     force: Array
     force_sigma: Array
     on_ground: npt.NDArray[np.bool_]
+    outside: Array
+    outside_sigma: Array
     solved: Array
     theta: Array
     theta_sigma: Array
@@ -81,12 +85,13 @@ class PrimeCollector:
         self._names = found.names, tuple(estimate.fit), tuple(body.link for body in estimate.bodies)
         variance = np.diagonal(estimate.q_covariance[stages, :3, :3], axis1=1, axis2=2)
         status = np.full(len(stages), int(update.judgement.status))
-        base = estimate.q[stages, :7]
+        base, pushed, none = estimate.q[stages, :7], estimate.outside, np.zeros((len(stages), 0))
         self._stages.append(
             (
                 estimate.t[stages], status, base, estimate.q[stages, 7:], np.sqrt(scale * variance),
                 found.position[stages], found.force[stages], math.sqrt(scale) * found.force_sigma[stages],
-                found.on_ground[stages],
+                found.on_ground[stages], none if pushed is None else pushed.wrench[stages],
+                none if pushed is None else math.sqrt(scale) * pushed.sigma[stages],
             )
         )  # fmt: skip
         bodies, fits = estimate.bodies, estimate.fit.values()

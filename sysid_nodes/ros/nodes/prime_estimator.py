@@ -67,6 +67,7 @@ class PrimeEstimatorNode(IdentifyingNode[LivePrime]):
             marker_period=node_config.marker_period,
             inertia_period=node_config.inertia_period,
             tf=node_config.tf,
+            outside=config.prime.process.asks_outside,
         )
         self._taken.callback(self._outputs.destroy)
         live = LivePrime(

@@ -6,6 +6,7 @@ from __future__ import annotations
 from typing import TypeVar
 
 import numpy as np
+from geometry_msgs.msg import WrenchStamped
 from nav_msgs.msg import Odometry
 from online_sysid.msg import ContactForces, InertialEstimate
 from sensor_msgs.msg import JointState
@@ -31,6 +32,11 @@ def to_odometry(update: PrimeUpdate, k: int, child: str) -> Odometry:
         fields[part]["covariance"] = np.array(fields[part]["covariance"])
     message: Odometry = to_message(Odometry, fields)
     return message
+
+
+def to_wrenches(update: PrimeUpdate, k: int, base: str) -> dict[str, WrenchStamped]:
+    """Force and moment on the base from outside at stage k and their standard deviations, by topic."""
+    return {topic: to_message(WrenchStamped, fields) for topic, fields in plain.wrench_fields(update, k, base).items()}
 
 
 def to_joint_state(update: PrimeUpdate, k: int, names: tuple[str, ...]) -> JointState:

@@ -7,7 +7,7 @@ import math
 from typing import Any
 
 import numpy as np
-from geometry_msgs.msg import TransformStamped
+from geometry_msgs.msg import TransformStamped, WrenchStamped
 from nav_msgs.msg import Odometry
 from online_sysid.msg import ContactForces, InertialEstimate
 from rclpy.node import Node
@@ -17,6 +17,8 @@ from visualization_msgs.msg import MarkerArray
 from sysid_nodes.messages.fill import to_message
 from sysid_nodes.messages.geometry import header, quaternion, vector
 from sysid_nodes.messages.prime.estimate import (
+    BASE_WRENCH,
+    BASE_WRENCH_SIGMA,
     CONTACT_FORCES,
     INERTIA,
     MARKERS,
@@ -28,7 +30,13 @@ from sysid_nodes.robots import Robot
 from sysid_nodes.robots.links import base_link
 from sysid_nodes.ros import qos
 from sysid_nodes.ros.prime.contact_markers import to_contact_markers
-from sysid_nodes.ros.prime.messages import to_contact_forces, to_inertial_estimate, to_joint_state, to_odometry
+from sysid_nodes.ros.prime.messages import (
+    to_contact_forces,
+    to_inertial_estimate,
+    to_joint_state,
+    to_odometry,
+    to_wrenches,
+)
 from sysid_nodes.sessions.prime.update import PrimeUpdate
 
 try:
@@ -47,6 +55,7 @@ class PrimePublishers:
         marker_period: time between two messages of markers [s].
         inertia_period: time between two messages of parameters [s].
         tf: publish the base's transform where tf2_msgs is installed.
+        outside: publish the force on the base from outside, which then is estimated.
     """
 
     def __init__(
@@ -58,6 +67,7 @@ class PrimePublishers:
         marker_period: float,
         inertia_period: float,
         tf: bool,
+        outside: bool,
     ) -> None:
         self._node, self._robot, self._base = node, robot, base_link(robot)
         self._normal = np.array(normal)
@@ -70,6 +80,9 @@ class PrimePublishers:
         self._markers = node.create_publisher(MarkerArray, MARKERS, 10)
         self._inertia = node.create_publisher(InertialEstimate, INERTIA, qos.LATCHED)
         self._all: list[Any] = [self._forces, self._odometry, self._joints, self._markers, self._inertia]
+        topics = (BASE_WRENCH, BASE_WRENCH_SIGMA) if outside else ()
+        self._wrenches = {topic: node.create_publisher(WrenchStamped, topic, 10) for topic in topics}
+        self._all.extend(self._wrenches.values())
         self._tf = None
         if tf and TFMessage is not None:
             self._tf = node.create_publisher(TFMessage, "/tf", 100)
@@ -81,6 +94,8 @@ class PrimePublishers:
             self._forces.publish(to_contact_forces(update, k))
             self._odometry.publish(to_odometry(update, k, self._base))
             self._joints.publish(to_joint_state(update, k, self._robot.joint_names))
+            for topic, message in to_wrenches(update, k, self._base).items():
+                self._wrenches[topic].publish(message)
         changed = update.judgement.status is not self._status
         self._status = update.judgement.status
         if self._due(MARKERS, update.t, now=changed):

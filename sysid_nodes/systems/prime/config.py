@@ -85,11 +85,19 @@ class ProcessConfig:
     )
     armature: float = option(
         0.3,
-        "prior standard deviation of their armature as a share of the robot's, then estimated: rotors exactly known"
-        " would say how heavy the robot is",
+        "prior standard deviation of their armature as a share of the robot's, or, of a robot that states none, of 1e-3"
+        " kg m2 for 1 N m of torque limit; then estimated. Rotors exactly known would say how heavy the robot is",
         unit="1",
         minimum=0.0,
     )
+    outside_force: float = option(
+        0.0,
+        "standard deviation of a force on the base from outside, as of a push, a rope or a hand, from stage to stage,"
+        " which is then estimated and told; the mass is known the less; 0: nothing pushes",
+        unit="N",
+        minimum=0.0,
+    )
+    outside_moment: float = option(0.0, "the same of a moment", unit="N m", minimum=0.0)
     drift: float = option(
         0.02,
         "standard deviation of the base's place along the ground as a share of the way since something saw it: feet"
@@ -97,6 +105,11 @@ class ProcessConfig:
         unit="1",
         minimum=0.0,
     )
+
+    @property
+    def asks_outside(self) -> bool:
+        """Whether a force or a moment from outside is to be estimated."""
+        return self.outside_force > 0.0 or self.outside_moment > 0.0
 
 
 @dataclass(frozen=True)
@@ -111,6 +124,13 @@ class InertiaConfig:
         unit="1",
         minimum=0.0,
     )
+    weighed: float = option(
+        0.0,
+        "mass of the whole robot with all that it carries, where it was weighed: calibrates the drives; 0: it was not",
+        unit="kg",
+        minimum=0.0,
+    )
+    weighed_sigma: float = option(0.003, "its standard deviation as a share", unit="1", minimum=1e-4)
     observed: float = option(
         0.3, "share of its prior's standard deviation that a parameter's may have to be called observed", minimum=0.01
     )

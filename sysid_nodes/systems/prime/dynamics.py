@@ -29,6 +29,16 @@ Array = npt.NDArray[np.float64]
 BoolArray = npt.NDArray[np.bool_]
 
 
+def process_variance(process: ProcessConfig) -> Array:
+    """(6,) of force and moment on the base by errors of the model."""
+    return np.repeat([process.force**2, process.moment**2], 3)
+
+
+def outside_variance(process: ProcessConfig) -> Array:
+    """(6,) of force and moment on the base from outside."""
+    return np.repeat([process.outside_force**2, process.outside_moment**2], 3)
+
+
 class DynamicsRows:
     """The dynamics residual of K inner stages.
 
@@ -48,7 +58,7 @@ class DynamicsRows:
         self, robot: FloatingBase, parameters: Parameters, process: ProcessConfig, torque: Array, torque_scale: Array
     ) -> None:
         self._robot, self._parameters, self.torque = robot, parameters, torque
-        base = np.repeat([1.0 / process.force, 1.0 / process.moment], 3)
+        base = 1.0 / np.sqrt(process_variance(process) + outside_variance(process))
         joints = torque_scale / np.sqrt(1.0 + (process.torque * torque_scale) ** 2)
         self.scale = np.concatenate([np.broadcast_to(base, (len(torque), 6)), joints], axis=1)
 
@@ -98,7 +108,7 @@ class DynamicsRows:
             out[:, 6:, parameters.gains] = wanted[:, :, None] * parameters.shares
         if parameters.drives.start < parameters.drives.stop:
             speed, limits = motion.velocity[:, 6:], parameters.torque
-            turned = self._robot.motor.armature * motion.acceleration[:, 6:]
+            turned = parameters.rotor_slope(self._robot.motor.armature) * motion.acceleration[:, 6:]
             moved = np.stack([direction(speed, REST) * limits, speed * limits, turned], axis=2)
             out[:, 6:, parameters.drives] = self.scale[:, 6:, None] * moved
         for column in range(parameters.masses.start, parameters.masses.stop):

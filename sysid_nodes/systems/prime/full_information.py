@@ -11,17 +11,20 @@ import numpy.typing as npt
 
 from sysid_nodes.models.contact import change_smoothing, smoothing_schedule
 from sysid_nodes.results.least_squares import Iteration, SolveResult
-from sysid_nodes.results.motion_estimate import EstimateStatus, MotionEstimate
+from sysid_nodes.results.motion_estimate import EstimateStatus, MotionEstimate, OutsideWrench
 from sysid_nodes.signals.samples import Samples
-from sysid_nodes.solvers.trajectory_least_squares import LevenbergMarquardtConfig, solve
+from sysid_nodes.solvers.trajectory_least_squares import Blocks, LevenbergMarquardtConfig, assemble, solve
+from sysid_nodes.solvers.trajectory_least_squares.factor import factorise
+from sysid_nodes.solvers.trajectory_least_squares.posterior import covariances
 from sysid_nodes.solvers.trajectory_least_squares.robust import fits
 from sysid_nodes.systems.prime.config import PrimeConfig
 from sysid_nodes.systems.prime.dead_reckoning import add_place_drift, stages_with_place
 from sysid_nodes.systems.prime.estimate import motion_estimate
 from sysid_nodes.systems.prime.initialisation import initial_configurations, initial_trajectory
 from sysid_nodes.systems.prime.judgement import SPAN, worst_misfit
-from sysid_nodes.systems.prime.noise_weights import weigh_readings
+from sysid_nodes.systems.prime.noise_weights import stated_residuals, weigh_readings
 from sysid_nodes.systems.prime.observed_noise import observed_covariances
+from sysid_nodes.systems.prime.outside import outside_wrench
 from sysid_nodes.systems.prime.problem import Model, PrimeProblem, build_problem, first_arrival
 from sysid_nodes.systems.prime.trajectory import Trajectory
 
@@ -60,7 +63,6 @@ def estimate_motion(
     taken = replace(model, parameters=model.parameters.hold_constants()) if rests else model
     problem = build_problem(taken, samples, len(times), first_arrival(model, q[0]))
     start = clock() if clock is not None else 0.0
-    stated = problem
     problem, solved = solve_by_continuation(
         problem, q, model.parameters.mean, weighed=not rests, clock=clock, progress=progress
     )
@@ -70,16 +72,27 @@ def estimate_motion(
         blocks = [*held[:-1], problem.priors(solved.point)[1]]
     found = observed_covariances(problem, blocks, solved.point, solved=held)
     elapsed = clock() - start if clock is not None else 0.0
-    residuals = stated.with_smoothing(problem.law.smoothing).residuals(solved.point)
+    residuals = stated_residuals(problem, problem.residuals(solved.point))
     estimate = motion_estimate(
         problem, solved, residuals, found, times, iterations=solved.iterations, solve_time=elapsed
     )
+    estimate = replace(estimate, outside=_outside(problem, solved.point, residuals, blocks))
     estimate = add_place_drift(model, estimate, stages_with_place(samples, len(times)))
     as_stated = [replace(group, residual=own) for group, own in zip(blocks, residuals, strict=True)]
     misfit = worst_misfit(problem.groups, as_stated, round(SPAN / model.config.step))
     if estimate.status.usable and max(misfit.values(), default=0.0) > model.config.misfit:
         return replace(estimate, status=EstimateStatus.DOUBTFUL)
     return estimate
+
+
+def _outside(
+    problem: PrimeProblem, point: Trajectory, residuals: Sequence[Array], blocks: Sequence[Blocks]
+) -> OutsideWrench | None:
+    factor = factorise(assemble(blocks, problem.layout), 0.0) if problem.model.config.process.asks_outside else None
+    found = None if factor is None else covariances(factor)
+    if factor is None or found is None:
+        return None
+    return outside_wrench(problem, point.theta, residuals, blocks, factor, found)
 
 
 def is_at_rest(samples: Mapping[str, Samples], config: PrimeConfig) -> bool:

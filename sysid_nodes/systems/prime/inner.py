@@ -29,7 +29,13 @@ from sysid_nodes.systems.prime.contacts import ROUNDING, ContactLaw
 from sysid_nodes.systems.prime.dynamics import DynamicsRows
 from sysid_nodes.systems.prime.elimination import ITERATIONS, settle
 from sysid_nodes.systems.prime.parameters import Parameters
-from sysid_nodes.systems.prime.surroundings import add_columns, foot_offsets, moved_ground, moved_motor, moved_robot
+from sysid_nodes.systems.prime.surroundings import (
+    add_columns,
+    foot_offsets,
+    moved_law,
+    moved_motor,
+    moved_robot,
+)
 from sysid_nodes.systems.prime.trajectory import Evaluated, Trajectory
 
 Array = npt.NDArray[np.float64]
@@ -94,8 +100,8 @@ class ReferenceRows:
         contact = at.law.blocks(point.w[1:-1], at.contact, parameters.height, parameters.count)
         assert dynamics.parameter_jacobian is not None and contact.parameter_jacobian is not None
         columns = np.concatenate([dynamics.parameter_jacobian, contact.parameter_jacobian], axis=1)
-        _add_constants(rows, point, at, base, parameters, dynamics.residual, columns)
-        nv = dynamics.residual.shape[1]
+        residual, nv = np.concatenate([dynamics.residual, contact.residual], axis=1), base.nv
+        _add_constants(rows, point, at, base, parameters, residual, columns)
         dynamics = replace(dynamics, parameter_jacobian=columns[:, :nv])
         return dynamics, replace(contact, parameter_jacobian=columns[:, nv:]), at.motion
 
@@ -166,8 +172,9 @@ class CompiledRows:
 
     def _evaluate_surroundings(self, theta: Array, law: ContactLaw) -> WindowSurroundings:
         parameters, rows = self.parameters, self.dynamics.at(self.base, theta)
+        law = moved_law(law, parameters, theta)
         motor, ground = moved_motor(self.base.motor, parameters, theta), np.zeros(3)
-        ground[0], ground[1:] = theta[parameters.height], moved_ground(law, parameters, theta).tilt
+        ground[0], ground[1:] = theta[parameters.height], law.tilt
         return WindowSurroundings(
             parameters.inertia(theta),
             foot_offsets(self.base, parameters, theta),
@@ -176,6 +183,7 @@ class CompiledRows:
             law.smoothing,
             rows.torque,
             rows.scale,
+            law.config.force_sigma,
         )
 
     def _columns(self, theta: Array) -> WindowColumns:
@@ -191,6 +199,7 @@ class CompiledRows:
             parameters.gain_factor(theta),
             parameters.torque,
             parameters.mass_gradient(theta),
+            parameters.rotor_slope(moved_motor(self.base.motor, parameters, theta).armature),
         )
 
 
@@ -203,9 +212,11 @@ def _add_constants(
     residual: Array,
     columns: Array,
 ) -> None:
-    """Adds the derivatives by all constants but inertia and height to columns (K, nv + 6 nc, p)."""
+    """Adds the derivatives of a residual (K, nv + 6 nc) by all constants but inertia and height to columns (.., p)."""
+    nv, forces = base.nv, base.nv + 3 * base.contacts
     add_columns(point, at, base, parameters, rows.scale, columns)
-    columns[:, : residual.shape[1]] += rows.constant_columns(point, at, residual)
+    columns[:, :nv] += rows.constant_columns(point, at, residual[:, :nv])
+    columns[:, forces:] -= residual[:, forces:, None] * parameters.mass_gradient(point.theta)
 
 
 def evaluate(
@@ -220,7 +231,7 @@ def evaluate(
         point: where.
         derivatives: whether those of gap and slip are wanted.
     """
-    law = moved_ground(law, parameters, point.theta)
+    law = moved_law(law, parameters, point.theta)
     plane = law.plane
     motion = discrete_motion(point.q, law.dt)
     kinematics = contact_kinematics(base, point.q)
@@ -234,7 +245,7 @@ def evaluate(
 def build_kernel(base: FloatingBase, law: ContactLaw) -> WindowKernel | None:
     """The compiled kernel of a robot on its ground, None where there is none."""
     config = law.config
-    contact = [law.dt, config.friction, config.impulse_scale, config.force_sigma, ROUNDING, config.law == "coulomb"]
+    contact = [law.dt, config.friction, config.impulse_scale, ROUNDING, config.law == "coulomb"]
     constants = WindowConstants(
         axes=np.ascontiguousarray(law.plane.axes),
         radii=base.contact_radii,

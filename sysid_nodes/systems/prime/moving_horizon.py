@@ -38,7 +38,9 @@ from sysid_nodes.systems.prime.estimate import motion_estimate
 from sysid_nodes.systems.prime.full_information import is_at_rest, solve_by_continuation
 from sysid_nodes.systems.prime.horizon_config import HorizonConfig
 from sysid_nodes.systems.prime.initialisation import initial_configurations
+from sysid_nodes.systems.prime.noise_weights import stated_residuals
 from sysid_nodes.systems.prime.observability import turning
+from sysid_nodes.systems.prime.outside import outside_wrench
 from sysid_nodes.systems.prime.prediction import predict
 from sysid_nodes.systems.prime.problem import Arrival, Model, PrimeProblem, build_problem
 from sysid_nodes.systems.prime.real_time import Improved, improve
@@ -195,11 +197,14 @@ class MovingHorizon:
         return improve(problem, predict(last.result.point, problem, self._samples, kept), iterations, timer, most)
 
     def _build_problem(self, arrival: Arrival) -> PrimeProblem:
-        """Of the window; drives, feet and links stay at their prior's mean until the base has turned."""
+        """Of the window, its readings weighed by the noise that those before it showed.
+
+        Drives, feet and links stay at their prior's mean until the base has turned.
+        """
         problem = build_problem(self._model, self._samples, len(self._times), arrival)
         config = self._model.config
         at_rest = self._turned.max() < config.inertia.least_turning and is_at_rest(self._samples, config)
-        return problem.hold_constants() if at_rest else problem
+        return problem.hold_constants() if at_rest else self._covariances.shown.weigh(problem)
 
     def _free(self, solved: Improved) -> Improved:
         """A solved window whose constants are uncertain whether they were held or not."""
@@ -211,22 +216,27 @@ class MovingHorizon:
 
     def _keep(self, solved: Improved, timer: Timer) -> MotionEstimate:
         """Remembers a solved window and makes it a result."""
-        solved = self._free(solved)
-        result = solved.result
-        found = self._covariances.of(solved, self._times, self._dropped) if solved.finite else None
+        rests, solved = solved.problem.model is not self._model, self._free(solved)
+        result, times = solved.result, self._times
+        found = self._covariances.of(solved, times, self._dropped, rests=rests) if solved.finite else None
         self._turned = np.maximum(self._turned, turning(discrete_motion(result.point.q, self._model.config.step)))
         self._loaded = self._loaded or solved.problem.loaded
         estimate = motion_estimate(
             solved.problem,
             result,
-            solved.residuals,
+            stated_residuals(solved.problem, solved.residuals),
             found,
-            self._times,
+            times,
             iterations=result.iterations,
             solve_time=0.0,
             turned=self._turned,
             loaded=self._loaded,
         )
+        if found is not None and solved.factor is not None:
+            pushed = outside_wrench(
+                solved.problem, result.point.theta, solved.residuals, solved.blocks, solved.factor, found
+            )
+            estimate = replace(estimate, outside=pushed)
         if estimate.status is EstimateStatus.FAILED:
             self.restart()
         else:

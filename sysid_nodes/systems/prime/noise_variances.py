@@ -28,7 +28,7 @@ MEMORY = 100
 
 
 class ObservedVariances:
-    """Variances of the noise of each kind of rows from the residuals of late, in units of the stated one.
+    """Variances of the noise of each kind of rows from the residuals of late, in units of that of a problem.
 
     What is older fades: ten minutes of standing say nothing of the errors of a trot.
     """
@@ -72,7 +72,7 @@ class ObservedVariances:
             if name in self._sums:
                 squares, free = self._sums[name] + STATED
                 variance = (squares / free)[changing[stage_of(group, problem.layout.size)].astype(np.intp)]
-            out.append(variance)
+            out.append(variance * weight_factors(problem, name, *group.residual.shape) ** 2)
         return _with_lasting_gaps(out, blocks, self._gaps)
 
 
@@ -98,20 +98,31 @@ def observed_variances(
             squares, free = total[:, :, last] - total[:, :, first] + STATED
             at = stage_of(group, problem.layout.size)
             variance = (squares / free)[changing[at].astype(np.intp), at]
-        out.append(variance)
+        out.append(variance * weight_factors(problem, name, *group.residual.shape) ** 2)
     return _with_lasting_gaps(out, blocks, _gaps(problem, blocks, slice(None)))
 
 
 def squares_and_redundancy(problem: PrimeProblem, name: str, group: Blocks, leverage: Array) -> tuple[Array, Array]:
-    """(B, m) squares of a group's residuals, and how much of a row's noise is in them.
+    """(B, m) squares of a group's residuals in units of the stated noise, and how much of a row's noise is in them.
 
     Stages without a reading of the torques have rows of the joints, too (sensing.py): they tell nothing of any noise.
     """
-    squares, free = reweight(group).residual ** 2, np.clip(1.0 - leverage, 0.0, 1.0)
+    squares = (reweight(group).residual / weight_factors(problem, name, *group.residual.shape)) ** 2
+    free = np.clip(1.0 - leverage, 0.0, 1.0)
     if name == "dynamics":
         unread = ~problem.inner.dynamics.read
         squares[unread, 6:] = free[unread, 6:] = 0.0
     return squares, free
+
+
+def weight_factors(problem: PrimeProblem, name: str, blocks: int, rows: int) -> Array:
+    """(B, m) by what the rows of a group are weighed more than their readings state (noise_weights.py)."""
+    out, weight = np.ones((blocks, rows)), problem.weights.get(name)
+    if weight is not None and name == "dynamics":
+        out[problem.inner.dynamics.read, 6:] = weight
+    elif weight is not None:
+        out *= weight
+    return out
 
 
 def _sums_bystage_of(problem: PrimeProblem, name: str, group: Blocks, leverage: Array, changing: BoolArray) -> Array:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Weights of the readings of a whole log by the noise that their residuals show.
+"""Weights of the readings by the noise that their residuals show.
 
 Motion and constants are estimated together from readings that are all noisy. Torque readings, accelerations and the
 inertia between them are a regression with errors in both variables: it is consistent where the stated noises have the
@@ -12,23 +12,27 @@ a reading on average, which falls towards smaller inertias where torques are bet
 the stated noise and that of the residuals weighs a reading. It is estimated as in observed_noise.py, per sensor, for
 torques per joint. Larger noise than stated is left to the verdict on the log.
 
+A whole log is weighed by its own residuals, a moving window by those of the windows before it, which fade: no reading
+has a say in its own weight.
+
 Neighbouring means over triangles share readings. With accelerations, differences of what neighbouring stages say, it is
 the noise of differences that competes, 1 - TRIANGLE of the variance.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
 import numpy.typing as npt
 
-from sysid_nodes.solvers.trajectory_least_squares import assemble
+from sysid_nodes.solvers.trajectory_least_squares import Blocks, assemble
 from sysid_nodes.solvers.trajectory_least_squares.factor import factorise
 from sysid_nodes.solvers.trajectory_least_squares.influence import leverages
 from sysid_nodes.solvers.trajectory_least_squares.posterior import covariances
 from sysid_nodes.solvers.trajectory_least_squares.variance_components import STATED
-from sysid_nodes.systems.prime.noise_variances import squares_and_redundancy
+from sysid_nodes.systems.prime.noise_variances import squares_and_redundancy, stage_of, weight_factors
 from sysid_nodes.systems.prime.observed_noise import TRIANGLE, overlaps
 from sysid_nodes.systems.prime.parameters import JOINTS
 from sysid_nodes.systems.prime.problem import PrimeProblem
@@ -40,39 +44,76 @@ Array = npt.NDArray[np.float64]
 _FINEST = 0.04
 """Least variance of a reading in units of the stated one."""
 
+_MEMORY = 1000
+"""Stages over which a sensor's noise fades: it is the same sensor's, whatever the robot does."""
+
+
+class ShownNoise:
+    """Squares of residuals of torque, joints and motion, and their redundancy, by group and component.
+
+    Orientations and poses are not among them: their errors last, and compete with no acceleration.
+    """
+
+    def __init__(self) -> None:
+        self._sums: dict[str, Array] = {}  # (2, m)
+
+    def add(
+        self, problem: PrimeProblem, blocks: Sequence[Blocks], leverage: Sequence[Array], counted: slice = slice(None)
+    ) -> None:
+        """Adds residuals; what was added before fades.
+
+        Args:
+            problem: they are of, weighed or not.
+            blocks: its residuals with derivatives.
+            leverage: (B, m) of each group.
+            counted: stages whose residuals are new.
+        """
+        new = np.zeros(problem.stages, dtype=np.bool_)
+        new[counted] = True
+        fade = max(1.0 - np.count_nonzero(new) / _MEMORY, 0.0)
+        for name, group, own in zip(problem.groups, blocks, leverage, strict=True):
+            if name == "dynamics" or name == JOINTS or name in problem.model.moving:
+                chosen = new[stage_of(group, problem.layout.size)]
+                parts = np.array(
+                    [part[chosen].sum(axis=0) for part in squares_and_redundancy(problem, name, group, own)]
+                )
+                sums = parts[:, 6:] if name == "dynamics" else parts.sum(axis=1, keepdims=True)
+                self._sums[name] = sums + fade * self._sums.get(name, np.zeros(sums.shape))
+
+    def weigh(self, problem: PrimeProblem) -> PrimeProblem:
+        """A problem that is not weighed yet with its readings weighed by the noise."""
+        roots: dict[str, Array] = {}
+        for name, (squares, free) in self._sums.items():
+            variance = (squares + STATED) / (free + STATED)
+            if overlaps(problem, name):
+                variance = variance * (1.0 - TRIANGLE)
+            roots[name] = 1.0 / np.sqrt(np.clip(variance, _FINEST, 1.0))
+
+        def weigh(readings: Readings) -> Readings:
+            root, samples = roots.get(readings.sensor.name), readings.samples
+            return (
+                readings
+                if root is None
+                else replace(readings, samples=replace(samples, weights=samples.weights * root))
+            )
+
+        inner = problem.inner.weigh_torques(roots["dynamics"]) if roots else problem.inner
+        return replace(problem, inner=inner, readings=tuple(map(weigh, problem.readings)), weights=roots)
+
 
 def weigh_readings(problem: PrimeProblem, point: Trajectory) -> PrimeProblem:
-    """The problem with its readings of torque, joints and motion weighed by the noise that they show at a point.
-
-    Orientations and poses keep what they state: their errors last, and compete with no acceleration.
-    """
+    """The problem with its readings weighed by the noise that they show at a point."""
     blocks = problem.linearise(point)
     factor = factorise(assemble(blocks, problem.layout), 0.0)
     found = None if factor is None else covariances(factor)
     if factor is None or found is None:
         return problem
-    chosen = [k for k, name in enumerate(problem.groups) if name == "dynamics" or _tells_motion(problem, name)]
-    taken = [blocks[k] for k in chosen]
-    roots: dict[str, Array] = {}
-    for k, group, own in zip(chosen, taken, leverages(taken, factor, found), strict=True):
-        name = problem.groups[k]
-        squares, free = (part.sum(axis=0) for part in squares_and_redundancy(problem, name, group, own))
-        if name == "dynamics":
-            squares, free = squares[6:], free[6:]
-        else:
-            squares, free = squares.sum(keepdims=True), free.sum(keepdims=True)
-        variance = (squares + STATED) / (free + STATED)
-        if overlaps(problem, name):
-            variance = variance * (1.0 - TRIANGLE)
-        roots[name] = 1.0 / np.sqrt(np.clip(variance, _FINEST, 1.0))
-
-    def weigh(readings: Readings) -> Readings:
-        root, samples = roots.get(readings.sensor.name), readings.samples
-        return readings if root is None else replace(readings, samples=replace(samples, weights=samples.weights * root))
-
-    inner = problem.inner.weigh_torques(roots["dynamics"])
-    return replace(problem, inner=inner, readings=tuple(weigh(readings) for readings in problem.readings))
+    shown = ShownNoise()
+    shown.add(problem, blocks, leverages(blocks, factor, found))
+    return shown.weigh(problem)
 
 
-def _tells_motion(problem: PrimeProblem, name: str) -> bool:
-    return name == JOINTS or name in problem.model.moving
+def stated_residuals(problem: PrimeProblem, residuals: Sequence[Array]) -> tuple[Array, ...]:
+    """Residuals of a weighed problem in units of the noise that is stated."""
+    pairs = zip(problem.groups, residuals, strict=True)
+    return tuple(group / weight_factors(problem, name, *group.shape) for name, group in pairs)

@@ -23,6 +23,9 @@ Array = npt.NDArray[np.float64]
 TORQUE, JOINTS = "joint_torque", "joint_position"
 """Names of the sensors whose parameters are looked at here."""
 
+UNSTATED_ROTORS = 1e-3
+"""Unit of armature for a torque limit of 1 N m [kg m2]: legged robots have 0.2e-3 to 0.9e-3."""
+
 
 @dataclass(frozen=True)
 class Parameters:
@@ -34,9 +37,10 @@ class Parameters:
         nominal: (n + 1, 10) inertial parameters of all bodies.
         tilt: columns of the ground's slope; empty where it is known.
         feet: columns of the feet's displacements, three a foot; empty where they are known.
-        drives: columns of the joints' Coulomb and viscous friction as a share of the torque limits, and of the
-            logarithm of their armature's error, all joints' together; or empty.
+        drives: columns of the joints' Coulomb and viscous friction as a share of the torque limits, and of their
+            armature's error, its logarithm where the robot states an armature, all joints' together; or empty.
         torque: (n,) the limits [N m].
+        rotors: (n,) unit of the armature's error where the robot states none, else zero [kg m2].
         masses: column of the logarithm of the error of all links' masses that are not identified; or empty.
         foot: (nc,) foot that each contact point belongs to.
         shares: (n, kinds + 1) which gains add up to each joint's drive's.
@@ -52,6 +56,7 @@ class Parameters:
     feet: slice
     drives: slice
     torque: Array
+    rotors: Array
     masses: slice
     foot: npt.NDArray[np.int64]
     shares: Array
@@ -107,6 +112,10 @@ class Parameters:
     def heavier(self, theta: Array) -> float:
         """Factor on the masses of the links that are not identified."""
         return float(np.exp(theta[self.masses].sum()))
+
+    def rotor_slope(self, armature: Array) -> Array:
+        """(n,) derivative of the armature (n,) that theta has by its parameter [kg m2]."""
+        return np.where(self.rotors > 0.0, self.rotors, armature)
 
     def mass_ratio(self, theta: Array) -> float:
         """The robot's mass over the nominal one."""
@@ -201,6 +210,7 @@ def build_parameters(robot: Robot, sensors: tuple[Sensor, ...], config: PrimeCon
         feet=spans[2],
         drives=spans[3],
         torque=limits,
+        rotors=np.zeros(robot.n) if robot.motor.armature.any() else UNSTATED_ROTORS * limits,
         masses=spans[4],
         foot=np.array([carriers.index(point.joint) for point in robot.contacts], dtype=np.int64),
         shares=next((sensor.shares for sensor in sensors if isinstance(sensor, JointTorque)), np.zeros((robot.n, 0))),

@@ -17,7 +17,7 @@ stage: the normal equations are block-pentadiagonal with an arrow, whatever the 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 import numpy.typing as npt
@@ -34,6 +34,7 @@ from sysid_nodes.systems.prime.contacts import ContactLaw
 from sysid_nodes.systems.prime.dynamics import DynamicsRows
 from sysid_nodes.systems.prime.inner import CompiledRows, InnerRows, ReferenceRows, build_kernel, evaluate
 from sysid_nodes.systems.prime.parameters import Parameters, build_parameters
+from sysid_nodes.systems.prime.prior import prior_jacobian, prior_residual
 from sysid_nodes.systems.prime.score import Score
 from sysid_nodes.systems.prime.sensing import Readings, build_readings, moving_sensors, torque_rows
 from sysid_nodes.systems.prime.surroundings import moved_robot
@@ -125,6 +126,7 @@ class PrimeProblem:
         inner: dynamics and contact rows.
         readings: of every sensor.
         arrival: what is known from before.
+        weights: factors (m,) on the weights that readings state, by group, of torques per joint (noise_weights.py).
     """
 
     model: Model
@@ -133,6 +135,7 @@ class PrimeProblem:
     inner: InnerRows
     readings: tuple[Readings, ...]
     arrival: Arrival
+    weights: Mapping[str, Array] = field(default_factory=dict)
 
     @property
     def layout(self) -> Layout:
@@ -199,8 +202,9 @@ class PrimeProblem:
     def priors(self, point: Trajectory) -> tuple[Blocks, Blocks]:
         """The arrival's rows, then those of the parameters' own prior."""
         parameters = self.model.parameters
-        none = np.zeros((1, parameters.count, self.model.base.nv))
-        own = Blocks(np.zeros(1, dtype=np.intp), self._from_mean(point), none, np.diag(1.0 / parameters.sigma)[None])
+        none = np.zeros((1, self._from_mean(point).shape[1], self.model.base.nv))
+        slope = prior_jacobian(parameters, self.model.config.inertia, point.theta)
+        own = Blocks(np.zeros(1, dtype=np.intp), self._from_mean(point), none, slope[None])
         return self._arrival_blocks(self.arrival.prior, point), own
 
     def arrival_unknowns(self, point: Trajectory) -> Blocks:
@@ -217,8 +221,7 @@ class PrimeProblem:
         return replace(arrived, parameter_jacobian=arrived.parameter_jacobian @ linear)
 
     def _from_mean(self, point: Trajectory) -> Array:
-        parameters = self.model.parameters
-        return np.asarray((point.theta - parameters.mean) / parameters.sigma)[None]
+        return prior_residual(self.model.parameters, self.model.config.inertia, point.theta)[None]
 
 
 def build_problem(model: Model, samples: Mapping[str, Samples], stages: int, arrival: Arrival) -> PrimeProblem:

@@ -120,7 +120,7 @@ def build_readings(
 def torque_rows(
     robot: Robot, sensors: Sequence[Sensor], samples: Mapping[str, Samples], stages: int
 ) -> tuple[Array, Array]:
-    """Measured torques (K, n) at the K = stages - 2 inner stages and 1/sigma of each.
+    """Measured torques (K, n) at the K = stages - 2 inner stages and 1/sigma of each, by a drive without gain error.
 
     A stage without a reading has zero torque, give or take the motors' limits: little, but with it a stage that only a
     slower stream has reached does not leave the whole log undetermined. Without any reading the scale is zero.
@@ -130,7 +130,7 @@ def torque_rows(
         if sensor.name == TORQUE and TORQUE in samples:
             kept = _samples_between(samples[TORQUE], 1, stages - 2)
             rest = _states_at_rest(robot, len(kept))
-            found = sensor.linearise(kept, rest, _prior_mean(sensor))
+            found = sensor.linearise(kept, rest, np.zeros(_prior_mean(sensor).shape))
             if len(kept):
                 scale[:] = 1.0 / robot.limits.torque
             torque[kept.steps - 1] = kept.values

@@ -13,6 +13,7 @@ from sysid_nodes.solvers.trajectory_least_squares.factor import Factor
 from sysid_nodes.solvers.trajectory_least_squares.influence import leverages
 from sysid_nodes.solvers.trajectory_least_squares.posterior import covariances
 from sysid_nodes.systems.prime.noise_variances import REACH, ObservedVariances, near_contact_change
+from sysid_nodes.systems.prime.noise_weights import ShownNoise
 from sysid_nodes.systems.prime.observed_noise import parameter_covariance
 from sysid_nodes.systems.prime.real_time import Improved
 
@@ -33,11 +34,13 @@ class WindowCovariances:
 
     Attributes:
         variances: (B, m) of each group's noise, of the last window.
+        shown: noise of the readings while the robot moved.
     """
 
     def __init__(self, covered: int) -> None:
         self._covered = covered
         self._observed = ObservedVariances()
+        self.shown = ShownNoise()
         self.variances: list[Array] = []
         self.restart()
 
@@ -47,13 +50,14 @@ class WindowCovariances:
         self._counted = -np.inf  # stamp of the newest stage whose residuals are among those observed [s]
         self._parameter: Array | None = None
 
-    def of(self, solved: Improved, times: Array, dropped: int) -> Posterior | None:
+    def of(self, solved: Improved, times: Array, dropped: int, *, rests: bool = False) -> Posterior | None:
         """Covariances of a window, None where they are undetermined.
 
         Args:
             solved: a finite result.
             times: (N,) of its stages [s].
             dropped: stages of the last window before its first.
+            rests: whether the robot stands still, whose readings then say nothing of their noise in motion.
         """
         problem, factor = solved.problem, solved.factor
         changing = near_contact_change(problem, solved.linearised)
@@ -66,7 +70,7 @@ class WindowCovariances:
         whole = anew or self._parameter is None
         found = None if factor is None else covariances(factor, last=None if whole else self._covered)
         if factor is not None and found is not None and anew:
-            self._observe(solved, factor, found, new)
+            self._observe(solved, factor, found, new, rests)
             self._counted = float(times[new.stop - 1])
         self.variances = self._observed.of(problem, solved.blocks, changing)
         if factor is None or found is None:
@@ -85,8 +89,11 @@ class WindowCovariances:
         enough = last - first >= max(min(2 * stages // 3, last) - 1, 1)
         return slice(first, last) if enough else slice(0)
 
-    def _observe(self, solved: Improved, factor: Factor, found: Posterior, new: slice) -> None:
+    def _observe(self, solved: Improved, factor: Factor, found: Posterior, new: slice, rests: bool) -> None:
         # Of the result: a prediction may be far off where the step then leads.
         pairs = zip(solved.blocks, solved.residuals, strict=True)
         blocks = [replace(entry, residual=residual) for entry, residual in pairs]
-        self._observed.add(solved.problem, blocks, leverages(blocks, factor, found), self._changing, new)
+        leverage = leverages(blocks, factor, found)
+        self._observed.add(solved.problem, blocks, leverage, self._changing, new)
+        if not rests:
+            self.shown.add(solved.problem, blocks, leverage, new)
