@@ -23,6 +23,7 @@ from benchmarks.report import Report, parser, progress
 from sysid_nodes.robots import load_robot
 from sysid_nodes.robots.kinds import joint_kinds
 from sysid_nodes.rollouts.legged_model import GroundConfig
+from sysid_nodes.simulation.legged.load import LoadConfig
 
 Array = npt.NDArray[np.float64]
 
@@ -38,6 +39,10 @@ _JOINTS, _FOOT, _TILT = 0.02, 2e-3, np.radians(3.0)
 """Largest offset of an encoder [rad], standard deviation of a foot's centre [m], largest slope [rad]."""
 
 _INERTIA = {"Ixx": 4, "Iyy": 6, "Izz": 9}
+
+
+_ON_THIGH = LoadConfig(mass=0.5, link="FL_thigh", position=(0.0, 0.03, -0.1), size=(0.04, 0.03, 0.08))
+_BOTH = {"prime.inertia.bodies": "base,FL_thigh"}
 
 
 def _signs(seed: int, *shape: int) -> Array:
@@ -58,6 +63,11 @@ CASES: dict[str, tuple[str, Callable[[int], World], tuple[str, ...]]] = {
         "soft ground, control at 250 Hz",
         lambda _: World(ground=GroundConfig(friction=0.7, time_constant=0.02)),
         (BATCH,),
+    ),
+    "thigh": (
+        "half a kilogram on a thigh, thigh and torso unknown",
+        lambda _: World(load=_ON_THIGH, options=_BOTH),
+        (BATCH, HORIZON),
     ),
     "silent": ("no torques", lambda _: World(torques=False), (BATCH, HORIZON)),
     "g1": ("nothing, a G1", lambda _: World(robot="g1", duration=5.0), (BATCH, HORIZON)),
@@ -140,6 +150,13 @@ def summarise(report: Report, records: Sequence[tuple[str, Record]]) -> None:
         "force x, y, z", "within 3 [%]", "place", "angle", "force error [%]", "CPU [s]", "silent",
     )  # fmt: skip
     report.table(head, (_row(title, entry) for title, entry in records))
+    others = [(title, entry, body) for title, entry in records for body in entry["others"]]
+    if others:
+        report.section("Other bodies than the torso")
+        report.table(
+            ("not told", "seed", "mode", "link", *head[4:11]),
+            ((title, entry["seed"], entry["mode"], body["link"], *_body_cells(body)) for title, entry, body in others),
+        )
     mine = [entry for title, entry in records if title == _ALL]
     for mode in (BATCH, HORIZON):
         if chosen := [entry for entry in mine if entry["mode"] == mode]:
@@ -164,7 +181,7 @@ def _over_seeds(key: tuple[str, str], entries: Sequence[Record]) -> tuple[object
 
 
 def ratios(entry: Record) -> dict[str, float]:
-    """Error over sigma of each observed quantity of the torso."""
+    """Error over sigma of each quantity of a body."""
     found = {"mass": _ratio(entry["parameters"], 0)}
     found |= {f"CoM {axis}": _ratio(entry["com"], k) for k, axis in enumerate("xyz")}
     return found | {name: _ratio(entry["parameters"], k) for name, k in _INERTIA.items()}
@@ -173,14 +190,21 @@ def ratios(entry: Record) -> dict[str, float]:
 def _silent(entry: Record) -> list[str]:
     if entry["status"] in ("DOUBTFUL", "LOST"):
         return []
-    return [name for name, value in ratios(entry).items() if abs(value) > FAR and name not in entry["unobserved"]]
+    return [
+        name
+        for body in (entry, *entry["others"])
+        for name, value in ratios(body).items()
+        if abs(value) > FAR and name not in body["unobserved"]
+    ]
 
 
 def _ratio(values: Record, k: int) -> float:
     return float(values["error"][k] / values["sigma"][k])
 
 
-def _row(title: str, entry: Record) -> tuple[object, ...]:
+def _body_cells(entry: Record) -> tuple[str, ...]:
+    """Error, sigma and their quotient of mass, centre of mass and moments of inertia."""
+
     def cell(values: Record, k: int, scale: float, name: str) -> str:
         if name in entry["unobserved"]:
             return "not observed"
@@ -189,9 +213,13 @@ def _row(title: str, entry: Record) -> tuple[object, ...]:
 
     com = (cell(entry["com"], k, 1e3, f"CoM {axis}") for k, axis in enumerate("xyz"))
     inertia = (cell(entry["parameters"], k, 1.0, name) for name, k in _INERTIA.items())
+    return cell(entry["parameters"], 0, 1.0, "mass"), *com, *inertia
+
+
+def _row(title: str, entry: Record) -> tuple[object, ...]:
     pose, force = entry["rms"]["pose"], entry["rms"]["force"]
     return (
-        title, entry["seed"], entry["mode"], entry["status"], cell(entry["parameters"], 0, 1.0, "mass"), *com, *inertia,
+        title, entry["seed"], entry["mode"], entry["status"], *_body_cells(entry),
         ", ".join(f"{value:.1f}" for value in force),
         ", ".join(f"{100 * value:.0f}" for value in entry["inside"]["force"]["3.0"]),
         ", ".join(f"{value:.1f}" for value in pose[:3]), ", ".join(f"{value:.1f}" for value in pose[3:]),

@@ -22,6 +22,7 @@ from benchmarks.prime_score import EDGE, THRESHOLD
 from sysid_nodes.data.config import from_flat
 from sysid_nodes.models.discrete_motion import difference
 from sysid_nodes.models.rotations import quaternion_product
+from sysid_nodes.results.motion_estimate import BodyEstimate
 from sysid_nodes.robots import Robot
 from sysid_nodes.rollouts.legged_model import GroundConfig
 from sysid_nodes.sessions.prime.batch import Gatherer, StreamRecord, solve_batch
@@ -66,6 +67,7 @@ class World:
         ground: friction and compliance.
         control: period of the robot's controller [s].
         torques: whether joint states have any.
+        load: of the robot; None: of its torso, drawn by the seed.
         options: of the estimator, by dotted name.
     """
 
@@ -80,6 +82,7 @@ class World:
     ground: GroundConfig = field(default_factory=lambda: GroundConfig(friction=0.7))
     control: float = 0.004
     torques: bool = True
+    load: LoadConfig | None = None
     options: dict[str, Any] = field(default_factory=dict)
 
 
@@ -115,7 +118,7 @@ def walk(world: World, seed: int) -> Walk:
     config = LeggedSimulationConfig(
         robot=world.robot,
         motion=world.motion,
-        load=load,
+        load=world.load or load,
         ground=world.ground,
         timestep=TIMESTEP,
         tick=max(0.002, TIMESTEP),
@@ -169,9 +172,6 @@ def judge(world: World, made: Walk, seed: int, mode: str) -> Record:
     updates, session = (_batch if mode == "batch" else _horizon)(made, config)
     seconds = time.process_time() - begun
     estimate = updates[-1].estimate
-    body, true = estimate.bodies[0], made.log.truth.theta
-    spread = np.sqrt(np.diag(body.covariance))
-    com = true[1:4] / true[0]
     found: Record = {
         "seed": seed,
         "mode": mode,
@@ -179,10 +179,8 @@ def judge(world: World, made: Walk, seed: int, mode: str) -> Record:
         "message": session.judgement.sentence,
         "statuses": sorted({update.judgement.status.name for update in updates}),
         "seconds": seconds,
-        "truth": true.tolist(),
-        "parameters": {"error": (body.parameters - true).tolist(), "sigma": spread.tolist()},
-        "unobserved": [_NAMES.get(name, name) for name in body.unobserved],
-        "com": {"error": (body.com - com).tolist(), "sigma": body.com_sigma.tolist()},
+        **_body(made, estimate.bodies[0]),
+        "others": [_body(made, body) for body in estimate.bodies[1:]],
         "constants": {
             name: [float(value), float(sigma)]
             for name, value, sigma in zip(
@@ -194,6 +192,21 @@ def judge(world: World, made: Walk, seed: int, mode: str) -> Record:
         },
     }
     return found | _motion(made, updates, config.prime.step)
+
+
+def _body(made: Walk, body: BodyEstimate) -> Record:
+    """Errors and sigmas of an identified body."""
+    true = made.log.truth.parameters[made.robot.body_index(body.link)]
+    return {
+        "link": body.link,
+        "truth": true.tolist(),
+        "parameters": {
+            "error": (body.parameters - true).tolist(),
+            "sigma": np.sqrt(np.diag(body.covariance)).tolist(),
+        },
+        "unobserved": [_NAMES.get(name, name) for name in body.unobserved],
+        "com": {"error": (body.com - true[1:4] / true[0]).tolist(), "sigma": body.com_sigma.tolist()},
+    }
 
 
 def _batch(made: Walk, config: PrimeSessionConfig) -> tuple[list[PrimeUpdate], PrimeSession]:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is known of the constants before any reading: each one's own prior, and the weight of the whole robot."""
+"""Knowledge of the constants before any reading: each one's own prior, and the weight of the whole robot."""
 
 from __future__ import annotations
 
