@@ -66,7 +66,7 @@ CASES: dict[str, tuple[str, Callable[[int], World], tuple[str, ...]]] = {
     ),
     "thigh": (
         "half a kilogram on a thigh, thigh and torso unknown",
-        lambda _: World(load=_ON_THIGH, options=_BOTH),
+        lambda _: World(load=_ON_THIGH, options=_BOTH, duration=8.0),
         (BATCH, HORIZON),
     ),
     "silent": ("no torques", lambda _: World(torques=False), (BATCH, HORIZON)),

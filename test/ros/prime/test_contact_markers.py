@@ -17,10 +17,18 @@ from shared.legged_readings import still
 from visualization_msgs.msg import Marker
 
 from sysid_nodes.messages.prime.contact_markers import COLOURS, METRES_PER_NEWTON, cone_triangles
+from sysid_nodes.messages.prime.estimate import BASE_WRENCH, BASE_WRENCH_SIGMA
+from sysid_nodes.results.motion_estimate import OutsideWrench
 from sysid_nodes.results.motion_status import MotionStatus
 from sysid_nodes.robots import load_robot
 from sysid_nodes.ros.prime.contact_markers import to_contact_markers
-from sysid_nodes.ros.prime.messages import to_contact_forces, to_inertial_estimate, to_joint_state, to_odometry
+from sysid_nodes.ros.prime.messages import (
+    to_contact_forces,
+    to_inertial_estimate,
+    to_joint_state,
+    to_odometry,
+    to_wrenches,
+)
 from sysid_nodes.sessions.prime.trust import PrimeJudgement
 from sysid_nodes.sessions.prime.update import PrimeUpdate
 
@@ -92,6 +100,18 @@ def test_forces_and_their_sigma_in_newtons_scaled_by_the_doubt() -> None:
     assert (first.frame, first.in_contact) == ("FL_foot", True)
     assert (first.force.x, first.force.z) == (5.0, 50.0)
     assert (first.force_sigma.x, first.force_sigma.y, first.force_sigma.z) == pytest.approx((2.0, 4.0, 6.0))
+
+
+def test_a_push_is_on_the_base_in_its_axes_and_its_sigma_scaled_by_the_doubt() -> None:
+    base = update(MotionStatus.DOUBTFUL, inflation=4.0)
+    assert to_wrenches(base, 13, "base") == {}
+    wrench = np.tile(np.arange(6.0), (15, 1))
+    pushed = replace(base, estimate=replace(base.estimate, outside=OutsideWrench(wrench, 0.5 + wrench)))
+    found = to_wrenches(pushed, 13, "base")
+    value, sigma = found[BASE_WRENCH], found[BASE_WRENCH_SIGMA]
+    assert value.header.frame_id == sigma.header.frame_id == "base"
+    assert (value.wrench.force.y, value.wrench.torque.z) == (1.0, 5.0)
+    assert (sigma.wrench.force.y, sigma.wrench.torque.z) == (3.0, 11.0)
 
 
 def test_the_odometry_s_covariance_is_turned_into_the_world() -> None:
