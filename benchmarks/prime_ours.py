@@ -27,7 +27,7 @@ def run(model: Model, log: AlignedLog) -> tuple[PeerEstimate, MotionEstimate]:
         q=found.q,
         force=found.contacts.force,
         window="around",
-        theta=found.bodies[0].parameters,
+        theta=found.bodies[0].parameters if found.bodies else None,
         seconds=seconds,
         iterations=found.iterations,
         converged=found.status is EstimateStatus.CONVERGED,

@@ -88,7 +88,8 @@ inline void WindowKernel::constant_columns(const Motion &motion, std::size_t k, 
   }
   // What is left of the rigid bodies' part without the identified ones is in proportion to the others' masses.
   if (columns.masses() >= 0) rows.col(columns.masses()).head(nv_) = stage.scale.cwiseProduct(rest);
-  const auto weigh = [&](std::size_t i) { rows.row(i) -= residual[i] * MapOf<Vector>(columns.weight.data(), p).transpose(); };
+  const MapOf<Vector> weight(columns.weight.data(), p);
+  const auto weigh = [&](std::size_t i) { rows.row(i) -= residual[i] * weight.transpose(); };
   for (std::size_t i = 0; i < 6; ++i) weigh(i);
   for (std::size_t i = nv_ + 3 * nc_; i < this->rows(); ++i) weigh(i);
 }

@@ -12,8 +12,8 @@ a reading on average, which falls towards smaller inertias where torques are bet
 the stated noise and that of the residuals weighs a reading. It is estimated as in observed_noise.py, per sensor, for
 torques per joint. Larger noise than stated is left to the verdict on the log.
 
-A whole log is weighed by its own residuals, a moving window by those of the windows before it, which fade: no reading
-has a say in its own weight.
+A whole log is weighed by its own residuals, a moving window by those of stages that had settled before it, which fade:
+new readings have no say in their own weight.
 
 Neighbouring means over triangles share readings. With accelerations, differences of what neighbouring stages say, it is
 the noise of differences that competes, 1 - TRIANGLE of the variance.
