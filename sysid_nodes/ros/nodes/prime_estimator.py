@@ -7,8 +7,8 @@ Topics, in, SensorData QoS, sensor stamps, any rates, joints by name: ``joint_st
 ``prime.sensors.base_velocity`` is enabled. Out: ``/contact_forces`` (online_sysid/ContactForces), ``/odom``
 (nav_msgs/Odometry), ``/joint_states_smoothed`` (sensor_msgs/JointState), ``/contact_markers``
 (visualization_msgs/MarkerArray), ``/torso_inertia`` (online_sysid/InertialEstimate, latched), ``/base_wrench`` and
-``/base_wrench_sigma`` (geometry_msgs/WrenchStamped) where ``prime.process`` asks for a force from outside, ``/tf`` where
-tf2_msgs is installed, and ``/diagnostics``.
+``/base_wrench_sigma`` (geometry_msgs/WrenchStamped) where ``prime.process`` asks for a force from outside, ``/tf``
+where tf2_msgs is installed, and ``/diagnostics``.
 Services: ``~/reset`` (std_srvs/Trigger), ``~/save`` (online_sysid/Save).
 """
 
