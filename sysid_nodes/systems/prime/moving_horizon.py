@@ -204,7 +204,7 @@ class MovingHorizon:
         problem = build_problem(self._model, self._samples, len(self._times), arrival)
         config = self._model.config
         at_rest = self._turned.max() < config.inertia.least_turning and is_at_rest(self._samples, config)
-        return problem.hold_constants() if at_rest else self._covariances.shown.weigh(problem)
+        return problem.hold_constants() if at_rest else self._covariances.weights.weigh(problem)
 
     def _free(self, solved: Improved) -> Improved:
         """A solved window whose constants are uncertain whether they were held or not."""

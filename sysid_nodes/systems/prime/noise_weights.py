@@ -12,8 +12,9 @@ a reading on average, which falls towards smaller inertias where torques are bet
 the stated noise and that of the residuals weighs a reading. It is estimated as in observed_noise.py, per sensor, for
 torques per joint. Larger noise than stated is left to the verdict on the log.
 
-A whole log is weighed by its own residuals, a moving window by those of stages that had settled before it, which fade:
-new readings have no say in their own weight.
+A whole log is weighed by its own residuals once, of a fit as stated. A moving window is weighed by those of the first
+stages that have settled, and never more, though less where later ones show more noise: a sensor that is weighed more is
+followed more, leaves less in its residuals, and would be weighed more still.
 
 Neighbouring means over triangles share readings. With accelerations, differences of what neighbouring stages say, it is
 the noise of differences that competes, 1 - TRIANGLE of the variance.
@@ -21,7 +22,7 @@ the noise of differences that competes, 1 - TRIANGLE of the variance.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -46,6 +47,9 @@ _FINEST = 0.04
 
 _MEMORY = 1000
 """Stages over which a sensor's noise fades: it is the same sensor's, whatever the robot does."""
+
+_ENOUGH = 20
+"""Settled stages that give a window its weights."""
 
 
 class ShownNoise:
@@ -80,25 +84,38 @@ class ShownNoise:
                 sums = parts[:, 6:] if name == "dynamics" else parts.sum(axis=1, keepdims=True)
                 self._sums[name] = sums + fade * self._sums.get(name, np.zeros(sums.shape))
 
-    def weigh(self, problem: PrimeProblem) -> PrimeProblem:
-        """A problem that is not weighed yet with its readings weighed by the noise."""
-        roots: dict[str, Array] = {}
+    def roots(self, problem: PrimeProblem) -> dict[str, Array]:
+        """Factors on the weights of the readings of each group that was seen."""
+        roots = {}
         for name, (squares, free) in self._sums.items():
             variance = (squares + STATED) / (free + STATED)
             if overlaps(problem, name):
                 variance = variance * (1.0 - TRIANGLE)
             roots[name] = 1.0 / np.sqrt(np.clip(variance, _FINEST, 1.0))
+        return roots
 
-        def weigh(readings: Readings) -> Readings:
-            root, samples = roots.get(readings.sensor.name), readings.samples
-            return (
-                readings
-                if root is None
-                else replace(readings, samples=replace(samples, weights=samples.weights * root))
-            )
 
-        inner = problem.inner.weigh_torques(roots["dynamics"]) if roots else problem.inner
-        return replace(problem, inner=inner, readings=tuple(map(weigh, problem.readings)), weights=roots)
+class WindowWeights:
+    """Weights of windows that follow one another."""
+
+    def __init__(self) -> None:
+        self._noise = ShownNoise()
+        self._seen = 0
+        self._first: dict[str, Array] | None = None
+
+    def add(self, problem: PrimeProblem, blocks: Sequence[Blocks], leverage: Sequence[Array], counted: slice) -> None:
+        """See `ShownNoise.add`."""
+        self._noise.add(problem, blocks, leverage, counted)
+        self._seen += counted.stop - counted.start
+        if self._first is None and self._seen >= _ENOUGH:
+            self._first = self._noise.roots(problem)
+
+    def weigh(self, problem: PrimeProblem) -> PrimeProblem:
+        """A problem that is not weighed yet with its readings weighed; as it is while little was seen."""
+        if self._first is None:
+            return problem
+        now = self._noise.roots(problem)
+        return weigh_by(problem, {name: np.minimum(root, now[name]) for name, root in self._first.items()})
 
 
 def weigh_readings(problem: PrimeProblem, point: Trajectory) -> PrimeProblem:
@@ -110,7 +127,18 @@ def weigh_readings(problem: PrimeProblem, point: Trajectory) -> PrimeProblem:
         return problem
     shown = ShownNoise()
     shown.add(problem, blocks, leverages(blocks, factor, found))
-    return shown.weigh(problem)
+    return weigh_by(problem, shown.roots(problem))
+
+
+def weigh_by(problem: PrimeProblem, roots: Mapping[str, Array]) -> PrimeProblem:
+    """A problem that is not weighed yet with the weights of its readings times factors, of torques (n,)."""
+
+    def weigh(readings: Readings) -> Readings:
+        root, samples = roots.get(readings.sensor.name), readings.samples
+        return readings if root is None else replace(readings, samples=replace(samples, weights=samples.weights * root))
+
+    inner = problem.inner.weigh_torques(roots["dynamics"])
+    return replace(problem, inner=inner, readings=tuple(map(weigh, problem.readings)), weights=roots)
 
 
 def stated_residuals(problem: PrimeProblem, residuals: Sequence[Array]) -> tuple[Array, ...]:

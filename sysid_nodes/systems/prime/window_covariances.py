@@ -13,7 +13,7 @@ from sysid_nodes.solvers.trajectory_least_squares.factor import Factor
 from sysid_nodes.solvers.trajectory_least_squares.influence import leverages
 from sysid_nodes.solvers.trajectory_least_squares.posterior import covariances
 from sysid_nodes.systems.prime.noise_variances import REACH, ObservedVariances, near_contact_change
-from sysid_nodes.systems.prime.noise_weights import ShownNoise
+from sysid_nodes.systems.prime.noise_weights import WindowWeights
 from sysid_nodes.systems.prime.observed_noise import parameter_covariance
 from sysid_nodes.systems.prime.real_time import Improved
 
@@ -34,13 +34,13 @@ class WindowCovariances:
 
     Attributes:
         variances: (B, m) of each group's noise, of the last window.
-        shown: noise of the readings while the robot moved.
+        weights: of the readings, by their noise while the robot moved.
     """
 
     def __init__(self, covered: int) -> None:
         self._covered = covered
         self._observed = ObservedVariances()
-        self.shown = ShownNoise()
+        self.weights = WindowWeights()
         self.variances: list[Array] = []
         self.restart()
 
@@ -96,4 +96,4 @@ class WindowCovariances:
         leverage = leverages(blocks, factor, found)
         self._observed.add(solved.problem, blocks, leverage, self._changing, new)
         if not rests:
-            self.shown.add(solved.problem, blocks, leverage, new)
+            self.weights.add(solved.problem, blocks, leverage, new)

@@ -22,7 +22,7 @@ from sysid_nodes.solvers.trajectory_least_squares import assemble, posterior
 from sysid_nodes.systems.prime import HorizonConfig, MovingHorizon, PrimeConfig, build_model, estimate_motion
 from sysid_nodes.systems.prime.full_information import solve_by_continuation
 from sysid_nodes.systems.prime.initialisation import initial_configurations
-from sysid_nodes.systems.prime.noise_weights import ShownNoise
+from sysid_nodes.systems.prime.noise_weights import WindowWeights
 from sysid_nodes.systems.prime.observed_noise import observed_covariances
 from sysid_nodes.systems.prime.problem import build_problem, first_arrival
 
@@ -70,7 +70,7 @@ def trot() -> LeggedLog:
 def history(trot: LeggedLog) -> list[tuple[int, MotionEstimate]]:
     """By readings as they are stated: a whole log and a window are then the same problem."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(ShownNoise, "weigh", lambda _, problem: problem)
+        patch.setattr(WindowWeights, "weigh", lambda _, problem: problem)
         return list(
             follow(MovingHorizon(build_model(trot.robot, simulated_config()), WINDOW), trot, range(len(trot.q)))
         )
@@ -114,11 +114,11 @@ def test_readings_are_weighed_by_the_noise_of_windows_before(trot: LeggedLog) ->
     assert horizon._last is not None
     assert horizon._last.problem.weights["gyroscope"] == pytest.approx(3.46, rel=0.3)
     assert 0.1 < found.fit["gyroscope"].rms < 0.34
-    shown = copy.deepcopy(horizon._covariances.shown._sums["gyroscope"])
+    shown = copy.deepcopy(horizon._covariances.weights._noise._sums["gyroscope"])
     rests = replace(config, inertia=replace(config.inertia, least_turning=100.0))
     horizon._model = build_model(trot.robot, rests)
     list(follow(horizon, trot, range(60, 90, 2)))
-    np.testing.assert_array_equal(horizon._covariances.shown._sums["gyroscope"], shown)
+    np.testing.assert_array_equal(horizon._covariances.weights._noise._sums["gyroscope"], shown)
     assert not horizon._last.problem.weights
 
 
@@ -216,7 +216,7 @@ def test_fewer_solves_and_a_shorter_window(
     trot: LeggedLog, history: list[tuple[int, MotionEstimate]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """What a slow machine does: several steps a solve, fewer stages, and back; no reading is lost."""
-    monkeypatch.setattr(ShownNoise, "weigh", lambda _, problem: problem)
+    monkeypatch.setattr(WindowWeights, "weigh", lambda _, problem: problem)
     horizon = MovingHorizon(build_model(trot.robot, simulated_config()), WINDOW)
     list(follow(horizon, trot, range(50)))
     short = list(follow(horizon, trot, range(50, 110, 4), window=8))
