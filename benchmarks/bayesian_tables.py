@@ -9,7 +9,6 @@ Truth is MuJoCo's (bayesian_world.py), prior and reading are the same for all.
 
 from __future__ import annotations
 
-import json
 import sys
 import time
 from collections.abc import Callable, Sequence
@@ -23,7 +22,8 @@ import numpy.typing as npt
 from benchmarks.bayesian_robots import ROBOTS, BenchRobot, bench_robot
 from benchmarks.bayesian_world import Truth, bench_log, readings, simulate, true_mechanism
 from benchmarks.peers.smoothed_regression import closed_positions, energy, inverse_dynamics, smooth
-from benchmarks.report import Report, parser, progress
+from benchmarks.records import Record, collect
+from benchmarks.report import Report, parser
 from sysid_nodes.data import PARAMETER_NAMES
 from sysid_nodes.models.regressors import standard_regressor
 from sysid_nodes.models.stribeck import friction
@@ -33,7 +33,6 @@ from sysid_nodes.systems.bayesian.config import PowerPriorConfig
 from sysid_nodes.systems.bayesian.mechanism import Mechanism
 
 Array = npt.NDArray[np.float64]
-Record = dict[str, Any]
 
 NOISE = (1e-4, 3e-4, 1e-3)
 """Of positions [rad, m] at 500 Hz; of torques and power ten times that, of their root mean squares."""
@@ -70,13 +69,18 @@ def errors(mechanism: Mechanism, truth: Truth, x: Array) -> list[float]:
     ]
 
 
-def trial(name: str, seed: int, duration: float) -> Record:
+def trial(robot: str, seed: int, duration: float) -> Record:
     """Errors of all methods on one hidden robot at all noises."""
-    own = bench_robot(name)
+    own = bench_robot(robot)
     mechanism = true_mechanism(own)
     truth = simulate(own, seed, duration)
     levels = {str(noise): _level(own, mechanism, truth, noise, seed) for noise in NOISE}
-    return {"gap": truth.gap, "prior": errors(mechanism, truth, mechanism.parameters.mean), "levels": levels}
+    return {
+        "robot": robot,
+        "gap": truth.gap,
+        "prior": errors(mechanism, truth, mechanism.parameters.mean),
+        "levels": levels,
+    }
 
 
 def _level(own: BenchRobot, mechanism: Mechanism, truth: Truth, noise: float, seed: int) -> Record:
@@ -127,24 +131,6 @@ def _inside(result: BayesianResult, links: Sequence[str], inertia: Array) -> lis
     }
     seen = [p for p in result.parameters if p.verdict == "observed" and p.name in true]
     return [bool(p.lower <= true[p.name] <= p.upper) for p in seen]
-
-
-def collect(names: Sequence[str], seeds: Sequence[int], duration: float, path: Path | None) -> list[Record]:
-    """Records of all trials, those in the file first."""
-    known: list[Record] = []
-    if path is not None and path.exists():
-        known = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
-    records = []
-    for seed, name in progress([(seed, name) for seed in seeds for name in names], "trials"):
-        key = {"robot": name, "seed": seed, "duration": duration}
-        record = next((entry for entry in known if key.items() <= entry.items()), None)
-        if record is None:
-            record = key | trial(name, seed, duration)
-            if path is not None:
-                with path.open("a", encoding="utf-8") as file:
-                    file.write(json.dumps(record) + "\n")
-        records.append(record)
-    return records
 
 
 def summarise(report: Report, records: Sequence[Record]) -> None:
@@ -225,7 +211,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options.add_argument("--records", type=Path, help="JSON lines, one a trial; continued where it ends")
     chosen = options.parse_args(arguments)
     seeds = range(chosen.seed, chosen.seed + chosen.seeds)
-    records = collect(chosen.robots, seeds, chosen.duration, chosen.records)
+    keys = [{"robot": robot, "seed": seed, "duration": chosen.duration} for seed in seeds for robot in chosen.robots]
+    records = collect(chosen.records, keys, trial, "trials")
     report = Report("bayesian-tables", "The Bayesian paper's Tables I and II", chosen.out, chosen.command)
     report.text(
         f"{' '.join((__doc__ or '').split(chr(10) * 2)[1].split())} {chosen.seeds} hidden robots of each kind, "

@@ -16,6 +16,7 @@ from benchmarks import bayesian_tables
 from benchmarks.bayesian_robots import ROBOTS, bench_robot
 from benchmarks.bayesian_world import bench_log, readings, simulate, true_mechanism
 from benchmarks.peers.smoothed_regression import SmoothMotion, energy, inverse_dynamics
+from benchmarks.records import collect
 from sysid_nodes.results.bayesian import BayesianStatus
 from sysid_nodes.systems.bayesian import identify
 from sysid_nodes.systems.bayesian.initial_motion import initial_positions, loop_forces
@@ -62,14 +63,24 @@ def test_standing_legs_are_closed_near_their_readings() -> None:
     assert np.abs(initial_positions(mechanism, log) - truth.q[::10][: log.stages]).max() < 2e-3
 
 
-def test_tables(tmp_path: Path) -> None:
+def test_tables(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     arguments = ["--seeds", "1", "--duration", "1", "--robots", "pendulum", "--records", str(tmp_path / "r.jsonl")]
     assert bayesian_tables.main([*arguments, "--out", str(tmp_path)]) == 0
     text = only_report(tmp_path)
     assert "| pendulum, with a power meter |" in text
     assert "| pendulum, 0.001 rad |" in text
+    with (tmp_path / "r.jsonl").open("a") as file:
+        file.write('{"key": {"robot"')  # a run that was ended while it wrote
     assert bayesian_tables.main([*arguments, "--out", str(tmp_path)]) == 0, "finished trials are read, not run again"
     assert only_report(tmp_path).count("FOUND") == text.count("FOUND")
+    assert "was cut off" in capsys.readouterr().err
+    assert len((tmp_path / "r.jsonl").read_text().splitlines()) == 1
+
+
+def test_a_file_that_holds_no_records_is_refused_with_a_line(tmp_path: Path) -> None:
+    (tmp_path / "r.jsonl").write_text('{"robot": "pendulum"}\n')
+    with pytest.raises(SystemExit, match="line 1 is no record"):
+        collect(tmp_path / "r.jsonl", [], dict, "")
 
 
 @pytest.mark.slow
