@@ -2,21 +2,30 @@
 """Is the truth within the posterior's intervals as often as they say? A four-bar leg in MuJoCo, the noise estimated.
 
 Each seed hides another leg: masses, centres, inertias, friction, losses. Only parameters that the log narrows to half
-of the prior are counted; others are covered by the prior's width alone. Truth is MuJoCo's: its dry friction is a
-constraint, and its loop is closed by its own solver.
+of the prior are counted; others are covered by the prior's width alone. Truth is MuJoCo's, whose dry friction is a
+constraint, and whose loop is closed by its own solver; or, where it says so, torques along the same motion are by the
+identification's own equations, with friction that turns smoothly. The errors beside it are of friction over the speeds
+of the motion and of rigid-body torques along it, in percent.
 """
 
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
 
-from benchmarks.bayesian_log import CONFIG, leg, leg_log, leg_run
-from benchmarks.report import Report, parser, progress
-from sysid_nodes.results.bayesian import BayesianResult
-from sysid_nodes.systems.bayesian import identify
+from benchmarks.bayesian_log import CONFIG, NOISE, leg, leg_log, leg_run, same_equations, true_motion
+from benchmarks.bayesian_tables import errors
+from benchmarks.records import Record, collect
+from benchmarks.report import Report, parser
+from sysid_nodes.simulation.fourbar.leg import LegRecord
+from sysid_nodes.systems.bayesian import BayesianConfig, identify
+from sysid_nodes.systems.bayesian.config import NoiseConfig, SearchConfig, VerdictConfig
+from sysid_nodes.systems.bayesian.mechanism import build_mechanism
 
 Array = npt.NDArray[np.float64]
 
@@ -24,54 +33,151 @@ LEVELS = (0.5, 0.9, 0.95)
 QUANTILE = (0.6745, 1.6449, 1.96)
 SPREAD = 0.3  # of the truths about the description: the prior's sigmas
 GROUPS = ("inertia", "friction", "drive", "power")
+_OUTLIERS = 20.0  # standard deviations by which an outlier is off
+_GAIN = 0.1
+_SHARP = 0.01  # [rad/s]: tanh(v / 0.01) has a slope of 100 s/rad
+_STEP = 0.01
+
+
+@dataclass(frozen=True)
+class Case:
+    """What is read, and what is wrong with it.
+
+    Attributes:
+        torque, power: whether they are read.
+        same: whether torques are by the identification's own equations.
+        sharp: friction of the same equations turns over _SHARP, and by how much is not known.
+        outliers: share of all readings that are off.
+        gain: by which torques are off, up or down.
+        stated: standard deviations stated in units of the true ones; 0 leaves the configuration's.
+        estimate: whether the noise is estimated.
+    """
+
+    torque: bool = True
+    power: bool = False
+    same: bool = False
+    sharp: bool = False
+    outliers: float = 0.0
+    gain: float = 0.0
+    stated: float = 0.0
+    estimate: bool = True
+
+    def config(self) -> BayesianConfig:
+        """Of the identification."""
+        search, verdict = SearchConfig(starts=1), VerdictConfig(samples=1000)
+        own = replace(CONFIG, step=_STEP, held_out=0.0, search=search, verdict=verdict)
+        if self.sharp:
+            own = replace(own, friction=replace(own.friction, turning_speed=_SHARP, turning_sigma=0.5))
+        if self.gain:
+            own = replace(own, drive=replace(own.drive, gain_sigma=_GAIN))
+        if self.stated:
+            position, torque, power = np.array(NOISE) * self.stated / np.sqrt(500.0 * _STEP)
+            noise = NoiseConfig(position, torque, self.stated * own.noise.passive, power, estimate=self.estimate)
+            own = replace(own, noise=noise)
+        return own
+
+
 CASES = {
-    "torque and power": {"torque": True, "power": True},
-    "torque": {"torque": True, "power": False},
-    "power": {"torque": False, "power": True},
+    "torque and power": Case(power=True),
+    "torque": Case(),
+    "same equations": Case(same=True, power=True),
+    "same equations, sharp friction": Case(same=True, sharp=True, power=True),
+    "2 % outliers": Case(power=True, outliers=0.02),
+    "gain off by 10 %": Case(power=True, gain=_GAIN),
+    "power": Case(torque=False, power=True),
+    "noise known": Case(same=True, stated=1.0, estimate=False),
+    "noise stated 30 times too large": Case(same=True, stated=30.0),
+    "noise stated 30 times too small": Case(same=True, stated=1.0 / 30.0),
 }
 
 
-def trial(seed: int, case: str, duration: float) -> tuple[list[tuple[str, float, float, float]], BayesianResult]:
-    """Group, error in sigmas, error and narrowing of every observed parameter, and the result."""
+def trial(seed: int, case: str, duration: float) -> Record:
+    """Error in sigmas of every observed parameter by group, of the motion's torques, and how the search ended."""
+    own, rng = CASES[case], np.random.default_rng([seed, 1])
+    config = own.config()
+    mechanism = build_mechanism(leg(), config, power=own.power)
     truth, record = leg_run(seed, duration, SPREAD)
-    result = identify(leg_log(record, **CASES[case]), leg(), CONFIG)
-    values = truth.values()
-    rows = []
-    for told in result.parameters:
-        if told.verdict == "observed":
-            error = told.mean - values[told.name]
-            rows.append((told.group, error / told.sigma, abs(error), told.narrowing))
-    return rows, result
+    true = true_motion(truth, record, mechanism)
+    if own.same:
+        record = same_equations(record, true, mechanism, rng)
+    log = leg_log(_spoil(own, record, rng), config.step, torque=own.torque, power=own.power)
+    result = identify(log, leg(), config)
+    x, values = mechanism.parameters.mean.copy(), truth.values()
+    x[mechanism.parameters.free] = result.theta
+    observed = [row for row in result.parameters if row.verdict == "observed" and row.name in values]
+    return {
+        "rows": [(row.group, (row.mean - values[row.name]) / row.sigma) for row in observed],
+        "errors": errors(mechanism, true, x),
+        "prior": errors(mechanism, true, mechanism.parameters.mean),
+        "status": result.status.name,
+        "iterations": result.iterations,
+        "gap": result.loop_gap,
+        "truth gap": true.gap,
+    }
 
 
-def main() -> int:
+def _spoil(case: Case, record: LegRecord, rng: np.random.Generator) -> LegRecord:
+    position, torque, power = NOISE
+    factor = 1.0 + case.gain * rng.choice([-1.0, 1.0], record.torque.shape[1])
+    return replace(
+        record,
+        position=_with_outliers(record.position, position, case.outliers, rng),
+        torque=_with_outliers(factor * record.torque, torque, case.outliers, rng),
+        current=_with_outliers(record.current, power / record.voltage, case.outliers, rng),
+    )
+
+
+def _with_outliers(values: Array, sigma: float | Array, share: float, rng: np.random.Generator) -> Array:
+    off = rng.random(values.shape) < share
+    return np.asarray(values + _OUTLIERS * sigma * off * rng.choice([-1.0, 1.0], values.shape))
+
+
+def summarise(report: Report, case: str, trials: Sequence[Record]) -> list[tuple[object, ...]]:
+    """Rows of the table of a case; says what is to be said of its searches."""
+    found = [row for trial in trials for row in trial["rows"]]
+    rows: list[tuple[object, ...]] = []
+    for group in (*GROUPS, "all"):
+        sigmas = np.array([row[1] for row in found if group in ("all", row[0])])
+        if len(sigmas):
+            inside = [f"{100.0 * np.mean(np.abs(sigmas) < width):.1f} %" for width in QUANTILE]
+            rows.append((case, group, len(sigmas), *inside))
+    statuses = [trial["status"] for trial in trials]
+    report.text(
+        f"{case}: {len(trials)} legs, largest gap of a loop {max(trial['gap'] for trial in trials):.1e} m, of the "
+        f"truth's {max(trial['truth gap'] for trial in trials):.0e} m; iterations of the last descent "
+        f"{np.median([trial['iterations'] for trial in trials]):.0f} (median), "
+        f"{max(trial['iterations'] for trial in trials)} at most; "
+        + ", ".join(f"{statuses.count(name)} {name}" for name in sorted(set(statuses)))
+        + "."
+    )
+    return rows
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
     """Writes the report."""
     options = parser("bayesian_coverage", __doc__)
     options.add_argument("--legs", type=int, default=50, help="hidden legs")
-    options.add_argument("--duration", type=float, default=10.0, help="of each log [s]")
+    options.add_argument("--duration", type=float, default=5.0, help="of each log [s]")
     options.add_argument("--cases", nargs="*", default=list(CASES), choices=list(CASES), help="what is read")
-    args = options.parse_args()
+    options.add_argument("--records", type=Path, help="JSON lines, one a trial; continued where it ends")
+    args = options.parse_args(arguments)
     report = Report("bayesian-coverage", "Coverage of posteriors of a four-bar leg", args.out, args.command)
     report.text(" ".join((__doc__ or "").split("\n\n")[1].split()))
-    rows, notes = [], []
+    rows, accuracy = [], []
     for case in args.cases:
-        trials = [trial(seed, case, args.duration) for seed in progress(range(args.seed, args.seed + args.legs), case)]
-        found = [row for own, _ in trials for row in own]
-        for group in (*GROUPS, "all"):
-            errors = np.array([row[1] for row in found if group in ("all", row[0])])
-            if len(errors):
-                inside = [f"{100.0 * np.mean(np.abs(errors) < width):.1f} %" for width in QUANTILE]
-                rows.append((case, group, len(errors), *inside))
-        results = [result for _, result in trials]
-        statuses = [result.status.name for result in results]
-        notes.append(
-            f"{case}: largest gap of a loop {max(result.loop_gap for result in results):.1e} m, "
-            f"{int(np.median([result.iterations for result in results]))} iterations of the last descent (median), "
-            + ", ".join(f"{statuses.count(name)} {name}" for name in sorted(set(statuses)))
-        )
-    report.table(("read", "parameters", "observed", *(f"{100 * level:.0f} %" for level in LEVELS)), rows)
-    for note in notes:
-        report.text(note + ".")
+        seeds = range(args.seed, args.seed + args.legs)
+        keys = [{"seed": seed, "case": case, "duration": args.duration} for seed in seeds]
+        trials = collect(args.records, keys, trial, case)
+        rows += summarise(report, case, trials)
+        middle = [np.median([trial[name] for trial in trials], axis=0)[:2] for name in ("prior", "errors")]
+        accuracy.append((case, *(f"{100.0 * value:.3g}" for pair in zip(*middle, strict=True) for value in pair)))
+    report.section("Coverage")
+    report.table(("case", "parameters", "observed", *(f"{100 * level:.0f} %" for level in LEVELS)), rows)
+    report.section("Errors")
+    report.text("Medians, in percent.")
+    report.table(
+        ("case", "friction, prior", "friction", "rigid-body torque, prior", "rigid-body torque"), accuracy
+    )  # fmt: skip
     sys.stdout.write(f"{report.write()}\n")
     return 0
 

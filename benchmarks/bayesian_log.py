@@ -1,17 +1,34 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The four-bar leg, simulated by MuJoCo, as the Bayesian identification reads it."""
+"""The four-bar leg as the Bayesian identification reads it: simulated by MuJoCo, or by the identification's equations.
+
+Readings of the latter are along MuJoCo's motion, but of torques that the mechanism's own equations give, friction that
+turns smoothly included. They tell errors of the statistics from errors of the model.
+"""
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import cache
 
 import numpy as np
+import numpy.typing as npt
+from scipy.interpolate import CubicSpline
 
+from benchmarks.bayesian_world import Truth
+from sysid_nodes.data import PARAMETER_NAMES
+from sysid_nodes.data.inertia import parameters_to_log_cholesky
 from sysid_nodes.robots import Robot, load_robot
 from sysid_nodes.robots.fourbar_leg import LOOP
-from sysid_nodes.simulation.fourbar.leg import MOTORS, LegRecord, LegTruth, simulate_leg
+from sysid_nodes.simulation.fourbar.leg import JOINTS, MOTORS, LegRecord, LegTruth, simulate_leg
 from sysid_nodes.systems.bayesian import BayesianConfig, Grid, MechanismLog, Series, mechanism_log
 from sysid_nodes.systems.bayesian.config import DrivePriorConfig, FrictionPriorConfig, MechanismConfig
+from sysid_nodes.systems.bayesian.initial_motion import loop_forces
+from sysid_nodes.systems.bayesian.mechanism import Mechanism, Motion
+
+Array = npt.NDArray[np.float64]
+
+NOISE = 2e-4, 0.05, 1.0
+"""Of a leg's readings at 500 Hz: positions [rad], torques [N m], power [W]."""
 
 CONFIG = BayesianConfig(
     mechanism=MechanismConfig(loops=(LOOP,), passive=("rod_joint", "knee")),
@@ -25,7 +42,34 @@ def leg_run(seed: int, duration: float, spread: float = 0.15) -> tuple[LegTruth,
     """A hidden leg and its readings."""
     rng = np.random.default_rng(seed)
     truth = LegTruth.draw(rng, spread)
-    return truth, simulate_leg(truth, duration, rng)
+    noise = dict(zip(("position_noise", "torque_noise", "power_noise"), NOISE, strict=True))
+    return truth, simulate_leg(truth, duration, rng, **noise)
+
+
+def true_motion(truth: LegTruth, record: LegRecord, mechanism: Mechanism) -> Truth:
+    """The hidden constants in a mechanism's order, MuJoCo's motion, and torques that the mechanism gives for both."""
+    own, values = mechanism.parameters, truth.values()
+    x = own.mean.copy()
+    for i, link in enumerate(own.links):
+        x[own.body(i)] = parameters_to_log_cholesky(np.array([values[f"{link}.{name}"] for name in PARAMETER_NAMES]))
+    for name in ("coulomb", "viscous", "armature", "loss"):
+        x[own.joint(name)] = [values.get(f"{joint}.{name}", 0.0) for joint in own.joints]
+    x[own.idle] = values["idle power"]
+    spline = CubicSpline(record.t, record.joints[:, [JOINTS.index(name) for name in own.joints]])
+    q, v, a = (spline(record.t, order) for order in range(3))
+    motion = Motion(q, v, a, np.zeros((len(q), mechanism.closures.count)))
+    motion = replace(motion, force=loop_forces(mechanism, motion, x))
+    return Truth(x, q, v, a, mechanism.torque(motion, x)[:, own.motors], float(record.gap.max()))
+
+
+def same_equations(record: LegRecord, true: Truth, mechanism: Mechanism, rng: np.random.Generator) -> LegRecord:
+    """The readings, had torques and power been the mechanism's."""
+    own = mechanism.parameters
+    order = [np.array(own.joints)[own.motors].tolist().index(name) for name in MOTORS]
+    motion = Motion(true.q, true.v, true.a, np.zeros((len(true.q), mechanism.closures.count)))
+    drawn = mechanism.power(motion, true.torque, true.x) + NOISE[2] * rng.standard_normal(len(true.q))
+    torque = true.torque[:, order] + NOISE[1] * rng.standard_normal((len(true.q), len(order)))
+    return replace(record, torque=torque, current=drawn / record.voltage)
 
 
 def leg_log(record: LegRecord, step: float = 0.01, *, torque: bool = True, power: bool = True) -> MechanismLog:

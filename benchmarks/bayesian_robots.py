@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The paper's five robots as mechanisms of joints with one coordinate each.
+"""The paper's five robots, and Cassie's leg, as mechanisms of joints with one coordinate each.
 
 A floating base is six joints without a motor, three slides and three hinges (x, y, z, then about z, y, x: attitudes up
 to a quarter turn). Feet that stand hold on to the ground by closed loops: points for the quadruped's feet, welds for
@@ -17,6 +17,7 @@ import numpy as np
 import numpy.typing as npt
 import pinocchio
 
+from benchmarks.bayesian_cassie import LOOPS, ROTORS, cassie_leg
 from sysid_nodes.robots import MotorConstants, Robot, build_robot, load_robot
 from sysid_nodes.robots.example_robots import example_urdf
 from sysid_nodes.systems.bayesian.config import (
@@ -45,7 +46,7 @@ class BenchRobot:
         robot: nominal, its friction zero.
         config: of the identification.
         rest: (n,) posture about which it moves [rad, m].
-        reach: (n,) amplitude of what is free to be chosen: all joints, or the base where feet stand [rad, m].
+        reach: (n,) amplitude of what is free to be chosen [rad, m]; zero where loops lead a joint.
         gains: stiffness and damping of the position control.
         friction: upper ends of Coulomb's and viscous friction [N m, N m s/rad]; zero for none.
     """
@@ -61,8 +62,28 @@ class BenchRobot:
 
 @cache
 def bench_robot(name: str) -> BenchRobot:
-    """One of ROBOTS."""
+    """One of ROBOTS, or "cassie"."""
     return _BUILDERS[name]()
+
+
+def _cassie() -> BenchRobot:
+    robot = build_robot(cassie_leg(), name="cassie")
+    armature = np.array([ROTORS.get(name, 0.0) for name in robot.joint_names])
+    robot = replace(robot, motor=replace(robot.motor, armature=armature))
+    reach = dict(zip(ROTORS, (0.15, 0.15, 0.3, 0.3, 0.3), strict=True))
+    own = _fixed(
+        "cassie", robot, np.zeros(robot.n), np.array([reach.get(name, 0.0) for name in robot.joint_names]),
+        (400.0, 10.0), (1.5, 1.0),
+    )  # fmt: skip
+    passive = tuple(name for name in robot.joint_names if name not in ROTORS)
+    bodies = "hip-roll,hip-yaw,hip-pitch,knee,tarsus,foot-crank,plantar-rod,foot,achilles-rod"
+    config = replace(
+        own.config,
+        mechanism=MechanismConfig(loops=LOOPS, passive=passive),
+        inertia=InertiaPriorConfig(bodies=bodies),
+        friction=replace(own.config.friction, passive="none"),
+    )
+    return replace(own, config=config)
 
 
 def _pendulum() -> BenchRobot:
@@ -111,8 +132,10 @@ _BUILDERS = {
     "multirotor": _multirotor,
     "quadruped": _quadruped,
     "biped": _biped,
+    "cassie": _cassie,
 }
-ROBOTS = tuple(_BUILDERS)
+ROBOTS = tuple(_BUILDERS)[:5]
+"""The paper's."""
 
 
 def _fixed(
@@ -146,6 +169,7 @@ def _standing(
     none = np.zeros(robot.n)
     motor = MotorConstants(none, none, np.array([armature.get(joint, 0.0) for joint in robot.joint_names]), none)
     robot = replace(robot, motor=motor)
+    reach = np.concatenate([reach, np.zeros(len(rest))])
     own = _fixed(name, robot, q, reach, gains, friction)
     frames = [frame for frame in robot.model.frames.tolist() if frame.type == pinocchio.FrameType.BODY]
     links = {frame.parentJoint: frame.name for frame in reversed(frames) if frame.parentJoint >= len(BASE)}

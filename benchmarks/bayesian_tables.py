@@ -49,14 +49,16 @@ _KNOWN = 1e-9  # sigma of losses of which the commanded energy has none
 
 
 def errors(mechanism: Mechanism, truth: Truth, x: Array) -> list[float]:
-    """Relative errors of friction over the speeds of the motion, mean over joints, and of rigid-body torques along it;
-    root mean square error of the bodies' log-Cholesky coordinates in prior sigmas.
+    """Relative errors of friction over the speeds of the motion, mean over joints, and of rigid-body torques along it,
+    rotors included; root mean square error of the bodies' log-Cholesky coordinates in prior sigmas.
     """
     own, some = mechanism.parameters, slice(None, None, _THIN)
     rows = standard_regressor(mechanism.chain, truth.q[some], truth.v[some], truth.a[some])
+    found, there = (rows @ own.inertia(c).ravel() + own.constants(c, "armature") * truth.a[some] for c in (x, truth.x))
+    wrong = found - there
     if count := mechanism.closures.count:
-        rows = np.linalg.svd(mechanism.closures.linearise(truth.q[some])[1])[2][:, count:] @ rows
-    found, there = own.inertia(x).ravel(), own.inertia(truth.x).ravel()
+        free = np.linalg.svd(mechanism.closures.linearise(truth.q[some])[1])[2][:, count:]
+        wrong, there = ((free @ torque[:, :, None])[:, :, 0] for torque in (wrong, there))
     speeds = np.linspace(-1.0, 1.0, 80)[:, None] * np.quantile(np.abs(truth.v), 0.95, axis=0)
     curve, true = (friction(own.friction(value), speeds)[:, own.motors] for value in (x, truth.x))
     size = np.linalg.norm(true, axis=0)
@@ -64,7 +66,7 @@ def errors(mechanism: Mechanism, truth: Truth, x: Array) -> list[float]:
     bodies = own.free[own.free < 10 * own.n]
     return [
         float(np.mean(np.linalg.norm(curve - true, axis=0)[rubs] / size[rubs])) if rubs.any() else float("nan"),
-        float(np.linalg.norm(rows @ (found - there)) / np.linalg.norm(rows @ there)),
+        float(np.linalg.norm(wrong) / np.linalg.norm(there)),
         float(np.sqrt(np.mean(((x - truth.x)[bodies] / own.sigma[bodies]) ** 2))),
     ]
 

@@ -15,7 +15,7 @@ import numpy.typing as npt
 import pinocchio
 from scipy.interpolate import CubicSpline
 
-from benchmarks.bayesian_robots import BASE, BenchRobot
+from benchmarks.bayesian_robots import BenchRobot
 from sysid_nodes.robots import MotorConstants
 from sysid_nodes.rollouts.rigid_body import quaternion
 from sysid_nodes.simulation.arm.mujoco_arm import arm_spec
@@ -160,7 +160,7 @@ def _model(own: BenchRobot, mechanism: Mechanism, x: Array) -> mujoco.MjModel:
 
 
 def _motion(own: BenchRobot, mechanism: Mechanism, duration: float, rng: np.random.Generator) -> CubicSpline:
-    """Positions over time: harmonics of all joints, or of the base with the legs following."""
+    """Positions over time: harmonics of all joints, or of some with the others following as loops lead them."""
     count = round((duration + 0.2) * _NODES)
     t = np.arange(count) / _NODES
     wave = np.zeros((count, len(own.reach)))
@@ -168,11 +168,11 @@ def _motion(own: BenchRobot, mechanism: Mechanism, duration: float, rng: np.rand
         phase = rng.uniform(0.0, 2.0 * np.pi, len(own.reach))
         wave += np.sin(2.0 * np.pi * harmonic / _LONGEST * t[:, None] + phase) / (len(_HARMONICS) * np.sqrt(0.5))
     q = np.tile(own.rest, (count, 1))
-    q[:, : len(own.reach)] += own.reach * wave
-    legs = slice(len(BASE), None)
+    q += own.reach * wave
+    led = own.reach == 0.0
     for _ in range(_ITERATIONS if mechanism.closures.count else 0):
         value, jacobian = mechanism.closures.linearise(q)
-        q[:, legs] -= (np.linalg.pinv(jacobian[:, :, legs]) @ value[:, :, None])[:, :, 0]
+        q[:, led] -= (np.linalg.pinv(jacobian[:, :, led]) @ value[:, :, None])[:, :, 0]
     if mechanism.closures.count and np.abs(mechanism.closures.value(q)).max() > 1e-9:
-        raise ValueError(f"the {own.name}'s feet do not reach as far as its base is to move")
+        raise ValueError(f"the {own.name}'s loops do not reach as far as it is to move")
     return CubicSpline(t, q)

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Closed kinematic loops of a fixed-base tree: pairs of frames, each fixed to a body, that are held together.
 
-Every equality is a product u(q)'w(q) that is zero: of the gap between the frames' origins, g = p_first - p_second, with
-an axis of the base or of the first frame, or of an axis of the first frame with another axis of the second.
+Every equality is a product u(q)'w(q) that is zero: of an axis of the first frame with the gap between the frames'
+origins, g = p_first - p_second, or with another axis of the second frame. Axes of a frame, not of the base: a linkage
+in a plane that the rest of the robot turns must not lose count of its equalities.
 
     point    g along all axes                                                     weld    point; x'y, y'z, z'x
     hinge    point; z'x and z'y: free to turn about z                             slider  g along x, y; x'y, y'z, z'x
@@ -39,7 +40,6 @@ _FIXED = 1e-9  # relative singular value of a direction in which they cannot
 _CLOSED = 1e-6  # [m], of axes [1], that the description's numbers may leave open there
 
 _ALONG = {POINT: (0, 1, 2), HINGE: (0, 1, 2), WELD: (0, 1, 2), PLANE: (2,), SLIDER: (0, 1)}
-_OF_FIRST = (PLANE, SLIDER)  # whose gap is along the first frame's axes; along the base's the others'
 _SQUARE = {
     POINT: (),
     HINGE: ((2, 0), (2, 1)),
@@ -129,11 +129,9 @@ class LoopClosures:
     def _products(self, q: Array) -> list[tuple[_Vector, _Vector]]:
         """R pairs u, w."""
         pairs: list[tuple[_Vector, _Vector]] = []
-        still = np.zeros((len(q), 3, self.chain.n))
-        base = [_Vector(np.broadcast_to(axis, (len(q), 3)), still, ()) for axis in np.eye(3)]
         for closure, (first, second) in zip(self.closures, self._frames(q), strict=True):
-            gap, moves = first.origin.minus(second.origin), closure.kind in _OF_FIRST
-            pairs += [(first.axis(k) if moves else base[k], gap) for k in _ALONG[closure.kind]]
+            gap = first.origin.minus(second.origin)
+            pairs += [(first.axis(k), gap) for k in _ALONG[closure.kind]]
             pairs += [(first.axis(k), second.axis(j)) for k, j in _SQUARE[closure.kind]]
         return pairs
 
