@@ -36,12 +36,14 @@ _TREE = (
     ("achilles_z", "achilles-rod", "achilles", "0 0 1"),
 )
 """Joint, child, parent, axis; without a name: rigid."""
+_TURNED = {"crank": -1.5, "plantar": 1.5, "foot": -1.5}
+"""[rad] about z, of the URDF's zero from the SDF's, at which the crank lies along its rod: a dead centre."""
 _DUMMY = '<inertial><mass value="1e-6"/><inertia ixx="1e-9" iyy="1e-9" izz="1e-9" ixy="0" ixz="0" iyz="0"/></inertial>'
 
 
 @cache
 def cassie_leg() -> str:
-    """URDF of the leg; at zero its loops are closed.
+    """URDF of the leg; at zero its loops are closed, nearly.
 
     Raises:
         RobotError: example-robot-data is not installed.
@@ -58,7 +60,8 @@ def cassie_leg() -> str:
     parts = ['<link name="pelvis"/>']
     for joint, child, parent, axis in _TREE:
         parts.append(f'<link name="{child}">{_inertial(links[child]) if child in links else _DUMMY}</link>')
-        parts.append(_joint(joint, child, parent, axis, place[parent].actInv(place[child])))
+        turned = pinocchio.SE3(pinocchio.rpy.rpyToMatrix(0.0, 0.0, _TURNED.get(joint, 0.0)), np.zeros(3))
+        parts.append(_joint(joint, child, parent, axis, place[parent].actInv(place[child]) * turned))
     achilles = place["achilles-rod"] * _pose(joints["achilles-spring-joint"])
     plantar = place["foot"] * _pose(joints["plantar-foot-joint"])
     ends = (("achilles_end", "achilles-rod", achilles), ("heel_end", "heel-spring", achilles))

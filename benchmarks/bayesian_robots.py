@@ -70,7 +70,7 @@ def _cassie() -> BenchRobot:
     robot = build_robot(cassie_leg(), name="cassie")
     armature = np.array([ROTORS.get(name, 0.0) for name in robot.joint_names])
     robot = replace(robot, motor=replace(robot.motor, armature=armature))
-    reach = dict(zip(ROTORS, (0.15, 0.15, 0.3, 0.3, 0.3), strict=True))
+    reach = dict(zip(ROTORS, (0.15, 0.15, 0.25, 0.25, 0.25), strict=True))
     own = _fixed(
         "cassie", robot, np.zeros(robot.n), np.array([reach.get(name, 0.0) for name in robot.joint_names]),
         (400.0, 10.0), (1.5, 1.0),

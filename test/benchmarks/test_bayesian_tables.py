@@ -25,7 +25,7 @@ from sysid_nodes.systems.bayesian.mechanism import Motion
 Array = npt.NDArray[np.float64]
 
 
-@pytest.mark.parametrize("name", ROBOTS)
+@pytest.mark.parametrize("name", [*ROBOTS, "cassie"])
 def test_mujoco_obeys_the_mechanisms_equations(name: str) -> None:
     own = bench_robot(name)
     mechanism = true_mechanism(own)

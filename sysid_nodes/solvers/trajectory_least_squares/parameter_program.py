@@ -105,8 +105,9 @@ def _project(target: Array, rows: Array) -> tuple[Array, Array]:
     if not len(rows):
         return target, np.zeros(0)
     matrix, value = rows[:, :-1], rows[:, -1]
-    multipliers = np.asarray(np.linalg.lstsq(matrix @ matrix.T, matrix @ target + value, rcond=1e-12)[0])
-    return target - matrix.T @ multipliers, multipliers.astype(np.float64)
+    inverse = np.linalg.pinv(matrix, rcond=1e-12)
+    away = inverse @ (matrix @ target + value)
+    return target - away, np.asarray(inverse.T @ away)
 
 
 def _interior_point(target: Array, hard: Array, soft: Array) -> tuple[Array, BoolArray] | None:

@@ -35,6 +35,11 @@ class InertiaPriorConfig:
     centre_sigma: float = option(0.3, "of its centre of mass, in units of its size", minimum=1e-4)
     shape_sigma: float = option(0.3, "of its size and shape, relative", minimum=1e-4)
     total_mass: float = option(0.0, "known mass of all moving links; 0: not known", unit="kg", minimum=0.0)
+    symmetric: Words = option(
+        (),
+        "links of the same inertia: LINK:LINK, or LINK:LINK:AXES where one is the other's mirror image along axes x, y "
+        "or z of their frames",
+    )
 
 
 @dataclass(frozen=True)

@@ -18,6 +18,7 @@ from sysid_nodes.exceptions import ConfigError, RobotError
 from sysid_nodes.models.user_term import UserConstant
 from sysid_nodes.robots import Robot
 from sysid_nodes.systems.bayesian.config import ALL, COULOMB, NO_FRICTION, NONE, STRIBECK, BayesianConfig
+from sysid_nodes.systems.bayesian.symmetry import symmetry_rows
 
 Array = npt.NDArray[np.float64]
 BoolArray = npt.NDArray[np.bool_]
@@ -46,6 +47,7 @@ class Parameters:
         mean, sigma: (P,) Gaussian prior in x; a sigma of zero is known.
         lower: (P,) bound of x; minus infinity where there is none.
         total_mass: of all bodies [kg]; None where it is not known.
+        symmetry: (r, P) orthonormal rows whose product with x is zero.
         user: constants of a user's own term.
     """
 
@@ -56,6 +58,7 @@ class Parameters:
     sigma: Array
     lower: Array
     total_mass: float | None
+    symmetry: Array
     user: tuple[UserConstant, ...] = ()
 
     @property
@@ -116,14 +119,15 @@ class Parameters:
         """(5, n) coefficients of models.stribeck."""
         return np.array([self.constants(x, name) for name in JOINT[:5]])
 
-    def mass_row(self, x: Array) -> Array:
-        """(P + 1,) total mass by x, and the total mass less the known one; zeros where it is not known."""
-        row = np.zeros(len(x) + 1)
-        if self.total_mass is not None:
-            for i in range(self.n):
-                row[self.body(i).start] = 2.0 * np.exp(2.0 * x[self.body(i).start])
-            row[-1] = float(np.sum(np.exp(2.0 * x[: 10 * self.n : 10]))) - self.total_mass
-        return row
+    def equalities(self, x: Array) -> Array:
+        """(e, P + 1) what is to be zero, by x, and its value: of the links' symmetry, then of the total mass."""
+        rows = np.column_stack([self.symmetry, self.symmetry @ x])
+        if self.total_mass is None:
+            return rows
+        row, log_mass = np.zeros(len(x) + 1), slice(0, 10 * self.n, 10)
+        mass = np.exp(2.0 * x[log_mass])
+        row[log_mass], row[-1] = 2.0 * mass, mass.sum() - self.total_mass
+        return np.concatenate([rows, row[None]])
 
 
 def build_parameters(
@@ -153,14 +157,17 @@ def build_parameters(
     total = config.inertia.total_mass or None
     if total is not None and not bodies.any():
         raise ConfigError("'inertia.total_mass' needs links whose inertia is unknown")
+    means = np.array([*eta.ravel(), *mean.ravel(), 0.0, *(own.mean for own in user)])
+    rows = symmetry_rows(config.inertia.symmetric, links, bodies, eta, spread)
     return Parameters(
         links,
         joints,
         motors,
-        np.array([*eta.ravel(), *mean.ravel(), 0.0, *(own.mean for own in user)]),
+        means,
         np.array([*spread.ravel(), *sigma.ravel(), config.power.idle_sigma * power, *(own.sigma for own in user)]),
         np.array([*np.full(10 * n, -np.inf), *lower.ravel(), -np.inf, *(own.lower for own in user)]),
         total,
+        np.pad(rows, ((0, 0), (0, len(means) - 10 * n))),
         user,
     )
 

@@ -117,10 +117,9 @@ class MechanismProblem:
 
     def parameter_rows(self, point: Estimate) -> ParameterRows:
         own = self.mechanism.parameters
-        row = own.mass_row(point.x)[None, [*own.free, len(point.x)]]
-        known = own.total_mass is None
+        rows = own.equalities(point.x)[:, [*own.free, len(point.x)]]
         lower = (own.lower - point.x)[own.free]
-        return ParameterRows(row[:0] if known else row, lower, np.full(len(lower), np.inf))
+        return ParameterRows(rows, lower, np.full(len(lower), np.inf))
 
     def motion(self, point: Estimate) -> Motion:
         """The motion at the inner stages."""

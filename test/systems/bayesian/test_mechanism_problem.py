@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from benchmarks.bayesian_log import CONFIG, leg, leg_log, leg_run
-from sysid_nodes.data.inertia import parameters_to_log_cholesky
+from sysid_nodes.data.inertia import parameters_to_log_cholesky, pseudo_inertia_to_parameters
 from sysid_nodes.exceptions import ConfigError
 from sysid_nodes.robots import build_robot
 from sysid_nodes.robots.fourbar_leg import PINS
@@ -28,6 +28,7 @@ from sysid_nodes.systems.bayesian.descent import start_point, stated_noise
 from sysid_nodes.systems.bayesian.initial_motion import loop_forces
 from sysid_nodes.systems.bayesian.mechanism import Mechanism, Motion, build_mechanism
 from sysid_nodes.systems.bayesian.problem import GROUPS, Estimate, MechanismProblem, Told
+from sysid_nodes.systems.bayesian.symmetry import symmetry_rows
 
 ALL_TERMS = replace(
     CONFIG,
@@ -208,8 +209,28 @@ def test_total_mass_row() -> None:
     assert (ends[0] - ends[1]) / (2 * eps) == pytest.approx(row[:-1] @ theta, rel=1e-6)
 
 
+@pytest.mark.parametrize(("axes", "reflection"), [("y", (1, -1, 1)), ("xz", (-1, 1, -1)), ("", (1, 1, 1))])
+def test_symmetric_links_are_mirror_images(axes: str, reflection: tuple[int, int, int]) -> None:
+    """Against points of mass that are reflected one by one."""
+    rng = np.random.default_rng(2)
+    place, mass = rng.standard_normal((20, 3)), rng.uniform(0.5, 1.5, 20)
+    eta = [
+        parameters_to_log_cholesky(pseudo_inertia_to_parameters(points.T @ (mass[:, None] * points)))
+        for points in (np.column_stack([p, np.ones(20)]) for p in (place, place * reflection))
+    ]
+    links, there = ("left", "right"), np.array([True, True])
+    rows = symmetry_rows([f"left:right:{axes}"], links, there, np.array(eta), np.ones((2, 10)))
+    assert rows.shape == (10, 20)
+    np.testing.assert_allclose(rows @ np.concatenate(eta), 0.0, atol=1e-9)
+    assert len(symmetry_rows(["left:right", "right:left"], links, there, np.zeros((2, 10)), np.ones((2, 10)))) == 10
+    assert len(symmetry_rows(["left:left:y"], links, there, np.zeros((2, 10)), np.ones((2, 10)))) == 3
+
+
 def test_unknown_names() -> None:
     for part, message in (
+        (replace(CONFIG, inertia=InertiaPriorConfig(symmetric=("thigh:toe",))), "names 'toe'"),
+        (replace(CONFIG, inertia=InertiaPriorConfig(symmetric=("thigh:shank",))), "is not so in the description"),
+        (replace(CONFIG, inertia=InertiaPriorConfig(symmetric=("thigh:thigh",))), "needs LINK:LINK"),
         (replace(CONFIG, mechanism=replace(CONFIG.mechanism, passive=("ankle",))), "'mechanism.passive' names 'ankle'"),
         (replace(CONFIG, inertia=InertiaPriorConfig(bodies="foot")), "no link 'foot'"),
         (replace(CONFIG, mechanism=replace(CONFIG.mechanism, passive=leg().joint_names)), "no joint with a motor"),

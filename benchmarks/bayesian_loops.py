@@ -1,0 +1,137 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Are loops closed, and how soon is the minimum found? A four-bar leg and Cassie's leg in MuJoCo, hidden constants.
+
+One descent from the prior's mean with the readings' noise as it is, motors alone read, no friction softened on the
+way. Counted are iterations until the cost is within a hundredth of its end, and until the rule that ends a descent: a
+step gains less than a millionth, or 60. The violation of an equality [m] is the largest at any stage of any iterate
+from which the descent went on, so it holds wherever it is stopped. The truth's own gap is MuJoCo's.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+
+from benchmarks.bayesian_coverage import CASES
+from benchmarks.bayesian_log import leg, leg_log, leg_run, true_motion
+from benchmarks.bayesian_robots import bench_robot
+from benchmarks.bayesian_tables import errors
+from benchmarks.bayesian_world import RATE, Truth, bench_log, readings, simulate
+from benchmarks.records import Record, collect
+from benchmarks.report import Report, parser
+from sysid_nodes.results.least_squares import Iteration
+from sysid_nodes.solvers.trajectory_least_squares import Blocks, LevenbergMarquardtConfig
+from sysid_nodes.solvers.trajectory_least_squares.feasible_descent import solve_feasible
+from sysid_nodes.systems.bayesian.config import BayesianConfig, NoiseConfig
+from sysid_nodes.systems.bayesian.descent import start_point, stated_noise, turns
+from sysid_nodes.systems.bayesian.log import MechanismLog
+from sysid_nodes.systems.bayesian.mechanism import Mechanism, build_mechanism
+from sysid_nodes.systems.bayesian.problem import Estimate, MechanismProblem
+
+LEGS = ("four-bar", "Cassie")
+_NOISE = 3e-4  # [rad] of Cassie's positions at 500 Hz, ten times that of the torques' root mean square
+_SPREAD = 0.3
+_MOST = 60
+_NEAR = 1.01
+
+
+class _Watched:
+    """A problem that remembers how far from its equalities it was linearised."""
+
+    def __init__(self, problem: MechanismProblem) -> None:
+        self._problem, self.violation = problem, 0.0
+        self.layout, self.residuals, self.retract = problem.layout, problem.residuals, problem.retract
+        self.stage_equalities, self.parameter_rows = problem.stage_equalities, problem.parameter_rows
+
+    def linearise(self, point: Estimate) -> list[Blocks]:
+        """As the problem does."""
+        gap = float(np.abs(self._problem.mechanism.closures.value(point.q)).max())
+        self.violation = max(self.violation, gap)
+        return self._problem.linearise(point)
+
+
+def trial(name: str, seed: int, duration: float) -> Record:
+    """Iterations, violation and accuracy of one descent."""
+    mechanism, log, config, gap, truth = (_fourbar if name == "four-bar" else _cassie)(seed, duration)
+    start = start_point(mechanism, log, mechanism.parameters.mean)
+    problem = MechanismProblem(mechanism, log, stated_noise(mechanism, config), turns(mechanism, log, start))
+    rules = LevenbergMarquardtConfig(max_iterations=_MOST, cost_tolerance=config.search.tolerance)
+    told: list[Iteration] = []
+    watched = _Watched(problem)
+    found = solve_feasible(watched, start, rules, progress=told.append)
+    point = found.point.point
+    near = [k for k, step in enumerate(told, start=1) if step.cost <= _NEAR * found.cost]
+    return {
+        "status": found.status.name,
+        "iterations": found.iterations,
+        "near": near[0],
+        "violation": watched.violation,
+        "gap": gap,
+        "prior": errors(mechanism, truth, mechanism.parameters.mean)[:2],
+        "errors": errors(mechanism, truth, point.x)[:2],
+    }
+
+
+_Setting = tuple[Mechanism, MechanismLog, BayesianConfig, float, Truth]
+
+
+def _fourbar(seed: int, duration: float) -> _Setting:
+    config = CASES["noise known"].config()
+    mechanism = build_mechanism(leg(), config, power=False)
+    truth, record = leg_run(seed, duration, _SPREAD)
+    true = true_motion(truth, record, mechanism)
+    return mechanism, leg_log(record, config.step, power=False), config, true.gap, true
+
+
+def _cassie(seed: int, duration: float) -> _Setting:
+    own = bench_robot("cassie")
+    mechanism = build_mechanism(own.robot, own.config, power=False)
+    truth = simulate(own, seed, duration)
+    q, torque, _ = readings(own, truth, _NOISE, seed)
+    averaged = 1.0 / np.sqrt(RATE * own.config.step)
+    noise = NoiseConfig(averaged * _NOISE, averaged * 10.0 * _NOISE * float(np.sqrt(np.mean(truth.torque**2))))
+    config = replace(own.config, noise=replace(noise, estimate=False))
+    return mechanism, bench_log(own, q, torque, None), config, truth.gap, truth
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Writes the report."""
+    options = parser("bayesian_loops", __doc__)
+    options.add_argument("--seeds", type=int, default=50, help="hidden legs of each kind")
+    options.add_argument("--duration", type=float, default=2.0, help="of each log [s]")
+    options.add_argument("--legs", nargs="*", default=list(LEGS), choices=LEGS, help="which of them")
+    options.add_argument("--records", type=Path, help="JSON lines, one a trial; continued where it ends")
+    args = options.parse_args(arguments)
+    report = Report("bayesian-loops", "Closed loops of two legs", args.out, args.command)
+    report.text(" ".join((__doc__ or "").split("\n\n")[1].split()))
+    rows = []
+    for name in args.legs:
+        seeds = range(args.seed, args.seed + args.seeds)
+        keys = [{"name": name, "seed": seed, "duration": args.duration} for seed in seeds]
+        trials = collect(args.records, keys, trial, name)
+        near, all_ = ([entry[key] for entry in trials] for key in ("near", "iterations"))
+        friction, torque = (
+            tuple(f"{100.0 * float(np.median([entry[key][k] for entry in trials])):.3g}" for key in ("prior", "errors"))
+            for k in (0, 1)
+        )
+        rows.append((
+            name, len(trials), f"{np.median(near):.0f}", max(near), f"{np.median(all_):.0f}", max(all_),
+            f"{max(entry['violation'] for entry in trials):.1e}", f"{max(entry['gap'] for entry in trials):.0e}",
+            *friction, *torque,
+        ))  # fmt: skip
+    report.table(
+        ("leg", "seeds", "iterations until near, median", "most", "until the end, median", "most",
+         "largest violation", "truth's gap", "friction error, prior [%]", "posterior", "rigid-body torque, prior [%]",
+         "posterior"),
+        rows,
+    )  # fmt: skip
+    sys.stdout.write(f"{report.write()}\n")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
