@@ -22,7 +22,7 @@ from sysid_nodes.systems.interval.momentum_rows import MomentumRows
 Array = npt.NDArray[np.float64]
 
 _CONFIGS = Path(__file__).resolve().parents[1] / "config"
-_DRIVES = np.array([14.87, 13.26, 11.13, 10.62, 11.03, 11.47])
+UR10E_DRIVES = np.array([14.87, 13.26, 11.13, 10.62, 11.03, 11.47])
 """Literature gains of the UR10e's drives [N m/A]."""
 
 _SMOOTHING = 0.1
@@ -70,7 +70,7 @@ def _ur10e(folder: Path) -> list[RealArm]:
     table = np.genfromtxt(folder / "validation" / "ur-20_01_17-ptp_10_points.csv", delimiter=",")
     table = table[np.concatenate([[True], np.diff(np.maximum.accumulate(table[:, 0])) > 0.0])]
     points = JointSamples(
-        robot.joint_names, table[:, 0], table[:, 1:7], table[:, 7:13], table[:, 13:19] * _DRIVES
+        robot.joint_names, table[:, 0], table[:, 1:7], table[:, 7:13], table[:, 13:19] * UR10E_DRIVES
     )  # fmt: skip
     return [
         RealArm("UR10e, loaded", robot, config, unloaded, loaded, 2.805),

@@ -1,0 +1,233 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Torques of real arms, predicted in runs that the identification has not seen, beside ordinary least squares.
+
+UR10e: six runs of 30 s in which one joint after the other moves tell friction; the torques of a run through ten points
+nine days before, and of holding still at each of them, are predicted. Gen3: each of three logs of the joints' torque
+sensors predicts the other two. A prior that knows nothing of rotors is given a log of either side of the gears: the
+rotors' inertia tells which it is. Least squares has links, friction, rotors and offsets of all joints, either
+unknown altogether or with the description's links; errors are root mean squares [N m]. The logs are not part of the
+project; without them this says so and does nothing.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+
+from benchmarks.real_arm_logs import UR10E_DRIVES
+from benchmarks.report import Report, parser, progress
+from sysid_nodes.data.config import load_yaml
+from sysid_nodes.data.joint_samples import JointSamples
+from sysid_nodes.models.regressors import standard_regressor
+from sysid_nodes.results.bayesian import BayesianResult
+from sysid_nodes.robots import MotorConstants, Robot, load_robot
+from sysid_nodes.systems.bayesian import BayesianConfig, Grid, MechanismLog, Series, mechanism_log
+from sysid_nodes.systems.bayesian.arm_posterior import arm_prior, identify_arm
+from sysid_nodes.systems.bayesian.config import DrivePriorConfig
+from sysid_nodes.systems.bayesian.initial_motion import differences, initial_positions
+from sysid_nodes.systems.bayesian.mechanism import Mechanism, Motion, build_mechanism
+from sysid_nodes.systems.interval.config import IntervalIdentifierConfig
+
+Array = npt.NDArray[np.float64]
+
+ROOT = Path(__file__).resolve().parents[1]
+_STEP = 0.03  # [s]
+_ROUNDS = 4  # of the noise's estimation
+_RANK = 1e-8
+_SECONDS = 30.0  # of each joint-wise run
+_LINKS, _SEEN = "least squares, links of the description", "least squares"
+
+
+@dataclass(frozen=True)
+class Arm:
+    """Attributes: robot, with the prior's means; gain (n,) from readings to torques; config, of the identification."""
+
+    robot: Robot
+    gain: Array
+    config: BayesianConfig
+
+    @classmethod
+    def of(cls, robot: Robot, config: IntervalIdentifierConfig, runs: Sequence[JointSamples]) -> Arm:
+        """With the prior that `known_robot` states."""
+        prior, found = arm_prior(robot, config.known_robot, runs)
+        noise, search = replace(found.noise, rounds=_ROUNDS), replace(found.search, starts=1)
+        gain = np.broadcast_to(config.known_robot.gain, robot.n)
+        return cls(prior, np.asarray(gain), replace(found, step=_STEP, noise=noise, search=search))
+
+    def mechanism(self) -> Mechanism:
+        """With the constants' layout."""
+        return build_mechanism(self.robot, self.config, power=False)
+
+    def log(self, run: JointSamples) -> MechanismLog:
+        """On the identification's grid."""
+        return mechanism_log(Series(run.t, run.q), Series(run.t, self.gain * run.tau), None, Grid.over(run.t, _STEP))
+
+    def identify(self, runs: Sequence[JointSamples]) -> BayesianResult:
+        """The posterior of all runs."""
+        return identify_arm(self.robot, self.gain, runs, self.config)[0]
+
+    def predictions(self, result: BayesianResult, runs: Sequence[JointSamples], run: JointSamples) -> dict[str, Array]:
+        """(K, n) errors [N m] of a run's torques: of the description, least squares on `runs` and the posterior."""
+        mechanism, log = self.mechanism(), self.log(run)
+        own, motion = mechanism.parameters, _motion(mechanism, log)
+        x = own.mean.copy()
+        x[own.free] = result.theta
+        inside = np.all(np.isfinite(log.torque[1:-1]), axis=1)
+        prompt, t = own.constants(x, "gain") * mechanism.torque(motion, x) + own.constants(x, "offset"), log.t[1:-1]
+        lags = own.constants(x, "delay")
+        reading = np.stack([np.interp(t - lag, t, torque) for lag, torque in zip(lags, prompt.T, strict=True)], axis=1)
+        nominal = _regressors(mechanism, motion)[0] @ own.inertia(own.mean).ravel()
+        found = {"description": nominal, "ours": reading}
+        for name, bodies in ((_SEEN, True), (_LINKS, False)):
+            found[name] = self._least_squares(mechanism, runs, motion, bodies=bodies)
+        return {name: (value - log.torque[1:-1])[inside] for name, value in found.items()}
+
+    def _least_squares(self, mechanism: Mechanism, runs: Sequence[JointSamples], at: Motion, *, bodies: bool) -> Array:
+        left, right = [], []
+        nominal = mechanism.robot.inertial_parameters().ravel()
+        for run in runs:
+            log = self.log(run)
+            motion = _motion(mechanism, log)
+            inside = np.all(np.isfinite(log.torque[1:-1]), axis=1)
+            rigid, joint = (part[inside] for part in _regressors(mechanism, motion))
+            torque = log.torque[1:-1][inside]
+            left.append(np.concatenate([rigid, joint], axis=2) if bodies else joint)
+            right.append(torque if bodies else torque - rigid @ nominal)
+        rows = np.concatenate(left)
+        solution = np.linalg.lstsq(rows.reshape(-1, rows.shape[2]), np.concatenate(right).ravel(), rcond=_RANK)[0]
+        rigid, joint = _regressors(mechanism, at)
+        if bodies:
+            return np.asarray(np.concatenate([rigid, joint], axis=2) @ solution)
+        return np.asarray(joint @ solution + rigid @ nominal)
+
+
+def _motion(mechanism: Mechanism, log: MechanismLog) -> Motion:
+    q, v, a = differences(initial_positions(mechanism, log), log.step)
+    return Motion(q, v, a, np.zeros((len(q), 0)))
+
+
+def _regressors(mechanism: Mechanism, motion: Motion) -> tuple[Array, Array]:
+    """(K, n, 10 n) of rigid bodies, (K, n, 4 n) of each joint's dry and viscous friction, rotor and offset."""
+    n, own = mechanism.chain.n, mechanism.parameters
+    turned = np.tanh(motion.v / np.exp(own.mean[own.joint("turning_speed")]))
+    joint = np.zeros((len(motion.q), n, 4 * n))
+    for k, column in enumerate((turned, motion.v, motion.a, np.ones_like(motion.v))):
+        joint[:, np.arange(n), k * n + np.arange(n)] = column
+    return standard_regressor(mechanism.chain, motion.q, motion.v, motion.a), joint
+
+
+def ur10e(folder: Path, report: Report) -> None:
+    """Friction from joint-wise runs."""
+    config = load_yaml(IntervalIdentifierConfig, ROOT / "config" / "ur10e.yaml")
+    robot = load_robot("urdf", urdf=folder / "ur10e.urdf")
+    names = [folder / "jointwise_motion" / f"ur-20_01_22-joint_{k}.csv" for k in range(1, 7)]
+    runs = [_first(_table(robot, name), _SECONDS) for name in names]
+    arm = Arm.of(robot, config, runs)
+    result = arm.identify(runs)
+    report.section("UR10e: friction from joint-wise runs")
+    _tell(report, result)
+    friction = [row for row in result.parameters if row.group == "friction"]
+    report.table(
+        ("", "mean", "sigma", "prior sigma", ""),
+        [(row.name, f"{row.mean:.2f}", f"{row.sigma:.2f}", f"{row.prior_sigma:.2f}", row.verdict) for row in friction],
+    )
+    moving = _table(robot, folder / "validation" / "ur-20_01_17-ptp_10_points.csv")
+    still = [_table(robot, folder / "validation" / f"ur-20_01_17-p{k}.csv") for k in range(1, 11)]
+    report.text("Through ten points, whole run, and holding still at each of them.")
+    _compare(report, robot, {"moving": arm.predictions(result, runs, moving)})
+    each = [arm.predictions(result, runs, run) for run in progress(still, "postures")]
+    _compare(report, robot, {"still": {name: np.concatenate([one[name] for one in each]) for name in each[0]}})
+
+
+def gen3(folder: Path, report: Report) -> None:
+    """One log predicts another, and the side of the gears is told apart."""
+    bare = load_robot("kinova_gen3", variant="bare")
+    none = np.zeros(bare.n)
+    robot = replace(bare, motor=MotorConstants(none, none, none, none))
+    usual = BayesianConfig()
+    config = replace(
+        usual,
+        step=_STEP,
+        held_out=0.0,
+        friction=replace(usual.friction, coulomb_sigma=2.0, viscous_sigma=2.0, turning_speed=0.05),
+        drive=DrivePriorConfig(armature_sigma=0.3, offset_sigma=3.0, delay_sigma=0.02),
+        noise=replace(usual.noise, rounds=_ROUNDS),
+        search=replace(usual.search, starts=1),
+    )
+    logs = [_kinova(robot, folder / f"joint_sensor_{k}.npz", -1.0) for k in (1, 2, 3)]
+    report.section("Gen3: one log predicts another")
+    for k, log in enumerate(logs):
+        arm = Arm(robot, np.ones(robot.n), config)
+        result = arm.identify([log])
+        report.text(f"Fitted on log {k + 1}.")
+        _tell(report, result)
+        others = [j for j in range(3) if j != k]
+        _compare(report, robot, {f"log {j + 1}": arm.predictions(result, [log], logs[j]) for j in others})
+    report.section("Gen3: which side of the gears")
+    report.text("Rotors' inertia [kg m2] and its 95 % interval, the prior's sigma being 5 for all, by joint.")
+    wide = replace(
+        config,
+        friction=replace(config.friction, coulomb_sigma=5.0, viscous_sigma=10.0),
+        drive=replace(config.drive, armature_sigma=5.0),
+    )
+    rows = []
+    for name, sign in (("joint_sensor_1", -1.0), ("motor_side_2", 1.0)):
+        result = Arm(robot, np.ones(robot.n), wide).identify([_kinova(robot, folder / f"{name}.npz", sign)])
+        found = [row for row in result.parameters if row.name.endswith(".armature")]
+        told = [f"{row.mean:.2f} ({row.lower:.2f} to {row.upper:.2f})" for row in found]
+        rows.append((f"{name}, {result.status.name}", *told))
+    report.table(("log", *robot.joint_names), rows)
+
+
+def _tell(report: Report, result: BayesianResult) -> None:
+    report.text(f"{result.status.name}, {result.stages} stages. " + " ".join(f"{text}." for text in result.findings))
+
+
+def _compare(report: Report, robot: Robot, found: dict[str, dict[str, Array]]) -> None:
+    rows = []
+    for run, errors in found.items():
+        for name in ("description", _LINKS, _SEEN, "ours"):
+            rows.append((f"{run}, {name}", *(f"{value:.2f}" for value in np.sqrt(np.mean(errors[name] ** 2, axis=0)))))
+    report.table(("", *robot.joint_names), rows)
+
+
+def _table(robot: Robot, path: Path) -> JointSamples:
+    table = np.genfromtxt(path, delimiter=",", usecols=range(19))
+    table = table[np.concatenate([[True], np.diff(np.maximum.accumulate(table[:, 0])) > 0.0])]
+    return JointSamples(
+        robot.joint_names, table[:, 0], table[:, 1:7], table[:, 7:13], table[:, 13:19] * UR10E_DRIVES
+    )  # fmt: skip
+
+
+def _first(run: JointSamples, seconds: float) -> JointSamples:
+    return run.slice(0, int(np.searchsorted(run.t, run.t[0] + seconds)))
+
+
+def _kinova(robot: Robot, path: Path, sign: float) -> JointSamples:
+    with np.load(path) as log:
+        return JointSamples(robot.joint_names, log["t"], np.unwrap(log["q"], axis=0), log["qd"], sign * log["tau"])
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Writes the report."""
+    options = parser("bayesian_real", __doc__)
+    options.add_argument("--data", type=Path, default=ROOT.parent / "shared" / "data", help="folder of the logs")
+    args = options.parse_args(arguments)
+    if not args.data.is_dir():
+        sys.stdout.write(f"no logs under {args.data}; nothing was measured\n")
+        return 0
+    report = Report("bayesian-real", "Torques of real arms, predicted", args.out, args.command)
+    report.text(" ".join((__doc__ or "").split("\n\n")[1].split()))
+    ur10e(args.data / "ur10e_payload", report)
+    gen3(args.data / "kinova_gen3_real", report)
+    sys.stdout.write(f"{report.write()}\n")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

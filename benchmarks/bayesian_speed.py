@@ -1,0 +1,116 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What does an identification cost? A Panda with 98 unknown constants along random harmonics.
+
+Inertias, dry and viscous friction, rotors and offsets of all seven joints are unknown; readings every 10 ms are by the
+identification's own equations. Exponents are of the CPU time of three steps of a descent over the number of stages;
+beside them a descent from the prior's mean to its end, the noise known. Windows are what a live node works on: what it
+knows is renewed once a window, so that CPU over a window's length is its share of a core.
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+from benchmarks.report import Report, parser, progress
+from sysid_nodes.robots import load_robot
+from sysid_nodes.solvers.trajectory_least_squares import LevenbergMarquardtConfig
+from sysid_nodes.solvers.trajectory_least_squares.feasible_descent import solve_feasible
+from sysid_nodes.systems.bayesian import BayesianConfig, Knowledge, MechanismLog, identify_further
+from sysid_nodes.systems.bayesian.config import DrivePriorConfig, NoiseConfig, SearchConfig
+from sysid_nodes.systems.bayesian.descent import start_point, stated_noise, turns
+from sysid_nodes.systems.bayesian.mechanism import Mechanism, Motion, build_mechanism
+from sysid_nodes.systems.bayesian.problem import MechanismProblem
+
+Array = npt.NDArray[np.float64]
+
+STAGES = (250, 500, 1000, 2000, 4000, 8000)
+WHOLE = 1000
+_STEP = 0.01
+_NOISE = 3e-5, 0.05  # of stages: positions [rad], torques [N m]
+_HARMONICS = (1, 2, 3, 5)
+_LONGEST = 4.0  # [s]
+_REACH = 0.2  # [rad] of a harmonic
+_STEPS = 3
+CONFIG = BayesianConfig(
+    step=_STEP,
+    held_out=0.0,
+    drive=DrivePriorConfig(armature_sigma=0.1, offset_sigma=1.0),
+    noise=NoiseConfig(position=_NOISE[0], torque=_NOISE[1]),
+    search=SearchConfig(starts=1),
+)
+
+
+def log_of(mechanism: Mechanism, stages: int, seed: int) -> MechanismLog:
+    """Readings of a robot drawn from the prior."""
+    rng, own = np.random.default_rng(seed), mechanism.parameters
+    x = own.mean.copy()
+    x[own.free] += own.sigma[own.free] * rng.standard_normal(len(own.free))
+    x = np.where(np.isfinite(own.lower), np.abs(x), x)
+    t = _STEP * np.arange(stages)[:, None]
+    q, v, a = np.zeros((3, stages, own.n))
+    for harmonic in _HARMONICS:
+        omega, phase = 2.0 * np.pi * harmonic / _LONGEST, rng.uniform(0.0, 2.0 * np.pi, own.n)
+        wave, rate = _REACH * np.sin(omega * t + phase), _REACH * omega * np.cos(omega * t + phase)
+        q, v, a = q + wave, v + rate, a - omega**2 * wave
+    q = q + np.array([0.0, -0.3, 0.0, -1.8, 0.0, 1.6, 0.6])
+    torque = mechanism.torque(Motion(q, v, a, np.zeros((stages, 0))), x) + own.constants(x, "offset")
+    position = q + _NOISE[0] * rng.standard_normal(q.shape)
+    reading = torque + _NOISE[1] * rng.standard_normal(torque.shape)
+    return MechanismLog(0.0, _STEP, position, reading, np.full(stages, np.nan))
+
+
+def descend(mechanism: Mechanism, log: MechanismLog, most: int) -> tuple[float, int]:
+    """CPU time [s] and iterations of a descent, from readings on."""
+    began = time.process_time()
+    start = start_point(mechanism, log, mechanism.parameters.mean)
+    problem = MechanismProblem(mechanism, log, stated_noise(mechanism, CONFIG), turns(mechanism, log, start))
+    rules = LevenbergMarquardtConfig(max_iterations=most, cost_tolerance=CONFIG.search.tolerance)
+    iterations = solve_feasible(problem, start, rules).iterations
+    return time.process_time() - began, iterations
+
+
+def window(mechanism: Mechanism, seconds: float, seed: int) -> float:
+    """CPU time [s] of a later window of a live node, the noise estimated."""
+    log = log_of(mechanism, 2 * round(seconds / _STEP) + 1, seed)
+    middle, took = log.stages // 2, 0.0
+    known: Knowledge | None = None
+    for part in (log.part(0, middle), log.part(middle, log.stages)):
+        began = time.process_time()
+        _, known = identify_further(known, part, mechanism.robot, CONFIG)
+        took = time.process_time() - began
+    return took
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Writes the report."""
+    options = parser("bayesian_speed", __doc__)
+    options.add_argument("--stages", nargs="*", type=int, default=list(STAGES), help="of the logs")
+    options.add_argument("--windows", nargs="*", type=float, default=[0.5, 2.0], help="of a live node [s]")
+    args = options.parse_args(arguments)
+    mechanism = build_mechanism(load_robot("panda"), CONFIG, power=False)
+    report = Report("bayesian-speed", "What a posterior costs", args.out, args.command)
+    report.text(" ".join((__doc__ or "").split("\n\n")[1].split()))
+    logs = {count: log_of(mechanism, count, args.seed) for count in args.stages}
+    seconds = [descend(mechanism, logs[count], _STEPS)[0] for count in progress(args.stages, "stages")]
+    report.table(
+        ("stages", "CPU of three steps [s]"), [(n, f"{s:.2f}") for n, s in zip(args.stages, seconds, strict=True)]
+    )
+    if len(args.stages) > 1:
+        exponent = np.polyfit(np.log(args.stages), np.log(seconds), 1)[0]
+        report.text(f"{len(mechanism.parameters.free)} constants. Exponent over the number of stages: {exponent:.2f}.")
+    took, iterations = descend(mechanism, log_of(mechanism, WHOLE, args.seed), CONFIG.search.iterations)
+    report.text(f"{WHOLE} stages, to the end of the descent: {took:.1f} s of CPU, {iterations} iterations.")
+    for length in args.windows:
+        took = window(mechanism, length, args.seed)
+        report.text(f"A window of {length:g} s: {took:.2f} s of CPU, {100.0 * took / length:.0f} % of a core.")
+    sys.stdout.write(f"{report.write()}\n")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
