@@ -59,6 +59,9 @@ _REPEATED = 2
 """Accepted steps in a row that gain less than the tolerance at damping up to that, whatever they promised."""
 _ACCEPT = 1e-4
 """Least ratio of actual to predicted decrease."""
+_ABOVE, _FORGET = 10.0, 0.3
+"""No step is tried at damping up to the former times one that was rejected, which is forgotten by the latter with each
+step taken: a model that holds for short steps alone would have every other step rejected."""
 _ROUNDING = 1e-12
 """Predicted relative decrease that the rounding of a sum of squares can hide."""
 
@@ -132,6 +135,7 @@ class _Descent(Generic[Point]):
         self._point, self._damping, self._growth = start, config.initial_damping, 2.0
         self._equations, self._losses, self._cost = _linearise(problem, start)
         self._initial_cost = self._cost
+        self._rejected = 0.0
         self._iterations = self._degenerate = self._slow = self._vain = 0
         self._gains: deque[float] = deque(maxlen=_PATIENCE)
 
@@ -198,13 +202,16 @@ class _Descent(Generic[Point]):
         """Moves to a trial's point, with the damping that its model deserves."""
         config = self._config
         self._point, self._cost = trial.point, trial.cost
-        self._damping, self._growth = max(config.minimum_damping, self._damping * _shrink(trial.ratio)), 2.0
+        least = max(config.minimum_damping, _ABOVE * self._rejected)
+        self._damping, self._growth = max(least, self._damping * _shrink(trial.ratio)), 2.0
+        self._rejected *= _FORGET
         if trial.ratio < _POOR:  # a kink: below the initial damping the next step would hardly differ
             self._damping = max(self._damping, config.initial_damping)
 
     def _raise_damping(self) -> None:
         # Below the initial damping a second try would hardly differ from the first.
         floor = max(self._config.initial_damping, self._config.minimum_damping)
+        self._rejected = self._damping
         self._damping, self._growth = max(self._damping * self._growth, floor), 2.0 * self._growth
 
     def _convergence(self, taken: _Trial[Point], damping: float, before: float) -> SolveStatus | None:

@@ -1,0 +1,98 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The same minimum as fatrop's? A double pendulum and a four-bar leg, the problem written twice.
+
+fatrop has the problem as CasADi derives it, second derivatives and all, with constants as states
+(`peers/fatrop_posterior.py`); both begin at the same point, without bounds, and go on until nothing changes. The cost
+there and at the minimum is compared, and CPU time; fatrop's has the building of its functions in it, which somebody
+who solves one log after the other pays once a length. Where the costs differ, the two found different minima or one
+of them gave up.
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from benchmarks.bayesian_coverage import CASES
+from benchmarks.bayesian_log import leg, leg_log, leg_run
+from benchmarks.bayesian_robots import bench_robot
+from benchmarks.bayesian_world import RATE, bench_log, readings, simulate, true_mechanism
+from benchmarks.peers import fatrop_posterior
+from benchmarks.report import Report, parser, progress
+from sysid_nodes.solvers.trajectory_least_squares import LevenbergMarquardtConfig
+from sysid_nodes.solvers.trajectory_least_squares.feasible_descent import solve_feasible
+from sysid_nodes.systems.bayesian.config import BayesianConfig
+from sysid_nodes.systems.bayesian.descent import start_point, stated_noise, turns
+from sysid_nodes.systems.bayesian.log import MechanismLog
+from sysid_nodes.systems.bayesian.mechanism import Mechanism, build_mechanism
+from sysid_nodes.systems.bayesian.problem import Estimate, MechanismProblem
+
+ROBOTS = ("pendulum", "four-bar leg")
+_NOISE = 3e-4
+_MOST = 300
+
+
+def problem_of(name: str, stages: int, seed: int) -> tuple[MechanismProblem, Estimate]:
+    """A problem without bounds, and where both begin."""
+    mechanism, log, config = (_pendulum if name == ROBOTS[0] else _leg)(stages, seed)
+    own = replace(mechanism.parameters, lower=np.full_like(mechanism.parameters.lower, -np.inf))
+    mechanism = replace(mechanism, parameters=own)
+    log = log.part(0, stages)
+    start = start_point(mechanism, log, own.mean)
+    return MechanismProblem(mechanism, log, stated_noise(mechanism, config), turns(mechanism, log, start)), start
+
+
+def _pendulum(stages: int, seed: int) -> tuple[Mechanism, MechanismLog, BayesianConfig]:
+    own = bench_robot("pendulum")
+    truth = simulate(own, seed, (stages + 1) * own.config.step)
+    q, torque, _ = readings(own, truth, _NOISE, seed)
+    averaged = 1.0 / np.sqrt(RATE * own.config.step)
+    size = 10.0 * _NOISE * float(np.sqrt(np.mean(truth.torque**2)))
+    noise = replace(own.config.noise, position=averaged * _NOISE, torque=averaged * size)
+    return true_mechanism(own), bench_log(own, q, torque, None), replace(own.config, noise=noise)
+
+
+def _leg(stages: int, seed: int) -> tuple[Mechanism, MechanismLog, BayesianConfig]:
+    config = CASES["noise known"].config()
+    record = leg_run(seed, (stages + 1) * config.step, 0.3)[1]
+    return build_mechanism(leg(), config, power=False), leg_log(record, config.step, power=False), config
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Writes the report; returns 1 where the costs at the start differ, so that the problems are not the same."""
+    options = parser("bayesian_fatrop", __doc__)
+    options.add_argument("--stages", nargs="*", type=int, default=[50, 100, 200], help="of the logs")
+    options.add_argument("--robots", nargs="*", default=list(ROBOTS), choices=ROBOTS, help="which of them")
+    args = options.parse_args(arguments)
+    report = Report("bayesian-fatrop", "The posterior's minimum by fatrop", args.out, args.command)
+    report.text(" ".join((__doc__ or "").split("\n\n")[1].split()))
+    rows, same = [], True
+    for name, stages in progress([(name, stages) for name in args.robots for stages in args.stages], "problems"):
+        problem, start = problem_of(name, stages, args.seed)
+        begins = 0.5 * sum(float(np.sum(values**2)) for values in problem.residuals(start))
+        other = fatrop_posterior.minimise(problem, start, 0).cost
+        same &= bool(abs(other / begins - 1.0) < 1e-9)
+        began = time.process_time()
+        ours = solve_feasible(problem, start, LevenbergMarquardtConfig(max_iterations=_MOST, cost_tolerance=1e-12))
+        took = time.process_time() - began
+        found = fatrop_posterior.minimise(problem, start, _MOST)
+        rows.append((
+            f"{name}, {stages}", f"{other / begins - 1.0:.0e}", f"{ours.cost:.8g}", f"{found.cost:.8g}",
+            f"{found.cost / ours.cost - 1.0:.0e}", ours.iterations, found.iterations, f"{took:.2f}",
+            f"{found.build:.2f} + {found.solve:.2f}", f"{(found.build + found.solve) / took:.0f}",
+        ))  # fmt: skip
+    report.table(
+        ("robot, stages", "relative difference of cost at the start", "our minimum", "fatrop's",
+         "relative difference", "our iterations", "fatrop's", "our CPU [s]", "fatrop's, build + solve", "times ours"),
+        rows,
+    )  # fmt: skip
+    sys.stdout.write(f"{report.write()}\n")
+    return 0 if same else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
