@@ -100,7 +100,7 @@ def trial(seed: int, case: str, duration: float) -> Record:
     true = true_motion(truth, record, mechanism)
     if own.same:
         record = same_equations(record, true, mechanism, rng)
-    log = leg_log(_spoil(own, record, rng), config.step, torque=own.torque, power=own.power)
+    log = leg_log(spoil(own, record, seed), config.step, torque=own.torque, power=own.power)
     result = identify(log, leg(), config)
     x, values = mechanism.parameters.mean.copy(), truth.values()
     x[mechanism.parameters.free] = result.theta
@@ -116,7 +116,9 @@ def trial(seed: int, case: str, duration: float) -> Record:
     }
 
 
-def _spoil(case: Case, record: LegRecord, rng: np.random.Generator) -> LegRecord:
+def spoil(case: Case, record: LegRecord, seed: int) -> LegRecord:
+    """The readings with what is wrong with them."""
+    rng = np.random.default_rng([seed, 2])
     position, torque, power = NOISE
     factor = 1.0 + case.gain * rng.choice([-1.0, 1.0], record.torque.shape[1])
     return replace(

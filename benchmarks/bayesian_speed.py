@@ -29,7 +29,6 @@ from sysid_nodes.systems.bayesian.problem import MechanismProblem
 Array = npt.NDArray[np.float64]
 
 STAGES = (250, 500, 1000, 2000, 4000, 8000)
-WHOLE = 1000
 _STEP = 0.01
 _NOISE = 3e-5, 0.05  # of stages: positions [rad], torques [N m]
 _HARMONICS = (1, 2, 3, 5)
@@ -90,6 +89,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Writes the report."""
     options = parser("bayesian_speed", __doc__)
     options.add_argument("--stages", nargs="*", type=int, default=list(STAGES), help="of the logs")
+    options.add_argument("--whole", type=int, default=1000, help="stages of the descent to its end")
     options.add_argument("--windows", nargs="*", type=float, default=[0.5, 2.0], help="of a live node [s]")
     args = options.parse_args(arguments)
     mechanism = build_mechanism(load_robot("panda"), CONFIG, power=False)
@@ -103,8 +103,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if len(args.stages) > 1:
         exponent = np.polyfit(np.log(args.stages), np.log(seconds), 1)[0]
         report.text(f"{len(mechanism.parameters.free)} constants. Exponent over the number of stages: {exponent:.2f}.")
-    took, iterations = descend(mechanism, log_of(mechanism, WHOLE, args.seed), CONFIG.search.iterations)
-    report.text(f"{WHOLE} stages, to the end of the descent: {took:.1f} s of CPU, {iterations} iterations.")
+    took, iterations = descend(mechanism, log_of(mechanism, args.whole, args.seed), CONFIG.search.iterations)
+    report.text(f"{args.whole} stages, to the end of the descent: {took:.1f} s of CPU, {iterations} iterations.")
     for length in args.windows:
         took = window(mechanism, length, args.seed)
         report.text(f"A window of {length:g} s: {took:.2f} s of CPU, {100.0 * took / length:.0f} % of a core.")

@@ -128,6 +128,7 @@ def _draw(own: BenchRobot, mechanism: Mechanism, rng: np.random.Generator) -> Ar
     x = layout.mean.copy()
     bodies = layout.free[layout.free < 10 * layout.n]
     x[bodies] += layout.sigma[bodies] * rng.standard_normal(len(bodies))
+    x -= layout.symmetry.T @ (layout.symmetry @ x)
     for name, highest in zip(("coulomb", "viscous"), own.friction, strict=True):
         x[layout.joint(name)] = np.where(layout.motors, highest * rng.uniform(0.2, 1.0, layout.n), 0.0)
     return x

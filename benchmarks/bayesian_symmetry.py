@@ -1,0 +1,103 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What symmetry and the total mass tell of a Go2 and of a G1's legs, standing, hidden constants in MuJoCo.
+
+Legs are mirror images of one another, front and rear ones of the Go2 too, in the truth as in the configuration; the
+truth is drawn from what the prior says of such robots. The same readings are identified with neither, and with both.
+Errors are of rigid-body torques along the motion, rotors included, of log-Cholesky coordinates in prior sigmas, and of
+the links' masses in percent.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+
+from benchmarks.bayesian_robots import BenchRobot, bench_robot
+from benchmarks.bayesian_tables import MIDDLE, errors
+from benchmarks.bayesian_world import bench_log, readings, simulate, true_mechanism
+from benchmarks.records import Record, collect
+from benchmarks.report import Report, parser
+from sysid_nodes.systems.bayesian import identify
+
+ROBOTS = {"quadruped": "Go2", "biped": "G1"}
+_STATED = 0.05  # torque noise that the identification begins with, of the torques' root mean squares
+
+
+def symmetric(own: BenchRobot) -> tuple[str, ...]:
+    """Pairs of links, from their names."""
+    links = [link for link in own.config.inertia.bodies.split(",") if link]
+    if own.name == "biped":
+        return tuple(
+            f"{link}:{link.replace('left', 'right')}:y" for link in links if link.startswith("left")
+        )  # fmt: skip
+    sides = [f"{link}:{link[0]}R{link[2:]}:y" for link in links if link[1] == "L"]
+    front = [link for link in links if link.startswith("FL")]
+    return (*sides, *(f"{link}:RL{link[2:]}:{'x' if 'hip' in link else ''}" for link in front))
+
+
+def alike(own: BenchRobot) -> BenchRobot:
+    """Told that its legs are alike."""
+    inertia = replace(own.config.inertia, symmetric=symmetric(own))
+    return replace(own, config=replace(own.config, inertia=inertia))
+
+
+def trial(robot: str, seed: int, duration: float) -> Record:
+    """Errors with and without knowledge."""
+    own = bench_robot(robot)
+    hidden = alike(own)
+    mechanism = true_mechanism(hidden)
+    truth = simulate(hidden, seed, duration)
+    masses = mechanism.parameters.inertia(truth.x)[:, 0]
+    both = replace(hidden.config.inertia, total_mass=float(masses.sum()))
+    known = {"neither": own.config.inertia, "both": both}
+    q, torque, _ = readings(own, truth, MIDDLE, seed)
+    noise = replace(own.config.noise, torque=_STATED * float(np.sqrt(np.mean(torque**2))))
+    own = replace(own, config=replace(own.config, noise=noise))
+    log, found, layout = bench_log(own, q, torque, None), {}, mechanism.parameters
+    unknown = layout.sigma[0 : 10 * layout.n : 10] > 0.0
+    for name, prior in known.items():
+        result = identify(log, own.robot, replace(own.config, inertia=prior))
+        x = layout.mean.copy()
+        x[layout.free] = result.theta
+        off = layout.inertia(x)[unknown, 0] / masses[unknown] - 1.0
+        found[name] = {
+            "errors": [*errors(mechanism, truth, x)[1:], float(np.sqrt(np.mean(off**2)))],
+            "status": result.status.name,
+            "iterations": result.iterations,
+        }
+    return found
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Writes the report."""
+    options = parser("bayesian_symmetry", __doc__)
+    options.add_argument("--seeds", type=int, default=5, help="hidden robots of each kind")
+    options.add_argument("--duration", type=float, default=2.0, help="of each log [s]")
+    options.add_argument("--robots", nargs="*", default=list(ROBOTS), choices=ROBOTS, help="which of them")
+    options.add_argument("--records", type=Path, help="JSON lines, one a trial; continued where it ends")
+    args = options.parse_args(arguments)
+    report = Report("bayesian-symmetry", "What symmetry and total mass tell", args.out, args.command)
+    report.text(" ".join((__doc__ or "").split("\n\n")[1].split()))
+    rows = []
+    for robot in args.robots:
+        seeds = range(args.seed, args.seed + args.seeds)
+        keys = [{"robot": robot, "seed": seed, "duration": args.duration} for seed in seeds]
+        trials = collect(args.records, keys, trial, robot)
+        for name in trials[0]:
+            torque, coordinates, mass = np.median([entry[name]["errors"] for entry in trials], axis=0)
+            rows.append((
+                f"{ROBOTS[robot]}, {name}", len(trials), f"{100.0 * torque:.3g}", f"{coordinates:.3f}",
+                f"{100.0 * mass:.3g}", f"{np.median([entry[name]['iterations'] for entry in trials]):.0f}",
+                " ".join(sorted({entry[name]["status"] for entry in trials})),
+            ))  # fmt: skip
+    report.table(("", "seeds", "torque [%]", "coordinates [sigma]", "masses [%]", "iterations", "status"), rows)
+    sys.stdout.write(f"{report.write()}\n")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

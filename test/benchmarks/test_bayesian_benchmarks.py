@@ -1,0 +1,73 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Benchmarks of the Bayesian identification at a tiny size; and its minimum as fatrop finds it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from shared.benchmark_report import only_report
+
+from benchmarks import bayesian_coverage, bayesian_loops, bayesian_real, bayesian_speed, bayesian_symmetry
+from benchmarks.bayesian_log import leg_run
+from benchmarks.bayesian_robots import bench_robot
+from benchmarks.bayesian_world import true_mechanism
+from sysid_nodes.solvers.trajectory_least_squares import LevenbergMarquardtConfig
+from sysid_nodes.solvers.trajectory_least_squares.feasible_descent import solve_feasible
+
+
+def test_coverage(tmp_path: Path) -> None:
+    arguments = ["--legs", "1", "--duration", "1", "--cases", "2 % outliers"]
+    assert bayesian_coverage.main([*arguments, "--out", str(tmp_path)]) == 0
+    assert "| 2 % outliers | all |" in only_report(tmp_path)
+
+
+def test_what_is_wrong_with_readings() -> None:
+    record = leg_run(1, 1.0, 0.3)[1]
+    for case, share in (("2 % outliers", 0.02), ("gain off by 10 %", 1.0), ("torque", 0.0)):
+        spoilt = bayesian_coverage.spoil(bayesian_coverage.CASES[case], record, 1)
+        assert (spoilt.torque != record.torque).mean() == pytest.approx(share, abs=0.01)
+
+
+def test_loops(tmp_path: Path) -> None:
+    assert bayesian_loops.main(["--seeds", "1", "--duration", "0.5", "--legs", "four-bar", "--out", str(tmp_path)]) == 0
+    assert "| four-bar | 1 |" in only_report(tmp_path)
+
+
+def test_speed(tmp_path: Path) -> None:
+    assert bayesian_speed.main(["--stages", "30", "60", "--whole", "60", "--windows", "--out", str(tmp_path)]) == 0
+    assert "98 constants" in only_report(tmp_path)
+
+
+def test_real_logs_that_are_missing(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert bayesian_real.main(["--data", str(tmp_path / "none"), "--out", str(tmp_path)]) == 0
+    assert "no logs under" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("name", ["pendulum", "four-bar leg"])
+def test_fatrop_finds_the_same_minimum(name: str) -> None:
+    """The cost is derived twice, and minimised by two methods."""
+    pytest.importorskip("casadi")
+    from benchmarks import bayesian_fatrop
+    from benchmarks.peers import fatrop_posterior
+
+    problem, start = bayesian_fatrop.problem_of(name, 25, 1)
+    rules = LevenbergMarquardtConfig(max_iterations=300, cost_tolerance=1e-12)
+    ours = solve_feasible(problem, start, rules)
+    theirs = fatrop_posterior.minimise(problem, ours.point.point, 20)
+    assert theirs.cost == pytest.approx(ours.cost, rel=1e-6)
+
+
+@pytest.mark.parametrize("name", ["quadruped", "biped"])
+def test_pairs_of_legs(name: str) -> None:
+    own = bench_robot(name)
+    words = bayesian_symmetry.symmetric(own)
+    rows = true_mechanism(bayesian_symmetry.alike(own)).parameters.symmetry
+    assert len(rows) == 10 * len(words)
+
+
+@pytest.mark.slow
+def test_symmetry(tmp_path: Path) -> None:
+    arguments = ["--seeds", "1", "--duration", "1", "--robots", "quadruped"]
+    assert bayesian_symmetry.main([*arguments, "--out", str(tmp_path)]) == 0
+    assert "| Go2, both |" in only_report(tmp_path)
