@@ -278,3 +278,28 @@ class Logarithm:
     def retract(self, point: Array, stage_step: Array, parameter_step: Array, local_step: Array) -> Array:
         assert parameter_step.size == local_step.size == 0
         return point + stage_step
+
+
+class Valley:
+    """A narrow valley that bends, and hardly falls along its floor."""
+
+    layout = Layout(1, 1, 1)
+
+    def linearise(self, point: Array) -> list[Blocks]:
+        by_stage = np.array([[[1e3], [0.0], [0.0]]])
+        by_parameter = np.array([[[500.0 * np.sin(0.5 * point[1])], [0.01], [0.0]]])
+        return [Blocks(np.zeros(1, dtype=np.intp), self.residuals(point)[0], by_stage, by_parameter)]
+
+    def residuals(self, point: Array) -> list[Array]:
+        return [np.array([[1e3 * (point[0] - np.cos(0.5 * point[1])), 0.01 * (point[1] - 5.0), 1.0]])]
+
+    def retract(self, point: Array, stage_step: Array, parameter_step: Array, local_step: Array) -> Array:
+        assert local_step.size == 0
+        return point + np.array([stage_step[0, 0], parameter_step[0]])
+
+
+def test_along_a_valley_that_bends_not_every_other_step_is_rejected() -> None:
+    seen: list[Iteration] = []
+    solve(Valley(), np.array([1.0, 0.3]), LevenbergMarquardtConfig(max_iterations=100), progress=seen.append)
+    assert len(seen) == 100
+    assert sum(entry.accepted for entry in seen) > 80
