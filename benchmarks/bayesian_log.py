@@ -2,7 +2,7 @@
 """The four-bar leg as the Bayesian identification reads it: simulated by MuJoCo, or by the identification's equations.
 
 Readings of the latter are along MuJoCo's motion, but of torques that the mechanism's own equations give, friction that
-turns smoothly included. They tell errors of the statistics from errors of the model.
+turns smoothly included, for constants drawn from its prior. They tell errors of statistics from errors of the model.
 """
 
 from __future__ import annotations
@@ -24,6 +24,7 @@ from sysid_nodes.systems.bayesian import BayesianConfig, Grid, MechanismLog, Ser
 from sysid_nodes.systems.bayesian.config import DrivePriorConfig, FrictionPriorConfig, MechanismConfig
 from sysid_nodes.systems.bayesian.initial_motion import loop_forces
 from sysid_nodes.systems.bayesian.mechanism import Mechanism, Motion
+from sysid_nodes.systems.bayesian.parameters import JOINT
 
 Array = npt.NDArray[np.float64]
 
@@ -46,8 +47,8 @@ def leg_run(seed: int, duration: float, spread: float = 0.15) -> tuple[LegTruth,
     return truth, simulate_leg(truth, duration, rng, **noise)
 
 
-def true_motion(truth: LegTruth, record: LegRecord, mechanism: Mechanism) -> Truth:
-    """The hidden constants in a mechanism's order, MuJoCo's motion, and torques that the mechanism gives for both."""
+def true_constants(truth: LegTruth, mechanism: Mechanism) -> Array:
+    """(P,) the hidden constants in a mechanism's order."""
     own, values = mechanism.parameters, truth.values()
     x = own.mean.copy()
     for i, link in enumerate(own.links):
@@ -55,6 +56,32 @@ def true_motion(truth: LegTruth, record: LegRecord, mechanism: Mechanism) -> Tru
     for name in ("coulomb", "viscous", "armature", "loss"):
         x[own.joint(name)] = [values.get(f"{joint}.{name}", 0.0) for joint in own.joints]
     x[own.idle] = values["idle power"]
+    return x
+
+
+def prior_constants(mechanism: Mechanism, rng: np.random.Generator) -> Array:
+    """(P,) drawn from a mechanism's prior, what is positive from its positive half."""
+    own = mechanism.parameters
+    drawn = own.sigma * rng.standard_normal(len(own.mean))
+    x = own.mean + drawn
+    lower = np.where(np.isfinite(own.lower), own.lower, x)
+    return np.asarray(np.where(x < lower, 2.0 * lower - x, x))
+
+
+def constants_by_name(mechanism: Mechanism, x: Array) -> dict[str, float]:
+    """Constants by the names that a posterior has for them."""
+    own = mechanism.parameters
+    found = {"idle power": float(x[own.idle])}
+    for link, theta in zip(own.links, own.inertia(x), strict=True):
+        found |= {f"{link}.{name}": float(value) for name, value in zip(PARAMETER_NAMES, theta, strict=True)}
+    for name in JOINT:
+        found |= {f"{joint}.{name}": float(v) for joint, v in zip(own.joints, own.constants(x, name), strict=True)}
+    return found
+
+
+def true_motion(x: Array, record: LegRecord, mechanism: Mechanism) -> Truth:
+    """Constants (P,), MuJoCo's motion, and torques that the mechanism gives for both."""
+    own = mechanism.parameters
     spline = CubicSpline(record.t, record.joints[:, [JOINTS.index(name) for name in own.joints]])
     q, v, a = (spline(record.t, order) for order in range(3))
     motion = Motion(q, v, a, np.zeros((len(q), mechanism.closures.count)))

@@ -16,7 +16,7 @@ from dataclasses import replace
 import numpy as np
 
 from benchmarks.bayesian_coverage import CASES
-from benchmarks.bayesian_log import leg, leg_log, leg_run, true_motion
+from benchmarks.bayesian_log import leg, leg_log, leg_run, true_constants, true_motion
 from benchmarks.bayesian_robots import bench_robot
 from benchmarks.bayesian_tables import errors
 from benchmarks.bayesian_world import RATE, Truth, bench_log, readings, simulate
@@ -82,7 +82,7 @@ def _fourbar(seed: int, duration: float) -> _Setting:
     config = CASES["noise known"].config()
     mechanism = build_mechanism(leg(), config, power=False)
     truth, record = leg_run(seed, duration, _SPREAD)
-    true = true_motion(truth, record, mechanism)
+    true = true_motion(true_constants(truth, mechanism), record, mechanism)
     return mechanism, leg_log(record, config.step, power=False), config, true.gap, true
 
 

@@ -20,7 +20,7 @@ import numpy as np
 import numpy.typing as npt
 
 from benchmarks.real_arm_logs import UR10E_DRIVES
-from benchmarks.report import Report, parser, progress
+from benchmarks.report import Report, parser
 from sysid_nodes.data.config import load_yaml
 from sysid_nodes.data.joint_samples import JointSamples
 from sysid_nodes.models.regressors import standard_regressor
@@ -40,7 +40,7 @@ _STEP = 0.03  # [s]
 _ROUNDS = 4  # of the noise's estimation
 _RANK = 1e-8
 _SECONDS = 30.0  # of each joint-wise run
-_LINKS, _SEEN = "least squares, links of the description", "least squares"
+_NOMINAL, _LINKS, _SEEN, _OURS = "description", "least squares, links of the description", "least squares", "ours"
 
 
 @dataclass(frozen=True)
@@ -71,39 +71,50 @@ class Arm:
         """The posterior of all runs."""
         return identify_arm(self.robot, self.gain, runs, self.config)[0]
 
-    def predictions(self, result: BayesianResult, runs: Sequence[JointSamples], run: JointSamples) -> dict[str, Array]:
-        """(K, n) errors [N m] of a run's torques: of the description, least squares on `runs` and the posterior."""
-        mechanism, log = self.mechanism(), self.log(run)
-        own, motion = mechanism.parameters, _motion(mechanism, log)
-        x = own.mean.copy()
-        x[own.free] = result.theta
-        inside = np.all(np.isfinite(log.torque[1:-1]), axis=1)
-        prompt, t = own.constants(x, "gain") * mechanism.torque(motion, x) + own.constants(x, "offset"), log.t[1:-1]
-        lags = own.constants(x, "delay")
-        reading = np.stack([np.interp(t - lag, t, torque) for lag, torque in zip(lags, prompt.T, strict=True)], axis=1)
-        nominal = _regressors(mechanism, motion)[0] @ own.inertia(own.mean).ravel()
-        found = {"description": nominal, "ours": reading}
-        for name, bodies in ((_SEEN, True), (_LINKS, False)):
-            found[name] = self._least_squares(mechanism, runs, motion, bodies=bodies)
-        return {name: (value - log.torque[1:-1])[inside] for name, value in found.items()}
-
-    def _least_squares(self, mechanism: Mechanism, runs: Sequence[JointSamples], at: Motion, *, bodies: bool) -> Array:
-        left, right = [], []
+    def least_squares(self, runs: Sequence[JointSamples], *, bodies: bool) -> Array:
+        """Joints' constants, after the links' where those are unknown."""
+        mechanism, left, right = self.mechanism(), [], []
         nominal = mechanism.robot.inertial_parameters().ravel()
         for run in runs:
             log = self.log(run)
-            motion = _motion(mechanism, log)
             inside = np.all(np.isfinite(log.torque[1:-1]), axis=1)
-            rigid, joint = (part[inside] for part in _regressors(mechanism, motion))
+            rigid, joint = (part[inside] for part in _regressors(mechanism, _motion(mechanism, log)))
             torque = log.torque[1:-1][inside]
             left.append(np.concatenate([rigid, joint], axis=2) if bodies else joint)
             right.append(torque if bodies else torque - rigid @ nominal)
         rows = np.concatenate(left)
         solution = np.linalg.lstsq(rows.reshape(-1, rows.shape[2]), np.concatenate(right).ravel(), rcond=_RANK)[0]
-        rigid, joint = _regressors(mechanism, at)
-        if bodies:
-            return np.asarray(np.concatenate([rigid, joint], axis=2) @ solution)
-        return np.asarray(joint @ solution + rigid @ nominal)
+        return np.asarray(solution if bodies else np.concatenate([nominal, solution]))
+
+
+@dataclass(frozen=True)
+class Fits:
+    """Attributes: arm; x, the posterior's constants; solutions, of least squares on the same runs, by name."""
+
+    arm: Arm
+    x: Array
+    solutions: dict[str, Array]
+
+    @classmethod
+    def of(cls, arm: Arm, result: BayesianResult, runs: Sequence[JointSamples]) -> Fits:
+        own = arm.mechanism().parameters
+        x = own.mean.copy()
+        x[own.free] = result.theta
+        return cls(arm, x, {name: arm.least_squares(runs, bodies=name == _SEEN) for name in (_LINKS, _SEEN)})
+
+    def errors(self, run: JointSamples) -> dict[str, Array]:
+        """(K, n) of a run's predicted torques [N m], by method."""
+        mechanism, log, x = self.arm.mechanism(), self.arm.log(run), self.x
+        own, motion = mechanism.parameters, _motion(mechanism, log)
+        rigid, joint = _regressors(mechanism, motion)
+        found = {_NOMINAL: rigid @ own.inertia(own.mean).ravel()}
+        rows = np.concatenate([rigid, joint], axis=2)
+        found |= {name: rows @ solution for name, solution in self.solutions.items()}
+        prompt, t = own.constants(x, "gain") * mechanism.torque(motion, x) + own.constants(x, "offset"), log.t[1:-1]
+        lags = own.constants(x, "delay")
+        found[_OURS] = np.stack([np.interp(t - lag, t, tau) for lag, tau in zip(lags, prompt.T, strict=True)], axis=1)
+        inside = np.all(np.isfinite(log.torque[1:-1]), axis=1)
+        return {name: (value - log.torque[1:-1])[inside] for name, value in found.items()}
 
 
 def _motion(mechanism: Mechanism, log: MechanismLog) -> Motion:
@@ -139,8 +150,9 @@ def ur10e(folder: Path, report: Report) -> None:
     moving = _table(robot, folder / "validation" / "ur-20_01_17-ptp_10_points.csv")
     still = [_table(robot, folder / "validation" / f"ur-20_01_17-p{k}.csv") for k in range(1, 11)]
     report.text("Through ten points, whole run, and holding still at each of them.")
-    _compare(report, robot, {"moving": arm.predictions(result, runs, moving)})
-    each = [arm.predictions(result, runs, run) for run in progress(still, "postures")]
+    fits = Fits.of(arm, result, runs)
+    _compare(report, robot, {"moving": fits.errors(moving)})
+    each = [fits.errors(run) for run in still]
     _compare(report, robot, {"still": {name: np.concatenate([one[name] for one in each]) for name in each[0]}})
 
 
@@ -167,7 +179,8 @@ def gen3(folder: Path, report: Report) -> None:
         report.text(f"Fitted on log {k + 1}.")
         _tell(report, result)
         others = [j for j in range(3) if j != k]
-        _compare(report, robot, {f"log {j + 1}": arm.predictions(result, [log], logs[j]) for j in others})
+        fits = Fits.of(arm, result, [log])
+        _compare(report, robot, {f"log {j + 1}": fits.errors(logs[j]) for j in others})
     report.section("Gen3: which side of the gears")
     report.text("Rotors' inertia [kg m2] and its 95 % interval, the prior's sigma being 5 for all, by joint.")
     wide = replace(
@@ -191,8 +204,8 @@ def _tell(report: Report, result: BayesianResult) -> None:
 def _compare(report: Report, robot: Robot, found: dict[str, dict[str, Array]]) -> None:
     rows = []
     for run, errors in found.items():
-        for name in ("description", _LINKS, _SEEN, "ours"):
-            rows.append((f"{run}, {name}", *(f"{value:.2f}" for value in np.sqrt(np.mean(errors[name] ** 2, axis=0)))))
+        for name, error in errors.items():
+            rows.append((f"{run}, {name}", *(f"{value:.2f}" for value in np.sqrt(np.mean(error**2, axis=0)))))
     report.table(("", *robot.joint_names), rows)
 
 

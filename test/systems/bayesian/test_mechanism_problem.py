@@ -209,7 +209,7 @@ def test_total_mass_row() -> None:
     assert (ends[0] - ends[1]) / (2 * eps) == pytest.approx(row[:-1] @ theta, rel=1e-6)
 
 
-@pytest.mark.parametrize(("axes", "reflection"), [("y", (1, -1, 1)), ("xz", (-1, 1, -1)), ("", (1, 1, 1))])
+@pytest.mark.parametrize(("axes", "reflection"), [("x", (-1, 1, 1)), ("yz", (1, -1, -1)), ("", (1, 1, 1))])
 def test_symmetric_links_are_mirror_images(axes: str, reflection: tuple[int, int, int]) -> None:
     """Against points of mass that are reflected one by one."""
     rng = np.random.default_rng(2)
