@@ -81,7 +81,10 @@ def _target(path: Path) -> Path:
         if path.name == "metadata.yaml":
             return _target(path.parent)
         if path.suffix not in STORAGE_SUFFIXES or not path.is_file():
-            raise LogError("not a rosbag2 recording: expected a folder, a .mcap or a .db3 file", source=str(path))
+            table = "; 'sysid convert' makes one of a table" if path.suffix in (".npz", ".csv") else ""
+            raise LogError(
+                f"not a rosbag2 recording: expected a folder, a .mcap or a .db3 file{table}", source=str(path)
+            )
         return path
     if (path / "metadata.yaml").exists():
         return path

@@ -88,8 +88,12 @@ def test_not_a_bag(tmp_path):
         read_joint_states(tmp_path)
     text = tmp_path / "notes.txt"
     text.write_text("hello")
-    with pytest.raises(LogError, match=r"expected a folder, a .mcap or a .db3"):
+    with pytest.raises(LogError, match=r"expected a folder, a .mcap or a .db3 file$"):
         read_joint_states(text)
+    table = tmp_path / "run.npz"
+    table.write_text("hello")
+    with pytest.raises(LogError, match=r"a .db3 file; 'sysid convert' makes one of a table$"):
+        read_joint_states(table)
 
 
 @pytest.mark.parametrize("suffix", [".mcap", ".db3"])
