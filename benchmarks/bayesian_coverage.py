@@ -52,7 +52,7 @@ _STEP = 0.01
 
 @dataclass(frozen=True)
 class Case:
-    """What is read, and what is wrong with it.
+    """Readings, and what is wrong with them.
 
     Attributes:
         torque, power: whether they are read.

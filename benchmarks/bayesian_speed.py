@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What does an identification cost? A Panda with 98 unknown constants along random harmonics.
+"""Cost of an identification: a Panda with 98 unknown constants along random harmonics.
 
 Inertias, dry and viscous friction, rotors and offsets of all seven joints are unknown; readings every 10 ms are by the
 identification's own equations. Exponents are of the CPU time of three steps of a descent over the number of stages;

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What symmetry and the total mass tell of a Go2 and of a G1's legs, standing, hidden constants in MuJoCo.
+"""Gain by symmetry and the total mass for a Go2 and of a G1's legs, standing, hidden constants in MuJoCo.
 
 Legs are mirror images of one another, front and rear ones of the Go2 too, in the truth as in the configuration; the
 truth is drawn from what the prior says of such robots. The same readings are identified with neither, and with both.

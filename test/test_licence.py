@@ -12,7 +12,7 @@ import pytest
 tomllib = pytest.importorskip("tomllib")
 
 SPDX = "SPDX-License-Identifier: Apache-2.0"
-ELSEWHERE = {".md", ".png", ".json", ".typed"}
+ELSEWHERE = {".md", ".png", ".webp", ".json", ".typed"}
 """Pages and pictures, and formats without comments: the licence of the whole holds for them."""
 
 
