@@ -2,7 +2,8 @@
 """Builds the Python package; the version comes from package.xml, everything else from pyproject.toml.
 
 With SYSID_WHEEL_PINOCCHIO, a version, the wheel takes along what lies beside the sources: the kernel that was compiled
-against that version of libpinocchio, parameter files and definitions of messages. `make wheel` does that.
+against that version of libpinocchio, parameter files and definitions of messages. SYSID_WHEEL_COMMIT goes behind the
+version, `0.1.0+g2ca98d32`. `make wheel` does both.
 """
 
 import os
@@ -13,7 +14,8 @@ from typing import Any
 from setuptools import Distribution, setup
 
 ROOT = Path(__file__).parent
-VERSION = ElementTree.parse(ROOT / "package.xml").findtext("version")
+VERSION = ElementTree.parse(ROOT / "package.xml").findtext("version", "")
+COMMIT = os.environ.get("SYSID_WHEEL_COMMIT", "").replace("-", ".")
 PINOCCHIO = os.environ.get("SYSID_WHEEL_PINOCCHIO", "")
 
 
@@ -40,7 +42,8 @@ def shared() -> list[tuple[str, list[str]]]:
     return list(files.items())
 
 
+version = f"{VERSION}+g{COMMIT}" if COMMIT else VERSION
 if PINOCCHIO:
-    setup(version=VERSION, distclass=Compiled, data_files=shared())
+    setup(version=version, distclass=Compiled, data_files=shared())
 else:
-    setup(version=VERSION)
+    setup(version=version)

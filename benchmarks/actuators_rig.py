@@ -14,16 +14,14 @@ instead of PPO. The free oracle keeps Adam, for what it finds depends on where i
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ProcessPoolExecutor
-from functools import partial
+from collections.abc import Sequence
 
 import numpy as np
 from matplotlib.figure import Figure
 
 from benchmarks.actuators_rig_trial import HORIZONS, SHORTEST, WEIGHTS, Trial, run_trial
-from benchmarks.report import Report, parser, progress
-from sysid_nodes.solvers.threads import use_one_blas_thread
+from benchmarks.records import Record, add_options, collect
+from benchmarks.report import Report, parser
 
 PAPER = {
     "Bench-Sup": "14.20",
@@ -39,12 +37,11 @@ PAPER = {
 def main(arguments: Sequence[str] | None = None) -> int:
     options = parser("actuators_rig", __doc__)
     options.add_argument("--seeds", type=int, default=25, help="servos drawn")
-    options.add_argument("--jobs", type=int, default=2, help="processes")
+    add_options(options, jobs=2)
     options.add_argument("--no-sweeps", action="store_true", help="the table of models alone")
     chosen = options.parse_args(arguments)
-    seeds = [chosen.seed + k for k in range(chosen.seeds)]
-    job = partial(run_trial, sweeps=not chosen.no_sweeps)
-    trials = [trial for _, trial in zip(progress(seeds, "rig"), _trials(job, seeds, chosen.jobs), strict=True)]
+    keys = [{"seed": chosen.seed + k, "sweeps": not chosen.no_sweeps} for k in range(chosen.seeds)]
+    trials = [Trial.from_record(found) for found in collect(chosen, keys, trial, "rig")]
     report = Report("actuators-rig", "Models of a geared servo with a hidden truth", chosen.out, chosen.command)
     _models(report, trials)
     _ratios(report, trials)
@@ -56,12 +53,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return 0
 
 
-def _trials(job: Callable[[int], Trial], seeds: Sequence[int], jobs: int) -> Iterator[Trial]:
-    if jobs <= 1:
-        yield from map(job, seeds)
-        return
-    with ProcessPoolExecutor(jobs, initializer=use_one_blas_thread) as pool:
-        yield from pool.map(job, seeds)
+def trial(*, seed: int, sweeps: bool) -> Record:
+    """Everything of one servo."""
+    return run_trial(seed, sweeps).record()
 
 
 def _models(report: Report, trials: Sequence[Trial]) -> None:

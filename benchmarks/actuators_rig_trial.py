@@ -3,14 +3,16 @@
 
 from __future__ import annotations
 
+import json
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from typing import TypeVar
 
 import numpy as np
 
 from benchmarks.peers.bench_model import fit_bench, replay_bench
+from benchmarks.records import Record
 from sysid_nodes.models.actuator import INDEX
 from sysid_nodes.simulation.actuators.servo_rig import Servo, bar, fourier_command, run_servo
 from sysid_nodes.solvers.shooting.problem import Array
@@ -66,6 +68,20 @@ class Trial:
     free_error: float = np.nan
     sweeps: dict[str, dict[str, dict[float, float]]] = field(default_factory=dict)
 
+    def record(self) -> Record:
+        """As JSON has it, whose keys are texts."""
+        return dict(json.loads(json.dumps(asdict(self), default=float)))
+
+    @classmethod
+    def from_record(cls, record: Record) -> Trial:
+        """The trial that `record` gave."""
+        sweeps = {
+            key: {name: _by_number(values) for name, values in curves.items()}
+            for key, curves in record["sweeps"].items()
+        }
+        own = {"oracle": OracleScore(**record["oracle"]), "free": _by_number(record["free"]), "sweeps": sweeps}
+        return cls(**{**record, **own})
+
 
 def run_trial(seed: int, sweeps: bool = True) -> Trial:
     """Everything of a seed."""
@@ -94,6 +110,10 @@ def run_trial(seed: int, sweeps: bool = True) -> Trial:
     if sweeps:
         _sweeps(trial, motions, smoothed, law, config)
     return trial
+
+
+def _by_number(values: dict[str, float]) -> dict[float, float]:
+    return {float(key): value for key, value in values.items()}
 
 
 def _law(motion: JointMotion, config: ActuatorConfig) -> Array:

@@ -91,13 +91,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
         + "; intervals of what is called identifiable should hold the truth in 92 to 98 %."
     )
     seeds = [chosen.seed + k for k in range(chosen.seeds)]
-    where = {"jobs": chosen.jobs, "scheduler": chosen.scheduler}
     for name in CASES:
         keys = [{"seed": seed, "case": name, "last": chosen.last} for seed in seeds]
-        found = collect(chosen.records, keys, trial, name, **where)
+        found = collect(chosen, keys, trial, name)
         _summarise(report, name, [Outcome(**row) for record in found for row in record["outcomes"]])
     keys = [{"tracked": seed} for seed in seeds[:TRACKED]]
-    _compare_tracking(report, [row["errors"] for row in collect(chosen.records, keys, tracking, "tracking", **where)])
+    _compare_tracking(report, [row["errors"] for row in collect(chosen, keys, tracking, "tracking")])
     print(report.write())
     return 0
 

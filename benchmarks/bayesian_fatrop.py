@@ -27,9 +27,10 @@ from sysid_nodes.solvers.trajectory_least_squares import LevenbergMarquardtConfi
 from sysid_nodes.solvers.trajectory_least_squares.feasible_descent import solve_feasible
 from sysid_nodes.systems.bayesian.config import BayesianConfig
 from sysid_nodes.systems.bayesian.descent import start_point, stated_noise, turns
+from sysid_nodes.systems.bayesian.estimate import Estimate
 from sysid_nodes.systems.bayesian.log import MechanismLog
 from sysid_nodes.systems.bayesian.mechanism import Mechanism, build_mechanism
-from sysid_nodes.systems.bayesian.problem import Estimate, MechanismProblem
+from sysid_nodes.systems.bayesian.problem import MechanismProblem
 
 ROBOTS = ("pendulum", "four-bar leg")
 _NOISE = 3e-4

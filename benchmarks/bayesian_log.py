@@ -7,6 +7,7 @@ turns smoothly included, for constants drawn from its prior. They tell errors of
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import cache
 
@@ -16,9 +17,9 @@ from scipy.interpolate import CubicSpline
 
 from benchmarks.bayesian_world import Truth
 from sysid_nodes.data import PARAMETER_NAMES
-from sysid_nodes.data.inertia import parameters_to_log_cholesky
+from sysid_nodes.data.inertia import parameters_to_com, parameters_to_log_cholesky
 from sysid_nodes.robots import Robot, load_robot
-from sysid_nodes.robots.fourbar_leg import LOOP
+from sysid_nodes.robots.fourbar_leg import LINKS, LOOP
 from sysid_nodes.simulation.fourbar.leg import JOINTS, MOTORS, LegRecord, LegTruth, simulate_leg
 from sysid_nodes.systems.bayesian import BayesianConfig, Grid, MechanismLog, Series, mechanism_log
 from sysid_nodes.systems.bayesian.config import DrivePriorConfig, FrictionPriorConfig, MechanismConfig
@@ -43,8 +44,34 @@ def leg_run(seed: int, duration: float, spread: float = 0.15) -> tuple[LegTruth,
     """A hidden leg and its readings."""
     rng = np.random.default_rng(seed)
     truth = LegTruth.draw(rng, spread)
+    return truth, leg_record(truth, duration, rng)
+
+
+def leg_record(truth: LegTruth, duration: float, rng: np.random.Generator) -> LegRecord:
+    """Readings of a hidden leg."""
     noise = dict(zip(("position_noise", "torque_noise", "power_noise"), NOISE, strict=True))
-    return truth, simulate_leg(truth, duration, rng, **noise)
+    return simulate_leg(truth, duration, rng, **noise)
+
+
+def leg_of(mechanism: Mechanism, x: Array) -> LegTruth:
+    """MuJoCo's leg with a mechanism's constants (P,)."""
+    own, links = mechanism.parameters, [link.name for link in LINKS]
+    bodies = [parameters_to_com(own.inertia(x)[own.links.index(name)]) for name in links]
+
+    def each(name: str, joints: Sequence[str]) -> Array:
+        return own.constants(x, name)[[own.joints.index(joint) for joint in joints]]
+
+    return LegTruth(
+        mass=np.array([mass for mass, _, _ in bodies]),
+        centre=np.array([centre for _, centre, _ in bodies]),
+        moments=np.array([np.diag(about) for _, _, about in bodies]),
+        products=np.array([about[[0, 0, 1], [1, 2, 2]] for _, _, about in bodies]),
+        coulomb=each("coulomb", JOINTS),
+        viscous=each("viscous", JOINTS),
+        armature=each("armature", JOINTS),
+        loss=each("loss", MOTORS),
+        idle=float(x[own.idle]),
+    )
 
 
 def true_constants(truth: LegTruth, mechanism: Mechanism) -> Array:

@@ -24,6 +24,7 @@ from benchmarks.report import Report, parser
 from sysid_nodes.data.config import load_yaml
 from sysid_nodes.data.joint_samples import JointSamples
 from sysid_nodes.models.regressors import standard_regressor
+from sysid_nodes.models.stribeck import viscous_curve
 from sysid_nodes.results.bayesian import BayesianResult
 from sysid_nodes.robots import MotorConstants, Robot, load_robot
 from sysid_nodes.systems.bayesian import BayesianConfig, Grid, MechanismLog, Series, mechanism_log
@@ -127,7 +128,8 @@ def _regressors(mechanism: Mechanism, motion: Motion) -> tuple[Array, Array]:
     n, own = mechanism.chain.n, mechanism.parameters
     turned = np.tanh(motion.v / np.exp(own.mean[own.joint("turning_speed")]))
     joint = np.zeros((len(motion.q), n, 4 * n))
-    for k, column in enumerate((turned, motion.v, motion.a, np.ones_like(motion.v))):
+    dragged = viscous_curve(motion.v, own.viscous_power)
+    for k, column in enumerate((turned, dragged, motion.a, np.ones_like(motion.v))):
         joint[:, np.arange(n), k * n + np.arange(n)] = column
     return standard_regressor(mechanism.chain, motion.q, motion.v, motion.a), joint
 

@@ -3,7 +3,8 @@
 
 Inertias, dry and viscous friction, rotors and offsets of all seven joints are unknown; readings every 10 ms are by the
 identification's own equations. Exponents are of the CPU time of three steps of a descent over the number of stages;
-beside them a descent from the prior's mean to its end, the noise known. Windows are what a live node works on: what it
+beside them a descent from the prior's mean to its end, the
+noise known, the softer problem that leads the way included. Windows are what a live node works on: what it
 knows is renewed once a window, so that CPU over a window's length is its share of a core.
 """
 
@@ -22,7 +23,7 @@ from sysid_nodes.solvers.trajectory_least_squares import LevenbergMarquardtConfi
 from sysid_nodes.solvers.trajectory_least_squares.feasible_descent import solve_feasible
 from sysid_nodes.systems.bayesian import BayesianConfig, Knowledge, MechanismLog, identify_further
 from sysid_nodes.systems.bayesian.config import DrivePriorConfig, NoiseConfig, SearchConfig
-from sysid_nodes.systems.bayesian.descent import start_point, stated_noise, turns
+from sysid_nodes.systems.bayesian.descent import descend, start_point, stated_noise, turns
 from sysid_nodes.systems.bayesian.mechanism import Mechanism, Motion, build_mechanism
 from sysid_nodes.systems.bayesian.problem import MechanismProblem
 
@@ -63,14 +64,16 @@ def log_of(mechanism: Mechanism, stages: int, seed: int) -> MechanismLog:
     return MechanismLog(0.0, _STEP, position, reading, np.full(stages, np.nan))
 
 
-def descend(mechanism: Mechanism, log: MechanismLog, most: int) -> tuple[float, int]:
-    """CPU time [s] and iterations of a descent, from readings on."""
+def measure(mechanism: Mechanism, log: MechanismLog, most: int) -> tuple[float, int, str]:
+    """CPU time [s] of a descent, from readings on, its iterations and how it ended; of `most` steps if positive."""
     began = time.process_time()
     start = start_point(mechanism, log, mechanism.parameters.mean)
     problem = MechanismProblem(mechanism, log, stated_noise(mechanism, CONFIG), turns(mechanism, log, start))
-    rules = LevenbergMarquardtConfig(max_iterations=most, cost_tolerance=CONFIG.search.tolerance)
-    iterations = solve_feasible(problem, start, rules).iterations
-    return time.process_time() - began, iterations
+    if most:
+        found = solve_feasible(problem, start, LevenbergMarquardtConfig(max_iterations=most))
+    else:
+        found = descend(problem, start, CONFIG)
+    return time.process_time() - began, found.iterations, found.status.name
 
 
 def window(mechanism: Mechanism, seconds: float, seed: int) -> float:
@@ -96,15 +99,17 @@ def main(arguments: Sequence[str] | None = None) -> int:
     report = Report("bayesian-speed", "What a posterior costs", args.out, args.command)
     report.text(" ".join((__doc__ or "").split("\n\n")[1].split()))
     logs = {count: log_of(mechanism, count, args.seed) for count in args.stages}
-    seconds = [descend(mechanism, logs[count], _STEPS)[0] for count in progress(args.stages, "stages")]
+    seconds = [measure(mechanism, logs[count], _STEPS)[0] for count in progress(args.stages, "stages")]
     report.table(
         ("stages", "CPU of three steps [s]"), [(n, f"{s:.2f}") for n, s in zip(args.stages, seconds, strict=True)]
     )
     if len(args.stages) > 1:
         exponent = np.polyfit(np.log(args.stages), np.log(seconds), 1)[0]
         report.text(f"{len(mechanism.parameters.free)} constants. Exponent over the number of stages: {exponent:.2f}.")
-    took, iterations = descend(mechanism, log_of(mechanism, args.whole, args.seed), CONFIG.search.iterations)
-    report.text(f"{args.whole} stages, to the end of the descent: {took:.1f} s of CPU, {iterations} iterations.")
+    took, iterations, ended = measure(mechanism, log_of(mechanism, args.whole, args.seed), 0)
+    report.text(
+        f"{args.whole} stages, to the end of the descent: {took:.1f} s of CPU, {iterations} iterations, {ended}."
+    )
     for length in args.windows:
         took = window(mechanism, length, args.seed)
         report.text(f"A window of {length:g} s: {took:.2f} s of CPU, {100.0 * took / length:.0f} % of a core.")

@@ -86,7 +86,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     for robot in args.robots:
         seeds = range(args.seed, args.seed + args.seeds)
         keys = [{"robot": robot, "seed": seed, "duration": args.duration} for seed in seeds]
-        trials = collect(args.records, keys, trial, robot, jobs=args.jobs, scheduler=args.scheduler)
+        trials = collect(args, keys, trial, robot)
         for name in trials[0]:
             torque, coordinates, mass = np.median([entry[name]["errors"] for entry in trials], axis=0)
             rows.append((

@@ -59,7 +59,7 @@ def errors(mechanism: Mechanism, truth: Truth, x: Array) -> list[float]:
         free = np.linalg.svd(mechanism.closures.linearise(truth.q[some])[1])[2][:, count:]
         wrong, there = ((free @ torque[:, :, None])[:, :, 0] for torque in (wrong, there))
     speeds = np.linspace(-1.0, 1.0, 80)[:, None] * np.quantile(np.abs(truth.v), 0.95, axis=0)
-    curve, true = (friction(own.friction(value), speeds)[:, own.motors] for value in (x, truth.x))
+    curve, true = (friction(own.friction(value), speeds, own.viscous_power)[:, own.motors] for value in (x, truth.x))
     size = np.linalg.norm(true, axis=0)
     rubs = size > 0.0
     bodies = own.free[own.free < 10 * own.n]
@@ -213,7 +213,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     chosen = options.parse_args(arguments)
     seeds = range(chosen.seed, chosen.seed + chosen.seeds)
     keys = [{"robot": robot, "seed": seed, "duration": chosen.duration} for seed in seeds for robot in chosen.robots]
-    records = collect(chosen.records, keys, trial, "trials", jobs=chosen.jobs, scheduler=chosen.scheduler)
+    records = collect(chosen, keys, trial, "trials")
     report = Report("bayesian-tables", "The Bayesian paper's Tables I and II", chosen.out, chosen.command)
     report.text(
         f"{' '.join((__doc__ or '').split(chr(10) * 2)[1].split())} {chosen.seeds} hidden robots of each kind, "

@@ -52,7 +52,7 @@ class Followed:
     norm: float
 
     def broken(self) -> list[str]:
-        """Which certified numbers did not hold."""
+        """Certified numbers that did not hold."""
         record = self.record
         pairs = (
             ("torque", self.torque, record.torque_margin),

@@ -2,12 +2,13 @@
 """The planner's loop without a controller: the desired motion itself is what the identifier sees.
 
 A Gen3 with a dumbbell in its gripper among the authors' obstacles, from their start configuration and with Table I as
-prior. Each plan is followed for 1.5 s, the fourth to its end: 7.5 s. The next plan is made with the bounds that are
-known half way to it, which leaves 0.75 s to make it.
+prior: 7.5 s of plans that take over from one another, the last followed to the end of that time. The next plan is made
+with the bounds that are known about half way to it, which leaves the other half to make it.
 """
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
@@ -29,7 +30,7 @@ from sysid_nodes.robots import load_robot
 from sysid_nodes.robots.kinova_gen3.geometry import cover
 from sysid_nodes.robots.kinova_gen3.payloads import GRASP_OFFSET, PayloadVolumeConfig, payload_volume
 from sysid_nodes.systems.certified.certificate.config import CertifierConfig
-from sysid_nodes.systems.certified.search.config import PlannerConfig
+from sysid_nodes.systems.certified.search.config import ExciteConfig, PlannerConfig
 from sysid_nodes.systems.certified.search.excitation import executed_states
 from sysid_nodes.systems.certified.search.objective import Excite
 from sysid_nodes.systems.certified.search.plan_result import PlanResult, PlanStatus, Start
@@ -37,8 +38,10 @@ from sysid_nodes.systems.certified.search.planner import Planner
 from sysid_nodes.systems.interval.config import IntervalIdentifierConfig, NoiseConfig, SensitivityConfig
 from sysid_nodes.systems.interval.pipeline import IntervalPipeline
 
-PLANS = 4
+DURATION = 7.5
 REPLAN = PlannerConfig().replan
+PAPERS = ExciteConfig(duration=PlannerConfig().duration, replan=REPLAN)
+"""Exciting trajectories as long as the paper's."""
 POUND = 0.45359237
 SIX_POUNDS = (0.012197, 0.0015455, 0.012197)
 """Moments of the authors' six-pound dumbbell about its centre [kg m2], its bar along y."""
@@ -83,12 +86,14 @@ class Run:
     """One loop.
 
     Attributes:
+        wanted: number of plans that it takes.
         plans: that were followed.
         results: what the planner answered, planned motions only.
         certificates: certificates made.
         identified: what the identifier knew in the end; None where nothing was measured.
     """
 
+    wanted: int
     plans: list[Bezier] = field(default_factory=list)
     results: list[PlanResult] = field(default_factory=list)
     certificates: int = 0
@@ -97,7 +102,7 @@ class Run:
     @property
     def complete(self) -> bool:
         """Whether every plan was certified."""
-        return len(self.plans) == PLANS
+        return len(self.plans) == self.wanted
 
 
 def make_planner(
@@ -200,28 +205,36 @@ def _any(_: Bezier) -> bool:
     return True
 
 
-def loop(planner: Planner, identified: Identified | None, choose: Choice) -> Run:
-    """Four plans, chosen one after the other; ends early where none was certified or the data contradict each other."""
-    prior, replan = PriorConfig().bounds, planner.config.replan
-    run, objective = Run(), planner.excite(prior)
+def loop(planner: Planner, identified: Identified | None, choose: Choice, times: tuple[float, float]) -> Run:
+    """Plans chosen one after the other; ends early where none was certified or the data contradict each other.
+
+    Args:
+        planner: gives models, objective and certificates.
+        identified: takes what the motion shows; None: nothing is measured.
+        choose: of the plans.
+        times: length of a plan, and when the next takes over from it [s].
+    """
+    t_f, t_p = times
+    prior, run = PriorConfig().bounds, Run(1 + math.ceil((DURATION - t_f) / t_p - 1e-9))
+    objective, half = planner.excite(prior), math.floor(5.0 * t_p + 1e-9) / 10.0  # whole windows
     box = planner.box(prior)
     start = Start.at_rest(START, planner.certifier.at_rest(box))
-    for index in range(PLANS):
+    for index in range(run.wanted):
         result = choose(start, box, objective)
         run.results.append(result)
         run.certificates += result.certificates
         if result.status is not PlanStatus.CERTIFIED or result.plan is None or result.certificate is None:
             break
         run.plans.append(result.plan)
-        end = replan if index < PLANS - 1 else planner.config.duration
+        end = t_p if index < run.wanted - 1 else DURATION - index * t_p
         objective = objective.with_plan(result.plan, end, box)
         if identified is not None:
-            identified.feed(result.plan, 0.0, 0.5 * replan)
+            identified.feed(result.plan, 0.0, half)
             box = planner.box(identified.bounds)
-            run.identified = identified.feed(result.plan, 0.5 * replan, end)
+            run.identified = identified.feed(result.plan, half, end)
             if run.identified.status is Status.INCONSISTENT:
                 break
-        start = Start.following(result.plan, result.certificate, replan)
+        start = Start.following(result.plan, result.certificate, t_p)
     return run
 
 

@@ -73,7 +73,7 @@ def identify(
         else:
             widest = HALF_RANGE if motion == RANDOM else np.full(planner.robot.n, max(planner.config.k_range))
             choose = drawn(planner, scene, widest, rng, allowed)
-        run = loop(planner, identified, choose)
+        run = loop(planner, identified, choose, (planner.config.duration, planner.config.replan))
         if run.identified is not None and run.identified.status is Status.INCONSISTENT:
             return _learned(run.identified, arm)
         if run.complete and run.identified is not None:

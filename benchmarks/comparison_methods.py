@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
-from benchmarks.certified_motion import dumbbell, make_planner
+from benchmarks.certified_motion import PAPERS, dumbbell, make_planner
 from benchmarks.comparison_learning import ALGORITHM_1, FOURIER, OURS, RANDOM, Learned
 from benchmarks.real_friction import measured_robot
 from benchmarks.truth import Arm, Array, make_arm
@@ -71,7 +71,7 @@ class Setting:
 
     def planner(self, seed: int) -> Planner:
         """Planner and certifier of what the methods are told."""
-        return make_planner(PlannerConfig(), seed, known=self.told, control=self.control)
+        return make_planner(PlannerConfig(excite=PAPERS), seed, known=self.told, control=self.control)
 
     def arm(self, pounds: float, seed: int) -> Arm:
         """The robot that all methods have to do with: links of another density, friction, armature within their boxes.

@@ -102,7 +102,7 @@ def adaptive_follower(robot: Robot, controller: Adaptive) -> Follower:
 
 @dataclass(frozen=True)
 class Outcome:
-    """How an execution went.
+    """Course and end of an execution.
 
     Attributes:
         tracking: largest distance of the dumbbell's centre from where it should have been [m].

@@ -40,7 +40,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     add_options(options)
     chosen = options.parse_args(arguments)
     keys = [{"seed": chosen.seed, "trial": trial} for trial in range(chosen.trials)]
-    records = collect(chosen.records, keys, run_trial, "containment", jobs=chosen.jobs, scheduler=chosen.scheduler)
+    records = collect(chosen, keys, run_trial, "containment")
     report = Report("containment", "Containment", chosen.out, chosen.command)
     failures = summarise(report, records)
     print(report.write())

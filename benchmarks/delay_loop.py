@@ -67,16 +67,26 @@ class Adversary:
         smart: errors of sensors and drives push along r and delays are the longest; otherwise all are random.
         rng: of those.
         quantised: drives round torques to steps of twice their error, whatever r is.
+        pattern: (n,) signs of r that errors push towards all the time; None: wherever r is.
     """
 
     def __init__(
-        self, theta: Array, motor: MotorConstants, *, smart: bool, rng: np.random.Generator, quantised: bool = False
+        self,
+        theta: Array,
+        motor: MotorConstants,
+        *,
+        smart: bool,
+        rng: np.random.Generator,
+        quantised: bool = False,
+        pattern: Array | None = None,
     ) -> None:
         self.theta, self.motor, self.smart, self.rng = theta, motor, smart, rng
-        self._quantised = quantised
+        self._quantised, self._pattern = quantised, pattern
 
     def signs(self, r: Array) -> Array:
         """(n,) directions of the errors."""
+        if self._pattern is not None:
+            return self._pattern
         return np.where(r >= 0.0, 1.0, -1.0) if self.smart else self.rng.choice([-1.0, 1.0], r.size)
 
     def delay(self, most: float, jitter: float) -> float:
@@ -101,6 +111,7 @@ def follow(
     jitter: float,
     duration: float,
     speed: float = 0.003,
+    distance: float = 0.0005,
 ) -> Reached:
     """Tracks certified motions, the first from rest, and compares with their certificates.
 
@@ -110,7 +121,7 @@ def follow(
         adversary: true model and choices.
         jitter: of the delay, below its longest [s].
         duration: simulated [s].
-        speed: of all joints at the start [rad/s].
+        speed, distance: of all joints at the start [rad/s], and from where the first motion begins [rad].
     """
     found, n = gains(robot, control), robot.n
     law = RobustLaw(robot, box.theta, box.motor, control)
@@ -118,7 +129,7 @@ def follow(
     model, motor = _true_model(robot, adversary), adversary.motor
     data = model.createData()
     signs = adversary.rng.choice([-1.0, 1.0], n)
-    q, qd = legs[0].plan.q0 + 0.0005 * signs, speed * signs
+    q, qd = legs[0].plan.q0 + distance * signs, speed * signs
     hold = None  # the robot's own, until the first torque acts
     queue: list[tuple[float, Array]] = []
     every = round(control.period / _STEP)

@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from benchmarks.delay_loop import Leg
 from benchmarks.episode_world import PLANNER, Array, physical
-from benchmarks.worst_cases import corner_model, opponents
+from benchmarks.opponents import opponents, worst_model
 from sysid_nodes.data.bounds import Bounds
 from sysid_nodes.data.scene import Scene
 from sysid_nodes.models.bezier import Bezier
@@ -61,7 +61,7 @@ def worst_truth(
     rest = Bezier(start, still, still, still, PLANNER.duration)
     leg = Leg(0.0, rest, certifier.certify(rest, box, certifier.at_rest(box), Scene(())))
     found = opponents(robot, box, control, leg, 1)
-    corner, motor = corner_model(box, found[int(rng.integers(len(found)))].signs)
+    corner, motor = worst_model(box, found[int(rng.integers(len(found)))].pull)
     theta = box.theta.copy()
     for i, (middle, end) in enumerate(zip(box.theta, corner, strict=True)):
         tried = (middle + share * (end - middle) for share in _SHRUNK)

@@ -91,7 +91,7 @@ def run_trial(seed: int, trial: int, delay: float = 0.0, torque_error: float = 0
 
 
 def _judge(loop: CertifiedLoop, log: CertifiedLog, world: World, goal: Array | None, *, done: bool) -> dict[str, Any]:
-    """How an episode ended, and what of it should not have happened."""
+    """End of an episode, and what of it should not have happened."""
     followed, last = log.judge(), log.bounds[-1]
     theta = loop.arm.truth.theta
     inside = last.status is not Status.INCONSISTENT and Bounds(last.lower, last.upper).contains(theta)
@@ -112,7 +112,7 @@ def _judge(loop: CertifiedLoop, log: CertifiedLog, world: World, goal: Array | N
 
 
 def _outcome(loop: CertifiedLoop, goal: Array | None, done: bool) -> str:
-    """How the episode ended, for the report."""
+    """End of the episode, for the report."""
     if loop.log.stopped:
         return "stopped"
     if goal is None:
@@ -183,7 +183,7 @@ def _finite(value: float) -> float:
 def _config(world: World, control: RobustControlConfig, bounds: Bounds, goal: Array | None, seed: int) -> LoopConfig:
     prior = PriorConfig(tuple(map(float, bounds.lower)), tuple(map(float, bounds.upper)))
     task = PlannerNodeConfig(
-        excite_time=PLANNER.replan * (world.plans - 0.5), goals=() if goal is None else tuple(goal), seed=seed
+        excite_time=PLANNER.exciting[1] * (world.plans - 0.25), goals=() if goal is None else tuple(goal), seed=seed
     )
     # The simulated drive holds each torque over a tick.
     noise = NoiseConfig(torque_interpolation="hold", acceleration=(30.0,))
@@ -199,5 +199,5 @@ def _events(world: World, shapes: tuple[Primitive, ...], rng: np.random.Generato
     def change(loop: CertifiedLoop) -> None:
         loop.change_scene(draw_obstacles(max(world.obstacles, 1), loop.setup.robot, shapes, loop.arm.q, rng))
 
-    first, last = _FIRST_CHANGE, PLANNER.replan * (world.plans + 1)
+    first, last = _FIRST_CHANGE, PLANNER.exciting[1] * world.plans + PLANNER.replan
     return [Event(float(rng.uniform(first, last)), change)] if world.change else []

@@ -54,7 +54,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     count = QUICK if chosen.quick else chosen.episodes
     drawn = {"seed": chosen.seed, "delay": chosen.delay, "torque_error": chosen.torque_error}
     keys = [{**drawn, "trial": trial} for trial in range(count)]
-    records = collect(chosen.records, keys, run_trial, "episodes", jobs=chosen.jobs, scheduler=chosen.scheduler)
+    records = collect(chosen, keys, run_trial, "episodes")
     name = "episodes" + "-late" * bool(chosen.delay) + "-off" * bool(chosen.torque_error)
     report = Report(name, "Closed-loop episodes", chosen.out, chosen.command)
     failed = summarise(report, records)

@@ -15,13 +15,12 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from benchmarks.records import Record, collect
+from benchmarks.records import Record, add_options, collect
 from benchmarks.report import Report, parser
 from benchmarks.sampling_log import hear, simulated_session, true_values
 from sysid_nodes.data.config import from_flat
@@ -64,13 +63,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options.add_argument("--draws", type=int, default=24, help="robots that vet every plan")
     options.add_argument("--iterations", type=int, default=5, help="of the search for each segment")
     options.add_argument("--plans", nargs="+", choices=PLANS, default=list(PLANS), help="which plans")
-    options.add_argument("--records", type=Path, help="JSON lines, one a robot and plan; continued where it ends")
+    add_options(options)
     chosen = options.parse_args(arguments)
     settings = {"duration": chosen.duration, "draws": chosen.draws, "iterations": chosen.iterations}
     seeds = range(chosen.seed, chosen.seed + chosen.seeds)
     first = _Firsts()
     keys = [{"seed": seed, "plan": plan, **settings} for seed in seeds for plan in chosen.plans]
-    records = collect(chosen.records, keys, first.trial, "robots and plans")
+    records = collect(chosen, keys, first.trial, "robots and plans", together="seed")
     report = Report(
         "exploration-realised", "Errors after exploration, planned and by chance", chosen.out, chosen.command
     )

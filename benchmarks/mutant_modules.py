@@ -94,6 +94,10 @@ SUBJECTS = {
     ),
     "judgement": _proof("judgement", "occupancy", first="occupancy"),
     "own_stop": _proof("own_stop", first="own_stop"),
+    "tracked": Subject(
+        (f"{_CERTIFICATE}/tracked.py",),
+        (f"{_CERTIFICATE}/test_tracked_terms.py", f"{_CERTIFICATE}/test_tracked.py"),
+    ),
     "self_collision": Subject(
         ("models/self_collision.py",), ("models/test_self_collision.py", f"{_CERTIFICATE}/test_monotone.py")
     ),
@@ -154,7 +158,7 @@ EQUIVALENT: dict[tuple[str, str], str] = {
     ("models/closest_point.py", "TINY = -0.999999999999"): "the search ends by itself, some steps later",
     (
         f"{_CERTIFICATE}/occupancy.py",
-        "fixed = [_fixed(solid, shapes[ -1]) for solid in obstacles]",
+        "fixed = [_constant_occupancy(solid, shapes[ -1]) for solid in obstacles]",
     ): "all shapes are over the same times and symbols",
     (
         f"{_CERTIFICATE}/occupancy.py",
@@ -173,12 +177,12 @@ EQUIVALENT: dict[tuple[str, str], str] = {
 """Reason why nobody can tell a mutant from the original, by file and mutated line (stripped)."""
 
 
-_GUESSES = {f"{_CERTIFICATE}/error_proof.py": ("_guess", "_guess_from_below", "_followed", "_widened")}
+GUESSES = {f"{_CERTIFICATE}/error_proof.py": ("_guess", "_guess_from_below", "_follow_further", "_widen")}
 """Functions that say where errors are looked for, by file: whatever they say is proven afterwards, or is not."""
 
 
 _SIZES = (1.0, 2.0, 3.0, 10.0, 100.0, 1000.0)
-"""How many numbers may be added up."""
+"""Counts of numbers that may be added up."""
 
 _OPERATORS: dict[type[ast.operator], Callable[[float, float], float]] = {
     ast.Add: operator.add,
@@ -190,10 +194,10 @@ _OPERATORS: dict[type[ast.operator], Callable[[float, float], float]] = {
 
 def guesses(file: str, line: int) -> bool:
     """Whether a line below sysid_nodes/ is of a function that proposes what others prove."""
-    tree = ast.parse((_PACKAGE / file).read_text(encoding="utf-8")) if file in _GUESSES else ast.Module([], [])
+    tree = ast.parse((_PACKAGE / file).read_text(encoding="utf-8")) if file in GUESSES else ast.Module([], [])
     return any(
         isinstance(node, ast.FunctionDef)
-        and node.name in _GUESSES[file]
+        and node.name in GUESSES[file]
         and node.lineno <= line <= (node.end_lineno or 0)
         for node in tree.body
     )

@@ -26,7 +26,7 @@ AUTHORS = 5.0
 
 def main(arguments: Sequence[str] | None = None) -> int:
     options = parser("planning_speed", __doc__)
-    options.add_argument("--runs", type=int, default=10, help="identifications, four plans each")
+    options.add_argument("--runs", type=int, default=10, help="identifications")
     chosen = options.parse_args(arguments)
     steps: list[list[PlanResult]] = []
     for seed in progress(range(chosen.seed, chosen.seed + chosen.runs), "planning_speed"):
@@ -34,7 +34,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         planner = make_planner(PlannerConfig(), seed)
         arm = true_arm(rng.uniform(4.0, 8.0), rng)
         identified = Identified(arm, 1000.0, rng)
-        steps.append(loop(planner, identified, exciting(planner, obstacles(), identified.allows)).results)
+        choose = exciting(planner, obstacles(), identified.allows)
+        steps.append(loop(planner, identified, choose, planner.config.exciting).results)
     report = Report("planning_speed", "Planning speed", chosen.out, chosen.command)
     summarise(report, steps)
     print(report.write())
@@ -61,7 +62,8 @@ def summarise(report: Report, steps: Sequence[Sequence[PlanResult]]) -> None:
         f"Refusals: {words}. Milliseconds of CPU; quartiles in brackets."
     )
     rows = [("all", every)] + [
-        (f"plan {index + 1}", [run[index] for run in steps if len(run) > index]) for index in range(4)
+        (f"plan {index + 1}", [run[index] for run in steps if len(run) > index])
+        for index in range(max(map(len, steps), default=0))
     ]
     report.table(
         ("", "steps", "whole step", "search", "certificates", "certificates made"),

@@ -68,7 +68,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     chosen = options.parse_args(arguments)
     setting = {"robot": chosen.robot, "duration": chosen.duration, "skip": chosen.skip, "timestep": chosen.timestep}
     keys = [{"setting": setting, "seed": chosen.seed + k} for k in range(chosen.seeds)]
-    records = collect(chosen.records, keys, run, "coverage", jobs=chosen.jobs, scheduler=chosen.scheduler)
+    records = collect(chosen, keys, run, "coverage")
     report = Report(f"prime-coverage-{chosen.robot}", "PRIME: coverage", chosen.out, chosen.command)
     summarise(report, records, setting)
     print(report.write())

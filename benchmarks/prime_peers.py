@@ -28,7 +28,7 @@ from benchmarks.peers import contact_flags, fddp, momentum_observer
 from benchmarks.peers.estimate import PeerEstimate
 from benchmarks.prime_log import SCENARIOS, Log, record, simulated_config
 from benchmarks.prime_score import raw_pose, score
-from benchmarks.records import Record, collect
+from benchmarks.records import Record, add_options, collect
 from benchmarks.report import Report, parser
 from sysid_nodes.systems.prime import build_model
 
@@ -47,7 +47,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options.add_argument("--methods", nargs="+", choices=METHODS, default=list(METHODS), help="which methods")
     options.add_argument("--steps", type=int, help="use only so many steps of a log")
     options.add_argument("--limit", type=float, default=900.0, help="no FDDP iteration is begun after that [s]")
-    options.add_argument("--records", type=Path, help="JSON lines, one a method and log; continued where it ends")
+    add_options(options)
     chosen = options.parse_args(arguments)
     methods = [m for m in chosen.methods if fddp.AVAILABLE or m not in ("fddp", "table_v")]
     if len(methods) < len(chosen.methods):
@@ -57,7 +57,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         for scenario in chosen.scenarios
         for method in methods
     ]
-    records = collect(chosen.records, keys, partial(trial, limit=chosen.limit), "peers")
+    records = collect(chosen, keys, partial(trial, limit=chosen.limit), "peers")
     report = Report("prime-peers", "PRIME and its peers", chosen.out, chosen.command)
     summarise(report, records, chosen.limit)
     print(report.write())

@@ -37,19 +37,20 @@ class RandomPlanner:
         ranges: Sequence[float] = (0.4, 0.3, 0.2, 0.1, 0.05),
     ) -> None:
         planner = build_planner(setup, config, clock)
-        self.certifier, self._duration = planner.certifier, config.planner.duration
+        self.certifier, self._config = planner.certifier, config.planner
         self.box, self.excite = planner.box, planner.excite
         self.reach, self.has_reached, self.plan_escape = planner.reach, planner.has_reached, planner.plan_escape
         self._rng, self._ranges = rng, tuple(ranges)
 
     def plan(self, start: Start, box: ModelBox, scene: Scene, objective: Excite | Reach, deadline: float) -> PlanResult:
         """Draws until something is certified."""
-        del objective, deadline  # chance aims at nothing, and whoever simulates states its time
-        stop = brake(*start.state, self._duration)
+        del deadline  # whoever simulates states its time
+        config = self._config
+        stop = brake(*start.state, config.exciting[0] if isinstance(objective, Excite) else config.duration)
         reason, count = "", 0
         for count, width in enumerate((*self._ranges, 0.0), start=1):
             shift = self._rng.uniform(-width, width, stop.n)
-            plan = Bezier(*start.state, stop.k + shift, self._duration)
+            plan = Bezier(*start.state, stop.k + shift, stop.duration)
             found = self.certifier.certify(plan, box, start.entry, scene)
             reason = found.binding
             if found.certified:

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 import sys
+from argparse import Namespace
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
@@ -28,33 +29,25 @@ def add_options(options: Parser, jobs: int = 1) -> None:
 
 
 def collect(
-    path: Path | None,
-    keys: Sequence[Record],
-    run: Callable[..., Record],
-    title: str,
-    *,
-    jobs: int = 1,
-    scheduler: str | None = None,
-    together: str = "",
+    chosen: Namespace, keys: Sequence[Record], run: Callable[..., Record], title: str, together: str = ""
 ) -> list[Record]:
     """A record for each key, those in the file first; others are run, and written as they end.
 
     Args:
-        path: of the file; None keeps nothing.
+        chosen: what `add_options` asked for.
         keys: all that decides the outcome of a trial, as JSON has it, and the arguments of `run`.
         run: of a trial.
         title: for the progress.
-        jobs: processes; one is this process.
-        scheduler: address of a Dask cluster's, to run on instead.
         together: part of the keys; those that have it in common run one after the other in one process.
     """
+    path: Path | None = chosen.records
     known = {} if path is None or not path.exists() else _read(path)
     names = [_name(key) for key in keys]
     groups: dict[Any, list[Record]] = {}
     for name, key in zip(names, keys, strict=True):
         if name not in known:
             groups.setdefault(key[together] if together else name, []).append(key)
-    for key, found in _outcomes(run, list(groups.values()), title, jobs, scheduler):
+    for key, found in _outcomes(run, list(groups.values()), title, chosen.jobs, chosen.scheduler):
         known[_name(key)] = found
         if path is not None:
             with path.open("a", encoding="utf-8") as file:

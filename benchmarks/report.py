@@ -53,7 +53,7 @@ class Report:
         self._lines.append("")
 
     def figure(self, suffix: str, caption: str) -> Path:
-        """Where to save a figure of this report."""
+        """Path for a figure of this report."""
         path = self.folder / f"{self.stem}{suffix}.png"
         self._lines += [f"![{caption}]({path.name})", "", f"*{caption}*", ""]
         return path

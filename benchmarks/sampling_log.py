@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -14,6 +14,7 @@ from sysid_nodes.data.readings import Readings
 from sysid_nodes.sessions.sampling.config import SamplingSessionConfig
 from sysid_nodes.sessions.sampling.session import SamplingSession
 from sysid_nodes.simulation.legged import ImuReading, JointReading, LeggedRobotSim, LeggedSimulationConfig, PoseReading
+from sysid_nodes.simulation.legged.faults import Fault
 from sysid_nodes.systems.sampling.exploration.curves import CommandCurves
 
 START = 100.0
@@ -37,6 +38,7 @@ def simulated_session(
     config: SamplingSessionConfig | None = None,
     *,
     curves: CommandCurves | None = None,
+    faults: Sequence[Fault] = (),
     **options: Any,
 ) -> tuple[SamplingSession, LeggedRobotSim]:
     """A session that has heard a walk, and the simulation with its truth.
@@ -46,10 +48,11 @@ def simulated_session(
         seed: of noise and biases.
         config: of the session.
         curves: commands that a robot whose motion is `commanded` follows from the first half second on.
+        faults: of the sensors' streams; stamps begin at `START`.
         options: of the simulation, beside `TRUTH`.
     """
     simulation = from_flat(LeggedSimulationConfig, {**TRUTH, **options})
-    sim = LeggedRobotSim(simulation, np.random.default_rng(seed), start=START)
+    sim = LeggedRobotSim(simulation, np.random.default_rng(seed), start=START, faults=faults)
     if curves is not None and sim.commanded is not None:
         sim.commanded.follow(curves, 0.5)
     session = SamplingSession(sim.robot, config or SamplingSessionConfig(robot=sim.robot.name))

@@ -15,14 +15,13 @@ import os
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
 from mujoco import minimize
 
 from benchmarks.peers.tpe import tpe
-from benchmarks.records import Record, collect
+from benchmarks.records import Record, add_options, collect
 from benchmarks.report import Report, parser
 from benchmarks.sampling_log import simulated_session, true_values
 from benchmarks.sampling_truth import TARGETS
@@ -49,11 +48,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options.add_argument("--seeds", type=int, default=3, help="logs")
     options.add_argument("--duration", type=float, default=10.0, help="of a log [s]")
     options.add_argument("--methods", nargs="+", choices=METHODS, default=list(METHODS), help="which methods")
-    options.add_argument("--records", type=Path, help="JSON lines, one a log and method; continued where it ends")
+    add_options(options)
     chosen = options.parse_args(arguments)
     seeds = range(chosen.seed, chosen.seed + chosen.seeds)
     keys = [{"seed": s, "method": m, "duration": chosen.duration} for m in chosen.methods for s in seeds]
-    found = collect(chosen.records, keys, trial, "logs and methods")
+    found = collect(chosen, keys, trial, "logs and methods")
     report = Report("sampling-peers", "Identification by rollouts and its peers", chosen.out, chosen.command)
     report.text(__doc__.split("\n\n")[1])
     report.section("Median of the errors' magnitudes")

@@ -117,8 +117,9 @@ def _vector(result: SamplingResult, unknowns: Unknowns, robot: Robot) -> Array:
     vector[:10] = parameters_to_log_cholesky(result.inertia[0])
     for name, k in unknowns.index.items():
         kind, _, group = name.partition(":")
-        if kind == "weakness":
-            vector[k] = result.weakness[next(j for j, joint in enumerate(robot.joint_names) if group in joint)]
+        if kind == "saturation":
+            weakness = result.weakness[next(j for j, joint in enumerate(robot.joint_names) if group in joint)]
+            vector[k] = (unknowns.strength_guess * weakness) ** 2
     return vector
 
 

@@ -3,9 +3,10 @@
 
 A Go2 with 4.7 kg at the rear sways, trots and hops for ten seconds under noisy sensors; its simulation has a quarter of
 the identification's step, softer ground and MuJoCo's own dry friction in the joints. Cases: `as modelled` has nothing
-more on top; `slippery` has ground friction 0.5 where 0.8 is assumed; `late` has motion capture 20 ms late; `too heavy`
-is a robot without a load whose description says 5 kg too much. `humanoid` is a G1 with 3 kg on its torso that dances.
-With --peer the paper's method (CMA-ES, measured start states) gets the same logs.
+more on top; `slippery` has ground friction 0.5 where 0.8 is assumed; `late` has motion capture 20 ms late; `sticking`
+has LuGre's dry friction, half as large again at rest; `too heavy` is a robot without a load whose description says 5 kg
+too much. `humanoid` is a G1 with 3 kg on its torso that dances. With --peer the paper's method (CMA-ES, measured start
+states) gets the same logs.
 """
 
 from __future__ import annotations
@@ -13,9 +14,8 @@ from __future__ import annotations
 import os
 import sys
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from pathlib import Path
 from typing import Any
 
 import mujoco
@@ -23,7 +23,7 @@ import numpy as np
 import pinocchio as pin
 from mujoco import rollout
 
-from benchmarks.records import Record, collect
+from benchmarks.records import Record, add_options, collect
 from benchmarks.report import Report, parser
 from benchmarks.revision import ROOT
 from benchmarks.sampling_log import simulated_session, true_values
@@ -54,6 +54,7 @@ CASES = {
     "as modelled": Case(),
     "slippery": Case({"ground.friction": 0.5}),
     "late": Case({"sensors.mocap.stamp_offset": 0.02}),
+    "sticking": Case({"drive.friction": "lugre"}),
     "too heavy": Case({"load.mass": 0.0}, surplus=5.0),
     "humanoid": Case(_HUMANOID, "config/g1_sampling.yaml"),
 }
@@ -66,9 +67,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = parser("sampling_truth", __doc__)
     options.add_argument("--seeds", type=int, default=50, help="logs a case")
     options.add_argument("--duration", type=float, default=10.0, help="of a log [s]")
-    options.add_argument("--cases", nargs="+", choices=CASES, default=["as modelled", "slippery", "late"], help="which")
+    options.add_argument("--cases", nargs="+", choices=CASES, default=list(CASES)[:4], help="which")
     options.add_argument("--peer", action="store_true", help="the paper's method as well")
-    options.add_argument("--records", type=Path, help="JSON lines, one a log; continued where it ends")
+    add_options(options)
     chosen = options.parse_args(arguments)
     report = Report("sampling-truth", "Identification by rollouts against a known truth", chosen.out, chosen.command)
     report.text(__doc__.split("\n\n")[1])
@@ -76,11 +77,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
     for case in chosen.cases:
         for method in ("gauss_newton", "paper") if chosen.peer else ("gauss_newton",):
             same = {"case": case, "method": method, "duration": chosen.duration}
-            trials = collect(chosen.records, [{"seed": k, **same} for k in seeds], trial, f"{case}, {method}")
+            trials = collect(chosen, [{"seed": k, **same} for k in seeds], trial, f"{case}, {method}")
             _tell(report, f"{case}, {method}", trials)
     report.section("Speed of the simulations")
     report.table(
-        ("simulations", "closed PD, steps/s", "mujoco.rollout, steps/s", "share"), [_speed(n) for n in (96, 448)]
+        ("simulations", "closed PD, steps/s of CPU", "mujoco.rollout, steps/s of CPU", "share"),
+        [_speed(n) for n in (96, 448)],
     )
     print(report.write())
     return 0
@@ -94,7 +96,7 @@ def trial(*, seed: int, case: str, method: str, duration: float) -> Record:
     session, sim = simulated_session(duration, seed, base, **gains, **own.options)
     config = replace(base.sampling, method=method, seed=seed)
     before = sum(os.times()[:2])
-    result = identify(session.log(), _described(session.robot, own.surplus), config)
+    result = identify(session.log(), heavier(session.robot, own.surplus), config)
     levels = result.levels[-1].estimates.tolist()
     return {
         "values": {row.name: value for row, value in zip(result.parameters, levels, strict=True)},
@@ -107,7 +109,7 @@ def trial(*, seed: int, case: str, method: str, duration: float) -> Record:
     }
 
 
-def _described(robot: Robot, surplus: float) -> Robot:
+def heavier(robot: Robot, surplus: float) -> Robot:
     """A robot whose description says more mass of its body [kg]."""
     if not surplus:
         return robot
@@ -153,6 +155,7 @@ def _tell(report: Report, title: str, trials: Sequence[Record]) -> None:
 
 
 def _speed(count: int) -> tuple[str, ...]:
+    """Closed loop and `mujoco.rollout` with the closed loop's own torques: the same motion, on one thread each."""
     robot = load_robot("go2")
     bodies = robot.model.inertias.tolist()[1:]
     model = build_legged_mujoco(robot, bodies, (), GroundConfig(), timestep=0.002)
@@ -162,30 +165,34 @@ def _speed(count: int) -> tuple[str, ...]:
     state[:, 7:19] += 0.02 * rng.standard_normal((count, n))
     theta = np.array([bodies[0].toDynamicParameters()])[None]
     ones, none = np.ones((1, n)), np.zeros((1, n))
-    variants = Variants((0,), theta, ones, 0.04 * ones, none, np.array([0.8]), np.array([0.01]))
+    variants = Variants((0,), theta, ones, 0.04 * ones, none, none, none, np.array([0.8]), np.array([0.01]))
     which = np.zeros(count, dtype=np.int64)
     work = Work(state, which, which, np.tile(np.tile([0.0, 0.8, -1.6], 4), (1, _STEPS, 1)), every=_STEPS)
-    simulations = Simulations(model, Drive(np.full(n, 40.0), np.full(n, 1.0)))
-    closed = _rate(lambda: simulations.run(variants, work), count)
-    data = [mujoco.MjData(model) for _ in range(os.cpu_count() or 1)]
-    full = np.concatenate([np.zeros((count, 1)), state], axis=1)
+    simulations = Simulations(model, Drive(np.full(n, 40.0), np.full(n, 1.0)), threads=1)
     effort = np.zeros((count, _STEPS, model.nv))
-    effort[..., 6:] = 20.0 * np.tanh(2.0 * (work.targets - state[:, None, 7:19]))
-    spec = int(mujoco.mjtState.mjSTATE_QFRC_APPLIED)
-    with rollout.Rollout(nthread=len(data)) as raw:
-        plain = _rate(lambda: raw.rollout(model, data, full, effort, control_spec=spec), count)
+    made = simulations.follow(variants, which, state, _STEPS, lambda step: work.targets[which, step])
+    for step, torque in enumerate(made):
+        effort[:, step, 6:] = torque
+    full = np.concatenate([np.zeros((count, 1)), state], axis=1)
+    spec, data = int(mujoco.mjtState.mjSTATE_QFRC_APPLIED), [mujoco.MjData(model)]
+    with rollout.Rollout(nthread=1) as raw:
+        closed, plain = _rates(
+            count,
+            lambda: simulations.run(variants, work),
+            lambda: raw.rollout(model, data, full, effort, control_spec=spec),
+        )
     return str(count), f"{closed:.0f}", f"{plain:.0f}", f"{100.0 * closed / plain:.0f} %"
 
 
-def _rate(function: Any, count: int) -> float:
-    """Steps a second, the best of five."""
-    function()
-    times = []
-    for _ in range(5):
-        began = time.perf_counter()
-        function()
-        times.append(time.perf_counter() - began)
-    return count * _STEPS / min(times)
+def _rates(count: int, *functions: Callable[[], object]) -> list[float]:
+    """Steps a second of processor time, the best of five that take turns."""
+    times = np.empty((5, len(functions)))
+    for row in times:
+        for k, function in enumerate(functions):
+            began = time.process_time()
+            function()
+            row[k] = time.process_time() - began
+    return list(count * _STEPS / times.min(axis=0))
 
 
 if __name__ == "__main__":

@@ -94,6 +94,8 @@ def true_world(robot: Robot) -> World:
         gain=np.ones((1, n)),
         weakness=1.0 / spread(config.drive.strength, robot, "strength")[None],
         dry=np.zeros((1, n)),
+        holding=np.zeros((1, n)),
+        bristles=np.zeros((1, n)),
         friction=np.array([config.ground.friction]),
         time_constant=np.array([config.ground.time_constant]),
     )

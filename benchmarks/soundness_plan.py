@@ -4,12 +4,12 @@
 from __future__ import annotations
 
 from collections import Counter
-from functools import cache
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from benchmarks.soundness_distances import LAWS, NEAR, approach, distances_beyond, engine_gaps, fixed_parts
 from benchmarks.soundness_draws import (
     MODELS,
     MOTOR,
@@ -19,24 +19,14 @@ from benchmarks.soundness_draws import (
     draw_plan,
     draw_samples,
     draw_scene,
-    within,
 )
-from sysid_nodes.data.scene import Scene
-from sysid_nodes.kernel import reference
-from sysid_nodes.models.chain import Chain
 from sysid_nodes.models.model_box import ModelBox
 from sysid_nodes.models.passivity import passive_inverse_dynamics
 from sysid_nodes.models.robust_control import RobustControlConfig, gains
-from sysid_nodes.models.self_collision import joints_of, self_collision_pairs
-from sysid_nodes.models.separation import distances
-from sysid_nodes.models.solids import from_obstacle, from_primitive, stack
 from sysid_nodes.results.certificate import Certificate
-from sysid_nodes.robots import JointLimits, load_robot
-from sysid_nodes.robots.kinova_gen3.geometry import cover
-from sysid_nodes.robots.kinova_gen3.payloads import PayloadVolumeConfig, payload_volume
-from sysid_nodes.simulation.arm.contact_watch import ContactWatch
+from sysid_nodes.robots import JointLimits
 from sysid_nodes.systems.certified.certificate.certifier import Certifier
-from sysid_nodes.systems.certified.certificate.config import CertifierConfig
+from sysid_nodes.systems.certified.certificate.config import TrackingConfig
 from sysid_nodes.systems.certified.certificate.error_proof import ErrorProof
 from sysid_nodes.systems.certified.certificate.occupancy import ENOUGH
 
@@ -45,45 +35,16 @@ Array = npt.NDArray[np.float64]
 KINDS = ("torque", "disturbance", "velocity", "position", "obstacle", "self")
 _DESIRED = 1000
 """Times at which distances of the desired motion are measured."""
-_NEAR = 0.02
-"""How far beyond the certified distance distances are measured [m]."""
-_NEAREST, _APPROACHES = 50, 60
-"""Samples of a plan that are moved nearer to what is there, and steps of that."""
+_EXACT = TrackingConfig(position_error=(1e-9,), velocity_error=(1e-9,))
 _ALLOWED = 1e-3
 """Least that a certificate allows for [m], for its share to be told."""
 ENGINE = 2e-6
 """Errors that distances in plain floating point, and those of the engine, may have [m]."""
 
 
-LAWS = {
-    "in time": RobustControlConfig(),
-    "in time, off by 0.2 N m": RobustControlConfig(torque_error=(0.2,)),
-    "0.5 ms late, off by 0.2 N m": RobustControlConfig(delay=0.0005, torque_error=(0.2,)),
-    "2 ms late, off by 0.2 N m": RobustControlConfig(delay=0.002, torque_error=(0.2,), position_gain=2.5),
-}
-"""By how torques act."""
-
-
-@cache
-def _fixed() -> dict[str, Any]:
-    robot = load_robot("kinova_gen3", variant="gripper")
-    shapes = (*cover("gripper"), *payload_volume(PayloadVolumeConfig()))
-    config = CertifierConfig()
-    return {
-        "robot": robot,
-        "chain": Chain.from_robot(robot),
-        "keep": config.distance_margin,
-        "certifiers": {name: Certifier(robot, shapes, control, config) for name, control in LAWS.items()},
-        "shapes": shapes,
-        "joints": joints_of(robot, shapes) - 1,
-        "solids": stack([from_primitive(shape) for shape in shapes]),
-        "pairs": self_collision_pairs(robot, shapes).kept,
-    }
-
-
 def run_plan(seed: int, index: int, samples: int) -> dict[str, Any]:
     """Record of one plan: margins, what the samples used of each certified range, and how often they left it."""
-    rng, fixed = np.random.default_rng([seed, index]), _fixed()
+    rng, fixed = np.random.default_rng([seed, index]), fixed_parts()
     law = list(LAWS)[index // 2 % len(LAWS)]
     certifier: Certifier = fixed["certifiers"][law]
     box, share = draw_box(rng, fixed["robot"], index)
@@ -100,14 +61,17 @@ def run_plan(seed: int, index: int, samples: int) -> dict[str, Any]:
     drawn = draw_samples(rng, plan, found.envelope, proof, gains(fixed["robot"], LAWS[law]), samples)
     used, gap = _dynamics(rng, box, drawn, found, proof, LAWS[law])
     q = drawn.now[0] - drawn.e
-    near = _distances(q, scene, found)
-    for kind in near:
-        _approach(rng, kind, near[kind], drawn, found, proof, scene)
+    near = distances_beyond(q, scene, found)
+    moved = {kind: approach(rng, kind, near[kind], drawn, found, proof, scene) for kind in near}
     gap |= near
-    # Without errors.
-    for kind, free in _distances(drawn.now[0][:_DESIRED], scene, found, beyond=ENOUGH).items():
-        if near[kind].min() < _NEAR and free.min() > _ALLOWED:
+    # Without errors: distances of the desired motion, and what is certified of them.
+    still, parts = certifier.certify_tracked(plan, box, _EXACT, scene).margins, {}
+    certified = {"obstacle": still.obstacle - found.margins.obstacle}
+    certified["self"] = still.self_distance - found.margins.self_distance
+    for kind, free in distances_beyond(drawn.now[0][:_DESIRED], scene, found, beyond=ENOUGH).items():
+        if near[kind].min() < NEAR and free.min() > _ALLOWED:
             used[kind] = float(1.0 - near[kind].min() / free.min())
+            parts[kind] = [float(most / free.min()) for most in (certified[kind], moved[kind])]
     outside = {kind: int((gap[kind] < -(ENGINE if kind in ("obstacle", "self") else 0.0)).sum()) for kind in gap}
     return {
         "plan": index,
@@ -121,7 +85,8 @@ def run_plan(seed: int, index: int, samples: int) -> dict[str, Any]:
         "outside": outside,
         "gap": {kind: float(gap[kind].min()) for kind in gap if np.isfinite(gap[kind].min())},
         "used": used,
-        "engine": _engine(rng, q, scene, found),
+        "errors": parts,
+        "engine": engine_gaps(rng, q, scene, found),
     }
 
 
@@ -133,7 +98,7 @@ def _dynamics(
     proof: ErrorProof,
     control: RobustControlConfig,
 ) -> tuple[dict[str, float], dict[str, Array]]:
-    fixed = _fixed()
+    fixed = fixed_parts()
     law, limits, width = gains(fixed["robot"], control), fixed["robot"].limits, control.sign_width
     gain, count = law.position_gain, len(drawn.e)
     q, qd_a = drawn.now[0] - drawn.e, drawn.now[1] + gain * drawn.e
@@ -186,71 +151,5 @@ def _room(limits: JointLimits, q: Array) -> Array:
 def _needed(theta: Array, motor: Any, q: Array, qd: Array, qd_a: Array, qdd_a: Array, sign: Array) -> Array:
     """Torque of a model with Coulomb friction by the sign the controller takes."""
     of = motor if isinstance(motor, dict) else {name: getattr(motor, name) for name in MOTOR}
-    torque = passive_inverse_dynamics(_fixed()["chain"], theta.ravel(), q, qd, qd_a, qdd_a)
+    torque = passive_inverse_dynamics(fixed_parts()["chain"], theta.ravel(), q, qd, qd_a, qdd_a)
     return np.asarray(torque + of["viscous"] * qd_a + of["armature"] * qdd_a + of["offset"] + of["coulomb"] * sign)
-
-
-def _distances(q: Array, scene: Scene, found: Certificate, beyond: float = _NEAR) -> dict[str, Array]:
-    """Gaps of all samples between their distance and the certified one; infinite where that is not stated."""
-    fixed = _fixed()
-    motion = reference.forward_kinematics(fixed["chain"].tree, q, np.zeros_like(q))
-    joints = fixed["joints"]
-    rotation, position = np.tile(np.eye(3), (len(q), len(joints), 1, 1)), np.zeros((len(q), len(joints), 3))
-    for s, joint in enumerate(joints):
-        if joint >= 0:
-            rotation[:, s] = motion.rotation[joint].transpose(2, 0, 1)
-            position[:, s] = motion.origin[joint].T
-    placed = fixed["solids"].place(rotation, position)
-    obstacles = stack([from_obstacle(obstacle) for obstacle in scene.obstacles])
-    movable = np.flatnonzero(joints >= 0)
-    against = np.array([(s, o) for s in movable for o in range(len(obstacles))], dtype=np.intp)
-    out = {}
-    for kind, other, pairs, margin in (
-        ("obstacle", obstacles, against, found.margins.obstacle),
-        ("self", placed, fixed["pairs"], found.margins.self_distance),
-    ):
-        certified = margin + fixed["keep"]
-        if certified >= ENOUGH or not np.isfinite(certified):
-            out[kind] = np.full(len(q), np.inf)
-            continue
-        real = distances(placed, other, pairs, beyond=certified + beyond).distance.min(axis=1)
-        out[kind] = np.asarray(real - certified)
-    return out
-
-
-def _approach(
-    rng: np.random.Generator,
-    kind: str,
-    gap: Array,
-    drawn: Samples,
-    found: Certificate,
-    proof: ErrorProof,
-    scene: Scene,
-) -> None:
-    """Moves the errors of the samples that are nearest on within their bounds, as long as that brings them nearer."""
-    envelope, best = found.envelope, np.argsort(gap)[:_NEAREST]
-    assert envelope is not None
-    if not np.isfinite(gap[best[0]]):
-        return
-    of, e = drawn.interval[best], drawn.e[best]
-    for size in np.geomspace(1.0, 0.02, _APPROACHES):
-        step = size * rng.normal(size=e.shape) * envelope.position_error[of]
-        tried = within(proof.loop, envelope.position_error[of], envelope.position[of], e + step)
-        reached = _distances(drawn.now[0][best] - tried, scene, found)[kind]
-        nearer = reached < gap[best]
-        e[nearer], gap[best[nearer]] = tried[nearer], reached[nearer]
-
-
-def _engine(rng: np.random.Generator, q: Array, scene: Scene, found: Certificate) -> dict[str, float]:
-    """The same gaps for a few samples, by an engine that shares no code with the certifier."""
-    fixed = _fixed()
-    watch = ContactWatch(fixed["robot"], fixed["shapes"], scene.obstacles, fixed["pairs"])
-    gaps = {"obstacle": np.inf, "self": np.inf}
-    for row in q[rng.choice(len(q), min(20, len(q)), replace=False)]:
-        for kind, real, margin in (
-            ("obstacle", watch.to_obstacles(row).distance, found.margins.obstacle),
-            ("self", watch.to_itself(row).distance, found.margins.self_distance),
-        ):
-            if margin + fixed["keep"] < ENOUGH:
-                gaps[kind] = min(gaps[kind], real - margin - fixed["keep"])
-    return {kind: float(gap) for kind, gap in gaps.items() if np.isfinite(gap)}

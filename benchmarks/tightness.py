@@ -12,6 +12,7 @@ from __future__ import annotations
 import sys
 import time
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 
@@ -35,13 +36,18 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options.add_argument("--duration", type=float, default=DURATION, help="of the data [s]")
     options.add_argument("--windows", type=float, nargs="+", default=[0.2, 0.1, 0.05, 0.03], help="windows tried [s]")
     options.add_argument("--motions", nargs="+", choices=MOTIONS, default=list(MOTIONS), help="motions tried")
+    options.add_argument("--sensors", nargs="+", choices=SENSORS, default=list(SENSORS), help="sensors tried")
+    options.add_argument("--name", default="tightness", help="of the report")
     options.add_argument("--patterns", nargs="+", choices=PATTERNS, default=list(PATTERNS), help="torque errors tried")
     chosen = options.parse_args(arguments)
+    if "exact" not in chosen.sensors:
+        options.error("--sensors needs exact, too: the report's headline is of them")
     jobs = [
         (motion, sensors, pattern, chosen.seed + k)
         for motion in chosen.motions
         for k in range(chosen.seeds)
-        for sensors in SENSORS
+        for sensors in chosen.sensors
+        if sensors != "smooth" or motion == "sines"
         for pattern in chosen.patterns
     ]
     cases: list[Case] = []
@@ -51,7 +57,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             arms[motion, seed] = make_case_arm(motion, seed)
         arm = arms[motion, seed]
         cases.append(run_case(arm, motion, sensors, pattern, seed, chosen.rate, chosen.duration, chosen.windows))
-    report = Report("tightness", "Tightness", chosen.out, chosen.command)
+    report = Report(chosen.name, "Tightness", chosen.out, chosen.command)
     windows = [f"{window:g}" for window in chosen.windows]
     summarise(report, cases, windows, chosen.rate, chosen.duration)
     print(report.write())
@@ -90,7 +96,7 @@ def run_case(
     context = Context(t, own, int(rng.integers(10)), PAPER_WINDOW)
     tau = reading(arm.problem.torque(q, qd, qdd), signs(pattern, rng, context), 0.025, 0.0)
     velocity = SENSORS[sensors]
-    if sensors == "real":
+    if sensors != "exact":
         q = robot.encoder_step * np.round(q / robot.encoder_step)
         qd = qd + velocity * rng.uniform(-1.0, 1.0, qd.shape)
     noise = NoiseConfig(
@@ -99,6 +105,8 @@ def run_case(
         acceleration=tuple(MARGIN * np.abs(qdd).max(axis=0)),
         torque_rate=tuple(MARGIN * arm.torque_rate(duration)),
     )
+    if sensors == "smooth":
+        noise = _smooth(noise, arm, duration)
     samples = JointSamples(robot.joint_names, t, q, qd, tau)
     half_width, contains, cpu = {}, {}, {}
     condition = float("nan")
@@ -115,6 +123,13 @@ def run_case(
         if method == "sensitivity":
             condition = result.excitation.condition_number
     return Case(motion, sensors, pattern, seed, condition, half_width, contains, cpu)
+
+
+def _smooth(noise: NoiseConfig, arm: Arm, duration: float) -> NoiseConfig:
+    """With bounds on jerk and on the torques' curvature."""
+    motion: SineMotion = arm.problem.motion
+    jerk = (np.abs(motion.amplitude) * motion.omega**3).sum(axis=1)
+    return replace(noise, jerk=tuple(MARGIN * jerk), torque_curvature=tuple(MARGIN * arm.torque_curvature(duration)))
 
 
 if __name__ == "__main__":

@@ -67,6 +67,13 @@ class Arm:
             duration: of the motion [s].
             grid: spacing at which the steepest slope is looked for [s].
         """
+        return self._steepest(duration, grid, 1)
+
+    def torque_curvature(self, duration: float, grid: float = 1e-3) -> Array:
+        """(n,) bound on the curvature of the same, of a motion without kinks [N m/s2]. Arguments as above."""
+        return self._steepest(duration, grid, 2)
+
+    def _steepest(self, duration: float, grid: float, order: int) -> Array:
         n = self.problem.robot.n
         smooth = self.problem.p.copy()
         smooth[10 * n : 11 * n] = 0.0
@@ -74,9 +81,9 @@ class Arm:
         steepest = np.zeros(n)
         steps = int(np.ceil(duration / grid))
         for first in range(0, steps, _BLOCK):
-            t = np.arange(first, min(first + _BLOCK, steps) + 1) * np.float64(grid)
+            t = np.arange(first, min(first + _BLOCK, steps) + order) * np.float64(grid)
             torque = problem.torque(*self.problem.motion(t))
-            steepest = np.maximum(steepest, np.abs(np.diff(torque, axis=0)).max(axis=0) / grid)
+            steepest = np.maximum(steepest, np.abs(np.diff(torque, order, axis=0)).max(axis=0) / grid**order)
         return np.asarray(_SLOPE_MARGIN * steepest + 1e-6)
 
     def regressor(self, q: Array, qd: Array, qdd: Array) -> Array:

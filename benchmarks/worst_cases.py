@@ -2,12 +2,10 @@
 """How much of each proven error bound does the worst opponent reach that optimisation finds?
 
 Random motions of a Gen3 are certified, half of them taken over from by a second one while they move. The opponent
-chooses the true model in the box, links, load, friction, armature and offsets, physical as it must be, and lets every
-sensor's error push along r and every torque be as late as it may, off by as much as a drive's may be, along r or by
-rounding; the plant is delay_loop.py's, which shares nothing with the suite but the law. A model's effect on a joint is
-linear in it, so that the worst one for a joint at a time is a corner; the worst for the norm of all errors is one as
-well, found by power iteration over the signs. Those of each kind that should reach most, were their disturbance
-constant, are simulated; where delays jitter, all of this at random.
+chooses the true model in the box, links, load, friction, armature and offsets, physical as it must be (opponents.py),
+and lets every sensor's error push along r and every torque be as late as it may, off by as much as a drive's may be,
+along r or by rounding; the plant is delay_loop.py's, which shares nothing with the suite but the law. Those of each
+kind that should reach most, were their disturbance constant, are simulated; where delays jitter, all of this at random.
 
 Exit status 1 when a bound was left.
 """
@@ -22,24 +20,20 @@ import numpy as np
 
 from benchmarks.delay import box_of, draw, law, motion
 from benchmarks.delay_loop import Adversary, Leg, Reached, follow
+from benchmarks.opponents import Opponent, Shares, effects, instants, opponents, worst_model
 from benchmarks.report import Report, parser, progress
-from benchmarks.soundness_draws import MOTOR, is_physical
-from benchmarks.truth import Array
+from benchmarks.soundness_draws import MOTOR
 from sysid_nodes.data.scene import Scene
 from sysid_nodes.models.bezier import Bezier
-from sysid_nodes.models.chain import Chain
 from sysid_nodes.models.model_box import ModelBox
-from sysid_nodes.models.regressors import standard_regressor
-from sysid_nodes.models.robust_control import RobustControlConfig, gains
-from sysid_nodes.robots import MotorConstants, Robot, load_robot
+from sysid_nodes.models.robust_control import RobustControlConfig
+from sysid_nodes.robots import Robot, load_robot
 from sysid_nodes.systems.certified.certificate.certifier import Certifier
 from sysid_nodes.systems.certified.certificate.config import CertifierConfig
-from sysid_nodes.systems.certified.certificate.error_proof import closed_loop
 
-_TIMES = 30
 TAKEOVER = 1.0
 """Into the first motion [s]."""
-_SHARES = {  # of Reached, in words
+SHARES = {  # of Reached, in words
     "reference": "r of a joint",
     "position": "e of a joint",
     "root": "norm of r",
@@ -84,20 +78,6 @@ CASES = tuple(
         Case(name, delay=0.002, torque_error=0.2, chance=True),
     )
 )
-
-
-class Opponent(NamedTuple):
-    """A model against a joint, or against the norm of all errors, at one time of a motion.
-
-    Attributes:
-        kind: key of _AGAINST.
-        signs: (14 n,) of a corner of the box.
-        share: of a bound on r that the corner's effect would make by itself, were it constant.
-    """
-
-    kind: str
-    signs: Array
-    share: float
 
 
 class Fought(NamedTuple):
@@ -168,107 +148,37 @@ def fight(
     duration: float,
 ) -> Fought:
     """Reach of an opponent."""
-    theta, motor = corner_model(box, opponent.signs)
+    theta, motor = worst_model(box, opponent.pull)
     off = [(theta - box.theta).ravel(), *(getattr(motor, name) - getattr(box.motor, name) for name in MOTOR)]
     share = Shares(robot, box, control, legs[-1])
     pushed = effects(robot, legs[-1].plan) @ np.concatenate(off)
-    model = max(share(t, torque)[opponent.kind] for t, torque in zip(_times(legs[-1].plan), pushed, strict=True))
+    model = max(share(t, torque)[opponent.kind] for t, torque in zip(instants(legs[-1].plan), pushed, strict=True))
     adversary = Adversary(theta, motor, smart=not case.chance, rng=rng, quantised=case.quantised)
     reached = follow(robot, box, control, legs, adversary, jitter=JITTER, duration=duration)
     return Fought(reached, opponent.kind, opponent.share, model, legs[-1].certificate.proof)
 
 
-def opponents(robot: Robot, box: ModelBox, control: RobustControlConfig, leg: Leg, count: int) -> list[Opponent]:
-    """The best against a single joint, and the best against the norm of all, at any of many times."""
-    radius = np.concatenate([box.theta_radius.ravel(), *(getattr(box.motor_radius, name) for name in MOTOR)])
-    share, found = Shares(robot, box, control, leg), []
-    for t, effect in zip(_times(leg.plan), effects(robot, leg.plan), strict=True):
-        alone = [Opponent("joint", np.sign(row), share(t, effect @ (np.sign(row) * radius))["joint"]) for row in effect]
-        signs = worst_of_all(share.scaled(effect * radius))
-        together = Opponent("all", signs, share(t, effect @ (signs * radius))["all"])
-        found += [max(alone, key=lambda one: one.share), together]
-    best = sorted(found, key=lambda one: -one.share)
-    return [one for kind in _AGAINST for one in [x for x in best if x.kind == kind][:count]]
-
-
-class Shares:
-    """Shares of the bounds on r that a constant disturbance makes: of a joint's at most, and of that on the norm."""
-
-    def __init__(self, robot: Robot, box: ModelBox, control: RobustControlConfig, leg: Leg) -> None:
-        law_of, envelope = gains(robot, control), leg.certificate.envelope
-        assert envelope is not None
-        self._envelope, self._stiffness = envelope, law_of.damping + box.motor.viscous
-        self._metric = closed_loop(box, law_of, control, delayed=leg.certificate.proof == "delayed").metric
-
-    def scaled(self, torque: Array) -> Array:
-        """(n, p) of columns whose lengths are norms of r, for columns of torques [N m]."""
-        return np.asarray(torque * (np.sqrt(self._metric) / self._stiffness)[:, None])
-
-    def __call__(self, t: float, torque: Array) -> dict[str, float]:
-        """By kind of opponent, at a time of the motion, of a torque (n,) [N m]."""
-        i = self._envelope.interval(float(t))
-        norm = np.linalg.norm(self.scaled(torque[:, None])) / np.sqrt(2.0 * self._envelope.level[i])
-        joint = np.abs(torque / self._stiffness) / self._envelope.reference_error[i]
-        return {"joint": float(joint.max()), "all": float(norm)}
-
-
-def _times(plan: Bezier) -> Array:
-    return np.linspace(0.0, plan.duration, _TIMES)
-
-
-def effects(robot: Robot, plan: Bezier) -> Array:
-    """(_TIMES, n, 14 n) torque along the motion per parameter of the bodies and motors."""
-    q, qd, qdd = plan(_times(plan))
-    rows = [standard_regressor(Chain.from_robot(robot), q, qd, qdd)]
-    columns = {"coulomb": np.sign(qd), "viscous": qd, "armature": qdd, "offset": np.ones_like(q)}
-    rows += [np.einsum("tj,jk->tjk", columns[name], np.eye(robot.n)) for name in MOTOR]
-    return np.concatenate(rows, axis=2)
-
-
-def worst_of_all(scaled: Array) -> Array:
-    """(p,) signs that make |scaled signs| large, (n, p): each step to the corner along the gradient increases it."""
-    signs = np.where(scaled[np.linalg.norm(scaled, axis=1).argmax()] >= 0.0, 1.0, -1.0)
-    for _ in range(20):
-        signs = np.where((scaled @ signs) @ scaled >= 0.0, 1.0, -1.0)
-    return np.asarray(signs)
-
-
-def corner_model(box: ModelBox, signs: Array) -> tuple[Array, MotorConstants]:
-    """The model at a corner, each body as near to it as a physical one is."""
-    n = len(box.theta)
-    step = (1.0 - 1e-12) * signs[: 10 * n].reshape(n, 10) * box.theta_radius
-    low, high = np.zeros(n), np.ones(n)
-    for _ in range(30):
-        middle = 0.5 * (low + high)
-        good = is_physical(box.theta + middle[:, None] * step)
-        low, high = np.where(good, middle, low), np.where(good, high, middle)
-    low = np.where(is_physical(box.theta + step), 1.0, low)
-    parts = zip(MOTOR, signs[10 * n :].reshape(len(MOTOR), n), strict=True)
-    motor = {name: getattr(box.motor, name) + sign * getattr(box.motor_radius, name) for name, sign in parts}
-    return box.theta + low[:, None] * step, MotorConstants(**motor)
-
-
 def summarise(report: Report, fought: dict[str, list[Fought]]) -> bool:
     """Fills the report; returns whether a bound was left."""
     every = [one.reached for found in fought.values() for one in found]
-    beyond = any(getattr(one, name) > 1.0 for one in every for name in _SHARES)
+    beyond = any(getattr(one, name) > 1.0 for one in every for name in SHARES)
     verdict = "a bound was left" if beyond else "no bound was left"
     report.text(f"**{len(every)} episodes, {verdict}.** The largest share of each bound that was reached:")
     rows, below = [], []
     for words, found in fought.items():
         if not found:
             continue
-        most = {share: max(getattr(one.reached, share) for one in found) for share in _SHARES}
-        rows.append((words, len(found), *(f"{most[share]:.3f}" for share in _SHARES)))
+        most = {share: max(getattr(one.reached, share) for one in found) for share in SHARES}
+        rows.append((words, len(found), *(f"{most[share]:.3f}" for share in SHARES)))
         for kind, both in _AGAINST.items():
             those = [one for one in found if one.kind == kind]
             low = [share for share in both if most[share] < 0.5]
             if low and those:
                 made = (max(getattr(one, name) for one in those) for name in ("corner", "model"))
-                reached = ", ".join(f"{_SHARES[share]} {most[share]:.3f}" for share in low)
+                reached = ", ".join(f"{SHARES[share]} {most[share]:.3f}" for share in low)
                 proofs = " and ".join(sorted({one.proof for one in found}))
                 below.append((words, reached, *(f"{share:.3f}" for share in made), proofs))
-    report.table(("box of models", "episodes", *_SHARES.values()), rows)
+    report.table(("box of models", "episodes", *SHARES.values()), rows)
     report.text("The norm of r is the root of V's share: half of all errors is a quarter of V.")
     if below:
         report.section("Less than half")

@@ -4,11 +4,26 @@
 Start the robot's drivers and whatever commands it beside it.
 """
 
+from dataclasses import replace
+from pathlib import Path
+
 from launch.actions import OpaqueFunction
 from launch_ros.actions import Node
 
 from launch import LaunchContext, LaunchDescription
-from sysid_nodes.ros.launching import argument_values, declare, ours, package_path, switches, view
+from sysid_nodes.data.config import load_yaml
+from sysid_nodes.robots.visuals import held_urdf, visible_urdf
+from sysid_nodes.ros.launching import (
+    argument_values,
+    declare,
+    description_of,
+    non_empty,
+    ours,
+    package_path,
+    switches,
+    view,
+)
+from sysid_nodes.sessions.actuators.config import ActuatorSessionConfig, actuator_robot
 from sysid_nodes.simulation.actuators.config import SimulatedDrivesConfig
 
 ARGUMENTS = (
@@ -19,22 +34,32 @@ ARGUMENTS = (
     ("autostart", "true", "configure and activate without a lifecycle manager"),
     ("use_sim_time", "false", "take the time from /clock"),
     ("namespace", "", "namespace of all nodes, for several robots at once"),
+    ("frame_prefix", "", "what is put before the names of the robot's frames; empty leaves it to the parameter file"),
     ("simulated", "false", "start a simulated leg with drives that nobody is told of"),
+    (
+        "publish_description",
+        "false",
+        "publish description and transforms, where no driver does; of a simulated one with rviz",
+    ),
     ("rviz", "false", "show the drives in RViz"),
 )
 
 
 def _start(context: LaunchContext) -> list[Node]:
     value = argument_values(context, ARGUMENTS)
-    true = switches(value, "autostart", "use_sim_time", "simulated")
+    true = switches(value, "autostart", "use_sim_time", "simulated", "publish_description", "rviz")
     topics = [("joint_states", value["joint_states"])]
     chosen = {"commands": value["commands"], "command_type": value["command_type"]}
-    if true["simulated"]:
-        chosen["joints"] = SimulatedDrivesConfig().joints
-    clock = {name: true[name] for name in ("autostart", "use_sim_time")}
-    nodes = [ours("actuator_identifier", value, [package_path(value["config"]), chosen, clock], topics)]
+    joints = {"joints": SimulatedDrivesConfig().joints} if true["simulated"] else {}
+    chosen |= joints
+    config = package_path(value["config"])
+    common = {name: true[name] for name in ("autostart", "use_sim_time")} | non_empty(value, "frame_prefix")
+    nodes = [ours("actuator_identifier", value, [config, chosen, common], topics)]
     if true["simulated"]:
         nodes.append(ours("simulated_drives", value, [{"commands": value["commands"]}], topics))
+    if true["publish_description"] or (true["simulated"] and true["rviz"]):
+        robot = actuator_robot(replace(load_yaml(ActuatorSessionConfig, Path(config)), **joints))
+        nodes.append(description_of(held_urdf(visible_urdf(robot), robot.joint_names), value, value["joint_states"]))
     return [*nodes, *view("actuators.rviz", value)]
 
 

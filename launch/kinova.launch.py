@@ -32,7 +32,11 @@ ARGUMENTS = (
     ("namespace", "", "namespace of all nodes, for several robots at once"),
     ("frame_prefix", "", "what is put before the names of the robot's frames; empty leaves it to the parameter file"),
     ("rviz", "false", "show the arm in RViz"),
-    ("publish_description", "false", "publish the arm's description, where no driver does"),
+    (
+        "publish_description",
+        "false",
+        "publish description and transforms, where no driver does; of a simulated one with rviz",
+    ),
     ("simulated", "false", "start the simulated arm; choose its parameter file as well, see config/"),
     ("certified", "false", "start certified planner and robust controller"),
     ("scene", "", "obstacles: a path, or the name of a file in config/scenes; empty: none until they are published"),
@@ -41,7 +45,7 @@ ARGUMENTS = (
 
 def _start(context: LaunchContext) -> list[Node]:
     value = argument_values(context, ARGUMENTS)
-    true = switches(value, "publish_description", "simulated", "certified")
+    true = switches(value, "publish_description", "simulated", "certified", "rviz")
     config, start = package_path(value["config"]), switches(value, "autostart")
     common = non_empty(value, "frame_prefix") | switches(value, "use_sim_time")
     scene = {"scene": value["scene"] and package_path(value["scene"], "config/scenes")}
@@ -52,7 +56,7 @@ def _start(context: LaunchContext) -> list[Node]:
     if true["certified"]:
         nodes.append(ours("robust_controller", value, [config, scene | common | start], topics))
         nodes.append(ours("certified_planner", value, [config, scene | common | start], topics))
-    if true["publish_description"]:
+    if true["publish_description"] or (true["simulated"] and true["rviz"]):
         nodes.append(description_of(visible_urdf(load_robot("kinova_gen3")), value, value["joint_states"]))
     return [*nodes, *view("kinova.rviz", value)]
 

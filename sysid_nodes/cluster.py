@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Where many tasks run: processes of this machine or workers of a Dask cluster, by the same code."""
+"""Places for many tasks: processes of this machine or workers of a Dask cluster, by the same code."""
 
 from __future__ import annotations
 

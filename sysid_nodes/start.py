@@ -1,33 +1,56 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Start of commands and nodes: importing what they need takes a second, in which Ctrl-C has to end in one line, too."""
+"""Start of commands and nodes: importing what they need takes a second, and ends in one line, too, if it fails."""
 
 from __future__ import annotations
 
 import importlib
 import os
+import re
 import signal
+import sys
 from types import FrameType
 from typing import Any
 
 INTERRUPTED = 130
 """Exit status after Ctrl-C, as a shell reports it."""
 
+_UNUSABLE = 2
+_PACKAGES = {"libgomp.so.1": "libgomp1", "libstdc++.so.6": "libstdc++6"}
+"""Debian's, of libraries that wheels from PyPI leave to the system."""
+
+
+def missing_library(error: BaseException) -> str:
+    """A line about the system's library without which a compiled module cannot be imported; empty for other errors."""
+    found = re.match(r"(\S+\.so[.\d]*): cannot open shared object file", str(error))
+    if not isinstance(error, ImportError) or found is None:
+        return ""
+    package = _PACKAGES.get(found[1], "")
+    return f"the system lacks the library {found[1]}{f' (Debian: apt install {package})' if package else ''}"
+
 
 def load_program(module: str, name: str) -> Any:
     """Imports a module; Ctrl-C meanwhile ends the process with one line that begins with the program's name.
 
-    An exception would not do: compiled modules make other errors of it, or pass it over.
+    An exception would not do: compiled modules make other errors of it, or pass it over. A library that is missing ends
+    it with one line and status 2.
     """
 
     def stop(_number: int, _frame: FrameType | None) -> None:
         os.write(2, f"{name}: interrupted\n".encode())
         os._exit(INTERRUPTED)
 
-    if signal.getsignal(signal.SIGINT) is not signal.default_int_handler:  # ignored, as in the background of a script
-        return importlib.import_module(module)
-    signal.signal(signal.SIGINT, stop)
-    program = importlib.import_module(module)
-    signal.signal(signal.SIGINT, signal.default_int_handler)
+    takes = signal.getsignal(signal.SIGINT) is signal.default_int_handler  # else ignored, as in a script's background
+    if takes:
+        signal.signal(signal.SIGINT, stop)
+    try:
+        program = importlib.import_module(module)
+    except ImportError as error:
+        if not (line := missing_library(error)):
+            raise
+        sys.stderr.write(f"{name}: error: {line}\n")
+        raise SystemExit(_UNUSABLE) from None
+    if takes:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
     return program
 
 

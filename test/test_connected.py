@@ -4,12 +4,18 @@
 from __future__ import annotations
 
 import ast
+import dataclasses
 import re
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 
+import pytest
+from shared.attribute_reads import Package
+
 from sysid_nodes.cli import demo, main
+from sysid_nodes.sensors import suite
+from sysid_nodes.sensors.suite import SensorsConfig
 
 ROOT = Path(__file__).resolve().parents[1]
 
@@ -97,7 +103,8 @@ def neighbours(file: Path) -> set[str]:
 def entry_points() -> set[str]:
     """What is started from outside: commands, demos, nodes' executables, and modules that a person runs."""
     project = (ROOT / "pyproject.toml").read_text(encoding="utf-8")
-    scripts = set(re.findall(r'^sysid = "([\w.]+):main"$', project, flags=re.MULTILINE))
+    scripts = set(re.findall(r'^sysid = "([\w.]+):\w+"$', project, flags=re.MULTILINE))
+    assert scripts
     commands = {f"sysid_nodes.cli.{main._PLACES.get(name, name)}" for name in main.COMMANDS}
     demos = {f"sysid_nodes.cli.{system}.demo" for system in demo._SYSTEMS.values()}
     nodes = {name for name in FILES if name.startswith("sysid_nodes.ros.nodes.")}
@@ -211,41 +218,87 @@ def option_fields(node: ast.ClassDef) -> list[str]:
     ]
 
 
-def without_checks(node: ast.ClassDef) -> ast.ClassDef:
-    """A configuration without its fields' definitions and the check of their values: neither is a use."""
-    kept = [item for item in node.body if not isinstance(item, ast.AnnAssign)]
-    kept = [item for item in kept if getattr(item, "name", "") != "__post_init__"]
-    return ast.ClassDef(node.name, [], [], kept, [])
+ASKED_OF_ROS = {"autostart", "diagnostics_period"}
+"""Options that every node has and `ManagedNode` reads as ROS parameters."""
+
+
+def unread_options(trees: dict[str, ast.Module]) -> tuple[int, list[str]]:
+    """Number of options, and those that nothing reads of a configuration with that field."""
+    package = Package(trees)
+    reads = package.reads()
+    options = [(name, item) for name, node in package.classes.items() for item in option_fields(node)]
+    return len(options), [f"{name}.{item}" for name, item in options if item not in reads[name] | ASKED_OF_ROS]
 
 
 def test_every_option_is_read() -> None:
-    """As an attribute, or by its name as a string where code goes through several options."""
-    options: dict[str, str] = {}
-    read: set[str] = set()
-    for file in FILES.values():
-        for statement in tree(file).body:
-            body: ast.stmt = statement
-            if isinstance(statement, ast.ClassDef) and (names := option_fields(statement)):
-                options |= {name: f"{statement.name}.{name}" for name in names}
-                body = without_checks(statement)
-            for item in ast.walk(body):
-                if isinstance(item, ast.Attribute) and isinstance(item.ctx, ast.Load):
-                    read.add(item.attr)
-                elif isinstance(item, ast.Constant) and isinstance(item.value, str):
-                    read.add(item.value)
-    assert len(options) > 300
-    assert not [place for name, place in options.items() if name not in read]
+    """As an attribute of its own class; or by its name as a string where code goes through several options.
+
+    Two that nothing reads are added and must be found, although `gain` and `seed` are read of other configurations.
+    """
+    module, heading = "sysid_nodes.systems.interval.config", "class WindowConfig:\n"
+    text = FILES[module].read_text(encoding="utf-8")
+    added = '    gain: float = option(1.0, "")\n    seed: int = option(1, "")\n'
+    assert heading in text
+    changed = {module: ast.parse(text.replace(heading, heading + added))}
+    count, unread = unread_options({name: tree(file) for name, file in FILES.items()} | changed)
+    assert count > 800
+    assert unread == [f"{module}.WindowConfig.gain", f"{module}.WindowConfig.seed"]
+
+
+CONFIGURATIONS = """
+class Inner:
+    gain: float = option(1.0, "")
+
+class Outer:
+    inner: Inner = section(Inner, "")
+    gain: float = option(1.0, "")
+
+class Wide(Inner):
+    gain: float = option(2.0, "")
+"""
+
+
+@pytest.mark.parametrize(
+    ("code", "unread"),
+    [
+        ("", "Inner.gain Outer.inner Outer.gain Wide.gain"),
+        ("def f(config: Outer | None): return config.gain", "Inner.gain Outer.inner Wide.gain"),
+        ("def f(config: Outer): return config.inner.gain", "Outer.gain"),
+        ("def f(all: dict[str, Inner]): return [one.gain for one in all.values()]", "Outer.inner Outer.gain"),
+        (
+            "class A:\n def __init__(self, c: Outer): self._c = c\n def f(self): return self._c.gain",
+            "Inner.gain Outer.inner Wide.gain",
+        ),
+        ("def f(config: Outer): return getattr(config, name)\nNAMES = ('gain',)", "Inner.gain Outer.inner Wide.gain"),
+        ("T = TypeVar('T')\ndef g(x: T) -> T: ...\ndef f(): return g(Outer).gain", "Inner.gain Outer.inner Wide.gain"),
+        ("def f(config): return config.gain", "Inner.gain Outer.inner Outer.gain Wide.gain"),
+        (
+            "class Outer2(Outer):\n def __post_init__(self): self.gain > 0",
+            "Inner.gain Outer.inner Outer.gain Wide.gain",
+        ),
+    ],
+)
+def test_reads_follow_annotations(code: str, unread: str) -> None:
+    found = unread_options({"m": ast.parse(CONFIGURATIONS + code)})[1]
+    assert [name.removeprefix("m.") for name in found] == unread.split()
+
+
+def test_every_sensor_has_a_configuration_a_builder_and_a_topic() -> None:
+    """One without a topic would be enabled and silent for ever."""
+    names = [item.name for item in dataclasses.fields(SensorsConfig)]
+    assert sorted(names) == sorted(suite._BUILDERS)
+    assert sorted(names) == sorted(stream for source in suite.SOURCES for stream in source.streams)
 
 
 # -- ROS
 
 
 def test_every_file_in_ros_uses_ros() -> None:
-    """Itself or by another one; what does not belongs to a layer that works without (import-linter: the reverse)."""
+    """Itself, not through another; what does not belongs to a layer that works without (import-linter: the reverse)."""
     files = [file for file in (ROOT / "sysid_nodes" / "ros").rglob("*.py") if file.name != "__init__.py"]
     assert len(files) > 30
     assert not [
         str(file.relative_to(ROOT))
         for file in files
-        if not any(name.split(".")[0] in ROS or name.startswith("sysid_nodes.ros") for name, _ in imports(tree(file)))
+        if not any(name.split(".")[0] in ROS for name, _ in imports(tree(file)))
     ]

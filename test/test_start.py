@@ -1,15 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Ctrl-C while a command or node still imports what it needs."""
+"""Ctrl-C, or a library that is missing, while a command or node still imports what it needs."""
 
 from __future__ import annotations
 
+import argparse
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
-from sysid_nodes.start import INTERRUPTED
+from sysid_nodes.cli.main import main
+from sysid_nodes.start import INTERRUPTED, missing_library
 
 INTERRUPTED_IMPORT = """
 import ctypes, os, signal, sys
@@ -35,6 +37,30 @@ def test_an_interrupt_later_is_the_programs_own(tmp_path: Path) -> None:
     source = "def main():\n    try:\n        import signal; signal.raise_signal(signal.SIGINT)\n"
     found = load(tmp_path, source + "    except KeyboardInterrupt:\n        return 'mine'\n")
     assert (found.returncode, found.stdout) == (0, "mine\n")
+
+
+MISSING = "raise ImportError('libgomp.so.1: cannot open shared object file: No such file or directory')"
+
+
+def test_a_library_that_the_system_lacks_is_one_line(tmp_path: Path) -> None:
+    """As in a container without a compiler, where pinocchio's wheel finds no libgomp."""
+    found = load(tmp_path, MISSING)
+    line = "the system lacks the library libgomp.so.1 (Debian: apt install libgomp1)"
+    assert (found.returncode, found.stderr) == (2, f"a_node: error: {line}\n")
+    assert "Traceback" in load(tmp_path, "raise ImportError('cannot import name')").stderr
+    other = ImportError("libx.so: cannot open shared object file")
+    assert missing_library(other) == "the system lacks the library libx.so"
+    assert not missing_library(OSError("libx.so: cannot open shared object file"))
+
+
+def test_a_command_that_meets_it_is_one_line_too(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Commands import what they need when they run."""
+    args = {"run": lambda _: exec(MISSING, {})}
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("sysid_nodes.cli.main._parse", lambda _: argparse.Namespace(**args))
+        assert main(["replay"]) == 2
+    line = "the system lacks the library libgomp.so.1 (Debian: apt install libgomp1)"
+    assert capsys.readouterr().err == f"sysid: error: {line}\n"
 
 
 @pytest.mark.parametrize("handler", ["SIG_IGN", "SIG_DFL"])

@@ -26,7 +26,7 @@ _KEEP, _KEEP_SQUARES, _SMALL = 0.9, 0.999, 1e-12
 
 @dataclass(frozen=True)
 class Descent:
-    """Where it ended.
+    """Result of a descent.
 
     Attributes:
         values: as the start.

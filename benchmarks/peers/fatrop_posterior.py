@@ -16,8 +16,9 @@ import casadi
 import numpy as np
 import numpy.typing as npt
 
+from sysid_nodes.systems.bayesian.estimate import Estimate
 from sysid_nodes.systems.bayesian.mechanism import Mechanism
-from sysid_nodes.systems.bayesian.problem import FORCE_SIGMA, Estimate, MechanismProblem
+from sysid_nodes.systems.bayesian.problem import FORCE_SIGMA, MechanismProblem
 
 Array = npt.NDArray[np.float64]
 
@@ -51,7 +52,7 @@ def minimise(problem: MechanismProblem, start: Estimate, most: int = 300) -> Fat
     theta_mean, theta_sigma = own.mean[own.free], own.sigma[own.free]
 
     def place(q: Any, k: int) -> Any:
-        return casadi.sumsqr((q[np.flatnonzero(read)] - log.position[k, read]) / problem.noise.position[read])
+        return casadi.sumsqr((q[np.flatnonzero(read)] - log.position[k, read]) / problem.position_noise[read])
 
     unknown, values, rows, cost = [], [], [], 0.0
     states = [casadi.MX.sym(f"s{k}", 2 * n + p) for k in range(1, count)]

@@ -15,7 +15,7 @@ from sysid_nodes.systems.actuators.joint_problem import JointProblem
 
 @dataclass(frozen=True)
 class SingleShot:
-    """Where it ended: parameters (K,), and rollouts of the whole log."""
+    """Result: parameters (K,), and rollouts of the whole log."""
 
     parameters: Array
     rollouts: int

@@ -14,7 +14,7 @@ from types import ModuleType
 
 from sysid_nodes.cli.parser import BAD_USAGE, Parser, Version
 from sysid_nodes.exceptions import FULL, OverdueError, SysidError
-from sysid_nodes.start import INTERRUPTED
+from sysid_nodes.start import INTERRUPTED, missing_library
 
 OK, BAD_INPUT, OVERDUE = 0, BAD_USAGE, 5
 
@@ -102,6 +102,9 @@ def _run(argv: Sequence[str] | None) -> int:
         sys.stderr.write(f"sysid: error: {' '.join(str(error).split())}\n")
         return OVERDUE if isinstance(error, OverdueError) else BAD_INPUT
     except (KeyboardInterrupt, ImportError) as error:
+        if line := missing_library(error):
+            sys.stderr.write(f"sysid: error: {line}\n")
+            return BAD_INPUT
         if not _is_interrupt(error):
             raise
         sys.stderr.write("sysid: interrupted\n")

@@ -29,15 +29,14 @@ class Parser(argparse.ArgumentParser):
 
 
 class Version(argparse.Action):
-    """Prints the version; of a source tree, the commit as well."""
+    """Prints version and commit."""
 
     def __init__(self, option_strings: list[str], dest: str = argparse.SUPPRESS) -> None:
         super().__init__(option_strings, dest, nargs=0, default=argparse.SUPPRESS, help="show the version and exit")
 
     def __call__(self, parser: argparse.ArgumentParser, *_: Any) -> None:
-        from sysid_nodes import __version__
-        from sysid_nodes.data.versions import SOURCE, source_commit  # with NumPy, see above
+        from sysid_nodes.data.versions import own_version  # with NumPy, see above
 
-        commit = source_commit(SOURCE)
-        sys.stdout.write(f"sysid {__version__}{f' (commit {commit})' if commit else ''}\n")
+        version, commit = own_version()
+        sys.stdout.write(f"sysid {version}{f' (commit {commit})' if commit else ''}\n")
         parser.exit()

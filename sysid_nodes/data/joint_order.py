@@ -44,7 +44,7 @@ class JointOrder:
         return next((name for name in self.names if name not in names), "")
 
     def fault(self, names: Sequence[str]) -> str:
-        """Why a message's joints cannot be told, to follow "it has": a joint is missing or there twice; else empty."""
+        """Fault of a message's joints, to follow "it has": one is missing or there twice; else empty."""
         if missing := self.missing(names):
             return f"no joint '{missing}'"
         twice = next((name for name in self.names if list(names).count(name) > 1), "")

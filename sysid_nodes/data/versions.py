@@ -8,7 +8,7 @@ import subprocess
 from importlib import metadata
 from pathlib import Path
 
-from sysid_nodes import DISTRIBUTION
+from sysid_nodes import DISTRIBUTION, __version__
 
 SOURCE = Path(__file__).resolve().parents[2]
 """Folder that holds the package: the source tree, where it runs from one."""
@@ -26,6 +26,12 @@ def software_versions() -> dict[str, str]:
         except metadata.PackageNotFoundError:
             continue
     return versions
+
+
+def own_version() -> tuple[str, str]:
+    """Version and commit of this package: a source tree's by git, a wheel's behind the plus sign of its version."""
+    version, _, label = __version__.partition("+g")
+    return version, source_commit(SOURCE) or label.replace(".", "-")
 
 
 def source_commit(folder: Path) -> str:

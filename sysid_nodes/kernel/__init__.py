@@ -25,7 +25,7 @@ IMPLEMENTATIONS = ("compiled", "reference")
 
 
 def implementation(name: str = "") -> str:
-    """Which implementation runs: the one named, else SYSID_KERNEL's, else the fastest there is.
+    """Implementation that runs: the one named, else SYSID_KERNEL's, else the fastest there is.
 
     Raises:
         ConfigError: the name is unknown, or the compiled kernel is asked for and was not built.

@@ -54,3 +54,20 @@ def invert(
     second: _Array,
     local: _Array,
 ) -> None: ...
+def leverages(
+    reach: int,
+    first: _Indices,
+    shift: _Indices,
+    jacobian: _Array,
+    parameter: _Array,
+    local: _Array,
+    owner: _Indices,
+    roots: _Array,
+    rows: _Array,
+    stage: _Array,
+    neighbour: _Array,
+    second: _Array,
+    cross: _Array,
+    covariance: _Array,
+    out: _Array,
+) -> None: ...

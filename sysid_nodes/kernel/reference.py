@@ -31,7 +31,7 @@ BLOCK = 2048
 
 
 class TreeMotion(NamedTuple):
-    """Where n joints are and how they move, for N samples.
+    """Positions and motion of n joints, for N samples.
 
     Attributes:
         rotation: (n, 3, 3, N) joint frame axes in the base.
@@ -102,7 +102,7 @@ def forward_kinematics(tree: Tree, q: Array, qd: Array) -> TreeMotion:
     """Place and velocity of every joint for q, qd (N, n)."""
     samples, n = q.shape
     rotation, origin = np.empty((n, 3, 3, samples)), np.empty((n, 3, samples))
-    jacobian, velocity = np.zeros((n, 6, samples)), np.zeros((n, 6, samples))
+    jacobian = np.zeros((n, 6, samples))
     # Rodrigues: R = 1 + sin K + (1 - cos) K^2, multiplied by the fixed placement once.
     skew = np.cross(np.eye(3), tree.axis[:, None])  # rows e_j x axis: skew(axis) in matrix form
     once = tree.rotation @ skew
@@ -119,7 +119,6 @@ def forward_kinematics(tree: Tree, q: Array, qd: Array) -> TreeMotion:
         if parent >= 0:
             rotation[i] = np.einsum("abn,bcn->acn", rotation[parent], turned)
             origin[i] = origin[parent] + np.einsum("abn,bn->an", rotation[parent], shift)
-            velocity[i] = velocity[parent]
         else:
             rotation[i], origin[i] = turned, shift
         direction = np.einsum("abn,b->an", rotation[i], axis)
@@ -127,8 +126,17 @@ def forward_kinematics(tree: Tree, q: Array, qd: Array) -> TreeMotion:
             jacobian[i, :3], jacobian[i, 3:] = cross(origin[i], direction), direction
         else:
             jacobian[i, :3] = direction
-        velocity[i] += jacobian[i] * qd[:, i]
-    return TreeMotion(rotation, origin, jacobian, velocity, motion_cross(velocity, jacobian))
+    still = np.zeros_like(jacobian)
+    return at_velocities(tree, TreeMotion(rotation, origin, jacobian, still, still), qd)
+
+
+def at_velocities(tree: Tree, motion: TreeMotion, qd: Array) -> TreeMotion:
+    """The same places at other velocities qd (N, n)."""
+    velocity = motion.jacobian * qd.T[:, None]
+    for i, parent in enumerate(tree.parents):
+        if parent >= 0:
+            velocity[i] += velocity[parent]
+    return motion._replace(velocity=velocity, turn=motion_cross(velocity, motion.jacobian))
 
 
 def momentum_rows(tree: Tree, motion: TreeMotion) -> Iterator[tuple[npt.NDArray[np.intp], int, Array, Array]]:

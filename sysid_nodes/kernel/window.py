@@ -61,7 +61,7 @@ class WindowSurroundings(NamedTuple):
 
 
 class WindowColumns(NamedTuple):
-    """Where derivatives by the constants go.
+    """Columns for derivatives by the constants.
 
     Attributes:
         bodies: (nb,) identified; their parameters have the first 10 nb columns.

@@ -20,8 +20,14 @@ from sysid_nodes.exceptions import LogError
 
 STORAGE_SUFFIXES = {".mcap": "mcap", ".db3": "sqlite3"}
 
+_ZSTD = bytes.fromhex("28b52ffd")
+"""How Zstandard's frames begin; serialised messages begin with a zero."""
+
 _LISTED = 5
 """Recordings that a message names."""
+
+_CONVERT = "; 'sysid convert' makes one of a table"
+_UNPACK = "; unpack it with 'zstd -d', or give the folder with its metadata.yaml"
 
 
 @dataclass(frozen=True)
@@ -81,9 +87,9 @@ def _target(path: Path) -> Path:
         if path.name == "metadata.yaml":
             return _target(path.parent)
         if path.suffix not in STORAGE_SUFFIXES or not path.is_file():
-            table = "; 'sysid convert' makes one of a table" if path.suffix in (".npz", ".csv") else ""
+            hint = {".zstd": _UNPACK, ".npz": _CONVERT, ".csv": _CONVERT}.get(path.suffix, "")
             raise LogError(
-                f"not a rosbag2 recording: expected a folder, a .mcap or a .db3 file{table}", source=str(path)
+                f"not a rosbag2 recording: expected a folder, a .mcap or a .db3 file{hint}", source=str(path)
             )
         return path
     if (path / "metadata.yaml").exists():
@@ -116,7 +122,8 @@ def _content(folder: Path) -> str:
     # Not deeper: whoever says `/` shall not wait for an error.
     found = [str(path.relative_to(folder)) for path in islice(recordings_in(folder, depth=2), _LISTED + 1)]
     if not found:
-        return "no .mcap or .db3 file in it"
+        packed = [path.name for path in sorted(folder.iterdir()) if path.suffix == ".zstd"]
+        return "no .mcap or .db3 file in it" + (f" but {packed[0]}; unpack it with 'zstd -d'" if packed else "")
     more = " ..." if len(found) > _LISTED else ""
     return f"several to choose from: {', '.join(found[:_LISTED])}{more}"
 
@@ -157,7 +164,7 @@ class _RosbagsStorage:
         with _damage(self._path), self._reader() as reader:
             connections = [c for c in reader.connections if c.topic == topic]
             for _, stamp, data in reader.messages(connections=connections):
-                yield stamp, data
+                yield stamp, _unpacked(data)
 
     def _reader(self) -> Any:
         from rosbags.rosbag2 import Reader
@@ -201,7 +208,7 @@ class _Rosbag2PyStorage:
             reader.set_filter(self._module.StorageFilter(topics=[topic]))
             while reader.has_next():
                 _, data, stamp = reader.read_next()[:3]
-                yield stamp, bytes(data)
+                yield stamp, _unpacked(bytes(data))
 
     def _reader(self) -> Any:
         reader = self._module.SequentialReader()
@@ -211,6 +218,17 @@ class _Rosbag2PyStorage:
             self._module.ConverterOptions(input_serialization_format="cdr", output_serialization_format="cdr"),
         )
         return reader
+
+
+def _unpacked(data: bytes) -> bytes:
+    """A message that was compressed by itself as it was before: single files do not say so, their metadata.yaml did."""
+    if data[:4] != _ZSTD:
+        return data
+    try:
+        zstd = importlib.import_module("compression.zstd")  # Python 3.14
+    except ImportError:
+        zstd = importlib.import_module("backports.zstd")
+    return bytes(zstd.decompress(data))
 
 
 def _definitions(reader: Any) -> dict[str, tuple[str, str]]:

@@ -55,6 +55,15 @@ def fresh_array(frame: str, markers: Sequence[Fields]) -> Fields:
     return {"markers": [clearing, *(fields | {"frame_locked": True} for fields in markers)]}
 
 
+def with_prefix(array: Fields, prefix: str) -> Fields:
+    """A MarkerArray whose frames have names that begin with a prefix."""
+    markers = [
+        fields | {"header": fields["header"] | {"frame_id": prefix + fields["header"]["frame_id"]}}
+        for fields in array["markers"]
+    ]
+    return {"markers": markers}
+
+
 def pose_fields(point: Array, turn: Sequence[float] | Array = _UPRIGHT) -> Fields:
     """A geometry_msgs Pose from a place [m] and a quaternion x, y, z, w."""
     return {"position": vector(point), "orientation": quaternion(np.asarray(turn))}

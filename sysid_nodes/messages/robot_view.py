@@ -13,7 +13,9 @@ import pinocchio
 from sysid_nodes.data.joint_order import JointOrder
 from sysid_nodes.logs.storage import absolute
 from sysid_nodes.logs.writer import BagWriter, stamp_fields
+from sysid_nodes.models.loop_motion import LinkagePosture
 from sysid_nodes.robots.links import base_frame, base_link
+from sysid_nodes.robots.loops import Loop
 from sysid_nodes.robots.robot import Array, Robot
 from sysid_nodes.robots.visuals import visible_urdf
 
@@ -30,12 +32,13 @@ class RobotView:
         bag: open writer; the topics are declared here.
         robot: whose links.
         prefix: goes before their names.
+        loops: that its description leaves open; joints that nobody reads are then where these close.
 
     Attributes:
         shown: times [s] and configurations (nq,) of the poses written.
     """
 
-    def __init__(self, bag: BagWriter, robot: Robot, prefix: str = "") -> None:
+    def __init__(self, bag: BagWriter, robot: Robot, prefix: str = "", loops: Sequence[Loop] = ()) -> None:
         self._bag, self._robot, self._prefix = bag, robot, prefix
         self._data = robot.model.createData()
         self._root = base_link(robot) if robot.floating_base else base_frame(robot)
@@ -43,6 +46,7 @@ class RobotView:
         self._links = [str(frame.name) for frame in frames if frame.name not in ("universe", self._root)]
         self._last = -math.inf
         self._order = JointOrder(robot.joint_names)
+        self._linkage = LinkagePosture(robot, loops) if loops else None
         self._base, self._world = np.zeros(0), ""
         self.shown: list[tuple[float, Array]] = []
         bag.add_topic(absolute(DESCRIPTION), TYPES[DESCRIPTION], latched=True)
@@ -78,14 +82,23 @@ class RobotView:
         Args:
             log_time, t: as for `show`.
             names, position: of the joint state.
-            unit: of its positions, one or (n,) in the order of the robot [rad].
+            unit: of its positions, one or (n,) in the order of the robot [rad]; with loops they are in rad.
         """
-        columns = self._order.columns(names) if self.due(t) else None
-        if columns is None or len(position) <= max(columns):
+        joints = self._joints(names, position, unit) if self.due(t) else None
+        if joints is None:
             return
-        q = np.concatenate([self._base, unit * np.asarray(position, dtype=np.float64)[columns]])
+        q = np.concatenate([self._base, joints])
         if len(q) == self._robot.model.nq and np.isfinite(q).all():
             self.show(log_time, t, q, self._world)
+
+    def _joints(self, names: Sequence[str], position: Sequence[float] | Array, unit: float | Array) -> Array | None:
+        """(n,) in the order of the robot [rad]; None where the message does not tell them."""
+        if self._linkage is not None:
+            return self._linkage.complete(names, position)
+        columns = self._order.columns(names)
+        if columns is None or len(position) <= max(columns):
+            return None
+        return np.asarray(unit * np.asarray(position, dtype=np.float64)[columns])
 
     def show(self, log_time: int, t: float, q: Array, world: str = "") -> None:
         """Writes a pose.

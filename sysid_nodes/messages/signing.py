@@ -24,7 +24,7 @@ _BILLION = 1_000_000_000
 
 
 class Doubt(Enum):
-    """Why a message is not obeyed; values are sentences for people."""
+    """Reasons not to obey a message; values are sentences for people."""
 
     NONE = "nothing is wrong"
     UNSIGNED = "it carries no signature"

@@ -95,7 +95,7 @@ class _Problem:
     tolerance: float
 
     def unsolved_mask(self, lower: Array, point: Array) -> Mask:
-        """Whose distance is not yet known."""
+        """Mask of those whose distance is not yet known."""
         upper = np.sqrt(_dot(point, point))
         known = (upper - lower <= self.tolerance * upper) | (lower >= self.enough) | (upper <= TINY * self.size)
         return np.asarray(~known)

@@ -28,7 +28,7 @@ Array = npt.NDArray[np.float64]
 
 @dataclass(frozen=True)
 class KnownRobotConfig:
-    """How well everything but the identified body is known, relative to the nominal value."""
+    """Errors of everything but the identified body, relative to the nominal value."""
 
     inertia_relative: float = option(
         0.05, "uncertainty of every inertial parameter of every other link", unit="1", minimum=0.0, maximum=10.0

@@ -44,10 +44,9 @@ class MomentumDerivatives:
         return np.swapaxes(self.by_position, 1, 2)
 
 
-def momentum_derivatives(chain: Chain, theta: Array, q: Array, qd: Array) -> MomentumDerivatives:
-    """Derivatives at q, qd (N, n) for inertial parameters theta (10 n,)."""
+def momentum_derivatives(chain: Chain, theta: Array, motion: reference.TreeMotion) -> MomentumDerivatives:
+    """Derivatives at the motion's places and velocities for inertial parameters theta (10 n,)."""
     tree, n = chain.tree, chain.n
-    motion = reference.forward_kinematics(tree, q, qd)
     jacobian, turn = motion.jacobian, motion.turn
     moves, parents = chain.supports(), tree.parents
     inertias = _inertias(theta.reshape(n, 10), motion.rotation, motion.origin)
@@ -56,15 +55,16 @@ def momentum_derivatives(chain: Chain, theta: Array, q: Array, qd: Array) -> Mom
         if (parent := int(parents[i])) >= 0:
             inertias[parent] = inertias[parent].plus(inertias[i])
             momenta[parent] = momenta[parent] + momenta[i]
-    mass, by_position, rate = np.zeros((3, len(q), n, n))
+    mass, by_position, rate = np.zeros((3, motion.origin.shape[-1], n, n))
     for b in range(n):
         up_to = np.flatnonzero(moves[:, b])
-        near, farther = jacobian[up_to], np.broadcast_to(jacobian[b], (up_to.size, 6, len(q)))
+        near = jacobian[up_to]
+        farther = np.broadcast_to(jacobian[b], near.shape)
         by_unit, by_turn = inertias[b].times(jacobian[b]), inertias[b].times(turn[b])
         mass[:, up_to, b] = mass[:, b, up_to] = _dot(near, by_unit)
         by_position[:, b, up_to] = _dot(turn[up_to], by_unit)
         by_position[:, up_to, b] = _dot(reference.motion_cross(near, farther), momenta[b]) + _dot(near, by_turn)
-        swung = reference.cross(near[:, 3:], np.broadcast_to(by_unit[:3], (up_to.size, 3, len(q))))
+        swung = reference.cross(near[:, 3:], np.broadcast_to(by_unit[:3], near[:, 3:].shape))
         rate[:, up_to, b] = (
             _dot(reference.motion_cross(turn[up_to], farther), momenta[b])
             + _dot(turn[up_to], by_turn)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which pairs of a robot's shapes have to be kept apart, and where shapes are for given joint positions."""
+"""Pairs of a robot's shapes that have to be kept apart, and places of shapes for given joint positions."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _SHARE = 0.5
 
 
 class Reason(Enum):
-    """Why a pair of shapes is not kept apart."""
+    """Reasons not to keep a pair of shapes apart."""
 
     SAME_BODY = "they are parts of one body, or carried by it"
     BY_DESIGN = "the robot's description lists their bodies as meeting by design"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How far bodies are apart: a proof for a given direction, and quick distances with normals for a planner's penalties.
+"""Distances of bodies: a proof for a given direction, and quick distances with normals for a planner's penalties.
 
 The proof (separation_lower_bound) is rigorous against rounding whatever direction it is given; the distances are not.
 """

@@ -9,8 +9,7 @@ from datetime import datetime, timezone
 from jinja2 import Environment, PackageLoader, StrictUndefined, Template
 from markupsafe import Markup
 
-from sysid_nodes import __version__
-from sysid_nodes.data.versions import SOURCE, source_commit
+from sysid_nodes.data.versions import own_version
 from sysid_nodes.reports import wording
 from sysid_nodes.reports.drawing.posture_scene import LONGEST
 from sysid_nodes.reports.scripts import page_scripts
@@ -19,9 +18,9 @@ NO_SCENE = Markup()
 
 
 @functools.cache
-def _commit() -> str:
-    """Of the source tree, asked for once: pages of one process say the same, however busy the machine is."""
-    return source_commit(SOURCE)
+def _version() -> tuple[str, str]:
+    """And commit, asked for once: pages of one process say the same, however busy the machine is."""
+    return own_version()
 
 
 def template(name: str) -> Template:
@@ -33,7 +32,8 @@ def template(name: str) -> Template:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    made = {"date": f"{datetime.now(timezone.utc):%Y-%m-%d}", "version": __version__, "commit": _commit()}
+    version, commit = _version()
+    made = {"date": f"{datetime.now(timezone.utc):%Y-%m-%d}", "version": version, "commit": commit}
     environment.globals |= {"made": made, "scripts": page_scripts, "longest": LONGEST}
     environment.filters |= {"number": wording.number_text, "unit": wording.unit_text, "words": wording.words}
     return environment.get_template(name)

@@ -102,7 +102,10 @@ class MotionVerdict:
 
 @dataclass(frozen=True)
 class ReplayError:
-    """Measured positions against those of one rollout from the first sample to the last [rad]."""
+    """Measured positions against those of one rollout from the first sample to the last [rad].
+
+    Of a joint that is driven by torques alone: of a rollout a segment, its start state fitted.
+    """
 
     rmse: float
     mae: float

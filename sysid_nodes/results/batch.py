@@ -8,7 +8,7 @@ from enum import Enum
 
 
 class Outcome(Enum):
-    """How one run of many ended; the value is the verdict in words."""
+    """End of one run of many; the value is the verdict in words."""
 
     DONE = "done"
     CONTRADICTION = "the data contradict the stated assumptions"

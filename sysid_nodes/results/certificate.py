@@ -17,7 +17,7 @@ PROOFS = ("energy", "delayed")
 
 
 class Verdict(IntEnum):
-    """Why a trajectory is refused, or that it is not. Numbers are those of CertifiedTrajectory.msg's verdict."""
+    """Reason to refuse a trajectory, or that there is none. Numbers are those of CertifiedTrajectory.msg's verdict."""
 
     CERTIFIED = 0
     TRACKING = 1
@@ -105,7 +105,7 @@ class Entry:
 
 @dataclass(frozen=True)
 class Settling:
-    """How far r is from what it settles at, r_bar, over the time intervals of a delayed proof.
+    """Distance of r from what it settles at, r_bar, over the time intervals of a delayed proof.
 
     Attributes:
         norm: (T,) bound on the norm of r - r_bar in the metric of the proof.

@@ -39,7 +39,7 @@ _MESSAGES = {
 
 @dataclass(frozen=True)
 class Excitation:
-    """How well the motion so far tells the ten parameters apart.
+    """Measure of how well the motion so far tells the ten parameters apart.
 
     Attributes:
         condition_number: 2-norm condition number of the body's stacked regressor Y; inf while rank deficient.

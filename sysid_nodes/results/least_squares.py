@@ -11,7 +11,7 @@ Point = TypeVar("Point")
 
 
 class SolveStatus(IntEnum):
-    """Why a solver stopped."""
+    """Reason that a solver stopped."""
 
     CONVERGED_COST = 0
     CONVERGED_STEP = 1

@@ -139,7 +139,7 @@ class OutsideWrench:
 
 @dataclass(frozen=True)
 class Fit:
-    """How well one group of residuals is met.
+    """Size of one group of residuals.
 
     Attributes:
         count: residuals.

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Why a controller brakes, stops or refuses a trajectory: one name for each reason, as robot vendors have them."""
+"""Reasons of a controller to brake, to stop or to refuse a trajectory: one name each, as robot vendors have them."""
 
 from __future__ import annotations
 

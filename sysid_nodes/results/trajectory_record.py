@@ -94,7 +94,7 @@ class TrajectoryRecord:
 
     @property
     def start(self) -> float:
-        """When it starts, on the clock of the joint states' stamps [s]; the formula is that of signals.stream."""
+        """Start, on the clock of the joint states' stamps [s]; the formula is that of signals.stream."""
         sec, nanosec = divmod(self.start_ns, _BILLION)
         return sec + 1e-9 * nanosec
 

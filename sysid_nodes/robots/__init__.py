@@ -83,7 +83,7 @@ def load_robot(
             raise RobotError(f"unknown robot '{name}'; known are {known}; for any other give its URDF")
         return build_registered(description, variant)
     if variant:
-        raise RobotError(f"variant '{variant}' cannot be asked for together with a URDF")
+        raise RobotError(f"variant '{variant}' cannot be asked for together with a URDF; '--set variant=' takes it out")
     text, source = (_read(Path(urdf)), str(urdf)) if urdf else (urdf_text, "robot_description")
     if description is not None:
         return build_on_urdf(description, text, source=source)

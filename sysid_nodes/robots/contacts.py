@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Where a robot may touch the ground: spheres fixed to its links, each touching at its lowest point.
+"""Contacts of a robot with the ground: spheres fixed to its links, each touching at its lowest point.
 
 A registered robot brings its own; any other URDF gets them from a configuration that names links.
 """

@@ -14,7 +14,7 @@ _SHARE = Path("share/example-robot-data/robots")
 
 
 def _prefixes() -> list[Path]:
-    """Where example-robot-data may be installed: its wheel, ROS workspaces, the interpreter's prefix, the system."""
+    """Places of example-robot-data: its wheel, ROS workspaces, the interpreter's prefix, the system."""
     prefixes = [Path(entry) for entry in os.environ.get("AMENT_PREFIX_PATH", "").split(os.pathsep) if entry]
     try:
         installed = metadata.distribution("example-robot-data")

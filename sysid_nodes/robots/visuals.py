@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator, Mapping
 from xml.etree import ElementTree
 
 import numpy as np
@@ -15,25 +15,52 @@ from sysid_nodes.robots.robot import Array, Primitive, Robot
 
 _MESH = re.compile(r'package://example-robot-data/robots/([^"]+)')
 _COLOUR = "0.75 0.77 0.8 1"
+_ROD = 0.012  # radius [m]
 
 
 def visible_urdf(robot: Robot) -> str:
     """The robot's URDF with meshes that resolve here and, where it brings no visuals, the shapes that cover it.
 
+    Where nothing covers it either, rods go from each link's origin to those of the links that it carries.
     ``package://example-robot-data`` resolves in a ROS install alone, so its meshes are named by their files. Everything
     else stays as it is.
     """
     text = _MESH.sub(_file, robot.urdf)
-    if "<visual" in text or not robot.geometry:
+    if "<visual" in text:
         return text
     tree = ElementTree.fromstring(text)
     links = {link.get("name"): link for link in tree.findall("link")}
+    if not robot.geometry:
+        _add_rods(tree, links)
+        return ElementTree.tostring(tree, encoding="unicode")
     children = {joint.get("name"): _child(joint) for joint in tree.findall("joint")}
     root = next(name for name in links if name not in children.values())
     for shape in robot.geometry:
         for visual in _visuals(shape):
             links[root if shape.frame == "universe" else children[shape.frame]].append(visual)
     return ElementTree.tostring(tree, encoding="unicode")
+
+
+def held_urdf(text: str, joints: Collection[str]) -> str:
+    """A URDF whose other joints are fixed at zero, so that who publishes transforms needs no positions of them."""
+    tree = ElementTree.fromstring(text)
+    for joint in tree.findall("joint"):
+        if joint.get("name") not in joints and joint.get("type") != "floating":
+            joint.set("type", "fixed")
+    return ElementTree.tostring(tree, encoding="unicode")
+
+
+def _add_rods(tree: ElementTree.Element, links: Mapping[str | None, ElementTree.Element]) -> None:
+    for joint in tree.findall("joint"):
+        parent, origin = joint.find("parent"), joint.find("origin")
+        if parent is None or origin is None:
+            continue
+        end = np.array([float(number) for number in origin.get("xyz", "0 0 0").split()])
+        length = float(np.linalg.norm(end))
+        if length > 0.0:
+            along = pinocchio.Quaternion.FromTwoVectors(np.array([0.0, 0.0, 1.0]), end / length).toRotationMatrix()
+            size = {"radius": _text(np.array([_ROD])), "length": _text(np.array([length]))}
+            links[parent.get("link")].append(_element(0.5 * end, along, "cylinder", size))
 
 
 def _file(url: re.Match[str]) -> str:
@@ -63,10 +90,13 @@ def _round(shape: Primitive) -> dict[str, str]:
 
 
 def _visual(shape: Primitive, offset: Array, kind: str, **size: str) -> ElementTree.Element:
+    return _element(shape.position + shape.rotation @ offset, shape.rotation, kind, size)
+
+
+def _element(place: Array, turn: Array, kind: str, size: Mapping[str, str]) -> ElementTree.Element:
     visual = ElementTree.Element("visual")
-    place, turn = shape.position + shape.rotation @ offset, pinocchio.rpy.matrixToRpy(shape.rotation)
-    ElementTree.SubElement(visual, "origin", xyz=_text(place), rpy=_text(turn))
-    ElementTree.SubElement(ElementTree.SubElement(visual, "geometry"), kind, size)
+    ElementTree.SubElement(visual, "origin", xyz=_text(place), rpy=_text(pinocchio.rpy.matrixToRpy(turn)))
+    ElementTree.SubElement(ElementTree.SubElement(visual, "geometry"), kind, dict(size))
     material = ElementTree.SubElement(visual, "material", name="cover")
     ElementTree.SubElement(material, "color", rgba=_COLOUR)
     return visual

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Where the elements of an XML file lie in its bytes, so that one can be replaced and every other byte kept."""
+"""Places of an XML file's elements in its bytes, so that one can be replaced and every other byte kept."""
 
 from __future__ import annotations
 

@@ -11,10 +11,13 @@ import mujoco
 import numpy as np
 from mujoco.batch import Batch
 
-from sysid_nodes.rollouts.drive import Array, Drive
+from sysid_nodes.rollouts.drive import Array, Bristles, Drive
 from sysid_nodes.rollouts.variants import IntArray, Variants, Work
 
 Law = Callable[[int], Array]
+
+GIVES = 5e-4
+"""Way in which the bristles of dry friction come loose, unless said [rad]."""
 
 _CAPACITY = 512  # simulations that are alive at a time; more of them gain nothing on a few cores
 
@@ -34,6 +37,13 @@ class Simulator(Protocol):
         """(B, R, nq + nv) states: the first after `every` steps, then one more every so many; NaN after a failure."""
 
 
+class ClosableSimulator(Simulator, Protocol):
+    """One with processes or a connection of its own."""
+
+    def close(self) -> None:
+        """Lets go of them."""
+
+
 class Simulations:
     """Simulations of a floating-base robot on threads of this process.
 
@@ -44,8 +54,7 @@ class Simulations:
         drive: of its joints.
         threads: 0 for one a CPU.
         capacity: simulations at a time.
-        rubbing: whether a variant's dry friction is MuJoCo's own constraint, on top of the model's, and not the drive's
-            law.
+        gives: way in which a variant's bristles come loose [rad].
 
     Attributes:
         timestep: of the model [s].
@@ -60,7 +69,7 @@ class Simulations:
         *,
         threads: int = 0,
         capacity: int = _CAPACITY,
-        rubbing: bool = False,
+        gives: float = GIVES,
     ) -> None:
         mujoco.set_mju_user_warning(_say_nothing)
         model.opt.disableflags |= int(mujoco.mjtDisableBit.mjDSBL_AUTORESET)  # a robot that blows up must not jump home
@@ -73,7 +82,7 @@ class Simulations:
         bodies = ("body_mass", "body_ipos", "body_inertia", "body_iquat")
         self._mass, self._centre, self._moments, self._axes = (batch.expand(name) for name in bodies)
         self._friction, self._reference = batch.expand("pair_friction"), batch.expand("pair_solref")
-        self._loss = batch.expand("dof_frictionloss") if rubbing else None
+        self._loss, self._gives = batch.expand("dof_frictionloss"), gives
         self._known = model.dof_frictionloss[6:].copy()  # what the robot's description has already
 
     def run(self, variants: Variants, work: Work) -> Array:
@@ -101,8 +110,8 @@ class Simulations:
         force = self._force[: len(ids)]
         q[:], v[:], force[:, :6], self._warm[: len(ids)] = start[:, : self._nq], start[:, self._nq :], 0.0, 0.0
         gain, weakness, dry = variants.gain[which], variants.weakness[which], variants.dry[which]
-        if self._loss is not None:
-            self._loss[ids, 6:], dry = self._known + dry, np.zeros_like(dry)
+        strength = variants.bristles[which]
+        bristles = Bristles(v[:, 6:], q[:, 7:], self._gives) if strength.any() else None
         before = v[:, 6:].copy()
         for step in range(steps):
             # A velocity of semi-implicit Euler belongs half a step before its configuration; damping that lags by that
@@ -110,6 +119,8 @@ class Simulations:
             w = 1.5 * v[:, 6:] - 0.5 * before
             before[:] = v[:, 6:]
             force[:, 6:] = self._drive.torque(law(step), q[:, 7:], w, gain, weakness, dry)
+            if bristles is not None:
+                force[:, 6:] += strength * bristles.move(q[:, 7:])
             self._batch.step(ids)
             yield force[:, 6:]
         self.steps += len(ids) * steps
@@ -126,6 +137,7 @@ class Simulations:
         mass, centre, moments, axes = variants.principal
         self._mass[at], self._centre[at] = mass[which], centre[which]
         self._moments[at], self._axes[at] = moments[which], axes[which]
+        self._loss[ids, 6:] = self._known + variants.holding[which]
         self._friction[ids, :, :2] = variants.friction[which, None, None]
         self._reference[ids, :, 0] = variants.time_constant[which, None]
         self._batch.set_const(ids)

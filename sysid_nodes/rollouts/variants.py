@@ -25,7 +25,9 @@ class Variants:
         inertia: (M, k, 10) their parameters in pinocchio's order.
         gain: (M, n) linear gain of the drives.
         weakness: (M, n) 1 / strength of the motors [1/(N m)], zero for no limit.
-        dry: (M, n) dry friction of the drives [N m].
+        dry: (M, n) dry friction that only moving joints feel, the drives' law [N m].
+        holding: (M, n) dry friction that holds joints at rest, too: MuJoCo's own constraint, beside the model's [N m].
+        bristles: (M, n) dry friction that gives a little before it slides, as Dahl's bristles do [N m].
         friction: (M,) of the feet on the ground.
         time_constant: (M,) of MuJoCo's contact model [s].
     """
@@ -35,6 +37,8 @@ class Variants:
     gain: Array
     weakness: Array
     dry: Array
+    holding: Array
+    bristles: Array
     friction: Array
     time_constant: Array
 

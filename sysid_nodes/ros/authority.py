@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Who may command a node: the one place where signatures of messages and requests are made and checked.
+"""Authority to command a node: the one place where signatures of messages and requests are made and checked.
 
 Without a key everything is published and obeyed as it is. With one, what is not signed by it is refused, counted and
 named: in the log, in /diagnostics and in the node's status. A node's Trigger services are then refused, too; signed
@@ -66,7 +66,7 @@ class Authority:
 
     @property
     def word(self) -> str:
-        """Whose commands are obeyed."""
+        """Word for those whose commands are obeyed."""
         return "signed: only who holds the key is obeyed" if self.signed else "unsigned: whoever publishes is obeyed"
 
     # -- messages

@@ -20,7 +20,7 @@ def component(node: Node) -> str:
 def diagnostic_status(
     name: str, level: bytes, message: str, values: Mapping[str, str], *, hardware: str = ""
 ) -> DiagnosticStatus:
-    """How one component is doing.
+    """State of one component.
 
     Args:
         name: `NODE: COMPONENT`.

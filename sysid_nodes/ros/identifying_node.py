@@ -9,7 +9,6 @@ from __future__ import annotations
 from abc import abstractmethod
 from typing import Generic, Protocol, TypeVar
 
-from diagnostic_msgs.msg import DiagnosticStatus
 from online_sysid.srv import Save
 from std_srvs.srv import Trigger
 
@@ -64,10 +63,6 @@ class IdentifyingNode(ManagedNode, Generic[AnyLive]):
         """Fills `_streams`; returns what is listened to, for the log."""
 
     @abstractmethod
-    def _judge(self, live: AnyLive, *, active: bool) -> DiagnosticStatus:
-        """For /diagnostics."""
-
-    @abstractmethod
     def _write(self, live: AnyLive, path: str) -> tuple[str, str]:
         """Saves; returns the file and what state of knowledge it holds.
 
@@ -88,9 +83,6 @@ class IdentifyingNode(ManagedNode, Generic[AnyLive]):
     def _begin(self) -> str:
         return self._subscribe(self._configured)
 
-    def _status(self, *, active: bool) -> DiagnosticStatus:
-        return self._judge(self._configured, active=active)
-
     def release(self) -> None:
         """Gives back all that configure and activate took; harmless when they took nothing."""
         super().release()
@@ -106,6 +98,11 @@ class IdentifyingNode(ManagedNode, Generic[AnyLive]):
         super()._unsubscribe()
         if self._live is not None:
             self._live.clear()
+
+    def _complain(self, fault: str) -> None:
+        """Logs a message's failure; on the estimator's thread."""
+        if self.context.ok():
+            self.get_logger().error(f"message not used: {fault}")
 
     # -- services
 

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -11,10 +12,12 @@ import yaml
 from ament_index_python.packages import get_package_share_directory
 from launch.actions import DeclareLaunchArgument, Shutdown
 from launch.events.process import ProcessExited
+from launch.logging import launch_config
 from launch.substitutions import LaunchConfiguration
 from launch_ros.actions import Node
 
 from launch import LaunchContext
+from sysid_nodes.messages.geometry import WORLD
 
 Argument = tuple[str, str, str]
 """Name, default, description; a default of true or false makes it a switch."""
@@ -99,11 +102,23 @@ def description_of(urdf: str, value: Mapping[str, str], joint_states: str) -> No
 
 
 def view(name: str, value: Mapping[str, str]) -> list[Node]:
-    """RViz with a file of the package's rviz folder, its topics moved to the namespace; nothing unless it is wanted."""
+    """RViz with a file of the package's rviz folder; nothing unless it is wanted.
+
+    Its topics are moved to the namespace, its frames get the launch's ``frame_prefix`` and, where there is one,
+    ``world_frame``.
+
+    Raises:
+        ValueError: see `with_frames`.
+    """
     if not is_true(value["rviz"]):
         return []
     path = package_path(name, "rviz")
-    displays = yaml.safe_load(Path(path).read_text(encoding="utf-8"))["Visualization Manager"]["Displays"]
+    tree = yaml.safe_load(Path(path).read_text(encoding="utf-8"))
+    frames = value.get("frame_prefix", ""), value.get("world_frame", "")
+    if any(frames):
+        path = str(Path(launch_config.log_dir) / f"{value['namespace'].strip('/').replace('/', '_')}_{name}")
+        Path(path).write_text(yaml.safe_dump(with_frames(tree, *frames), sort_keys=False), encoding="utf-8")
+    displays = tree["Visualization Manager"]["Displays"]
     topics = {display[key]["Value"] for display in displays for key in ("Topic", "Description Topic") if key in display}
     moved = [(topic, topic.lstrip("/")) for topic in sorted(topics)]
     return [
@@ -116,6 +131,29 @@ def view(name: str, value: Mapping[str, str]) -> list[Node]:
             remappings=moved,
         )
     ]
+
+
+def with_frames(tree: Mapping[str, Any], prefix: str, world: str) -> dict[str, Any]:
+    """A view of RViz with the frames of a robot among several.
+
+    Args:
+        tree: of the file.
+        prefix: of the robot's frames, as robot_state_publisher has it.
+        world: frame that a robot without a fixed base moves in; empty: as in the file.
+
+    Raises:
+        ValueError: RViz, which puts a slash between prefix and link, cannot show such a prefix.
+    """
+    if prefix and not prefix.endswith("/"):
+        raise ValueError(f"RViz shows robots whose frame_prefix ends in '/', got '{prefix}'")
+    changed: dict[str, Any] = copy.deepcopy(dict(tree))
+    manager = changed["Visualization Manager"]
+    fixed = manager["Global Options"]["Fixed Frame"]
+    manager["Global Options"]["Fixed Frame"] = (world or fixed) if fixed == WORLD else prefix + fixed
+    for display in manager["Displays"]:
+        if "TF Prefix" in display:
+            display["TF Prefix"] = prefix.removesuffix("/")
+    return changed
 
 
 def package_path(name: str, folder: str = "config") -> str:

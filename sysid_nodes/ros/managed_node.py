@@ -82,7 +82,7 @@ class ManagedNode(LifecycleNode):
         return True
 
     def _hold_reason(self) -> str:
-        """Why the node must not stop listening now; empty where it may."""
+        """Reason that the node must not stop listening now; empty where it may."""
         return "who has a key cannot sign for a transition" if self._authority.signed else ""
 
     def _who_commands(self) -> AuthorityConfig:

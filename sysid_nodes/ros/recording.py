@@ -38,6 +38,7 @@ from sysid_nodes.messages.geometry import WORLD
 from sysid_nodes.messages.robot_view import RobotView
 from sysid_nodes.messages.transport import use_udp
 from sysid_nodes.robots import Robot
+from sysid_nodes.robots.loops import Loop
 from sysid_nodes.ros import qos
 from sysid_nodes.ros.conversions import as_fields
 from sysid_nodes.ros.spinning import make_executor
@@ -124,14 +125,20 @@ class StreamRecorder(Recording):
         topics: that are recorded.
         streams: those of them that are the robot's; their messages begin with a header.
         robot: to be seen; None where its joint states do not tell where all of it is.
+        loops: that its description leaves open.
     """
 
     def __init__(
-        self, bag: BagWriter, topics: Sequence[Recorded], streams: Sequence[Recorded], robot: Robot | None = None
+        self,
+        bag: BagWriter,
+        topics: Sequence[Recorded],
+        streams: Sequence[Recorded],
+        robot: Robot | None = None,
+        loops: Sequence[Loop] = (),
     ) -> None:
         super().__init__(bag)
         self._now, self._pose = 0, b""
-        self._view = None if robot is None else RobotView(bag, robot)
+        self._view = None if robot is None else RobotView(bag, robot, loops=loops)
         for topic in topics:
             bag.add_topic(topic.name, topic.type_name, latched=topic.profile is qos.LATCHED)
             take = self._reading if topic in streams else self._message

@@ -9,11 +9,13 @@ from typing import Any, TypeVar
 from diagnostic_msgs.msg import DiagnosticStatus
 
 from sysid_nodes.ros.conversions import to_seconds
-from sysid_nodes.ros.diagnostics import component
+from sysid_nodes.ros.diagnostics import ERROR, OK, WARN, component, diagnostic_status
 from sysid_nodes.ros.identifying_node import IdentifyingNode
-from sysid_nodes.ros.live_session import LiveSession
+from sysid_nodes.sessions.live_session import Level, LiveSession
 
 AnyLiveSession = TypeVar("AnyLiveSession", bound=LiveSession[Any, Any])
+
+_LEVELS = {Level.OK: OK, Level.WARN: WARN, Level.ERROR: ERROR}
 
 
 class SessionNode(IdentifyingNode[AnyLiveSession]):
@@ -38,16 +40,13 @@ class SessionNode(IdentifyingNode[AnyLiveSession]):
 
         self._streams.append(self.create_subscription(kind, topic, heard, profile))
 
+    def _status(self, *, active: bool) -> DiagnosticStatus:
+        report = self._configured.report(active=active)
+        name, level = f"{component(self)}: identification", _LEVELS[report.level]
+        return diagnostic_status(name, level, report.sentence, report.values, hardware=report.robot)
+
     def _listening(self) -> str:
         return "listening to " + ", ".join(stream.topic_name for stream in self._streams)
-
-    def _complain(self, fault: str) -> None:
-        """On the worker's thread."""
-        if self.context.ok():
-            self.get_logger().error(f"message not used: {fault}")
-
-    def _judge(self, live: AnyLiveSession, *, active: bool) -> DiagnosticStatus:
-        return live.status(component(self), active=active)
 
     def _write(self, live: AnyLiveSession, path: str) -> tuple[str, str]:
         written, sentence = live.save(path, self.resolve_topic_name("joint_states"))

@@ -108,7 +108,7 @@ def channel_specs(sensors: Sequence[Sensor], config: SensorsConfig) -> dict[str,
 
 @dataclass(frozen=True)
 class ParameterLayout:
-    """Where each sensor's static parameters lie in one vector of all of them.
+    """Places of each sensor's static parameters in one vector of all of them.
 
     Attributes:
         names: (P,) one a component, e.g. ``gyroscope.bias[0]``.

@@ -43,7 +43,7 @@ def buffer_option(messages: int) -> int:
 
 @dataclass(frozen=True)
 class NodeConfig:
-    """How a node meets its surroundings. Nothing here touches a number that it publishes."""
+    """Topics, frames and services of a node. Nothing here touches a number that it publishes."""
 
     autostart: bool = autostart_option()
     diagnostics_period: float = option(1.0, "time between two diagnostics", unit="s", minimum=0.01, maximum=3600.0)

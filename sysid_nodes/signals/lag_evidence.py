@@ -33,7 +33,7 @@ _FLAT = 1e-9
 
 @dataclass(frozen=True)
 class Evidence:
-    """How badly every lag fits.
+    """Misfit of every lag.
 
     Attributes:
         curve: (4 r + 1,) sums of squares in units of the noise's square, at lags of -r..r steps in half steps.

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Why a reading is not taken: one vocabulary for all streams, as counted in results, diagnostics and logs."""
+"""Reasons not to take a reading: one vocabulary for all streams, as counted in results, diagnostics and logs."""
 
 from __future__ import annotations
 
@@ -14,6 +14,9 @@ NOT_FINITE, ABSURD_VALUE, WRONG_LENGTH, NOT_A_ROTATION = "not finite", "absurd v
 MISSING_JOINT, REPEATED_JOINT, POSITION_JUMP = "missing joint", "repeated joint", "position jump"
 """About joints."""
 
+TURN_UNKNOWN = "turn unknown after a gap"
+"""Why a stream of joint states starts anew."""
+
 ABSURD_STAMP, DUPLICATE_STAMP, BACKWARD_STAMP = "absurd stamp", "duplicate stamp", "backward stamp"
 OTHER_CLOCK, LATE = "stamp of another clock", "late"
 """About stamps."""
@@ -23,7 +26,7 @@ GARBAGE = frozenset({NOT_FINITE, ABSURD_VALUE, NOT_A_ROTATION, WRONG_LENGTH})
 
 
 def value_fault(values: npt.NDArray[np.float64], largest: float) -> str:
-    """Why values cannot be a reading whose components are at most `largest`, or an empty string."""
+    """Reason that values cannot be a reading whose components are at most `largest`, or an empty string."""
     if np.abs(values).max() <= largest:  # false for NaN too
         return ""
     return ABSURD_VALUE if np.isfinite(values).all() else NOT_FINITE

@@ -18,6 +18,7 @@ from sysid_nodes.signals.rejection import (
     BACKWARD_STAMP,
     DUPLICATE_STAMP,
     POSITION_JUMP,
+    TURN_UNKNOWN,
     WRONG_LENGTH,
     is_stamp,
     value_fault,
@@ -206,7 +207,7 @@ class JointStream:
                 if step <= self.max_gap:
                     self._count(POSITION_JUMP)
                     return None
-                self._restart("turn unknown after a gap")
+                self._restart(TURN_UNKNOWN)
             if step > self.max_gap:
                 self.gaps += 1
                 self._delay.reset()

@@ -46,7 +46,7 @@ class TickClock:
         self.resets = 0
 
     def time(self, tick: int, arrival: float) -> float:
-        """When a message was sent [s].
+        """Time at which a message was sent [s].
 
         Args:
             tick: counter [ms], modulo 2^32.

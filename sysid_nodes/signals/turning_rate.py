@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How fast a body turns, from its orientations."""
+"""Turning rate of a body, from its orientations."""
 
 from __future__ import annotations
 

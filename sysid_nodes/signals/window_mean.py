@@ -21,7 +21,7 @@ ROUNDING = 1e-6
 
 
 class Mean(NamedTuple):
-    """Which samples a mean needs, and how much of each.
+    """Samples that a mean needs, and how much of each.
 
     Attributes:
         first: index of the first sample.

@@ -63,7 +63,7 @@ class DualSimplex:
     def maximise(self, c: Array, lower: Array, upper: Array) -> LpSolution:
         """Solves for an objective (d,) over ends (d + m,) of the unknowns and of the rows, all finite."""
         d, m = c.size, len(self._rows)
-        cost = self._express(c[None])[0]
+        cost = self._cost(c)
         self._at_upper = np.where(np.abs(cost) > _PERTURBATION, cost > 0.0, self._at_upper)
         uneven = 0.5 + np.modf(np.arange(d) * 0.618034)[0]
         cost += np.where(self._at_upper, _PERTURBATION, -_PERTURBATION) * uneven
@@ -81,7 +81,7 @@ class DualSimplex:
             sign = 1.0 if value[end] > upper[self._basic[end]] else -1.0
             multipliers[self._nonbasic], multipliers[self._basic[end]] = -sign * self._table[end], sign
             return LpSolution(LpStatus.INFEASIBLE, np.zeros(d), multipliers[d:])
-        multipliers[self._nonbasic] = self._express(c[None])[0]
+        multipliers[self._nonbasic] = self._cost(c)
         x = np.zeros(d + m)
         x[self._nonbasic], x[self._basic] = place, value
         return LpSolution(LpStatus.OPTIMAL, x[:d], multipliers[d:])
@@ -98,3 +98,11 @@ class DualSimplex:
         wanted = np.zeros((len(rows), sum(self._rows.shape)))
         wanted[:, : rows.shape[1]] = rows
         return np.asarray(wanted[:, self._basic] @ self._table + wanted[:, self._nonbasic])
+
+    def _cost(self, c: Array) -> Array:
+        """(d,) the same of an objective (d,), most of whose entries are zero."""
+        cost = np.zeros(c.size)
+        for k in np.flatnonzero(c):
+            where = np.flatnonzero(self._basic == k)
+            cost += c[k] * (self._table[where[0]] if where.size else self._nonbasic == k)
+        return cost

@@ -14,7 +14,7 @@ Array = npt.NDArray[np.float64]
 
 
 class LpStatus(Enum):
-    """How a solve ended."""
+    """End of a solve."""
 
     OPTIMAL = "optimal"
     INFEASIBLE = "infeasible"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How far the robot and its load stay off obstacles and off one another.
+"""Least distances of the robot and its load to obstacles and to one another.
 
 Every shape is a zonotope with a radius, and so is the difference of two. Their distance in the middle of a part is at
 least the length of that difference along any direction; Gilbert's algorithm (1966) finds one that is nearly the best.

@@ -23,7 +23,7 @@ from sysid_nodes.verification.spread import S
 
 @dataclass(frozen=True)
 class Geometry(Generic[S]):
-    """Where a chain of n joints is.
+    """Places of a chain of n joints.
 
     Attributes:
         axis: of each joint.
@@ -36,7 +36,7 @@ class Geometry(Generic[S]):
 
 @dataclass(frozen=True)
 class Motion(Generic[S]):
-    """How each of the n bodies moves: w and u from qd and qd_a, their rate, and the acceleration of its origin.
+    """Motion of each of the n bodies: w and u from qd and qd_a, their rate, and the acceleration of its origin.
 
     w and u are None where nothing moves.
     """

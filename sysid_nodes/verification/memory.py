@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How a loop with old torques remembers what drove it (docs/certified/delay.md, lemma 1 and "Over intervals").
+"""Memory of a loop with old torques for what drove it (docs/certified/delay.md, lemma 1 and "Over intervals").
 
 The kernel of ages a, kappa(a) = max g min(1, exp(-g (a - h))) over slow <= g <= fast, is level up to h and convex and
 falling after. Its integrals are sums over a fine grid: chords lie above a convex function, tangents below.

@@ -76,29 +76,29 @@ class Ball:
     symbols: Symbols | None = None
 
     @cached_property
-    def moved(self) -> Array:
+    def entry_errors(self) -> Array:
         """Bounds, like the middle, on what errors make of each entry."""
         if self.slope is None or self.symbols is None:
             return np.zeros_like(self.middle)
         return self.symbols.along(self.slope)
 
     @cached_property
-    def carried(self) -> Array:
+    def error_size(self) -> Array:
         """(N,) the norm of that."""
-        return size_of(self.moved)
+        return size_of(self.entry_errors)
 
     @property
     def largest(self) -> Array:
         """(N,) bound on the norm."""
-        return np.asarray((size_of(self.middle) + self.carried + self.radius) * (1.0 + _ROUNDING))
+        return np.asarray((size_of(self.middle) + self.error_size + self.radius) * (1.0 + _ROUNDING))
 
     @property
     def each(self) -> Array:
         """(N, 3) bounds on the entries of vectors."""
-        return np.asarray((np.abs(self.middle) + self.moved + self.radius[:, None]) * (1.0 + _ROUNDING))
+        return np.asarray((np.abs(self.middle) + self.entry_errors + self.radius[:, None]) * (1.0 + _ROUNDING))
 
     def __add__(self, other: Ball) -> Ball:
-        lost = _ROUNDING * (size_of(self.middle) + size_of(other.middle) + self.carried + other.carried)
+        lost = _ROUNDING * (size_of(self.middle) + size_of(other.middle) + self.error_size + other.error_size)
         slope = other.slope if self.slope is None else self.slope
         if self.slope is not None and other.slope is not None:
             slope = self.slope + other.slope
@@ -113,7 +113,7 @@ class Ball:
 
     def scale(self, factor: float) -> Ball:
         """The product with one number that is known."""
-        lost = _ROUNDING * (size_of(self.middle) + self.carried)
+        lost = _ROUNDING * (size_of(self.middle) + self.error_size)
         radius = abs(factor) * (self.radius * (1.0 + _ROUNDING) + lost)
         return Ball(self.middle * factor, radius, None if self.slope is None else self.slope * factor, self.symbols)
 
@@ -134,7 +134,7 @@ class Ball:
 
     def rotate(self, turn: Array) -> Ball:
         """Entries along the columns of rotations (N, 3, 3)."""
-        lost = 10.0 * _ROUNDING * (size_of(self.middle) + self.carried)
+        lost = 10.0 * _ROUNDING * (size_of(self.middle) + self.error_size)
         slope = None if self.slope is None else np.einsum("pba,spb->spa", turn, self.slope)
         return Ball(np.einsum("pba,pb->pa", turn, self.middle), self.radius + lost, slope, self.symbols)
 
@@ -143,7 +143,7 @@ class Ball:
         onto = np.zeros((9, len(pairs)))
         for column, (a, b) in enumerate(pairs):
             onto[[3 * a + b, 3 * b + a], column] = 1.0
-        lost = _ROUNDING * (size_of(self.middle) + self.carried)
+        lost = _ROUNDING * (size_of(self.middle) + self.error_size)
         slope = None if self.slope is None else self.slope @ onto
         # Two entries of a ball add up to sqrt(2) of its radius at most, and so does the norm of all these sums.
         return Ball(self.middle @ onto, 1.4143 * (self.radius + lost), slope, self.symbols)
@@ -151,15 +151,15 @@ class Ball:
     def weighted_sum(self, weight: Array) -> Ball:
         """The sum of entries times numbers that are known."""
         size = float(np.sqrt((weight**2).sum()))
-        lost = _ROUNDING * (size_of(self.middle) + self.carried)
+        lost = _ROUNDING * (size_of(self.middle) + self.error_size)
         slope = None if self.slope is None else self.slope @ weight
         return Ball(self.middle @ weight, size * (self.radius * (1.0 + _ROUNDING) + lost), slope, self.symbols)
 
     def _product(self, other: Ball, apply: Callable[[Array, Array], Array]) -> Ball:
         """Any product that is no larger than that of the norms: linear in the errors, and a ball for all else."""
         one, two = size_of(self.middle), size_of(other.middle)
-        most, moved = one + self.carried, two + other.carried
-        left = self.carried * other.carried + (most + self.radius) * other.radius + self.radius * moved
+        most, moved = one + self.error_size, two + other.error_size
+        left = self.error_size * other.error_size + (most + self.radius) * other.radius + self.radius * moved
         slopes = []
         if self.slope is not None:
             slopes.append(apply(self.slope, other.middle))

@@ -46,9 +46,11 @@ def test_a_trial_is_the_same_every_time() -> None:
 
 def test_tightness(tmp_path: Path) -> None:
     arguments = ["--seeds", "1", "--rate", "250", "--duration", "3", "--windows", "0.1", "--patterns", "uniform"]
-    arguments += ["--motions", "random"]
+    arguments += ["--motions", "random", "sines"]
     assert tightness.main([*arguments, "--out", str(tmp_path)]) == 0
-    assert "3 s at 250 Hz" in only_report(tmp_path)
+    report = only_report(tmp_path)
+    assert "3 s at 250 Hz" in report
+    assert report.partition("bounds on jerk")[2].count("large random sines") == 1  # pieces have no such bounds
 
 
 def test_speed(tmp_path: Path) -> None:

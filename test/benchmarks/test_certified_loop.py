@@ -42,7 +42,7 @@ from sysid_nodes.systems.certified.certificate.own_stop import OwnStop
 from sysid_nodes.systems.certified.control.config import ControllerConfig
 from sysid_nodes.systems.certified.control.output import ControllerOutput, Mode
 from sysid_nodes.systems.certified.control.robust_controller import RobustController
-from sysid_nodes.systems.certified.search.config import PlannerConfig
+from sysid_nodes.systems.certified.search.config import ExciteConfig, PlannerConfig
 from sysid_nodes.systems.interval.config import IntervalIdentifierConfig, NoiseConfig, SensitivityConfig
 
 ARM = HardwareConfig(delay=0.0, robot_error=0.05)
@@ -50,6 +50,8 @@ NOISE = NoiseConfig(torque_interpolation="hold", acceleration=(30.0,))
 MASS = 2.7
 CONTROL, CERTIFIER = RobustControlConfig(), CertifierConfig()
 REPLAN = PlannerConfig().replan
+PLANS = PlannerConfig(excite=ExciteConfig(duration=PlannerConfig().duration, replan=REPLAN))
+"""All plans are as long as those to goals."""
 
 
 @pytest.fixture(scope="module")
@@ -62,8 +64,8 @@ def _config(prior: Bounds | None = None, *, plans: int = 1, **fields: Any) -> Lo
     ends = {} if prior is None else {"lower": tuple(prior.lower), "upper": tuple(prior.upper)}
     given = PriorConfig(**ends)
     parts = {name: fields.pop(name) for name in ("control", "certifier", "certified_planner") if name in fields}
-    task = PlannerNodeConfig(excite_time=(plans - 0.5) * REPLAN, **parts.pop("certified_planner", {}))
-    planner = CertifiedPlannerConfig(variant="gripper", prior=given, certified_planner=task, **parts)
+    task = PlannerNodeConfig(excite_time=(plans - 0.25) * REPLAN, **parts.pop("certified_planner", {}))
+    planner = CertifiedPlannerConfig(variant="gripper", prior=given, certified_planner=task, planner=PLANS, **parts)
     identifier = IntervalIdentifierConfig(variant="gripper", noise=NOISE, prior=given)
     return LoopConfig(planner, identifier, **fields)
 

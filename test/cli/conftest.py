@@ -23,8 +23,10 @@ def gen3() -> Problem:
 
 @pytest.fixture(scope="session")
 def log(gen3: Problem, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A second at 500 Hz of a Gen3 that moves a dumbbell."""
-    return record(tmp_path_factory.mktemp("log") / "bag", gen3.samples(10.0 + np.arange(501) / 500.0))
+    """A second at 500 Hz of a Gen3 that moves a dumbbell; markers as planner and identifier published them."""
+    samples = gen3.samples(10.0 + np.arange(501) / 500.0)
+    markers = ("/certified_planner/obstacle_markers", "/interval_identifier/markers")
+    return record(tmp_path_factory.mktemp("log") / "bag", samples, markers=markers)
 
 
 @pytest.fixture(scope="session")

@@ -21,6 +21,10 @@ def test_commands_are_quoted() -> None:
     assert demo == ["sysid", "demo", "go2", "--seed", "7", "--out", "my results/it's"]
 
 
+def test_a_replay_that_gives_the_live_nodes_numbers_has_its_options() -> None:
+    assert closing.closing("actuators", Path("out"), 1, "--online")[3].endswith(" --online --out out_again")
+
+
 def test_sentences_break_at_words_and_commands_do_not(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("sys.stdout.isatty", lambda: True, raising=False)
     monkeypatch.setenv("COLUMNS", "20")

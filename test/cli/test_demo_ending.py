@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import argparse
+import select
 import subprocess
 import sys
 from pathlib import Path
@@ -104,6 +105,7 @@ def test_a_demo_s_own_time_has_that_of_its_children_and_theirs() -> None:
     before = machines._own_time()
     with subprocess.Popen([sys.executable, "-c", nested], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as child:
         assert child.stdout is not None
+        assert select.select([child.stdout], [], [], 60.0)[0], "the child says nothing"
         child.stdout.readline()
         during = machines._own_time() - before
         child.communicate(b"\n", timeout=60.0)

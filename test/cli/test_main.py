@@ -5,18 +5,21 @@ from __future__ import annotations
 
 import os
 import re
+import runpy
 import signal
 import subprocess
 import sys
 import time
 import types
 from pathlib import Path
+from xml.etree import ElementTree
 
 import pytest
 from shared import children
 
 from sysid_nodes import __version__
 from sysid_nodes.cli import main as command
+from sysid_nodes.data import versions
 from sysid_nodes.data.versions import source_commit
 from sysid_nodes.exceptions import LogError
 
@@ -61,6 +64,31 @@ def test_the_version_of_a_source_tree_has_its_commit(tmp_path: Path) -> None:
     assert re.fullmatch("[0-9a-f]{7,}", commit)
     (tmp_path / "file").write_text("changed")
     assert source_commit(tmp_path) == f"{commit}-dirty"
+
+
+def test_the_version_of_a_wheel_has_the_commit_it_was_built_of(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    """Its folder is no checkout; PEP 440 has room for it behind a plus sign, without a hyphen."""
+    monkeypatch.setattr(versions, "SOURCE", tmp_path)
+    monkeypatch.setattr(versions, "__version__", "0.1.0+g2ca98d32.dirty")
+    assert command.main(["--version"]) == 0
+    assert capsys.readouterr().out == "sysid 0.1.0 (commit 2ca98d32-dirty)\n"
+
+
+@pytest.mark.parametrize("commit", ["2ca98d32", "01234567-dirty", ""])
+def test_a_build_puts_the_commit_behind_the_version(
+    commit: str, project_root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seen: dict[str, object] = {}
+    monkeypatch.setattr("setuptools.setup", lambda **given: seen.update(given))
+    monkeypatch.setenv("SYSID_WHEEL_COMMIT", commit)
+    runpy.run_path(str(project_root / "setup.py"))
+    plain = ElementTree.parse(project_root / "package.xml").findtext("version")
+    assert seen["version"] == (f"{plain}+g{commit.replace('-', '.')}" if commit else plain)
+    wheel = (project_root / "Makefile").read_text(encoding="utf-8").partition("\nwheel:")[2].partition("\n\n")[0]
+    assert "SYSID_WHEEL_COMMIT=" in wheel
+    assert "rm -rf sysid_nodes.egg-info" in wheel, "else the installed package has the wheel's version in this folder"
 
 
 @pytest.mark.parametrize(

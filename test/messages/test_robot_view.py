@@ -12,7 +12,10 @@ import pytest
 from sysid_nodes.logs import BagWriter, read_messages, read_topics
 from sysid_nodes.messages.robot_view import DESCRIPTION, TRANSFORMS, TYPES, RobotView
 from sysid_nodes.robots import load_robot
+from sysid_nodes.robots.fourbar_leg import LOOP
 from sysid_nodes.robots.links import base_link
+from sysid_nodes.robots.loops import loop_of
+from sysid_nodes.simulation.fourbar.leg import MOTORS, LegTruth, simulate_leg
 
 
 def _pose(transform: Any) -> pinocchio.SE3:
@@ -80,3 +83,21 @@ def test_positions_in_degrees_and_a_base_that_is_held_are_shown_in_radians_from_
     np.testing.assert_allclose(q, [0.0] * 6 + [1.0] + [0.5 * np.pi] * 12)
     _, message = next(iter(read_messages(tmp_path / "view.mcap", TRANSFORMS, TYPES[TRANSFORMS])))
     assert {transform.header.frame_id for transform in message.transforms} == {base_link(robot)}
+
+
+def test_joints_that_nobody_reads_are_shown_where_the_loops_close(tmp_path: Path) -> None:
+    """MuJoCo's own motion of the linkage says where: it closes its loop by a spring, to some nanometres."""
+    robot, rng = load_robot("fourbar_leg"), np.random.default_rng(0)
+    record = simulate_leg(LegTruth.draw(rng), 1.0, rng, rate=100.0, position_noise=0.0)
+    with BagWriter(tmp_path / "view.mcap") as bag:
+        view = RobotView(bag, robot, loops=[loop_of(LOOP)])
+        view.follow(1, 0.0, MOTORS[:1], record.position[0, :1])
+        assert not view.shown, "one joint does not tell where four are"
+        view.follow(1, 0.0, MOTORS, [0.3, 40.0])
+        assert not view.shown, "nothing closes the loop there"
+        for k, t in enumerate(record.t.tolist()):
+            view.follow(round(1e9 * t) + 2, t, (*MOTORS, "gripper"), [*record.position[k], 1.0])
+    shown = np.array([q for _, q in view.shown])
+    expected = record.joints[[np.argmin(np.abs(record.t - t)) for t, _ in view.shown]]
+    assert len(shown) > 20 and np.ptp(expected, axis=0).min() > 0.1
+    np.testing.assert_allclose(shown, expected, atol=1e-6)

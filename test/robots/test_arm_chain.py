@@ -116,7 +116,11 @@ def test_placeholders_of_legged_robots_pass_with_one_warning(urdf: str) -> None:
             {"noise.model": "window"},
             "'noise.torque_rate' has no effect with noise.model window",
         ),
-        (("noise.torque_rate",), {"noise.torque_interpolation": "hold"}, "no effect with noise.torque_interpolation"),
+        *(
+            ((name,), {"noise.torque_interpolation": "hold"}, f"'{name}' has no effect with noise.torque_interpolation")
+            for name in ("noise.torque_rate", "noise.torque_curvature")
+        ),
+        (("noise.torque_curvature",), {"noise.model": "window"}, "has no effect with noise.model window"),
     ],
 )
 def test_what_has_no_effect_is_refused(stated: tuple[str, ...], changes: dict[str, str], message: str) -> None:

@@ -39,7 +39,8 @@ def variants(rng, count):
     theta = np.array([[load.toDynamicParameters(), other] for load, other in zip(loads, hips, strict=True)])
     return Variants(
         (0, 1), theta, rng.uniform(0.8, 1.2, (count, 12)), rng.uniform(0.0, 0.1, (count, 12)),
-        rng.uniform(0.0, 0.2, (count, 12)), rng.uniform(0.4, 1.0, count), rng.uniform(0.006, 0.02, count),
+        rng.uniform(0.0, 0.2, (count, 12)), np.zeros((count, 12)), np.zeros((count, 12)),
+        rng.uniform(0.4, 1.0, count),        rng.uniform(0.006, 0.02, count),
     )  # fmt: skip
 
 
@@ -55,24 +56,27 @@ def work(rng, count, clips=2):
     return Work(start(rng, count), np.arange(count), np.arange(count) % clips, targets)
 
 
-def step_by_hand(varied, k, job, rubbing=False, robot=ROBOT):
+def step_by_hand(varied, k, job, robot=ROBOT):
     """(T, 37) states of simulation k."""
     ground = GroundConfig(friction=varied.friction[k], time_constant=varied.time_constant[k])
     bodies = ROBOT.model.inertias.tolist()[1:]
     for place, body in enumerate(varied.bodies):
         bodies[body] = pinocchio.Inertia.FromDynamicParameters(varied.inertia[k, place])
     model = build(bodies, ground, robot)
-    dry = varied.dry[k]
-    if rubbing:
-        model.dof_frictionloss[6:] += dry
-        dry = 0.0 * dry
     data = mujoco.MjData(model)
     data.qpos[:], data.qvel[:] = job.start[k, :19], job.start[k, 19:]
+    model.dof_frictionloss[6:] += varied.holding[k]
     out, before = [], data.qvel[6:].copy()
+    bend, place = np.tanh(before / 0.05), data.qpos[7:].copy()
     for target in job.targets[job.clip[k]]:
         ahead = data.qvel[6:] + 0.5 * (data.qvel[6:] - before)
         before = data.qvel[6:].copy()
-        data.qfrc_applied[6:] = DRIVE.torque(target, data.qpos[7:], ahead, varied.gain[k], varied.weakness[k], dry)
+        given = (varied.gain[k], varied.weakness[k], varied.dry[k])
+        data.qfrc_applied[6:] = DRIVE.torque(target, data.qpos[7:], ahead, *given)
+        bend += (data.qpos[7:] - place) / 5e-4
+        bend /= 1.0 + np.abs(data.qpos[7:] - place) / 5e-4
+        place = data.qpos[7:].copy()
+        data.qfrc_applied[6:] -= varied.bristles[k] * bend
         mujoco.mj_step(model, data)
         out.append(np.concatenate([data.qpos, data.qvel]))
     return np.array(out)
@@ -92,15 +96,17 @@ def test_every_simulation_is_that_of_a_model_with_its_parameters(simulations):
     np.testing.assert_allclose(found, expected, rtol=1e-6, atol=1e-7)
 
 
-@pytest.mark.parametrize("known", [0.0, 0.2])
-def test_dry_friction_may_be_mujocos_own_on_top_of_what_is_known(known):
+@pytest.mark.parametrize(("known", "bristles"), [(0.0, 0.0), (0.2, 0.0), (0.2, 0.3)])
+def test_dry_friction_may_hold_on_top_of_what_is_known_and_bend_before_it_slides(known, bristles):
     rng = np.random.default_rng(5)
-    varied, job = variants(rng, 2), work(rng, 2)
+    varied, job = replace(variants(rng, 2), holding=rng.uniform(0.0, 0.2, (2, 12))), work(rng, 2)
+    varied = replace(varied, bristles=np.full((2, 12), bristles))
     robot = with_motor(ROBOT, MotorConfig(coulomb=12 * (known,)))
     nominal = build(ROBOT.model.inertias.tolist()[1:], robot=robot)
-    found = Simulations(nominal, DRIVE, threads=1, capacity=2, rubbing=True).run(varied, job)
-    expected = [step_by_hand(varied, k, job, True, robot) for k in range(2)]
-    np.testing.assert_allclose(found, expected, rtol=1e-6, atol=1e-7)
+    simulations = Simulations(nominal, DRIVE, threads=1, capacity=2)
+    simulations.run(replace(varied, bristles=varied.bristles + 1.0), job)  # of which nothing is to be left
+    expected = [step_by_hand(varied, k, job, robot) for k in range(2)]
+    np.testing.assert_allclose(simulations.run(varied, job), expected, rtol=1e-6, atol=1e-7)
 
 
 def test_damping_does_not_lag_by_half_a_step():

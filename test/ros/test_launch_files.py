@@ -8,6 +8,7 @@ import json
 from pathlib import Path
 
 import pytest
+import yaml
 from shared import children
 from shared.kinova_motion import measure
 from shared.recorded import record
@@ -79,7 +80,7 @@ def test_every_node_of_a_launch_goes_into_its_namespace(path: Path) -> None:
     context = LaunchContext()
     description = PythonLaunchDescriptionSource(str(path)).get_launch_description(context)
     known = {argument.name for argument in description.get_launch_arguments()}
-    wanted = {"namespace": "left", "bag": "bag"}
+    wanted = {"namespace": "left", "bag": "bag", "frame_prefix": "left/"}
     wanted |= dict.fromkeys(("simulated", "certified", "publish_description", "rviz"), "true")
     context.launch_configurations.update({name: value for name, value in wanted.items() if name in known})
     nodes = []
@@ -93,6 +94,14 @@ def test_every_node_of_a_launch_goes_into_its_namespace(path: Path) -> None:
     assert names and all(name.startswith("/left/") for name in names)
     ours = [node for node in nodes if node.node_package == "online_sysid"]
     assert all(f"/left/{node.node_executable}" == node.node_name for node in ours)
+    for node in (node for node in nodes if node.node_package == "rviz2"):
+        words = [part.text for parts in node.cmd for part in parts if hasattr(part, "text")]
+        view = words[words.index("-d") + 1]
+        shown = yaml.safe_load(Path(view).read_text(encoding="utf-8"))["Visualization Manager"]
+        prefixes = [display["TF Prefix"] for display in shown["Displays"] if "TF Prefix" in display]
+        assert prefixes == ["left" if "frame_prefix" in known else ""]
+        described = "robot_state_publisher" in {other.node_package for other in nodes}
+        assert described == (path.stem not in ("replay.launch", "bayesian.launch")), "else the file says who does it"
     if "certified" in known:
         assert {"/left/certified_planner", "/left/robust_controller", "/left/interval_identifier"} < set(names)
 

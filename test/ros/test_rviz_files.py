@@ -76,6 +76,40 @@ def test_the_fixed_frame_is_a_link_of_the_robot_or_the_world_of_one_that_walks(p
         assert frame in {found.name for found in load_robot(robot).model.frames}
 
 
+@pytest.mark.parametrize("path", FILES, ids=lambda path: path.name)
+def test_every_panel_has_its_place_in_the_window(path: Path) -> None:
+    """Without Qt's own state RViz stacks the panels; a dock is in it as its name, and the size that follows."""
+    tree = yaml.safe_load(path.read_text(encoding="utf-8"))
+    geometry = tree["Window Geometry"]
+    state = bytes.fromhex(geometry["QMainWindow State"])
+    assert state.startswith(bytes.fromhex("000000ff 00000000 fd 00000003"))  # version 0, three areas with docks
+    for panel in tree["Panels"]:
+        name = panel["Name"].encode("utf-16-be")
+        assert b"\xfb" + len(name).to_bytes(4, "big") + name + b"\x01" in state, f"{panel['Name']} is not to be seen"
+        assert not geometry[panel["Name"]]["collapsed"]
+    area = state.index(bytes.fromhex("fd00000003")) + 5
+    assert state[area : area + 4] == bytes(4), "the first area is the one to the left"
+    width = int.from_bytes(state[area + 4 : area + 8], "big")
+    assert 250 <= width <= geometry["Width"] / 3, "names and values of displays can be read, and the scene has room"
+
+
+def test_a_view_of_one_robot_among_several_has_its_frames() -> None:
+    pytest.importorskip("launch_ros", reason="launch_ros is not installed: it comes with a ROS install, not from PyPI")
+    from sysid_nodes.ros.launching import with_frames
+
+    views = {path.stem: yaml.safe_load(path.read_text(encoding="utf-8")) for path in FILES}
+    arm = with_frames(views["kinova"], "left/", "map")["Visualization Manager"]
+    assert arm["Global Options"]["Fixed Frame"] == "left/base_link"
+    # RViz puts the slash between them.
+    assert [display["TF Prefix"] for display in arm["Displays"] if "TF Prefix" in display] == ["left"]
+    assert views["kinova"]["Visualization Manager"]["Global Options"]["Fixed Frame"] == "base_link"
+    for world, frame in (("map", "map"), ("", "world")):
+        walking = with_frames(views["prime"], "left/", world)["Visualization Manager"]
+        assert walking["Global Options"]["Fixed Frame"] == frame
+    with pytest.raises(ValueError, match="ends in '/', got 'left_'"):
+        with_frames(views["kinova"], "left_", "")
+
+
 def check_is_scalar(topics: Any, name: str, field: str) -> None:
     """`field`, with the index where it is a list, is one number in the messages of topic `name`."""
     topic = next(topic for topic in topics if topic.name == name)

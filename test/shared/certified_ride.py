@@ -120,7 +120,7 @@ class Ride:
             "config_id": CONFIG,
             "scene_id": SCENE,
             "rest_speed": 0.003,
-            "takeover": TAKEOVER,
+            "takeover": lambda _duration: TAKEOVER,
             **options,
         }
         self.controller = RobustController(

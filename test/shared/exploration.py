@@ -28,7 +28,7 @@ def posterior_of(unknowns):
     values[unknowns.index["alpha:0"]] = 0.5 * np.log(11.6)
     values[unknowns.index["t1:0"]] -= 0.05
     sigma = np.full(count, 0.008)
-    sigma[1:7], sigma[7:10], sigma[10:13] = 0.05, 0.003, 0.001
+    sigma[1:7], sigma[7:10], sigma[10:13] = 0.05, 0.003, 0.05
     information = np.diag(sigma**-2.0)
     prior = unknowns.column("sigma") ** -2.0
     return Posterior(tuple(unknowns.index), values, np.diag(sigma**2), information + np.diag(prior), prior, 32, 8.0)

@@ -20,6 +20,10 @@ from sysid_nodes.ros import qos
 _GAINS = (20.0, 1.0)
 
 
+PATIENCE = 300.0
+"""Longest wait for listeners [s]."""
+
+
 def main() -> None:
     motors = [load_robot("go2").motor_order.index(name) for name in run().robot.joint_names]
     rclpy.init()
@@ -28,7 +32,10 @@ def main() -> None:
     commands, states = (
         node.create_publisher(kind, topic, profile) for kind, topic in ((LowCmd, "lowcmd"), (LowState, "lowstate"))
     )
+    limit = time.monotonic() + PATIENCE
     while not (commands.get_subscription_count() and states.get_subscription_count()):
+        if time.monotonic() > limit:
+            raise TimeoutError(f"nobody listens to lowcmd and lowstate, after {PATIENCE:g} s")
         rclpy.spin_once(node, timeout_sec=0.1)
     began = time.monotonic()
     for t, is_command, q in run().samples():

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +12,7 @@ from shared.payload_problem import Problem, gen3_problem
 
 from sysid_nodes.data import JointSamples
 from sysid_nodes.logs import BagWriter, stamp_fields
+from sysid_nodes.messages.markers import ARRAY_TYPE
 from sysid_nodes.models.known_robot import KnownRobotConfig
 
 PAPER = ["--config", str(Path(__file__).resolve().parents[2] / "config/kinova_gen3_certified.yaml")]
@@ -25,9 +26,15 @@ def problem(seed: int = 5) -> Problem:
     return gen3_problem(np.random.default_rng(seed), KnownRobotConfig())
 
 
-def record(path: Path, samples: JointSamples, change: Change | None = None) -> Path:
-    """Writes samples as joint states; `change` may spoil a message, given its index."""
+def record(path: Path, samples: JointSamples, change: Change | None = None, markers: Sequence[str] = ()) -> Path:
+    """Writes samples as joint states; `change` may spoil a message, given its index.
+
+    On each topic of `markers` there is one array, with a single marker whose `ns` is the topic's name.
+    """
     with BagWriter(path) as bag:
+        for topic in markers:
+            bag.add_topic(topic, ARRAY_TYPE, latched=True)
+            bag.write(topic, float(samples.t[0]), {"markers": [{"ns": topic}]})
         bag.add_topic("/joint_states", "sensor_msgs/msg/JointState")
         for k, t in enumerate(samples.t):
             fields: dict[str, Any] = {

@@ -30,7 +30,7 @@ def silent(n: int) -> Noise:
     zero = np.zeros(n)
     return Noise(
         torque_relative=zero, torque_absolute=zero, position=zero, velocity=zero, acceleration=zero,
-        jerk=zero, torque_rate=zero, stamp=0.0, hold=False, itemised=True,
+        jerk=zero, torque_rate=zero, torque_curvature=zero, stamp=0.0, hold=False, itemised=True,
     )  # fmt: skip
 
 

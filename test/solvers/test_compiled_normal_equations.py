@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from sysid_nodes.kernel.normal_equations import compiled_normal_equations
 from sysid_nodes.solvers.trajectory_least_squares import Blocks, Layout, assemble
 from sysid_nodes.solvers.trajectory_least_squares.factor import factorise
+from sysid_nodes.solvers.trajectory_least_squares.influence import leverages
 from sysid_nodes.solvers.trajectory_least_squares.posterior import covariances
 
 pytestmark = pytest.mark.skipif(compiled_normal_equations() is None, reason="the kernel is not compiled here")
@@ -54,11 +55,13 @@ def test_same_equations_and_factor(seed: int, size: int, parameters: int, local:
         our_factor = factorise(ours, 1e-3)
         assert our_factor is not None
         our_posterior = covariances(our_factor)
+        our_leverages = leverages(groups, our_factor, our_posterior) if our_posterior is not None else []
         patch.setenv("SYSID_KERNEL", "reference")
         theirs = assemble(groups, layout)
         their_factor = factorise(theirs, 1e-3)
         assert their_factor is not None
         their_posterior = covariances(their_factor)
+        their_leverages = leverages(groups, their_factor, their_posterior) if their_posterior is not None else []
     for equations in (ours, theirs):
         equations.band.clear_upper()
     near = {"rtol": 1e-12, "atol": 1e-12}
@@ -77,6 +80,8 @@ def test_same_equations_and_factor(seed: int, size: int, parameters: int, local:
     for name in ("parameter", "stage", "stage_parameter", "neighbour", "second", "local"):
         found, wanted = getattr(our_posterior, name), getattr(their_posterior, name)
         np.testing.assert_allclose(found, wanted, rtol=1e-8, atol=1e-8 * np.nanmax(np.abs(wanted), initial=1.0))
+    for found, wanted in zip(our_leverages, their_leverages, strict=True):
+        np.testing.assert_allclose(found, wanted, rtol=1e-8, atol=1e-8)
 
 
 def test_a_matrix_that_is_not_positive_definite() -> None:

@@ -80,7 +80,7 @@ def test_torques_of_all_states_nearby_are_held_and_not_by_far() -> None:
     found, used = torque(*centre, off), np.zeros(N)
     for _ in range(300):
         near = centre + off * np.sign(rng.normal(size=(4, N)))
-        bound = np.array([x.radius[0] + x.carried[0] for x in found])
+        bound = np.array([x.radius[0] + x.error_size[0] for x in found])
         used = np.maximum(used, np.abs(expected(*near) - [x.middle[0] for x in found]) / bound)
     assert used.max() <= 1.0
     assert used.max() > 0.35

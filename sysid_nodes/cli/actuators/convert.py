@@ -22,6 +22,7 @@ import yaml
 
 from sysid_nodes.data.actuator_log import ActuatorLog
 from sysid_nodes.data.joint_samples import JointSamples
+from sysid_nodes.exceptions import InputError
 from sysid_nodes.logs.actuator_table import actuator_log
 from sysid_nodes.logs.joint_table import joint_samples
 from sysid_nodes.logs.table import COMMAND, TORQUE, read_table
@@ -46,6 +47,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Converts and returns the exit status."""
+    if args.out.is_file() or (args.out.is_dir() and any(args.out.iterdir())):
+        raise InputError("is there already: name another bag, or remove it", source=str(args.out))
     robot = args.robot or ("urdf" if args.urdf else "")
     names = load_robot(robot, urdf=args.urdf or "").joint_names if robot else ()
     table = read_table(args.table, names)

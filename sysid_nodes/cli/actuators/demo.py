@@ -23,9 +23,11 @@ from sysid_nodes.cli.demo.live_run import (
 )
 from sysid_nodes.cli.demo.machine import Machine
 from sysid_nodes.cli.demo.nodes import Nodes, free_domain, require_ros
+from sysid_nodes.cli.demo.rviz import rviz_files
 from sysid_nodes.reports.actuators.truth import FILE
+from sysid_nodes.robots import limb, load_robot
 
-_RECORDER = "sysid_nodes.ros.actuators.recorder"
+_RECORDER, _VIEW = "sysid_nodes.ros.actuators.recorder", "rviz/actuators.rviz"
 
 
 def run(args: argparse.Namespace, machine: Machine) -> Ending:
@@ -50,7 +52,10 @@ def _live(
     title = f"Starting leg, identifier and recorder on ROS domain {domain}, this machine only."
     truth = folder / "truth" / FILE
     duration = args.motion_time or demo_config.DURATION
+    rviz = rviz_files(work, _VIEW, limb(load_robot("go2"), demo_config.LEG)) if args.rviz else None
     with Nodes(work, domain) as nodes:
+        if rviz:
+            nodes.rviz(*rviz)
         nodes.recorder(folder / "bag", demo_config.LEG, module=_RECORDER)
         nodes.node("identifier", "actuator_identifier", folder / "config.yaml", diagnostics_period=TICK)
         wait_until_heard(nodes, IDENTIFIER)

@@ -26,7 +26,7 @@ class ActuatorScreen(LiveScreen[ActuatorWatch]):
         return _table(watch)
 
     def line(self, watch: ActuatorWatch) -> str:
-        """Where things stand, in a line."""
+        """State of the demo in a line."""
         told = [row for row in watch.rows if row.identifiable]
         held = sum(row.holds for row in told)
         alarms = "".join(f"; ALARM: {alarm['message']}" for alarm in watch.alarms)

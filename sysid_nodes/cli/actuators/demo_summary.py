@@ -72,7 +72,7 @@ def summary(watch: ActuatorWatch, document: Mapping[str, Any], usage: Mapping[st
     if watch.truth["kind"]:
         lines.append(f"What changed: the {watch.truth['kind']} of '{watch.truth['changed']}'.")
     lines.append(document["online"]["live"]["sentence"])
-    return "\n".join([*lines, *pace(watch.behind, usage), *closing("actuators", out, seed)])
+    return "\n".join([*lines, *pace(watch.behind, usage), *closing("actuators", out, seed, "--online")])
 
 
 def _count_held(watch: ActuatorWatch, document: Mapping[str, Any]) -> tuple[int, int]:

@@ -5,13 +5,23 @@ from __future__ import annotations
 
 import argparse
 import sys
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from sysid_nodes.exceptions import ConfigError, InputError
-from sysid_nodes.reports.actuators.export import FORMATS, arrays, driven_joints
+from sysid_nodes.reports.actuators.export import arrays, driven_joints, interval_yaml, prime_yaml, sampling_yaml
+from sysid_nodes.reports.actuators.export_isaac_lab import isaac_lab
 from sysid_nodes.reports.actuators.schema import validate_actuators
 from sysid_nodes.reports.atomic_file import write_atomically
 from sysid_nodes.robots.export_joints import export_joints
+
+FORMATS: dict[str, Callable[[Mapping[str, Any], float], str]] = {
+    "isaaclab": isaac_lab,
+    "interval": interval_yaml,
+    "prime": prime_yaml,
+    "sampling": sampling_yaml,
+}
+"""Text of each format, of a result and the step of the simulation [s]."""
 
 _STEP = 0.005  # of the physics in most of Isaac Lab's tasks [s]
 

@@ -49,6 +49,8 @@ def run(args: argparse.Namespace, machine: Machine) -> Ending:
         SysidError: a process has ended, or the output cannot be written.
     """
     require_ros()
+    if args.rviz:
+        raise InputError("--rviz: encoders do not tell where all of a linkage is; the demo's bag holds it, computed")
     seed = draw_seed(args.seed)
     source = packaged_file(CONFIG)
     if source is None:

@@ -23,7 +23,7 @@ class BayesianScreen(LiveScreen[BayesianWatch]):
         return _table(watch)
 
     def line(self, watch: BayesianWatch) -> str:
-        """Where things stand, in a line."""
+        """State of the demo in a line."""
         rows, told = watch.rows, watch.posterior or {}
         return (
             f"{watch.elapsed:5.1f} s  window {told['window']}  {len(rows)} of {watch.count} constants observed, the "

@@ -80,7 +80,7 @@ def run(args: argparse.Namespace, machine: Machine) -> Ending:
             folder, work / _SAVED, scene, ended.watch, str(args.out / "bag"), facts
         )
     say(summary.summary(ended.watch, document, loop, agree=agree, usage=ended.usage, out=args.out, seed=seed))
-    if wrong := [*summary.missed_ever(ended.watch, document), *summary.broken_margins(loop)]:
+    if wrong := [*summary.all_missed_truths(ended.watch, document), *summary.broken_margins(loop)]:
         return Ending(NOT_HELD, f"SOMETHING PROVEN DID NOT HOLD: {', '.join(wrong)}")
     if ended.watch.contradicted:
         return Ending(CONTRADICTION, ended.watch.contradicted)
@@ -95,7 +95,7 @@ def _live(
     """Runs the nodes until the robot rests; leaves the bag in folder and the identifier's own result in work."""
     domain = free_domain() if args.domain_id is None else args.domain_id
     title = f"Starting robot, controller, planner, identifier and recorder on ROS domain {domain}, this machine only."
-    rviz = rviz_files(work, kinova_config.VIEW, model.robot.urdf) if args.rviz else None
+    rviz = rviz_files(work, kinova_config.VIEW, model.robot) if args.rviz else None
     config, truth_file = folder / "config.yaml", work / "truth.json"
     with Nodes(work, domain) as nodes, Screen(title) as screen:
         if rviz:

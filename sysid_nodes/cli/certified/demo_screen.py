@@ -36,7 +36,7 @@ class Screen(LiveScreen[Watch]):
         return self.table(watch)
 
     def line(self, watch: Watch) -> str:
-        """Where things stand, in a line."""
+        """State of the demo in a line."""
         return plain_line(watch)
 
     def table(self, watch: Watch) -> Table:
@@ -78,7 +78,7 @@ class Screen(LiveScreen[Watch]):
 
 
 def plain_line(watch: Watch) -> str:
-    """Where things stand, in a line."""
+    """State of the demo in a line."""
     if watch.contradicted:
         return f"{watch.time:5.1f} s  {watch.status.name:<12} no bounds are claimed: {watch.contradicted}"
     lower, upper = _number(watch.bounds.lower[0], ROUND_FLOOR), _number(watch.bounds.upper[0], ROUND_CEILING)

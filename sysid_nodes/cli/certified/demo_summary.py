@@ -101,7 +101,7 @@ def same(one: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
     return one["parameters"] == other["parameters"] and _steps(one) == _steps(other)
 
 
-def missed_ever(watch: Watch, document: Mapping[str, Any]) -> list[str]:
+def all_missed_truths(watch: Watch, document: Mapping[str, Any]) -> list[str]:
     """Parameters whose truth was outside an interval that was published, or is outside the result's."""
     return sorted(watch.missed | set(missed_truths(document)))
 
@@ -142,7 +142,7 @@ def _conclusion(watch: Watch, document: Mapping[str, Any]) -> str:
         return f"{told.headline}: {watch.contradicted}"
     mass = document["parameters"][0]
     text = IntervalText.of(mass["nominal"], mass["lower"], mass["upper"], digits=2)
-    if wrong := missed_ever(watch, document):
+    if wrong := all_missed_truths(watch, document):
         return f"WRONG: the truth was outside at some time: {', '.join(wrong)}. Please report this."
     return (
         f"{told.label}: hand and dumbbell weigh {text.lower} to {text.upper} kg; the hidden truth is "
@@ -160,7 +160,7 @@ def _standing(before: Mapping[str, Any], after: Mapping[str, Any]) -> str:
 
 
 def _motion_lines(loop: CertifiedRun) -> list[str]:
-    """How the motion went."""
+    """Lines about the motion."""
     executed, limits = loop.history.executed, loop.model.robot.limits
     lines = [loop.sentence]
     before, after = loop.facts.get("prior_check"), loop.facts.get("final_check")

@@ -15,6 +15,7 @@ from sysid_nodes.data.bounds import Bounds
 from sysid_nodes.reports.certified.result import CARRY, IDENTIFY
 from sysid_nodes.results import Status
 from sysid_nodes.sessions.certified.state import Phase
+from sysid_nodes.sessions.diagnostic_keys import RECEIVED, WAITING
 from sysid_nodes.systems.certified.control.output import Mode
 
 Array = npt.NDArray[np.float64]
@@ -162,7 +163,7 @@ class Watch(LiveWatch):
 
     @property
     def real_time_factor(self) -> float:
-        """How fast the robot's time passes just now."""
+        """Present rate of the robot's time."""
         return self._number(_ROBOT, "real-time factor")
 
     @property
@@ -184,7 +185,7 @@ class Watch(LiveWatch):
 
     @property
     def planner(self) -> str:
-        """How the planner's last step ended."""
+        """Outcome of the planner's last step."""
         return self._text(_PLANNER, "last outcome")
 
     # -- the streams
@@ -192,12 +193,12 @@ class Watch(LiveWatch):
     @property
     def received(self) -> int:
         """Joint states that reached the identifier."""
-        return int(self._number(_IDENTIFIER, "messages received"))
+        return sum(self._counts(_IDENTIFIER, RECEIVED).values())
 
     @property
     def waiting(self) -> int:
         """Joint states that the identifier has yet to look at."""
-        return int(self._number(_IDENTIFIER, "messages waiting"))
+        return int(self._number(_IDENTIFIER, WAITING))
 
     @property
     def rejected(self) -> int:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How late torques act behind the joint states that they answer, from a recording of both."""
+"""Delay of torques behind the joint states that they answer, from a recording of both."""
 
 from __future__ import annotations
 

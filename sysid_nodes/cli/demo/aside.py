@@ -15,6 +15,9 @@ from sysid_nodes.solvers.threads import use_one_blas_thread
 
 T = TypeVar("T")
 
+_PATIENCE = 60.0
+"""For a process whose pipe is closed, or that was killed, to be gone [s]."""
+
 
 @contextmanager
 def aside(function: Callable[..., T], *arguments: Any) -> Iterator[Callable[[], T]]:
@@ -41,7 +44,7 @@ def aside(function: Callable[..., T], *arguments: Any) -> Iterator[Callable[[], 
         try:
             found, error = ours.recv()
         except EOFError:
-            process.join()
+            process.join(_PATIENCE)
             raise SysidError(f"'{function.__name__}' ended with status {process.exitcode}") from None
         if error:
             raise SysidError(error)
@@ -52,7 +55,7 @@ def aside(function: Callable[..., T], *arguments: Any) -> Iterator[Callable[[], 
         yield result
     finally:
         process.kill()
-        process.join()
+        process.join(_PATIENCE)
         ours.close()
 
 

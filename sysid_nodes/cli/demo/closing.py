@@ -15,16 +15,17 @@ from sysid_nodes.reports.files import REPORT_NAME, RESULT_NAME
 _LATE = 0.1  # behind real time, from which it is worth a line [s]
 
 
-def closing(robot: str, out: Path, seed: int) -> list[str]:
+def closing(robot: str, out: Path, seed: int, *options: str) -> list[str]:
     """Lines for the end of a summary.
 
     Args:
         robot: as `sysid demo` names it.
         out: folder of the results.
         seed: of the run.
+        options: with which a replay gives the live node's numbers.
     """
     bag, config = str(out / "bag"), str(out / "config.yaml")
-    again = shlex.join(["sysid", "replay", bag, "--config", config, "--out", f"{out}_again"])
+    again = shlex.join(["sysid", "replay", bag, "--config", config, *options, "--out", f"{out}_again"])
     repeat = shlex.join(["sysid", "demo", robot, "--seed", str(seed), "--out", str(out)])
     return [
         "",

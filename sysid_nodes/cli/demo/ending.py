@@ -15,7 +15,7 @@ NOT_HELD, NOT_THERE = 1, 4
 
 
 class Ending(NamedTuple):
-    """How a demo ended.
+    """End of a demo.
 
     Attributes:
         status: of the process; 0: all is well.

@@ -49,7 +49,7 @@ class LiveScreen(ABC, Generic[AnyWatch]):
 
     @abstractmethod
     def line(self, watch: AnyWatch) -> str:
-        """Where things stand, in a line."""
+        """State of the demo in a line."""
 
     # --
 

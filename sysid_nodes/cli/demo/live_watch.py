@@ -7,6 +7,8 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from typing import Any
 
+from sysid_nodes.sessions.diagnostic_keys import OVERLOAD, RECEIVED, ROBOT_FINISHED, WAITING
+
 
 class LiveWatch:
     """The latest of everything that the recorder tells; each demo adds its own.
@@ -67,14 +69,14 @@ class MotionWatch(IdentifyingWatch):
     @property
     def finished(self) -> bool:
         """Whether the robot has ended its motion."""
-        return self._text(self._robot_status, "state") == "finished"
+        return self._text(self._robot_status, "state") == ROBOT_FINISHED
 
     @property
     def waiting(self) -> bool:
         """Whether the identifier has messages that it has not got to yet."""
         sent = self._counts(self._robot_status, "published on ")
-        heard = self._counts(self._identifier_status, "received on ")
-        return sent != heard or self._number(self._identifier_status, "messages waiting") > 0
+        heard = self._counts(self._identifier_status, RECEIVED)
+        return sent != heard or self._number(self._identifier_status, WAITING) > 0
 
     @property
     def elapsed(self) -> float:
@@ -89,7 +91,7 @@ class MotionWatch(IdentifyingWatch):
     @property
     def overloaded(self) -> bool:
         """Whether the identifier has lost messages because it could not keep up: then no replay equals it."""
-        return self._number(self._identifier_status, "messages lost to overload") > 0
+        return self._number(self._identifier_status, OVERLOAD) > 0
 
     @property
     def solve_time(self) -> float:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How busy the machine is that a demo runs on, by the kernel's books: until now, and over the motion alone."""
+"""Load of the machine that a demo runs on, by the kernel's books: until now, and over the motion alone."""
 
 from __future__ import annotations
 

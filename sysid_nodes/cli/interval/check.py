@@ -19,6 +19,7 @@ from sysid_nodes.logs.reader import TopicLog
 from sysid_nodes.robots import Robot
 from sysid_nodes.signals.driver import DriverSignals, SignalsConfig
 from sysid_nodes.signals.finding import Finding
+from sysid_nodes.signals.rejection import POSITION_JUMP, TURN_UNKNOWN
 from sysid_nodes.systems.interval.arm_stream import joint_stream
 from sysid_nodes.systems.interval.check.arm_check import still_joints
 from sysid_nodes.systems.interval.check.arm_fit import SURE
@@ -53,6 +54,10 @@ def run(args: argparse.Namespace) -> int:
     dead = dead_signals(robot, signals)
     lines = [*_contents(robot, log, signals, names), *_joints(rounds), *_knowledge(rounds), *_mending(rounds, dead)]
     sys.stdout.write("\n".join(lines) + "\n")
+    if "signals.position_unit" in rounds.values:  # turns and jumps were of positions in another unit
+        for reasons in (stream.restarts, stream.rejected):
+            for reason in (TURN_UNKNOWN, POSITION_JUMP):
+                reasons.pop(reason, None)
     for reason in stream.restarts:
         sys.stdout.write(f"within the recording: {reason}; cut it there\n")
     for reason, count in sorted(stream.rejected.items()):

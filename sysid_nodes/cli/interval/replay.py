@@ -7,7 +7,6 @@ import argparse
 import sys
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from pathlib import Path
 
 from sysid_nodes.cli.conclusion import CONTRADICTION
 from sysid_nodes.cli.interval.configuration import load
@@ -19,6 +18,7 @@ from sysid_nodes.logs import BagWriter, read_joint_states
 from sysid_nodes.logs.writer import to_nanoseconds
 from sysid_nodes.messages.interval.bounds import TOPIC, TYPE, bounds_fields
 from sysid_nodes.messages.markers import ARRAY_TYPE
+from sysid_nodes.messages.recorded_markers import copy_markers
 from sysid_nodes.messages.robot_view import RobotView
 from sysid_nodes.reports.files import REPORT_NAME, RESULT_BAG
 from sysid_nodes.reports.interval.body_markers import MARKERS, body_marker_fields
@@ -47,7 +47,9 @@ def run(args: argparse.Namespace) -> int:
         with OutputFolder(args.out) as folder:
             messages = track(log, f"replay {args.bag.absolute().name}")
             angle = DriverSignals(config.signals, arm.robot.n).angle
-            shown = _identify(session, arm.robot, messages, folder / RESULT_BAG, angle)
+            with BagWriter(folder / RESULT_BAG) as bag:
+                shown = _identify(session, arm.robot, messages, bag, angle)
+                copy_markers(args.bag, bag, (TOPIC, MARKERS))
             _judge(session, str(args.bag))
             finished = _label(session.snapshot(str(args.bag)), relaxed)
             document = write_run(folder, finished, body_scene(arm.robot, shown, finished))
@@ -92,31 +94,30 @@ def _label(run: IntervalRun, relaxed: Sequence[Relaxation]) -> IntervalRun:
 
 
 def _identify(
-    session: IntervalSession, robot: Robot, messages: Iterable[RawJointState], path: Path, angle: Array
+    session: IntervalSession, robot: Robot, messages: Iterable[RawJointState], bag: BagWriter, angle: Array
 ) -> list[tuple[float, Array]]:
     """Records what the live node would have published, markers included, and the robot that moves.
 
     Args:
-        session, robot, messages, path: what identifies, the arm, its joint states, and the file.
+        session, robot, messages, bag: what identifies, the arm, its joint states, and the open file.
         angle: (n,) unit of their positions [rad].
 
     Returns:
         Times [s] and configurations (n,) of the robot.
     """
     now = 0
-    with BagWriter(path) as bag:
-        bag.add_topic(TOPIC, TYPE, latched=True)
-        bag.add_topic(MARKERS, ARRAY_TYPE, latched=True)
-        view = RobotView(bag, robot)
-        for message in messages:
-            if view.due(message.stamp):
-                now = max(now + 1, to_nanoseconds(message.stamp))
-                view.follow(now, message.stamp, message.names, message.position, angle)
-            if (result := session.process(message)) is not None:
-                # Stamps may start over, the order of messages may not: the last one is what counts.
-                now = max(now + 1, to_nanoseconds(result.t))
-                bag.write(TOPIC, now, bounds_fields(result, session.subject, session.judgement.lines))
-                bag.write(MARKERS, now, body_marker_fields(result, session.subject.frame))
+    bag.add_topic(TOPIC, TYPE, latched=True)
+    bag.add_topic(MARKERS, ARRAY_TYPE, latched=True)
+    view = RobotView(bag, robot)
+    for message in messages:
+        if view.due(message.stamp):
+            now = max(now + 1, to_nanoseconds(message.stamp))
+            view.follow(now, message.stamp, message.names, message.position, angle)
+        if (result := session.process(message)) is not None:
+            # Stamps may start over, the order of messages may not: the last one is what counts.
+            now = max(now + 1, to_nanoseconds(result.t))
+            bag.write(TOPIC, now, bounds_fields(result, session.subject, session.judgement.lines))
+            bag.write(MARKERS, now, body_marker_fields(result, session.subject.frame))
     return view.shown
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 
 from sysid_nodes.cli.demo.closing import say
-from sysid_nodes.cli.demo.ending import NOT_THERE, Ending
+from sysid_nodes.cli.demo.ending import Ending
 from sysid_nodes.cli.demo.live_run import (
     TICK,
     draw_seed,
@@ -25,7 +25,7 @@ from sysid_nodes.cli.demo.nodes import Nodes, free_domain, require_ros
 from sysid_nodes.cli.demo.rviz import rviz_files
 from sysid_nodes.cli.prime import demo_config
 from sysid_nodes.cli.prime.demo_screen import PrimeScreen
-from sysid_nodes.cli.prime.demo_summary import evaluate, summary
+from sysid_nodes.cli.prime.demo_summary import evaluate, summary, verdict
 from sysid_nodes.cli.prime.demo_watch import ESTIMATOR, PrimeWatch
 from sysid_nodes.reports.prime.truth import FILE, SERIES, feet
 from sysid_nodes.robots import Robot, load_robot
@@ -45,7 +45,7 @@ def run(args: argparse.Namespace, machine: Machine) -> Ending:
         say("Estimating again from the recording and writing the report ...")
         document = evaluate(folder, watch, str(args.out / "bag"))
     say(summary(watch, document, usage, args.out, seed))
-    return Ending(NOT_THERE, "the robot has fallen") if watch.fallen else Ending()
+    return verdict(document, fallen=watch.fallen)
 
 
 def _live(
@@ -57,13 +57,13 @@ def _live(
     duration = args.motion_time or demo_config.DURATION[args.robot]
     truth = folder / "truth" / FILE, folder / "truth" / SERIES
     carried = demo_config.load(seed, args.payload)
-    rviz = rviz_files(work, demo_config.VIEW, robot.urdf) if args.rviz else None
+    rviz = rviz_files(work, demo_config.VIEW, robot) if args.rviz else None
     names, index = feet(robot)
     with Nodes(work, domain) as nodes:
         if rviz:
             nodes.rviz(*rviz)
         nodes.recorder(folder / "bag", args.robot, module=_RECORDER)
-        nodes.node("estimator", "prime_estimator", folder / "config.yaml", diagnostics_period=TICK)
+        nodes.node("estimator", "prime_estimator", folder / "config.yaml", diagnostics_period=TICK, tf=args.rviz)
         wait_until_heard(nodes, ESTIMATOR)
         parameters = demo_config.robot_parameters(args.robot, carried, seed, duration, truth)
         nodes.node("robot", "simulated_legged_robot", None, **parameters)

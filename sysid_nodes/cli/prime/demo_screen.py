@@ -46,7 +46,7 @@ class PrimeScreen(LiveScreen[PrimeWatch]):
         return self._parameters(watch)
 
     def line(self, watch: PrimeWatch) -> str:
-        """Where things stand, in a line."""
+        """State of the demo in a line."""
         return plain_line(watch)
 
     def drawing(self, watch: PrimeWatch, note: str) -> Group:
@@ -88,7 +88,7 @@ class PrimeScreen(LiveScreen[PrimeWatch]):
 
 
 def plain_line(watch: PrimeWatch) -> str:
-    """Where things stand, in a line."""
+    """State of the demo in a line."""
     assert watch.found is not None
     forces = " ".join(f"{found:.0f}/{truth:.0f}" for found, truth in zip(watch.normal, watch.true_normal, strict=True))
     off = 1e3 * float(np.linalg.norm(watch.com - watch.true_com))

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from sysid_nodes.cli.demo.closing import closing, pace
+from sysid_nodes.cli.demo.ending import NOT_HELD, NOT_THERE, Ending
 from sysid_nodes.cli.prime.demo_watch import PrimeWatch
 from sysid_nodes.cli.prime.replay import open_log, replay_into
 from sysid_nodes.data.config import load_yaml
@@ -15,9 +16,13 @@ from sysid_nodes.logs.reader import read_topics
 from sysid_nodes.reports.prime.live import compare_live
 from sysid_nodes.reports.prime.run import HORIZON
 from sysid_nodes.reports.prime.series import PrimeSeries
+from sysid_nodes.results.motion_status import MotionStatus
 from sysid_nodes.sensors import sources
 from sysid_nodes.sessions.prime.config import PrimeSessionConfig
 from sysid_nodes.sessions.prime.session import prime_robot
+
+_FAR = 5.0
+"""Standard deviations; one of ten parameters is as far by chance in one of 100000 runs."""
 
 
 def evaluate(folder: Path, watch: PrimeWatch, source: str) -> dict[str, Any]:
@@ -57,6 +62,25 @@ def gave_up(watch: PrimeWatch, config: PrimeSessionConfig) -> str:
         hop, window = max(hop for hop, _ in slower), min(window for _, window in slower)
         parts.append(f"solved every {hop} steps over {window} stages at times")
     return f"the live node could not keep up and {' and '.join(parts)}" if parts else ""
+
+
+def verdict(document: Mapping[str, Any], *, fallen: bool) -> Ending:
+    """Exit status, and what did not hold.
+
+    Args:
+        document: the result, with the truth.
+        fallen: whether the robot lies.
+    """
+    if fallen:
+        return Ending(NOT_THERE, "the robot has fallen")
+    body, truth = document["bodies"][0], document["run"]["truth"]["bodies"][0]["parameters"]
+    rows = zip(body["parameters"], truth, strict=True)
+    far = {row["name"]: abs(row["estimate"] - value) / row["sigma"] for row, value in rows if row["sigma"]}
+    worst = max(far, key=lambda name: far[name], default="")
+    if document["status"] == MotionStatus.GOOD.name and worst and far[worst] > _FAR:
+        line = f"{worst} of the {body['link']} is {far[worst]:.1f} of its standard deviations from the truth"
+        return Ending(NOT_HELD, f"{line}, and the estimate calls itself GOOD")
+    return Ending()
 
 
 def summary(watch: PrimeWatch, document: Mapping[str, Any], usage: Mapping[str, float], out: Path, seed: int) -> str:

@@ -13,6 +13,7 @@ import numpy.typing as npt
 from sysid_nodes.cli.demo.live_watch import IdentifyingWatch
 from sysid_nodes.reports.prime.truth import ON_GROUND
 from sysid_nodes.results.motion_status import MotionStatus
+from sysid_nodes.sessions.diagnostic_keys import RECEIVED, ROBOT_FALLEN, ROBOT_FINISHED, WAITING
 
 Array = npt.NDArray[np.float64]
 
@@ -123,7 +124,7 @@ class PrimeWatch(IdentifyingWatch):
     @property
     def finished(self) -> bool:
         """Whether the robot's programme is over."""
-        self._ended = self._ended or self._text(_ROBOT, "state") == "finished"
+        self._ended = self._ended or self._text(_ROBOT, "state") == ROBOT_FINISHED
         return self._ended
 
     @property
@@ -134,7 +135,7 @@ class PrimeWatch(IdentifyingWatch):
     @property
     def fallen(self) -> bool:
         """Whether the robot has fallen."""
-        return self._text(_ROBOT, "trouble") == "fallen"
+        return self._text(_ROBOT, "trouble") == ROBOT_FALLEN
 
     @property
     def finding(self) -> str:
@@ -144,7 +145,7 @@ class PrimeWatch(IdentifyingWatch):
     @property
     def waiting(self) -> bool:
         """Whether the estimator has messages that it has not got to yet."""
-        return self._number(ESTIMATOR, "messages waiting") > 0
+        return self._number(ESTIMATOR, WAITING) > 0
 
     @property
     def lag(self) -> float:
@@ -177,4 +178,4 @@ class PrimeWatch(IdentifyingWatch):
 
     def received_counts(self) -> dict[str, int]:
         """Messages that reached the estimator, by topic."""
-        return self._counts(ESTIMATOR, "received on ")
+        return self._counts(ESTIMATOR, RECEIVED)

@@ -204,7 +204,7 @@ def check_joints(log: SensorLog, robot: Robot, source: str) -> None:
 
 
 def _why_nothing(session: PrimeSession) -> str:
-    """Why there is no estimate."""
+    """Reason that there is no estimate."""
     reasons = [f"{name} {reason} {n}" for name, found in session.rejected.items() for reason, n in found.items()]
     reasons += [f"{reason} {n}" for reason, n in session.unusable.items()]
     line = f"no motion could be estimated from {session.received} messages"

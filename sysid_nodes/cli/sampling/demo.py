@@ -13,6 +13,7 @@ from sysid_nodes.cli.demo.ending import NOT_THERE, Ending
 from sysid_nodes.cli.demo.live_run import TICK, draw_seed, follow, hidden_truth, output_and_work, wait_until_heard
 from sysid_nodes.cli.demo.machine import Machine
 from sysid_nodes.cli.demo.nodes import Nodes, free_domain, require_ros
+from sysid_nodes.cli.demo.rviz import rviz_files
 from sysid_nodes.cli.sampling import demo_config
 from sysid_nodes.cli.sampling.demo_screen import SamplingScreen
 from sysid_nodes.cli.sampling.demo_summary import evaluate, summary, verdict
@@ -22,7 +23,7 @@ from sysid_nodes.reports.sampling.stages import true_values
 from sysid_nodes.robots import load_robot
 from sysid_nodes.sessions.sampling.config import SamplingSessionConfig
 
-_RECORDER = "sysid_nodes.ros.sampling.recorder"
+_RECORDER, _VIEW = "sysid_nodes.ros.sampling.recorder", "rviz/sampling.rviz"
 
 
 def run(args: argparse.Namespace, machine: Machine) -> Ending:
@@ -63,7 +64,10 @@ def _live(
     domain = free_domain() if args.domain_id is None else args.domain_id
     title = f"Starting robot, identifier, planner and recorder on ROS domain {domain}, this machine only."
     file, truth = folder / "config.yaml", folder / "truth" / "robot.json"
+    rviz = rviz_files(work, _VIEW, load_robot("go2")) if args.rviz else None
     with Nodes(work, domain) as nodes:
+        if rviz:
+            nodes.rviz(*rviz)
         nodes.recorder(folder / "bag", module=_RECORDER)
         # Reliable, so that recording and identifier hear the same.
         nodes.node("identifier", "spi_identifier", file, diagnostics_period=TICK, reliability="reliable")
@@ -71,7 +75,8 @@ def _live(
         wait_until_heard(nodes, IDENTIFIER)
         wait_until_heard(nodes, PLANNER)
         load = demo_config.DEFAULT_LOAD if args.payload is None else args.payload
-        nodes.node("robot", "simulated_legged_robot", None, **demo_config.robot_parameters(seed, load, truth))
+        parameters = demo_config.robot_parameters(seed, load, truth)
+        nodes.node("robot", "simulated_legged_robot", None, tf=args.rviz, **parameters)
         hidden, robot = hidden_truth(nodes, truth), load_robot("go2")
         values = true_values(hidden["theta"], demo_config.STRENGTH, robot)
         watch = SamplingWatch(values, robot, load_yaml(SamplingSessionConfig, file).sampling)

@@ -26,7 +26,7 @@ class SamplingScreen(LiveScreen[SamplingWatch]):
         return _table(watch)
 
     def line(self, watch: SamplingWatch) -> str:
-        """Where things stand, in a line."""
+        """State of the demo in a line."""
         masses = [f"mass {row.value:.2f} kg, sigma {row.sigma:.2g}" for known in watch.known for row in known[:1]]
         return "; ".join([f"{watch.elapsed:5.1f} s  {watch.activity}", *masses])
 

@@ -61,7 +61,7 @@ def evaluate(folder: Path, watch: SamplingWatch, source: str) -> dict[str, Any]:
         _path(session, first, until),
         same=result.posterior.id == live.id,
     )
-    write_result_bag(folder / RESULT_BAG, session, result, until=until)
+    write_result_bag(folder / RESULT_BAG, session, result, folder / "bag", until=until)
     return write_sampling_run(folder, SamplingRun(result, session.robot, source, spent, config, stages))
 
 

@@ -39,7 +39,7 @@ def run(args: argparse.Namespace) -> int:
         raise error if error.source else LogError(str(error), source=str(bag)) from None
     with OutputFolder(args.out) as folder:
         finished = SamplingRun(result, session.robot, str(bag), time.monotonic() - began, config)
-        write_result_bag(folder / RESULT_BAG, session, result)
+        write_result_bag(folder / RESULT_BAG, session, result, bag)
         document = write_sampling_run(folder, finished)
     reason = result.status.message if result.status is SamplingStatus.UNTRUSTED else ""
     page = args.out / REPORT_NAME

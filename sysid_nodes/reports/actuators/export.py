@@ -7,8 +7,7 @@ Only what is identified is a value; what is not stands in a comment, with the re
 from __future__ import annotations
 
 import io
-import json
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -51,59 +50,6 @@ def _joint(document: Document, j: int) -> DrivenJoint:
         name: told.get(name, None if name in rows else stated_value(name)) for name in ("torque_limit", "no_load_speed")
     }
     return DrivenJoint(document["joints"][j]["name"], told, untold, **scaled, **limits)
-
-
-def isaac_lab(document: Document, step: float) -> str:
-    """Python source of an actuator configuration for Isaac Lab.
-
-    Args:
-        document: valid result.
-        step: of the physics there, in which delays are counted [s].
-    """
-    joints = driven_joints(document)
-
-    def entries(values: Mapping[str, float]) -> str:
-        return "{" + ", ".join(f'"{name}": {value!r}' for name, value in values.items()) + "}"
-
-    def told_values(name: str) -> dict[str, float]:
-        return {joint.name: joint.told[name] for joint in joints if name in joint.told}
-
-    def known_values(name: str) -> dict[str, float]:
-        found = {joint.name: getattr(joint, name) for joint in joints}
-        return {joint: float(value) for joint, value in found.items() if value is not None}
-
-    fields = {
-        "stiffness": known_values("stiffness"),
-        "damping": known_values("damping"),
-        "effort_limit": known_values("torque_limit"),
-        "velocity_limit": known_values("no_load_speed"),
-        "armature": told_values("armature"),
-        "friction": told_values("coulomb"),
-        "dynamic_friction": told_values("coulomb"),
-        "viscous_friction": told_values("viscous"),
-    }
-    delays = told_values("delay")
-    lines = [
-        f"# Actuators of {document['robot']}, identified from {document['source']}.",
-        "# Frictions are torques [N m] and [N m s/rad], as Isaac Sim 5 and later take them.",
-        *(
-            f"# {joint.name}: {name} is not identified, {reason}"
-            for joint in joints
-            for name, reason in joint.untold.items()
-        ),
-        "from isaaclab.actuators import DelayedPDActuatorCfg",
-        "",
-        "ACTUATORS = DelayedPDActuatorCfg(",
-        f"    joint_names_expr={json.dumps([joint.name for joint in joints])},",
-        *(f"    {name}={entries(values)}," for name, values in fields.items() if values),
-    ]
-    if missing := [name for name in ("stiffness", "damping") if not fields[name]]:
-        lines.insert(2, f"# Nobody states the drives' {' and '.join(missing)}: give them.")
-    if delays:
-        steps = [round(value / step) for value in delays.values()]
-        lines.append(f"    min_delay={min(steps)},  # steps of {step:g} s; identified: {entries(delays)} s")
-        lines.append(f"    max_delay={max(steps)},")
-    return "\n".join([*lines, ")"]) + "\n"
 
 
 def interval_yaml(document: Document, _: float = 0.0) -> str:
@@ -167,15 +113,6 @@ def arrays(document: Document) -> bytes:
         **{key: table(key) for key in ("estimate", "sigma", "lower", "upper")},
     )
     return buffer.getvalue()
-
-
-FORMATS: dict[str, Callable[[Document, float], str]] = {
-    "isaaclab": isaac_lab,
-    "interval": interval_yaml,
-    "prime": prime_yaml,
-    "sampling": sampling_yaml,
-}
-"""Text of each format, of a result and the step of the simulation [s]."""
 
 
 def _motor_lists(document: Document) -> tuple[dict[str, list[float]], list[str]]:

@@ -54,7 +54,7 @@ def render_actuator_report(document: Document, series: Mapping[str, Array], scen
         ],
         joints=[_joint(joint, t, series, k, _true(document, joint)) for k, joint in enumerate(document["joints"])],
         online=document["online"] or {"alarms": [], "live": None, "truth": None},
-        untold=_untold(document),
+        untold=_rows_without_estimate(document),
         scene=scene,
     )
 
@@ -63,18 +63,23 @@ def headline(document: Document) -> str:
     """The finding in a line."""
     rows = [row for joint in document["joints"] for row in joint["parameters"]]
     told = sum(row["identifiable"] for row in rows)
-    error = f"one rollout follows the log within {1e3 * document['replay']['rmse']:.2g} mrad (RMSE)"
+    config, who = document["config"], "one rollout follows"
+    if config.get("drive") == "effort":
+        piece = config["actuators.shooting.open_horizons"][-1]
+        who = f"rollouts of {piece:g} s, each with a start state fitted to it, follow"
+    error = f"{who} the log within {1e3 * document['replay']['rmse']:.2g} mrad (RMSE)"
     found = f"{told} of {len(rows)} parameters of {len(document['joints'])} joints are identified"
-    return "; ".join([found, *_ranges(rows), error])
+    return "; ".join([found, *_ranges(rows, len(document["joints"])), error])
 
 
-def _ranges(rows: list[dict[str, Any]]) -> Iterator[str]:
+def _ranges(rows: list[dict[str, Any]], joints: int) -> Iterator[str]:
     """Least and largest estimate of armature and delay over the joints that tell them."""
     for name in ("armature", "delay"):
         told = sorted((row["estimate"], row["unit"]) for row in rows if row["name"] == name and row["identifiable"])
         if told:
             ends = dict.fromkeys(number_text(value, 3) for value, _ in (told[0], told[-1]))
-            yield f"{name}{'s from' if len(ends) > 1 else ''} {' to '.join(ends)} {told[0][1]}"
+            share = f" ({len(told)} of {joints} joints)" if len(told) < joints else ""
+            yield f"{name}{'s from' if len(ends) > 1 else ''} {' to '.join(ends)} {told[0][1]}{share}"
 
 
 def _true(document: Document, joint: Mapping[str, Any]) -> dict[str, float]:
@@ -127,7 +132,7 @@ def _friction(joint: Mapping[str, Any], true: Mapping[str, float]) -> Markup | N
     return Markup(friction_plot(parts["coulomb"], parts.get("viscous"), label=label, truth=known))
 
 
-def _untold(document: Document) -> list[dict[str, str]]:
+def _rows_without_estimate(document: Document) -> list[dict[str, str]]:
     """Parameters without an estimate, one row for each reason a joint has."""
     return [
         {

@@ -124,7 +124,7 @@ class CertifiedHistory:
 
     @property
     def why_stopped(self) -> str:
-        """Why the motion ended before its time, in the words of robot and controller; empty where it did not."""
+        """Reason of an end before its time, in the words of robot and controller; empty where it did not."""
         words = [self.robot_stop] if self.robot_stop else []
         told = next((event.text for event in self.events if event.mode is Mode.STOPPED), "")
         if told and told not in self.robot_stop:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How a run of the certified loop compares with what was certified: errors, torques, distances over time."""
+"""A run of the certified loop beside what was certified: errors, torques, distances over time."""
 
 from __future__ import annotations
 

@@ -52,7 +52,7 @@ class CertifiedRun:
 
     @property
     def identified_at(self) -> float | None:
-        """When the first plan took over that does not identify [s]."""
+        """Time at which the first plan took over that does not identify [s]."""
         return next((plan.begun for plan in self.history.executed if self.phases.get(plan.record.id) == CARRY), None)
 
     @property

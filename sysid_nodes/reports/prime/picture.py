@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Where a robot went, where it touched the ground and how it pushed: a picture in three dimensions, as SVG.
+"""A robot's path, contacts and forces: a picture in three dimensions, as SVG.
 
 The projection is our own and parallel: matplotlib's leaves most of a figure empty, or cuts off what is in it.
 """

@@ -11,6 +11,7 @@ from sysid_nodes.logs import BagWriter
 from sysid_nodes.logs.writer import to_nanoseconds
 from sysid_nodes.messages.geometry import WORLD
 from sysid_nodes.messages.markers import ARRAY_TYPE
+from sysid_nodes.messages.recorded_markers import copy_markers
 from sysid_nodes.messages.robot_view import RobotView
 from sysid_nodes.messages.sampling.estimate_markers import MARKERS, estimate_marker_fields
 from sysid_nodes.messages.sampling.estimates import (
@@ -33,13 +34,16 @@ _TYPES = {
 }
 
 
-def write_result_bag(path: Path, session: SamplingSession, result: SamplingResult, *, until: float = np.inf) -> None:
+def write_result_bag(
+    path: Path, session: SamplingSession, result: SamplingResult, recording: Path, *, until: float = np.inf
+) -> None:
     """Writes the file.
 
     Args:
         path: of it.
         session: that the result is of.
         result: of all that it gathered up to a stamp `until` [s].
+        recording: that it is from, whose other markers, as those of plans, are shown too.
 
     Raises:
         LogError: the file cannot be written.
@@ -63,3 +67,4 @@ def write_result_bag(path: Path, session: SamplingSession, result: SamplingResul
                 view.show(to_nanoseconds(t), t, posture, WORLD)
         for topic, fields in zip(_TYPES, messages, strict=True):
             bag.write(topic, to_nanoseconds(last), fields)
+        copy_markers(recording, bag, _TYPES)

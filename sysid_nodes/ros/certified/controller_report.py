@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How the robust controller is doing, for its status and for /diagnostics."""
+"""State of the robust controller, for its status and for /diagnostics."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How the certified planner is doing, for /diagnostics."""
+"""State of the certified planner, for /diagnostics."""
 
 from __future__ import annotations
 

@@ -100,7 +100,7 @@ class PositionOutput:
 
     @property
     def reason(self) -> StopReason:
-        """Why nothing more is sent."""
+        """Reason that nothing more is sent."""
         return self._stream.reason
 
     def publish(self, planned: Planned, now: int) -> bool:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How the interval identifier is doing, for /diagnostics."""
+"""State of the interval identifier, for /diagnostics."""
 
 from __future__ import annotations
 
@@ -15,11 +15,12 @@ from sensor_msgs.msg import JointState
 from sysid_nodes.results import IdentificationResult, Status
 from sysid_nodes.ros.conversions import to_seconds
 from sysid_nodes.ros.diagnostics import ERROR, OK, WARN, diagnostic_status
+from sysid_nodes.sessions.diagnostic_keys import OVERLOAD, WAITING, not_used, received_on
 from sysid_nodes.sessions.interval.news import sentence
 from sysid_nodes.sessions.interval.session import IntervalSession
 from sysid_nodes.systems.interval.stream_watch import Judgement
 
-OVERLOAD = "overload"
+_OVERLOAD = "overload"
 """Messages lost because the identifier could not keep up."""
 
 LOST = "lost on the way"
@@ -27,7 +28,7 @@ LOST = "lost on the way"
 
 
 @dataclass(frozen=True)
-class Health:
+class IntervalHealth:
     """The node between two diagnostics.
 
     Attributes:
@@ -61,7 +62,7 @@ class Health:
     result: IdentificationResult
 
 
-def judge(health: Health) -> tuple[bytes, str]:
+def judge(health: IntervalHealth) -> tuple[bytes, str]:
     """Level and one sentence: the worst thing first."""
     if health.fault:
         return ERROR, f"internal failure: {health.fault}"
@@ -84,7 +85,7 @@ def judge(health: Health) -> tuple[bytes, str]:
     return OK, health.result.status.message
 
 
-def interval_diagnostic(node: str, health: Health) -> DiagnosticStatus:
+def interval_diagnostic(node: str, health: IntervalHealth) -> DiagnosticStatus:
     """The health of a node as a diagnostic status, numbers with their units in the keys."""
     level, message = judge(health)
     result = health.result
@@ -93,12 +94,13 @@ def interval_diagnostic(node: str, health: Health) -> DiagnosticStatus:
         "finding": "; ".join(health.judgement.lines),
         "rate [Hz]": f"{health.rate:.1f}",
         "longest step between stamps [s]": f"{health.longest_step:.6f}",
-        "messages received": str(health.received),
-        "messages waiting": str(health.queue),
+        received_on(health.topic): str(health.received),
+        OVERLOAD: str(health.rejected.get(_OVERLOAD, 0)),
+        WAITING: str(health.queue),
         "lag [s]": f"{health.lag:.3f}",
         "samples used": str(result.samples_used),
         "samples rejected": str(sum(health.rejected.values())),
-        **{f"rejected: {reason}": str(count) for reason, count in sorted(health.rejected.items())},
+        **{not_used(reason): str(n) for reason, n in sorted(health.rejected.items()) if reason != _OVERLOAD},
         "window": str(result.window),
         "condition number": f"{result.excitation.condition_number:.4g}",
         "blind directions": ", ".join(result.excitation.blind),
@@ -153,13 +155,11 @@ class Monitor:
     """Counts what arrives, and tells what changed from one report to the next.
 
     Args:
-        node: name of the node.
         topic: resolved name of the joint states' topic.
     """
 
-    def __init__(self, node: str, topic: str) -> None:
+    def __init__(self, topic: str) -> None:
         self.topic = topic
-        self._node = node
         self.reset()
 
     def reset(self) -> None:
@@ -183,14 +183,14 @@ class Monitor:
         self._pace.add(stamp)
 
     def report(
-        self, session: IntervalSession, *, active: bool, waiting: int, overflowed: int, fault: str
+        self, node: str, session: IntervalSession, *, active: bool, waiting: int, overflowed: int, fault: str
     ) -> DiagnosticStatus:
-        """The node since the last report."""
+        """The node of that name since the last report."""
         pace = self._pace.renew()
         newest = to_seconds(self._newest.header.stamp) if self._newest is not None else None
         rejected = Counter(session.rejected)
-        rejected += Counter({OVERLOAD: overflowed, LOST: self._lost})  # only what is more than 0
-        health = Health(
+        rejected += Counter({_OVERLOAD: overflowed, LOST: self._lost})  # only what is more than 0
+        health = IntervalHealth(
             topic=self.topic,
             active=active,
             received=self._received,
@@ -206,4 +206,4 @@ class Monitor:
             result=session.result,
         )
         self._received_before, self._rejected_before = self._received, rejected
-        return interval_diagnostic(self._node, health)
+        return interval_diagnostic(node, health)

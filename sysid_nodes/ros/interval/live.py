@@ -126,13 +126,14 @@ class LiveInterval:
         """Messages lost to overload since the start or the last reset."""
         return self._worker.overflowed
 
-    def status(self, *, active: bool) -> DiagnosticStatus:
+    def status(self, node: str, *, active: bool) -> DiagnosticStatus:
         """How the stream and the identification are doing since the last call.
 
         The data are judged with the next message that none waits behind, for the call after this one.
         """
         self._due = True
         return self._monitor.report(
+            node,
             self._session,
             active=active,
             waiting=len(self._worker),

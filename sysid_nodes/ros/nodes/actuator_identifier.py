@@ -12,6 +12,7 @@ the option ``commands`` names (sensor_msgs/JointState set-points, or trajectory_
 from __future__ import annotations
 
 import sys
+from pathlib import Path
 from typing import Any
 
 from online_sysid.msg import ActuatorModels
@@ -21,15 +22,16 @@ from visualization_msgs.msg import MarkerArray
 from sysid_nodes.messages.actuators.drive_markers import drive_marker_fields
 from sysid_nodes.messages.actuators.models import models_fields, status
 from sysid_nodes.messages.fill import to_message
+from sysid_nodes.messages.markers import with_prefix
 from sysid_nodes.messages.prime.low_state import TOPIC as LOW_STATE
 from sysid_nodes.messages.prime.low_state import low_type
 from sysid_nodes.ros import qos
 from sysid_nodes.ros.actuators.conversions import COMMANDS, low_command_taker, low_state_taker
-from sysid_nodes.ros.actuators.live import LiveActuators
 from sysid_nodes.ros.conversions import to_joint_state
 from sysid_nodes.ros.managed_node import run
 from sysid_nodes.ros.session_node import SessionNode
 from sysid_nodes.sessions.actuators.config import ActuatorSessionConfig, actuator_robot
+from sysid_nodes.sessions.actuators.live import LiveActuators
 from sysid_nodes.sessions.actuators.node_config import LOW_CMD, ActuatorNodeConfig
 from sysid_nodes.sessions.actuators.session import ActuatorSession, ActuatorUpdate
 
@@ -46,6 +48,7 @@ class ActuatorIdentifierNode(SessionNode[LiveActuators]):
         config = self._settings.build(ActuatorSessionConfig)
         self._robot = robot = actuator_robot(config)
         node_config = self._settings.build(ActuatorNodeConfig)
+        self._prefix = node_config.frame_prefix
         self._low = node_config.command_type == LOW_CMD
         self._low_types = [low_type(config.robot, name) for name in ("LowCmd", "LowState")] if self._low else []
         session = ActuatorSession(robot, config, gains_told=self._low)
@@ -53,6 +56,8 @@ class ActuatorIdentifierNode(SessionNode[LiveActuators]):
         live = LiveActuators(
             session,
             capacity=node_config.buffer,
+            words=status,
+            write=_write,
             publish=self._publish,
             complain=self._complain,
         )
@@ -83,13 +88,20 @@ class ActuatorIdentifierNode(SessionNode[LiveActuators]):
         if not self.context.ok():
             return
         self._models.publish(to_message(ActuatorModels, models_fields(update)))
-        self._markers.publish(to_message(MarkerArray, drive_marker_fields(update, self._robot)))
+        markers = with_prefix(drive_marker_fields(update, self._robot), self._prefix)
+        self._markers.publish(to_message(MarkerArray, markers))
         name, sentence = status(update)
         if name != self._told:
             self._say(f"{name}: {sentence}")
         self._told = name
         if update.alarmed:
             self._warn(update.state.alarms[-1].sentence)
+
+
+def _write(session: ActuatorSession, path: str, source: str, spent: float) -> Path:
+    from sysid_nodes.reports.actuators.live import save_session  # plots: two fifths of the node's start
+
+    return save_session(path, session, source, spent)
 
 
 def main(args: list[str] | None = None) -> int:

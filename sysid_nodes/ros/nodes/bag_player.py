@@ -27,6 +27,7 @@ from sysid_nodes.ros import qos
 from sysid_nodes.ros.conversions import message_type
 from sysid_nodes.ros.parameters import NodeParameters
 from sysid_nodes.ros.spinning import make_executor, run_node
+from sysid_nodes.sessions.diagnostic_keys import Backlog
 from sysid_nodes.sessions.playback import BagPlayerConfig, Playback
 
 NAME = "bag_player"
@@ -36,7 +37,6 @@ _TICK = 0.01  # of the recording's clock between two messages of /clock [s]
 _WAIT = 0.05  # for an event, where nothing is due [s]
 _SETTLED = 0.3  # after the listener was found; its own side of the match may take a little longer [s]
 _LATCHED = ("robot_description", "tf_static")
-_SAME = 2  # reports of nothing new and nothing waiting, after which the identifier is done
 _BILLION = 1_000_000_000
 
 
@@ -55,7 +55,7 @@ class BagPlayerNode(Node):
         self._outputs = {topic.name: self._publisher(topic.name, topic.type) for topic in self._playback.topics}
         self._save = self.create_client(Save, f"{config.identifier}/save")
         name = self.resolve_topic_name(config.identifier).lstrip("/")
-        self._identifier, self._reports = f"{name}: ", list[tuple[str, ...]]()
+        self._identifier, self._backlog = f"{name}: ", Backlog()
         self.create_subscription(DiagnosticArray, "/diagnostics", self._hear, 100)
 
     def _publisher(self, topic: str, kind: str) -> Any:
@@ -111,15 +111,12 @@ class BagPlayerNode(Node):
         return t
 
     def _keep(self, executor: Any, stopped: Callable[[], bool], end: int) -> None:
-        self._reports.clear()
+        self._backlog.clear()
         since = time.monotonic()
 
         def idle() -> bool:
             self._tell_time(end + round(_BILLION * (time.monotonic() - since)))
-            if len(self._reports) < _SAME:
-                return False
-            before, now = self._reports[-_SAME:]
-            return before == now and now[-1] == "0"
+            return self._backlog.done
 
         self._until(executor, stopped, idle, f"{self._config.identifier} is not done with what was played")
         if stopped():
@@ -148,8 +145,7 @@ class BagPlayerNode(Node):
         """Notes how many messages the identifier has, and how many wait."""
         for status in message.status:
             if status.name.startswith(self._identifier):
-                values = {item.key: item.value for item in status.values}
-                self._reports.append((values.get("messages received", ""), values.get("messages waiting", "")))
+                self._backlog.hear({item.key: item.value for item in status.values})
 
 
 def main(args: list[str] | None = None) -> int:

@@ -11,6 +11,7 @@ latched, ``~/posterior`` (online_sysid/ParameterPosterior), ``~/friction`` (onli
 from __future__ import annotations
 
 import sys
+from pathlib import Path
 from typing import Any
 
 from online_sysid.msg import JointFriction, ParameterPosterior
@@ -18,16 +19,17 @@ from sensor_msgs.msg import BatteryState, JointState
 from visualization_msgs.msg import MarkerArray
 
 from sysid_nodes.logs.power_reader import from_battery_state
-from sysid_nodes.messages.bayesian.posterior import friction_fields, posterior_fields
+from sysid_nodes.messages.bayesian.posterior import friction_fields, posterior_fields, status
 from sysid_nodes.messages.bayesian.posterior_markers import posterior_marker_fields
 from sysid_nodes.messages.fill import to_message
+from sysid_nodes.messages.markers import with_prefix
 from sysid_nodes.robots import load_robot
 from sysid_nodes.ros import qos
-from sysid_nodes.ros.bayesian.live import LiveBayesian
 from sysid_nodes.ros.conversions import to_joint_state
 from sysid_nodes.ros.managed_node import run
 from sysid_nodes.ros.session_node import SessionNode
 from sysid_nodes.sessions.bayesian.config import BayesianSessionConfig
+from sysid_nodes.sessions.bayesian.live import LiveBayesian
 from sysid_nodes.sessions.bayesian.node_config import BayesianNodeConfig
 from sysid_nodes.sessions.bayesian.online import BayesianUpdate, OnlineBayesian
 
@@ -46,12 +48,15 @@ class BayesianIdentifierNode(SessionNode[LiveBayesian]):
         live = LiveBayesian(
             OnlineBayesian(robot, config),
             capacity=self._settings.build(BayesianNodeConfig).buffer,
+            words=status,
+            write=_write,
             publish=self._publish,
             complain=self._complain,
         )
         self._posterior = self.publisher(ParameterPosterior, "~/posterior", qos.LATCHED)
         self._friction = self.publisher(JointFriction, "~/friction", qos.LATCHED)
         self._markers = self.publisher(MarkerArray, "~/markers", qos.LATCHED)
+        self._prefix = self._settings.build(BayesianNodeConfig).frame_prefix
         return live, f"{robot.n} joints of robot '{robot.name}'"
 
     def _subscribe(self, live: LiveBayesian) -> str:
@@ -74,8 +79,15 @@ class BayesianIdentifierNode(SessionNode[LiveBayesian]):
         self._posterior.publish(to_message(ParameterPosterior, fields))
         if (friction := friction_fields(update)) is not None:
             self._friction.publish(to_message(JointFriction, friction))
-        self._markers.publish(to_message(MarkerArray, posterior_marker_fields(update, self._robot)))
+        markers = with_prefix(posterior_marker_fields(update, self._robot), self._prefix)
+        self._markers.publish(to_message(MarkerArray, markers))
         self._say(f"window {update.window}: {fields['status']}: {update.fault or fields['message']}")
+
+
+def _write(session: OnlineBayesian, path: str, source: str, spent: float) -> Path:
+    from sysid_nodes.reports.bayesian.live import save_session  # plots: two fifths of the node's start
+
+    return save_session(path, session, source, spent)
 
 
 def main(args: list[str] | None = None) -> int:

@@ -90,7 +90,7 @@ class LivePlanning:
         self._worker.stop()
 
     def status(self, node: str, *, active: bool) -> DiagnosticStatus:
-        """How planning is doing."""
+        """State of the planning."""
         fault = self._worker.fault or self.fault
         level = ERROR if fault else OK if self.plan is not None or not active else WARN
         values = {
@@ -156,8 +156,8 @@ class ExplorationPlannerNode(IdentifyingNode[LivePlanning]):
         self._markers.publish(to_message(MarkerArray, marker_fields(plan)))
         self._say(f"plan {plan.id} for estimate {plan.estimate}: {', '.join(plan.gaits)}")
 
-    def _judge(self, live: LivePlanning, *, active: bool) -> DiagnosticStatus:
-        return live.status(component(self), active=active)
+    def _status(self, *, active: bool) -> DiagnosticStatus:
+        return self._configured.status(component(self), active=active)
 
     def _write(self, live: LivePlanning, path: str) -> tuple[str, str]:
         from sysid_nodes.reports.sampling.exploration import write_plan  # plots take their time

@@ -26,9 +26,9 @@ from sysid_nodes.messages.fill import to_message
 from sysid_nodes.reports.interval.body_markers import body_marker_fields
 from sysid_nodes.results import IdentificationResult
 from sysid_nodes.ros import qos
-from sysid_nodes.ros.conversions import to_parameter_bounds
 from sysid_nodes.ros.diagnostics import component
 from sysid_nodes.ros.identifying_node import IdentifyingNode
+from sysid_nodes.ros.interval.bounds_message import to_parameter_bounds
 from sysid_nodes.ros.interval.diagnostics import Monitor
 from sysid_nodes.ros.interval.live import LiveInterval
 from sysid_nodes.ros.managed_node import run
@@ -46,7 +46,7 @@ class IntervalIdentifierNode(IdentifyingNode[LiveInterval]):
 
     def __init__(self, **kwargs: Any) -> None:
         super().__init__(NAME, (IntervalIdentifierConfig, IntervalNodeConfig), **kwargs)
-        self._monitor = Monitor(component(self), self.resolve_topic_name("joint_states"))
+        self._monitor = Monitor(self.resolve_topic_name("joint_states"))
         self._description = ""
         self._description_subscription: Any = None
 
@@ -127,13 +127,9 @@ class IntervalIdentifierNode(IdentifyingNode[LiveInterval]):
             self._markers.publish(to_message(MarkerArray, body_marker_fields(result, subject.frame)))
             self._journal.result(result, findings)
 
-    def _complain(self, fault: str) -> None:
-        """On the worker's thread."""
-        self.get_logger().error(f"message not used: {fault}")
-
-    def _judge(self, live: LiveInterval, *, active: bool) -> DiagnosticStatus:
-        self._journal.overload(live.overflowed)
-        return live.status(active=active)
+    def _status(self, *, active: bool) -> DiagnosticStatus:
+        self._journal.overload(self._configured.overflowed)
+        return self._configured.status(component(self), active=active)
 
     # -- parameters and services
 

@@ -116,17 +116,12 @@ class PrimeEstimatorNode(IdentifyingNode[LivePrime]):
         else:
             self._warn(line)
 
-    def _complain(self, fault: str) -> None:
-        """On the worker's thread."""
-        if self.context.ok():
-            self.get_logger().error(f"message not used: {fault}")
-
     def _look(self) -> None:
         if self._streams:
             self._configured.look()
 
-    def _judge(self, live: LivePrime, *, active: bool) -> DiagnosticStatus:
-        return live.status(component(self), active=active)
+    def _status(self, *, active: bool) -> DiagnosticStatus:
+        return self._configured.status(component(self), active=active)
 
     def _write(self, live: LivePrime, path: str) -> tuple[str, str]:
         written, sentence = live.save(path)

@@ -34,6 +34,7 @@ from sysid_nodes.ros.simulation.legged_publishers import LeggedPublishers, Truth
 from sysid_nodes.ros.simulation.obeyed_plans import Obeyed
 from sysid_nodes.ros.simulation.played_motion import PlayedMotion
 from sysid_nodes.ros.spinning import run_node
+from sysid_nodes.sessions.diagnostic_keys import ROBOT_FALLEN
 from sysid_nodes.simulation.legged import Fault, LeggedRobotSim, LeggedSimulationConfig, TruthSample
 from sysid_nodes.simulation.legged.node_config import SimulatedLeggedRobotConfig
 
@@ -86,6 +87,8 @@ class SimulatedLeggedRobotNode(PlayedMotion):
             velocity=self._simulation.sensors.velocity.enabled,
             commands=self._config.commands if self._simulation.drive.enabled else "",
             reliability=self._config.reliability,
+            tf=self._config.tf,
+            prefix=self._config.frame_prefix,
         )
         self._obeyed = Obeyed(self, self._sim, self._config) if self._sim.commanded is not None else None
         self._told = 0
@@ -108,7 +111,7 @@ class SimulatedLeggedRobotNode(PlayedMotion):
         return found if self._obeyed is None else found | self._obeyed.values
 
     def _trouble(self) -> str:
-        return "fallen" if self._sim.fallen else ""
+        return ROBOT_FALLEN if self._sim.fallen else ""
 
     def _finish(self) -> None:
         self._write_series()

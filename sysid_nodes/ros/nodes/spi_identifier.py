@@ -13,23 +13,26 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 from online_sysid.msg import ActuatorModels, InertialEstimate, SamplingPosterior
 from visualization_msgs.msg import MarkerArray
 
+from sysid_nodes.exceptions import ExcitationError
 from sysid_nodes.logs.command_reader import RawSetPoints
 from sysid_nodes.messages.fill import to_message
+from sysid_nodes.messages.markers import with_prefix
 from sysid_nodes.messages.sampling import estimates as plain
 from sysid_nodes.messages.sampling.estimate_markers import estimate_marker_fields
 from sysid_nodes.ros import qos
 from sysid_nodes.ros.actuators.conversions import COMMANDS
 from sysid_nodes.ros.conversions import message_type
 from sysid_nodes.ros.managed_node import run
-from sysid_nodes.ros.sampling.live import LiveSampling
 from sysid_nodes.ros.session_node import SessionNode
 from sysid_nodes.sensors import SOURCES
 from sysid_nodes.sessions.sampling.config import SamplingSessionConfig, sampling_robot
+from sysid_nodes.sessions.sampling.live import LiveSampling
 from sysid_nodes.sessions.sampling.node_config import SamplingNodeConfig
 from sysid_nodes.sessions.sampling.online import OnlineSampling, SamplingUpdate
 
@@ -48,6 +51,8 @@ class SpiIdentifierNode(SessionNode[LiveSampling]):
         live = LiveSampling(
             OnlineSampling(robot, config),
             capacity=self._settings.build(SamplingNodeConfig).buffer,
+            words=plain.status,
+            write=_write,
             publish=self._publish,
             complain=self._complain,
         )
@@ -55,6 +60,7 @@ class SpiIdentifierNode(SessionNode[LiveSampling]):
         self._models = self.publisher(ActuatorModels, "~/actuator_models", qos.LATCHED)
         self._posterior = self.publisher(SamplingPosterior, "~/posterior", qos.LATCHED)
         self._markers = self.publisher(MarkerArray, "~/markers", qos.LATCHED)
+        self._prefix = self._settings.build(SamplingNodeConfig).frame_prefix
         return live, f"robot '{robot.name}', configuration {live.session.config_id}"
 
     def _subscribe(self, live: LiveSampling) -> str:
@@ -82,7 +88,8 @@ class SpiIdentifierNode(SessionNode[LiveSampling]):
         self._inertia.publish(to_message(InertialEstimate, plain.inertia_fields(update, self._robot)))
         self._models.publish(to_message(ActuatorModels, plain.models_fields(update, self._robot)))
         self._posterior.publish(to_message(SamplingPosterior, plain.posterior_message_fields(update)))
-        self._markers.publish(to_message(MarkerArray, estimate_marker_fields(update, self._robot)))
+        markers = with_prefix(estimate_marker_fields(update, self._robot), self._prefix)
+        self._markers.publish(to_message(MarkerArray, markers))
         self._say(": ".join(plain.status(update)))
 
 
@@ -91,6 +98,15 @@ def _take_command(online: OnlineSampling, raw: RawSetPoints) -> SamplingUpdate |
     for stamp, position in zip(raw.t, raw.q, strict=True):
         found = online.take_set_point(float(stamp), raw.names, position) or found
     return found
+
+
+def _write(online: OnlineSampling, path: str, source: str, spent: float) -> Path:
+    from sysid_nodes.reports.sampling.run import SamplingRun, save_sampling_run  # plots take their time
+
+    result = online.update.result
+    if result is None:
+        raise ExcitationError(plain.status(online.update)[1])
+    return save_sampling_run(path, SamplingRun(result, online.robot, source, spent, online.config))
 
 
 def main(args: list[str] | None = None) -> int:

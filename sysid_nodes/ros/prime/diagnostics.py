@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How the motion estimator is doing, for /diagnostics."""
+"""State of the PRIME estimator, for /diagnostics."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from diagnostic_msgs.msg import DiagnosticStatus
 
 from sysid_nodes.results.motion_status import MotionStatus
 from sysid_nodes.ros.diagnostics import ERROR, OK, WARN, diagnostic_status
+from sysid_nodes.sessions.diagnostic_keys import OVERLOAD, WAITING, not_used, received_on
 from sysid_nodes.sessions.prime.trust import PrimeJudgement
 from sysid_nodes.signals.pacing import Pace
 
@@ -91,13 +92,13 @@ def prime_diagnostic(node: str, health: PrimeHealth) -> DiagnosticStatus:
         "solves": str(health.solves),
         "steps skipped": str(health.skipped),
         "processor share [1]": f"{health.processor:.3f}",
-        "messages waiting": str(health.waiting),
-        "messages lost to overload": str(health.overflowed),
-        **{f"received on {name}": str(count) for name, count in sorted(health.received.items())},
+        WAITING: str(health.waiting),
+        OVERLOAD: str(health.overflowed),
+        **{received_on(name): str(count) for name, count in sorted(health.received.items())},
         **{f"rate of {name} [Hz]": f"{rate:.1f}" for name, rate in sorted(health.rates.items())},
-        **{f"not used: {reason}": str(count) for reason, count in sorted(health.unusable.items())},
+        **{not_used(reason): str(count) for reason, count in sorted(health.unusable.items())},
         **{
-            f"rejected of {stream}: {reason}": str(count)
+            not_used(reason, stream): str(count)
             for stream, reasons in sorted(health.rejected.items())
             for reason, count in sorted(reasons.items())
         },

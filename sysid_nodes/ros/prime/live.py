@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A motion session fed from subscriptions: the executor's thread puts messages, the worker's thread estimates."""
+"""A PRIME session fed from subscriptions: the executor's thread puts messages, the worker's thread estimates."""
 
 from __future__ import annotations
 

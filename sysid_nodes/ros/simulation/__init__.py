@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How simulated robots meet ROS."""
+"""Simulated robots' side of ROS."""

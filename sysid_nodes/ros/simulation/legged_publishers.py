@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from geometry_msgs.msg import PoseStamped
+from geometry_msgs.msg import PoseStamped, TransformStamped
 from nav_msgs.msg import Odometry
 from online_sysid.msg import ContactForces
 from rclpy.node import Node
@@ -24,6 +24,11 @@ from sysid_nodes.robots.robot import Array
 from sysid_nodes.ros import qos
 from sysid_nodes.ros.conversions import to_stamp
 from sysid_nodes.simulation.legged import ImuReading, JointReading, PoseReading, Reading, TruthSample, VelocityReading
+
+try:
+    from tf2_msgs.msg import TFMessage
+except ImportError:  # not among the PyPI wheels
+    TFMessage = None
 
 JOINTS, IMU, POSE, VELOCITY = "joint_states", "imu/data", "mocap/pose", "velocity"
 """Topics, relative to the node's namespace."""
@@ -42,6 +47,8 @@ class LeggedPublishers:
         velocity: publish velocities too.
         commands: topic of the set-points; empty: they are not published.
         reliability: best_effort, as drivers publish, or reliable.
+        tf: publish the base's transform with every pose, where tf2_msgs is installed.
+        prefix: goes before the names of the robot's frames.
 
     Attributes:
         start: stamp of simulated time zero [s].
@@ -60,6 +67,8 @@ class LeggedPublishers:
         velocity: bool = False,
         commands: str = "",
         reliability: str = "best_effort",
+        tf: bool = False,
+        prefix: str = "",
     ) -> None:
         profile = qos.stream(reliability, _DEPTH)
         self.start = 0.0
@@ -81,11 +90,12 @@ class LeggedPublishers:
         if self._commands is not None:
             self._publishers.append(self._commands)
         self._velocity = node.create_publisher(Odometry, VELOCITY, profile) if velocity else None
-        self._base_link = base_link(robot)
+        self._base_link = prefix + base_link(robot)
+        self._tf = node.create_publisher(TFMessage, "/tf", 100) if tf and TFMessage is not None else None
         if self._velocity is not None:
             self._publishers.append(self._velocity)
         self._joint_message, self._imu_message, self._pose_message = JointState(), Imu(), PoseStamped()
-        self._imu_message.header.frame_id = robot.imu
+        self._imu_message.header.frame_id = prefix + robot.imu
         self._pose_message.header.frame_id = _WORLD
 
     @property
@@ -97,6 +107,8 @@ class LeggedPublishers:
         """Publishes one reading."""
         if isinstance(reading, PoseReading):
             self._send(self._pose, self._fill_pose(reading))
+            if self._tf is not None:
+                self._tf.publish(TFMessage(transforms=[self._transform(reading)]))
         elif isinstance(reading, VelocityReading):
             head = header(self.start + reading.stamp, _WORLD)
             twist = {"twist": {"linear": vector(reading.linear)}}
@@ -137,6 +149,18 @@ class LeggedPublishers:
         place, turn = message.pose.position, message.pose.orientation
         place.x, place.y, place.z = reading.position.tolist()
         turn.x, turn.y, turn.z, turn.w = reading.orientation.tolist()
+        return message
+
+    def _transform(self, reading: PoseReading) -> TransformStamped:
+        fields = {
+            "header": header(self.start + reading.stamp, _WORLD),
+            "child_frame_id": self._base_link,
+            "transform": {
+                "translation": vector(reading.position),
+                "rotation": quaternion(reading.orientation),
+            },
+        }
+        message: TransformStamped = to_message(TransformStamped, fields)
         return message
 
     def _publish_low_state(self, reading: Reading) -> None:

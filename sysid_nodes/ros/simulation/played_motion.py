@@ -13,6 +13,7 @@ from rclpy.node import Node
 
 from sysid_nodes.ros.diagnostics import ERROR, OK, WARN, component, diagnostic_array, diagnostic_status
 from sysid_nodes.ros.spinning import make_executor
+from sysid_nodes.sessions.diagnostic_keys import ROBOT_FINISHED
 
 _REPORT_PERIOD = 0.2  # [s]
 _SERVE_EVERY = 0.01  # time between two looks at timers and parameter services [s]
@@ -84,7 +85,7 @@ class PlayedMotion(Node):
             self._move(lambda: executor.spin_once(0.0), stopped)
             if not stopped():
                 self._finish()
-                self._state = "finished"
+                self._state = ROBOT_FINISHED
                 self._say_end()
             while not stopped():
                 executor.spin_once(_WAIT)

@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from sysid_nodes.data.actuator_log import ActuatorLog
+from sysid_nodes.data.joint_order import JointOrder
 from sysid_nodes.data.joint_state import RawJointState
 from sysid_nodes.exceptions import LogError, SamplesError
 from sysid_nodes.logs.command_reader import RawSetPoints
@@ -102,14 +103,15 @@ def _encoders(robot: Robot, states: Iterable[RawJointState], *, with_effort: boo
 
 
 def _commands(robot: Robot, commands: Iterable[RawSetPoints]) -> Told:
-    names, taken = robot.joint_names, []
+    order, taken = JointOrder(robot.joint_names), []
     for k, raw in enumerate(commands):
-        if missing := [name for name in names if name not in raw.names]:
-            raise LogError(f"command {k} has no joint '{missing[0]}'")
+        columns = order.columns(raw.names)
+        if columns is None:
+            raise LogError(f"command {k} has {order.fault(raw.names)}")
         if not raw.stamped:
             raise LogError(f"command {k} has no stamp: when it was given is what a delay is counted from")
         if len(raw.t):
-            taken.append(in_order(raw, names, [raw.names.index(name) for name in names]))
+            taken.append(in_order(raw, order.names, columns))
     if not taken:
         raise LogError("holds no command with a point")
     if all(len(raw.t) == 1 for raw in taken):

@@ -44,11 +44,11 @@ class Agenda:
 
     def __init__(self, planner: MotionPlanner, config: CertifiedPlannerConfig, n: int) -> None:
         node = config.certified_planner
-        self._planner, self._longest, self._replan = planner, node.excite_time, config.planner.replan
+        self._planner, self._longest, self._config = planner, node.excite_time, config.planner
         self.phase = Phase.EXCITE if node.excite else Phase.REACH
         self.goals: deque[Array] = deque(_goals(node.goals, n))
         self.left_out = ""
-        self._given_up: list[Array] = []
+        self._given_up: dict[int, Array] = {}  # by identity; two threads change it, each in one step
         self.ended: Callable[[Array, str], None] | None = None
         self._excite: Excite = planner.excite(config.prior.bounds)
         self._rule = StopRule(config.planner.stop_rule)
@@ -85,8 +85,7 @@ class Agenda:
             return self._expected_information(previous, previous_time)
         while self.goals:
             goal = self.goals[0]
-            if any(goal is given_up for given_up in self._given_up):
-                self._given_up = [given_up for given_up in self._given_up if given_up is not goal]
+            if self._given_up.pop(id(goal), None) is not None:
                 self.goals.popleft()
                 continue
             ends = start.state.q if start.resting or start.goal is None else start.goal
@@ -106,7 +105,7 @@ class Agenda:
 
     def give_up(self, goal: Array) -> None:
         """Goes to this one of the goals no more, nor tells of its end; from any thread."""
-        self._given_up.append(goal)
+        self._given_up[id(goal)] = goal
 
     def _end(self, why: str) -> None:
         goal = self.goals.popleft()
@@ -117,8 +116,19 @@ class Agenda:
         """Whether a plan that starts at a stamp [ns] is meant to be followed to its end."""
         if self.phase is Phase.EXCITE:
             endless = self._longest == 0.0
-            return not (self.goals or endless or self._timely(self._identification_time(starts) + self._replan))
+            return not (self.goals or endless or self._timely(self._identification_time(starts) + self.replan(starts)))
         return self.phase is Phase.REST or bool(self.goals and self._planner.has_reached(plan.goal, self.goals[0]))
+
+    def replan(self, starts: int) -> float:
+        """Time into a plan that starts at a stamp [ns] at which the next one is to take over [s].
+
+        What is left of identification where no other plan has more than half its time in it belongs to the last one.
+        """
+        if self.phase is not Phase.EXCITE:
+            return self._config.replan
+        t_f, t_p = self._config.exciting
+        left = self._longest - self._identification_time(starts)
+        return left if t_p < left <= min(1.5 * t_p, t_f) + _SAME_TIME else t_p
 
     def _identification_time(self, stamp: int) -> float:
         """Time of identification up to a stamp [s]."""

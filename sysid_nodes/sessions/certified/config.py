@@ -40,7 +40,7 @@ class CertifiedConfig(CertifiedSettings):
 
 @dataclass(frozen=True)
 class ControllerNodeConfig:
-    """How the controller's node meets its surroundings."""
+    """Topics and services of the controller's node."""
 
     queue_depth: int = option(1000, "joint states the middleware keeps until the node takes them", minimum=1)
     same_clock: bool = option(
@@ -171,8 +171,9 @@ def check_ages(config: RobustControllerConfig) -> None:
 def check_drives(robot: Robot, known: KnownRobotConfig, control: RobustControlConfig) -> None:
     """Refuses drives whose torques are stated to be off by more than certificates count with.
 
-    A drive that is told its limit gives up to (1 + gain) limit. Where it brakes, the gear passes on more than it: what
-    friction takes comes on top, load friction included, so that passed = (1 + gain) limit + friction + lost passed.
+    A drive gives its gain times what it is told, the nominal one included: nobody scales commands. Where it brakes at
+    its limit the gear passes on more than that: what friction takes comes on top, load friction included, so that
+    passed = gain limit + friction + lost passed. What turns the rotor is passed on, as in proven rows.
 
     Raises:
         ConfigError: friction is of another law, or `control.torque_error` is less than gain and load friction of a
@@ -181,7 +182,9 @@ def check_drives(robot: Robot, known: KnownRobotConfig, control: RobustControlCo
     n = robot.n
     if (per_joint(known.viscous_power, n, "known_robot.viscous_power") != 1.0).any():
         raise ConfigError("certificates are of viscous friction that is proportional to the speed: viscous_power 1")
-    gain = per_joint(known.gain_relative, n, "known_robot.gain_relative")
+    gain, spread = (per_joint(getattr(known, name), n, f"known_robot.{name}") for name in ("gain", "gain_relative"))
+    most, least = gain * (1.0 + spread), gain * (1.0 - spread)
+    off = np.maximum(np.abs(most - 1.0), np.abs(1.0 - least))
     lost = per_joint(known.load_friction, n, "known_robot.load_friction")
     centre, radius = known_box(robot, known)
     coulomb, viscous, _, offset, _ = (np.abs(centre) + radius)[10 * n :].reshape(5, n)
@@ -191,15 +194,15 @@ def check_drives(robot: Robot, known: KnownRobotConfig, control: RobustControlCo
         return np.asarray(np.multiply(of, size, out=np.zeros(n), where=of > 0.0))
 
     friction = coulomb + share(viscous, robot.limits.velocity) + offset
-    passed = ((1.0 + gain) * robot.limits.torque + friction) / (1.0 - lost)
-    needed = share(gain, robot.limits.torque) + share(lost, passed)
+    passed = (most * robot.limits.torque + friction) / (1.0 - lost)
+    needed = share(off, robot.limits.torque) + share(lost, passed)
     missing = needed - gains(robot, control).torque_error
     worst = int(np.argmax(missing))
     if missing[worst] > 0.0:
         # Half a percent more than needed: what is asked for is enough, however its three digits are rounded.
         raise ConfigError(
             f"'control.torque_error' must be at least {1.005 * needed[worst]:.3g} N m for {robot.joint_names[worst]}: "
-            "known_robot.gain_relative and load_friction let its torque differ by so much from what is commanded"
+            "known_robot.gain, gain_relative and load_friction let its torque differ by so much from what is commanded"
         )
 
 

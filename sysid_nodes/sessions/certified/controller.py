@@ -22,5 +22,5 @@ def build_controller(setup: Setup, config: CertifiedConfig, watched: ControllerC
         setup.robot, config.known_robot, config.control, watched,
         prior=config.prior.bounds, config_id=setup.config_id, scene_id=setup.scene.id,
         rest_speed=config.certifier.start_speed, rest_distance=config.certifier.start_distance,
-        takeover=config.planner.replan, body=setup.body, target=config.target, estimates=config.estimates,
+        takeover=config.planner.takeover, body=setup.body, target=config.target, estimates=config.estimates,
     )  # fmt: skip

@@ -74,7 +74,7 @@ def certified_excitation(
     Raises:
         ConfigError: there is nothing to learn, see Planner.excite.
     """
-    bounds, t_f, t_p = config.prior.bounds, config.planner.duration, config.planner.replan
+    bounds, (t_f, t_p) = config.prior.bounds, config.planner.exciting
     box, objective = planner.box(bounds), planner.excite(bounds)
     start = at_end = Start.at_rest(np.asarray(q), planner.certifier.at_rest(box))
     before, planned, enough = objective, 0.0, duration - t_f + 0.5 * t_p

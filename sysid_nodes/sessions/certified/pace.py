@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How fast the robot's time runs beside the machine's: a robot in lockstep waits for whoever computes."""
+"""Rate of the robot's time beside the machine's: a robot in lockstep waits for whoever computes."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which trajectory is wanted next, and what has become of the last: the planner's memory between its steps.
+"""The planner's memory between its steps: which trajectory is wanted next, and what has become of the last.
 
 Everything here runs on one thread and takes as long as planning takes. Times are the joint states' stamps in
 nanoseconds, and run at a measured rate beside the planner's clock. A step begins as late as its measured length allows:
@@ -68,7 +68,8 @@ class Planning:
         self._start_rate = 0.0
         self.timing = Timing(config.certified_planner, config.planner.replan)
         self.made = self.failed = self.dropped = 0
-        self.message, self.last = "", None  # type: tuple[str, Planned | None]
+        self.message = ""
+        self.last: Planned | None = None
 
     def take_bounds(self, bounds: Bounds, window: int) -> None:
         """Plans for these bounds from now on.
@@ -180,7 +181,7 @@ class Planning:
         return self._note(self._describe(result, start, box, met, known, scene))
 
     def _takeover(self, scene: Scene, clock: float, now: int, *, resting: bool) -> Takeover | None:
-        """Where the next trajectory starts; None where it is too early to plan that."""
+        """Start of the next trajectory; None where it is too early to plan that."""
         if resting or self._active is None:
             return Takeover(now)
         node = self._config.certified_planner
@@ -221,7 +222,7 @@ class Planning:
         if previous is not None and plan.duration == takeover.rest:  # what was in execution goes on
             replan, last = previous.replan - takeover.time, previous.record.last
         else:
-            replan = self._config.planner.replan
+            replan = self.agenda.replan(takeover.stamp)
             last = not takeover.urgent and self.agenda.ends_with(plan, takeover.stamp)
         record = record_trajectory(
             plan, certificate, start_ns=takeover.stamp, joint_names=setup.robot.joint_names,

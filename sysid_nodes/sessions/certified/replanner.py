@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""When steps of a planning begin, and on which clocks: what a planner's node is without its topics."""
+"""A planner's node without its topics: when steps of a planning begin, and on which clocks."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How certified trajectories reach a position controller."""
+"""Options of certified trajectories for a position controller."""
 
 from __future__ import annotations
 

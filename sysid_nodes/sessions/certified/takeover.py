@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Where the next trajectory takes over from the one in execution, and until when it has to be there."""
+"""Place and time at which the next trajectory takes over from the one in execution."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ class Takeover:
 def takeover_from(
     previous: Planned, scene: Scene, timing: Timing, config: PlannerNodeConfig, *, clock: float, now: int
 ) -> Takeover | None:
-    """Where a trajectory in execution is left; None where it is too early to plan that.
+    """Place at which a trajectory in execution is left; None where it is too early to plan that.
 
     Args:
         previous: in execution.

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""When a planning step begins: as late as its measured length allows, because bounds get narrower meanwhile."""
+"""Begin of a planning step: as late as its measured length allows, because bounds get narrower meanwhile."""
 
 from __future__ import annotations
 

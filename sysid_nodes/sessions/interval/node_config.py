@@ -18,7 +18,7 @@ from sysid_nodes.sessions.node_config import (
 
 @dataclass(frozen=True)
 class IntervalNodeConfig(NodeConfig):
-    """How the node meets its surroundings. Nothing here touches a number that it publishes."""
+    """Topics, frames and services of the node. Nothing here touches a number that it publishes."""
 
     reliability: str = reliability_option(
         "of the joint state subscription; best_effort hears every publisher, holds none up whatever becomes of this "

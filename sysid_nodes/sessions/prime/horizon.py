@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The estimator as a motion session uses it."""
+"""The estimator as a PRIME session uses it."""
 
 from __future__ import annotations
 

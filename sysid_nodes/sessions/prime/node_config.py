@@ -11,7 +11,7 @@ from sysid_nodes.sessions.node_config import NodeConfig, buffer_option, queue_op
 
 @dataclass(frozen=True)
 class PrimeNodeConfig(NodeConfig):
-    """How the node meets its surroundings. Nothing here touches a number that it publishes."""
+    """Topics, frames and services of the node. Nothing here touches a number that it publishes."""
 
     low_state: bool = option(False, "take joints and IMU from Unitree's LowState instead of JointState and Imu")
     velocity_type: str = option(

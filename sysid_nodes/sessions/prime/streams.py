@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The streams of a motion session: their health, and which of their readings to use."""
+"""The streams of a PRIME session: their health, and which of their readings to use."""
 
 from __future__ import annotations
 

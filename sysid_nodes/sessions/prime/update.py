@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Output of a motion session after a solve."""
+"""Output of a PRIME session after a solve."""
 
 from __future__ import annotations
 

@@ -17,7 +17,7 @@ import numpy.typing as npt
 from sysid_nodes.data.config import to_flat
 from sysid_nodes.data.digest import digest
 from sysid_nodes.data.readings import Readings
-from sysid_nodes.exceptions import LogError
+from sysid_nodes.exceptions import InputError
 from sysid_nodes.results.sampling import SamplingResult
 from sysid_nodes.robots import Robot
 from sysid_nodes.sessions.sampling.config import SamplingSessionConfig
@@ -147,7 +147,7 @@ class OnlineSampling:
         found, fault = None, ""
         try:
             found = self.session.identify(until=stamp)
-        except LogError as error:
+        except InputError as error:
             fault = str(error)
         self.update = SamplingUpdate(stamp, self.update.number + 1, found, fault, self.robot.name, self.config_id)
         return self.update

@@ -153,6 +153,7 @@ class SamplingSession:
             LogError: see `log` and `systems.sampling.identify`.
             ConfigError: a list does not fit the robot.
             RobotError: the robot cannot walk, or has no such link.
+            InputError: the cluster that is to simulate cannot be used.
         """
         found = identify(self.log(until), self.robot, self.config.sampling, progress)
         if self._since == -np.inf:

@@ -23,7 +23,7 @@ def breakaway(limit: Array) -> Array:
 
 
 def sliding_directions(mass: Array, force: Array, limit: Array, qd: Array) -> Array:
-    """Which way each joint slides.
+    """Direction in which each joint slides.
 
     Joints at rest start as stuck and change their minds one at a time, the worst first, until none has a reason to.
 

@@ -94,7 +94,7 @@ class JointServo:
             self._offset = self._inner.imbalance(q, holding)
 
     def reference(self, elapsed: float) -> JointReference:
-        """Where the joints should be ``elapsed`` seconds after the start."""
+        """Desired motion of the joints ``elapsed`` seconds after the start."""
         speed, sign = np.abs(self._qd), np.sign(self._qd)
         t = np.minimum(elapsed, speed / self._deceleration)
         braking = elapsed < speed / self._deceleration

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How close a simulated robot really comes to obstacles, to itself and to its torque limits, over a run."""
+"""Least distances of a simulated robot to obstacles, to itself and to its torque limits, over a run."""
 
 from __future__ import annotations
 

@@ -37,7 +37,7 @@ class LegTruth:
     Attributes:
         mass: [kg].
         centre: (4, 3) centres of mass in the links' frames [m].
-        moments: (4, 3) about them [kg m2].
+        moments, products: (4, 3) about them: Ixx, Iyy, Izz and Ixy, Ixz, Iyz [kg m2].
         coulomb, viscous, armature: of the joints [N m, N m s/rad, kg m2].
         loss: of the two motors [W/(N m)^2].
         idle: power drawn at rest [W].
@@ -46,6 +46,7 @@ class LegTruth:
     mass: Array
     centre: Array
     moments: Array
+    products: Array
     coulomb: Array
     viscous: Array
     armature: Array
@@ -64,6 +65,7 @@ class LegTruth:
             mass=factor * [link.mass for link in LINKS],
             centre=centre + spread * length * flat * rng.standard_normal((4, 3)),
             moments=factor[:, None] * size**2 * np.array([link.moments for link in LINKS]),
+            products=np.zeros((4, 3)),
             coulomb=np.array([rng.uniform(0.5, 1.5), rng.uniform(0.5, 1.5), 0.0, 0.0]),
             viscous=np.array([*rng.uniform(0.1, 0.5, 2), *rng.uniform(0.02, 0.1, 2)]),
             armature=np.array([*rng.uniform(0.01, 0.03, 2), 0.0, 0.0]),
@@ -73,8 +75,8 @@ class LegTruth:
 
     def inertial_parameters(self) -> Array:
         """(4, 10) in pinocchio's order."""
-        each = zip(self.mass, self.centre, self.moments, strict=True)
-        return np.array([com_to_parameters(float(m), c, np.diag(moments)) for m, c, moments in each])
+        each = zip(self.mass, self.centre, self.moments, self.products, strict=True)
+        return np.array([com_to_parameters(float(m), c, _tensor(*about)) for m, c, *about in each])
 
     def values(self) -> dict[str, float]:
         """Everything by the names that a posterior has for it."""
@@ -127,7 +129,8 @@ def mjcf(truth: LegTruth) -> str:
             f'<body name="{link.name}" pos="{_text(link.place)}"><joint name="{link.joint}" axis="0 1 0" '
             f'damping="{truth.viscous[k]}" frictionloss="{truth.coulomb[k]}" armature="{truth.armature[k]}" '
             f'solreffriction="{2 * STEP} 1"/>'
-            f'<inertial pos="{_text(truth.centre[k])}" mass="{truth.mass[k]}" diaginertia="{_text(truth.moments[k])}"/>'
+            f'<inertial pos="{_text(truth.centre[k])}" mass="{truth.mass[k]}" '
+            f'fullinertia="{_text([*truth.moments[k], *truth.products[k]])}"/>'
             f"{sites}{inner}</body>"
         )
 
@@ -207,6 +210,12 @@ def _excitation(t: Array, rng: np.random.Generator) -> tuple[Array, Array]:
             rate += amplitude * omega * np.cos(omega * t + phase)
         q[:, motor], v[:, motor] = ramp * wave, ramp * rate + slope * wave
     return q, v
+
+
+def _tensor(moments: Array, products: Array) -> Array:
+    """(3, 3) inertia."""
+    xy, xz, yz = products
+    return np.asarray(np.diag(moments) + np.array([[0.0, xy, xz], [xy, 0.0, yz], [xz, yz, 0.0]]))
 
 
 def _text(numbers: object) -> str:

@@ -18,7 +18,7 @@ _TURN_LIMIT = 80.0  # [rad/s2]
 
 @dataclass(frozen=True)
 class BodyReference:
-    """Where the base should be; everything in the world frame.
+    """Desired motion of the base; everything in the world frame.
 
     Attributes:
         position, velocity, acceleration: (3,) [m, m/s, m/s2].

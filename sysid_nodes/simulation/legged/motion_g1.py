@@ -57,7 +57,7 @@ class Move:
 
 @dataclass(frozen=True)
 class Figure:
-    """Where everything should be at a time, relative to the stance.
+    """Desired places of everything at a time, relative to the stance.
 
     Attributes:
         feet: (2, 3) displacement of the feet since the start, x, y and lift [m].

@@ -12,6 +12,7 @@ from sysid_nodes.robots import Robot
 from sysid_nodes.robots.kinds import spread
 from sysid_nodes.robots.robot import Array
 from sysid_nodes.rollouts.drive import Drive
+from sysid_nodes.simulation.legged.lugre import LuGre
 
 
 @dataclass(frozen=True)
@@ -22,11 +23,22 @@ class SetPointDriveConfig:
     stiffness: tuple[float, ...] = option((40.0,), "k_p", unit="N m/rad", minimum=1e-3)
     damping: tuple[float, ...] = option((1.0,), "k_d", unit="N m s/rad", minimum=0.0)
     strength: tuple[float, ...] = option((0.0,), "torque at which tanh saturates; 0: none", unit="N m", minimum=0.0)
-    coulomb: float = option(0.0, "dry friction of every joint, in MuJoCo's own model", unit="N m", minimum=0.0)
+    coulomb: float = option(0.0, "dry friction of every joint", unit="N m", minimum=0.0)
+    friction: str = option(
+        "mujoco",
+        "law of the dry friction: MuJoCo's own constraint, or LuGre's bristles, which take half as much again to come "
+        "loose and are part of the recorded torque",
+        choices=("mujoco", "lugre"),
+    )
 
 
 class SetPointDrive:
     """The drives of a simulated robot.
+
+    Args:
+        robot: that they move.
+        config: of them.
+        step: of the integrator [s].
 
     Attributes:
         drive: their PD law.
@@ -35,12 +47,13 @@ class SetPointDrive:
         ConfigError: a list does not fit the robot.
     """
 
-    def __init__(self, robot: Robot, config: SetPointDriveConfig) -> None:
+    def __init__(self, robot: Robot, config: SetPointDriveConfig, step: float) -> None:
         stiffness, damping = (
             spread(getattr(config, name), robot, f"drive.{name}") for name in ("stiffness", "damping")
         )
         strength = spread(config.strength, robot, "drive.strength")
         self.drive, self._gain, self._dry = Drive(stiffness, damping), np.ones(robot.n), np.zeros(robot.n)
+        self._bristles = LuGre(np.full(robot.n, config.coulomb), step) if config.friction == "lugre" else None
         self._weakness = np.where(strength > 0.0, 1.0 / np.maximum(strength, 1e-9), 0.0)
 
     def set_point(self, torque: Array, q: Array, w: Array) -> Array:
@@ -48,10 +61,13 @@ class SetPointDrive:
         return self.drive.target(torque, q, w)
 
     def torque(self, target: Array, q: Array, w: Array) -> Array:
-        """(n,) torques that they do give [N m]."""
-        return self.drive.torque(target, q, w, self._gain, self._weakness, self._dry)
+        """(n,) torques that they do give over the integrator's next step [N m]."""
+        given = self.drive.torque(target, q, w, self._gain, self._weakness, self._dry)
+        return given if self._bristles is None else given - self._bristles.torque(w)
 
 
 def with_friction(robot: Robot, config: SetPointDriveConfig) -> Robot:
-    """The robot with the drives' dry friction."""
+    """The robot with the drives' dry friction, where that is MuJoCo's."""
+    if config.friction != "mujoco":
+        return robot
     return replace(robot, motor=replace(robot.motor, coulomb=robot.motor.coulomb + config.coulomb))

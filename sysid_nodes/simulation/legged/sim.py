@@ -85,7 +85,7 @@ class LeggedRobotSim:
         self._plant = LeggedPlant(model, robot.contacts, q, steps=steps)
         self._torque = np.zeros(robot.n)
         self._law: Torque = lambda q, _: np.zeros(len(q))
-        self._drive = SetPointDrive(robot, config.drive) if config.drive.enabled else None
+        self._drive = SetPointDrive(robot, config.drive, config.timestep) if config.drive.enabled else None
         self.set_points: list[tuple[float, Array]] = []
         self.commanded = _commanded_controller(robot, config, self._drive) if commanded else None
         self._controller: Controller | CommandedController = self.commanded or build_controller(robot, config)

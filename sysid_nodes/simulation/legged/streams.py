@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""When each sensor reads, how its readings are stamped and when they arrive."""
+"""Times at which each sensor reads and its readings arrive, and their stamps."""
 
 from __future__ import annotations
 

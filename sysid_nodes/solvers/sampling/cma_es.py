@@ -16,7 +16,7 @@ Array = npt.NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Search:
-    """Where a search ended.
+    """Result of a search.
 
     Attributes:
         best: (K,) the best point that was looked at.

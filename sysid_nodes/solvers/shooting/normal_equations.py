@@ -175,7 +175,7 @@ def assemble(
     k, d = rollout.by_parameters.shape[2], rollout.by_start.shape[2]
     residual = rollout.residual.reshape(-1)
     rows = np.concatenate(
-        [rollout.by_parameters.reshape(-1, k), rollout.by_start.reshape(-1, d), residual[:, None]], axis=1
+        [rollout.by_parameters.reshape(len(residual), k), rollout.by_start.reshape(-1, d), residual[:, None]], axis=1
     )
     off = parameters - prior.mean
     with np.errstate(over="ignore", invalid="ignore"):

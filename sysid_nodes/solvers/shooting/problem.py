@@ -67,7 +67,7 @@ class Gaussian:
     information: Array
 
     @classmethod
-    def nothing(cls, count: int) -> Gaussian:
+    def uninformative(cls, count: int) -> Gaussian:
         """Of `count` parameters of which nothing is known."""
         return cls(np.zeros(count), np.zeros(count))
 

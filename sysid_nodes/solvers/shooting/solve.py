@@ -37,7 +37,7 @@ _NORMAL = 1.4826  # standard deviation of a normal distribution over its median 
 
 @dataclass(frozen=True)
 class ShootingConfig:
-    """How to solve; lengths are in samples.
+    """Options of the solver; lengths are in samples.
 
     Attributes:
         horizons: lengths of the segments, one solve after the other.
@@ -59,7 +59,7 @@ class ShootingConfig:
 
 @dataclass(frozen=True)
 class ShootingResult:
-    """Where the last solve ended.
+    """Result of the last solve.
 
     Attributes:
         status: of the last solve.
@@ -124,7 +124,7 @@ def shoot(
         raise SamplesError("multiple shooting needs a horizon of at least one sample")
     if (lower > upper).any():
         raise SamplesError(f"the bounds of parameter {int(np.argmax(lower > upper))} cross")
-    prior = prior or Gaussian.nothing(len(guess))
+    prior = prior or Gaussian.uninformative(len(guess))
     parameters, total = np.clip(guess, lower, upper), 0
     solver = _Solver(problem, lower, upper, prior, config, progress)
     for length in config.horizons:

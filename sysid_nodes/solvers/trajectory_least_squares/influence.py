@@ -10,11 +10,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
+from sysid_nodes.kernel.normal_equations import compiled_normal_equations
 from sysid_nodes.solvers.trajectory_least_squares.factor import Factor, factorise
-from sysid_nodes.solvers.trajectory_least_squares.normal_equations import CHUNK, assemble
+from sysid_nodes.solvers.trajectory_least_squares.normal_equations import CHUNK, assemble, rows_contiguous
 from sysid_nodes.solvers.trajectory_least_squares.posterior import Posterior, covariances
 from sysid_nodes.solvers.trajectory_least_squares.problem import Array, Blocks, IntArray, Layout
 from sysid_nodes.solvers.trajectory_least_squares.robust import reweight
@@ -49,40 +51,90 @@ def influences(groups: Sequence[Blocks], factor: Factor) -> tuple[Posterior, lis
     return found, [Influence(reweight(blocks).residual, leverage, gain) for blocks, leverage, gain in parts]
 
 
-def leverages(groups: Sequence[Blocks], factor: Factor, found: Posterior) -> list[Array]:
+def leverages(
+    groups: Sequence[Blocks], factor: Factor, found: Posterior, rows: Sequence[slice] | None = None
+) -> list[Array]:
     """`Influence.leverage` of every group alone.
 
     Args:
         groups: blocks that were assembled, which couple three stages at most.
         factor: undamped, of their normal equations.
         found: the posterior, all stages covered.
+        rows: of each group's blocks, that are asked for; those of others are NaN. All by default.
     """
-    size = factor.equations.layout.size
     out = []
-    for blocks in map(reweight, groups):
-        count, rows, columns = blocks.jacobian.shape
-        reach, first = columns // size, blocks.first
-        jacobian, own = blocks.jacobian, np.zeros((count, rows))
-        shared = blocks.parameter_jacobian is not None or blocks.local is not None
-        if blocks.local is not None and blocks.local_jacobian is not None:
-            # Local variables are -root' (coupling x + e) of stages and parameters x, e of unit variance.
-            structure = factor.equations.windows
-            reach, first, at = structure.width, structure.local_first[blocks.local], blocks.first
-            root = blocks.local_jacobian @ factor.local_root[blocks.local].swapaxes(1, 2)
-            own = np.einsum("bij,bij->bi", root, root)
-            jacobian = -root @ factor.local_rows[blocks.local][:, :, :-1]
-            place = ((at - first) * size)[:, None, None] + np.arange(columns)
-            np.put_along_axis(jacobian, place, np.take_along_axis(jacobian, place, 2) + blocks.jacobian, axis=2)
-            if blocks.parameter_jacobian is not None:
-                jacobian[:, :, reach * size :] += blocks.parameter_jacobian
-        elif blocks.parameter_jacobian is not None:
-            jacobian = np.concatenate([jacobian, blocks.parameter_jacobian], axis=2)
-        chunk = max(1, CHUNK // jacobian.shape[2] ** 2)
-        for begin in range(0, count, chunk):
-            part = slice(begin, begin + chunk)
-            moved = jacobian[part] @ _joint(found, first[part], reach, shared=shared)
-            own[part] += np.einsum("bij,bij->bi", moved, jacobian[part])
+    for blocks, chosen in zip(map(reweight, groups), rows or [slice(None)] * len(groups), strict=True):
+        own = np.full(blocks.residual.shape, np.nan)
+        if own[:, chosen].size:
+            own[:, chosen] = _leverage(_take_rows(blocks, chosen), factor, found)
         out.append(own)
+    return out
+
+
+def _take_rows(blocks: Blocks, rows: slice) -> Blocks:
+    parameter, local = blocks.parameter_jacobian, blocks.local_jacobian
+    return replace(
+        blocks,
+        residual=blocks.residual[:, rows],
+        jacobian=blocks.jacobian[:, rows],
+        parameter_jacobian=None if parameter is None else parameter[:, rows],
+        local_jacobian=None if local is None else local[:, rows],
+    )
+
+
+def _leverage(blocks: Blocks, factor: Factor, found: Posterior) -> Array:
+    """(B, m) of one group."""
+    kernel = compiled_normal_equations()
+    if kernel is not None:
+        return _compiled_leverage(kernel, blocks, factor, found)
+    size = factor.equations.layout.size
+    count, rows, columns = blocks.jacobian.shape
+    reach, first = columns // size, blocks.first
+    jacobian, own = blocks.jacobian, np.zeros((count, rows))
+    shared = blocks.parameter_jacobian is not None or blocks.local is not None
+    if blocks.local is not None and blocks.local_jacobian is not None:
+        # Local variables are -root' (coupling x + e) of stages and parameters x, e of unit variance.
+        structure = factor.equations.windows
+        reach, first, at = structure.width, structure.local_first[blocks.local], blocks.first
+        root = blocks.local_jacobian @ factor.local_root[blocks.local].swapaxes(1, 2)
+        own = np.einsum("bij,bij->bi", root, root)
+        jacobian = -root @ factor.local_rows[blocks.local][:, :, :-1]
+        place = ((at - first) * size)[:, None, None] + np.arange(columns)
+        np.put_along_axis(jacobian, place, np.take_along_axis(jacobian, place, 2) + blocks.jacobian, axis=2)
+        if blocks.parameter_jacobian is not None:
+            jacobian[:, :, reach * size :] += blocks.parameter_jacobian
+    elif blocks.parameter_jacobian is not None:
+        jacobian = np.concatenate([jacobian, blocks.parameter_jacobian], axis=2)
+    chunk = max(1, CHUNK // jacobian.shape[2] ** 2)
+    for begin in range(0, count, chunk):
+        part = slice(begin, begin + chunk)
+        moved = jacobian[part] @ _joint(found, first[part], reach, shared=shared)
+        own[part] += np.einsum("bij,bij->bi", moved, jacobian[part])
+    return own
+
+
+def _compiled_leverage(kernel: Any, blocks: Blocks, factor: Factor, found: Posterior) -> Array:
+    """`_leverage` by the kernel, which wants every array, some with no columns, and contiguous last axes."""
+    count, rows, columns = blocks.jacobian.shape
+    size, structure, out = factor.equations.layout.size, factor.equations.windows, np.zeros((count, rows))
+    reach, first, owner, none = columns // size, blocks.first, blocks.local, np.zeros((count, rows, 0))
+    parameter, local = blocks.parameter_jacobian, blocks.local_jacobian
+    if owner is not None:
+        reach, first = structure.width, structure.local_first[owner]
+    kernel.leverages(
+        reach,
+        np.ascontiguousarray(first, dtype=np.int64),
+        np.ascontiguousarray((blocks.first - first) * size, dtype=np.int64),
+        rows_contiguous(blocks.jacobian),
+        none if parameter is None else rows_contiguous(parameter),
+        none if local is None else rows_contiguous(local),
+        np.zeros(0, dtype=np.int64) if owner is None else np.ascontiguousarray(owner, dtype=np.int64),
+        factor.local_root,
+        factor.local_rows,
+        *map(np.ascontiguousarray, (found.stage, found.neighbour, found.second, found.stage_parameter)),
+        np.ascontiguousarray(found.parameter),
+        out,
+    )
     return out
 
 

@@ -3,7 +3,8 @@
 
 Marquardt's scaling makes the iterates independent of the coordinates' units. The damping follows the ratio of actual
 to predicted decrease (Nielsen, Damping parameter in Marquardt's method, 1999), and falls faster where the model fits
-almost perfectly. All tolerances are in units of sigma or relative to the cost: residuals are whitened.
+almost perfectly. A step that would raise the cost is halved before the damping rises. All tolerances are in units of
+sigma or relative to the cost: residuals are whitened.
 """
 
 from __future__ import annotations
@@ -17,14 +18,10 @@ import numpy as np
 
 from sysid_nodes.data.config import option
 from sysid_nodes.results.least_squares import Iteration, SolveResult, SolveStatus
-from sysid_nodes.solvers.trajectory_least_squares.factor import factorise
+from sysid_nodes.solvers.trajectory_least_squares.damped_step import DampedStep, Trial, damped_step, gradients
 from sysid_nodes.solvers.trajectory_least_squares.normal_equations import NormalEquations, assemble
-from sysid_nodes.solvers.trajectory_least_squares.parameter_program import (
-    ParameterRows,
-    ParameterStep,
-    constrained_step,
-)
-from sysid_nodes.solvers.trajectory_least_squares.problem import Array, Loss, Point, Problem
+from sysid_nodes.solvers.trajectory_least_squares.parameter_program import ParameterRows
+from sysid_nodes.solvers.trajectory_least_squares.problem import Loss, Point, Problem
 from sysid_nodes.solvers.trajectory_least_squares.robust import cost
 from sysid_nodes.solvers.trajectory_least_squares.timer import Timer
 
@@ -62,6 +59,10 @@ _ACCEPT = 1e-4
 _ABOVE, _FORGET = 10.0, 0.3
 """No step is tried at damping up to the former times one that was rejected, which is forgotten by the latter with each
 step taken: a model that holds for short steps alone would have every other step rejected."""
+_SHARES = (1.0, 0.5, 0.25)
+"""Parts of a step that are tried one after the other until one lowers the cost."""
+_PARTLY = 2.0
+"""Factor on the damping after a part of a step."""
 _ROUNDING = 1e-12
 """Predicted relative decrease that the rounding of a sum of squares can hide."""
 
@@ -106,21 +107,6 @@ def minimise(
     return _Descent(problem, start, config, rows).run(timer, progress)
 
 
-@dataclass(frozen=True)
-class _Trial(Generic[Point]):
-    """A step tried: where it leads, and actual and predicted decrease."""
-
-    point: Point
-    cost: float
-    decrease: float
-    predicted: float
-    length: float
-
-    @property
-    def ratio(self) -> float:
-        return self.decrease / self.predicted if self.predicted > 0.0 else -1.0
-
-
 class _Descent(Generic[Point]):
     """State of a solve: the best point, its linear model, the damping, and how much the last steps gained."""
 
@@ -162,10 +148,9 @@ class _Descent(Generic[Point]):
             return status
         self._iterations += 1
         damping, before = self._damping, self._cost
-        rows = None if self._rows is None else self._rows(self._point)
-        trial = _trial(self._problem, self._point, self._equations, self._losses, before, damping, rows)
-        self._degenerate += trial is None
-        taken = trial if trial is not None and _is_acceptable(trial, damping, before) else None
+        step = damped_step(self._problem, self._point, self._equations, self._losses, before, damping, self._rows)
+        self._degenerate += step is None
+        trial, taken = (None, None) if step is None else self._try(step, damping)
         if taken is None:
             self._raise_damping()
         else:
@@ -190,6 +175,19 @@ class _Descent(Generic[Point]):
             return SolveStatus.STALLED
         return None if taken is None else self._renew_model()
 
+    def _try(self, step: DampedStep[Point], damping: float) -> tuple[Trial[Point], Trial[Point] | None]:
+        """The step tried last, and the same if it may be taken.
+
+        Where the model holds for a part of the step only, as at a kink of one stage, that part costs no factor, and
+        leaves all other stages the direction that they need; more damping would turn it.
+        """
+        shares = _SHARES if self._rows is None else _SHARES[:1]
+        for share in shares:
+            trial = step.take(share)
+            if _is_acceptable(trial, damping, step.cost):
+                return trial, trial
+        return trial, None
+
     def _limit(self, gradient: float, timer: Timer) -> SolveStatus | None:
         """Whether no further step should be tried."""
         if self._iterations >= self._config.max_iterations:
@@ -198,10 +196,13 @@ class _Descent(Generic[Point]):
             return SolveStatus.CONVERGED_GRADIENT
         return SolveStatus.TIME_LIMIT if timer.is_up() else None
 
-    def _take(self, trial: _Trial[Point]) -> None:
+    def _take(self, trial: Trial[Point]) -> None:
         """Moves to a trial's point, with the damping that its model deserves."""
         config = self._config
         self._point, self._cost = trial.point, trial.cost
+        if trial.share < 1.0:
+            self._damping = max(_PARTLY * self._damping, config.initial_damping)
+            return
         least = max(config.minimum_damping, _ABOVE * self._rejected)
         self._damping, self._growth = max(least, self._damping * _shrink(trial.ratio)), 2.0
         self._rejected *= _FORGET
@@ -214,14 +215,16 @@ class _Descent(Generic[Point]):
         self._rejected = self._damping
         self._damping, self._growth = max(self._damping * self._growth, floor), 2.0 * self._growth
 
-    def _convergence(self, taken: _Trial[Point], damping: float, before: float) -> SolveStatus | None:
+    def _convergence(self, taken: Trial[Point], damping: float, before: float) -> SolveStatus | None:
         """Whether a step taken from a point of that cost was the last, by itself or with those before it."""
+        self._gains.append(taken.decrease)
+        idle = len(self._gains) == _PATIENCE and sum(self._gains) <= self._config.cost_tolerance * before
+        if taken.share < 1.0:  # gains little for that alone
+            return SolveStatus.CONVERGED_COST if idle else None
         self._slow = self._slow + 1 if damping <= _HALF and _gains_nothing(taken, before, self._config) else 0
         in_vain = damping <= _HALF and taken.decrease <= self._config.cost_tolerance * before
         self._vain = self._vain + 1 if in_vain else 0
-        self._gains.append(taken.decrease)
         status = _step_status(taken, damping, before, self._config)
-        idle = len(self._gains) == _PATIENCE and sum(self._gains) <= self._config.cost_tolerance * before
         if status is None and (self._slow >= _SLOW or self._vain >= _REPEATED or idle):
             return SolveStatus.CONVERGED_COST
         return status
@@ -244,52 +247,16 @@ def _is_finite(equations: NormalEquations, value: float) -> bool:
     return bool(np.isfinite(value)) and all(bool(np.isfinite(d).all()) for d in equations.diagonals())
 
 
-def _gradients(equations: NormalEquations) -> tuple[Array, Array, Array]:
-    local = equations.local
-    own = np.zeros((equations.layout.stages, 0)) if local is None else local.gradient
-    return equations.gradient, equations.parameter_gradient, own
-
-
 def _largest_gradient(equations: NormalEquations) -> float:
     """Largest |g_i| / sqrt(H_ii): the step, in its conditional sigma, that a coordinate would take by itself."""
     largest = 0.0
-    for gradient, diagonal in zip(_gradients(equations), equations.diagonals(), strict=True):
+    for gradient, diagonal in zip(gradients(equations), equations.diagonals(), strict=True):
         seen = diagonal > 0.0
         largest = max(largest, float(np.abs(gradient[seen] / np.sqrt(diagonal[seen])).max(initial=0.0)))
     return largest
 
 
-def _trial(
-    problem: Problem[Point],
-    point: Point,
-    equations: NormalEquations,
-    losses: list[Loss | None],
-    value: float,
-    damping: float,
-    rows: ParameterRows | None,
-) -> _Trial[Point] | None:
-    """The damped step and its effect; None where the damped Hessian is not positive definite or constraints clash."""
-    factor = factorise(equations, damping)
-    held: ParameterStep | None = None
-    if factor is not None and rows is not None:
-        held = constrained_step(factor.corner, factor.parameter_gradient, rows)
-    if factor is None or (rows is not None and held is None):
-        return None
-    step = factor.step(None if held is None else held.step)
-    moved = problem.retract(point, step.stage, step.parameter, step.local)
-    reached = cost(problem.residuals(moved), losses)
-    length = 0.0
-    predicted = 0.0 if held is None else -0.5 * held.slack_product
-    steps = (step.stage, step.parameter, step.local)
-    for gradient, delta, diagonal in zip(_gradients(equations), steps, equations.diagonals(), strict=True):
-        if gradient.size:
-            # (H + damping D) delta = -g: the model falls by (damping delta'D delta - g'delta) / 2.
-            predicted += 0.5 * float(damping * np.sum(diagonal * delta**2) - np.sum(gradient * delta))
-            length = max(length, float(np.abs(np.sqrt(diagonal) * delta).max()))
-    return _Trial(moved, reached, value - reached, predicted, length)
-
-
-def _is_acceptable(trial: _Trial[Point], damping: float, value: float) -> bool:
+def _is_acceptable(trial: Trial[Point], damping: float, value: float) -> bool:
     """Whether a step from a point of that cost may be taken."""
     return trial.ratio > _ACCEPT or _is_hidden_by_rounding(trial, damping, value)
 
@@ -302,7 +269,7 @@ def _shrink(ratio: float) -> float:
 
 
 def _step_status(
-    trial: _Trial[Point], damping: float, value: float, config: LevenbergMarquardtConfig
+    trial: Trial[Point], damping: float, value: float, config: LevenbergMarquardtConfig
 ) -> SolveStatus | None:
     """Whether an accepted step from a point of that cost was the last."""
     if damping > _TRUSTED:
@@ -314,11 +281,11 @@ def _step_status(
     return SolveStatus.CONVERGED_ROUNDING if _is_hidden_by_rounding(trial, damping, value) else None
 
 
-def _gains_nothing(trial: _Trial[Point], value: float, config: LevenbergMarquardtConfig) -> bool:
+def _gains_nothing(trial: Trial[Point], value: float, config: LevenbergMarquardtConfig) -> bool:
     """Whether a step neither lowered the cost by more than the tolerance nor promised to."""
     return max(trial.decrease, trial.predicted) <= config.cost_tolerance * value
 
 
-def _is_hidden_by_rounding(trial: _Trial[Point], damping: float, value: float) -> bool:
+def _is_hidden_by_rounding(trial: Trial[Point], damping: float, value: float) -> bool:
     """Rounding of the cost hides what the step gains; the step itself is more precise than that and may be taken."""
     return damping <= _TRUSTED and trial.predicted <= _ROUNDING * value and abs(trial.decrease) <= _ROUNDING * value

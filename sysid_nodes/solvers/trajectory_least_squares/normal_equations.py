@@ -7,7 +7,7 @@ A group of blocks is added with one product of its columns by themselves and one
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -60,6 +60,24 @@ class NormalEquations:
     gradient: Array
     parameter_gradient: Array
     local: LocalTerms | None
+
+    def add(self, other: NormalEquations, factor: float) -> NormalEquations:
+        """The Hessian plus a factor times that of other equations with the same windows; the gradient is this one's."""
+        local = self.local
+        if local is not None and other.local is not None:
+            local = replace(
+                local,
+                hessian=local.hessian + factor * other.local.hessian,
+                stage=local.stage + factor * other.local.stage,
+                parameter=local.parameter + factor * other.local.parameter,
+            )
+        return replace(
+            self,
+            band=Band(self.band.storage + factor * other.band.storage, self.band.size),
+            border=self.border + factor * other.border,
+            corner=self.corner + factor * other.corner,
+            local=local,
+        )
 
     def diagonals(self) -> tuple[Array, Array, Array]:
         """Diagonals of the stages (T + 1, n), the parameters (p,) and the local variables (T + 1, l)."""
@@ -119,9 +137,9 @@ def _add_compiled(kernel: Any, equations: NormalEquations, blocks: Blocks) -> No
     kernel.add_blocks(
         np.ascontiguousarray(blocks.first, dtype=np.int64),
         blocks.residual,
-        _rows_contiguous(blocks.jacobian),
-        none if parameter is None else _rows_contiguous(parameter),
-        none if local is None else _rows_contiguous(local),
+        rows_contiguous(blocks.jacobian),
+        none if parameter is None else rows_contiguous(parameter),
+        none if local is None else rows_contiguous(local),
         np.zeros(0, dtype=np.int64) if blocks.local is None else np.ascontiguousarray(blocks.local, dtype=np.int64),
         equations.windows.local_first,
         equations.band.storage,
@@ -136,7 +154,8 @@ def _add_compiled(kernel: Any, equations: NormalEquations, blocks: Blocks) -> No
     )
 
 
-def _rows_contiguous(array: Array) -> Array:
+def rows_contiguous(array: Array) -> Array:
+    """(B, m, k) with rows that the kernel can read."""
     return array if array.shape[2] <= 1 or array.strides[2] == array.itemsize else np.ascontiguousarray(array)
 
 

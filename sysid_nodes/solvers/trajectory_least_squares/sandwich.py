@@ -19,9 +19,9 @@ from dataclasses import replace
 
 import numpy as np
 
-from sysid_nodes.solvers.trajectory_least_squares.normal_equations import assemble
+from sysid_nodes.solvers.trajectory_least_squares.normal_equations import NormalEquations, assemble
 from sysid_nodes.solvers.trajectory_least_squares.posterior import Posterior, posterior
-from sysid_nodes.solvers.trajectory_least_squares.problem import Array, Blocks, Layout
+from sysid_nodes.solvers.trajectory_least_squares.problem import Array, Blocks
 from sysid_nodes.solvers.trajectory_least_squares.robust import reweight
 
 _EPSILON = 1e-2
@@ -29,13 +29,13 @@ _EPSILON = 1e-2
 
 
 def sandwich(
-    groups: Sequence[Blocks], layout: Layout, plain: Posterior, variances: Sequence[Array]
+    groups: Sequence[Blocks], stated: NormalEquations, plain: Posterior, variances: Sequence[Array]
 ) -> Posterior | None:
     """Covariances for noise of other variances than one; None where the inversion fails.
 
     Args:
         groups: blocks of the estimate.
-        layout: sizes.
+        stated: their normal equations.
         plain: their posterior, all stages covered.
         variances: (B, m) of each group's whitened residuals.
     """
@@ -43,10 +43,11 @@ def sandwich(
     if not (np.isfinite(largest) and largest > 0.0):
         return None
     epsilon = _EPSILON / largest
+    pairs = zip(groups, variances, strict=True)
+    noise = assemble([_scale_rows(reweight(blocks), variance) for blocks, variance in pairs], stated.layout)
 
     def reweighted_posterior(sign: float) -> Posterior | None:
-        pairs = zip(groups, variances, strict=True)
-        return posterior(assemble([_scale_rows(reweight(b), 1.0 + sign * epsilon * v) for b, v in pairs], layout))
+        return posterior(stated.add(noise, sign * epsilon))
 
     more, less = reweighted_posterior(-1.0), reweighted_posterior(1.0)
     if more is None or less is None:
@@ -73,17 +74,18 @@ def _clip_between(found: Array, plain: Array, least: float, largest: float) -> A
         return found
     root = np.linalg.cholesky(plain)
     half = np.linalg.solve(root, 0.5 * (found + found.swapaxes(1, 2)))
-    value, vector = np.linalg.eigh(np.linalg.solve(root, half.swapaxes(1, 2)))
-    inside = np.clip(value, least, largest)
-    wrong = np.any(inside != value, axis=1)
-    turned = root[wrong] @ vector[wrong]
+    relative = np.linalg.solve(root, half.swapaxes(1, 2))
+    value = np.linalg.eigvalsh(relative)
+    wrong = (value[:, 0] < least) | (value[:, -1] > largest)
+    value, vector = np.linalg.eigh(relative[wrong])
+    turned = root[wrong] @ vector
     out = found.copy()
-    out[wrong] = (turned * inside[wrong][:, None, :]) @ turned.swapaxes(1, 2)
+    out[wrong] = (turned * np.clip(value, least, largest)[:, None, :]) @ turned.swapaxes(1, 2)
     return np.asarray(out)
 
 
 def _scale_rows(blocks: Blocks, weight: Array) -> Blocks:
-    """Rows times the roots of their weights (B, m)."""
+    """Rows, of plain least squares, times the roots of their weights (B, m)."""
     root = np.sqrt(weight)
     rows = root[:, :, None]
     return replace(

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Where blocks go: the widest window of a problem, and where the window of each stage's local variables begins."""
+"""Places of blocks: the widest window of a problem, and where the window of each stage's local variables begins."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which motion would tell a parameter: a few usual ones, rolled out with the fitted law.
+"""Motions that would tell a parameter: a few usual ones, rolled out with the fitted law.
 
 What a candidate would leave unknown under white noise is scaled by how much more than white noise leaves unknown in
 the log at hand. Load and inertia are those of the log's mean; amplitudes do not exceed the log's.
@@ -105,7 +105,7 @@ def _variances(fit: JointFit, motion: JointMotion) -> Array:
     rollout = problem.rollout(fit.solution.parameters, first, start)
     count = len(problem.names)
     equations = assemble(
-        rollout, first, fit.solution.parameters, Gaussian.nothing(count), 0.0 * start, information, None
+        rollout, first, fit.solution.parameters, Gaussian.uninformative(count), 0.0 * start, information, None
     )
     hessian = equations.reduced_hessian
     scale = np.sqrt(np.where(np.diag(hessian) > 0.0, np.diag(hessian), 1.0))

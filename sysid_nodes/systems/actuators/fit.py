@@ -76,6 +76,7 @@ def fit_joint(
     config: ActuatorConfig,
     names: tuple[str, ...],
     *,
+    most_lead: float = 0.0,
     progress: Callable[[int, float], None] | None = None,
 ) -> JointFit:
     """Fits parameters of a joint's law.
@@ -85,6 +86,8 @@ def fit_joint(
         law: (15,) values of the other parameters.
         config: of the fit.
         names: of the parameters.
+        most_lead: time by which the motion may come before its command, a delay below zero [s]. No drive does that:
+            clocks that are apart do.
         progress: called after every iteration with samples a segment and cost.
     """
     problem = JointProblem(motion, config, law, names)
@@ -95,6 +98,7 @@ def fit_joint(
     guess = np.array([_guess(p, law) for p in fitted])
     before = motion_verdict(problem, guess, horizons[-1])
     lower, upper = np.array([p.lower for p in fitted]), np.array([p.upper for p in fitted])
+    lower[[name == "delay" for name in names]] -= most_lead
     solution = shoot(problem, guess, lower, upper, options, progress=progress)
     block = min(max(round(config.shooting.block / dt), 2), problem.samples // _FEW)
     found = free_estimate(problem, solution, block)
@@ -114,7 +118,7 @@ def motion_verdict(problem: JointProblem, parameters: Array, horizon: int) -> Mo
     first = segments(problem.samples, horizon, problem.breaks)
     start, information = problem.start(first)
     rollout = problem.rollout(parameters, first, start)
-    nothing = Gaussian.nothing(len(parameters))
+    nothing = Gaussian.uninformative(len(parameters))
     return _verdict(problem.names, assemble(rollout, first, parameters, nothing, 0.0 * start, information, None))
 
 

@@ -33,6 +33,11 @@ def judge(fit: JointFit, config: ActuatorConfig) -> tuple[ActuatorEstimate, ...]
         low, high = interval(mean, sigma, float(fit.covariance.freedom[k]), parameter.lower, parameter.upper)
         half = 0.5 * (high - low)
         enough = max(config.verdict.relative * abs(value), config.verdict.share * sizes[k])
+        beyond = interval(mean, sigma, float(fit.covariance.freedom[k]), -np.inf, np.inf)[1] < parameter.lower
+        if beyond:
+            reason = _describe_bound(parameter, mean)
+            found.append(ActuatorEstimate(parameter.name, parameter.unit, None, None, -np.inf, np.inf, reason))
+            continue
         reason = _reason(fit, parameter, k, half, value, half <= enough)
         if reason and not fit.problem.motion.open_loop:  # what torques would do to a free joint nobody can foresee
             advice = advice or advise(fit)
@@ -72,6 +77,11 @@ def yardsticks(fit: JointFit) -> Array:
         "position_friction": torque / travel,
     }
     return np.array([sizes.get(name, 0.0) for name in fit.problem.names])
+
+
+def _describe_bound(parameter: ActuatorParameter, mean: float) -> str:
+    """Why a bound is no value: the motion surely asks for less, so that something else than the law is at work."""
+    return f"the motion asks for {mean:.2g} {parameter.unit}, less than there can be: something else is at work"
 
 
 def _reason(fit: JointFit, parameter: ActuatorParameter, k: int, half: float, value: float, narrow: bool) -> str:

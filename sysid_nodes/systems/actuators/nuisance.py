@@ -71,7 +71,7 @@ def free_estimate(problem: JointProblem, solution: ShootingResult, block: int) -
     """
     count, kept = len(problem.names), slice(0, len(problem.names))
     v, w = problem.velocities(solution.parameters, solution.first, solution.start)
-    rest, waves, untold = _friction_at_rest(problem, solution, w), _waves(problem), _untold(problem, v, w)
+    rest, waves, untold = _friction_at_rest(problem, solution, w), _waves(problem), _unknowable_torques(problem, v, w)
     every = _extend(problem, solution, np.concatenate([rest, waves, untold], axis=1))
     told = len(every.gradient) - untold.shape[1]
     equations, by_untold = every.without_last(untold.shape[1]), every.reduced_hessian[:told, told:]
@@ -140,7 +140,7 @@ def _friction_at_rest(problem: JointProblem, solution: ShootingResult, w: Array)
     return np.asarray(-np.exp(-((w[:, None] / fading) ** 2)) * sign[:, None])
 
 
-def _untold(problem: JointProblem, v: Array, w: Array) -> Array:
+def _unknowable_torques(problem: JointProblem, v: Array, w: Array) -> Array:
     """(N, 2) torques that nobody can tell: what bodies twice as heavy would take besides, and a constant one."""
     motion = problem.motion
     taken = motion.inertia * (w - v) / (THETA * motion.step) + motion.load
@@ -162,7 +162,7 @@ def _extend(problem: JointProblem, solution: ShootingResult, torques: Array) -> 
     first, start = solution.first, solution.start
     guess, information = problem.start(first)
     rollout = problem.rollout(solution.parameters, first, start, added=torques)
-    nothing = Gaussian.nothing(rollout.by_parameters.shape[2])
+    nothing = Gaussian.uninformative(rollout.by_parameters.shape[2])
     return assemble(rollout, first, nothing.mean, nothing, start - guess, information, solution.loss)
 
 

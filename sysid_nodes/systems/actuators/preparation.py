@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from sysid_nodes.data.actuator_log import ActuatorLog
+from sysid_nodes.data.joint_order import JointOrder
 from sysid_nodes.exceptions import ConfigError, ExcitationError, LogError
 from sysid_nodes.models.actuator import friction_levels
 from sysid_nodes.models.held_command import HeldCommand
@@ -150,9 +151,12 @@ def prepare(log: ActuatorLog, robot: Robot, config: ActuatorConfig) -> tuple[Joi
 
 
 def _columns(log: ActuatorLog, robot: Robot) -> list[int]:
-    if missing := [name for name in robot.joint_names if name not in log.names]:
-        raise LogError(f"has no joint '{missing[0]}' of robot '{robot.name}'; it has {', '.join(log.names)}")
-    return [log.names.index(name) for name in robot.joint_names]
+    order = JointOrder(robot.joint_names)
+    columns = order.columns(log.names)
+    if columns is None:
+        fault = order.fault(log.names)
+        raise LogError(f"has {fault} of robot '{robot.name}'; it has {', '.join(log.names)}")
+    return [int(column) for column in columns]
 
 
 def _gains(logged: Array | None, chosen: tuple[float, ...], columns: list[int], name: str) -> list[float]:

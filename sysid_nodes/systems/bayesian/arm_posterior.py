@@ -61,6 +61,7 @@ def arm_prior(robot: Robot, known: KnownRobotConfig, runs: Sequence[JointSamples
         friction=FrictionPriorConfig(
             coulomb_sigma=max(float(sigma[0]), _LEAST),
             viscous_sigma=max(float(sigma[1]), _LEAST),
+            viscous_power=tuple(per_joint(known.viscous_power, n, "known_robot.viscous_power").tolist()),
             load_sigma=share / np.sqrt(3.0),
         ),
         drive=DrivePriorConfig(

@@ -58,7 +58,7 @@ def conclude(
     if not np.isfinite(draws).all():
         status, known = max(status, BayesianStatus.STALLED), None
         findings = ("the posterior's covariance is not one: it holds what is not a number", *findings)
-        theta = _untold(own, model)
+        theta = _prior_posterior(own, model)
         draws = _draws(theta, own, x, config)
     rows, covariance = parameters(own, draws, theta, config)
     far = max((row for row in rows if not row.active), key=_distance, default=None)
@@ -114,7 +114,7 @@ def _believe(fitted: Fitted, model: LinearModel, kept: Correlation, before: Know
     problem, at = fitted.problem, fitted.found.best.point.point
     own = problem.mechanism.parameters
     if model.factor is None:
-        return _Belief(BayesianStatus.STALLED, _untold(own, model), None, ())
+        return _Belief(BayesianStatus.STALLED, _prior_posterior(own, model), None, ())
     status, against = BayesianStatus[fitted.found.status.name], ""
     extra, covered, stages = kept.extra, _speed_range(fitted), problem.log.stages
     if before is not None:
@@ -125,12 +125,12 @@ def _believe(fitted: Fitted, model: LinearModel, kept: Correlation, before: Know
         against = _speaks_against(before, way, kept, fitted)
         status = BayesianStatus.CONTRADICTED if against else max(status, before.status)
     told, lasting = told_by(own, model.factor, at.x, extra)
-    known = Knowledge(problem.mechanism, at.x, told, lasting, problem.noise, covered, stages, status)
+    known = Knowledge(problem.mechanism, at.x, told, lasting, fitted.noise, covered, stages, status)
     theta = parameter_posterior(model.factor, model.rows, extra)
     return _Belief(status, theta, known, (against,) if against else ())
 
 
-def _untold(own: Parameters, model: LinearModel) -> ParameterPosterior:
+def _prior_posterior(own: Parameters, model: LinearModel) -> ParameterPosterior:
     """As before the log."""
     wide = np.diag(own.sigma[own.free] ** 2)
     return ParameterPosterior(np.zeros(len(wide)), wide, model.rows.lower, model.rows.upper)
@@ -190,6 +190,8 @@ def _noise_levels(fitted: Fitted, config: BayesianConfig, kept: Correlation) -> 
             NoiseLevel(f"torque of {name}", "N m", float(before), float(after), float(time))
             for name, before, after, time in columns
         ]
+    if not mechanism.parameters.motors.all():
+        rows.append(NoiseLevel("torque of joints without a motor", "N m", stated.passive, noise.passive, 1.0))
     if np.isfinite(log.power).any():
         rows.append(NoiseLevel("power", "W", stated.power, noise.power, kept.power))
     return tuple(rows)

@@ -6,10 +6,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from sysid_nodes.data.config import option, section
-from sysid_nodes.data.joint_vector import Words
+from sysid_nodes.data.joint_vector import Numbers, Words
 
 ALL, NONE = "all", "none"
 NO_FRICTION, VISCOUS, COULOMB, STRIBECK = "none", "viscous", "coulomb", "stribeck"
+GAUSSIAN, HUBER, CAUCHY = "gaussian", "huber", "cauchy"
 FRICTION = (NO_FRICTION, VISCOUS, COULOMB, STRIBECK)
 
 
@@ -49,7 +50,13 @@ class FrictionPriorConfig:
     motors: str = option(COULOMB, "terms of joints with a motor", choices=FRICTION)
     passive: str = option(VISCOUS, "terms of joints without", choices=FRICTION)
     coulomb_sigma: float = option(5.0, "of Coulomb's friction", unit="N m", minimum=1e-6)
-    viscous_sigma: float = option(5.0, "of viscous friction", unit="N m s/rad", minimum=1e-6)
+    viscous_sigma: float = option(5.0, "of viscous friction at 1 rad/s", unit="N m s/rad", minimum=1e-6)
+    viscous_power: Numbers = option(
+        (1.0,),
+        "power of the speed that viscous friction grows with, below 1 where a lubricant thins",
+        minimum=0.2,
+        maximum=1.0,
+    )
     stiction_sigma: float = option(2.0, "of what stiction adds at rest", unit="N m", minimum=1e-6)
     turning_speed: float = option(0.02, "over which friction turns its sign", unit="rad/s", minimum=1e-4)
     turning_sigma: float = option(0.0, "of its logarithm; 0: known", minimum=0.0)
@@ -88,11 +95,14 @@ class NoiseConfig:
 
     position: float = option(1e-3, "of joint positions", unit="rad", minimum=1e-9)
     torque: float = option(1.0, "of motor torques: their readings, and what the model misses", unit="N m", minimum=1e-9)
-    passive: float = option(
-        1e-2, "of torques at passive joints that the model misses; not estimated", unit="N m", minimum=1e-6
-    )
+    passive: float = option(1e-2, "of torques at passive joints that the model misses", unit="N m", minimum=1e-6)
     power: float = option(5.0, "of the power meter", unit="W", minimum=1e-9)
     estimate: bool = option(True, "estimate the noise from the log")
+    loss: str = option(
+        GAUSSIAN,
+        "of readings: huber bounds the pull of an outlier, cauchy lets it fade the farther it is off",
+        choices=(GAUSSIAN, HUBER, CAUCHY),
+    )
     rounds: int = option(12, "of the noise's estimation at most", minimum=1)
 
 
@@ -103,7 +113,9 @@ class SearchConfig:
     starts: int = option(2, "descents from parameters drawn from the prior, the first from its mean", minimum=1)
     seed: int = option(0, "of what is drawn", minimum=0)
     sharpening: tuple[float, ...] = option(
-        (10.0, 3.0), "factors on the turning speed of friction, on the way", minimum=1.0
+        (1.0,),
+        "factors on the turning speed of friction in the problems that lead the way, with torques held less strictly",
+        minimum=1.0,
     )
     iterations: int = option(100, "steps of a descent at most", minimum=1)
     tolerance: float = option(1e-6, "a descent ends where a step lowers the cost by less, relatively", minimum=0.0)

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The minimum of a log's problem: descents from several starts, the noise estimated between them.
 
-With nothing known but the prior, friction is sharpened on the way and there are other starts. A further part of a log
+With nothing known but the prior, softer problems lead the way and there are other starts. A further part of a log
 begins where the part before it ended, one descent away.
 """
 
@@ -13,17 +13,18 @@ from dataclasses import dataclass, replace
 import numpy as np
 import numpy.typing as npt
 
-from sysid_nodes.results.least_squares import SolveResult, SolveStatus
+from sysid_nodes.results.least_squares import Iteration, SolveResult, SolveStatus
 from sysid_nodes.solvers.trajectory_least_squares import LevenbergMarquardtConfig
 from sysid_nodes.solvers.trajectory_least_squares.feasible_descent import FeasiblePoint, solve_feasible
 from sysid_nodes.solvers.trajectory_least_squares.multi_start import Search, judge
-from sysid_nodes.systems.bayesian.config import BayesianConfig
+from sysid_nodes.systems.bayesian.config import GAUSSIAN, BayesianConfig
+from sysid_nodes.systems.bayesian.estimate import Estimate, Noise
 from sysid_nodes.systems.bayesian.initial_motion import differences, initial_positions, loop_forces
 from sysid_nodes.systems.bayesian.knowledge import Knowledge
 from sysid_nodes.systems.bayesian.log import MechanismLog
 from sysid_nodes.systems.bayesian.mechanism import Mechanism, Motion
-from sysid_nodes.systems.bayesian.noise import has_settled, pooled_noise, shown_noise
-from sysid_nodes.systems.bayesian.problem import Estimate, MechanismProblem, Noise, sharpen_friction
+from sysid_nodes.systems.bayesian.noise import Pooled, has_settled, pooled_noise, shown_noise, unseen
+from sysid_nodes.systems.bayesian.problem import MechanismProblem
 
 Array = npt.NDArray[np.float64]
 BoolArray = npt.NDArray[np.bool_]
@@ -32,6 +33,8 @@ _TURNED = 2.65  # turning speeds at which friction is up to a hundredth what it 
 _WITHIN = 1.5  # stages: a speed is a difference over two, and readings are means over one
 _COARSE = 0.2  # turning speeds by which a speed may change within a stage
 _STILL = 0.05  # turning speeds below which a joint may as well stand still, and dry friction be anything up to its size
+_SOFTER = 5.0  # times the noise of torques in a softer problem; ten leads some Cassie legs to another minimum
+_ROUGH, _ROUGH_STEPS = 1e-3, 20  # tolerance and most steps of a descent of a softer problem
 Progress = Callable[[str, int, int], None]
 """Called with the work at hand, the step and the number of steps."""
 Fit = SolveResult[FeasiblePoint[Estimate]]
@@ -44,12 +47,14 @@ class Fitted:
     Attributes:
         problem: with the estimated noise.
         found: the search.
+        noise: with the stages that have told of each level, those of earlier parts included.
         shown: noise that the log's own residuals show at the end; None where they do not tell.
         settled: whether the noise no longer changed.
     """
 
     problem: MechanismProblem
     found: Search[FeasiblePoint[Estimate]]
+    noise: Pooled
     shown: Noise | None
     settled: bool
 
@@ -108,7 +113,7 @@ def fit(mechanism: Mechanism, log: MechanismLog, config: BayesianConfig, progres
     tell = progress or _silent
     tell("first motion", 0, config.noise.rounds)
     problem = MechanismProblem(mechanism, log, stated_noise(mechanism, config), turns(mechanism, log, start))
-    first, result = _with_noise(problem, start, config, 0, tell)
+    first, result = _with_noise(problem, start, config, None, tell)
     results = [result]
     rng = np.random.default_rng(config.search.seed)
     for k in range(1, config.search.starts):
@@ -116,7 +121,7 @@ def fit(mechanism: Mechanism, log: MechanismLog, config: BayesianConfig, progres
         x = own.mean.copy()
         x[own.free] += own.sigma[own.free] * rng.standard_normal(len(own.free))
         x = np.where(np.isfinite(own.lower), np.maximum(x, own.lower + 0.1 * own.sigma), x)
-        results.append(_descend(first.problem, replace(start, x=x), config, sharpen=True))
+        results.append(descend(first.problem, replace(start, x=x), config))
     return replace(first, found=judge(results))
 
 
@@ -133,42 +138,72 @@ def refit(known: Knowledge, log: MechanismLog, config: BayesianConfig) -> Fitted
     """
     start = start_point(known.mechanism, log, known.x)
     turning = turns(known.mechanism, log, start)
-    problem = MechanismProblem(known.mechanism, log, known.noise, turning, known.told)
-    return _with_noise(problem, start, config, known.stages, _silent)[0]
+    problem = MechanismProblem(known.mechanism, log, known.noise.noise, turning, known.told)
+    return _with_noise(problem, start, config, known.noise, _silent)[0]
 
 
 def _with_noise(
-    problem: MechanismProblem, start: Estimate, config: BayesianConfig, stages: int, tell: Progress
+    problem: MechanismProblem, start: Estimate, config: BayesianConfig, before: Pooled | None, tell: Progress
 ) -> tuple[Fitted, Fit]:
-    """Descents and the noise in turn; the noise stated counts for a number of stages."""
-    stated, shown, settled = problem.noise, None, True
-    result = _descend(problem, start, config, sharpen=not stages)
-    for k in range(config.noise.rounds if config.noise.estimate else 0):
+    """Descents and the noise in turn, with what earlier parts of a log say of it; None for the first."""
+    seen, shown, settled = before or unseen(problem.noise), None, True
+    pooled = seen
+    result = descend(problem, start, config, soften_first=before is None)
+    rethinks = config.noise.estimate or config.noise.loss != GAUSSIAN
+    for k in range(config.noise.rounds if rethinks else 0):
         tell("estimating the noise", k, config.noise.rounds)
-        shown = shown_noise(problem, result.point) if np.isfinite(result.cost) else None
-        settled = shown is None
-        if shown is None:
+        found = shown_noise(problem, result.point, config.noise) if np.isfinite(result.cost) else None
+        settled, shown = found is None, None if found is None else found.noise
+        if found is None:
             break
-        noise = pooled_noise(stated, stages, shown, problem.log.stages)
-        if settled := has_settled(problem.noise, noise):
+        pooled = pooled_noise(seen, found.noise, problem.log.stages)
+        if settled := has_settled(problem, pooled.noise, found.weights):
             break
         turning = turns(problem.mechanism, problem.log, result.point.point, start.q)
-        problem = replace(problem, noise=noise, turning=turning)
-        result = _descend(problem, result.point.point, config, sharpen=False)
-    return Fitted(problem, judge([result]), shown, settled), result
+        problem = replace(problem, noise=pooled.noise, turning=turning, weights=found.weights)
+        result = descend(problem, result.point.point, config, soften_first=False)
+    return Fitted(problem, judge([result]), pooled._replace(noise=problem.noise), shown, settled), result
 
 
-def _descend(problem: MechanismProblem, start: Estimate, config: BayesianConfig, *, sharpen: bool) -> Fit:
-    """A descent, with friction sharpened on the way where it is far from its end."""
-    rules = LevenbergMarquardtConfig(max_iterations=config.search.iterations, cost_tolerance=config.search.tolerance)
-    point = start
-    if sharpen:
-        for factor in config.search.sharpening:
-            rough = solve_feasible(sharpen_friction(problem, factor), point, rules)
-            if rough.status is SolveStatus.INFEASIBLE or not np.isfinite(rough.cost):
-                break
-            point = rough.point.point
-    return solve_feasible(problem, point, rules)
+def soften(problem: MechanismProblem, sharpness: float) -> MechanismProblem:
+    """The same with torques held less strictly, and with friction that turns over a speed wider by a factor.
+
+    From afar, a linear model would rather bend the motion than move the constants wherever torques are read much more
+    exactly than positions tell accelerations: rows that are almost equalities make a curved valley of the cost, along
+    which a descent crawls. Joints without a motor, the most exact, give way the most.
+    """
+    noise = replace(problem.noise, torque=_SOFTER * problem.noise.torque, passive=_SOFTER**2 * problem.noise.passive)
+    return replace(problem, mechanism=replace(problem.mechanism, sharpness=sharpness), noise=noise)
+
+
+def descend(
+    problem: MechanismProblem,
+    start: Estimate,
+    config: BayesianConfig,
+    *,
+    soften_first: bool = True,
+    progress: Callable[[Iteration], None] | None = None,
+) -> Fit:
+    """A descent.
+
+    Args:
+        problem: to minimise.
+        start: readings' motion, and the constants to begin with.
+        config: of the search.
+        soften_first: whether the start may be far from the end, so that a softer problem leads there.
+        progress: told of each iteration, of the softer problems too.
+    """
+    most, point, before = config.search.iterations, start, 0
+    for factor in config.search.sharpening if soften_first else ():
+        rules = LevenbergMarquardtConfig(max_iterations=min(most, _ROUGH_STEPS), cost_tolerance=_ROUGH)
+        rough = solve_feasible(soften(problem, factor), point, rules, progress=progress)
+        before += rough.iterations
+        if rough.status is SolveStatus.INFEASIBLE or not np.isfinite(rough.cost):
+            break
+        point = rough.point.point
+    rules = LevenbergMarquardtConfig(max_iterations=most, cost_tolerance=config.search.tolerance)
+    found = solve_feasible(problem, point, rules, progress=progress)
+    return replace(found, iterations=before + found.iterations)
 
 
 def _silent(_text: str, _done: int, _most: int) -> None:

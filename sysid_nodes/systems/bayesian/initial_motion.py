@@ -8,6 +8,7 @@ import numpy.typing as npt
 
 from sysid_nodes.exceptions import LogError
 from sysid_nodes.models.loop_closure import LoopClosures
+from sysid_nodes.models.loop_motion import CLOSED, close_loops
 from sysid_nodes.solvers.wiener_smoother import smooth_motion
 from sysid_nodes.systems.bayesian.log import MechanismLog
 from sysid_nodes.systems.bayesian.mechanism import Mechanism, Motion
@@ -15,11 +16,7 @@ from sysid_nodes.systems.bayesian.mechanism import Mechanism, Motion
 Array = npt.NDArray[np.float64]
 BoolArray = npt.NDArray[np.bool_]
 
-_ITERATIONS = 100
 _EVERY = 4  # stages between those that are closed one by one
-_LONGEST = 0.3  # [rad] of a joint's step: Newton's method finds the branch it began on
-_CLOSED = 1e-9
-_STILL = 1e-10  # [rad] of a joint's step: nothing comes nearer
 
 
 def initial_positions(mechanism: Mechanism, log: MechanismLog) -> Array:
@@ -81,26 +78,11 @@ def _close(closures: LoopClosures, q: Array, free: BoolArray, before: Array, fir
     """(N, n) configurations with free joints placed by Newton's method from where they were, (N, free joints)."""
     q = q.copy()
     q[:, free] = before
-    placed, left = _newton(closures, q, free)
-    if left >= _CLOSED and int(free.sum()) < closures.count:
+    placed, left = close_loops(closures, q, free)
+    if left >= CLOSED and int(free.sum()) < closures.count:
         # Readings of more joints than there are freedoms do not close by themselves: then all joints give way a little.
-        placed, left = _newton(closures, placed, np.ones_like(free))
-    if left >= _CLOSED:
+        placed, left = close_loops(closures, placed, np.ones_like(free))
+    if left >= CLOSED:
         where = "the first positions" if first else "some positions"
         raise LogError(f"a loop cannot be closed at {where} that were read: {1e3 * left:.3g} mm or mrad stay open")
     return placed
-
-
-def _newton(closures: LoopClosures, q: Array, moving: BoolArray) -> tuple[Array, float]:
-    """Configurations with the largest gap left, as near to closed as the moving joints bring them."""
-    q = q.copy()
-    for _ in range(_ITERATIONS):
-        value, jacobian = closures.linearise(q)
-        left = float(np.abs(value).max())
-        if left < _CLOSED or not moving.any():
-            break
-        step = -(np.linalg.pinv(jacobian[:, :, moving], rcond=1e-9) @ value[:, :, None])[:, :, 0]
-        if np.abs(step).max() < _STILL:
-            break
-        q[:, moving] += step * np.minimum(1.0, _LONGEST / np.maximum(np.abs(step).max(axis=1, keepdims=True), 1e-12))
-    return q, left

@@ -21,9 +21,10 @@ from scipy.special import chdtri  # not stats, which takes a third of a node's s
 
 from sysid_nodes.results.bayesian import BayesianStatus
 from sysid_nodes.solvers.trajectory_least_squares.factor import Factor
+from sysid_nodes.systems.bayesian.estimate import Told
 from sysid_nodes.systems.bayesian.mechanism import Mechanism
+from sysid_nodes.systems.bayesian.noise import Pooled
 from sysid_nodes.systems.bayesian.parameters import Parameters
-from sysid_nodes.systems.bayesian.problem import Noise, Told
 
 Array = npt.NDArray[np.float64]
 
@@ -40,7 +41,7 @@ class Knowledge:
         x: (P,) the estimate.
         told: information about the free constants, without the prior's, as if all noise were white.
         lasting: (p, p) covariance of the cost's gradient by phi, beyond what white noise gives: G.
-        noise: estimated.
+        noise: estimated, with the stages that have told of it.
         covered: (2, n) lowest and highest speed of each joint [rad/s].
         stages: used.
         status: of the search from which all began: a doubt about its minimum stays.
@@ -50,7 +51,7 @@ class Knowledge:
     x: Array
     told: Told
     lasting: Array
-    noise: Noise
+    noise: Pooled
     covered: Array
     stages: int
     status: BayesianStatus

@@ -83,7 +83,7 @@ class Mechanism:
             _, jacobian = self.closures.linearise(motion.q)
             r = r - np.einsum("kcn,kc->kn", jacobian, motion.force)
         lost = own.constants(x, "load_friction") * np.hypot(r, _SMALL_TORQUE) * np.tanh(motion.v / coefficients[3])
-        value = r + lost + own.constants(x, "armature") * motion.a + friction(coefficients, motion.v)
+        value = r + lost + own.constants(x, "armature") * motion.a + friction(coefficients, motion.v, own.viscous_power)
         if self.term is not None:
             value = value + self._user(x, self.term.value, motion)[:, : own.n]
         return np.asarray(value)
@@ -128,7 +128,7 @@ class Mechanism:
         if share.any():
             factor = (1.0 + share * turned * r / size)[:, :, None]
             by_q, by_v, by_a, by_force, by_x = (factor * part for part in (by_q, by_v, by_a, by_force, by_x))
-        slopes = friction_by_coefficients(coefficients, motion.v)
+        slopes = friction_by_coefficients(coefficients, motion.v, own.viscous_power)
         slopes[:, 3] -= share * size * turn_rate * motion.v / turning
         slopes[:, 3:] *= coefficients[3:]  # of the speeds' logarithms
         for row, name in enumerate(JOINT[:5]):
@@ -136,8 +136,10 @@ class Mechanism:
         by_x[:, joint, own.joint("load_friction").start + joint] = size * turned
         by_x[:, joint, own.joint("armature").start + joint] = motion.a
         armature = own.constants(x, "armature")
-        value = r + share * size * turned + armature * motion.a + friction(coefficients, motion.v)
-        by_v[:, joint, joint] += friction_by_velocity(coefficients, motion.v) + share * size * turn_rate
+        value = r + share * size * turned + armature * motion.a + friction(coefficients, motion.v, own.viscous_power)
+        by_v[:, joint, joint] += (
+            friction_by_velocity(coefficients, motion.v, own.viscous_power) + share * size * turn_rate
+        )
         by_a[:, joint, joint] += armature
         if self.term is not None:
             value = value + self._user(x, self.term.value, motion)[:, :n]

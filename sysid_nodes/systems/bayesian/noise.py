@@ -3,15 +3,15 @@
 
 What the stated noise was to begin with hardly matters then. A torque's noise is of its reading and of all that the
 model misses. That weighs readings as if it were white. Where it errs the same way for some time, the parameters err
-by more than they would for white noise, and their covariance allows for it (`lasting_errors`). Noise of passive joints
-is not estimated: loop forces take their rows up.
+by more than they would for white noise, and their covariance allows for it (`lasting_errors`). Readings may be weighed
+by a robust loss on the way (outliers.py).
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -23,7 +23,11 @@ from sysid_nodes.solvers.trajectory_least_squares.variance_components import (
     lasting_correlation,
     variance_ratios,
 )
-from sysid_nodes.systems.bayesian.problem import GROUPS, Estimate, MechanismProblem, Noise
+from sysid_nodes.systems.bayesian.config import NoiseConfig
+from sysid_nodes.systems.bayesian.estimate import Estimate, Noise, Weights
+from sysid_nodes.systems.bayesian.log import MechanismLog
+from sysid_nodes.systems.bayesian.outliers import LOSSES, Reweighted, reweigh
+from sysid_nodes.systems.bayesian.problem import FINEST, GROUPS, MechanismProblem
 
 Array = npt.NDArray[np.float64]
 BoolArray = npt.NDArray[np.bool_]
@@ -33,10 +37,11 @@ WHITE = 1.5
 """Correlation times below that are chance's."""
 
 _SETTLED = 0.05  # relative change of a standard deviation from which on another round would show nothing
+_RETHOUGHT = 0.005  # mean change of the readings' weights, likewise
+_SMALL = 0.1  # of the motors' torque noise, which that of joints without one need not be below
 _LEAST = 0.02  # of the information in the rows of a kind that must be left to tell their noise
 _DRAWS = 4  # of white noise, for the correlation that it leaves
 _SHORTEST = 8  # blocks in which correlation is looked for
-_FINEST = 1e-7  # [rad] of an encoder's noise: a joint that stands still shows none at all
 _FACTOR = 30.0  # by which a round may change a standard deviation
 
 
@@ -55,21 +60,64 @@ class Correlation:
     extra: Array
 
 
-def shown_noise(problem: MechanismProblem, at: FeasiblePoint[Estimate]) -> Noise | None:
-    """The noise that a minimum's residuals show, as if it were white; None where a coordinate is undetermined."""
+class Shown(NamedTuple):
+    """Attributes: noise that residuals show, as if it were white, not a number where they do not tell; weights by which
+    readings are to count."""
+
+    noise: Noise
+    weights: Weights
+
+
+def shown_noise(problem: MechanismProblem, at: FeasiblePoint[Estimate], config: NoiseConfig) -> Shown | None:
+    """Noise and outliers that the residuals of a minimum show; None where a coordinate is undetermined."""
     own = _influences(linear_model(problem, at))
     if own is None:
         return None
-    noise, m, n = problem.noise, len(problem.noise.torque), own["position"].residual.shape[1]
-    read = np.any(np.isfinite(problem.log.position), axis=0)
-    position = noise.position.copy()
-    position[read] *= np.sqrt(_ratios(own["position"], np.tile(np.arange(n), (len(own["position"].residual), 1)), n))
-    position = np.maximum(position, np.minimum(noise.position, _FINEST))
+    noise, m, full = problem.noise, len(problem.noise.torque), Weights.full(problem.log)
+    weights = problem.weights or full
+    read, there, meter = _read_positions(problem.log), _read(problem), np.isfinite(problem.log.power[1:-1])
+    loss, known = LOSSES[config.loss], not config.estimate
+
+    def judge(name: str, weight: Array, kinds: IntArray, count: int) -> tuple[Array, Array]:
+        found = reweigh(own[name], weight, kinds, count + 1, loss, known)
+        return found.weight, np.sqrt(_ratios(own[name], found, kinds, count + 1)[:count])
+
+    columns = own["position"].residual.shape
+    by_position, position = judge(
+        "position", weights.position[read], np.tile(np.arange(columns[1]), (columns[0], 1)), columns[1]
+    )
     # What is not counted is of a kind of its own.
-    turning = np.where(problem.turning[_read(problem)], m, np.arange(m))
-    torque = noise.torque * np.sqrt(_ratios(own["torque"], turning, m + 1)[:m])
-    power = noise.power * float(np.sqrt(_ratios(own["power"], _turns(problem).astype(np.intp), 2)[0]))
-    return replace(noise, position=position, torque=torque, power=power)
+    by_torque, torque = judge("torque", weights.torque[there], np.where(problem.turning[there], m, np.arange(m)), m)
+    by_power, power = judge("power", weights.power[meter][:, None], _turns(problem).astype(np.intp), 1)
+    full.position[read], full.torque[there], full.power[meter] = by_position, by_torque, by_power[:, 0]
+    if known:
+        return Shown(noise, full)
+    levels = np.full_like(noise.position, np.nan)
+    measured = np.any(np.isfinite(problem.log.position), axis=0)
+    levels[measured] = noise.position[measured] * position
+    levels = np.maximum(levels, np.minimum(noise.position, FINEST))
+    shown = replace(noise, position=levels, torque=noise.torque * torque, power=noise.power * float(power[0]))
+    return Shown(replace(shown, passive=_passive_noise(own["passive"], noise, shown)), full)
+
+
+def _passive_noise(own: Influence, before: Noise, shown: Noise) -> float:
+    """Of joints without a motor, as far as their rows are not taken up by loop forces.
+
+    Not below a tenth of the motors': it adds next to nothing there, and rows that are almost equalities make a curved
+    valley of the cost.
+    """
+    kinds = np.zeros(own.residual.shape, dtype=np.intp)
+    found = Reweighted(np.ones_like(own.residual), own.residual, np.ones(1))
+    level = before.passive * float(np.sqrt(_ratios(own, found, kinds, 1)[0]))
+    motors = np.where(np.isfinite(shown.torque), shown.torque, before.torque)
+    least = min(before.passive, _SMALL * float(motors.min()))
+    return max(level, least) if np.isfinite(level) else level
+
+
+def _read_positions(log: MechanismLog) -> tuple[IntArray, ...]:
+    """Index of the readings (K, k) of positions: stages at which all joints that are read were."""
+    joints = np.flatnonzero(np.any(np.isfinite(log.position), axis=0))
+    return np.ix_(np.flatnonzero(np.all(np.isfinite(log.position[:, joints]), axis=1)), joints)
 
 
 def _read(problem: MechanismProblem) -> BoolArray:
@@ -82,39 +130,59 @@ def _turns(problem: MechanismProblem) -> BoolArray:
     return np.asarray(problem.turning[np.isfinite(problem.log.power[1:-1])].any(axis=1, keepdims=True))
 
 
-def _ratios(own: Influence, kinds: IntArray, count: int) -> Array:
-    """(count,) variances of the kinds of rows (B, m) in units of what they were; 1 where too little is left to tell."""
-    flat = Influence(own.residual.reshape(1, -1), own.leverage.reshape(1, -1), own.gain[:0])
-    ratio = np.clip(variance_ratios(flat, kinds.ravel(), count), _FACTOR**-2, _FACTOR**2)
+def _ratios(own: Influence, found: Reweighted, kinds: IntArray, count: int) -> Array:
+    """(count,) variances of the kinds of rows (B, m) in units of what they were; nan where too little tells."""
+    flat = Influence(found.psi.reshape(1, -1), own.leverage.reshape(1, -1), own.gain[:0])
+    ratio = np.clip(found.factor * variance_ratios(flat, kinds.ravel(), count), _FACTOR**-2, _FACTOR**2)
     rows = np.maximum(np.bincount(kinds.ravel(), minlength=count), 1)
     left = np.bincount(kinds.ravel(), 1.0 - own.leverage.ravel(), count) / rows
-    return np.where(left > _LEAST, ratio, 1.0)
+    return np.where(left > _LEAST, ratio, np.nan)
 
 
-def pooled_noise(before: Noise, stages: int, shown: Noise, more: int) -> Noise:
-    """Of two parts of a log, by their numbers of stages."""
-    share = more / (stages + more)
+class Pooled(NamedTuple):
+    """Attributes: noise of all parts of a log; stages that have told of each of its levels."""
 
-    def pool(a: Any, b: Any) -> Any:
-        return np.sqrt((1.0 - share) * a**2 + share * b**2)
-
-    return replace(
-        before,
-        position=pool(before.position, shown.position),
-        torque=pool(before.torque, shown.torque),
-        power=float(pool(before.power, shown.power)),
-    )
+    noise: Noise
+    stages: Noise
 
 
-def louder(before: Noise, shown: Noise) -> float:
-    """By how much noise exceeds what it was, as a factor on a standard deviation, where that is most."""
-    return float((_levels(shown) / _levels(before)).max())
+def pooled_noise(before: Pooled, shown: Noise, more: int) -> Pooled:
+    """With a further part of so many stages; what it does not tell stays, and what was only stated does not count."""
+
+    def pool(name: str) -> tuple[Any, Any]:
+        old, counted, new = (np.asarray(getattr(noise, name)) for noise in (before.noise, before.stages, shown))
+        told = np.isfinite(new)
+        share = np.where(told, more / (counted + more), 0.0)
+        level = np.sqrt((1.0 - share) * old**2 + share * np.where(told, new, old) ** 2)
+        found = level, counted + more * told
+        return found if level.ndim else (float(found[0]), float(found[1]))
+
+    parts = {name: pool(name) for name in ("position", "torque", "passive", "power")}
+    return Pooled(*(Noise(**{name: part[k] for name, part in parts.items()}) for k in (0, 1)))
 
 
-def has_settled(before: Noise, after: Noise) -> bool:
+def unseen(noise: Noise) -> Pooled:
+    """A noise that is stated, and not seen yet."""
+    return Pooled(noise, Noise(np.zeros_like(noise.position), np.zeros_like(noise.torque), 0.0, 0.0))
+
+
+def louder(before: Pooled, shown: Noise) -> float:
+    """By how much noise exceeds what was seen of it, as a factor on a standard deviation, where that is most."""
+    ratios = _levels(shown) / _levels(before.noise)
+    return float(np.max(ratios[np.isfinite(ratios) & (_levels(before.stages) > 0.0)], initial=0.0))
+
+
+def has_settled(problem: MechanismProblem, after: Noise, weights: Weights) -> bool:
     """Whether another round would show nothing."""
-    ratios = _levels(after) / _levels(before)
-    return bool(np.abs(ratios - 1.0).max() < _SETTLED)
+    before, earlier = problem.noise, problem.weights or Weights.full(problem.log)
+    ratios = np.append(_levels(after) / _levels(before), after.passive / before.passive)
+    pairs = zip(
+        (weights.position, weights.torque, weights.power),
+        (earlier.position, earlier.torque, earlier.power),
+        strict=True,
+    )
+    moved = max(float(np.mean(np.abs(new - old))) for new, old in pairs)
+    return bool(np.abs(ratios - 1.0).max() < _SETTLED and moved < _RETHOUGHT)
 
 
 def correlation(problem: MechanismProblem, model: LinearModel) -> Correlation:

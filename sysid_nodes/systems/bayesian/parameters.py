@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from sysid_nodes.data.inertia import log_cholesky_jacobian, log_cholesky_to_parameters, parameters_to_log_cholesky
+from sysid_nodes.data.joint_vector import per_joint
 from sysid_nodes.exceptions import ConfigError, RobotError
 from sysid_nodes.models.user_term import UserConstant
 from sysid_nodes.robots import Robot
@@ -31,7 +32,7 @@ JOINT = (
 """Constants of a joint: first its friction's, then those that only joints with a motor have."""
 JOINT_UNITS = ("N m", "N m", "N m s/rad", "rad/s", "rad/s", "1", "kg m2", "N m", "1", "W/(N m)^2", "s")
 FRICTION_TERMS = 6
-"""How many of them are friction's; the first five are the coefficients of models.stribeck."""
+"""Number of them that are friction's; the first five are the coefficients of models.stribeck."""
 _SPEEDS = (3, 4)
 _POSITIVE = (0, 1, 2, 5, 6, 9)
 
@@ -46,6 +47,7 @@ class Parameters:
         motors: (n,) whether a joint has one.
         mean, sigma: (P,) Gaussian prior in x; a sigma of zero is known.
         lower: (P,) bound of x; minus infinity where there is none.
+        viscous_power: (n,) power of the speed that viscous friction grows with; known.
         total_mass: of all bodies [kg]; None where it is not known.
         symmetry: (r, P) orthonormal rows whose product with x is zero.
         user: constants of a user's own term.
@@ -57,6 +59,7 @@ class Parameters:
     mean: Array
     sigma: Array
     lower: Array
+    viscous_power: Array
     total_mass: float | None
     symmetry: Array
     user: tuple[UserConstant, ...] = ()
@@ -166,6 +169,7 @@ def build_parameters(
         means,
         np.array([*spread.ravel(), *sigma.ravel(), config.power.idle_sigma * power, *(own.sigma for own in user)]),
         np.array([*np.full(10 * n, -np.inf), *lower.ravel(), -np.inf, *(own.lower for own in user)]),
+        per_joint(config.friction.viscous_power, n, "bayesian.friction.viscous_power"),
         total,
         np.pad(rows, ((0, 0), (0, len(means) - 10 * n))),
         user,
@@ -183,7 +187,7 @@ def _motors(robot: Robot, config: BayesianConfig) -> BoolArray:
 
 
 def _unknown_bodies(robot: Robot, config: BayesianConfig) -> tuple[BoolArray, tuple[str, ...]]:
-    """Which moving bodies are unknown, and the link of each."""
+    """Moving bodies that are unknown, and the link of each."""
     by_joint: dict[int, str] = {}
     for frame in robot.model.frames.tolist():
         if "BODY" in str(frame.type) and int(frame.parentJoint) > 0:

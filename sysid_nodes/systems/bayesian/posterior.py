@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 import numpy.typing as npt
 
@@ -24,7 +26,7 @@ _SPREAD = (0.025, 0.975)
 _AT_BOUND = 1e-6  # prior sigmas
 _SHARES = 4  # of a blind direction, the largest
 _DIRECTIONS = 10
-_SPEEDS = 81
+_SPEEDS = 41
 
 
 def parameters(
@@ -66,8 +68,11 @@ def parameters(
         columns.append(("idle power", "W", "power", prior[:, own.idle], draws[:, own.idle], False))
     for i, constant in enumerate(own.user, start=own.idle + 1):
         columns.append((constant.name, constant.unit, "user", prior[:, i], draws[:, i], bool(held[i])))
-    covariance = np.cov(np.array([column[4] for column in columns])).reshape(len(columns), len(columns))
-    return tuple(_parameter(*column, config) for column in columns), covariance
+    first, last = (np.array([column[k] for column in columns]) for k in (3, 4))
+    covariance = np.cov(last).reshape(len(columns), len(columns))
+    told = zip(columns, _Spread.of(first), _Spread.of(last), strict=True)
+    rows = tuple(_parameter(*column[:3], before, after, column[5], config) for column, before, after in told)
+    return rows, covariance
 
 
 def coordinate_names(own: Parameters) -> tuple[str, ...]:
@@ -100,12 +105,15 @@ def friction_curves(own: Parameters, draws: Array, covered: Array) -> tuple[Fric
             continue
         slowest, fastest = (float(speed) for speed in covered[:, j])
         reach = max(abs(slowest), abs(fastest), 1e-3)
-        speed = np.linspace(-reach, reach, _SPEEDS)
+        speed = np.linspace(0.0, reach, _SPEEDS)
         coefficients = draws[:, [own.joint(name).start + j for name in JOINT[:5]]].T.copy()
         coefficients[3:] = np.exp(coefficients[3:])
-        values = friction(coefficients[:, :, None], speed[None])
-        lower, median, upper = np.quantile(values, [_SPREAD[0], 0.5, _SPREAD[1]], axis=0)
-        out.append(FrictionCurve(joint, speed, median, lower, upper, (slowest, fastest)))
+        values = friction(coefficients[:, None], speed[:, None], float(own.viscous_power[j]))
+        lower, median, upper = np.quantile(values, [_SPREAD[0], 0.5, _SPREAD[1]], axis=1)
+        # Friction is odd in the speed.
+        pairs = ((upper, lower), (median, median), (lower, upper))
+        low, middle, high = (np.concatenate([-back[:0:-1], ahead]) for back, ahead in pairs)
+        out.append(FrictionCurve(joint, np.concatenate([-speed[:0:-1], speed]), middle, low, high, (slowest, fastest)))
     return tuple(out)
 
 
@@ -122,27 +130,26 @@ def _inertias(own: Parameters, draws: Array) -> Array:
     return pseudo_inertia_to_parameters(factor @ factor.swapaxes(-1, -2)).reshape(len(draws), -1)
 
 
+class _Spread(NamedTuple):
+    """Of the draws of a constant."""
+
+    mean: float
+    sigma: float
+    lower: float
+    upper: float
+
+    @classmethod
+    def of(cls, draws: Array) -> list[_Spread]:
+        """Of each row of draws (K, S)."""
+        ends = np.quantile(draws, _SPREAD, axis=1) if len(draws) else np.zeros((2, 0))
+        return [cls(*map(float, row)) for row in zip(draws.mean(axis=1), draws.std(axis=1), *ends, strict=True)]
+
+
 def _parameter(
-    name: str, unit: str, group: str, before: Array, after: Array, active: bool, config: BayesianConfig
+    name: str, unit: str, group: str, before: _Spread, after: _Spread, active: bool, config: BayesianConfig
 ) -> PosteriorParameter:
-    narrowing = float(after.std() / before.std())
+    narrowing = after.sigma / before.sigma
     verdict = OBSERVED if narrowing <= config.verdict.observed else IN_PART
     if narrowing >= config.verdict.blind:
         verdict = NOT_OBSERVED
-    ends = [*np.quantile(before, _SPREAD), *np.quantile(after, _SPREAD)]
-    return PosteriorParameter(
-        name,
-        unit,
-        group,
-        float(before.mean()),
-        float(before.std()),
-        float(ends[0]),
-        float(ends[1]),
-        float(after.mean()),
-        float(after.std()),
-        float(ends[2]),
-        float(ends[3]),
-        narrowing,
-        verdict,
-        active,
-    )
+    return PosteriorParameter(name, unit, group, *before, *after, narrowing, verdict, active)

@@ -19,7 +19,7 @@ claims to know a speed by a torque that it changes within a hundredth of it.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
@@ -27,6 +27,7 @@ import numpy.typing as npt
 from sysid_nodes.solvers.trajectory_least_squares import Blocks, Layout
 from sysid_nodes.solvers.trajectory_least_squares.parameter_program import ParameterRows
 from sysid_nodes.solvers.trajectory_least_squares.stage_equalities import StageEqualities
+from sysid_nodes.systems.bayesian.estimate import Estimate, Noise, Told, Weights
 from sysid_nodes.systems.bayesian.log import MechanismLog
 from sysid_nodes.systems.bayesian.mechanism import Mechanism, Motion, Torque
 
@@ -37,38 +38,10 @@ IntArray = npt.NDArray[np.intp]
 FORCE_SIGMA = 1e5
 """Prior of loop forces [N]: only so that they are determined where neither motors nor joints tell them."""
 
+FINEST = 1e-7
+"""Noise of an encoder at least [rad]: a joint that stands still shows none at all."""
+
 GROUPS = ("position", "torque", "passive", "power", "force", "prior", "told")
-
-
-@dataclass(frozen=True)
-class Estimate:
-    """A point: positions (N, n), loop forces (N, c) [N], all constants x (P,)."""
-
-    q: Array
-    force: Array
-    x: Array
-
-
-@dataclass(frozen=True)
-class Noise:
-    """Standard deviations: positions (n,), torques (m,), passive joints' torques, power."""
-
-    position: Array
-    torque: Array
-    passive: float
-    power: float
-
-
-@dataclass(frozen=True)
-class Told:
-    """Information about the constants: |root phi - target|^2 / 2, phi (p,) as `Parameters.linear`, root (r, p).
-
-    Positions of different stages share no residual but the torques' within three stages, so that parts of a log that
-    share no stage are independent given the constants: this is all that an earlier part leaves behind.
-    """
-
-    root: Array
-    target: Array
 
 
 @dataclass(frozen=True)
@@ -79,8 +52,9 @@ class MechanismProblem:
         mechanism: with its constants.
         log: readings.
         noise: of the readings.
-        told: by parts of the log before this one; None for the first.
         turning: (N - 2, m) stages at which a motor's friction is not to be told from its speed: it turns, or stands.
+        told: by parts of the log before this one; None for the first.
+        weights: of the readings by a robust loss; None where all count.
     """
 
     mechanism: Mechanism
@@ -88,6 +62,7 @@ class MechanismProblem:
     noise: Noise
     turning: BoolArray
     told: Told | None = None
+    weights: Weights | None = None
 
     @property
     def layout(self) -> Layout:
@@ -154,21 +129,40 @@ class MechanismProblem:
         none = np.zeros((1, len(value), self.mechanism.chain.n))
         return Blocks(np.array([0]), value[None], none, by_theta[None])
 
+    @property
+    def _weights(self) -> Weights:
+        return self.weights or Weights.full(self.log)
+
     def _position(self, point: Estimate) -> Blocks:
         read = np.flatnonzero(np.any(np.isfinite(self.log.position), axis=0))
         stages = np.flatnonzero(np.all(np.isfinite(self.log.position[:, read]), axis=1))
-        sigma = self.noise.position[read]
+        sigma = self.position_noise[read]
+        sigma = sigma / np.sqrt(self._weights.position[np.ix_(stages, read)])
         value = (point.q - self.log.position)[np.ix_(stages, read)] / sigma
         jacobian = np.zeros((len(stages), len(read), point.q.shape[1]))
         jacobian[:, np.arange(len(read)), read] = 1.0 / sigma
         return Blocks(stages, value, jacobian)
+
+    @property
+    def position_noise(self) -> Array:
+        """(n,) of the readings; of joints that stand all along, their scatter where it is less.
+
+        No torque tells the motion of a joint that stands. Given the noise of one that moves, it would be free to shake
+        as the torques of other joints like it, the more so the heavier its link.
+        """
+        own, scatter = self.mechanism.parameters, np.full(self.mechanism.chain.n, np.inf)
+        stands = np.flatnonzero(own.motors)[self.turning.all(axis=0)]
+        stands = stands[np.isfinite(self.log.position[:, stands]).any(axis=0)]
+        scatter[stands] = np.maximum(np.nanstd(self.log.position[:, stands], axis=0), FINEST)
+        return np.asarray(np.minimum(self.noise.position, scatter))
 
     def _torque(self, point: Estimate, torque: Array, found: Torque | None) -> Blocks:
         own, (motors,) = self.mechanism.parameters, np.nonzero(self.mechanism.parameters.motors)
         stages = 1 + np.flatnonzero(np.all(np.isfinite(self.log.torque[1:-1]), axis=1))
         gain, offset, delay = (own.constants(point.x, name)[motors] for name in ("gain", "offset", "delay"))
         own_torque, rate = torque[stages - 1][:, motors], self.log.torque_rate[stages]
-        sigma = np.where(self.turning[stages - 1], np.inf, self.noise.torque)
+        sigma = self.noise.torque / np.sqrt(self._weights.torque[stages - 1])
+        sigma[self.turning[stages - 1]] = np.inf
         value = (gain * own_torque + offset - self.log.torque[stages] - delay * rate) / sigma
         rows = None
         if found is not None:
@@ -183,7 +177,8 @@ class MechanismProblem:
         own, (motors,) = self.mechanism.parameters, np.nonzero(self.mechanism.parameters.motors)
         stages = 1 + np.flatnonzero(np.isfinite(self.log.power[1:-1]))
         drawn = self.mechanism.power(motion, torque[:, motors], point.x)[stages - 1]
-        sigma = np.where(self.turning[stages - 1].any(axis=1), np.inf, self.noise.power)
+        sigma = self.noise.power / np.sqrt(self._weights.power[stages - 1])
+        sigma[self.turning[stages - 1].any(axis=1)] = np.inf
         value = ((drawn - self.log.power[stages]) / sigma)[:, None]
         rows = None
         if found is not None:
@@ -247,12 +242,3 @@ class _Rows:
     def weighted_sum(self, weight: Array) -> _Rows:
         """One row, the sum with weights (K, m)."""
         return self._map(lambda part: np.einsum("km,kmj->kj", weight, part)[:, None])
-
-
-def sharpen_friction(problem: MechanismProblem, factor: float) -> MechanismProblem:
-    """The same with friction that turns over a speed wider by a factor, and joints without a motor held less strictly.
-
-    Rows that are almost equalities make a curved valley of the cost, along which a descent from afar crawls.
-    """
-    noise = replace(problem.noise, passive=factor**2 * problem.noise.passive)
-    return replace(problem, mechanism=replace(problem.mechanism, sharpness=factor), noise=noise)

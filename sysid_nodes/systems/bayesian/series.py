@@ -6,7 +6,8 @@ from __future__ import annotations
 import numpy as np
 
 from sysid_nodes.results.bayesian import BayesianSeries
-from sysid_nodes.systems.bayesian.problem import Estimate, MechanismProblem
+from sysid_nodes.systems.bayesian.estimate import Estimate
+from sysid_nodes.systems.bayesian.problem import MechanismProblem
 
 
 def result_series(problem: MechanismProblem, point: Estimate) -> BayesianSeries:

@@ -74,7 +74,13 @@ def _errors(noise: Noise) -> list[str]:
         "Torque is constant from one stamp to the next" + (", as the later reading says." if noise.until else ".")
         if noise.hold
         else f"Between samples torque changes by at most {_numbers(noise.torque_rate)} N m/s, "
-        "but for the jump when friction changes its sign."
+        "but for the jump when friction changes its sign"
+        + (
+            f", and that rate, while no joint reverses, by at most {_numbers(noise.torque_curvature)} N m/s2"
+            f"{_where_stated(noise.torque_curvature)}; at the samples it may jump."
+            if noise.torque_curvature.any()
+            else "."
+        )
     )
     return [
         f"A torque reading is wrong by at most {torque}.",
@@ -89,6 +95,10 @@ def _errors(noise: Noise) -> list[str]:
         between,
         "Sliding joints stay within their limits.",
     ]
+
+
+def _where_stated(values: npt.NDArray[np.float64]) -> str:
+    return "" if values.all() else " (0: not assumed)"
 
 
 def _numbers(values: npt.NDArray[np.float64]) -> str:

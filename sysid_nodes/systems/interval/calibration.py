@@ -61,7 +61,7 @@ and a known load included, with a factor of 1.0; calibrated on half of that run 
 A Panda calibrated on 5 to 10 s takes 0.7 for the rest of its run.
 """
 
-_BOLTED_ON = 0.1
+_UNLISTED_SHARE = 0.1
 """Standard deviation of what a bare arm's last link carries and its description lacks, in half-widths of the prior."""
 
 _LEAST_WINDOWS = 20
@@ -267,7 +267,7 @@ def statistical_belief(
     """
     nothing = Bounds(np.zeros(10), np.zeros(10))
     before = before_any_data(identify_payload(n, body, centre, radius, nothing), np.full(n, LOAD_FRICTION))
-    before = before.drift(bolted_on(n, body, prior))
+    before = before.drift(unlisted_link_sigma(n, body, prior))
     models, payloads = [], 0
     for run, load in zip(rows, loads or [nothing] * len(rows), strict=True):
         loaded = load.upper[0] > 0.0
@@ -281,7 +281,7 @@ def statistical_belief(
     return fit.after().first(16 * n), fit.spread
 
 
-def bolted_on(n: int, body: int, prior: Bounds) -> Array:
+def unlisted_link_sigma(n: int, body: int, prior: Bounds) -> Array:
     """(16 n,) standard deviations of what a bare arm's last link carries and its description lacks.
 
     Args:
@@ -290,7 +290,7 @@ def bolted_on(n: int, body: int, prior: Bounds) -> Array:
         prior: box of what may be on that joint's link.
     """
     sigma = np.zeros(16 * n)
-    sigma[10 * body : 10 * body + 10] = _BOLTED_ON * prior.half_width
+    sigma[10 * body : 10 * body + 10] = _UNLISTED_SHARE * prior.half_width
     return sigma
 
 

@@ -77,6 +77,14 @@ class NoiseConfig:
         minimum=0.0,
         live=True,
     )
+    torque_curvature: Numbers = option(
+        (0.0,),
+        "largest rate of change of torque's own rate between two samples (at the samples it may jump) while no joint "
+        "reverses (torque_interpolation linear); 0: not assumed",
+        unit="N m/s2",
+        minimum=0.0,
+        live=True,
+    )
     torque_interpolation: str = option(
         "linear",
         "torque between samples: linear (off a straight line by what torque_rate allows), hold (a reading's torque "

@@ -20,11 +20,11 @@ def refuse_without_effect(config: IntervalIdentifierConfig, stated: Collection[s
     rules = (
         ("noise.position_error", noise.model == "window", "noise.model window: it is part of the window's error"),
         ("noise.torque_rate", noise.model == "window", "noise.model window: it is part of the window's error"),
+        ("noise.torque_curvature", noise.model == "window", "noise.model window: it is part of the window's error"),
         ("noise.jerk", noise.model == "window", "noise.model window: it is part of the window's error"),
-        (
-            "noise.torque_rate",
-            noise.torque_interpolation != "linear",
-            f"noise.torque_interpolation {noise.torque_interpolation}",
+        *(
+            (name, noise.torque_interpolation != "linear", f"noise.torque_interpolation {noise.torque_interpolation}")
+            for name in ("noise.torque_rate", "noise.torque_curvature")
         ),
         (
             "known_robot.load_friction",

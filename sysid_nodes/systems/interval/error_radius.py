@@ -166,21 +166,28 @@ def _slopes(unit: Pair, speed: Array, acceleration: Array, jerk: Array) -> tuple
     return _rate_derivatives(*expansion)
 
 
-def curvatures(unit: Pair, speed: Array, dq: Array, dv: Array) -> tuple[Array, Array]:
-    """Bounds (W, n, n, 3) of the second derivatives of p_k and f_k at speeds (W, n) along a line (dq, dv), (W, n) each.
+def momentum_curvature(unit: Pair, speed: Array, dq: Array, dv: Array) -> Array:
+    """Bound (W, n, n, 3) of the second derivative of p_k at speeds (W, n) along a line (dq, dv), (W, n) each.
 
     Lines may have more axes before these: as many bounds. They are quadratic forms of (dq, dv) without negative
     coefficients, so their polar forms bound mixed derivatives.
     """
-    still = np.zeros_like(dv)
-    (j0, j1, j2), (u0, u1, u2) = _expand(unit, (dq, still), (speed, dv, still))
-    v0, v1, v2 = _sum_all(u0), _sum_all(u1), _sum_all(u2)
-    momentum = _pair(j2, v0) + 2.0 * _pair(j1, v1) + _pair(j0, v2)
-    return momentum, _rate_derivatives((j0, j1, j2), (u0, u1, u2))[1]
+    (j0, j1, j2), (v0, v1, v2) = _along(unit, speed, dq, dv)
+    return _pair(j2, _sum_all(v0)) + 2.0 * _pair(j1, _sum_all(v1)) + _pair(j0, _sum_all(v2))
+
+
+def rate_curvature(unit: Pair, speed: Array, dq: Array, dv: Array) -> Array:
+    """The same of f_k."""
+    return _rate_derivatives(*_along(unit, speed, dq, dv))[1]
 
 
 Triple = tuple[Pair, Pair, Pair]
 """A quantity and its first two derivatives along a path."""
+
+
+def _along(unit: Pair, speed: Array, dq: Array, dv: Array) -> tuple[Triple, Triple]:
+    still = np.zeros_like(dv)
+    return _expand(unit, (dq, still), (speed, dv, still))
 
 
 def _expand(unit: Pair, path: tuple[Array, Array], rate: tuple[Array, Array, Array]) -> tuple[Triple, Triple]:

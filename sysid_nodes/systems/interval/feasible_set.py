@@ -36,7 +36,7 @@ _ROUNDING = 1e-12
 _THOROUGH_ROUNDS = 5
 """Rounds of cuts when data come in one block."""
 
-_WORTH_A_ROUND = 0.02
+_WORTH_A_ROUND = 0.03
 """Share by which some interval has narrowed since cuts were last looked for, if they are to be again."""
 
 

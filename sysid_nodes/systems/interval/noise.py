@@ -35,6 +35,7 @@ class Noise:
     acceleration: Array
     jerk: Array
     torque_rate: Array
+    torque_curvature: Array
     stamp: float
     hold: bool
     itemised: bool
@@ -45,11 +46,13 @@ class Noise:
         """Longest step between two samples for which the errors stand, in periods of the driver.
 
         Infinite where what happens between two samples is bounded whatever their distance. A torque that is held, and
-        acceleration that may jump only at the samples, are assumptions about each sample that the driver has sent.
+        accelerations or torques' rates that may jump only at the samples, are assumptions about each sample that the
+        driver has sent.
         """
         if not self.itemised:
             return _CALIBRATED
-        return _WHOLE if self.hold or (self.jerk > 0.0).all() else np.inf
+        bent = self.hold or self.torque_curvature.any() or (self.jerk > 0.0).all()
+        return _WHOLE if bent else np.inf
 
     @classmethod
     def from_config(cls, config: NoiseConfig, n: int, encoder_step: Array) -> Noise:
@@ -63,6 +66,7 @@ class Noise:
             acceleration=per_joint(config.acceleration, n, "noise.acceleration"),
             jerk=per_joint(config.jerk, n, "noise.jerk"),
             torque_rate=per_joint(config.torque_rate, n, "noise.torque_rate"),
+            torque_curvature=per_joint(config.torque_curvature, n, "noise.torque_curvature"),
             stamp=config.stamp_error,
             hold=config.torque_interpolation in ("hold", "until"),
             itemised=config.model == "itemised",

@@ -18,15 +18,22 @@ covered by the second derivatives along (error, error + distance to the next suc
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
+from sysid_nodes.kernel import reference
 from sysid_nodes.models.chain import Chain
 from sysid_nodes.models.momentum_derivatives import MomentumDerivatives, momentum_derivatives
-from sysid_nodes.systems.interval.error_radius import MotionBounds, Pair, curvatures, unit_motions
+from sysid_nodes.systems.interval.error_radius import (
+    MotionBounds,
+    Pair,
+    momentum_curvature,
+    rate_curvature,
+    unit_motions,
+)
 from sysid_nodes.systems.interval.momentum_rows import body_norms
 from sysid_nodes.systems.interval.positions import Positions
 from sysid_nodes.systems.interval.reach import Levers
@@ -58,8 +65,8 @@ def nominal_radius(
         levers: of the same windows.
     """
     picks = _Picks.of(windows, positions, levers.picked)
-    at = picks.entries
-    found = momentum_derivatives(chain, theta, positions.q[at], windows.samples.qd[positions.index[at]])
+    qd = windows.samples.qd[positions.index[picks.entries]]
+    found = momentum_derivatives(chain, theta, reference.at_velocities(chain.tree, levers.places, qd))
     dq, dv = motion.dq[:, None, :], motion.dv[:, None, :]
     radius = np.stack(
         [
@@ -189,29 +196,23 @@ def _remainder(motion: MotionBounds, levers: Levers, between: Line, away: Array)
         acceleration * away + 3.0 * motion.dv + between[1],
     )
     span = motion.duration[:, None, None, None]
-    momentum, rate = _mixed_derivatives(unit, speed, errors, total, (motion.dq, motion.dv))
+    # Readings' own errors act on the momentum at the ends, where nothing is between samples.
+    momentum = _mixed(momentum_curvature, unit, speed, errors[:2], (motion.dq, motion.dv))
+    rate = _mixed(rate_curvature, unit, speed, errors, total)
     out = [span * (rate[k] + levers.third_along(error[0], total[0])) for k, error in enumerate(errors)]
     for index in (0, 1):
         out[index] += momentum[index]
-    along = curvatures(unit, speed, speed, acceleration)[1] + levers.third_along(speed, speed)
+    along = rate_curvature(unit, speed, speed, acceleration) + levers.third_along(speed, speed)
     out[2] += motion.cube[:, None, None, None] / 12.0 * along
     return np.stack(out).reshape(len(out), *speed.shape, -1)
 
 
-def _mixed_derivatives(unit: Pair, speed: Array, errors: Sequence[Line], total: Line, readings: Line) -> Pair:
-    """Bounds (P, W, n, n, 3) of mixed second derivatives along P errors: the polar form of `curvatures`.
+def _mixed(curvature: Callable[..., Array], unit: Pair, speed: Array, errors: Sequence[Line], other: Line) -> Array:
+    """Bounds (P, W, n, n, 3) of mixed second derivatives along each of P errors and another line: the polar form.
 
     Of all lines at a time: the arrays are small, and what NumPy spends on each call counts.
-
-    Returns:
-        Of the momentum along each error and the readings' own, of the rate along each error and their total.
     """
-    moved = [(error[0] + other[0], error[1] + other[1]) for other in (readings, total) for error in errors]
-    lines = zip(*[readings, total, *errors, *moved], strict=True)
-    count = len(errors)
-    momentum, rate = curvatures(unit, speed, *map(np.stack, lines))
-    alone, with_readings, with_total = (slice(2 + k * count, 2 + (k + 1) * count) for k in range(3))
-    return (
-        np.maximum(0.5 * (momentum[with_readings] - momentum[alone] - momentum[0]), 0.0),
-        np.maximum(0.5 * (rate[with_total] - rate[alone] - rate[1]), 0.0),
-    )
+    moved = [(error[0] + other[0], error[1] + other[1]) for error in errors]
+    found = curvature(unit, speed, *(np.stack(part) for part in zip(other, *errors, *moved, strict=True)))
+    alone, together = found[1 : 1 + len(errors)], found[1 + len(errors) :]
+    return np.asarray(np.maximum(0.5 * (together - alone - found[0]), 0.0))

@@ -211,9 +211,8 @@ class IntervalPipeline:
         """Statistical knowledge of the robot before any data of the body."""
         if self.calibration is not None:
             return since_calibration(self.calibration.belief, self.calibration.residual_rms)
-        stated = self.noise.torque_relative / np.sqrt(
-            3.0
-        )  # single readings are right to within that, friction included
+        # Single readings are right to within that, friction included.
+        stated = self.noise.torque_relative / np.sqrt(3.0)
         return before_any_data(self.unknowns, np.where(self.noise.itemised, stated, LOAD_FRICTION))
 
     def _statistics(self, estimator: StatisticalEstimator) -> Estimate | None:

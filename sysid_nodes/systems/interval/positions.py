@@ -54,31 +54,45 @@ def bound_positions(q: Array, qd: Array, dt: Array, edges: Edges, error: Array, 
     lengths = edges[:, 1] - edges[:, 0] + 1
     ends = np.cumsum(lengths)
     starts = ends - lengths
-    window = np.repeat(np.arange(len(edges)), lengths)
-    index = np.arange(ends[-1]) - starts[window] + edges[window, 0]
+    index = np.arange(ends[-1]) + np.repeat(edges[:, 0] - starts, lengths)
+    step, creep = (0.5 * dt)[:, None] * (qd[1:] + qd[:-1]), np.broadcast_to(creep, qd[1:].shape)
     # Nothing is added up over pauses between windows: what a long one piles up would drown the digits that follow.
     open_windows = np.zeros(len(q))
     np.add.at(open_windows, edges[:, 0], 1.0)
     np.add.at(open_windows, edges[:, 1], -1.0)
-    inside = np.cumsum(open_windows)[:-1, None] > 0.5
-    zero = np.zeros((1, q.shape[1]))
-    moved = np.concatenate([zero, np.cumsum(inside * (0.5 * (qd[1:] + qd[:-1]) * dt[:, None]), axis=0)])[index]
-    moved = moved - moved[starts][window]
-    crept = np.concatenate([zero, np.cumsum(np.where(inside, creep, 0.0), axis=0)])[index]
-    crept = crept - crept[starts][window]
-    reading = q[index]
-    slack = crept + error[window] + _ROUNDING * (1.0 + np.abs(reading))
-    low = np.maximum.reduceat(reading - moved - slack, starts, axis=0)
-    high = np.minimum.reduceat(reading - moved + slack, starts, axis=0)
-    span = crept[ends - 1]
+    pause = np.cumsum(open_windows)[:-1] < 0.5
+    if pause.any():
+        step[pause], creep = 0.0, np.where(pause[:, None], 0.0, creep)
+    moved, crept = _added_up(step), _added_up(creep)
+    # Seen from the first sample of a window all move and creep less by what they had before it.
+    moved_before, crept_before = moved[edges[:, 0]], crept[edges[:, 0]]
+    offset, slack = q - moved, crept + _ROUNDING * (1.0 + np.abs(q))
+    low = _largest(offset - slack, edges) + moved_before + crept_before - error
+    high = moved_before - crept_before + error - _largest(-offset - slack, edges)
+    span = crept[edges[:, 1]] - crept_before
     found = np.maximum(0.5 * (high - low), 0.0) + span + _ROUNDING * (1.0 + np.abs(low))
     better = found < error
-    offset = 0.5 * (low + high)
+    position = moved[index] + np.repeat(0.5 * (low + high) - moved_before, lengths, axis=0)
+    if not better.all():
+        position = np.where(np.repeat(better, lengths, axis=0), position, q[index])
     return Positions(
         index=index,
         edges=np.stack([starts, ends - 1], axis=1),
-        q=np.where(better[window], offset[window] + moved, reading),
+        q=position,
         error=np.where(better, found, error),
         travel_error=np.where(better, np.minimum(span + _ROUNDING, 2.0 * found), 2.0 * error),
         possible=np.asarray((low <= high).all(axis=1)),
     )
+
+
+def _added_up(steps: Array) -> Array:
+    """(N, n) sums of steps (N - 1, n) up to each sample."""
+    total = np.zeros((len(steps) + 1, steps.shape[1]))
+    np.cumsum(steps, axis=0, out=total[1:])
+    return total
+
+
+def _largest(values: Array, edges: Edges) -> Array:
+    """(W, n) of the values (N, n) of the samples of each window, both ends included."""
+    within = np.maximum.reduceat(values, edges.ravel(), axis=0)[::2]
+    return np.asarray(np.maximum(within, values[edges[:, 1]]))

@@ -15,6 +15,7 @@ import numpy.typing as npt
 from scipy.special import ndtri
 
 from sysid_nodes.data.bounds import PARAMETER_NAMES, PARAMETER_UNITS, Bounds
+from sysid_nodes.data.joint_vector import per_joint
 from sysid_nodes.exceptions import ExcitationError
 from sysid_nodes.results.arm_constants import ArmConstants
 from sysid_nodes.robots.robot import Robot
@@ -85,10 +86,11 @@ def calibration_of(
     lower, upper = mean - reach * sigma, mean + reach * sigma
     positive = np.r_[10 * n : 13 * n, 15 * n : size]
     lower[positive] = np.maximum(lower[positive], 0.0)
+    power = per_joint(config.known_robot.viscous_power, n, "known_robot.viscous_power")
     nothing = Bounds(np.zeros(10), np.zeros(10))
     centre, radius, body = 0.5 * (lower + upper), 0.5 * (upper - lower), robot.body_index(config.body)
     unknowns = identify_payload(n, body, centre, radius, nothing)
-    transmitted = TransmittedTorque.of_point(constants.mean, np.ones(n)) if loaded else None
+    transmitted = TransmittedTorque.of_point(constants.mean, power) if loaded else None
     rows = [run_rows(robot, config, run, unknowns, transmitted=transmitted) for run in runs]
     system = CalibrationSystem.assemble(n, body, centre, radius, [nothing] * len(runs), rows)
     at = np.zeros(system.size)
@@ -106,7 +108,7 @@ def calibration_of(
         rows_radius=reach * width,
         belief=belief,
         transmitted=transmitted,
-        viscous_power=np.ones(n),
+        viscous_power=power,
         least_squares=plain_least_squares(rows, centre[14 * n : 15 * n]),
         torque_absolute=margin * held_out_excess(system, at, fits, np.arange(system.windows)[:, None]).max(axis=0),
         margin=margin,

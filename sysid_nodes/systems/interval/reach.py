@@ -28,6 +28,7 @@ class Levers:
             [w, k, l, i].
         third: (n, n, n, n, 3) likewise of |d3U_i / dq_k dq_l dq_s| at [k, l, s, i], in every configuration.
         picked: the samples of each window at which kinematics were evaluated.
+        places: of all bodies there, at rest.
     """
 
     lam: Array
@@ -35,6 +36,7 @@ class Levers:
     hessian: Array
     third: Array
     picked: tuple[npt.NDArray[np.intp], ...]
+    places: reference.TreeMotion
 
     def third_along(self, one: Array, other: Array) -> Array:
         """(W, n, n, 3) bounds of the third derivatives of the potential along two directions (W, n)."""
@@ -114,7 +116,7 @@ class Reach:
         lam = np.where(revolute, np.minimum(lam + beyond, self._widest), lam) * self._mask
         turned = moved * self._tree.revolute
         load = np.minimum(load + np.linalg.norm(self._tree.gravity) * (np.cumsum(turned, axis=1) - turned), self._load)
-        return Levers(lam, self._alpha, self._hessian(lam, load + 1e-9), self._third, picked)
+        return Levers(lam, self._alpha, self._hessian(lam, load + 1e-9), self._third, picked, motion)
 
     def _hessian(self, lam: Array, load: Array) -> Array:
         k, j = np.indices(self._alpha.shape)

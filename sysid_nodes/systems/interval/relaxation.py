@@ -19,10 +19,10 @@ _ENOUGH = 1.02
 _KEYS = {
     "relative torque noise": ("noise.torque_relative",),
     "absolute torque noise": ("noise.torque_absolute",),
-    "torque between samples": ("noise.torque_rate",),
+    "torque between samples": ("noise.torque_rate", "noise.torque_curvature"),
     "position error": ("noise.position_error",),
     "velocity error": ("noise.velocity_error",),
-    "acceleration between samples": ("noise.acceleration",),
+    "acceleration between samples": ("noise.acceleration", "noise.jerk"),
     "sign of friction at standstill": ("known_robot.friction_relative",),
     "link inertia": ("known_robot.inertia_relative",),
     "Coulomb friction": ("known_robot.friction_relative",),
@@ -84,8 +84,9 @@ def relax(config: IntervalIdentifierConfig, contradiction: Contradiction) -> Rel
         changed = _wider_prior(flat, factor) if keys[0].startswith("prior.") else {
             key: _scale(flat[key], factor) for key in keys
         }  # fmt: skip
-        if all(changed[key] == flat[key] for key in keys):
-            continue  # a bound of zero does not grow
+        keys = tuple(key for key in keys if changed[key] != flat[key])  # a bound of zero does not grow
+        if not keys:
+            continue
         return Relaxation(assumption, keys, factor, from_flat(IntervalIdentifierConfig, {**flat, **changed}))
     return None
 

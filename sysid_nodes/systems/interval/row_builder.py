@@ -38,6 +38,7 @@ from sysid_nodes.systems.interval.noise import Noise
 from sysid_nodes.systems.interval.nominal_radius import nominal_radius
 from sysid_nodes.systems.interval.positions import Positions, bound_positions
 from sysid_nodes.systems.interval.reach import Reach
+from sysid_nodes.systems.interval.torque_integrals import TorqueIntegrals, integrate_torque
 from sysid_nodes.systems.interval.transmitted_torque import TransmittedTorque, power_of_speed
 from sysid_nodes.systems.interval.unknowns import Unknowns
 from sysid_nodes.systems.interval.windowed_samples import WindowedSamples
@@ -55,12 +56,13 @@ _ROUNDING_SHARE = 1e-11
 
 
 @dataclass(frozen=True)
-class _Torque:
-    """Integrals over each window, (W, n): torque [N m s], its magnitude, and the largest error between samples."""
+class _Measured:
+    """Windows of samples, the largest true speed (W, n) in them, their roughness and their positions."""
 
-    impulse: Array
-    load: Array
-    between: Array
+    windows: WindowedSamples
+    speed: Array
+    roughness: tuple[Array, Array]
+    positions: Positions
 
 
 @dataclass(frozen=True)
@@ -69,6 +71,7 @@ class Draft:
 
     rows: MomentumRows
     windows: WindowedSamples
+    roughness: tuple[Array, Array]
     positions: Positions
     motion: MotionBounds
 
@@ -109,6 +112,7 @@ class RowBuilder:
         self._least_gain = np.maximum(2.0 * np.abs(unknowns.centre[gain]) - size[gain], 1e-9)
         self._load = np.zeros(n) if transmitted is None else size[unknowns.motor_slice("load friction")]
         self._size = np.abs(unknowns.centre) + np.abs(unknowns.basis).sum(axis=1)
+        self._latest: _Measured | None = None
 
     def build(self, samples: JointSamples, edges: Edges, about: Array | None = None) -> MomentumRows:
         """Rows of the windows samples[first..last], (W, 2) pairs of indices, last included.
@@ -123,16 +127,16 @@ class RowBuilder:
 
     def draft(self, samples: JointSamples, edges: Edges) -> Draft:
         """Rows whose radius lacks what errors of the motion add."""
-        windows = self._cut(samples, edges)
-        positions = self._positions(windows)
-        torque = self._torque(windows)
+        measured = self._measure(samples, edges)
+        windows, positions = measured.windows, measured.positions
+        torque = integrate_torque(windows, self._noise)
         coefficients = self._coefficients(windows, positions, torque)
-        motion = self._motion_bounds(windows, positions)
+        motion = self._motion_bounds(measured)
         causes = self._radius_by_motor(windows, positions, motion, torque)
         causes[ROUNDING] = _ROUNDING_SHARE * (np.abs(coefficients) @ self._size)
         bare = np.zeros((*coefficients.shape[:2], len(BODY_CAUSES), 3))
         rows = MomentumRows(samples.t[edges], coefficients, self._stack(causes), bare, self._unknowns.prior.centre)
-        return Draft(rows, windows, positions, motion)
+        return Draft(rows, windows, measured.roughness, positions, motion)
 
     def finish(self, draft: Draft, about: Array) -> MomentumRows:
         """The rows with their whole radius. Arguments as above."""
@@ -143,7 +147,7 @@ class RowBuilder:
         levers = self._reach.levers(times, positions.q, positions.edges, motion.speed, positions.error)
         theta = self._unknowns.known_centre[: 10 * self._chain.n].copy()
         theta[self._unknowns.body_slice] += about
-        shares = nominal_radius(self._chain, theta, windows, self._roughness(windows), positions, motion, levers)
+        shares = nominal_radius(self._chain, theta, windows, draft.roughness, positions, motion, levers)
         by_body = body_coefficients(levers, motion)
         bodies = theta.reshape(-1, 10)
         by_norms = np.einsum("cwkis,is->cwk", by_body, body_norms(bodies, bodies))
@@ -163,20 +167,23 @@ class RowBuilder:
         noise = self._noise
         if not noise.itemised:
             return {}
-        windows = self._cut(samples, edges)
+        measured = self._measure(samples, edges)
+        windows = measured.windows
         dt, stamp = windows.dt, windows.stamp_error
         v, q = samples.qd, samples.q
         dv = self._velocity_error(stamp)
         jump = np.abs(np.diff(v, axis=0)) > (noise.acceleration * dt + 2.0 * dv) * 1.000001 + 1e-12
-        outside = np.abs(q) > self._reach.travel + noise.position + (np.abs(v) + dv) * stamp + 1e-12
+        slides = np.isfinite(self._reach.travel)
+        reached = noise.position[slides] + (np.abs(v[:, slides]) + dv[slides]) * stamp + 1e-12
+        outside = np.abs(q[:, slides]) > self._reach.travel[slides] + reached
         found = {
             "sliding joint beyond its limits": outside[1:] | outside[:-1],
             "acceleration above its bound": jump,
         }
         if not noise.hold:
             found["torque rate above its bound"] = self._torque_jumps(windows)
-        failed = {name: windows.maximum(mask.astype(np.float64)).max(axis=1) > 0.0 for name, mask in found.items()}
-        failed["velocity at odds with position"] = np.logical_not(self._positions(windows).possible)
+        failed = {name: windows.any(mask) for name, mask in found.items()}
+        failed["velocity at odds with position"] = np.logical_not(measured.positions.possible)
         return failed
 
     def _torque_jumps(self, windows: WindowedSamples) -> npt.NDArray[np.bool_]:
@@ -187,10 +194,17 @@ class RowBuilder:
         allowed = noise.torque_rate * windows.dt + flip + error[1:] + error[:-1]
         return np.asarray(np.abs(np.diff(e, axis=0)) > allowed * 1.000001 + 1e-12)
 
-    def _cut(self, samples: JointSamples, edges: Edges) -> WindowedSamples:
-        # Stamps since 1970 in double precision are rounded to a quarter microsecond.
-        stamp = self._noise.stamp + float(np.spacing(np.abs(samples.t).max()))
-        return WindowedSamples(samples, edges, stamp, self._sign_certain(samples, stamp))
+    def _measure(self, samples: JointSamples, edges: Edges) -> _Measured:
+        """Once for windows that are judged first and then made rows of."""
+        found = self._latest
+        if found is None or found.windows.samples is not samples or not np.array_equal(found.windows.edges, edges):
+            # Stamps since 1970 in double precision are rounded to a quarter microsecond.
+            stamp = self._noise.stamp + float(np.spacing(np.abs(samples.t).max()))
+            windows = WindowedSamples(samples, edges, stamp, self._sign_certain(samples, stamp))
+            speed, roughness = self._speed(windows), self._roughness(windows)
+            found = _Measured(windows, speed, roughness, self._positions(windows, speed, roughness))
+        self._latest = found
+        return found
 
     def _sign_certain(self, samples: JointSamples, stamp: float) -> npt.NDArray[np.bool_]:
         """(N - 1, n) whether no velocity within the acceleration bound can reach zero between two samples."""
@@ -202,33 +216,17 @@ class RowBuilder:
         middle = 0.5 * (speed[1:] + speed[:-1]) - dv - 0.5 * noise.acceleration * dt
         return np.asarray((v[1:] * v[:-1] > 0.0) & (lowest > 0.0) & (middle > 0.0))
 
-    def _positions(self, windows: WindowedSamples) -> Positions:
+    def _positions(self, windows: WindowedSamples, speed: Array, roughness: tuple[Array, Array]) -> Positions:
         noise, samples, dt = self._noise, windows.samples, windows.dt
-        rough, smooth = self._roughness(windows)
+        rough, smooth = roughness
         dv = self._velocity_error(windows.stamp_error)
         creep = dt * dv + noise.acceleration * rough / 4.0 + noise.jerk * smooth / 12.0
-        error = noise.position + self._speed(windows) * windows.stamp_error
+        error = noise.position + speed * windows.stamp_error
         if not noise.itemised:
             creep = np.full_like(creep, _HOPELESS)  # no bound on the velocity: the readings stay as they are
         return bound_positions(samples.q, samples.qd, dt[:, 0], windows.edges, error, creep)
 
-    def _torque(self, windows: WindowedSamples) -> _Torque:
-        noise, dt, e, stamp = self._noise, windows.dt, windows.samples.tau, windows.stamp_error
-        if noise.hold:
-            held = e[1:] if noise.until else e[:-1]
-            error = noise.torque_relative * np.abs(e) + noise.torque_absolute
-            return _Torque(
-                impulse=windows.sum(held * dt),
-                load=windows.sum(np.abs(held) * dt),
-                between=windows.sum(np.abs(np.diff(e, axis=0)) + error[1:] + error[:-1]) * stamp,
-            )
-        return _Torque(
-            impulse=windows.sum(0.5 * (e[1:] + e[:-1]) * dt),
-            load=windows.sum(0.5 * (np.abs(e[1:]) + np.abs(e[:-1])) * dt),
-            between=noise.torque_rate * (0.25 * windows.sum(dt**2) + stamp * windows.duration[:, None]),
-        )
-
-    def _coefficients(self, windows: WindowedSamples, positions: Positions, torque: _Torque) -> Array:
+    def _coefficients(self, windows: WindowedSamples, positions: Positions, torque: TorqueIntegrals) -> Array:
         """(W, n, 15 n or 16 n): momentum less its integral, then the motor terms of each joint."""
         n, samples, certain = self._chain.n, windows.samples, windows.sign_certain
         v, entries, ends = samples.qd, positions.index, positions.edges
@@ -251,23 +249,23 @@ class RowBuilder:
             coefficients[:, joints, n * (10 + term) + joints] = column
         return coefficients
 
-    def _motion_bounds(self, windows: WindowedSamples, positions: Positions) -> MotionBounds:
-        rough, smooth = self._roughness(windows)
-        speed = self._speed(windows)
+    def _motion_bounds(self, measured: _Measured) -> MotionBounds:
+        windows, speed = measured.windows, measured.speed
+        rough, smooth = measured.roughness
         return MotionBounds(
             duration=windows.duration,
             rough=windows.sum(rough)[:, 0],
             smooth=windows.sum(smooth)[:, 0],
             cube=windows.sum(windows.dt**3)[:, 0],
             speed=speed,
-            dq=positions.error,
+            dq=measured.positions.error,
             dv=np.broadcast_to(self._velocity_error(windows.stamp_error), speed.shape),
             acceleration=self._noise.acceleration,
             jerk=self._noise.jerk,
         )
 
     def _radius_by_motor(
-        self, windows: WindowedSamples, positions: Positions, motion: MotionBounds, torque: _Torque
+        self, windows: WindowedSamples, positions: Positions, motion: MotionBounds, torque: TorqueIntegrals
     ) -> dict[str, Array]:
         """(W, n) shares of torque, friction and armature in the radius, by cause."""
         noise = self._noise

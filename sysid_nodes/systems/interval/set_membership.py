@@ -72,7 +72,7 @@ class SetMembership:
         return False
 
     def _split(self, rows: MomentumRows, ids: npt.NDArray[np.int64], before: Bounds) -> tuple[Bounds, int, float]:
-        """Where a block of windows starts to contradict, as if they had come one by one.
+        """Window at which a block starts to contradict, as if they had come one by one.
 
         Returns:
             The bounds before, the first row that contradicts, and since when rows tell of what came after it [s]. Where

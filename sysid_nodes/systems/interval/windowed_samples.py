@@ -50,3 +50,8 @@ class WindowedSamples:
         """(W, k) largest of the values (N - 1, k) of sample intervals in each window."""
         padded = np.vstack([intervals, np.full((1, intervals.shape[1]), -np.inf)])
         return np.asarray(np.maximum.reduceat(padded, self.edges.ravel(), axis=0)[::2])
+
+    def any(self, intervals: npt.NDArray[np.bool_]) -> npt.NDArray[np.bool_]:
+        """(W,) whether something (N - 1, k) is true of some sample interval of each window."""
+        padded = np.append(intervals.any(axis=1), False)
+        return np.asarray(np.logical_or.reduceat(padded, self.edges.ravel())[::2])

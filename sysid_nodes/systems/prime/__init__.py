@@ -5,8 +5,8 @@ from sysid_nodes.systems.prime.arrival import Knowledge
 from sysid_nodes.systems.prime.config import ContactConfig, InertiaConfig, PrimeConfig, ProcessConfig
 from sysid_nodes.systems.prime.full_information import estimate_motion
 from sysid_nodes.systems.prime.horizon_config import HorizonConfig
+from sysid_nodes.systems.prime.model import Model, build_model
 from sysid_nodes.systems.prime.moving_horizon import MovingHorizon
-from sysid_nodes.systems.prime.problem import Model, build_model
 
 __all__ = [
     "ContactConfig",

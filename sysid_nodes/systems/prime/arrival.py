@@ -18,7 +18,8 @@ import numpy.typing as npt
 
 from sysid_nodes.solvers.trajectory_least_squares import Blocks, GaussianPrior, marginalise
 from sysid_nodes.systems.prime.leaving_score import leaving_score
-from sysid_nodes.systems.prime.problem import Arrival, Model, PrimeProblem, first_arrival
+from sysid_nodes.systems.prime.model import Model
+from sysid_nodes.systems.prime.problem import Arrival, PrimeProblem, first_arrival
 from sysid_nodes.systems.prime.score import Score
 from sysid_nodes.systems.prime.trajectory import Trajectory
 

@@ -19,7 +19,8 @@ from sysid_nodes.models.rotations import quaternion_matrix
 from sysid_nodes.results.motion_estimate import MotionEstimate
 from sysid_nodes.signals.samples import Samples
 from sysid_nodes.systems.prime.arrival import loosen
-from sysid_nodes.systems.prime.problem import Arrival, Model
+from sysid_nodes.systems.prime.model import Model
+from sysid_nodes.systems.prime.problem import Arrival
 
 Array = npt.NDArray[np.float64]
 Flags = npt.NDArray[np.bool_]

@@ -16,8 +16,9 @@ from sysid_nodes.results.least_squares import SolveResult
 from sysid_nodes.results.motion_estimate import BodyEstimate, ContactEstimate, EstimateStatus, Fit, MotionEstimate
 from sysid_nodes.solvers.trajectory_least_squares.posterior import Posterior
 from sysid_nodes.systems.prime.contacts import ContactLaw
+from sysid_nodes.systems.prime.model import Model
 from sysid_nodes.systems.prime.observability import observed_parameters, turning
-from sysid_nodes.systems.prime.problem import Model, PrimeProblem
+from sysid_nodes.systems.prime.problem import PrimeProblem
 from sysid_nodes.systems.prime.trajectory import Evaluated, Trajectory
 
 Array = npt.NDArray[np.float64]

@@ -22,10 +22,11 @@ from sysid_nodes.systems.prime.dead_reckoning import add_place_drift, stages_wit
 from sysid_nodes.systems.prime.estimate import motion_estimate
 from sysid_nodes.systems.prime.initialisation import initial_configurations, initial_trajectory
 from sysid_nodes.systems.prime.judgement import SPAN, worst_misfit
+from sysid_nodes.systems.prime.model import Model
 from sysid_nodes.systems.prime.noise_weights import stated_residuals, weigh_readings
 from sysid_nodes.systems.prime.observed_noise import observed_covariances
 from sysid_nodes.systems.prime.outside import outside_wrench
-from sysid_nodes.systems.prime.problem import Model, PrimeProblem, build_problem, first_arrival
+from sysid_nodes.systems.prime.problem import PrimeProblem, build_problem, first_arrival
 from sysid_nodes.systems.prime.trajectory import Trajectory
 
 Array = npt.NDArray[np.float64]
@@ -66,8 +67,9 @@ def estimate_motion(
     problem, solved = solve_by_continuation(
         problem, q, model.parameters.mean, weighed=not rests, clock=clock, progress=progress
     )
-    blocks = held = problem.linearise(solved.point)
+    blocks, held = problem.linearise(solved.point), None
     if rests:
+        held = blocks
         problem = replace(problem, model=model)
         blocks = [*held[:-1], problem.priors(solved.point)[1]]
     found = observed_covariances(problem, blocks, solved.point, solved=held)
@@ -143,7 +145,7 @@ def solve_by_continuation(
     if not any(readings.sensor.name == "gyroscope" for readings in problem.readings):
         schedule = (_COARSER * schedule[0], *schedule)
     last, near = schedule[-1], replace(settings, cost_tolerance=_NEAR)
-    quick = [(eps, replace(near, initial_damping=_FAR), problem.hold_constants()) for eps in schedule[:-1]]
+    quick = [(eps, replace(near, initial_damping=_FAR), problem.fix_constants()) for eps in schedule[:-1]]
     if weighed:
         quick.append((last, replace(near, initial_damping=_CLOSE), problem))
     start = initial_trajectory(problem.with_smoothing(schedule[0]), q, theta)

@@ -12,7 +12,8 @@ from sysid_nodes.models.contact_motion import contact_motion
 from sysid_nodes.models.floating_base import contact_kinematics
 from sysid_nodes.models.rotations import quaternion_exp, quaternion_inverse, quaternion_log, quaternion_product
 from sysid_nodes.signals.samples import Samples
-from sysid_nodes.systems.prime.problem import Model, PrimeProblem
+from sysid_nodes.systems.prime.model import Model
+from sysid_nodes.systems.prime.problem import PrimeProblem
 from sysid_nodes.systems.prime.trajectory import Trajectory
 
 Array = npt.NDArray[np.float64]

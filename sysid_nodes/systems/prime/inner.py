@@ -31,10 +31,10 @@ from sysid_nodes.systems.prime.elimination import ITERATIONS, settle
 from sysid_nodes.systems.prime.parameters import Parameters
 from sysid_nodes.systems.prime.surroundings import (
     add_columns,
+    contact_law_with,
     foot_offsets,
-    moved_law,
-    moved_motor,
-    moved_robot,
+    motor_with,
+    robot_with,
 )
 from sysid_nodes.systems.prime.trajectory import Evaluated, Trajectory
 
@@ -86,14 +86,14 @@ class ReferenceRows:
 
     def residuals(self, point: Trajectory, law: ContactLaw) -> tuple[Array, Array, DiscreteMotion]:
         """See `InnerRows`."""
-        base = moved_robot(self.base, self.parameters, point.theta)
+        base = robot_with(self.base, self.parameters, point.theta)
         at = evaluate(base, self.parameters, law, point, derivatives=False)
         dynamics = self.dynamics.at(base, point.theta).residual(point, at)
         return dynamics, at.law.residual(point.w[1:-1], at.contact), at.motion
 
     def blocks(self, point: Trajectory, law: ContactLaw) -> tuple[Blocks, Blocks, DiscreteMotion]:
         """See `InnerRows`."""
-        base, parameters = moved_robot(self.base, self.parameters, point.theta), self.parameters
+        base, parameters = robot_with(self.base, self.parameters, point.theta), self.parameters
         at = evaluate(base, parameters, law, point, derivatives=True)
         rows = self.dynamics.at(base, point.theta)
         dynamics = rows.blocks(point, at, at.law)
@@ -108,7 +108,7 @@ class ReferenceRows:
     def settle_contacts(self, point: Trajectory, law: ContactLaw, first: int) -> Array:
         """See `InnerRows`."""
         part, dynamics = Trajectory(point.q[first:], point.w[first:], point.theta), self.dynamics.after(first)
-        base = moved_robot(self.base, self.parameters, point.theta)
+        base = robot_with(self.base, self.parameters, point.theta)
         at, dynamics = evaluate(base, self.parameters, law, part, derivatives=False), dynamics.at(base, point.theta)
         wanted = dynamics.without_contacts(part, at)
         columns = dynamics.contact_columns(at, at.law)
@@ -172,8 +172,8 @@ class CompiledRows:
 
     def _evaluate_surroundings(self, theta: Array, law: ContactLaw) -> WindowSurroundings:
         parameters, rows = self.parameters, self.dynamics.at(self.base, theta)
-        law = moved_law(law, parameters, theta)
-        motor, ground = moved_motor(self.base.motor, parameters, theta), np.zeros(3)
+        law = contact_law_with(law, parameters, theta)
+        motor, ground = motor_with(self.base.motor, parameters, theta), np.zeros(3)
         ground[0], ground[1:] = theta[parameters.height], law.tilt
         return WindowSurroundings(
             parameters.inertia(theta),
@@ -199,7 +199,7 @@ class CompiledRows:
             parameters.gain_factor(theta),
             parameters.torque,
             parameters.mass_gradient(theta),
-            parameters.rotor_slope(moved_motor(self.base.motor, parameters, theta).armature),
+            parameters.rotor_slope(motor_with(self.base.motor, parameters, theta).armature),
         )
 
 
@@ -231,7 +231,7 @@ def evaluate(
         point: where.
         derivatives: whether those of gap and slip are wanted.
     """
-    law = moved_law(law, parameters, point.theta)
+    law = contact_law_with(law, parameters, point.theta)
     plane = law.plane
     motion = discrete_motion(point.q, law.dt)
     kinematics = contact_kinematics(base, point.q)

@@ -38,11 +38,12 @@ from sysid_nodes.systems.prime.estimate import motion_estimate
 from sysid_nodes.systems.prime.full_information import is_at_rest, solve_by_continuation
 from sysid_nodes.systems.prime.horizon_config import HorizonConfig
 from sysid_nodes.systems.prime.initialisation import initial_configurations
+from sysid_nodes.systems.prime.model import Model
 from sysid_nodes.systems.prime.noise_weights import stated_residuals
 from sysid_nodes.systems.prime.observability import turning
 from sysid_nodes.systems.prime.outside import outside_wrench
 from sysid_nodes.systems.prime.prediction import predict
-from sysid_nodes.systems.prime.problem import Arrival, Model, PrimeProblem, build_problem
+from sysid_nodes.systems.prime.problem import Arrival, PrimeProblem, build_problem
 from sysid_nodes.systems.prime.real_time import Improved, improve
 from sysid_nodes.systems.prime.window_covariances import WindowCovariances
 

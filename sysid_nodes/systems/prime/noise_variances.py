@@ -102,6 +102,13 @@ def observed_variances(
     return _with_lasting_gaps(out, blocks, _gaps(problem, blocks, slice(None)))
 
 
+def noisy_rows(problem: PrimeProblem, blocks: Sequence[Blocks]) -> list[slice]:
+    """Rows of each group whose noise is estimated: not those that keep the variance that they state."""
+    rows = [slice(0) if name in _STATED else slice(None) for name in problem.groups]
+    rows[_CONTACT] = slice(motion_rows(blocks))
+    return rows
+
+
 def squares_and_redundancy(problem: PrimeProblem, name: str, group: Blocks, leverage: Array) -> tuple[Array, Array]:
     """(B, m) squares of a group's residuals in units of the stated noise, and how much of a row's noise is in them.
 

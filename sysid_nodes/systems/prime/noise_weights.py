@@ -76,7 +76,7 @@ class ShownNoise:
         new[counted] = True
         fade = max(1.0 - np.count_nonzero(new) / _MEMORY, 0.0)
         for name, group, own in zip(problem.groups, blocks, leverage, strict=True):
-            if name == "dynamics" or name == JOINTS or name in problem.model.moving:
+            if _competes(problem, name):
                 chosen = new[stage_of(group, problem.layout.size)]
                 parts = np.array(
                     [part[chosen].sum(axis=0) for part in squares_and_redundancy(problem, name, group, own)]
@@ -93,6 +93,11 @@ class ShownNoise:
                 variance = variance * (1.0 - TRIANGLE)
             roots[name] = 1.0 / np.sqrt(np.clip(variance, _FINEST, 1.0))
         return roots
+
+
+def _competes(problem: PrimeProblem, name: str) -> bool:
+    """Whether a group's noise competes with accelerations."""
+    return name in ("dynamics", JOINTS) or name in problem.model.moving
 
 
 class WindowWeights:
@@ -126,7 +131,8 @@ def weigh_readings(problem: PrimeProblem, point: Trajectory) -> PrimeProblem:
     if factor is None or found is None:
         return problem
     shown = ShownNoise()
-    shown.add(problem, blocks, leverages(blocks, factor, found))
+    rows = [slice(None) if _competes(problem, name) else slice(0) for name in problem.groups]
+    shown.add(problem, blocks, leverages(blocks, factor, found, rows))
     return weigh_by(problem, shown.roots(problem))
 
 

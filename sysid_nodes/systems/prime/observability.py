@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which inertial parameters the data tell, and which are no more than their prior or the noise of a robot at rest.
+"""Inertial parameters that the data tell, and those that are no more than their prior or the noise of a robot at rest.
 
 A parameter is observed where its sigma is well below the prior's at the same value. That is not enough: a robot that
 does not turn moves by noise all the same, and an estimate of motion and inertia together takes the noise for motion.

@@ -39,7 +39,13 @@ from sysid_nodes.solvers.trajectory_least_squares.factor import Factor, Step, fa
 from sysid_nodes.solvers.trajectory_least_squares.influence import leverages, parameter_gains
 from sysid_nodes.solvers.trajectory_least_squares.posterior import covariances
 from sysid_nodes.solvers.trajectory_least_squares.sandwich import sandwich
-from sysid_nodes.systems.prime.noise_variances import motion_rows, near_contact_change, observed_variances, stage_of
+from sysid_nodes.systems.prime.noise_variances import (
+    motion_rows,
+    near_contact_change,
+    noisy_rows,
+    observed_variances,
+    stage_of,
+)
 from sysid_nodes.systems.prime.parameters import TORQUE
 from sysid_nodes.systems.prime.problem import PrimeProblem
 from sysid_nodes.systems.prime.trajectory import Trajectory
@@ -67,8 +73,10 @@ def observed_covariances(
     if factor is None or plain is None:
         return None
     changing = near_contact_change(problem, point)
-    variances = observed_variances(problem, blocks, leverages(blocks, factor, plain), changing)
-    spread = sandwich(blocks, problem.layout, plain, variances)
+    variances = observed_variances(
+        problem, blocks, leverages(blocks, factor, plain, noisy_rows(problem, blocks)), changing
+    )
+    spread = sandwich(blocks, factor.equations, plain, variances)
     if spread is None:
         return None
     parameter = parameter_covariance(problem, blocks, point, factor, plain, variances)

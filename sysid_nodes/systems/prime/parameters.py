@@ -99,10 +99,15 @@ class Parameters:
 
     def hold_constants(self) -> Parameters:
         """The same with slope, feet, drives, links and encoders next to exact at their prior's mean."""
-        sigma = self.sigma.copy()
+        return replace(self, sigma=np.where(self.is_constant, 1e-4 * self.sigma, self.sigma))
+
+    @property
+    def is_constant(self) -> npt.NDArray[np.bool_]:
+        """(p,) whether a column is of slope, feet, drives, links or encoders."""
+        out = np.zeros(self.count, dtype=bool)
         for columns in (self.tilt, self.feet, self.drives, self.masses, self.gains, self.offsets):
-            sigma[columns] *= 1e-4
-        return replace(self, sigma=sigma)
+            out[columns] = True
+        return out
 
     def gain_factor(self, theta: Array) -> Array:
         """(n,) a drive's reading over its torque."""

@@ -23,76 +23,20 @@ import numpy as np
 import numpy.typing as npt
 
 from sysid_nodes.exceptions import SamplesError
-from sysid_nodes.kernel.window import WindowKernel
 from sysid_nodes.models.discrete_motion import difference, difference_jacobian, retract
-from sysid_nodes.models.floating_base import FloatingBase
-from sysid_nodes.robots import Robot
-from sysid_nodes.sensors import Samples, Sensor, build_sensors
+from sysid_nodes.sensors import Samples
 from sysid_nodes.solvers.trajectory_least_squares import Blocks, GaussianPrior, Layout
-from sysid_nodes.systems.prime.config import PrimeConfig
 from sysid_nodes.systems.prime.contacts import ContactLaw
 from sysid_nodes.systems.prime.dynamics import DynamicsRows
-from sysid_nodes.systems.prime.inner import CompiledRows, InnerRows, ReferenceRows, build_kernel, evaluate
-from sysid_nodes.systems.prime.parameters import Parameters, build_parameters
+from sysid_nodes.systems.prime.inner import CompiledRows, InnerRows, ReferenceRows, evaluate
+from sysid_nodes.systems.prime.model import Model
 from sysid_nodes.systems.prime.prior import prior_jacobian, prior_residual
 from sysid_nodes.systems.prime.score import Score
-from sysid_nodes.systems.prime.sensing import Readings, build_readings, moving_sensors, torque_rows
-from sysid_nodes.systems.prime.surroundings import moved_robot
+from sysid_nodes.systems.prime.sensing import Readings, build_readings, torque_rows
+from sysid_nodes.systems.prime.surroundings import robot_with
 from sysid_nodes.systems.prime.trajectory import Evaluated, Trajectory
 
 Array = npt.NDArray[np.float64]
-
-
-@dataclass(frozen=True)
-class Model:
-    """Constants shared by all windows.
-
-    Attributes:
-        robot: as loaded.
-        base: its rigid-body model.
-        sensors: measurement models.
-        parameters: layout and prior of theta.
-        config: all settings.
-        kernel: compiled, of dynamics and contacts; or None.
-        moving: names of the sensors whose predictions need velocities.
-    """
-
-    robot: Robot
-    base: FloatingBase
-    sensors: tuple[Sensor, ...]
-    parameters: Parameters
-    config: PrimeConfig
-    kernel: WindowKernel | None
-    moving: frozenset[str]
-
-    @property
-    def law(self) -> ContactLaw:
-        """The contact model at the configured smoothing."""
-        return contact_law(self.config)
-
-
-def contact_law(config: PrimeConfig) -> ContactLaw:
-    """The contact model at the configured smoothing."""
-    return ContactLaw(config.contact, config.contact.smoothing, config.step)
-
-
-def build_model(robot: Robot, config: PrimeConfig, *, implementation: str = "") -> Model:
-    """A robot's estimation model; `implementation` as for `kernel.implementation`.
-
-    Raises:
-        RobotError: the robot has a fixed base or no contact points, or a link named in the configuration is unknown.
-    """
-    base = FloatingBase.from_robot(robot, implementation=implementation)
-    sensors = build_sensors(robot, config.sensors)
-    return Model(
-        robot,
-        base,
-        sensors,
-        build_parameters(robot, sensors, config),
-        config,
-        build_kernel(base, contact_law(config)),
-        moving_sensors(robot, sensors),
-    )
 
 
 @dataclass(frozen=True)
@@ -127,6 +71,7 @@ class PrimeProblem:
         readings: of every sensor.
         arrival: what is known from before.
         weights: factors (m,) on the weights that readings state, by group, of torques per joint (noise_weights.py).
+        free: columns of theta that steps move, which alone derivatives are by; None for all.
     """
 
     model: Model
@@ -136,12 +81,14 @@ class PrimeProblem:
     readings: tuple[Readings, ...]
     arrival: Arrival
     weights: Mapping[str, Array] = field(default_factory=dict)
+    free: npt.NDArray[np.intp] | None = None
 
     @property
     def layout(self) -> Layout:
         """Sizes of the unknown."""
         base = self.model.base
-        return Layout(self.stages, base.nv, self.model.parameters.count, 3 * base.contacts)
+        count = self.model.parameters.count if self.free is None else len(self.free)
+        return Layout(self.stages, base.nv, count, 3 * base.contacts)
 
     @property
     def loaded(self) -> bool:
@@ -156,16 +103,21 @@ class PrimeProblem:
         """The same problem with the constants of `Parameters.hold_constants` next to exact."""
         return replace(self, model=replace(self.model, parameters=self.model.parameters.hold_constants()))
 
+    def fix_constants(self) -> PrimeProblem:
+        """The same problem, whose steps leave these constants where they are: fewer unknowns."""
+        return replace(self, free=np.flatnonzero(~self.model.parameters.is_constant))
+
     def evaluate(self, point: Trajectory) -> Evaluated:
         """The model's quantities at a point."""
-        base = moved_robot(self.model.base, self.model.parameters, point.theta)
+        base = robot_with(self.model.base, self.model.parameters, point.theta)
         return evaluate(base, self.model.parameters, self.law, point, derivatives=False)
 
     def linearise(self, point: Trajectory) -> Sequence[Blocks]:
         """All residual blocks with derivatives, in the order of `groups`."""
         dynamics, contact, motion = self.inner.blocks(point, self.law)
         sensors = (readings.blocks(point, motion) for readings in self.readings)
-        return [dynamics, contact, *sensors, *self.priors(point)]
+        groups = [dynamics, contact, *sensors, *self.priors(point)]
+        return groups if self.free is None else [_choose_parameters(blocks, self.free) for blocks in groups]
 
     def residuals(self, point: Trajectory) -> Sequence[Array]:
         """The residuals alone."""
@@ -185,8 +137,9 @@ class PrimeProblem:
 
     def move_point(self, point: Trajectory, stage_step: Array, parameter_step: Array, local_step: Array) -> Trajectory:
         """The point after a step and nothing else."""
-        w = point.w + local_step.reshape(point.w.shape)
-        return Trajectory(retract(point.q, stage_step), w, point.theta + parameter_step)
+        w, theta = point.w + local_step.reshape(point.w.shape), point.theta.copy()
+        theta[slice(None) if self.free is None else self.free] += parameter_step
+        return Trajectory(retract(point.q, stage_step), w, theta)
 
     def settle_contacts(self, point: Trajectory, first: int = 0) -> Trajectory:
         """The point with the contact variables of stages after `first` at their best for its motion and parameters."""
@@ -222,6 +175,11 @@ class PrimeProblem:
 
     def _from_mean(self, point: Trajectory) -> Array:
         return prior_residual(self.model.parameters, self.model.config.inertia, point.theta)[None]
+
+
+def _choose_parameters(blocks: Blocks, free: npt.NDArray[np.intp]) -> Blocks:
+    by = blocks.parameter_jacobian
+    return replace(blocks, parameter_jacobian=None if by is None else np.ascontiguousarray(by[:, :, free]))
 
 
 def build_problem(model: Model, samples: Mapping[str, Samples], stages: int, arrival: Arrival) -> PrimeProblem:

@@ -27,15 +27,15 @@ _STEP = 1e-6
 """Of the difference that gives the derivative of the ground's axes by its slope [rad]."""
 
 
-def moved_robot(base: FloatingBase, parameters: Parameters, theta: Array) -> FloatingBase:
+def robot_with(base: FloatingBase, parameters: Parameters, theta: Array) -> FloatingBase:
     """The robot with its feet where theta (p,) has them, and with its friction and armature."""
-    base = replace(base, motor=moved_motor(base.motor, parameters, theta))
+    base = replace(base, motor=motor_with(base.motor, parameters, theta))
     if parameters.feet.start == parameters.feet.stop:
         return base
     return base.with_contact_offsets(foot_offsets(base, parameters, theta))
 
 
-def moved_motor(motor: MotorConstants, parameters: Parameters, theta: Array) -> MotorConstants:
+def motor_with(motor: MotorConstants, parameters: Parameters, theta: Array) -> MotorConstants:
     """The joints' friction and armature that theta (p,) has."""
     if parameters.drives.start == parameters.drives.stop:
         return motor
@@ -56,7 +56,7 @@ def foot_offsets(base: FloatingBase, parameters: Parameters, theta: Array) -> Ar
     return offsets + theta[parameters.feet].reshape(-1, 3)[parameters.foot]
 
 
-def moved_law(law: ContactLaw, parameters: Parameters, theta: Array) -> ContactLaw:
+def contact_law_with(law: ContactLaw, parameters: Parameters, theta: Array) -> ContactLaw:
     """The contact law with the slope that theta (p,) has, and its prior on forces in proportion to the robot's weight.
 
     A prior that knew nothing of the weight would make robots light whose drives' gain is not known: 0.7 % on a Go2.

@@ -12,7 +12,7 @@ from sysid_nodes.solvers.trajectory_least_squares import Posterior
 from sysid_nodes.solvers.trajectory_least_squares.factor import Factor
 from sysid_nodes.solvers.trajectory_least_squares.influence import leverages
 from sysid_nodes.solvers.trajectory_least_squares.posterior import covariances
-from sysid_nodes.systems.prime.noise_variances import REACH, ObservedVariances, near_contact_change
+from sysid_nodes.systems.prime.noise_variances import REACH, ObservedVariances, near_contact_change, noisy_rows
 from sysid_nodes.systems.prime.noise_weights import WindowWeights
 from sysid_nodes.systems.prime.observed_noise import parameter_covariance
 from sysid_nodes.systems.prime.real_time import Improved
@@ -93,7 +93,7 @@ class WindowCovariances:
         # Of the result: a prediction may be far off where the step then leads.
         pairs = zip(solved.blocks, solved.residuals, strict=True)
         blocks = [replace(entry, residual=residual) for entry, residual in pairs]
-        leverage = leverages(blocks, factor, found)
+        leverage = leverages(blocks, factor, found, noisy_rows(solved.problem, blocks))
         self._observed.add(solved.problem, blocks, leverage, self._changing, new)
         if not rests:
             self.weights.add(solved.problem, blocks, leverage, new)

@@ -38,15 +38,30 @@ class UnknownsConfig:
     )
     strength: tuple[float, ...] = option((10.0, 200.0), "bounds of a motor's strength", unit="N m", minimum=0.1)
     strength_guess: float = option(25.0, "strength where the search begins", unit="N m", minimum=0.1)
-    weakness_sigma: float = option(
-        0.02, "prior of 1 / strength about that of the guess; 0: none", unit="1/(N m)", minimum=0.0
+    saturation_sigma: float = option(
+        1.0, "prior of (strength_guess / strength)^2 about one; 0: none", unit="1", minimum=0.0
     )
     gain: tuple[float, ...] = option((0.5, 1.5), "bounds of a linear gain", unit="1", minimum=0.01)
     shape_sigma: float = option(
         0.5, "prior of the inertia's shape about the nominal one, in log-Cholesky coordinates", unit="1", minimum=1e-3
     )
     dry_friction: float = option(
-        2.0, "upper bound of the joints' dry friction, one number for all; 0: they have none", unit="N m", minimum=0.0
+        2.0,
+        "upper bound of dry friction that only moving joints feel, one number for all; 0: they have none",
+        unit="N m",
+        minimum=0.0,
+    )
+    holding_friction: float = option(
+        2.0,
+        "upper bound of dry friction that holds joints at rest, too, one number for all; 0: they have none",
+        unit="N m",
+        minimum=0.0,
+    )
+    bristle_friction: float = option(
+        1.0,
+        "upper bound of dry friction that gives a little before it slides, one number for all; 0: they have none",
+        unit="N m",
+        minimum=0.0,
     )
     friction_sigma: float = option(0.3, "prior of the ground's friction, relative; 0: known", unit="1", minimum=0.0)
     compliance_sigma: float = option(
@@ -126,6 +141,7 @@ class SamplingConfig:
     step: float = option(0.002, "of the simulations", unit="s", minimum=2e-4, maximum=5e-3)
     threads: int = option(0, "of the simulations; 0: one a CPU", minimum=0)
     processes: int = option(0, "that simulate instead of threads; 0: none", minimum=0)
+    scheduler: str = option("", "address of a Dask cluster's, whose workers simulate instead; empty: none")
     seed: int = option(0, "of the clips' places", minimum=0)
     drive: DriveConfig = section(DriveConfig, "the drives")
     unknowns: UnknownsConfig = section(UnknownsConfig, "what is identified")
@@ -136,6 +152,8 @@ class SamplingConfig:
     paper: PaperConfig = section(PaperConfig, "method `paper`")
 
     def __post_init__(self) -> None:
+        if self.processes and self.scheduler:
+            raise ConfigError("'processes' and 'scheduler' exclude one another")
         levels = {len(self.horizons.lengths), len(self.horizons.clips), len(self.horizons.iterations)}
         if levels != {len(self.horizons.lengths)} or not self.horizons.lengths:
             raise ConfigError("'horizons' needs as many lengths as clips and iterations, and one at least")

@@ -66,8 +66,8 @@ def _scalar(unknowns: Unknowns, name: str, config: VerdictConfig) -> Quantity | 
     def own(vector: Array) -> float:
         return float(vector[place])
 
-    def inverse(vector: Array) -> float:
-        return 1.0 / max(own(vector), 1e-9)
+    def strength(vector: Array) -> float:
+        return float(unknowns.strength_guess / np.sqrt(max(own(vector), 1e-12)))
 
     def scale(nominal: float) -> Callable[[Array], float]:
         return lambda vector: nominal * float(np.exp(own(vector)))
@@ -77,9 +77,11 @@ def _scalar(unknowns: Unknowns, name: str, config: VerdictConfig) -> Quantity | 
 
     ground = unknowns.ground
     known = {
-        "weakness": Quantity(f"strength.{group}", "N m", "motors", inverse, relative, name),
+        "saturation": Quantity(f"strength.{group}", "N m", "motors", strength, relative, name),
         "gain": Quantity(f"gain.{group}", "1", "motors", own, relative, name),
         "dry_friction": Quantity(name, "N m", "drives", own, nuisance=True),
+        "holding_friction": Quantity(name, "N m", "drives", own, nuisance=True),
+        "bristle_friction": Quantity(name, "N m", "drives", own, nuisance=True),
         "friction": Quantity(name, "1", "ground", scale(ground.friction), nuisance=True),
         "compliance": Quantity(name, "s", "ground", scale(ground.time_constant), nuisance=True),
         "pose_delay": Quantity(name, "s", "sensors", own),

@@ -7,10 +7,9 @@ model's errors instead of what the sensors' noise promises. The priors' part of 
     Cov = jackknife + H^-1 P H^-1 + sum s s',     P the priors' information,
 
 so that what only the prior knows is as uncertain as the prior says. The vectors s are errors that are the same in every
-clip: by how much the estimate would move if the simulations were those of half the step, and half of that if dry
-friction were MuJoCo's own constraint, which brakes where the drives' law only resists (`Others`). Nobody knows which of
-the two a gear is nearer to; the estimate is put between them. A search that ends at its limit adds the step that would
-have come next.
+clip: by how much the estimate would move if the simulations were those of half the step, and if the gears' dry friction
+brought joints to rest sooner and bent further before it slid (`Others`). A search that ends at its limit adds the step
+that would have come next.
 """
 
 from __future__ import annotations
@@ -44,15 +43,15 @@ Progress = Callable[[float, float], None]
 
 
 class Others(NamedTuple):
-    """The same simulations, but for what is not known of them: half the step, and another law of dry friction."""
+    """The same simulations, but for what is not known of them: half the step, and gears that hold otherwise."""
 
     finer: Simulator
-    rubbing: Simulator
+    holding: Simulator
 
 
 @dataclass(frozen=True)
 class Fit:
-    """Where a search ended, in the K coordinates of the unknowns.
+    """Result of a search, in the K coordinates of the unknowns.
 
     Attributes:
         vector: (K,).
@@ -116,11 +115,11 @@ def fit_clips(
         estimates.append((vector, covariance))
     problem = found.problem
     own = problem.residuals(vector)
-    step, rubbing = (_shift(found, problem, vector, own, other) for other in others)
+    step, holding = (_shift(found, problem, vector, own, other) for other in others)
     # The error of a simulation in steps is proportional to the step: half of it went with half the step.
     left = np.zeros_like(vector) if found.converged else found.remaining()
-    vector = np.clip(vector + 2.0 * step + 0.5 * rubbing, unknowns.column("lower"), unknowns.column("upper"))
-    covariance = covariance + np.outer(step, step) + 0.25 * np.outer(rubbing, rubbing) + np.outer(left, left)
+    vector = np.clip(vector + 2.0 * step, unknowns.column("lower"), unknowns.column("upper"))
+    covariance = covariance + sum(np.outer(shift, shift) for shift in (step, holding, left))
     estimates[-1] = (vector, covariance)
     measured = found.equations.residual[found.equations.residual != 0.0]
     return Fit(

@@ -15,13 +15,14 @@ from sysid_nodes.results.sampling import ClipReplay, SamplingEstimate, SamplingL
 from sysid_nodes.robots import Robot
 from sysid_nodes.robots.kinds import spread
 from sysid_nodes.rollouts import (
+    ClosableSimulator,
     Drive,
     FinerSimulations,
     ProcessSimulations,
     Simulations,
-    Simulator,
     build_legged_mujoco,
 )
+from sysid_nodes.rollouts.simulations import GIVES
 from sysid_nodes.systems.sampling.config import PAPER, SamplingConfig
 from sysid_nodes.systems.sampling.estimates import Quantity, estimates, jacobian, quantities
 from sysid_nodes.systems.sampling.gauss_newton import Fit, Others, Progress, fit_clips
@@ -37,6 +38,8 @@ Array = npt.NDArray[np.float64]
 _FEW = 64  # simulations that are alive where one a clip is enough
 _SHOWN = 6  # clips that a report replays
 _SOME = 8  # every eighth clip tells how badly the nominal robot fits
+_HARD = 2.0  # steps in which dry friction brings a joint to rest at the soonest; MuJoCo's own takes 0.02 s
+_SOFT = 4.0  # times the way in which bristles come loose otherwise
 _FELL = 0.5  # cosine of the tilt below which a walking robot has fallen
 
 
@@ -49,18 +52,18 @@ class Setting:
         guess: of start states.
         simulator: of the robot.
         drive: of its joints.
-        others: simulations of half the step and of another dry friction.
+        others: simulations of half the step and of gears that hold otherwise.
     """
 
     unknowns: Unknowns
     guess: StartGuess
-    simulator: Simulator
+    simulator: Simulations | ClosableSimulator
     drive: Drive
     others: Others
 
     def close(self) -> None:
-        """Ends processes, if there are any."""
-        if isinstance(self.simulator, ProcessSimulations):
+        """Ends processes and lets go of a cluster, if there are any."""
+        if not isinstance(self.simulator, Simulations):
             self.simulator.close()
 
 
@@ -86,8 +89,9 @@ def other_simulations(robot: Robot, config: SamplingConfig, drive: Drive) -> Oth
     """Of the robot that `nominal_model` is of, to see what errors of the simulations do."""
     fine = nominal_model(robot, config, 0.5 * config.step)
     finer = FinerSimulations(Simulations(fine, drive, threads=config.threads, capacity=_FEW), 2)
-    other = nominal_model(robot, config, config.step)
-    return Others(finer, Simulations(other, drive, threads=config.threads, capacity=_FEW, rubbing=True))
+    hard = nominal_model(robot, config, config.step)
+    hard.dof_solref[6:, 0] = _HARD * config.step
+    return Others(finer, Simulations(hard, drive, threads=config.threads, capacity=_FEW, gives=_SOFT * GIVES))
 
 
 def prepare(log: MotionLog, robot: Robot, config: SamplingConfig) -> Setting:
@@ -96,15 +100,23 @@ def prepare(log: MotionLog, robot: Robot, config: SamplingConfig) -> Setting:
     Raises:
         ConfigError: a list does not fit the robot.
         RobotError: the robot cannot walk, or has no such link.
+        InputError: the cluster cannot be used, see `sysid_nodes.cluster.connect`.
     """
     model, drive = nominal_model(robot, config, config.step), nominal_drive(robot, config)
     others = other_simulations(robot, config, drive)
-    simulator: Simulator
+    unknowns, guess = Unknowns(robot, config), StartGuess(robot, model, log)
+    return Setting(unknowns, guess, _simulator(model, drive, config), drive, others)
+
+
+def _simulator(model: mujoco.MjModel, drive: Drive, config: SamplingConfig) -> Simulations | ClosableSimulator:
+    """Threads, processes or a cluster's workers, as configured."""
+    if config.scheduler:
+        from sysid_nodes.rollouts.workers import WorkerSimulations  # Dask is there for those who use it
+
+        return WorkerSimulations(model, drive, scheduler=config.scheduler)
     if config.processes:
-        simulator = ProcessSimulations(model, drive, processes=config.processes)
-    else:
-        simulator = Simulations(model, drive, threads=config.threads)
-    return Setting(Unknowns(robot, config), StartGuess(robot, model, log), simulator, drive, others)
+        return ProcessSimulations(model, drive, processes=config.processes)
+    return Simulations(model, drive, threads=config.threads)
 
 
 def identify(log: MotionLog, robot: Robot, config: SamplingConfig, progress: Progress | None = None) -> SamplingResult:
@@ -114,6 +126,7 @@ def identify(log: MotionLog, robot: Robot, config: SamplingConfig, progress: Pro
         LogError: the log is too short, or the robot fell in it.
         ConfigError: a list does not fit the robot.
         RobotError: the robot cannot walk, or has no such link.
+        InputError: the cluster cannot be used, or ceases to be there.
     """
     fall, log = _fall(log), before_the_fall(log)
     setting = prepare(log, robot, config)
@@ -230,7 +243,7 @@ def _bound(name: str, fit: Fit, k: int) -> str:
     side = "lower" if fit.lower[k] else "upper"
     words = {"alpha": "mass", "t1": "centre x", "t2": "centre y", "t3": "centre z"}
     kind, _, group = name.partition(":")
-    if kind == "weakness":  # the inverse of the strength
+    if kind == "saturation":  # the less, the stronger
         side, kind = ("upper" if side == "lower" else "lower"), f"strength of {group}"
     return f"{words.get(kind, kind)} ({side})"
 

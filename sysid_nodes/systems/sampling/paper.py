@@ -209,7 +209,7 @@ def _distance(unknowns: Unknowns, vector: Array) -> float:
     for name, k in unknowns.index.items():
         if name.startswith("gain"):
             total += _REGULARISATION["gain"] * float((vector[k] - nominal[k]) ** 2)
-        elif name.startswith("weakness"):
-            now_, then_ = (1.0 / max(float(v[k]), 1e-9) for v in (vector, nominal))
+        elif name.startswith("saturation"):
+            now_, then_ = (unknowns.strength_guess / max(float(v[k]), 1e-12) ** 0.5 for v in (vector, nominal))
             total += _REGULARISATION["strength"] * (now_ - then_) ** 2
     return total

@@ -31,7 +31,7 @@ _ANEW = 2  # steps until derivatives are simulated again, those by the start sta
 
 @dataclass(frozen=True)
 class Solution:
-    """Where a level ended.
+    """Result of a level.
 
     Attributes:
         problem: with start states as guesses.

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Where clips begin: a guess of the state from the readings around an instant, and coordinates about it.
+"""States in which clips begin: a guess of the state from the readings around an instant, and coordinates about it.
 
 Only a guess: start states are unknowns of the fit. A measured state taken as it is biases the parameters, because
 contact turns noise of either sign into force of one.

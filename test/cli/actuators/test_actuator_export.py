@@ -42,6 +42,9 @@ MJCF = """<mujoco>
 """
 
 
+NAMES = ("FL_hip_joint", "FL_thigh_joint", "FL_calf_joint")
+
+
 @pytest.fixture(scope="module")
 def document(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     """Of a leg that was heard live, and of which nothing but the law is thought possible."""
@@ -157,15 +160,39 @@ def test_isaac_lab_s_configuration_is_python_with_the_values(
     assert main(["export", str(result), "--format", "isaaclab", "--step", "0.002", "--out", str(out)]) == 0
     text = out.read_text(encoding="utf-8")
     assert "# FL_thigh_joint: armature is not identified" in text
-    given: dict[str, Any] = {}
-    exec(
-        text.replace("from isaaclab.actuators import DelayedPDActuatorCfg", ""), {"DelayedPDActuatorCfg": given.update}
-    )
-    assert set(given["armature"]) == {"FL_hip_joint", "FL_calf_joint"}
-    assert list(given["viscous_friction"].values()) == told(document, "viscous")
-    assert given["stiffness"] == dict.fromkeys(given["joint_names_expr"], 20.0)
-    steps = [round(delay / 0.002) for delay in told(document, "delay")]
-    assert (given["min_delay"], given["max_delay"]) == (min(steps), max(steps))
+    groups = isaac_groups(text)
+    given = {key: value for group in groups.values() for key, value in group.get("armature", {}).items()}
+    assert set(given) == {"FL_hip_joint", "FL_calf_joint"}
+    delays = dict(zip(NAMES, told(document, "delay"), strict=True))
+    for name, group in groups.items():
+        joints = group["joint_names_expr"]
+        assert group["kind"] == "delayed"
+        assert group["stiffness"] == dict.fromkeys(joints, 20.0)
+        assert list(group["viscous_friction"]) == joints
+        for joint in joints:
+            steps = round(delays[joint] / 0.002)
+            assert (group["min_delay"], group["max_delay"], name) == (steps, steps, f"delay_{steps}")
+    assert sorted(joint for group in groups.values() for joint in group["joint_names_expr"]) == sorted(NAMES)
+
+
+def test_isaac_lab_delays_no_joint_whose_delay_is_not_identified(document: dict[str, Any], tmp_path: Path) -> None:
+    result, out = written(without(document, 1, "delay"), tmp_path), tmp_path / "out.py"
+    assert main(["export", str(result), "--format", "isaaclab", "--out", str(out)]) == 0
+    group = isaac_groups(out.read_text(encoding="utf-8"))["delay_unknown"]
+    assert group["joint_names_expr"] == ["FL_thigh_joint"]
+    assert group["kind"] == "ideal"
+    assert not {"min_delay", "max_delay"} & set(group)
+
+
+def isaac_groups(text: str) -> dict[str, Any]:
+    """Groups of the file, which is run without Isaac Lab."""
+    names: dict[str, Any] = {
+        "DelayedPDActuatorCfg": lambda **given: given | {"kind": "delayed"},
+        "IdealPDActuatorCfg": lambda **given: given | {"kind": "ideal"},
+    }
+    exec(text.replace("from isaaclab.actuators import DelayedPDActuatorCfg, IdealPDActuatorCfg", ""), names)
+    found: dict[str, Any] = names["ACTUATORS"]
+    return found
 
 
 def test_our_own_nodes_take_friction_and_armature(document: dict[str, Any], result: Path, tmp_path: Path) -> None:

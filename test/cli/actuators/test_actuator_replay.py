@@ -252,3 +252,14 @@ def test_a_whole_robot_is_shown_with_its_base_held(tmp_path: Path) -> None:
                 bag.write(topic, t, fields)
     replay_into(tmp_path, tmp_path / "bag", robot, config, states="/joint_states")
     assert len(list(read_messages(tmp_path / "result.mcap", TRANSFORMS, TYPES[TRANSFORMS]))) == 2
+
+
+def test_convert_touches_nothing_that_is_there(tmp_path: Path, urdf: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """A bag of one's own, with notes in it, was replaced as a whole."""
+    source, bag = table(tmp_path / "run.npz", chirped()[1]), tmp_path / "bag"
+    words = ["convert", str(source), "--urdf", urdf, "--out", str(bag)]
+    assert main(words) == 0
+    (bag / "notes.txt").write_text("mine", encoding="utf-8")
+    assert main(words) == 2
+    assert "is there already: name another bag, or remove it" in capsys.readouterr().err
+    assert (bag / "notes.txt").read_text(encoding="utf-8") == "mine"

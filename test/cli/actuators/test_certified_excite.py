@@ -33,6 +33,8 @@ HAND = """/**:
       duration: 1.6
       replan: 0.8
       k_range: [0.3]
+      excite:
+        duration: 1.6
 """
 MIDDLE = "--middle=" + ",".join(f"{x:.4f}" for x in START)
 

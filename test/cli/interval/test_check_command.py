@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -45,6 +46,25 @@ def test_the_printed_lines_mend_the_log(gen3: Problem, tmp_path: Path, capsys: p
     assert main(["replay", str(bag), "--config", str(file), "--out", str(tmp_path / "out")]) == 0
     mass = read_result(tmp_path / "out")["parameters"][0]
     assert mass["lower"] <= gen3.theta[0] <= mass["upper"]
+
+
+def test_turns_of_positions_in_degrees_are_not_taken_for_jumps(
+    gen3: Problem, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Read as rad the angle that goes from 180 to -180 degrees has jumped by many turns."""
+
+    def degrees(_: int, fields: dict[str, Any]) -> dict[str, Any]:
+        turned = np.degrees(np.array(fields["position"]) + np.pi)
+        position = (turned + 180.0) % 360.0 - 180.0
+        return fields | {"position": position.tolist(), "velocity": np.degrees(fields["velocity"]).tolist()}
+
+    samples = gen3.samples(10.0 + np.arange(1000) / 200.0)
+    assert (np.diff(np.sign(samples.q), axis=0) != 0.0).any()  # half a turn away the reading wraps here
+    bag = record(tmp_path / "bag", samples, degrees)
+    assert main(["check", str(bag), *PAPER]) == 3
+    told = capsys.readouterr().out
+    assert "position_unit: [deg]" in told or "position_unit: [deg," in told
+    assert "turn unknown" not in told and "joint states are not used" not in told
 
 
 def test_what_cannot_be_checked_is_one_line(gen3: Problem, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -96,6 +116,22 @@ def test_a_real_gen3_works_from_the_shipped_file_alone(real: Path, tmp_path: Pat
     assert mass["lower"] == 0.0
     assert mass["upper"] < 0.8
     assert abs(mass["nominal"]) < 0.1
+
+
+@pytest.mark.parametrize(("coulomb", "constants"), [(0.2, None), (3.0, [0.15])])
+def test_a_draft_knows_torques_of_motor_currents_by_their_friction(
+    gen3: Problem, tmp_path: Path, coulomb: float, constants: list[float] | None
+) -> None:
+    """Dry friction of every joint beyond the sensor's or within the motor's current; limits are 39 and 9 N m."""
+    samples = gen3.samples(10.0 + np.arange(1000) / 200.0)
+    own = gen3.p[70:77]
+    samples = replace(samples, tau=samples.tau + (coulomb - own) * np.sign(samples.qd))
+    urdf, file = tmp_path / "arm.urdf", tmp_path / "arm.yaml"
+    urdf.write_text(load_robot("kinova_gen3", variant="bare").urdf, encoding="utf-8")
+    bag = record(tmp_path / "bag", samples)
+    assert main(["init", str(urdf), str(bag), "--out", str(file)]) == 0
+    known = yaml.safe_load(file.read_text(encoding="utf-8"))["/**"]["ros__parameters"]["known_robot"]
+    assert known.get("gain_relative") == constants
 
 
 @pytest.mark.real_data

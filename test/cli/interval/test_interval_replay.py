@@ -93,6 +93,13 @@ def test_the_estimate_is_there_to_look_at_with_every_message(replayed: Path) -> 
     assert text.text.endswith(f" kg\n{read_result(replayed)['status']}")
 
 
+def test_obstacles_of_the_recording_are_in_the_result_too(replayed: Path) -> None:
+    """The identifier's own markers are those of the replay, as the test above has it."""
+    topic = "/certified_planner/obstacle_markers"
+    (stamp, message), *others = read_messages(replayed / "result.mcap", topic, ARRAY_TYPE)
+    assert stamp == round(10e9) and message.markers[0].ns == topic and not others
+
+
 def test_the_series_has_every_joint(replayed: Path, gen3: Problem) -> None:
     series = read_series(replayed / "series.npz")
     assert series.joint_names == gen3.robot.joint_names

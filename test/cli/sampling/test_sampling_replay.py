@@ -13,6 +13,7 @@ from sysid_nodes.logs import read_messages, read_topics
 from sysid_nodes.messages.markers import ARRAY_TYPE
 from sysid_nodes.messages.sampling.estimate_markers import MARKERS
 from sysid_nodes.messages.sampling.estimates import INERTIA, MODELS, POSTERIOR
+from sysid_nodes.messages.sampling.plan import MARKERS as PLANNED
 from sysid_nodes.reports.sampling.schema import SAMPLING_FIELDS, validate_sampling
 
 CONFIG = Path("config/go2_sampling.yaml")
@@ -80,7 +81,7 @@ def scene_of(page: str) -> str:
 def test_the_recording_of_the_result_shows_the_robot_and_what_was_found(replayed):
     counts = {topic.name: topic.count for topic in read_topics(replayed / "result.mcap")}
     assert counts.pop("/tf") > 10
-    assert set(counts) == {"/robot_description", INERTIA, MODELS, POSTERIOR, MARKERS}
+    assert set(counts) == {"/robot_description", INERTIA, MODELS, POSTERIOR, MARKERS, PLANNED}
     assert set(counts.values()) == {1}
     ((_, found),) = read_messages(replayed / "result.mcap", MARKERS, ARRAY_TYPE)
     (text,) = (marker.text for marker in found.markers if marker.ns == "mass")

@@ -58,7 +58,17 @@ def test_a_result_is_of_the_schema_and_infinity_is_null() -> None:
     found["joints"][0]["parameters"] = [row, row | {"name": "delay", "unit": "s", "estimate": 0.005}]
     assert "identified; armature 0.0125 kg m²; delay 0.005 s; one rollout" in headline(found)
     found["joints"].append({"parameters": [row | {"estimate": 0.02}]})
-    assert "of 2 joints are identified; armatures from 0.0125 to 0.02 kg m²; delay 0.005 s;" in headline(found)
+    assert (
+        "of 2 joints are identified; armatures from 0.0125 to 0.02 kg m²; delay 0.005 s (1 of 2 joints);"
+        in headline(found)
+    )
+
+
+def test_a_headline_without_commands_claims_no_rollout_of_the_log() -> None:
+    found = document()
+    found["config"] = found["config"] | {"drive": "effort"}
+    assert "one rollout" not in headline(found)
+    assert "; rollouts of 0.3 s, each with a start state fitted to it, follow the log within 2 mrad" in headline(found)
 
 
 @pytest.mark.parametrize("field", ACTUATOR_FIELDS, ids=lambda field: field.path)

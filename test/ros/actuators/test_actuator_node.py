@@ -130,10 +130,10 @@ def test_diagnostics_name_a_silent_topic_and_what_is_not_used(bench: Any) -> Non
     publisher = bench.tester.create_publisher(JointState, "/joint_commands", qos.stream("reliable", 10))
     bench.until(lambda: publisher.get_subscription_count() == 1)
     publisher.publish(JointState(name=["a", "b"], position=[0.0]))
-    key = "not used, a commanded joint state has 1 positions for 2 joints"
+    key = "not used: a commanded joint state has 1 positions for 2 joints"
     bench.until(lambda: values(reports[-1]).get(key) == "1")
     publisher.publish(JointState(name=list(run().robot.joint_names), position=[0.0] * 3))
-    bench.until(lambda: values(reports[-1]).get("not used, command: no stamp") == "1")
+    bench.until(lambda: values(reports[-1]).get("not used: command: no stamp") == "1")
     assert not node._live._worker.fault
 
 

@@ -106,7 +106,7 @@ def test_diagnostics_name_a_silent_topic_and_what_is_not_used(bench: Any) -> Non
     states = bench.tester.create_publisher(JointState, "/joint_states", qos.stream("reliable", 10))
     bench.until(lambda: states.get_subscription_count() == 1)
     states.publish(JointState(name=["hip"], position=[0.0]))
-    key = "not used, a joint state has no joint 'crank_motor'"
+    key = "not used: a joint state has no joint 'crank_motor'"
     bench.until(lambda: {item.key: item.value for item in reports[-1].status[0].values}.get(key) == "1")
     assert not node._live._worker.fault
 

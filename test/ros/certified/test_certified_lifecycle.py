@@ -172,7 +172,7 @@ def test_a_goal_that_is_cancelled_is_passed_over(client: Client) -> None:
     future = first.cancel_goal_async()
     client.bench.until(future.done)
     assert client.result(first).status == GoalStatus.STATUS_CANCELED
-    assert any(goal is client.agenda.goals[0] for goal in client.agenda._given_up)
+    assert any(goal is client.agenda.goals[0] for goal in client.agenda._given_up.values())
     client.planner.trigger_deactivate()
     client.planner.trigger_cleanup()
     assert client.result(second).status == GoalStatus.STATUS_ABORTED

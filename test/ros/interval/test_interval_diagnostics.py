@@ -16,7 +16,7 @@ from shared.interval_result import make_result
 
 from sysid_nodes.results import Status
 from sysid_nodes.ros.diagnostics import ERROR, OK, WARN
-from sysid_nodes.ros.interval.diagnostics import Health, Pace, interval_diagnostic, judge
+from sysid_nodes.ros.interval.diagnostics import IntervalHealth, Pace, interval_diagnostic, judge
 from sysid_nodes.signals.finding import Finding
 from sysid_nodes.systems.interval.stream_watch import Judgement
 
@@ -27,7 +27,7 @@ def judgement(faults: Sequence[str] = (), doubts: Sequence[str] = ()) -> Judgeme
     return Judgement(*made)
 
 
-GOOD = Health(
+GOOD = IntervalHealth(
     topic="/joint_states",
     active=True,
     received=1000,
@@ -77,7 +77,9 @@ def test_the_status_carries_what_an_operator_asks_for() -> None:
     assert status.name == "interval_identifier: identification"
     assert values["rate [Hz]"] == "1000.0"
     assert values["samples rejected"] == "7"
-    assert values["rejected: overload"] == "5"
+    assert values["messages lost to overload"] == "5"
+    assert values["not used: gap"] == "2"
+    assert "not used: overload" not in values
     assert values["condition number"] == "250"
     assert values["blind directions"] == "Izz"
     assert values["solve time [s]"] == "0.0200"
@@ -102,7 +104,7 @@ def test_the_pace_counts_steps_ahead_only() -> None:
 
 def test_a_report_amid_a_stamp_invents_no_longer_step() -> None:
     pace, count = Pace(), 50_000
-    worker = Thread(target=lambda: [pace.add(0.001 * k) for k in range(count)])
+    worker = Thread(target=lambda: [pace.add(0.001 * k) for k in range(count)], daemon=True)
     parts, before = [], sys.getswitchinterval()
     sys.setswitchinterval(1e-6)
     try:
@@ -111,7 +113,8 @@ def test_a_report_amid_a_stamp_invents_no_longer_step() -> None:
             parts.append(pace.renew())
     finally:
         sys.setswitchinterval(before)
-        worker.join()
+        worker.join(60.0)
+    assert not worker.is_alive()
     parts.append(pace.renew())
     assert max(part.longest for part in parts) < 0.0011
     assert sum(part.steps for part in parts) == count - 1

@@ -286,7 +286,7 @@ def test_a_bad_message_is_dropped_counted_and_diagnosed(
 
     def counted() -> bool:
         values = [{v.key: v.value for v in report.status[0].values} for report in diagnostics]
-        return any(value.get(f"rejected: {reason}") == "1" for value in values)
+        return any(value.get(f"not used: {reason}") == "1" for value in values)
 
     bench.until(counted)
     # The sentence may be of something worse about so short a motion; test_interval_diagnostics has which comes first.
@@ -306,7 +306,7 @@ def test_a_gap_is_counted_and_costs_its_window_only(bench: Any, motion: JointSam
     def counted() -> bool:
         values = [{v.key: v.value for v in report.status[0].values} for report in diagnostics]
         # the edge of the window in progress belongs to the one before it, which was used
-        return any(value.get("rejected: gap") == "9" for value in values)
+        return any(value.get("not used: gap") == "9" for value in values)
 
     bench.until(counted)
     longest = "longest step between stamps [s]"

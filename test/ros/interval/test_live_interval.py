@@ -35,7 +35,7 @@ def live() -> Iterator[LiveInterval]:
         CONFIG,
         stated=(),
         capacity=CAPACITY,
-        monitor=Monitor("test", "/joint_states"),
+        monitor=Monitor("/joint_states"),
         publish=lambda *_: None,
         judged=lambda _: None,
         complain=lambda _: None,
@@ -85,6 +85,6 @@ def test_messages_that_wait_do_not_wait_for_the_data_to_be_judged(
     for message in messages(PROBLEM.samples(10.0 + 0.005 * np.arange(12))):
         live.put(message)
     while len(live._worker):
-        live.status(active=True)
+        live.status("test", active=True)
         live._worker._step(live._worker._items.popleft())
     assert judged == [5, 0]

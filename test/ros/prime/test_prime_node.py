@@ -152,7 +152,7 @@ def test_a_poisoned_stream_is_named_in_status_and_diagnostics(bench: Any) -> Non
     robot = Robot(bench, node)
     robot.play(spoilt(record(1.5)[0], Fault("mocap", "nan", START + 0.5)))
     bench.until(lambda: reports and "garbage" in values(reports[-1]).get("fault of mocap_pose", ""))
-    assert int(values(reports[-1])["rejected of mocap_pose: not finite"]) > 50
+    assert int(values(reports[-1])["not used of mocap_pose: not finite"]) > 50
     statuses = [message.status for message in forces]
     assert MotionStatus.GOOD in statuses
     assert MotionStatus.DEGRADED in statuses

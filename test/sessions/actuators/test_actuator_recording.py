@@ -46,6 +46,7 @@ def test_a_trajectory_is_sampled_as_its_controller_joins_it() -> None:
     ("commands", "message"),
     [
         ([points([1.0], [[0.0]], names=("FL_hip_joint",))], "command 0 has no joint 'FL_thigh_joint'"),
+        ([points([1.0], [[0.0] * 4], names=(*NAMES, NAMES[1]))], f"command 0 has joint '{NAMES[1]}' twice"),
         ([points([1.0], [[0.0, 0.0, 0.0]], stamped=False)], "command 0 has no stamp"),
         ([RawSetPoints(1.0, True, NAMES, EMPTY, np.zeros((0, 3)), None)], "no command with a point"),
         ([points([1.0, 0.9], [[0.0] * 3] * 2)], "command 0: the times of set-points must increase"),

@@ -33,7 +33,8 @@ class Bench:
 
     def __init__(self, **values: Any) -> None:
         times = {"budget": 0.5, "margin": 0.1, "lead": 0.15, "escape_time": 0.35}
-        values = {f"certified_planner__{name}": value for name, value in times.items()} | values
+        excite = {"planner__excite__duration": 3.0, "planner__excite__replan": 1.5}
+        values = {f"certified_planner__{name}": value for name, value in times.items()} | excite | values
         config = from_flat(CertifiedPlannerConfig, {name.replace("__", "."): v for name, v in values.items()})
         self.time = 100.0
         setup, clock = set_up(config), lambda: self.time
@@ -107,6 +108,38 @@ def test_first_from_rest_then_each_from_the_last_at_its_takeover() -> None:
     third = bench.step(Mode.TRACKING, second)
     assert third is not None
     assert third.record.previous_time == pytest.approx(1.2 + 0.5 + 0.1), "late: as soon as there is time to plan"
+
+
+@pytest.mark.parametrize(
+    ("spent", "longest", "expected"),
+    [
+        (0.0, 7.5, 1.0),
+        (5.0, 7.5, 1.0),
+        (6.0, 7.5, 1.5),  # as long as it lasts, to the end of identification
+        (5.9, 7.5, 1.0),
+        (6.3, 7.5, 1.2),
+        (6.7, 7.5, 1.0),
+        (99.0, 0.0, 1.0),
+    ],
+)
+def test_exciting_plans_follow_each_other_sooner_but_for_the_last(
+    spent: float, longest: float, expected: float
+) -> None:
+    values = {"planner__excite__duration": 1.5, "planner__excite__replan": 1.0}
+    agenda = Bench(**values, certified_planner__excite_time=longest).planning.agenda
+    agenda.begin(SECOND)
+    assert agenda.replan(round((1.0 + spent) * SECOND)) == pytest.approx(expected, abs=1e-6)
+    agenda.phase = Phase.REACH
+    assert agenda.replan(round((1.0 + spent) * SECOND)) == 1.5
+
+
+def test_an_exciting_plan_is_taken_over_from_sooner() -> None:
+    bench = Bench(planner__excite__duration=1.5, planner__excite__replan=1.0)
+    first = bench.step(Mode.IDLE, posture=START)
+    assert first is not None and first.replan == 1.0
+    bench.time = first.record.start + 0.36
+    second = bench.step(Mode.TRACKING, first)
+    assert second is not None and second.record.previous_time == 1.0
 
 
 def test_a_slow_robot_clock_leaves_more_time() -> None:

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from sysid_nodes.data.readings import Readings
-from sysid_nodes.exceptions import LogError
+from sysid_nodes.exceptions import InputError, LogError
 from sysid_nodes.results.sampling import SamplingResult
 from sysid_nodes.robots import load_robot
 from sysid_nodes.sessions.sampling.config import SamplingSessionConfig
@@ -20,12 +20,15 @@ CONFIG = SamplingSessionConfig(least=1.0, rest=0.5)
 LEVEL = np.array([0.0, 0.0, 0.0, 1.0])
 
 
-def messages(moving, *, rest=1.0, after=1.5, times=1):
-    """Joint states, set-points, inertial sensor and pose: rest, so many seconds of motion and time after it."""
+def messages(moving, *, rest=1.0, after=1.5, times=1, sinking=0.0):
+    """Joint states, set-points, inertial sensor and pose: rest, so many seconds of motion and time after it.
+
+    All the while joints creep by `sinking` [rad/s].
+    """
     period = rest + moving + after
     for t in np.arange(0.0, times * period, 0.01):
         angle = 0.2 * np.sin(6.0 * t) if rest <= t % period < rest + moving else 0.0
-        q = np.full(12, angle)
+        q = np.full(12, angle + sinking * t)
         yield t, "joints", Readings(t, {"joint_position": q, "joint_velocity": np.zeros(12)}, ROBOT.joint_names)
         yield t, "command", q
         yield t, "imu", Readings(t, {"gyroscope": np.full(3, 1e-4 * t), "imu_orientation": LEVEL})
@@ -75,9 +78,10 @@ def test_when_messages_arrive_makes_no_difference(asked):
     assert asked[0] == asked[1]
 
 
-def test_a_log_that_tells_nothing_is_an_update_with_its_reason(monkeypatch):
+@pytest.mark.parametrize("error", [LogError, InputError])  # the latter where a cluster has gone
+def test_an_identification_that_cannot_be_is_an_update_with_its_reason(monkeypatch, error):
     def refuse(self, progress=None, *, until=np.inf):
-        raise LogError(f"{self.heard > until} {progress} is too short")
+        raise error(f"{self.heard > until} {progress} is too short")
 
     monkeypatch.setattr("sysid_nodes.sessions.sampling.session.SamplingSession.identify", refuse)
     (update,) = play(OnlineSampling(ROBOT, CONFIG), messages(1.3))
@@ -93,9 +97,11 @@ def test_a_reset_forgets(asked):
     assert not asked[1:]
 
 
-def test_readings_of_a_robot_that_stands_are_forgotten_and_its_motion_is_not(asked):
+@pytest.mark.parametrize("sinking", [0.0, 0.01], ids=["as it was", "that sinks"])
+def test_readings_of_a_robot_that_stands_are_forgotten_and_its_motion_is_not(asked, sinking):
+    """Also where it stands otherwise in the end: 0.06 rad over the rest, which would be motion within 0.4 s."""
     online, whole = OnlineSampling(ROBOT, CONFIG), SamplingSession(ROBOT, CONFIG)
-    rows = list(messages(2.0, rest=4.0, after=6.0, times=2))
+    rows = list(messages(2.0, rest=4.0, after=6.0, times=2, sinking=sinking))
     play(online, rows)
     play(whole, rows)
     kept, all_ = online.session.log(), whole.log()

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from shared.linear_trajectory import dense, random_groups
 
 from sysid_nodes.solvers.trajectory_least_squares.factor import factorise
-from sysid_nodes.solvers.trajectory_least_squares.influence import influences, white_residuals
+from sysid_nodes.solvers.trajectory_least_squares.influence import influences, leverages, white_residuals
 from sysid_nodes.solvers.trajectory_least_squares.normal_equations import assemble
 from sysid_nodes.solvers.trajectory_least_squares.posterior import posterior
 from sysid_nodes.solvers.trajectory_least_squares.problem import Blocks, Layout
@@ -68,7 +68,7 @@ def test_sandwich_is_the_dense_one(stages: int, size: int, parameters: int, loca
     plain = posterior(assemble(groups, layout))
     assert plain is not None
     variances = [rng.uniform(0.0, 3.0, blocks.residual.shape) for blocks in groups]
-    found = sandwich(groups, layout, plain, variances)
+    found = sandwich(groups, assemble(groups, layout), plain, variances)
     assert found is not None
 
     jacobian, _ = dense(groups, layout)
@@ -91,12 +91,27 @@ def test_sandwich_is_the_dense_one(stages: int, size: int, parameters: int, loca
             assert found.local[k] == pytest.approx(covariance[mine, mine], **near)
 
 
+def test_leverages_of_some_rows() -> None:
+    layout = Layout(6, 2, 2, 1)
+    groups = random_groups(np.random.default_rng(4), layout, 3)
+    factor = factorise(assemble(groups, layout), 0.0)
+    assert factor is not None
+    found = influences(groups, factor)
+    assert found is not None
+    asked = [slice(1, None), *[slice(0)] * (len(groups) - 1)]
+    some = leverages(groups, factor, found[0], asked)
+    assert groups[0].residual.shape[1] > 1
+    assert some[0][:, 1:] == pytest.approx(found[1][0].leverage[:, 1:])
+    assert np.isnan(some[0][:, 0]).all()
+    assert all(np.isnan(own).all() for own in some[1:])
+
+
 def test_noise_as_stated_leaves_the_posterior_as_it_is() -> None:
     layout = Layout(6, 2, 2, 1)
     groups = random_groups(np.random.default_rng(3), layout, 3)
     plain = posterior(assemble(groups, layout))
     assert plain is not None
-    found = sandwich(groups, layout, plain, [np.ones(blocks.residual.shape) for blocks in groups])
+    found = sandwich(groups, assemble(groups, layout), plain, [np.ones(blocks.residual.shape) for blocks in groups])
     assert found is not None
     assert found.parameter == pytest.approx(plain.parameter, rel=2e-4)
     assert found.second == pytest.approx(plain.second, rel=2e-4, abs=1e-6, nan_ok=True)
@@ -109,7 +124,12 @@ def test_no_noise_at_all_is_no_answer(variance: float) -> None:
     groups = random_groups(np.random.default_rng(0), layout, 1)
     plain = posterior(assemble(groups, layout))
     assert plain is not None
-    assert sandwich(groups, layout, plain, [np.full(blocks.residual.shape, variance) for blocks in groups]) is None
+    assert (
+        sandwich(
+            groups, assemble(groups, layout), plain, [np.full(blocks.residual.shape, variance) for blocks in groups]
+        )
+        is None
+    )
 
 
 def test_rounding_leaves_no_covariance_beyond_what_the_variances_allow() -> None:
@@ -124,7 +144,7 @@ def test_rounding_leaves_no_covariance_beyond_what_the_variances_allow() -> None
     plain = posterior(assemble(groups, layout))
     assert plain is not None
     variances = [rng.uniform(0.5, 500.0, blocks.residual.shape) for blocks in groups]
-    found = sandwich(groups, layout, plain, variances)
+    found = sandwich(groups, assemble(groups, layout), plain, variances)
     assert found is not None
     least, largest = min(v.min() for v in variances), max(v.max() for v in variances)
     for covariance, stated in zip(found.stage, plain.stage, strict=True):

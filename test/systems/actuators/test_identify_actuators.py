@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -15,7 +16,8 @@ from sysid_nodes.logs.actuator_table import read_actuator_table
 from sysid_nodes.models.actuator import INDEX
 from sysid_nodes.results.actuators import ActuatorResult, ActuatorStatus
 from sysid_nodes.robots import limb, load_robot
-from sysid_nodes.systems.actuators import ActuatorConfig, identify, identify_actuators, replay_log
+from sysid_nodes.systems.actuators import ActuatorConfig, identify_actuators, objection, replay_log
+from sysid_nodes.systems.actuators.preparation import _columns
 
 CONFIG = ActuatorConfig()
 
@@ -84,11 +86,26 @@ def test_a_strength_that_is_not_sure_refutes_nothing(monkeypatch: pytest.MonkeyP
     _, log = chirped()
     off = replace(log, stiffness=0.5 * log.stiffness, damping=0.5 * log.damping)
     if not sure:
-        monkeypatch.setattr(identify, "_surely_outside", lambda *_: False)
+        monkeypatch.setattr(objection, "_surely_outside", lambda *_: False)
     result = identify_actuators(off, leg(), CONFIG)
     assert result.status is (ActuatorStatus.CONTRADICTION if sure else ActuatorStatus.PARTIAL)
     assert any(("right?" if sure else "this motion does not tell which") in text for text in result.findings)
     assert any(all(not p.identifiable for p in joint.parameters) for joint in result.joints)
+    assert not (sure and any(p.identifiable for joint in result.joints for p in joint.parameters))
+
+
+def test_one_drive_that_contradicts_its_gains_leaves_no_joint_a_value() -> None:
+    """Whoever states one gain in degrees has stated more: the other joints' intervals are withheld, too."""
+    _, log = chirped()
+    off = replace(log, stiffness=log.stiffness * [1.0, 1.0, 0.3], damping=log.damping * [1.0, 1.0, 0.3])
+    result = identify_actuators(off, leg(), CONFIG)
+    assert result.status is ActuatorStatus.CONTRADICTION
+    assert "'FL_calf_joint'" in result.findings[0]
+    for joint in result.joints:
+        for found in joint.parameters:
+            assert found.estimate is None, (joint.name, found)
+            assert found.reason == result.findings[0]
+            assert (found.lower, found.upper) == (-np.inf, np.inf)
 
 
 def test_a_clock_that_makes_motion_late_is_a_contradiction() -> None:
@@ -97,6 +114,44 @@ def test_a_clock_that_makes_motion_late_is_a_contradiction() -> None:
     assert result.status is ActuatorStatus.CONTRADICTION
     assert "are their stamps of one clock?" in result.findings[0]
     assert not any(p.identifiable for joint in result.joints for p in joint.parameters)
+
+
+def test_friction_below_zero_is_no_friction_of_zero() -> None:
+    """A damping that is stated half a newton metre second too large leaves less than none for the joints."""
+    _, log = chirped()
+    result = identify_actuators(replace(log, damping=log.damping + 0.5), leg(), CONFIG)
+    for joint in result.joints:
+        viscous = joint.parameter("viscous")
+        assert viscous.estimate is None, viscous
+        assert "less than there can be" in viscous.reason
+
+
+@pytest.mark.parametrize("last", [2.0, 4.0])
+@pytest.mark.parametrize("early", [0.010, 0.025, 0.040, 0.070])
+def test_a_clock_that_makes_motion_early_is_a_contradiction(last: float, early: float) -> None:
+    """The drives' delays are 2 to 7 ms; what is early by more has been stamped by another clock."""
+    drives, log = chirped(last=last)
+    result = identify_actuators(replace(log, t=log.t - early), leg(), CONFIG)
+    assert result.status is ActuatorStatus.CONTRADICTION
+    assert "ms before its command; are their stamps of one clock, and its gains right?" in result.findings[0]
+    said = float(result.findings[0].split(" moves ")[1].split(" ms")[0])
+    # The 2 Hz chirp trades some of the delay with armature: the first joint's comes out within 1 ms.
+    assert said == pytest.approx(1e3 * (early - drives.delay[0]), abs=1.0)
+    assert not any(p.identifiable for joint in result.joints for p in joint.parameters)
+
+
+def test_a_clock_that_is_early_by_less_than_a_sample_takes_the_delays_and_nothing_else() -> None:
+    drives, log = chirped()
+    result = identify_actuators(replace(log, t=log.t - 0.004), leg(), CONFIG)
+    assert result.status is ActuatorStatus.PARTIAL
+    assert "stamps are of two clocks, and no joint's delay can be told" in result.findings[0]
+    for j, joint in enumerate(result.joints):
+        assert not joint.parameter("delay").identifiable
+        assert joint.parameter("delay").lower == -np.inf
+        # A delay that is held at zero would make the first joint's armature half a percent wrong, its friction more.
+        for name in ("armature", "viscous"):
+            found = joint.parameter(name)
+            assert found.lower < getattr(drives, name)[j] < found.upper, (joint.name, name)
 
 
 def test_a_hole_in_the_log_is_left_out(told: ActuatorResult) -> None:
@@ -124,10 +179,16 @@ def with_columns(log: ActuatorLog, order: list[int]) -> ActuatorLog:
     return replace(log, q=log.q[:, order])
 
 
-def stopped(log: ActuatorLog) -> ActuatorLog:
+def stopped(log: ActuatorLog, above: float = 0.6) -> ActuatorLog:
     q = log.q.copy()
-    q[:, 1] = np.minimum(q[:, 1], np.quantile(q[:, 1], 0.6))
+    q[:, 1] = np.minimum(q[:, 1], np.quantile(q[:, 1], above))
     return replace(log, q=q)
+
+
+def limp(log: ActuatorLog, joint: int) -> ActuatorLog:
+    """Gains of zero, and a feed-forward torque that is zero, too, as a passive LowCmd has."""
+    kept = np.arange(3) != joint
+    return replace(log, stiffness=log.stiffness * kept, damping=log.damping * kept, torque=0.0 * log.command)
 
 
 def still(log: ActuatorLog, joint: int) -> np.ndarray:
@@ -146,6 +207,7 @@ BAD: list[tuple[str, Any, type[InputError], str]] = [
     ),
     ("clock", lambda log: replace(log, t=log.t - 0.15), LogError, "ms before its command"),
     ("stop", stopped, LogError, "'FL_thigh_joint' rests at"),
+    ("stop often", lambda log: stopped(log, 0.85), LogError, "'FL_thigh_joint' rests at .* for [5-9] % of the time"),
     ("still", lambda log: replace(log, q=still(log, 2)), ExcitationError, "'FL_calf_joint' moved by 0 rad only"),
     ("quiet", lambda log: replace(log, command=0.0 * log.command), ExcitationError, "was commanded to move by 0 rad"),
     ("apart", lambda log: replace(log, t=log.t + 1e3), LogError, "no time in common"),
@@ -158,6 +220,7 @@ BAD: list[tuple[str, Any, type[InputError], str]] = [
     ),
     ("again", lambda log: replace(log, q=held(log.q, 10)), LogError, "new ones come every 50 ms only"),
     ("stairs", lambda log: replace(log, q=held(log.q, 40)), LogError, "new ones come every 200 ms only"),
+    ("limp", lambda log: limp(log, 2), LogError, "'FL_calf_joint' has a stiffness of 0 and is told no torque"),
     ("short", lambda log: log.between(0.0, 0.1), ExcitationError, "at least 50 are needed"),
 ]
 
@@ -166,6 +229,13 @@ BAD: list[tuple[str, Any, type[InputError], str]] = [
 def test_what_is_wrong_with_a_log_is_named(spoil: Any, error: type[InputError], message: str) -> None:
     with pytest.raises(error, match=message):
         identify_actuators(spoil(chirped()[1]), leg(), CONFIG)
+
+
+def test_a_log_that_has_a_joint_twice_is_refused() -> None:
+    """Nobody knows which of its columns is the joint's."""
+    twice: Any = SimpleNamespace(names=(*leg().joint_names, leg().joint_names[1]))
+    with pytest.raises(LogError, match=rf"has joint '{leg().joint_names[1]}' twice of robot"):
+        _columns(twice, leg())
 
 
 def test_a_log_of_another_robot_is_refused() -> None:
@@ -249,6 +319,30 @@ def test_a_part_of_a_real_chirp_refutes_no_gains_that_the_whole_bears_out(shared
     assert any("'RR_hip_joint'" in text and "does not tell which" in text for text in result.findings)
     assert not any(p.identifiable for p in result.joints[0].parameters)
     assert all(joint.parameter("coulomb").identifiable for joint in result.joints[1:])
+
+
+@pytest.mark.real_data
+@pytest.mark.parametrize("factor", [0.5, 2.0])
+def test_a_real_robots_stiffness_that_is_off_leaves_no_values(shared_data: Any, factor: float) -> None:
+    """Stiffness alone: the damping is as it is, so that no gain of both makes up for it."""
+    log = read_actuator_table(shared_data / "go2_actuator_chirps" / "traj_4.npz", load_robot("go2").joint_names)
+    assert log.stiffness is not None
+    result = identify_actuators(replace(log, stiffness=factor * log.stiffness), limb(load_robot("go2"), "FL_"), CONFIG)
+    assert result.status is ActuatorStatus.CONTRADICTION
+    assert "right?" in result.findings[0]
+    assert not any(p.identifiable for joint in result.joints for p in joint.parameters)
+
+
+@pytest.mark.real_data
+def test_a_real_log_whose_clock_is_off_keeps_its_values_or_says_so(shared_data: Any) -> None:
+    """Delays of this robot are about 7 ms: early by 10 ms, motion precedes its command. Friction is what it was."""
+    log = read_actuator_table(shared_data / "go2_actuator_chirps" / "traj_4.npz", load_robot("go2").joint_names)
+    result = identify_actuators(replace(log, t=log.t - 0.010), limb(load_robot("go2"), "FL_"), CONFIG)
+    assert any("of two clocks" in text for text in result.findings)
+    assert not any(joint.parameter("delay").identifiable for joint in result.joints)
+    for joint, coulomb in zip(result.joints, (0.1624, 0.1740, 0.6623), strict=True):  # of the log as it is
+        assert joint.parameter("coulomb").estimate == pytest.approx(coulomb, rel=0.01)
+    assert not result.joints[2].parameter("armature").identifiable  # 0.0253 with the delay held at zero
 
 
 @pytest.mark.real_data

@@ -16,6 +16,7 @@ from sysid_nodes.simulation.actuators.stand import Drives, run_on_stand
 from sysid_nodes.systems.actuators import ActuatorConfig, identify
 from sysid_nodes.systems.actuators.fit import fit_joint, known_law
 from sysid_nodes.systems.actuators.preparation import JointMotion, prepare
+from sysid_nodes.systems.actuators.replay import replay_error, replay_joint
 
 CALF = 2
 SCALE = 1.2
@@ -46,6 +47,15 @@ def test_gain_friction_and_armature_come_out_of_torques_in_another_unit() -> Non
     assert found["armature"] == pytest.approx(drives.armature[CALF], rel=0.1)
     assert found["coulomb"] == pytest.approx(drives.coulomb[CALF], rel=0.05)
     assert found["viscous"] == pytest.approx(drives.viscous[CALF], rel=0.1)
+
+
+def test_a_replay_without_commands_starts_its_pieces_where_they_follow_best() -> None:
+    """From filtered velocities they run 1.0 mrad off where the noise is 0.2 mrad; from fitted states 0.31 mrad."""
+    _, motion = driven()
+    joint, _ = identify._joint(motion, known_law(CONFIG, CALF), CONFIG)
+    shown = replay_error(motion, replay_joint(motion, joint.law, CONFIG))
+    assert shown == joint.replay
+    assert shown.rmse < 2.0 * 2e-4
 
 
 def test_efforts_that_hardly_move_a_body_tell_nothing_of_their_scale() -> None:

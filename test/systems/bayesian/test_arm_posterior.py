@@ -18,7 +18,7 @@ from sysid_nodes.systems.bayesian import BayesianConfig
 from sysid_nodes.systems.bayesian.arm_posterior import arm_constants, arm_prior
 from sysid_nodes.systems.bayesian.mechanism import build_mechanism
 
-KNOWN = replace(UR10_GAIN.known_robot, gain=(0.9,), load_friction=(0.15,))
+KNOWN = replace(UR10_GAIN.known_robot, gain=(0.9,), load_friction=(0.15,), viscous_power=(0.7, 0.7, 1.0, 1.0, 1.0, 1.0))
 
 
 def prior() -> tuple[Robot, BayesianConfig]:
@@ -38,6 +38,7 @@ def test_a_prior_is_as_wide_as_what_is_stated() -> None:
     np.testing.assert_allclose(own.sigma[own.joint("gain")], 0.2 / np.sqrt(3.0))  # relative, about one
     np.testing.assert_allclose(own.sigma[own.joint("load_friction")], 0.15 / np.sqrt(3.0))
     assert config.step == pytest.approx(0.01)
+    np.testing.assert_array_equal(own.viscous_power, KNOWN.viscous_power)
     assert len(own.free) == 16 * 6
 
 

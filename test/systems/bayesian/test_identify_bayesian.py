@@ -69,16 +69,21 @@ def test_a_covariance_that_is_not_a_number_claims_nothing(monkeypatch: pytest.Mo
     assert np.isfinite(result.parameter_covariance).all()
 
 
-@pytest.mark.slow
-def test_stated_noise_hardly_matters() -> None:
+@pytest.mark.parametrize("factor", [30.0, 1.0 / 30.0])
+def test_stated_noise_hardly_matters(factor: float) -> None:
+    """That of joints without a motor included: loop forces hand it on to the motors."""
     results = [
-        identify(short_log(), leg(), replace(QUICK, noise=NoiseConfig(position=1e-3 * factor, torque=factor)))
-        for factor in (1.0, 30.0)
+        identify(
+            short_log(power=False), leg(), replace(QUICK, noise=NoiseConfig(4e-5 * own, 1e-2 * own, passive=1e-2 * own))
+        )
+        for own in (1.0, factor)
     ]
     for name in ("hip.coulomb", "crank_motor.coulomb", "shank.Iyy"):
         first, second = (told(result)[name] for result in results)
-        assert abs(first.mean - second.mean) < 0.3 * first.sigma
-        assert second.sigma == pytest.approx(first.sigma, rel=0.2)
+        # 150 stages tell noise to a fifth or so, and rounds end before the last of it has settled
+        assert abs(first.mean - second.mean) < first.sigma
+        assert second.sigma == pytest.approx(first.sigma, rel=0.4)
+    assert "torque of joints without a motor" in [level.name for level in results[0].noise]
 
 
 @pytest.mark.slow

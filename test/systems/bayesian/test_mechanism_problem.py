@@ -10,7 +10,7 @@ import mujoco
 import numpy as np
 import pytest
 
-from benchmarks.bayesian_log import CONFIG, leg, leg_log, leg_run
+from benchmarks.bayesian_log import CONFIG, leg, leg_log, leg_of, leg_run, prior_constants, true_constants
 from sysid_nodes.data.inertia import parameters_to_log_cholesky, pseudo_inertia_to_parameters
 from sysid_nodes.exceptions import ConfigError
 from sysid_nodes.robots import build_robot
@@ -25,9 +25,10 @@ from sysid_nodes.systems.bayesian.config import (
     MechanismConfig,
 )
 from sysid_nodes.systems.bayesian.descent import start_point, stated_noise
+from sysid_nodes.systems.bayesian.estimate import Estimate, Told
 from sysid_nodes.systems.bayesian.initial_motion import loop_forces
 from sysid_nodes.systems.bayesian.mechanism import Mechanism, Motion, build_mechanism
-from sysid_nodes.systems.bayesian.problem import GROUPS, Estimate, MechanismProblem, Told
+from sysid_nodes.systems.bayesian.problem import GROUPS, MechanismProblem
 from sysid_nodes.systems.bayesian.symmetry import symmetry_rows
 
 ALL_TERMS = replace(
@@ -38,6 +39,7 @@ ALL_TERMS = replace(
         turning_speed=0.3,
         turning_sigma=0.2,
         stribeck_speed=0.8,
+        viscous_power=(0.7, 1.0, 0.8, 1.0),
         load_sigma=0.2,
     ),
     drive=DrivePriorConfig(armature_sigma=0.05, offset_sigma=0.5, gain_sigma=0.1, delay_sigma=0.01),
@@ -86,6 +88,32 @@ def test_torques_are_mujocos() -> None:
     truth = replace(truth, coulomb=np.zeros(4))  # MuJoCo's dry friction is a constraint, not a function of the speed
     mechanism = build_mechanism(leg(), CONFIG, power=False)
     check_torques(mechanism, true_x(mechanism.parameters.mean, truth, mechanism.parameters), mjcf(truth))
+
+
+def test_mujocos_leg_has_the_constants_that_it_is_given() -> None:
+    """Drawn from the prior: products of inertia, and links that are not symmetric about their plane."""
+    mechanism = build_mechanism(leg(), CONFIG, power=True)
+    x = prior_constants(mechanism, np.random.default_rng(4))
+    x[mechanism.parameters.joint("coulomb")] = 0.0
+    truth = leg_of(mechanism, x)
+    np.testing.assert_allclose(true_constants(truth, mechanism), x, atol=1e-9)
+    check_torques(mechanism, x, mjcf(truth))
+
+
+def test_a_joint_that_stands_all_along_is_not_free_to_shake() -> None:
+    """It is held to its readings as closely as they stay where they are; one that moves by its noise."""
+    problem, point = problem_and_point()
+    motors = np.flatnonzero(problem.mechanism.parameters.motors)
+    turning = np.zeros_like(problem.turning)
+    turning[:, 0] = True
+    position = problem.log.position.copy()
+    position[:, motors[0]] = 0.1 + 2e-5 * (-1.0) ** np.arange(len(position))
+    problem = replace(problem, log=replace(problem.log, position=position), turning=turning)
+    first, second = (1.0 / problem.linearise(point)[0].jacobian[0, k, j] for k, j in enumerate(sorted(motors[:2])))
+    assert first == pytest.approx(2e-5, rel=0.02)
+    assert second == pytest.approx(problem.noise.position[motors[1]])
+    still = replace(problem, log=replace(problem.log, position=np.where(np.isfinite(position), 0.1, np.nan)))
+    assert 1.0 / still.linearise(point)[0].jacobian[0, 0, motors[0]] == pytest.approx(1e-7)
 
 
 def test_torques_of_a_welded_loop_are_mujocos(tmp_path: Path) -> None:

@@ -46,9 +46,10 @@ def left_out(t: np.ndarray, stated: Noise, count: int = 4) -> list[bool]:
         (noise(torque_interpolation="hold"), True, True),
         (noise(torque_interpolation="until"), True, True),
         (noise(jerk=(20.0,)), True, True),
+        (noise(torque_curvature=(1e3,)), True, True),
         (noise(model="window"), False, True),
     ],
-    ids=["linear", "hold", "until", "jerk", "window"],
+    ids=["linear", "hold", "until", "jerk", "curvature", "window"],
 )
 def test_a_window_that_lacks_samples_is_left_out_where_its_errors_do_not_stand_for_it(
     stated: Noise, one: bool, two: bool

@@ -317,5 +317,12 @@ def test_assumptions_state_the_numbers_in_force(setting: Setting) -> None:
     found, config, _ = setting
     text = " ".join(IntervalPipeline(found.robot, config).assumptions())
     assert "1 % of the reading" in text and "within 5 %" in text and "[1.2, 5.2] kg" in text
+    assert "but for the jump when friction changes its sign." in text and "N m/s2" not in text
+    smooth = replace(config, noise=replace(config.noise, torque_curvature=(900.0,)))
+    words = " ".join(IntervalPipeline(found.robot, smooth).assumptions())
+    assert "and that rate, while no joint reverses, by at most 900 N m/s2; at the samples it may jump." in words
+    smooth = replace(config, noise=replace(config.noise, torque_curvature=(900.0, *6 * (0.0,))))
+    words = " ".join(IntervalPipeline(found.robot, smooth).assumptions())
+    assert "by at most 0 to 900 (by joint) N m/s2 (0: not assumed); at the samples it may jump." in words
     held = replace(config, noise=replace(config.noise, torque_interpolation="hold"))
     assert "constant from one stamp to the next" in " ".join(IntervalPipeline(found.robot, held).assumptions())

@@ -13,11 +13,18 @@ import pytest
 from shared.row_scene import spinner
 
 from sysid_nodes.data import Bounds, JointSamples
+from sysid_nodes.kernel.reference import TreeMotion
 from sysid_nodes.kernel.tree import Tree
 from sysid_nodes.models.chain import Chain
 from sysid_nodes.models.known_robot import KnownRobotConfig, known_box
 from sysid_nodes.systems.interval import row_builder
-from sysid_nodes.systems.interval.error_radius import MotionBounds, _slopes, body_coefficients, curvatures
+from sysid_nodes.systems.interval.error_radius import (
+    MotionBounds,
+    _slopes,
+    body_coefficients,
+    momentum_curvature,
+    rate_curvature,
+)
 from sysid_nodes.systems.interval.momentum_rows import (
     CAUSES,
     FRICTION_SIGN,
@@ -37,7 +44,8 @@ N = 4
 RNG = np.random.default_rng(5)
 LAM = np.triu(RNG.uniform(0.2, 1.0, (2, N, N)))  # joint l moves body i >= l
 ALPHA = np.triu(np.ones((N, N))) * np.array([1.0, 1.0, 0.0, 1.0])[:, None]
-LEVERS = Levers(LAM, ALPHA, RNG.uniform(0.2, 1.0, (2, N, N, N, 3)), RNG.uniform(0.2, 1.0, (N, N, N, N, 3)), ())
+NOWHERE = TreeMotion(*5 * (np.zeros(0),))
+LEVERS = Levers(LAM, ALPHA, RNG.uniform(0.2, 1.0, (2, N, N, N, 3)), RNG.uniform(0.2, 1.0, (N, N, N, N, 3)), (), NOWHERE)
 MOTION = MotionBounds(*(RNG.uniform(0.1, 1.0, s) for s in [(2,)] * 4 + [(2, N)] * 3 + [(N,)] * 2))
 
 
@@ -101,7 +109,8 @@ def test_curvatures_along_a_line_are_second_differences() -> None:
         momentum = np.array([inertial(j[k], u.sum(axis=0)) for k in range(N)])
         return momentum, np.array([inertial(cross(before[k], j[k]), u.sum(axis=0)) for k in range(N)])
 
-    found = curvatures((unit[None, :, 0, None], unit[None, :, 1, None]), speed[None], dq[None], dv[None])
+    line = (unit[None, :, 0, None], unit[None, :, 1, None]), speed[None], dq[None], dv[None]
+    found = momentum_curvature(*line), rate_curvature(*line)
     h = 2e-3
     for k in range(2):
         expected = (at(h)[k] - 2.0 * at(0.0)[k] + at(-h)[k]) / h**2
@@ -172,7 +181,7 @@ EDGES = np.array([[0, 2], [2, 5]], dtype=np.intp)
 DT, STAMP = np.diff(T), 1e-4
 NOISE: dict[str, Any] = {
     "torque_relative": 0.02, "torque_absolute": 0.03, "position": 0.05, "velocity": 0.004, "acceleration": 6.0,
-    "jerk": 50.0, "torque_rate": 70.0,
+    "jerk": 50.0, "torque_rate": 70.0, "torque_curvature": 0.0,
 }  # fmt: skip
 
 
@@ -194,8 +203,11 @@ def of_windows(values: Array) -> Array:
 
 
 @pytest.mark.parametrize("hold", ["no", "hold", "until"])
-@pytest.mark.parametrize("jerk", [0.0, 50.0])
-def test_shares_of_the_motor_and_of_the_motion(hold: str, jerk: float, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(("jerk", "curvature"), [(0.0, 0.0), (50.0, 0.0), (0.0, 9e3), (0.0, 4e4)])
+def test_shares_of_the_motor_and_of_the_motion(
+    hold: str, jerk: float, curvature: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of the curvatures one tells more than the rate in both steps of certain signs, one in the shorter alone."""
     seen = {}
 
     def kept(q: Array, qd: Array, dt: Array, edges: Array, error: Array, creep: Array) -> Any:
@@ -204,7 +216,7 @@ def test_shares_of_the_motor_and_of_the_motion(hold: str, jerk: float, monkeypat
 
     monkeypatch.setattr(row_builder, "bound_positions", kept)
     samples = JointSamples(spinner(0.2).joint_names, T, 0.0 * QD, QD, TAU)
-    made = builder(jerk=jerk, hold=hold != "no", until=hold == "until")
+    made = builder(jerk=jerk, torque_curvature=curvature, hold=hold != "no", until=hold == "until")
     draft = made.draft(samples, EDGES)
     stamp = STAMP + np.spacing(T[-1])
     dv, size, e = 0.004 + 6.0 * stamp, np.abs(QD[:, 0]), TAU[:, 0]
@@ -224,7 +236,10 @@ def test_shares_of_the_motor_and_of_the_motion(hold: str, jerk: float, monkeypat
     np.testing.assert_allclose(seen["creep"][:, 0], DT * dv + 6.0 * rough / 4.0 + jerk * cube / 12.0, rtol=1e-12)
     gain, armature, coulomb = 1.5 * 1.1, 0.3 * 1.05, 2.0 * 1.05
     load, error = 0.5 * (np.abs(e[1:]) + np.abs(e[:-1])), 0.02 * np.abs(e) + 0.03
-    between = 70.0 * (0.25 * of_windows(DT**2) + stamp * duration)
+    steep, bent = 70.0 * DT**2 / 4.0, curvature * DT**3 / 12.0 + 2.0 * 70.0 * stamp * DT
+    assert (bent < steep)[:2].tolist() == {0.0: [True, True], 9e3: [True, True], 4e4: [True, False]}[curvature]
+    between = of_windows(np.where(certain & (curvature > 0.0), np.minimum(steep, bent), steep))
+    between = between + 70.0 * stamp * duration
     if hold != "no":
         load = np.abs(e[1:] if hold == "until" else e[:-1])
         between = stamp * of_windows(np.abs(np.diff(e)) + error[1:] + error[:-1])

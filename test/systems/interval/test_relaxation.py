@@ -42,6 +42,19 @@ def test_what_cannot_be_relaxed() -> None:
     assert relax(CONFIG, clash(torque_offset=1.5)) is None  # a bound of zero does not grow
 
 
+def test_all_bounds_that_an_assumption_rests_on_grow_together() -> None:
+    """What is not assumed, at zero, is not named."""
+    between = clash(torque_between_samples=1.5)
+    step = relax(CONFIG, between)
+    assert step is not None and step.keys == ("noise.torque_rate",)
+    smooth = replace(CONFIG, noise=replace(CONFIG.noise, torque_curvature=(1e3,), jerk=(30.0,)))
+    step = relax(smooth, between)
+    assert step is not None and step.keys == ("noise.torque_rate", "noise.torque_curvature")
+    assert step.config.noise.torque_curvature == pytest.approx((1e3 * 1.5 * 1.02,))
+    step = relax(smooth, clash(acceleration_between_samples=1.5))
+    assert step is not None and step.keys == ("noise.acceleration", "noise.jerk")
+
+
 def test_with_a_calibration_its_bound_has_a_factor_and_the_robot_is_its_own() -> None:
     calibrated = replace(CONFIG, calibration="calibration.json", target="payload")
     assert option_names("absolute torque noise", calibrated) == ("noise.torque_factor",)

@@ -14,7 +14,8 @@ from sysid_nodes.exceptions import RobotError, SamplesError
 from sysid_nodes.robots import load_robot
 from sysid_nodes.sensors import Samples
 from sysid_nodes.systems.prime import ContactConfig, InertiaConfig, PrimeConfig, build_model
-from sysid_nodes.systems.prime.problem import Model, PrimeProblem, build_problem, first_arrival
+from sysid_nodes.systems.prime.model import Model
+from sysid_nodes.systems.prime.problem import PrimeProblem, build_problem, first_arrival
 from sysid_nodes.systems.prime.trajectory import Trajectory
 
 STAGES = 5
@@ -88,6 +89,25 @@ def test_every_derivative(law: str, rotors: bool) -> None:
             np.testing.assert_allclose(
                 found, numeric, atol=3e-6 * (1.0 + np.abs(numeric).max()), err_msg=f"{name} by {kind} {index}"
             )
+
+
+def test_fixed_constants_stay_and_the_others_keep_their_columns() -> None:
+    problem, point = problem_and_point(config())
+    fixed, constant = problem.fix_constants(), problem.model.parameters.is_constant
+    names = np.array(problem.model.parameters.names)[constant]
+    assert {"ground.tilt[0]", "joint.viscous", "links.mass"} <= set(names)
+    assert "ground.height" not in names
+    assert fixed.layout.parameters == np.count_nonzero(~constant)
+    for whole, part in zip(problem.linearise(point), fixed.linearise(point), strict=True):
+        np.testing.assert_array_equal(part.residual, whole.residual)
+        np.testing.assert_array_equal(part.jacobian, whole.jacobian)
+        if whole.parameter_jacobian is not None:
+            np.testing.assert_array_equal(part.parameter_jacobian, whole.parameter_jacobian[:, :, ~constant])
+    after = moved(fixed, point, "parameter", (0,), 0.5)
+    assert after.theta[0] == point.theta[0] + 0.5
+    np.testing.assert_array_equal(after.theta[1:], point.theta[1:])
+    last = moved(fixed, point, "parameter", (fixed.layout.parameters - 1,), 0.5)
+    assert np.flatnonzero(last.theta != point.theta).tolist() == [int(np.flatnonzero(~constant)[-1])]
 
 
 def test_settling_lowers_the_cost_and_moves_nothing_else() -> None:

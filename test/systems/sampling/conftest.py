@@ -42,7 +42,8 @@ def true_vector(setting, sim):
     unknowns = setting.unknowns
     vector = unknowns.column("guess")
     vector[:10] = parameters_to_log_cholesky(sim.truth.theta)
-    known = {"weakness:hip": 1 / 22.5, "weakness:thigh": 1 / 25.0, "weakness:calf": 1 / 23.5, "dry_friction": 0.1}
+    known = {f"saturation:{k}": (25.0 / s) ** 2 for k, s in {"hip": 22.5, "thigh": 25.0, "calf": 23.5}.items()}
+    known["holding_friction"] = 0.1
     known["compliance"] = np.log(1.2)
     known |= {f"gyro_bias_{a}": x for a, x in zip("xyz", sim.truth.gyro_bias, strict=True)}
     known |= {f"alignment_{a}": x for a, x in zip("xyz", rotation_vector(sim.truth.mocap_bias), strict=True)}

@@ -26,7 +26,7 @@ def test_clips_of_a_loaded_humanoid_fit_its_true_torso_and_not_the_nominal_one()
     log = motion_log(readings, config.step)
     own = prepare(log, sim.robot, config)
     assert own.unknowns.links == ("torso_link",)
-    assert not [name for name in own.unknowns.index if name.startswith("weakness")]
+    assert not [name for name in own.unknowns.index if name.startswith("saturation")]
     true = own.unknowns.column("guess")
     true[:10] = parameters_to_log_cholesky(sim.truth.theta)
     for axis, bias in zip("xyz", sim.truth.gyro_bias, strict=True):

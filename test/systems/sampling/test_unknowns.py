@@ -28,11 +28,11 @@ def test_guesses_mean_the_nominal_robot():
 @pytest.mark.parametrize(("motors", "count"), [("none", 0), ("one", 1), ("kind", 3), ("each", 12), ("linear", 3)])
 def test_motors_share_parameters_as_asked(motors, count):
     found = unknowns(**{"unknowns.motors": motors})
-    names = [name for name in found.index if name.startswith(("weakness", "gain"))]
+    names = [name for name in found.index if name.startswith(("saturation", "gain"))]
     assert len(names) == count
     vector = found.column("guess")
     for k, name in enumerate(names):
-        vector[found.index[name]] = 0.01 * (k + 1)
+        vector[found.index[name]] = 0.01 * (k + 1) if motors == "linear" else (0.25 * (k + 1)) ** 2
     varied = found.variants([vector])
     values = varied.gain[0] if motors == "linear" else varied.weakness[0]
     assert len(set(values)) == max(count, 1)
@@ -73,7 +73,7 @@ def table(found, vector, covariance, held=None):
 def test_a_parameter_is_told_only_as_well_as_its_interval_says():
     found = unknowns()
     sigma = np.full(len(found), 1e-4)
-    sigma[found.index["weakness:hip"]] = 0.02
+    sigma[found.index["saturation:hip"]] = 0.4
     rows = table(found, found.column("guess"), np.diag(sigma**2))
     assert rows["mass"].identifiable
     mass = ROBOT.inertial_parameters()[0, 0]
@@ -82,9 +82,9 @@ def test_a_parameter_is_told_only_as_well_as_its_interval_says():
     hip = rows["strength.hip"]
     assert not hip.identifiable
     assert "N m only" in hip.reason
-    # An interval of 1 / strength, 0.04 +- 0.039, taken through the inverse.
-    assert hip.lower == pytest.approx(1.0 / 0.0792, rel=2e-2)
-    assert hip.upper > 100.0
+    # An interval of (25 N m / strength)^2, 1 +- 0.784 but for what the bounds cut, taken through the curve.
+    assert hip.lower == pytest.approx(25.0 / 1.784**0.5, rel=2e-2)
+    assert hip.upper == pytest.approx(25.0 / 0.216**0.5, rel=0.1)
 
 
 def test_what_a_bound_holds_has_no_estimate_and_names_the_bound():
@@ -101,6 +101,6 @@ def test_no_interval_holds_what_no_body_can_be_and_of_nuisances_there_is_none():
     sigma[found.index["d2:0"]] = 0.7
     rows = table(found, found.column("guess"), np.diag(sigma**2))
     assert 0.0 <= rows["Ixx"].lower < rows["Ixx"].upper
-    for name in ("dry_friction", "friction", "compliance"):
+    for name in ("dry_friction", "holding_friction", "bristle_friction", "friction", "compliance"):
         assert rows[name].estimate is rows[name].lower is rows[name].sigma is None
         assert "not claimed" in rows[name].reason

@@ -228,7 +228,7 @@ class Refinement:
             first = np.zeros(1, dtype=np.int64)
             start, known = problem.start(first)
             rollout = problem.rollout(values, first, start)
-            nothing = Gaussian.nothing(len(values))
+            nothing = Gaussian.uninformative(len(values))
             equations = assemble(rollout, first, values, nothing, 0.0 * start, known, None)
             hessian = equations.reduced_hessian
             found.append(hessian if np.isfinite(hessian).all() else np.zeros_like(hessian))

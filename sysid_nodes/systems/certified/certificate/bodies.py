@@ -29,7 +29,7 @@ Indices = npt.NDArray[np.intp]
 
 
 class Links(NamedTuple):
-    """Where each joint's frame is in its parent's, over T intervals; affine.
+    """Each joint's frame in its parent's, over T intervals; affine.
 
     Attributes:
         local: n rotations (T, 3, 3), joint frame to its parent's.

@@ -34,7 +34,7 @@ from sysid_nodes.systems.certified.certificate.error_proof import (
     closed_loop,
     prove_errors,
 )
-from sysid_nodes.systems.certified.certificate.handover import at_rest, handed_over
+from sysid_nodes.systems.certified.certificate.handover import at_rest, handover_entry
 from sysid_nodes.systems.certified.certificate.judgement import Judge
 from sysid_nodes.systems.certified.certificate.motion import desired_motion, jerk_bound
 from sysid_nodes.systems.certified.certificate.own_stop import OwnStop
@@ -42,8 +42,8 @@ from sysid_nodes.systems.certified.certificate.tracked import (
     UNPROVEN,
     beyond_evidence,
     known_errors,
-    led_conduct,
-    led_envelope,
+    tracked_conduct,
+    tracked_envelope,
 )
 
 _EARLY, _LONGER = 8, 1.25
@@ -175,7 +175,7 @@ class Certifier:
         beyond = beyond_evidence(desired, errors, self._robot.joint_names)
         if beyond:
             return self._refusal(Verdict.TRACKING, beyond, 0)
-        conduct = led_conduct(self._tree, desired, box, errors, self._gains.torque_error)
+        conduct = tracked_conduct(self._tree, desired, box, errors, self._gains.torque_error)
         judged = self._judge.compare(conduct, scene)
         verdict, _ = judged.margins.worst()
         proven = errors.acceleration is not None
@@ -185,7 +185,7 @@ class Certifier:
             judged.binding if proven else f"{judged.binding}; {UNPROVEN}",
             np.zeros(self.joints),
             conduct.torque,
-            led_envelope(desired, errors, jerk_bound(plan, edges)),
+            tracked_envelope(desired, errors, jerk_bound(plan, edges)),
             0,
             () if proven else (Verdict.TORQUE,),
         )
@@ -236,7 +236,7 @@ class Certifier:
             box=box,
             gains=self._gains,
             loop=closed_loop(box, self._gains, control, delayed=delayed),
-            start=handed_over(self._tree, box, entry, jerk, control.position_gain, control.age),
+            start=handover_entry(self._tree, box, entry, jerk, control.position_gain, control.age),
             torque_limit=self._robot.limits.torque - self._config.torque_margin,
         )
 

@@ -178,7 +178,7 @@ def robust_input(loop: ClosedLoop, tube: Tube) -> Array:
 
 
 def rates(loop: ClosedLoop, found: Disturbance, assumed: Assumed, start: Entry) -> Rates:
-    """How fast r changes under an assumption: M dr/dt = w - v - F_v r - C r.
+    """Rate of r under an assumption: M dr/dt = w - v - F_v r - C r.
 
     Args:
         loop: the closed loop.

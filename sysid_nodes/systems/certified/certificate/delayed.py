@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How far the robust controller can be off when its torques are old: a proof beside that of tracking.py.
+"""Errors of the robust controller when its torques are old: a proof beside that of tracking.py.
 
 docs/certified/delay.md has the theorem and its proof; names are those of it. In short: what a model that is constant
 in time adds to the desired motion, w_s(t), moves slowly and is answered by r_bar = w_s / (K + F_v), whatever the delay.

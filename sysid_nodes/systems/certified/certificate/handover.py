@@ -49,7 +49,7 @@ def at_rest(
     )
 
 
-def handed_over(tree: Tree, box: ModelBox, entry: Entry, jerk: Array, position_gain: float, age: float) -> Entry:
+def handover_entry(tree: Tree, box: ModelBox, entry: Entry, jerk: Array, position_gain: float, age: float) -> Entry:
     """Errors of the new trajectory for as long as torques of the former one are in force.
 
     Until then the robot moves as the former certificate says, sqrt(2 V) growing by no more than ``entry.speed`` allows.

@@ -105,7 +105,7 @@ def motion(desired: Desired, tube: Tube, position_gain: float) -> MotionEnclosur
     )
 
 
-def led_motion(desired: Desired, position: Array, velocity: Array) -> MotionEnclosure:
+def tracked_motion(desired: Desired, position: Array, velocity: Array) -> MotionEnclosure:
     """The states of a robot whose position and velocity errors fill boxes, whatever their relation.
 
     Args:

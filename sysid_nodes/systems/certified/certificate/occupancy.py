@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Where the robot and its load can be, and how far that is from obstacles and from itself: proven lower bounds.
+"""Room that the robot and its load can take, and its distance to obstacles and to itself: proven lower bounds.
 
 Each shape is an inflated zonotope whose centre and generators are affine in the position errors. For a unit direction
 n the shape's least reach along n is that of its middle less the deviations along n, errors counted as in motion.py, by

@@ -29,7 +29,7 @@ from sysid_nodes.systems.certified.certificate.recursion import Placement, place
 
 @dataclass(frozen=True)
 class OwnStop:
-    """How far a stop carries the joints.
+    """Distance over which a stop carries the joints.
 
     Attributes:
         deceleration: (n,) at least [rad/s2].

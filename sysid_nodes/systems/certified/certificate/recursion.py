@@ -16,7 +16,7 @@ from sysid_nodes.systems.certified.certificate.bodies import Levers, frames, lev
 
 @dataclass(frozen=True)
 class Placement:
-    """Where the joints' frames are, over T intervals; affine.
+    """Joints' frames over T intervals; affine.
 
     Attributes:
         rotation: n rotations (T, 3, 3), joint frame to base.

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How much the fed-forward torque differs between the true state now and the measured one it was computed from.
+"""Difference of the fed-forward torque between the true state now and the measured one it was computed from.
 
 The controller reads the state with errors and its torque acts for up to h seconds. Both move the arguments of the
 nominal torque by a little; what that changes is bounded here in norms, body by body, along the recursion of

@@ -24,7 +24,7 @@ from sysid_nodes.systems.certified.certificate.closed_loop import INFLATE
 from sysid_nodes.systems.certified.certificate.config import TrackingConfig
 from sysid_nodes.systems.certified.certificate.disturbance import inertia_bounds, model_torque
 from sysid_nodes.systems.certified.certificate.judgement import Conduct
-from sysid_nodes.systems.certified.certificate.motion import Desired, largest, led_motion
+from sysid_nodes.systems.certified.certificate.motion import Desired, largest, tracked_motion
 from sysid_nodes.systems.certified.certificate.recursion import dynamics
 
 UNPROVEN = "torque is not proven, as no acceleration error is known: its margin is that of the desired acceleration"
@@ -90,7 +90,7 @@ def beyond_evidence(desired: Desired, errors: KnownErrors, names: tuple[str, ...
     return ""
 
 
-def led_conduct(tree: Tree, desired: Desired, box: ModelBox, errors: KnownErrors, torque_error: Array) -> Conduct:
+def tracked_conduct(tree: Tree, desired: Desired, box: ModelBox, errors: KnownErrors, torque_error: Array) -> Conduct:
     """All that the robot can do, and the torque that its drives must be told for it whichever model of the box it is.
 
     The acting torque is M qdd + C qd + g + friction at the true state, errors of acceleration included; without a
@@ -104,7 +104,7 @@ def led_conduct(tree: Tree, desired: Desired, box: ModelBox, errors: KnownErrors
         errors: of the controller.
         torque_error: (n,) bound on commanded less acting torque [N m].
     """
-    state = led_motion(desired, errors.position, errors.velocity)
+    state = tracked_motion(desired, errors.position, errors.velocity)
     found = dynamics(tree, state.q, state.qd, state.qd, state.qdd)
     nominal, added = model_torque(found.torque, found.pairs, box, boxed=True)
     speed = desired.velocity
@@ -122,7 +122,7 @@ def led_conduct(tree: Tree, desired: Desired, box: ModelBox, errors: KnownErrors
     return Conduct(desired, np.broadcast_to(errors.position, qd.shape), rate_error, qd, torque, state.q, boxed=True)
 
 
-def led_envelope(desired: Desired, errors: KnownErrors, jerk: Array) -> Envelope:
+def tracked_envelope(desired: Desired, errors: KnownErrors, jerk: Array) -> Envelope:
     """The errors as a certificate holds them; of V and the like nothing is known."""
     shape = desired.position.centre.shape
     nothing = np.full(shape[0], np.inf)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How far the robust controller can be off, whatever the model in its box and whatever the errors in their bounds.
+"""Errors of the robust controller, whatever the model in its box and whatever the errors in their bounds.
 
 With r = qd_a - qd the closed loop of models/robust_control.py is M dr/dt + C(q, qd) r + F_v r = w - v, w the
 disturbance: what the true model needs at (q, qd, qd_a, qdd_a) less what the nominal one feeds forward from the

@@ -7,6 +7,8 @@ yet is taken back, what is being executed is followed to its certified end.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 
 from sysid_nodes.results.identification import Status
@@ -26,7 +28,7 @@ class Commitment:
     Args:
         in_force: bounds, obstacles and permission.
         config: what is watched.
-        takeover: time into a trajectory after which a successor is missing [s].
+        takeover: time into a trajectory after which a successor is missing, by its duration [s].
 
     Attributes:
         mode, reason: as told of.
@@ -35,7 +37,7 @@ class Commitment:
         refused: id of the trajectory refused or taken back last, and why.
     """
 
-    def __init__(self, in_force: InForce, config: ControllerConfig, takeover: float) -> None:
+    def __init__(self, in_force: InForce, config: ControllerConfig, takeover: Callable[[float], float]) -> None:
         self._in_force, self._config, self._takeover = in_force, config, takeover
         self.reset()
 
@@ -147,7 +149,7 @@ class Commitment:
 
     def progress(self, record: TrajectoryRecord, t: float, now: float) -> None:
         """Mode and reason at a time into the trajectory in execution [s]."""
-        if not self._braking and self.waiting is None and t > self._takeover and not record.last:
+        if not self._braking and self.waiting is None and t > self._takeover(record.duration) and not record.last:
             self._braking = StopReason.PLANNER_SILENT
         ended = t >= record.duration
         if ended and self.waiting is None and not self._braking:

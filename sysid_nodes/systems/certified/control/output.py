@@ -27,7 +27,7 @@ class Mode(IntEnum):
 
 @dataclass(frozen=True)
 class Tracking:
-    """How well a trajectory is followed at one joint state, (n,) each.
+    """Errors of following a trajectory at one joint state, (n,) each.
 
     Attributes:
         desired: position, on the turn of the trajectory [rad].
@@ -79,5 +79,5 @@ class ControllerOutput:
 
     @property
     def refused_text(self) -> str:
-        """Why the last refused trajectory was, in one sentence; empty without."""
+        """Reason of the last refusal of a trajectory in one sentence; empty without."""
         return self.refused_reason.message if self.refused_reason else ""

@@ -13,6 +13,8 @@ states' stamps.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 
 from sysid_nodes.data.bounds import Bounds
@@ -50,7 +52,7 @@ class RobustController:
         scene_id: of the obstacles in force at the start.
         rest_speed: largest joint speed the certifier takes for rest [rad/s].
         rest_distance: how far from a first trajectory's start it lets a robot rest, measurement's error apart [rad].
-        takeover: time into a trajectory after which a successor is missing [s].
+        takeover: time into a trajectory after which a successor is missing, by its duration [s].
         body, target: what bounds are of; an empty body is the robot's default.
         estimates: whether bounds count that are not proven.
 
@@ -70,7 +72,7 @@ class RobustController:
         scene_id: str,
         rest_speed: float,
         rest_distance: float = 0.0,
-        takeover: float = 1.5,
+        takeover: Callable[[float], float] = lambda _duration: 1.5,
         body: str = "",
         target: str = "body",
         estimates: bool = False,
@@ -93,12 +95,12 @@ class RobustController:
 
     @property
     def mode(self) -> Mode:
-        """How far it is in charge of the robot."""
+        """State of its charge of the robot."""
         return self._committed.mode
 
     @property
     def reason(self) -> StopReason:
-        """Why it is not tracking, or what is amiss while it is."""
+        """Reason that it is not tracking, or what is amiss while it is."""
         return self._committed.reason
 
     @property

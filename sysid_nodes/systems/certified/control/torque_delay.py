@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How late torques act, measured from a log of commands and of the joint states they answer.
+"""Delay of torques, measured from a log of commands and of the joint states they answer.
 
 A command carries the stamp of the joint state it was computed from, and a joint state the torque measured at its stamp.
 Over short stretches the commands' changes are laid over the readings' at every age up to the longest looked for; that

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How far a position controller of unknown inside strays from what it is told, measured from a log.
+"""Largest errors of a position controller of unknown inside, measured from a log.
 
 A stock driver offers positions only, and its controller is the vendor's secret: no proof covers it. What a certificate
 takes for its tracking error is then the worst of a log times a safety factor. That is an observation, not a bound: it

@@ -59,6 +59,19 @@ class ExciteConfig:
         unit="N m",
         minimum=1e-4,
     )
+    duration: float = option(
+        1.5,
+        "length of an exciting trajectory, braking included, where planner.duration is not less: of motions as fast, "
+        "short ones accelerate more",
+        unit="s",
+        minimum=0.1,
+    )
+    replan: float = option(
+        1.0,
+        "when the next trajectory takes over from an exciting one, where planner.replan is not sooner",
+        unit="s",
+        minimum=0.05,
+    )
     late: float = option(0.2, "what readings count after the next plan takes over", unit="1", minimum=0.0, maximum=1.0)
     samples: int = option(24, "instants at which a plan is judged", minimum=4)
 
@@ -93,7 +106,7 @@ class PlannerConfig:
     """Receding horizon, range of the displacements and effort.
 
     Raises:
-        ConfigError: t_p is longer than t_f.
+        ConfigError: t_p is longer than t_f, of all trajectories or of exciting ones.
     """
 
     duration: float = option(3.0, "t_f: length of a trajectory, braking included", unit="s", minimum=0.1)
@@ -133,5 +146,21 @@ class PlannerConfig:
                 f"'planner.replan' (t_p = {self.replan:g} s) must not exceed 'planner.duration' "
                 f"(t_f = {self.duration:g} s)"
             )
+        if self.excite.replan > self.excite.duration:
+            raise ConfigError(
+                f"'planner.excite.replan' ({self.excite.replan:g} s) must not exceed 'planner.excite.duration' "
+                f"({self.excite.duration:g} s)"
+            )
         if not self.escape:
             raise ConfigError("'planner.escape' needs at least one duration")
+
+    @property
+    def exciting(self) -> tuple[float, float]:
+        """Length of an exciting trajectory, and when the next takes over from it [s]."""
+        duration = min(self.excite.duration, self.duration)
+        return duration, min(self.excite.replan, self.replan, duration)
+
+    def takeover(self, duration: float) -> float:
+        """Time into a trajectory of that duration after which its successor is missing [s]."""
+        exciting, replan = self.exciting
+        return replan if duration <= exciting else self.replan

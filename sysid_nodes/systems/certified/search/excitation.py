@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How much a motion tells about a body's ten inertial parameters (section V-B of the paper, eq. 30).
+"""Measure of how much a motion tells about a body's ten inertial parameters (section V-B of the paper, eq. 30).
 
 The information of a motion is F = int W_e' W_e dt, W_e the body's columns of the standard regressor; sums over equally
 spaced samples stand for the integral. It adds up over plans, so a plan is judged together with all that was collected

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How much a motion narrows worst-case bounds, errors being what they are in it.
+"""Widths of worst-case bounds after a motion, errors being what they are in it.
 
 Torque errors that grow with the torque make a fast joint a poor witness: its friction alone is several N m. A joint
 that hardly moves while others do is a good one, and little friction or armature of its own enters its balance. A cost

@@ -22,6 +22,8 @@ _WORSE = 1.1
 _BACK = 0.92
 _FORTH = 1.02
 _LITTLE = 0.8
+_FADES = 0.95
+"""Share of a gap of speed that is kept after a trajectory that took less: after a gentle one the next may be brisk."""
 _TELLING = 0.1
 """A margin more negative than this [m] says that shapes overlap, not by how much."""
 
@@ -78,13 +80,13 @@ def learn(budget: Budget, seen: Seen, certificate: Certificate, position_gain: f
         for sampled, margin in ((seen.obstacle, margins.obstacle), (seen.itself, margins.self_distance))
         if np.isfinite(sampled) and margin > -_TELLING
     ]
-    rate = envelope.reference_error + position_gain * envelope.position_error
+    rate = (envelope.reference_error + position_gain * envelope.position_error).max(axis=0)
     return replace(
         budget,
         distance=max(taken, default=budget.distance),
         doubt=doubt,
         position=_WORSE * envelope.position_error.max(axis=0) + _SPARE + _missing(margins.position),
-        velocity=_WORSE * rate.max(axis=0) + _SPARE_RATE + _missing(margins.velocity),
+        velocity=np.maximum(_WORSE * rate + _SPARE_RATE, _FADES * budget.velocity) + _missing(margins.velocity),
     )
 
 

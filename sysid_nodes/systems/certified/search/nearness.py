@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How near a robot comes to obstacles and to itself at sampled postures, and how that changes with the joints.
+"""Distances of a robot to obstacles and to itself at sampled postures, and their derivatives by the joints.
 
 Plain floating point, for proposals: what is executed is proven by the certifier.
 """

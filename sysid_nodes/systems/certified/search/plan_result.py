@@ -16,7 +16,7 @@ from sysid_nodes.robots.robot import Array
 
 
 class PlanStatus(Enum):
-    """How a planning step ended."""
+    """End of a planning step."""
 
     CERTIFIED = "a certified trajectory was found"
     NOTHING_CERTIFIED = "no trajectory was certified in time: the running one is to be followed to its rest"
@@ -25,7 +25,7 @@ class PlanStatus(Enum):
 
 @dataclass(frozen=True)
 class Start:
-    """Where a trajectory begins.
+    """State in which a trajectory begins.
 
     Attributes:
         state: (n,) desired position, velocity and acceleration.

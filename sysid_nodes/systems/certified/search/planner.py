@@ -36,7 +36,7 @@ from sysid_nodes.systems.certified.search.nearness import Nearness
 from sysid_nodes.systems.certified.search.objective import Excite, Reach
 from sysid_nodes.systems.certified.search.plan_result import PlanResult, PlanStatus, Start
 from sysid_nodes.systems.certified.search.planning_step import Step, why_not_even
-from sysid_nodes.systems.certified.search.position_interface import led_proposals, no_faster
+from sysid_nodes.systems.certified.search.position_interface import no_faster, tracked_proposals
 from sysid_nodes.systems.certified.search.proposal import Proposal, Proposer
 
 _LOOK = 0.3
@@ -89,7 +89,7 @@ class Planner:
         tracking: TrackingConfig | None = None,
     ) -> None:
         if tracking is not None:
-            config = replace(config, proposal=led_proposals(config.proposal))
+            config = replace(config, proposal=tracked_proposals(config.proposal))
         self.robot, self.config, self._known, self._clock = robot, config, known, clock
         self._tracking = tracking
         self.body_index, self._target = robot.body_index(body), target
@@ -98,7 +98,7 @@ class Planner:
         self.certifier = Certifier(robot, shapes, control, certifier)
         self._keep, self._gain = certifier.distance_margin, 0.0 if tracking is not None else control.position_gain
         self._torque_limit = robot.limits.torque - certifier.torque_margin
-        if tracking is not None:  # what drives lose counts against their limits, see led_conduct
+        if tracking is not None:  # what drives lose counts against their limits, see tracked_conduct
             self._torque_limit = self._torque_limit - gains(robot, control).torque_error
         slower = robot if tracking is None else no_faster(robot, known_errors(tracking, robot.n))
         self._proposer = Proposer(slower, self.nearness, config.proposal)
@@ -133,7 +133,7 @@ class Planner:
                 "'known_robot.armature_relative' are 0"
             )
         scales = np.maximum(prior.half_width, 1e-9)
-        return Excite(self.chain, self.body_index, scales, self.config.excite, sure=self.config.replan)
+        return Excite(self.chain, self.body_index, scales, self.config.excite, sure=self.config.exciting[1])
 
     def reach(self, q: Array, goal: Array, scene: Scene) -> Reach:
         """The objective of going to a joint goal, with waypoints around obstacles where the straight way is blocked.
@@ -242,7 +242,8 @@ class Planner:
         """The cost that the plan is to minimise, and its length [s]."""
         state, config = start.state, self.config
         if isinstance(objective, Excite):
-            return objective.cost(state, config.duration, box), config.duration
+            duration, _ = config.exciting
+            return objective.cost(state, duration, box), duration
         guide = config.guide
         if len(objective.path) == 1:
             goal = nearest_goal(self.robot, state.q, objective.goal)

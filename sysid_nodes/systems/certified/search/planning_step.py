@@ -69,7 +69,7 @@ class Step:
 def why_not_even(
     robot: Robot, chain: Chain, nearness: Nearness, q: Array, box: ModelBox, scene: Scene, step: Step, keep: float
 ) -> str:
-    """Why standing still at q (n,) was refused, in one line; keep: distance that the certifier keeps free [m]."""
+    """Reason to refuse standing still at q (n,), in one line; keep: distance that the certifier keeps free [m]."""
     words = f"standing still is refused: {step.reason}"
     if step.verdict is Verdict.TRACKING:
         none = np.zeros(robot.n)

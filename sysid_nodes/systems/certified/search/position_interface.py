@@ -15,7 +15,7 @@ _NO_LIMIT = 1e9
 _LEAVE = 0.97
 
 
-def led_proposals(config: ProposalConfig) -> ProposalConfig:
+def tracked_proposals(config: ProposalConfig) -> ProposalConfig:
     """Room that proposals must keep where no robust input needs torque and no proof of errors has to close."""
     return replace(config, torque_gap=1.0, doubt=_NO_LIMIT)
 

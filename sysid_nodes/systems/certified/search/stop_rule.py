@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""When a body is identified as well as the motion allows."""
+"""Rule that tells when a body is identified as well as the motion allows."""
 
 from __future__ import annotations
 

@@ -25,6 +25,13 @@ _MARGIN = 2.0
 _OF_LIMIT = 0.05
 """Friction and torque error where nothing was measured, as a share of a joint's torque limit."""
 
+_OF_CURRENTS = 0.02
+"""Dry friction as a share of the torque limit above which torques are of the motors' currents, in the median of the
+joints: sensors behind the gears show less than .01 of it (Gen3, Panda), a UR10e's currents .06."""
+
+_CONSTANT = 0.15
+"""By how much the constants of such drives are not known: a UR10e's from the literature are .09 too large."""
+
 _SIGNALS = tuple(f"signals.{name}" for name in (
     "torque_sign", "torque_unit", "torque_constant", "torque_delay", "position_unit", "velocity_unit"))  # fmt: skip
 
@@ -94,6 +101,10 @@ def _measured_lines(rounds: CheckRounds, start: IntervalIdentifierConfig) -> Ite
     # With 100 %: anywhere between none and twice the number, which holds the estimate and three deviations of it.
     half = np.maximum(friction, 0.5 * (friction + 3.0 * spread)) + np.array([0.02, 0.02, 0.005])
     offset = np.abs([joint.offset for joint in fit.joints]) / fit.unit
+    share = float(np.median(friction[:, 0] / rounds.robot.limits.torque))
+    gains = {"known_robot.gain_relative": [_CONSTANT]} if share > _OF_CURRENTS else {}
+    if gains:
+        yield f"# dry friction is {100 * share:.2g} % of the torque limits: motor currents of uncertain constants"
     yield "# friction, armature: anywhere between none and twice these; link inertia within 10 % of their mass and size"
     yield from parameter_lines({
         "known_robot.inertia_relative": 0.1,
@@ -104,6 +115,7 @@ def _measured_lines(rounds: CheckRounds, start: IntervalIdentifierConfig) -> Ite
         "known_robot.armature": _round(half[:, 2]),
         "known_robot.armature_relative": 1.0,
         "known_robot.offset_absolute": _round(_MARGIN * offset + 0.1),
+        **gains,
     })  # fmt: skip
 
 

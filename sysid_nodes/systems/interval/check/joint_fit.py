@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How one joint's torque reading follows from the rigid torque, friction and armature, and with which sign."""
+"""Fit of one joint's torque reading by rigid torque, friction and armature, with its sign."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How large the errors of the readings are, measured."""
+"""Errors of the readings, measured."""
 
 from __future__ import annotations
 

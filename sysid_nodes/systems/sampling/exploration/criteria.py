@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How good a motion is: optimality criteria (Pukelsheim, Optimal Design of Experiments, 2006).
+"""Value of a motion: optimality criteria (Pukelsheim, Optimal Design of Experiments, 2006).
 
 They are of the parameters that people ask for, each in units of the precision that is asked of it, so that kilograms,
 metres and newton metres count alike; the paper's tr(F^-1) is A with all coordinates in their own units. T is what its

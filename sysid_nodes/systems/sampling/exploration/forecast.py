@@ -3,10 +3,10 @@
 
 Both are weighed by their information F1 and F2, F = F1 + F2, and the first brings the errors C1 that it has:
 
-    Cov = F^-1 (F1 C1 F1 + k F2 + sum w g g') F^-1
+    Cov = F^-1 (F1 C1 F1 + k F2 + sum g g') F^-1
 
 with k what the first log's residuals showed beyond the stated noise, and g the walk's pulls by errors of the
-simulations (`information`), w as the identification has it. What only noise leaves, F^-1, promises too much: it becomes
+simulations (`information`). What only noise leaves, F^-1, promises too much: it becomes
 less with every second of motion, which errors of the simulations do not.
 """
 
@@ -28,8 +28,6 @@ from sysid_nodes.systems.sampling.gauss_newton import Others, clips_of
 from sysid_nodes.systems.sampling.unknowns import Unknowns
 
 Array = npt.NDArray[np.float64]
-
-_WEIGHTS = np.array([1.0, 0.25])  # of the pulls squared: half the step, another dry friction
 
 
 class Forecast:
@@ -63,7 +61,7 @@ class Forecast:
         found = quantities(unknowns, sampling.verdict)
         self.asked = tuple(q for q in found if q.wanted is not None and q.group in ("inertia", "motors"))
         held, plain = np.diag(posterior.covariance) <= 0.0, invert(posterior.information)
-        at = _inside(posterior.values, np.where(held, np.sqrt(np.diag(plain)), 0.0), unknowns)
+        at = _inside(posterior.values, np.sqrt(np.diag(np.where(held, plain, posterior.covariance))), unknowns)
         self._natural = jacobian(self.asked, at)
         wanted = [q.wanted(q.value(at)) for q in self.asked if q.wanted is not None]
         self._slopes = self._natural / np.maximum(wanted, 1e-9)[:, None]
@@ -72,7 +70,7 @@ class Forecast:
         together = clips_of(sampling.horizons, len(sampling.horizons.clips) - 1, config.duration + posterior.duration)
         prior = np.diag(posterior.prior)
         first = prior + together * (1.0 - share) / max(posterior.clips, 1) * (posterior.information - prior)
-        self.known = Told(first, np.zeros((len(_WEIGHTS), len(prior))))
+        self.known = Told(first, np.zeros((len(Others._fields), len(prior))))
         self._clips = together * share
         # What a bound holds has no errors of its own; they are then as much larger than noise's as the others' are.
         hidden = (np.abs(self._natural[:, held]) > 1e-9).any(axis=1)
@@ -121,8 +119,8 @@ class Forecast:
         return self._root(self._covariance(told))
 
     def _covariance(self, told: Told) -> Array:
-        inverse, pulls = invert(told.information), told.pulls * np.sqrt(_WEIGHTS)[:, None]
-        own = self._beyond * (told.information - self.known.information) + pulls.T @ pulls
+        inverse = invert(told.information)
+        own = self._beyond * (told.information - self.known.information) + told.pulls.T @ told.pulls
         return np.asarray(inverse @ (self._brought + own) @ inverse)
 
     def _root(self, covariance: Array) -> Array:
@@ -130,11 +128,11 @@ class Forecast:
         return np.asarray(np.sqrt(np.maximum(variances, 0.0)))
 
 
-def _inside(values: Array, distance: Array, unknowns: Unknowns) -> Array:
-    """(K,) values that a bound holds, a distance (K,) away from it: what they turn out to be, and not the bound.
+def _inside(values: Array, sigma: Array, unknowns: Unknowns) -> Array:
+    """(K,) values a standard deviation (K,) away from the bounds at least: what they may turn out to be.
 
-    A strength at its bound, ten times the true one, would be promised with an error a hundred times too large.
+    A strength at or near its bound, ten times the true one, would be promised with an error a thousand times too large.
     """
     lower, upper = unknowns.column("lower"), unknowns.column("upper")
-    inward = np.where(values - lower < upper - values, 1.0, -1.0)
-    return np.clip(values + inward * distance, lower, upper)
+    distance = np.minimum(sigma, 0.5 * (upper - lower))
+    return np.clip(values, lower + distance, upper - distance)

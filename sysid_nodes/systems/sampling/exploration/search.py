@@ -34,7 +34,7 @@ _REFUSED = 1e6  # cost of a candidate under which a robot comes to harm; more fo
 
 @dataclass(frozen=True)
 class Start:
-    """Where a segment begins.
+    """State in which a segment begins.
 
     Attributes:
         places: of all robots of the crowd.

@@ -9,7 +9,7 @@ from shared.certified_arm import START, box, model, plan, robot
 from sysid_nodes.models.chain import Chain
 from sysid_nodes.models.robust_control import RobustControlConfig, gains
 from sysid_nodes.results.certificate import Entry
-from sysid_nodes.systems.certified.certificate.handover import _still_inertia, at_rest, handed_over
+from sysid_nodes.systems.certified.certificate.handover import _still_inertia, at_rest, handover_entry
 from sysid_nodes.systems.certified.certificate.motion import jerk_bound
 
 TREE = Chain.from_robot(robot()).tree
@@ -73,7 +73,7 @@ def test_what_still_holds_a_resting_robot_may_move_it(rate):
     held = at_rest(TREE, bounds, LAW, 0.003, 0.0005, rate)
     assert held.speed == max(free.speed, rate)
     assert (held.level, held.position) == (free.level, free.position)
-    later = handed_over(TREE, bounds, held, np.zeros(7), LAW.position_gain, age)
+    later = handover_entry(TREE, bounds, held, np.zeros(7), LAW.position_gain, age)
     # sqrt(2 V) grows by the rate over an age, e by what r is then.
     assert np.sqrt(2.0 * later.level) >= np.sqrt(2.0 * free.level) + age * rate
     assert later.position >= free.position + age * np.sqrt(2.0 * later.level)
@@ -86,7 +86,7 @@ def test_the_new_motion_parts_from_the_old_one_no_faster_than_the_jerks_allow():
     new = type(old)(split.q, split.qd, split.qdd, np.full(7, -0.4), 3.0)
     before = Entry(0.0, 0.0, 0.0, np.abs(old.jerk(np.linspace(1.5, 1.6, 50))).max(axis=0))
     jerk = jerk_bound(new, np.linspace(0.0, 3.0, 65))[0]
-    entry = handed_over(TREE, bounds, before, jerk, gain, age)
+    entry = handover_entry(TREE, bounds, before, jerk, gain, age)
     theta, motor = model(bounds, np.random.default_rng(2))
     mass = mass_matrix(theta, motor, split.q)
     # The robot follows the old motion exactly; what is left are the new one's errors.
@@ -101,7 +101,7 @@ def test_the_new_motion_parts_from_the_old_one_no_faster_than_the_jerks_allow():
 
 def test_errors_grow_with_the_time_old_torques_act():
     bounds, before = box(0.1), Entry(0.01, 0.02, 5.0, np.ones(7))
-    quick, slow = (handed_over(TREE, bounds, before, np.ones(7), 4.0, age) for age in (1e-6, 0.01))
+    quick, slow = (handover_entry(TREE, bounds, before, np.ones(7), 4.0, age) for age in (1e-6, 0.01))
     assert quick.level == pytest.approx(before.level, rel=1e-3)
     # sqrt(2 V) grows by 0.05, and e by that over 0.01 s.
     assert np.sqrt(2.0 * slow.level) >= np.sqrt(0.02) + 0.05
@@ -112,7 +112,7 @@ def test_what_a_delayed_proof_knows_joint_by_joint_grows_until_a_torque_acts() -
     bounds, age, gain = box(0.1), 0.004, 4.0
     jerk, one = np.full(7, 2.0), np.ones(7)
     before = Entry(0.01, 0.02, 5.0, np.ones(7), 0.02, 0.1, 0.003 * one, 0.01 * one)
-    after = handed_over(TREE, bounds, before, jerk, gain, age)
+    after = handover_entry(TREE, bounds, before, jerk, gain, age)
     apart = 3.0 * age**2 * (0.5 + gain * age / 6.0)
     reference = 0.01 + age * 5.0 / np.sqrt(bounds.armature_lower) + apart
     np.testing.assert_allclose(after.reference_error, reference, rtol=1e-6)
@@ -123,11 +123,11 @@ def test_what_a_delayed_proof_knows_joint_by_joint_grows_until_a_torque_acts() -
     assert after.reference_norm >= 0.1 + age * 5.0 + apart * np.sqrt(bounds.armature_lower.sum())
     assert after.position_norm >= 0.02 + age * after.reference_norm
     # Motions that part in nothing but their jerks: V and e by their own terms.
-    alike = handed_over(TREE, bounds, Entry(0.0, 0.0, 0.0, np.zeros(7)), 1e4 * jerk, gain, age)
+    alike = handover_entry(TREE, bounds, Entry(0.0, 0.0, 0.0, np.zeros(7)), 1e4 * jerk, gain, age)
     heavy = _still_inertia(TREE, bounds)
     r, e = (np.sqrt((heavy * x**2).sum()) for x in (1e4 * apart / 1.5, 1e4 * 2.0 * age**3 / 6.0 * one))
     assert alike.level == pytest.approx(0.5 * r**2, rel=1e-6)
     assert alike.position == pytest.approx(age * r + e, rel=1e-6)
     # Of nothing but a level nothing more is known.
-    unknown = handed_over(TREE, bounds, Entry(0.01, 0.02, 5.0, np.ones(7)), jerk, gain, age)
+    unknown = handover_entry(TREE, bounds, Entry(0.01, 0.02, 5.0, np.ones(7)), jerk, gain, age)
     assert np.isinf(unknown.reference_norm) and np.isinf(unknown.reference_error).all()

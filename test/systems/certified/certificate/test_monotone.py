@@ -26,7 +26,7 @@ from sysid_nodes.systems.certified.certificate.certifier import Certifier
 from sysid_nodes.systems.certified.certificate.closed_loop import Assumed
 from sysid_nodes.systems.certified.certificate.config import CertifierConfig
 from sysid_nodes.systems.certified.certificate.error_proof import ErrorProblem, closed_loop
-from sysid_nodes.systems.certified.certificate.handover import at_rest, handed_over
+from sysid_nodes.systems.certified.certificate.handover import at_rest, handover_entry
 from sysid_nodes.systems.certified.certificate.motion import desired_motion, jerk_bound
 
 STILL = np.zeros(7)
@@ -154,7 +154,7 @@ def follow(name: str, value: float, plan: Bezier) -> np.ndarray:
         box=bounds,
         gains=law,
         loop=closed_loop(bounds, law, law_config),
-        start=handed_over(TREE, bounds, at_rest(TREE, bounds, law, **rest), jerk[0], 4.0, age),
+        start=handover_entry(TREE, bounds, at_rest(TREE, bounds, law, **rest), jerk[0], 4.0, age),
         torque_limit=robot().limits.torque - (value if name == "torque_margin" else 0.0),
     )
     assumed = Assumed(np.full(4, 0.02), np.full(4, 0.05), np.full((4, 7), 5.0))
@@ -163,7 +163,7 @@ def follow(name: str, value: float, plan: Bezier) -> np.ndarray:
         return np.full(1, np.inf)
     errors, demand, loop, rate = outcome[:4]
     moved = Entry(0.01, 0.02, 5.0, np.ones(7))
-    handed = handed_over(TREE, bounds, moved, jerk[0], 4.0, age)
+    handed = handover_entry(TREE, bounds, moved, jerk[0], 4.0, age)
     parts = (errors.level, errors.position, rate.speed, demand.nominal_torque, -loop.limit, [handed.level])
     return np.concatenate([np.ravel(part) for part in parts])
 

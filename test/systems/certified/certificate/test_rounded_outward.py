@@ -105,7 +105,7 @@ CASES: dict[str, tuple[str, Callable[[], Sequence[Any]]]] = {
     "delayed demand": ("disturbance", lambda: demanded(delayed=True)),
     "magnitudes": ("disturbance", magnitudes),
     "rest": ("handover", lambda: fields(handover.at_rest(ARM, BOX, GAINS, 0.01, 0.01))),
-    "hand-over": ("handover", lambda: fields(handover.handed_over(ARM, BOX, ENTRY, TWO, 4.0, 0.01))),
+    "hand-over": ("handover", lambda: fields(handover.handover_entry(ARM, BOX, ENTRY, TWO, 4.0, 0.01))),
     "inertia of any posture": ("handover", lambda: [handover._still_inertia(ARM, BOX)]),
     "largest": ("motion", lambda: [motion.largest(FORM), motion.deviation(FORM)]),
     "stop": ("own_stop", lambda: [own_stop.OwnStop(TWO, 0.1, 1.0, 0.1)._way(BOTH)]),

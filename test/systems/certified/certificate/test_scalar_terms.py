@@ -27,7 +27,7 @@ from sysid_nodes.systems.certified.certificate.closed_loop import (
     robust_input,
 )
 from sysid_nodes.systems.certified.certificate.error_proof import closed_loop
-from sysid_nodes.systems.certified.certificate.handover import at_rest, handed_over
+from sysid_nodes.systems.certified.certificate.handover import at_rest, handover_entry
 from sysid_nodes.systems.certified.certificate.own_stop import OwnStop
 from sysid_nodes.systems.certified.certificate.tracking import _DECAY, _largest, _stationary, propagate
 
@@ -316,7 +316,7 @@ def test_rest_is_no_better_than_it_is_measured() -> None:
 def test_a_hand_over_is_as_bad_as_the_worst_motion_until_the_new_torque_acts() -> None:
     """r and e are driven apart by the former certificate's speed and both jerks, all the same way."""
     former, jerk = Entry(0.02, 0.05, 2.0, one(30.0)), one(20.0)
-    found = handed_over(TREE, pendulum(), former, jerk, GAIN, AGE)
+    found = handover_entry(TREE, pendulum(), former, jerk, GAIN, AGE)
     t = np.linspace(0.0, AGE, 20001)
     apart = 50.0
     r = np.sqrt(2.0 * 0.02 / WEIGHT) + t * 2.0 / np.sqrt(WEIGHT) + apart * (t**2 / 2.0 + GAIN * t**3 / 6.0)

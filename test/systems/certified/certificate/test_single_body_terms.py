@@ -12,10 +12,10 @@ from typing import Any
 import numpy as np
 import pinocchio
 import pytest
+from shared.pendulum_tree import GRAVITY, PENDULUM, one
 
 from sysid_nodes.data.scene import Obstacle, Scene
 from sysid_nodes.intervals import TimeEnclosure
-from sysid_nodes.kernel.tree import Tree
 from sysid_nodes.models.chain import Chain
 from sysid_nodes.models.model_box import ModelBox
 from sysid_nodes.models.passivity import passive_inverse_dynamics
@@ -36,23 +36,10 @@ from sysid_nodes.systems.certified.certificate.shift import Change, Magnitudes, 
 
 MASS, LEVER, GAIN, K = 2.0, 0.5, 4.0, 1000.0
 INERTIA = MASS * LEVER**2
-GRAVITY = 9.81
 ARMATURE, VISCOUS, COULOMB = 3.0, 5.0, 1.5
 H = 0.004
 
 
-def one(value: float) -> np.ndarray:
-    return np.array([value])
-
-
-PENDULUM = Tree(
-    parents=np.array([-1]),
-    rotation=np.eye(3)[None],
-    translation=np.zeros((1, 3)),
-    axis=np.array([[0.0, 1.0, 0.0]]),
-    revolute=np.array([True]),
-    gravity=np.array([0.0, 0.0, -GRAVITY]),
-)
 THETA = np.zeros((1, 10))
 THETA[0, [0, 1, 6]] = MASS, MASS * LEVER, INERTIA  # along x: gravity's torque is largest at q = 0
 MOTOR = MotorConstants(one(0.0), one(0.0), one(ARMATURE), one(0.0))

@@ -71,8 +71,15 @@ def test_from_rest_to_rest() -> None:
     assert ride.outputs[-1].trajectory_id == record.id
 
 
+def test_the_takeover_that_did_not_come_is_that_of_plans_as_long() -> None:
+    ride = Ride(takeover=lambda duration: 0.3 * duration)
+    record = ride.riding(1.05)
+    braked = min(output.stamp - record.start for output in ride.outputs if output.mode is Mode.BRAKING)
+    assert braked == pytest.approx(0.3 * record.duration, abs=1.1e-3)  # a tick
+
+
 def test_a_plan_shorter_than_the_takeover_just_ends() -> None:
-    ride = Ride(takeover=5.0)
+    ride = Ride(takeover=lambda _duration: 5.0)
     ride.riding(1.05)
     assert (ride.controller.mode, ride.controller.reason) == (Mode.HOLDING, StopReason.PLAN_ENDED)
 

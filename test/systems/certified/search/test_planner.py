@@ -64,16 +64,17 @@ def test_it_tells_more_than_standing_still_and_than_a_random_plan(plain: Planner
 
 def test_next_plan_starts_from_the_desired_state(plain: Planner, first: PlanResult) -> None:
     assert first.plan is not None and first.certificate is not None
-    start = Start.following(first.plan, first.certificate, 1.5)
+    start = Start.following(first.plan, first.certificate, 1.0)
     box = plain.box(tight())
-    objective = plain.excite(TABLE_I).with_plan(first.plan, 1.5, box)
+    objective = plain.excite(TABLE_I).with_plan(first.plan, 1.0, box)
     second = plain.plan(start, box, obstacles(), objective)
     assert second.status is PlanStatus.CERTIFIED and second.plan is not None
-    for a, b in zip(second.plan(0.0), first.plan(1.5), strict=True):
+    assert first.plan.duration == second.plan.duration == 1.5
+    for a, b in zip(second.plan(0.0), first.plan(1.0), strict=True):
         np.testing.assert_array_equal(a, b)
     assert not start.resting
     assert (
-        momentum_condition(plain.chain, 6, [first.plan, second.plan], 1.5, window=400.0 / 3750.0, rate=3750.0) < np.inf
+        momentum_condition(plain.chain, 6, [first.plan, second.plan], 1.0, window=400.0 / 3750.0, rate=3750.0) < np.inf
     )
 
 
@@ -140,12 +141,16 @@ def test_from_a_random_rest_it_moves_in_one_step_or_says_why_nothing_can(bounds:
             assert still.envelope is not None or "N m at joint_" in result.reason
 
 
-def test_where_little_is_left_it_sets_off_by_a_little(plain: Planner, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Joint 2 holds the arm outstretched; by energies alone the prior leaves just enough for standing still."""
+def test_where_little_is_left_it_sets_off_by_a_little(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Joint 2 holds the arm outstretched; by energies alone the prior leaves just enough for standing still.
+
+    Three seconds, for of short trajectories the first is gentle enough.
+    """
     monkeypatch.setattr("sysid_nodes.systems.certified.certificate.certifier.steady", lambda _loop: False)
     q = OUTSTRETCHED
-    box = plain.box(TABLE_I)
-    result = plain.plan(Start.at_rest(q, plain.certifier.at_rest(box)), box, Scene(), plain.excite(TABLE_I))
+    slow = planner(PlannerConfig(excite=ExciteConfig(duration=3.0, replan=1.5)))
+    box = slow.box(TABLE_I)
+    result = slow.plan(Start.at_rest(q, slow.certifier.at_rest(box)), box, Scene(), slow.excite(TABLE_I))
     assert result.plan is not None and 1e-3 < np.abs(result.plan.k).max() < 0.3
     assert result.refusals[Verdict.TRACKING] >= 3
 
@@ -197,6 +202,7 @@ def test_bounds_must_leave_room_for_the_gripper(plain: Planner, upper: float, me
     ("values", "message"),
     [
         ({"replan": 3.5}, r"t_p = 3.5 s.*must not exceed.*t_f = 3 s"),
+        ({"excite.replan": 1.6}, r"planner.excite.replan' \(1.6 s\) must not exceed .*excite.duration' \(1.5 s\)"),
         ({"escape": []}, "needs at least one duration"),
         ({"excite.objective": "beauty"}, "must be one of widths, log_det, trace, condition"),
         ({"k_range": [-1.0]}, "at least 0"),
@@ -279,3 +285,8 @@ def test_what_drives_lose_behind_a_position_interface_is_kept_free() -> None:
     for given, lost in ((tracking, np.arange(7.0)), (None, 0.0)):  # the certificate of the law counts with it itself
         made = Planner(gen3(), (), KnownRobotConfig(), control, certifier, PlannerConfig(), Clock(), tracking=given)
         np.testing.assert_allclose(made._torque_limit, gen3().limits.torque - 1.0 - lost)
+
+
+def test_a_successor_is_missing_sooner_in_exciting_trajectories() -> None:
+    config = PlannerConfig(excite=ExciteConfig(duration=1.5, replan=1.0))
+    assert [config.takeover(duration) for duration in (1.5, 3.0)] == [1.0, 1.5]

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -224,7 +226,10 @@ def test_budgets_follow_certificates() -> None:
     given_ = learn(first, seen, certificate(Verdict.CERTIFIED), 4.0)
     assert given_.distance == pytest.approx(0.05 - 0.02 + 0.002)  # sampled less certified, and a little
     assert given_.doubt > first.doubt
-    np.testing.assert_allclose(given_.velocity, 1.1 * (0.05 + 4.0 * 0.01) + 0.01)
+    # 1.1 (0.05 + 4 0.01) + 0.01 was taken: the gap goes on from what it was, and comes down to that slowly.
+    np.testing.assert_allclose(given_.velocity, 0.95 * first.velocity)
+    small = replace(first, velocity=np.full(7, 0.11))
+    np.testing.assert_allclose(learn(small, seen, certificate(Verdict.CERTIFIED), 4.0).velocity, 0.109)
     refused = learn(first, seen, certificate(Verdict.TRACKING, proven=False), 4.0)
     assert refused.doubt < 7.8
     # Little doubt is no reason for a refusal: the budget cannot explain it and stays the same object.

@@ -108,7 +108,7 @@ def test_a_plan_by_chance_is_vetted_alike_and_another_one_for_every_number():
 
 def test_what_a_bound_holds_is_promised_no_better_than_the_rest():
     """A log that shows five times the stated noise; of the hips' strength, at its bound, it shows nothing."""
-    k = UNKNOWNS.index["weakness:hip"]
+    k = UNKNOWNS.index["saturation:hip"]
     worse = 25.0 * POSTERIOR.covariance
     plain = planner(replace(POSTERIOR, covariance=worse)).forecast
     worse[k] = worse[:, k] = 0.0
@@ -119,20 +119,30 @@ def test_what_a_bound_holds_is_promised_no_better_than_the_rest():
 
 
 def test_a_strength_at_its_bound_is_promised_as_of_one_within_it():
-    k, information, worse = UNKNOWNS.index["weakness:hip"], POSTERIOR.information.copy(), POSTERIOR.covariance.copy()
-    information[k, k], worse[k], worse[:, k] = 0.02**-2.0, 0.0, 0.0
+    k, information, worse = UNKNOWNS.index["saturation:hip"], POSTERIOR.information.copy(), POSTERIOR.covariance.copy()
+    information[k, k], worse[k], worse[:, k] = 1.0, 0.0, 0.0
     values = POSTERIOR.values.copy()
     values[k] = UNKNOWNS.items[k].lower
     forecast = planner(replace(POSTERIOR, values=values, information=information, covariance=worse)).forecast
     at = [q.name for q in forecast.asked].index("strength.hip")
-    assert forecast.now[at] == pytest.approx(forecast._beyond**0.5 * 0.02 / (values[k] + 0.02) ** 2, rel=1e-3)
+    slope = 0.5 * 25.0 * (values[k] + 1.0) ** -1.5  # of 25 N m / sqrt(saturation), a sigma within the bound
+    assert forecast.now[at] == pytest.approx(forecast._beyond**0.5 * slope, rel=1e-3)
+
+
+def test_a_strength_near_its_bound_is_promised_as_of_one_a_sigma_within_it():
+    k, worse, values = UNKNOWNS.index["saturation:hip"], POSTERIOR.covariance.copy(), POSTERIOR.values.copy()
+    worse[k, k], values[k] = 1.0, UNKNOWNS.items[k].lower + 0.1
+    forecast = planner(replace(POSTERIOR, values=values, covariance=worse)).forecast
+    at = [q.name for q in forecast.asked].index("strength.hip")
+    slope = 0.5 * 25.0 * (UNKNOWNS.items[k].lower + 1.0) ** -1.5
+    assert abs(forecast._natural[at, k]) == pytest.approx(slope, rel=1e-3)
 
 
 def test_where_every_robot_falls_there_is_no_fit_plan():
     weak = POSTERIOR.values.copy()
     for name, k in UNKNOWNS.index.items():
-        if name.startswith("weakness"):
-            weak[k] = 1.0 / 10.0
+        if name.startswith("saturation"):
+            weak[k] = 2.5**2
     hopeless = replace(POSTERIOR, values=weak)
     options = {"vetting.attempts": 1, "search.iterations": 1, "commands.height": 0.2, "commands.gaits": "pronk"}
     found = planner(hopeless, **options).plan()
@@ -171,12 +181,24 @@ def test_without_more_motion_errors_are_those_of_the_estimate_and_more_of_the_sa
 
 def test_a_walk_pulls_where_other_simulations_differ():
     rubbing = POSTERIOR.values.copy()
-    rubbing[UNKNOWNS.index["dry_friction"]] = 0.3
+    rubbing[UNKNOWNS.index["holding_friction"]] = 0.3
     pulls = []
     for values in (POSTERIOR.values, rubbing):
         own, first = planner(replace(POSTERIOR, values=values)), np.zeros(1, dtype=np.int64)
         walks = own.crowd.follow(first, own._rest.take(first), CommandCurves.none(1, 0.29), 0.4)
         pulls.append(np.abs(own.forecast.walk_information(walks.states, walks.targets).pulls[0]).max(axis=1))
-    (step, dry), (step_too, dry_too) = pulls
-    assert min(step, step_too, dry_too) > 0.0
-    assert dry == 0.0, "two laws of a friction that is zero are one"
+    (step, sticks), (step_too, sticks_too) = pulls
+    assert min(step, step_too, sticks_too) > 0.0
+    assert sticks == 0.0, "two laws of a friction that is zero are one"
+
+
+def test_a_motion_tells_of_a_strength_at_its_bound_nearly_as_much_as_of_one_within_it():
+    """Sought as 1 / strength it would tell a sixtieth, and no motion would be planned to find that strength."""
+    k, told = UNKNOWNS.index["saturation:calf"], []
+    for value in (1.0, UNKNOWNS.items[k].lower):
+        values = POSTERIOR.values.copy()
+        values[k] = value
+        own, first = planner(replace(POSTERIOR, values=values)), np.zeros(1, dtype=np.int64)
+        walks = own.crowd.follow(first, own._rest.take(first), CommandCurves.none(1, 0.29), 0.4)
+        told.append(own.forecast.walk_information(walks.states, walks.targets).information[0, k, k])
+    assert told[1] > 0.2 * told[0]

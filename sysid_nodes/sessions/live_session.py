@@ -8,13 +8,12 @@ from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from enum import Enum, auto
 from pathlib import Path
 from typing import Any, Generic, Protocol, TypeVar
 
-from diagnostic_msgs.msg import DiagnosticStatus
-
 from sysid_nodes.exceptions import LogError, SamplesError
-from sysid_nodes.ros.diagnostics import ERROR, OK, WARN, diagnostic_status
+from sysid_nodes.sessions.diagnostic_keys import OVERLOAD, WAITING, not_used, received_on
 from sysid_nodes.sessions.worker import LiveWorker
 
 Update = TypeVar("Update")
@@ -33,8 +32,33 @@ class Session(Protocol[Update]):
 AnySession = TypeVar("AnySession", bound=Session[Any])
 
 
+class Level(Enum):
+    """How bad it is, as in diagnostics."""
+
+    OK = auto()
+    WARN = auto()
+    ERROR = auto()
+
+
 @dataclass(frozen=True)
-class Health:
+class SessionReport:
+    """State of topics and identification between two reports.
+
+    Attributes:
+        level: of the worst thing.
+        sentence: that says it.
+        values: details, numbers with their units in the keys.
+        robot: whose they are.
+    """
+
+    level: Level
+    sentence: str
+    values: Mapping[str, str]
+    robot: str
+
+
+@dataclass(frozen=True)
+class SessionHealth:
     """A session between two diagnostics.
 
     Attributes:
@@ -62,20 +86,20 @@ class Health:
     def values(self) -> dict[str, str]:
         """Numbers with their units in the keys."""
         return {
-            **{f"received on {topic}": str(count) for topic, count in sorted(self.received.items())},
-            "messages waiting": str(self.waiting),
-            "messages lost to overload": str(self.overflowed),
-            **{f"not used, {reason}": str(count) for reason, count in sorted(self.rejected.items())},
+            **{received_on(topic): str(count) for topic, count in sorted(self.received.items())},
+            WAITING: str(self.waiting),
+            OVERLOAD: str(self.overflowed),
+            **{not_used(reason): str(count) for reason, count in sorted(self.rejected.items())},
             "solve time [s]": f"{self.solve_time:.3f}",
         }
 
-    def trouble(self) -> tuple[bytes, str] | None:
+    def trouble(self) -> tuple[Level, str] | None:
         """Level and sentence of what is wrong with the messages, or that nobody listens; None where all is well."""
         if not self.active:
-            return OK, "inactive"
+            return Level.OK, "inactive"
         if self.silent:
-            return WARN, f"nothing on {' and '.join(self.silent)}"
-        return (WARN, f"not used: {', '.join(self.rejected_now)}") if self.rejected_now else None
+            return Level.WARN, f"nothing on {' and '.join(self.silent)}"
+        return (Level.WARN, f"not used: {', '.join(self.rejected_now)}") if self.rejected_now else None
 
 
 class LiveSession(ABC, Generic[AnySession, Update]):
@@ -84,6 +108,9 @@ class LiveSession(ABC, Generic[AnySession, Update]):
     Args:
         session: identifies.
         capacity: messages that may wait.
+        words: name of the status of an update, and one sentence.
+        write: writes the session's present state of knowledge to a path, with the name of its source and the time spent
+            on it [s]; called on the worker's thread; may raise SysidError.
         publish: called on the worker's thread with every update.
         complain: called on the worker's thread with the first failure that is not a message's fault.
 
@@ -100,31 +127,21 @@ class LiveSession(ABC, Generic[AnySession, Update]):
         session: AnySession,
         *,
         capacity: int,
+        words: Callable[[Update], tuple[str, str]],
+        write: Callable[[AnySession, str, str, float], Path],
         publish: Callable[[Update], None],
         complain: Callable[[str], None],
     ) -> None:
         self.session = session
-        self._publish = publish
+        self._words, self._write, self._publish = words, write, publish
         self._start()
         self._worker = LiveWorker(self._process, complain, capacity=capacity)
 
     # -- what each system gives
 
     @abstractmethod
-    def words(self) -> tuple[str, str]:
-        """Name of the session's status, and one sentence."""
-
-    @abstractmethod
-    def _judge(self, health: Health) -> tuple[bytes, str]:
+    def _judge(self, health: SessionHealth) -> tuple[Level, str]:
         """Level and one sentence: the worst thing first, but for internal failures."""
-
-    @abstractmethod
-    def _write(self, path: str, source: str, spent: float) -> Path:
-        """Writes the present state of knowledge; on the worker's thread.
-
-        Raises:
-            SysidError: nothing is identified, or it cannot be written.
-        """
 
     def _values(self) -> dict[str, str]:
         """Further values for the diagnostics."""
@@ -138,6 +155,10 @@ class LiveSession(ABC, Generic[AnySession, Update]):
         """Messages may have been lost; on the worker's thread."""
 
     # --
+
+    def words(self) -> tuple[str, str]:
+        """Name of the session's status, and one sentence."""
+        return self._words(self.session.update)
 
     def _start(self) -> None:
         self._lost = False
@@ -189,16 +210,16 @@ class LiveSession(ABC, Generic[AnySession, Update]):
         Raises:
             SysidError: nothing is identified, it cannot be written, or the session is too busy to answer.
         """
-        written = self._worker.call(lambda: self._write(path, source, self._spent), self.patience)
+        written = self._worker.call(lambda: self._write(self.session, path, source, self._spent), self.patience)
         return written, self.words()[1]
 
-    def status(self, node: str, *, active: bool) -> DiagnosticStatus:
+    def report(self, *, active: bool) -> SessionReport:
         """How topics and identification are doing since the last call."""
         received, rejected = Counter(self.received), {**self._rejected_counts(), **self._unusable}
         before, self._reported = self._reported, received
         grown = tuple(reason for reason, count in rejected.items() if count > self._known.get(reason, 0))
         self._known = rejected
-        health = Health(
+        health = SessionHealth(
             active=active,
             received=received,
             silent=tuple(topic for topic, count in received.items() if count == before[topic]),
@@ -209,10 +230,9 @@ class LiveSession(ABC, Generic[AnySession, Update]):
             solve_time=self._solve_time,
             fault=self._worker.fault,
         )
-        level, message = (ERROR, f"internal failure: {health.fault}") if health.fault else self._judge(health)
+        level, sentence = (Level.ERROR, f"internal failure: {health.fault}") if health.fault else self._judge(health)
         values = {"status": self.words()[0], **health.values(), **self._values()}
-        robot = self.session.update.robot
-        return diagnostic_status(f"{node}: identification", level, message, values, hardware=robot)
+        return SessionReport(level, sentence, values, self.session.update.robot)
 
     def stop(self) -> None:
         """Ends the worker's thread."""

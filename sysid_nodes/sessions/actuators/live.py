@@ -4,20 +4,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from pathlib import Path
 
-from sysid_nodes.messages.actuators.models import status
 from sysid_nodes.results.actuators import ActuatorStatus
-from sysid_nodes.ros.diagnostics import ERROR, OK, WARN
-from sysid_nodes.ros.live_session import Health, LiveSession
 from sysid_nodes.sessions.actuators.session import ActuatorSession, ActuatorUpdate
+from sysid_nodes.sessions.live_session import Level, LiveSession, SessionHealth
 
 
 class LiveActuators(LiveSession[ActuatorSession, ActuatorUpdate]):
     """See LiveSession."""
-
-    def words(self) -> tuple[str, str]:
-        return status(self.session.update)
 
     def _interrupt(self) -> None:
         self.session.interrupt()
@@ -25,17 +19,17 @@ class LiveActuators(LiveSession[ActuatorSession, ActuatorUpdate]):
     def _rejected_counts(self) -> Mapping[str, int]:
         return self.session.rejected
 
-    def _judge(self, health: Health) -> tuple[bytes, str]:
+    def _judge(self, health: SessionHealth) -> tuple[Level, str]:
         state, (name, sentence) = self.session.update.state, self.words()
         if state.alarms:
-            return ERROR, state.alarms[-1].sentence
+            return Level.ERROR, state.alarms[-1].sentence
         if name == ActuatorStatus.CONTRADICTION.name:
-            return ERROR, sentence
+            return Level.ERROR, sentence
         if trouble := health.trouble():
             return trouble
         if state.result is None or state.finding:
-            return WARN, sentence if state.result is None else state.finding
-        return OK, sentence
+            return Level.WARN, sentence if state.result is None else state.finding
+        return Level.OK, sentence
 
     def _values(self) -> dict[str, str]:
         state = self.session.update.state
@@ -46,8 +40,3 @@ class LiveActuators(LiveSession[ActuatorSession, ActuatorUpdate]):
             **{f"replay error of {joint.name} [mrad]": f"{1e3 * joint.replay.rmse:.3f}" for joint in joints},
             **{f"alarm {k}": alarm.sentence for k, alarm in enumerate(state.alarms)},
         }
-
-    def _write(self, path: str, source: str, spent: float) -> Path:
-        from sysid_nodes.reports.actuators.live import save_session  # plots: two fifths of the node's start
-
-        return save_session(path, self.session, source, spent)

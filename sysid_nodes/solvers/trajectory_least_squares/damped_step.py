@@ -1,0 +1,115 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A damped step, whole or in part, and what it does to the cost."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Generic
+
+import numpy as np
+
+from sysid_nodes.solvers.trajectory_least_squares.factor import Step, factorise
+from sysid_nodes.solvers.trajectory_least_squares.normal_equations import NormalEquations
+from sysid_nodes.solvers.trajectory_least_squares.parameter_program import (
+    ParameterRows,
+    ParameterStep,
+    constrained_step,
+)
+from sysid_nodes.solvers.trajectory_least_squares.problem import Array, Loss, Point, Problem
+from sysid_nodes.solvers.trajectory_least_squares.robust import cost
+
+
+@dataclass(frozen=True)
+class Trial(Generic[Point]):
+    """A step tried.
+
+    Attributes:
+        point: where it leads.
+        cost: there.
+        decrease, predicted: actual and predicted decrease of the cost.
+        length: largest move of a coordinate, in conditional sigmas.
+        share: part of the damped step that was taken.
+    """
+
+    point: Point
+    cost: float
+    decrease: float
+    predicted: float
+    length: float
+    share: float = 1.0
+
+    @property
+    def ratio(self) -> float:
+        """Actual over predicted decrease."""
+        return self.decrease / self.predicted if self.predicted > 0.0 else -1.0
+
+
+@dataclass(frozen=True)
+class DampedStep(Generic[Point]):
+    """(H + damping D) delta = -g at a point, D the diagonal of H; constraints on the parameters are met.
+
+    Attributes:
+        problem: that is minimised.
+        losses: of its groups.
+        point, cost: where the step begins.
+        step: delta.
+        slope: -g' delta.
+        damped: damping delta' D delta.
+        bent: by how much the model falls less for the constraints.
+        length: largest |delta_i| sqrt(H_ii).
+    """
+
+    problem: Problem[Point]
+    losses: list[Loss | None]
+    point: Point
+    cost: float
+    step: Step
+    slope: float
+    damped: float
+    bent: float
+    length: float
+
+    def take(self, share: float = 1.0) -> Trial[Point]:
+        """The step or, without constraints, a part of it."""
+        # The model falls by share slope - share^2 delta'H delta / 2, with delta'H delta = slope - damped.
+        predicted = share * self.slope - 0.5 * share**2 * (self.slope - self.damped) - 0.5 * self.bent
+        step = self.step
+        moved = self.problem.retract(self.point, share * step.stage, share * step.parameter, share * step.local)
+        reached = cost(self.problem.residuals(moved), self.losses)
+        return Trial(moved, reached, self.cost - reached, predicted, share * self.length, share)
+
+
+def gradients(equations: NormalEquations) -> tuple[Array, Array, Array]:
+    """Of stages, parameters and local variables."""
+    local = equations.local
+    own = np.zeros((equations.layout.stages, 0)) if local is None else local.gradient
+    return equations.gradient, equations.parameter_gradient, own
+
+
+def damped_step(
+    problem: Problem[Point],
+    point: Point,
+    equations: NormalEquations,
+    losses: list[Loss | None],
+    value: float,
+    damping: float,
+    constraints: Callable[[Point], ParameterRows] | None,
+) -> DampedStep[Point] | None:
+    """The step; None where the damped Hessian is not positive definite or constraints clash."""
+    factor = factorise(equations, damping)
+    held: ParameterStep | None = None
+    if factor is not None and constraints is not None:
+        held = constrained_step(factor.corner, factor.parameter_gradient, constraints(point))
+    if factor is None or (constraints is not None and held is None):
+        return None
+    step = factor.step(None if held is None else held.step)
+    slope = damped = length = 0.0
+    steps = (step.stage, step.parameter, step.local)
+    for gradient, delta, diagonal in zip(gradients(equations), steps, equations.diagonals(), strict=True):
+        if gradient.size:
+            slope -= float(np.sum(gradient * delta))
+            damped += damping * float(np.sum(diagonal * delta**2))
+            length = max(length, float(np.abs(np.sqrt(diagonal) * delta).max()))
+    bent = 0.0 if held is None else held.slack_product
+    return DampedStep(problem, losses, point, value, step, slope, damped, bent, length)

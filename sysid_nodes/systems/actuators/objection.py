@@ -1,0 +1,162 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Reasons to claim nothing of a joint: gains other than stated, clocks that are apart, motion that no law explains."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from sysid_nodes.models.actuator import INDEX, PARAMETERS
+from sysid_nodes.solvers.shooting import interval
+from sysid_nodes.solvers.shooting.normal_equations import assemble
+from sysid_nodes.solvers.shooting.problem import Gaussian
+from sysid_nodes.systems.actuators.config import ActuatorConfig
+from sysid_nodes.systems.actuators.fit import JointFit, fit_joint
+from sysid_nodes.systems.actuators.preparation import JointMotion
+from sysid_nodes.systems.actuators.replay import replay_error, replay_joint
+
+_PROMISE = 0.25
+"""Share of the cost that a free gain must promise to take off: half the error would be three quarters."""
+_BETTER = 0.5
+"""Replay error with a free gain, relative to that without, from which a gain off its stated value is believed."""
+_CLEARER = 0.97
+"""The same of a motion that may come before its command. Where it gains nothing, friction at rest may feign it."""
+_OWN = 0.2
+"""Torque of a body, relative to the effort, below which a free joint says nothing of the effort's scale."""
+_LEAD = 0.3
+"""By which a motion is looked for before its command, where clocks may be apart [s]."""
+
+
+@dataclass(frozen=True)
+class Objection:
+    """Reason to claim nothing of a joint; its text is empty where nothing speaks against it.
+
+    Attributes:
+        text: in words.
+        refutes: whether the log contradicts what is stated, or else does not tell whether it does.
+        names_cause: whether it says what is wrong, and not only that something is.
+        lead: by which the motion surely comes before what it was told, however little that is [s].
+    """
+
+    text: str = ""
+    refutes: bool = False
+    names_cause: bool = False
+    lead: float = 0.0
+
+
+def fit_with_lead(fit: JointFit, rmse: float, config: ActuatorConfig) -> JointFit | None:
+    """The fit in which the motion may come before its command; None where it does not replay the log better.
+
+    A delay that is held at zero pulls all other parameters along; what is said of them must not rest on it.
+
+    Args:
+        fit: of the joint.
+        rmse: of its replay [rad].
+        config: of the fit.
+    """
+    problem = fit.problem
+    if "delay" not in problem.names or not fit.solution.lower[problem.names.index("delay")]:
+        return None
+    freed = fit_joint(problem.motion, problem.law, config, problem.names, most_lead=_LEAD)
+    error = replay_error(problem.motion, replay_joint(problem.motion, freed.law, config)).rmse
+    return freed if error < _CLEARER * rmse else None
+
+
+def find_objection(
+    fit: JointFit, freed: JointFit | None, rmse: float, travel: float, config: ActuatorConfig
+) -> Objection:
+    """Objection of the motion to the law, or to what is stated of the drive.
+
+    Args:
+        fit: of the joint.
+        freed: of `fit_with_lead`.
+        rmse: of the fit's replay [rad].
+        travel: RMS of what it replays [rad].
+        config: of the fit, and what counts as a contradiction.
+    """
+    motion, verdict = fit.problem.motion, config.verdict
+    if motion.command_torque is not None and motion.open_loop:
+        share = float(np.std(motion.torque) / max(float(np.std(motion.command_torque.at(motion.t))), 1e-12))
+        if share < _OWN:
+            return Objection(
+                f"the body of '{motion.name}' takes {100.0 * share:.0f} % of its efforts, friction and armature the "
+                "rest: how strong the drive is, and with it all else, this motion does not tell"
+            )
+    left = Objection()
+    if rmse > verdict.unexplained * travel:
+        left = Objection(_describe_residual(motion, rmse, travel), refutes=True)
+    told = "efforts" if motion.open_loop else "command"
+    if "delay" in fit.problem.names and _surely_outside(fit, "delay", -np.inf, verdict.longest_delay):
+        delay = 1e3 * float(fit.law[INDEX["delay"]])
+        text = f"'{motion.name}' follows its {told} by {delay:.0f} ms; are their stamps of one clock?"
+        return Objection(text, refutes=True, names_cause=True)
+    if freed is None or not _surely_outside(freed, "delay", 0.0, np.inf):
+        return _object_to_strength(fit, left, rmse, config)
+    lead = -float(freed.law[INDEX["delay"]])
+    if _surely_outside(freed, "delay", -0.5 * motion.step * motion.stride, np.inf):
+        before = f"'{motion.name}' moves {1e3 * lead:.1f} ms before its {told}"
+        text = f"{before}; are their stamps of one clock, and its gains right?"
+        left = Objection(text, refutes=True, names_cause=True)
+        rmse = min(rmse, replay_error(motion, replay_joint(motion, freed.law, config)).rmse)
+    return replace(_object_to_strength(fit, left, rmse, config), lead=lead)
+
+
+def _object_to_strength(fit: JointFit, left: Objection, rmse: float, config: ActuatorConfig) -> Objection:
+    """The objection, or a better one where a drive of another strength follows far closer than `rmse` [rad]."""
+    motion, verdict = fit.problem.motion, config.verdict
+    if "gain" in fit.problem.names:
+        gained = fit
+    else:
+        names = tuple(p.name for p in PARAMETERS if p.name in (*fit.problem.names, "gain"))
+        lost = bool(left.text) or not fit.solution.status.converged
+        if not lost and not _may_matter(fit, names):
+            return left
+        if lost:  # where the fit ended is nowhere near: anew, from short segments on
+            gained = fit_joint(motion, fit.problem.law, config, names)
+        else:
+            longest = replace(config.shooting, horizons=config.shooting.horizons[-1:])  # to begin where the fit ended
+            gained = fit_joint(motion, fit.law, replace(config, shooting=longest), names)
+    gain = float(gained.law[INDEX["gain"]])
+    error = replay_error(motion, replay_joint(motion, gained.law, config)).rmse
+    if gained is not fit and error >= _BETTER * rmse:
+        return left
+    strong = f"{gain:.3g} times as strong as its {'efforts say' if motion.open_loop else 'stated gains'}"
+    if gained.solution.status.converged and _surely_outside(
+        gained, "gain", 1.0 / verdict.gain_factor, verdict.gain_factor
+    ):
+        besides = " And does it carry nothing that is not described?" if motion.open_loop else ""
+        text = f"the drive of '{motion.name}' is {strong}; are their units right?{besides}"
+        return Objection(text, refutes=True, names_cause=True)
+    if left.text or gained is fit or 1.0 / verdict.gain_factor <= gain <= verdict.gain_factor:
+        return left
+    return Objection(
+        f"a drive {strong} explains how '{motion.name}' moved twice as well, but so may friction that the law lacks: "
+        "this motion does not tell which"
+    )
+
+
+def _surely_outside(fit: JointFit, name: str, lower: float, upper: float) -> bool:
+    """Whether all of a parameter's 95 % interval is outside of a range."""
+    k = fit.problem.names.index(name)
+    mean, sigma, freedom = float(fit.parameters[k]), float(fit.covariance.sigma[k]), float(fit.covariance.freedom[k])
+    low, high = interval(mean, sigma, freedom, -np.inf, np.inf)
+    return high < lower or low > upper
+
+
+def _may_matter(fit: JointFit, names: tuple[str, ...]) -> bool:
+    """Whether a Gauss-Newton step with more parameters promises enough to look closer."""
+    problem, solution = fit.problem.with_law(fit.law, *names), fit.solution
+    parameters, (guess, information) = fit.law[problem.active], problem.start(solution.first)
+    rollout = problem.rollout(parameters, solution.first, solution.start)
+    nothing = Gaussian.uninformative(len(names))
+    equations = assemble(
+        rollout, solution.first, parameters, nothing, solution.start - guess, information, solution.loss
+    )
+    infinite, every = np.full(len(names), np.inf), np.ones(len(names), dtype=np.bool_)
+    return equations.step(0.0, parameters, -infinite, infinite, every).decrease > _PROMISE * equations.cost
+
+
+def _describe_residual(motion: JointMotion, rmse: float, travel: float) -> str:
+    left = f"{1e3 * rmse:.1f} mrad of the {1e3 * travel:.0f} mrad RMS"
+    return f"the law leaves {left} that '{motion.name}' moved by unexplained"
