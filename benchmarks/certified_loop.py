@@ -23,7 +23,7 @@ from sysid_nodes.models.model_box import ModelBox
 from sysid_nodes.results.certificate import Certificate
 from sysid_nodes.results.identification import IdentificationResult
 from sysid_nodes.results.stop_reason import StopReason
-from sysid_nodes.results.trajectory_record import TrajectoryRecord
+from sysid_nodes.results.trajectory_record import Phase, TrajectoryRecord
 from sysid_nodes.robots.robot import Array
 from sysid_nodes.sessions.certified.config import CertifiedPlannerConfig, Setup
 from sysid_nodes.sessions.certified.controller import build_controller
@@ -31,7 +31,7 @@ from sysid_nodes.sessions.certified.motion_planner import MotionPlanner, build_p
 from sysid_nodes.sessions.certified.planning import Planning
 from sysid_nodes.sessions.certified.recertifier import Prover
 from sysid_nodes.sessions.certified.replanner import LOOK_PERIOD, Replanner
-from sysid_nodes.sessions.certified.state import Phase, Planned, Seen
+from sysid_nodes.sessions.certified.state import Planned, Seen
 from sysid_nodes.simulation.arm.joint_faults import FaultyJoints, JointFault
 from sysid_nodes.simulation.arm.simulated_arm import SimulatedArm
 from sysid_nodes.systems.certified.certificate.certifier import Certifier

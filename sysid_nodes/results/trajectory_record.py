@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import dataclasses
 from dataclasses import dataclass, replace
+from enum import Enum
 from typing import Protocol
 
 import numpy as np
@@ -17,6 +18,14 @@ from sysid_nodes.results.certificate import Certificate, Envelope, Verdict
 Array = npt.NDArray[np.float64]
 
 _BILLION = 1_000_000_000
+
+
+class Phase(Enum):
+    """Purposes of plans: names for programs, values for people."""
+
+    EXCITE = "identify"
+    REACH = "go to a goal"
+    REST = "nothing left to do"
 
 
 class BezierMotion(Protocol):
@@ -42,6 +51,7 @@ class TrajectoryRecord:
         id: digest of all other fields.
         start_ns: the header's stamp in nanoseconds, exact where a float of seconds would round.
         frame_id: the robot's base frame.
+        phase: name of the Phase that it was planned in.
         verdict: number of the Verdict.
         others: as in the message; arrays are float64 and read-only.
     """
@@ -51,6 +61,7 @@ class TrajectoryRecord:
     frame_id: str
     previous_id: str
     previous_time: float
+    phase: str
     last: bool
     joint_names: tuple[str, ...]
     duration: float
@@ -152,6 +163,7 @@ def record_trajectory(
     target: str,
     config_id: str,
     scene_id: str,
+    phase: Phase = Phase.REACH,
     frame_id: str = "",
     previous: TrajectoryRecord | None = None,
     previous_time: float = 0.0,
@@ -170,6 +182,7 @@ def record_trajectory(
         body, target: subject of the bounds.
         config_id, scene_id: models.config_digest and Scene.id.
         previous, previous_time: the trajectory it takes over from, and the time into it [s].
+        phase: what it is for.
         last: whether it is meant to be followed to its end.
     """
     if previous is not None:
@@ -181,6 +194,7 @@ def record_trajectory(
         frame_id=frame_id,
         previous_id="" if previous is None else previous.id,
         previous_time=0.0 if previous is None else float(previous_time),
+        phase=phase.name,
         last=last,
         joint_names=joint_names,
         duration=float(plan.duration),

@@ -23,13 +23,13 @@ from sysid_nodes.verification.chain import Chain, OutsideScopeError, read_chain
 Array = npt.NDArray[np.float64]
 Fields = Mapping[str, Any]
 
-_TEXTS = ("frame_id", "previous_id", "config_id", "scene_id", "body", "target", "proof", "binding")
+_TEXTS = ("frame_id", "previous_id", "phase", "config_id", "scene_id", "body", "target", "proof", "binding")
 _ORDER = (
-    "start_ns", "frame_id", "previous_id", "previous_time", "last", "joint_names", "duration", "q0", "qd0", "qdd0", "k",
-    "config_id", "scene_id", "body", "target", "bounds_window", "lower", "upper", "nominal", "start_rate", "verdict",
-    "proof", "binding", "robust_limit", "torque_margin", "position_margin", "velocity_margin", "obstacle_margin",
-    "self_margin", "edges", "error_energy", "error_norm", "error_rate", "error_acceleration",
-    "error_change", "error_position", "error_reference",
+    "start_ns", "frame_id", "previous_id", "previous_time", "phase", "last", "joint_names", "duration", "q0", "qd0",
+    "qdd0", "k", "config_id", "scene_id", "body", "target", "bounds_window", "lower", "upper", "nominal",
+    "start_rate", "verdict", "proof", "binding", "robust_limit", "torque_margin", "position_margin",
+    "velocity_margin", "obstacle_margin", "self_margin", "edges", "error_energy", "error_norm", "error_rate",
+    "error_acceleration", "error_change", "error_position", "error_reference",
 )  # fmt: skip
 """Fields of a record in the order of its digest."""
 _WHOLE = ("start_ns", "bounds_window", "verdict")

@@ -35,12 +35,12 @@ from sysid_nodes.messages.transport import use_udp
 from sysid_nodes.models.known_robot import PriorConfig
 from sysid_nodes.reports.certified.history import CertifiedHistory
 from sysid_nodes.reports.certified.margins import Distances, Margin, Tracking
-from sysid_nodes.reports.certified.result import CARRY, IDENTIFY, CertifiedRun, goal_check
+from sysid_nodes.reports.certified.result import CertifiedRun, goal_check
 from sysid_nodes.reports.interval.result_file import build_document
 from sysid_nodes.results import Status
+from sysid_nodes.results.trajectory_record import Phase
 from sysid_nodes.robots import limb, load_robot
 from sysid_nodes.sessions.certified.settings import CertifiedModel, CertifiedSettings
-from sysid_nodes.sessions.certified.state import Phase
 from sysid_nodes.simulation.arm import random_dumbbell
 from sysid_nodes.simulation.arm.config import ArmSimulationConfig, SimulatedArmConfig, build_payload
 from sysid_nodes.systems.certified.control.output import Mode
@@ -58,10 +58,9 @@ def bounds_line(lower: Any, upper: Any, status: Status = Status.PROVEN) -> dict[
     return {"bounds": fields | {"window": 4, "solve_time": 0.02}}
 
 
-def plan_line(name: str, start: float) -> dict[str, Any]:
-    stamp = {"sec": int(start), "nanosec": round(1e9 * (start % 1.0))}
+def plan_line(name: str, phase: Phase = Phase.EXCITE) -> dict[str, Any]:
     margins = {"torque_margin": [3.0, 0.5], "obstacle_margin": 0.04, "binding": "torque of joint_2"}
-    return {"plan": {"id": name, "header": {"stamp": stamp}, **margins}}
+    return {"plan": {"id": name, "phase": phase.name, **margins}}
 
 
 def status_line(mode: Mode, name: str = "", reason: int = 0, text: str = "", refused: str = "") -> dict[str, Any]:
@@ -88,9 +87,9 @@ def diagnostics_line(
 
 @pytest.fixture
 def watch() -> Watch:
-    made = Watch(PRIOR, TRUTH, identify=3.0, tick=1e-3)
+    made = Watch(PRIOR, TRUTH, tick=1e-3)
     made.take(bounds_line(TRUTH - 0.01, TRUTH + 0.01))
-    made.take(plan_line("one", 100.25))
+    made.take(plan_line("one"))
     made.take(status_line(Mode.TRACKING, "one"))
     made.take(diagnostics_line(3000, received=3000))
     return made
@@ -116,7 +115,6 @@ def run_of(
         Tracking(np.array([1.0]), 0.0 * q[:1], 0.0 * q[:1], np.array([usage])),
         Distances(np.array([1.0]), np.array([0.2]), np.array([0.1]), "platform"),
         (Margin("torque", "N m", 1.0, 2.0 if kept else 0.5, kept),),
-        {},
         np.array(kinova_config.GOAL),
         0.05,
         {"real_time_factor": 0.5},
@@ -296,12 +294,11 @@ def test_the_watch_knows_when_all_has_arrived(watch: Watch) -> None:
     assert watch.complete
 
 
-def test_plans_identify_that_start_in_time(watch: Watch) -> None:
-    watch.take(plan_line("two", 101.75))
-    watch.take(plan_line("three", 103.25))  # 3 s after the first: the time is over
-    assert watch.phases() == {"one": IDENTIFY, "two": IDENTIFY, "three": CARRY}
+def test_what_the_robot_does_is_what_the_planner_has_planned_it_for(watch: Watch) -> None:
     assert watch.phase == "identifying the load"
     watch.take(status_line(Mode.TRACKING, "three"))
+    assert watch.phase == "moving"  # its trajectory has not arrived yet
+    watch.take(plan_line("three", Phase.REACH))
     assert watch.phase == "carrying the load"
     assert watch.executed == {"one", "three"}
 
@@ -422,7 +419,7 @@ def test_a_miss_is_loud_in_the_table(watch: Watch) -> None:
 
 def test_the_bar_spans_the_prior_and_marks_the_truth() -> None:
     truth = PRIOR.lower + 0.5 * (PRIOR.upper - PRIOR.lower)
-    watch = Watch(PRIOR, truth, identify=1.0, tick=1e-3)
+    watch = Watch(PRIOR, truth, tick=1e-3)
     assert screen._bar(watch, 0, 20, True).plain == "━" * 10 + "┃" + "━" * 9
     width = PRIOR.upper - PRIOR.lower
     watch.take(bounds_line(PRIOR.lower + 0.26 * width, PRIOR.lower + 0.74 * width))

@@ -13,7 +13,7 @@ from sysid_nodes.logs import BagWriter
 from sysid_nodes.models.bezier import Bezier
 from sysid_nodes.reports.certified import history as topics
 from sysid_nodes.results.stop_reason import StopReason
-from sysid_nodes.results.trajectory_record import TrajectoryRecord
+from sysid_nodes.results.trajectory_record import Phase, TrajectoryRecord
 from sysid_nodes.systems.certified.control.output import Mode
 
 BEGIN, TICK = 100.0, 0.02
@@ -34,7 +34,8 @@ def trajectories(
 ) -> tuple[TrajectoryRecord, TrajectoryRecord, TrajectoryRecord]:
     """One from rest, one that takes over from it and ends at GOAL, and one that is never executed."""
     proof = certificate(LAST, norm=norm, margin=margin)
-    first = make_record(BEGIN + 0.2, plan=Bezier(Q0, np.zeros(N), np.zeros(N), 0.5 * SHIFT, LAST), proof=proof)
+    away = Bezier(Q0, np.zeros(N), np.zeros(N), 0.5 * SHIFT, LAST)
+    first = make_record(BEGIN + 0.2, plan=away, proof=proof, phase=Phase.EXCITE)
     state = plan_of(first).split(TAKEOVER)
     onward = Bezier(*state, GOAL - state.q, LAST)
     second = make_record(plan=onward, proof=proof, previous=first, previous_time=TAKEOVER)

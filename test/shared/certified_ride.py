@@ -16,7 +16,7 @@ from sysid_nodes.models.known_robot import KnownRobotConfig, PriorConfig
 from sysid_nodes.models.model_box import model_box
 from sysid_nodes.models.robust_control import RobustControlConfig
 from sysid_nodes.results.certificate import Certificate, Envelope, Margins, Verdict
-from sysid_nodes.results.trajectory_record import TrajectoryRecord, record_trajectory
+from sysid_nodes.results.trajectory_record import Phase, TrajectoryRecord, record_trajectory
 from sysid_nodes.robots import Robot, load_robot
 from sysid_nodes.systems.certified.control.config import ControllerConfig
 from sysid_nodes.systems.certified.control.output import ControllerOutput
@@ -74,6 +74,7 @@ def make_record(
     scene_id: str = SCENE,
     previous: TrajectoryRecord | None = None,
     previous_time: float = 0.0,
+    phase: Phase = Phase.REACH,
 ) -> TrajectoryRecord:
     """A trajectory from rest at Q0, or one that continues another."""
     if plan is None and previous is not None:
@@ -95,6 +96,7 @@ def make_record(
         scene_id=scene_id,
         previous=previous,
         previous_time=previous_time,
+        phase=phase,
     )
 
 

@@ -110,7 +110,7 @@ def _live(
         )  # fmt: skip
         before = goal_check(model, np.array(kinova_config.GOAL), model.prior, load_scene(scene))
         truth = np.array(hidden_truth(nodes, truth_file)["parameters"])
-        watch = Watch(model.prior, truth, identify=args.identify, tick=_PERIOD)
+        watch = Watch(model.prior, truth, tick=_PERIOD)
         if not watch.prior.contains(watch.truth):
             raise SysidError("the payload does not fit into the identifier's prior")
         if not before["certified"]:

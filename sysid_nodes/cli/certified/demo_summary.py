@@ -80,7 +80,7 @@ def evaluate(
         if not watch.contradicted:
             facts["final_check"] = goal_check(model, goals[-1], watch.bounds, history.scene)
         near = float(values.get("planner.near", PlannerConfig().near))
-        loop = evaluate_run(model, history, watch.phases(), goals[-1], near, facts)
+        loop = evaluate_run(model, history, goals[-1], near, facts)
         figures = motion_figures(loop)
         run = identified()
     live, document = read_result(live_file), build_document(run)

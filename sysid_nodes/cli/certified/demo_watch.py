@@ -12,9 +12,8 @@ import numpy.typing as npt
 from sysid_nodes.cli.demo.live_watch import LiveWatch
 from sysid_nodes.data import PARAMETER_NAMES
 from sysid_nodes.data.bounds import Bounds
-from sysid_nodes.reports.certified.result import CARRY, IDENTIFY
 from sysid_nodes.results import Status
-from sysid_nodes.sessions.certified.state import Phase
+from sysid_nodes.results.trajectory_record import Phase
 from sysid_nodes.sessions.diagnostic_keys import RECEIVED, WAITING
 from sysid_nodes.systems.certified.control.output import Mode
 
@@ -22,7 +21,6 @@ Array = npt.NDArray[np.float64]
 
 _ROBOT, _PLANNER = "simulated_arm: robot", "certified_planner: planning"
 _CONTROLLER, _IDENTIFIER = "robust_controller: control", "interval_identifier: identification"
-_STARTS = 1e-3  # by which the planner's and our idea of a start may differ [s]
 
 
 class Watch(LiveWatch):
@@ -31,7 +29,6 @@ class Watch(LiveWatch):
     Args:
         prior: bounds before any data.
         truth: (10,) true parameters.
-        identify: longest time to identify [s].
         tick: between two joint states [s].
 
     Attributes:
@@ -48,8 +45,8 @@ class Watch(LiveWatch):
         torque_left: least share of a motor's limit that was left, at the controller's reports.
     """
 
-    def __init__(self, prior: Bounds, truth: Array, *, identify: float, tick: float) -> None:
-        self.prior, self.truth, self.identify, self._tick = prior, truth, identify, tick
+    def __init__(self, prior: Bounds, truth: Array, *, tick: float) -> None:
+        self.prior, self.truth, self._tick = prior, truth, tick
         super().__init__()
         self.bounds, self.status = prior, Status.WAITING
         self.updates = 0
@@ -115,14 +112,6 @@ class Watch(LiveWatch):
 
     # -- the motion
 
-    def phases(self) -> dict[str, str]:
-        """The purpose of each published plan, by its id: a plan identifies if it starts early enough."""
-        if not self.plans:
-            return {}
-        first = _start(self.plans[0])
-        late = self.identify - _STARTS
-        return {plan["id"]: IDENTIFY if _start(plan) - first < late else CARRY for plan in self.plans}
-
     @property
     def phase(self) -> str:
         """The present activity, in a few words."""
@@ -134,8 +123,10 @@ class Watch(LiveWatch):
             return "all done, at rest" if self._done else f"at rest: {self.reason}"
         if self.mode is Mode.IDLE:
             return "planning the first motion"
-        doing = self.phases().get(self._trajectory, CARRY)
-        return "identifying the load" if doing == IDENTIFY else "carrying the load"
+        plan = next((plan for plan in self.plans if plan["id"] == self._trajectory), None)
+        if plan is None:
+            return "moving"  # the controller's status was faster than the trajectory
+        return "identifying the load" if plan["phase"] == Phase.EXCITE.name else "carrying the load"
 
     @property
     def stopped(self) -> bool:
@@ -209,8 +200,3 @@ class Watch(LiveWatch):
     def complete(self) -> bool:
         """Identifier and bag have the same joint states."""
         return self.received == self.recorded and self.waiting == 0
-
-
-def _start(plan: Mapping[str, Any]) -> float:
-    stamp = plan["header"]["stamp"]
-    return float(stamp["sec"] + 1e-9 * stamp["nanosec"])

@@ -16,7 +16,7 @@ from sysid_nodes.exceptions import LogError
 from sysid_nodes.logs import read_joint_states, read_messages, read_topics
 from sysid_nodes.models.bezier import Bezier
 from sysid_nodes.results.stop_reason import StopReason
-from sysid_nodes.results.trajectory_record import TrajectoryRecord
+from sysid_nodes.results.trajectory_record import Phase, TrajectoryRecord
 from sysid_nodes.systems.certified.control.output import Mode
 
 Array = npt.NDArray[np.float64]
@@ -61,6 +61,11 @@ class Plan:
     def executed(self) -> bool:
         """Whether the controller took it over."""
         return bool(np.isfinite(self.begun))
+
+    @property
+    def identifies(self) -> bool:
+        """Whether it was planned to identify the load."""
+        return self.record.phase == Phase.EXCITE.name
 
     @property
     def motion(self) -> Bezier:

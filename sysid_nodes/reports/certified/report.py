@@ -17,7 +17,7 @@ from sysid_nodes.reports.atomic_file import write_atomically
 from sysid_nodes.reports.certified import plots as certified_plots
 from sysid_nodes.reports.certified.history import Array, CertifiedHistory
 from sysid_nodes.reports.certified.plots import Bar
-from sysid_nodes.reports.certified.result import ARRIVED, CARRY, IDENTIFY, STOPPED, CertifiedRun
+from sysid_nodes.reports.certified.result import ARRIVED, STOPPED, CertifiedRun
 from sysid_nodes.reports.certified.scene import certified_scene
 from sysid_nodes.reports.drawing.scene_picture import Still, Way, scene_picture
 from sysid_nodes.reports.interval.report import page_values
@@ -27,7 +27,6 @@ from sysid_nodes.sessions.interval.run import TorqueSeries
 
 _TONES = {ARRIVED: "good", STOPPED: "bad"}
 _LABELS = {ARRIVED: "Arrived", STOPPED: "Stopped"}
-_COLOURS = {IDENTIFY: certified_plots.IDENTIFY, CARRY: certified_plots.CARRY}
 _BETWEEN = 3  # postures drawn between the end of the identification and the goal
 _WAY = 0.04  # between two points of a drawn way [s]
 _NEAR = 0.5  # distances are drawn up to this [m]
@@ -158,9 +157,9 @@ def _timeline(loop: CertifiedRun) -> str:
     zero, bars, marks = loop.history.t[0], [], []
     for plan in loop.history.plans:
         record = plan.record
-        phase = loop.phases.get(record.id, "") if plan.executed else ""
+        phase = certified_plots.IDENTIFY if plan.identifies else certified_plots.CARRY
         rest = record.start + record.duration
-        ended, colour = min(plan.ended, rest), _COLOURS.get(phase, certified_plots.UNUSED)
+        ended, colour = min(plan.ended, rest), phase if plan.executed else certified_plots.UNUSED
         bars.append(Bar(plan.told - zero, plan.begun - zero, ended - zero, record.start - zero, rest - zero, colour))
     for event in loop.history.events:
         if event.mode.name in ("BRAKING", "STOPPED") or event.refused:

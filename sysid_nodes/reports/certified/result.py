@@ -33,7 +33,6 @@ class CertifiedRun:
         model: robot and settings.
         history: what happened.
         tracking, distances, margins: see margins.
-        phases: what each plan was for, IDENTIFY or CARRY, by its id.
         goal: (n,) posture to reach; None for none.
         near: largest distance of a joint from it that counts as there [rad].
         facts: fields of the result that the recording does not tell: prior_check, final_check, real_time_factor,
@@ -45,7 +44,6 @@ class CertifiedRun:
     tracking: Tracking
     distances: Distances
     margins: tuple[Margin, ...]
-    phases: Mapping[str, str]
     goal: Array | None
     near: float
     facts: Mapping[str, Any] = field(default_factory=dict)
@@ -53,7 +51,7 @@ class CertifiedRun:
     @property
     def identified_at(self) -> float | None:
         """Time at which the first plan took over that does not identify [s]."""
-        return next((plan.begun for plan in self.history.executed if self.phases.get(plan.record.id) == CARRY), None)
+        return next((plan.begun for plan in self.history.executed if not plan.identifies), None)
 
     @property
     def goal_error(self) -> float | None:
@@ -92,7 +90,6 @@ class CertifiedRun:
 def evaluate_run(
     model: CertifiedModel,
     history: CertifiedHistory,
-    phases: Mapping[str, str],
     goal: Array | None,
     near: float,
     facts: Mapping[str, Any],
@@ -109,7 +106,6 @@ def evaluate_run(
         tracking(history, model.armature, model.encoder_error),
         found,
         tuple(margins(history, model.robot, found)),
-        phases,
         goal,
         near,
         facts,
@@ -129,10 +125,9 @@ def load_certified_run(document: Mapping[str, Any], bag: Path) -> CertifiedRun:
     told = document["certified"]
     model = CertifiedModel(CertifiedSettings.of(told["config"]))
     history = read_history(bag, model.robot.joint_names, scene_from_mapping(told["scene"]))
-    phases = {plan["id"]: plan["phase"] for plan in told["plans"]}
     goal = None if told["goal"] is None else np.array(told["goal"])
     facts = {name: told[name] for name in ("prior_check", "final_check", "real_time_factor", "processor", "config")}
-    return evaluate_run(model, history, phases, goal, told["near"], facts)
+    return evaluate_run(model, history, goal, told["near"], facts)
 
 
 def goal_check(model: CertifiedModel, goal: Array, bounds: Bounds, scene: Scene) -> dict[str, Any]:
@@ -194,7 +189,7 @@ def _plan(plan: Plan, loop: CertifiedRun) -> dict[str, Any]:
     record, limit = plan.record, loop.model.robot.limits.torque
     return {
         "id": record.id,
-        "phase": loop.phases.get(record.id, ""),
+        "phase": IDENTIFY if plan.identifies else CARRY,
         "told": number(plan.told),
         "start": number(record.start),
         "begun": number(plan.begun),

@@ -11,7 +11,7 @@ from online_sysid.msg import CertifiedTrajectory
 from sysid_nodes.results.trajectory_record import TrajectoryRecord
 from sysid_nodes.ros.certified.controller_conversions import nanoseconds, numbers, to_time
 
-_TEXTS = ("id", "previous_id", "config_id", "scene_id", "body", "target", "proof", "binding")
+_TEXTS = ("id", "previous_id", "phase", "config_id", "scene_id", "body", "target", "proof", "binding")
 _NUMBERS = ("previous_time", "duration", "start_rate", "obstacle_margin", "self_margin")
 _WHOLE = ("bounds_window", "verdict", "last")
 _ARRAYS = (

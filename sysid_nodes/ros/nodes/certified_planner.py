@@ -35,6 +35,7 @@ from sysid_nodes.data.key_file import AuthorityConfig
 from sysid_nodes.exceptions import ConfigError, SysidError
 from sysid_nodes.models.self_collision import self_collision_words
 from sysid_nodes.results.stop_reason import StopReason
+from sysid_nodes.results.trajectory_record import Phase
 from sysid_nodes.robots.robot import Array
 from sysid_nodes.ros import qos
 from sysid_nodes.ros.certified.controller_conversions import nanoseconds, to_seen
@@ -52,7 +53,7 @@ from sysid_nodes.sessions.certified.motion_planner import build_planner
 from sysid_nodes.sessions.certified.planning import Planning
 from sysid_nodes.sessions.certified.replanner import LOOK_PERIOD, Replanner
 from sysid_nodes.sessions.certified.settings import ESTIMATES
-from sysid_nodes.sessions.certified.state import Phase, Planned, Seen
+from sysid_nodes.sessions.certified.state import Planned, Seen
 from sysid_nodes.sessions.worker import Worker
 from sysid_nodes.systems.certified.certificate.own_stop import own_stop_words
 from sysid_nodes.systems.certified.control.in_force import accepted_statuses

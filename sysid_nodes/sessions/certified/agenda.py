@@ -12,10 +12,11 @@ from sysid_nodes.data.bounds import Bounds
 from sysid_nodes.data.scene import Scene
 from sysid_nodes.exceptions import ConfigError
 from sysid_nodes.models.bezier import Bezier
+from sysid_nodes.results.trajectory_record import Phase
 from sysid_nodes.robots.robot import Array
 from sysid_nodes.sessions.certified.config import CertifiedPlannerConfig
 from sysid_nodes.sessions.certified.motion_planner import MotionPlanner
-from sysid_nodes.sessions.certified.state import Phase, Planned
+from sysid_nodes.sessions.certified.state import Planned
 from sysid_nodes.systems.certified.search.objective import Excite, Reach
 from sysid_nodes.systems.certified.search.plan_result import Start
 from sysid_nodes.systems.certified.search.stop_rule import StopRule
@@ -53,6 +54,7 @@ class Agenda:
         self._excite: Excite = planner.excite(config.prior.bounds)
         self._rule = StopRule(config.planner.stop_rule)
         self._learned: set[str] = set()
+        self._window: int | None = None
         self._begun: int | None = None
         self._way: tuple[str, Reach] | None = None
 
@@ -61,13 +63,18 @@ class Agenda:
         if self._begun is None:
             self._begun = start_ns
 
-    def learn(self, planned: Planned, until: float, bounds: Bounds) -> None:
-        """A trajectory was executed up to a time into it [s], after which these bounds are left."""
+    def learn(self, planned: Planned, until: float, bounds: Bounds, window: int) -> None:
+        """A trajectory was executed up to a time into it [s], after which bounds of a data window are left.
+
+        Bounds of the same window as after the trajectory before tell nothing of what this one has taught: the
+        identifier is late.
+        """
         if planned.record.id in self._learned or planned.phase is not Phase.EXCITE:
             return
         self._learned.add(planned.record.id)
         self._excite = self._excite.with_plan(planned.plan, min(until, planned.plan.duration), planned.box)
-        self._rule = self._rule.after(bounds)
+        if window != self._window:
+            self._window, self._rule = window, self._rule.after(bounds)
 
     def objective(
         self, start: Start, scene: Scene, takes_over: int, previous: Planned | None, previous_time: float

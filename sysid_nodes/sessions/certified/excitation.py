@@ -10,7 +10,7 @@ import numpy as np
 
 from sysid_nodes.models.bezier import Bezier, State
 from sysid_nodes.models.model_box import ModelBox
-from sysid_nodes.results.trajectory_record import TrajectoryRecord, record_trajectory
+from sysid_nodes.results.trajectory_record import Phase, TrajectoryRecord, record_trajectory
 from sysid_nodes.robots.robot import Array
 from sysid_nodes.sessions.certified.config import CertifiedPlannerConfig, Setup
 from sysid_nodes.sessions.certified.motion_planner import MotionPlanner
@@ -96,7 +96,8 @@ def certified_excitation(
             start_rate=start.entry.speed, body=setup.body, target=config.target,
             config_id=setup.config_id, scene_id=setup.scene.id, frame_id=setup.frame,
             previous=None if former is None else former.record,
-            previous_time=0.0 if former is None else former.until, last=planned + t_p >= enough,
+            previous_time=0.0 if former is None else former.until, phase=Phase.EXCITE,
+            last=planned + t_p >= enough,
         )  # fmt: skip
         parts.append(CertifiedPart(result.plan, record, t_p))
         before, objective = objective, objective.with_plan(result.plan, t_p, box)

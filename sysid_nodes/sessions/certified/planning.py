@@ -16,12 +16,12 @@ import numpy as np
 from sysid_nodes.data.bounds import Bounds
 from sysid_nodes.data.scene import Scene
 from sysid_nodes.models.model_box import ModelBox
-from sysid_nodes.results.trajectory_record import record_trajectory
+from sysid_nodes.results.trajectory_record import Phase, record_trajectory
 from sysid_nodes.robots.robot import Array
 from sysid_nodes.sessions.certified.agenda import Agenda
 from sysid_nodes.sessions.certified.config import CertifiedPlannerConfig, Setup
 from sysid_nodes.sessions.certified.motion_planner import MotionPlanner
-from sysid_nodes.sessions.certified.state import Known, Phase, Planned, Seen
+from sysid_nodes.sessions.certified.state import Known, Planned, Seen
 from sysid_nodes.sessions.certified.takeover import Takeover, takeover_from
 from sysid_nodes.sessions.certified.timing import Timing
 from sysid_nodes.systems.certified.control.output import Mode
@@ -121,13 +121,13 @@ class Planning:
         if active is not before:
             if before is not None:
                 until = before.plan.duration if active is None else active.record.previous_time
-                self.agenda.learn(before, until, self.known.bounds)
+                self.agenda.learn(before, until, self.known.bounds, self.known.window)
             if active is not None:
                 self.agenda.begin(active.record.start_ns)
             self._active = active
             self._forget()
         if active is not None and seen.mode is Mode.HOLDING:
-            self.agenda.learn(active, active.plan.duration, self.known.bounds)
+            self.agenda.learn(active, active.plan.duration, self.known.bounds, self.known.window)
 
     def _forget(self) -> None:
         """Keeps no more than what may still be continued."""
@@ -229,7 +229,7 @@ class Planning:
             bounds=known.bounds, bounds_window=known.window,
             nominal=box.theta[setup.robot.body_index(setup.body)], start_rate=start.entry.speed,
             body=setup.body, target=self._config.target,
-            config_id=setup.config_id, scene_id=scene.id, frame_id=setup.frame,
+            config_id=setup.config_id, scene_id=scene.id, phase=self.agenda.phase, frame_id=setup.frame,
             previous=None if previous is None else previous.record, previous_time=takeover.time, last=last,
         )  # fmt: skip
         replan = min(max(replan, 0.0), plan.duration)

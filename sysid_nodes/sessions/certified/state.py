@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from enum import Enum
 from typing import NamedTuple
 
 from sysid_nodes.data.bounds import Bounds
@@ -12,17 +11,9 @@ from sysid_nodes.data.scene import Scene
 from sysid_nodes.models.bezier import Bezier
 from sysid_nodes.models.model_box import ModelBox
 from sysid_nodes.results.certificate import Certificate
-from sysid_nodes.results.trajectory_record import TrajectoryRecord
+from sysid_nodes.results.trajectory_record import Phase, TrajectoryRecord
 from sysid_nodes.systems.certified.control.output import ControllerOutput, Mode
 from sysid_nodes.systems.certified.search.plan_result import PlanResult
-
-
-class Phase(Enum):
-    """Purposes of plans: names for programs, values for people."""
-
-    EXCITE = "identify"
-    REACH = "go to a goal"
-    REST = "nothing left to do"
 
 
 class Seen(NamedTuple):

@@ -25,13 +25,13 @@ from sysid_nodes.exceptions import SysidError
 from sysid_nodes.models.known_robot import PriorConfig
 from sysid_nodes.results import Status
 from sysid_nodes.results.stop_reason import StopReason
+from sysid_nodes.results.trajectory_record import Phase
 from sysid_nodes.ros import qos
 from sysid_nodes.ros.nodes.certified_planner import CertifiedPlannerNode
 from sysid_nodes.ros.nodes.robust_controller import RobustControllerNode
 from sysid_nodes.ros.nodes.simulated_arm import SimulatedArmNode
 from sysid_nodes.ros.spinning import make_executor
 from sysid_nodes.sessions.certified.settings import ESTIMATES
-from sysid_nodes.sessions.certified.state import Phase
 
 pytestmark = pytest.mark.ros
 

@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 
+from sysid_nodes.results.trajectory_record import Phase
 from sysid_nodes.sessions.certified import agenda as module
 from sysid_nodes.sessions.certified.agenda import Agenda
 from sysid_nodes.sessions.certified.config import CertifiedPlannerConfig, PlannerNodeConfig
-from sysid_nodes.sessions.certified.state import Phase
 
 START: Any = SimpleNamespace(state=SimpleNamespace(q=np.zeros(1)), resting=True, goal=None)
 SCENE: Any = SimpleNamespace(id="empty")

@@ -14,10 +14,11 @@ from sysid_nodes.data.scene import Obstacle, Scene
 from sysid_nodes.exceptions import ConfigError
 from sysid_nodes.models.bezier import Bezier
 from sysid_nodes.results.certificate import Certificate, Envelope, Margins, Verdict
+from sysid_nodes.results.trajectory_record import Phase
 from sysid_nodes.sessions.certified.config import CertifiedPlannerConfig, set_up
 from sysid_nodes.sessions.certified.motion_planner import build_planner
 from sysid_nodes.sessions.certified.planning import Planning
-from sysid_nodes.sessions.certified.state import Phase, Planned, Seen
+from sysid_nodes.sessions.certified.state import Planned, Seen
 from sysid_nodes.simulation.arm.gen3 import CENTRE
 from sysid_nodes.systems.certified.control.output import Mode
 from sysid_nodes.systems.certified.search.objective import Excite, Reach
@@ -336,10 +337,12 @@ def test_an_identification_that_ends_before_its_time_is_ended_by_a_stop() -> Non
     second = bench.step(Mode.TRACKING, first)
     assert second is not None
     assert not second.record.last
+    bench.planning.take_bounds(bench.planning.known.bounds, 1)
     bench.time = second.record.start + 0.9
     third = bench.step(Mode.TRACKING, second)
     assert third is not None
     assert third.phase is Phase.EXCITE
+    bench.planning.take_bounds(bench.planning.known.bounds, 2)
     bench.time = third.record.start + 0.9
     stop = bench.step(Mode.TRACKING, third)  # the second has just been found to have taught nothing
     assert stop is not None
@@ -376,3 +379,15 @@ def test_steps_without_time_for_a_certificate_do_not_make_those_after_them_begin
 def test_goals_come_whole() -> None:
     with pytest.raises(ConfigError, match=r"'certified_planner\.goals' needs 7 numbers for each goal, got 3"):
         Bench(certified_planner__goals=(1.0, 2.0, 3.0))
+
+
+def test_a_late_identifier_does_not_end_the_identification() -> None:
+    """No bounds came while the plans were executed: that they did not shrink tells nothing."""
+    bench = Bench(certified_planner__excite_time=0.0, planner__stop_rule__plans=1)
+    planned = bench.step(Mode.IDLE, posture=START)
+    for _ in range(6):
+        assert planned is not None
+        assert planned.phase is Phase.EXCITE
+        assert planned.record.phase == "EXCITE"
+        bench.time = planned.record.start + 0.9
+        planned = bench.step(Mode.TRACKING, planned)
