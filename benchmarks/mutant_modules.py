@@ -155,6 +155,21 @@ EQUIVALENT: dict[tuple[str, str], str] = {
         "intervals/trigonometry.py",
         "low = np.where(_may_hold(lower, upper, crest - np.pi), -1.0, np.maximum(low, -1.0))",
     ): "a turn further on there is another trough",
+    (
+        "intervals/taylor.py",
+        "return TimeEnclosure(np.where(known, centre, 0.0), np.where(known, slope, 1.0), np.where(known, remainder, np.inf))",
+    ): "the remainder is infinite where nothing is known",
+    ("intervals/trigonometry.py", "WIDEST_RATIO = 2.5"): "which of two enclosures is taken; both hold",
+    ("intervals/products.py", "if not TYPE_CHECKING:"): "names are imported that only types need",
+    (
+        f"{_CERTIFICATE}/error_proof.py",
+        "if not outcome.errors.level.max() <= _HOPELESS:",
+    ): "no error is exactly as large as that, and it would be proven like any other",
+    ("models/separation.py", "if not near[ -1].size:"): "there are as many indices in each dimension",
+    (
+        "models/self_collision.py",
+        "_SAMPLES = 499",
+    ): "random postures behind a warning; nothing is proven by their number",
     ("models/closest_point.py", "TINY = -0.999999999999"): "the search ends by itself, some steps later",
     (
         f"{_CERTIFICATE}/occupancy.py",

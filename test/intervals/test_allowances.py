@@ -122,3 +122,22 @@ def test_sums_of_intervals_and_products_with_matrices() -> None:
     ):
         width = exact(high) - exact(low)
         assert (width >= 2 * count * U * whole).all() and (width <= 2 * (4 * count + 6) * U * whole).all()
+
+
+@pytest.mark.parametrize("count", [1, 2, 5, 40])
+def test_the_size_of_a_sum_is_no_less_than_the_sum_of_sizes(count: int) -> None:
+    x = Affine.constant(np.random.default_rng(count).uniform(1.0, 2.0, (count, 50)), symbols=1)
+    found, sizes = x.sum(axis=0), exact(x.scale).sum(axis=0)
+    assert (exact(found.scale) >= sizes * (1 + (count - 1) * U)).all()
+    assert (exact(found.scale) <= sizes * (1 + MOST)).all()
+
+
+def test_a_level_line_holds_both_ends_of_its_range() -> None:
+    """Middle and half width are rounded, and both ends stay within."""
+    rng = np.random.default_rng(4)
+    ends = np.sort(rng.uniform(-1.0, 1.0, (2, 2000)), axis=0)
+    steep = trigonometry.Line(np.zeros(2000), np.ones(2000), np.full(2000, 100.0))
+    found = trigonometry._pick_narrower(steep, (ends[0], ends[1]), np.ones(2000))
+    middle, half = exact(found.value), exact(found.error)
+    assert (middle - half <= exact(ends[0])).all() and (middle + half >= exact(ends[1])).all()
+    assert (half <= (exact(ends[1]) - exact(ends[0])) / 2 + MOST).all()

@@ -15,6 +15,7 @@ from scipy.optimize import lsq_linear
 
 from sysid_nodes.data.scene import Obstacle
 from sysid_nodes.exceptions import InputError
+from sysid_nodes.models import separation
 from sysid_nodes.models.closest_point import _solve, closest_point
 from sysid_nodes.models.separation import distances, separation_lower_bound
 from sysid_nodes.models.solids import Solid, Solids, from_obstacle, from_primitive, stack
@@ -368,3 +369,13 @@ class TestDistances:
         found = distances(hand, stack([from_obstacle(o) for o in around]), np.array([(0, k) for k in range(4)]))
         np.testing.assert_allclose(found.distance, [0.8, 0.5, 0.4, 0.6], atol=1e-9)
         np.testing.assert_allclose(found.normal, [[-1, 0, 0], [0, -1, 0], [0, 0, -1], [1, 0, 0]], atol=1e-9)
+
+    def test_nothing_in_line_with_nothing_is_left_upward(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        """Generators of no length have no direction, neither in C++ nor in Python."""
+        point = stack([Solid(np.zeros(3), np.zeros((1, 3)), 0.1)])
+        for compiled in (True, False):
+            if not compiled:
+                monkeypatch.setattr(separation, "ways_out", lambda *_: None)
+            found = distances(point, point, np.array([[0, 0]]))
+            assert found.distance[0] == pytest.approx(-0.2, abs=1e-12)
+            np.testing.assert_array_equal(found.normal, [[0.0, 0.0, 1.0]])

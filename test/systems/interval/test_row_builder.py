@@ -441,3 +441,21 @@ def test_sampling_error_with_bounded_jerk_is_covered(name: str, late: float) -> 
         assert (error <= smooth.total_radius(moved.body) + 1e-11).all()
         ratio.append(float(moved.share(smooth, SAMPLING).mean() / moved.share(rough, SAMPLING).mean()))
     assert min(ratio) < 0.9  # the assumption buys something
+
+
+def test_viscous_friction_with_a_power_of_the_speed_is_integrated_by_trapezia() -> None:
+    """F_v |v|^p sign v between samples, joint by joint; of p = 1 the travel itself."""
+    rng = np.random.default_rng(3)
+    found = scene(robot("ur10", rng), rng, acceleration=4.0, speed=1.0, dt=0.01)
+    power, n = np.array([0.5, 0.7, 1.0, 1.0, 1.0, 1.0]), found.robot.n
+    chain, samples = Chain.from_robot(found.robot), found.samples(*found.readings())
+    noise, reach = replace(silent(n), itemised=False), Reach(chain, prismatic_travel(found.robot))
+    rows = RowBuilder(chain, reach, noise, found.unknowns, viscous_power=power).build(samples, found.edges)
+    joints = np.arange(n)
+    travelled = rows.coefficients[:, joints, 11 * n + joints]
+    curve = np.sign(samples.qd) * np.abs(samples.qd) ** power
+    for window, (first, last) in enumerate(found.edges):
+        part = slice(first, last + 1)
+        expected = np.trapezoid(curve[part], samples.t[part], axis=0)
+        np.testing.assert_allclose(travelled[window, :2], expected[:2], rtol=1e-9, atol=1e-12)
+        np.testing.assert_allclose(travelled[window, 2:], (samples.q[last] - samples.q[first])[2:], atol=1e-9)

@@ -414,3 +414,12 @@ def test_every_bound_is_rounded_outward(monkeypatch: pytest.MonkeyPatch) -> None
     powers = inflated ** np.arange(2, COUNT + 1)[:, None]
     np.testing.assert_array_less(powers * decayed * (1.0 - 1e-6), falling())
     np.testing.assert_array_less(inflated**2 * driven * (1.0 - 1e-6), pushed())
+
+
+def test_how_fast_r_changed_before_the_start_counts_for_light_joints() -> None:
+    """|dr/dt| is the start's speed over the root of the armature, which is more than the speed below 1 kg m2."""
+    light, share = 0.25, 0.25 / MASS
+    scaled = {"damping": K * share, "viscous_lower": DRAG * share, "viscous_upper": DRAG * share}
+    loop = loop_of(armature_lower=light, armature_upper=light, **scaled)
+    found = follow(loop, mass=np.eye(1) * light, start=replace(CALM, speed=4.0, jerk=np.zeros(1)))
+    assert found.errors.acceleration[0, 0] >= 4.0 / light**0.5

@@ -180,3 +180,13 @@ def test_what_smoothing_the_sign_costs(nu):
     x = np.linspace(0.0, 0.2, 200001)
     worst = (2.0 * x * (1.0 - np.clip((x - nu) / closed.sign_width, -1.0, 1.0))).max()
     assert _smoothing(closed, found)[0, 0] == pytest.approx(worst, rel=1e-4)
+
+
+def test_the_metric_of_a_delayed_loop_is_that_of_gains_and_the_middle_of_drag() -> None:
+    """In proportion to K + F_v, which leaves a constant inertia's modes alone, and nowhere more than the armature."""
+    closed = replace(
+        loop(2, delay=0.002, limit=40.0), damping=np.array([100.0, 50.0]), viscous_lower=np.array([2.0, 0.0]),
+        viscous_upper=np.array([6.0, 10.0]), armature_lower=np.array([1.0, 0.9]), delayed=True,
+    )  # fmt: skip
+    np.testing.assert_allclose(closed.metric / closed.metric[0], [1.0, 55.0 / 104.0], rtol=1e-12)
+    assert (closed.metric <= closed.armature_lower * (1.0 + 1e-12)).all()
