@@ -157,7 +157,8 @@ EQUIVALENT: dict[tuple[str, str], str] = {
     ): "a turn further on there is another trough",
     (
         "intervals/taylor.py",
-        "return TimeEnclosure(np.where(known, centre, 0.0), np.where(known, slope, 1.0), np.where(known, remainder, np.inf))",
+        "return TimeEnclosure(np.where(known, centre, 0.0), np.where(known, slope, 1.0), "
+        "np.where(known, remainder, np.inf))",
     ): "the remainder is infinite where nothing is known",
     ("intervals/trigonometry.py", "WIDEST_RATIO = 2.5"): "which of two enclosures is taken; both hold",
     ("intervals/products.py", "if not TYPE_CHECKING:"): "names are imported that only types need",
