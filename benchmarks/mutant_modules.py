@@ -77,7 +77,10 @@ SUBJECTS = {
         ),
     ),
     "tracking": _proof("tracking", "closed_loop", "error_proof", first="tracking"),
-    "disturbance": _proof("disturbance", "motion", first="disturbance"),
+    "disturbance": Subject(
+        tuple(f"{_CERTIFICATE}/{name}.py" for name in ("disturbance", "motion")),
+        (f"{_CERTIFICATE}/test_disturbance.py", *_PROOF, f"{_CERTIFICATE}/test_tracked_terms.py"),
+    ),
     "bodies": Subject(
         tuple(f"{_CERTIFICATE}/{name}.py" for name in ("bodies", "recursion")),
         (f"{_CERTIFICATE}/test_bodies.py", *_PROOF),
@@ -160,6 +163,10 @@ EQUIVALENT: dict[tuple[str, str], str] = {
         "return TimeEnclosure(np.where(known, centre, 0.0), np.where(known, slope, 1.0), "
         "np.where(known, remainder, np.inf))",
     ): "the remainder is infinite where nothing is known",
+    (
+        "intervals/taylor.py",
+        "rounded = (2 * n + 7) * rounding.EPS * sizes.sum(axis=0) + (factorials * errors * above).sum(axis=0)",
+    ): "one rounding more than there are is allowed for",
     ("intervals/trigonometry.py", "WIDEST_RATIO = 2.5"): "which of two enclosures is taken; both hold",
     ("intervals/products.py", "if not TYPE_CHECKING:"): "names are imported that only types need",
     (

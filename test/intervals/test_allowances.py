@@ -141,3 +141,14 @@ def test_a_level_line_holds_both_ends_of_its_range() -> None:
     middle, half = exact(found.value), exact(found.error)
     assert (middle - half <= exact(ends[0])).all() and (middle + half >= exact(ends[1])).all()
     assert (half <= (exact(ends[1]) - exact(ends[0])) / 2 + MOST).all()
+
+
+@pytest.mark.parametrize("wide", [1, 40])
+def test_products_with_matrices_that_are_not_square(wide: int) -> None:
+    """As many roundings as the products that are added up have terms, not as there are results."""
+    x, matrix = np.random.default_rng(3).uniform(1.0, 2.0, (41 - wide, wide)), np.ones((2, 41 - wide))
+    for found, whole, count in (
+        (matrix @ Interval.point(x), exact(matrix) @ exact(x), 41 - wide),
+        (Interval.point(x) @ np.ones((wide, 2)), exact(x) @ exact(np.ones((wide, 2))), wide),
+    ):
+        assert (exact(found.upper) - exact(found.lower) >= 2 * count * U * whole).all()

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Enclosures of a tracked trajectory: every time, position error and reference error of their sets is inside."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from shared.certified_arm import in_ball, plan
@@ -43,6 +45,15 @@ def test_rest_lasts_and_is_where_the_plan_ends():
     assert desired.edges[-1] == np.inf
     assert np.abs(desired.position.centre[-1] - wanted(100.0).q).max() == 0.0
     assert not desired.velocity.centre[-1].any() and not desired.acceleration.remainder[-1].any()
+
+
+def test_roundings_of_coefficients_grow_with_each_derivative():
+    """Of a polynomial of degree 5 by up to 5 / t_f; seen where the robot stands, whose motion has no other remainder."""
+    wanted = plan(1.0)
+    wanted = replace(wanted, duration=0.05, k=np.zeros(7), qd0=np.zeros(7), qdd0=np.zeros(7))
+    desired = desired_motion(wanted, np.linspace(0.0, 0.05, 3))
+    for order, part in enumerate((desired.position, desired.velocity, desired.acceleration)):
+        assert (part.remainder[:-1] >= 1e-14 * np.abs(wanted.q0) * 100.0**order * (1.0 - 1e-12)).all()
 
 
 def test_jerk_is_bounded_and_the_bound_is_met():
