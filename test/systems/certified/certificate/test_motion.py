@@ -48,7 +48,7 @@ def test_rest_lasts_and_is_where_the_plan_ends():
 
 
 def test_roundings_of_coefficients_grow_with_each_derivative():
-    """Of a polynomial of degree 5 by up to 5 / t_f; seen where the robot stands, whose motion has no other remainder."""
+    """Of degree 5 by up to 5 / t_f; seen where the robot stands, whose motion has no other remainder."""
     wanted = plan(1.0)
     wanted = replace(wanted, duration=0.05, k=np.zeros(7), qd0=np.zeros(7), qdd0=np.zeros(7))
     desired = desired_motion(wanted, np.linspace(0.0, 0.05, 3))
