@@ -158,8 +158,8 @@ def ur10e(folder: Path, report: Report) -> None:
     _compare(report, robot, {"still": {name: np.concatenate([one[name] for one in each]) for name in each[0]}})
 
 
-def gen3(folder: Path, report: Report) -> None:
-    """One log predicts another, and the side of the gears is told apart."""
+def gen3_arm() -> Arm:
+    """The Gen3 with a prior that knows its torque sensors to be behind the gears."""
     bare = load_robot("kinova_gen3", variant="bare")
     none = np.zeros(bare.n)
     robot = replace(bare, motor=MotorConstants(none, none, none, none))
@@ -173,10 +173,21 @@ def gen3(folder: Path, report: Report) -> None:
         noise=replace(usual.noise, rounds=_ROUNDS),
         search=replace(usual.search, starts=1),
     )
-    logs = [_kinova(robot, folder / f"joint_sensor_{k}.npz", -1.0) for k in (1, 2, 3)]
+    return Arm(robot, np.ones(robot.n), config)
+
+
+def gen3_run(robot: Robot, folder: Path, number: int) -> JointSamples:
+    """A log of its torque sensors, 1 to 3."""
+    return _kinova(robot, folder / f"joint_sensor_{number}.npz", -1.0)
+
+
+def gen3(folder: Path, report: Report) -> None:
+    """One log predicts another, and the side of the gears is told apart."""
+    arm = gen3_arm()
+    robot, config = arm.robot, arm.config
+    logs = [gen3_run(robot, folder, k) for k in (1, 2, 3)]
     report.section("Gen3: one log predicts another")
     for k, log in enumerate(logs):
-        arm = Arm(robot, np.ones(robot.n), config)
         result = arm.identify([log])
         report.text(f"Fitted on log {k + 1}.")
         _tell(report, result)

@@ -18,6 +18,7 @@ from sysid_nodes.solvers.trajectory_least_squares.parameter_posterior import Par
 from sysid_nodes.systems.bayesian.config import BayesianConfig
 from sysid_nodes.systems.bayesian.descent import Fitted, stated_noise
 from sysid_nodes.systems.bayesian.knowledge import Knowledge, Passage, disagreement, passage, told_by
+from sysid_nodes.systems.bayesian.lasting import weigh
 from sysid_nodes.systems.bayesian.noise import Correlation, correlation, louder
 from sysid_nodes.systems.bayesian.parameters import Parameters
 from sysid_nodes.systems.bayesian.posterior import blind_directions, coordinate_names, friction_curves, parameters
@@ -49,10 +50,10 @@ def conclude(
     if best.status is SolveStatus.INFEASIBLE:
         raise LogError("the loops cannot be closed along the readings")
     mechanism, at = problem.mechanism, best.point
-    own, x = mechanism.parameters, at.point.x
+    own = mechanism.parameters
     model = linear_model(problem, at)
     kept = correlation(problem, model)
-    status, theta, known, against = _believe(fitted, model, kept, before)
+    status, x, theta, known, against = _believe(fitted, model, kept, before)
     findings = (*against, *_findings(fitted, kept, config))
     draws = _draws(theta, own, x, config)
     if not np.isfinite(draws).all():
@@ -99,12 +100,14 @@ class _Belief(NamedTuple):
 
     Attributes:
         status: of the search, here or before, or CONTRADICTED.
+        x: (P,) the constants.
         theta: posterior of the free coordinates; as before the log where the minimum has none.
         known: what a further part of the log begins with, or None.
         against: what contradicts what was known, none or one.
     """
 
     status: BayesianStatus
+    x: Array
     theta: ParameterPosterior
     known: Knowledge | None
     against: tuple[str, ...]
@@ -114,7 +117,7 @@ def _believe(fitted: Fitted, model: LinearModel, kept: Correlation, before: Know
     problem, at = fitted.problem, fitted.found.best.point.point
     own = problem.mechanism.parameters
     if model.factor is None:
-        return _Belief(BayesianStatus.STALLED, _prior_posterior(own, model), None, ())
+        return _Belief(BayesianStatus.STALLED, at.x, _prior_posterior(own, model), None, ())
     status, against = BayesianStatus[fitted.found.status.name], ""
     extra, covered, stages = kept.extra, _speed_range(fitted), problem.log.stages
     if before is not None:
@@ -125,9 +128,10 @@ def _believe(fitted: Fitted, model: LinearModel, kept: Correlation, before: Know
         against = _speaks_against(before, way, kept, fitted)
         status = BayesianStatus.CONTRADICTED if against else max(status, before.status)
     told, lasting = told_by(own, model.factor, at.x, extra)
-    known = Knowledge(problem.mechanism, at.x, told, lasting, fitted.noise, covered, stages, status)
-    theta = parameter_posterior(model.factor, model.rows, extra)
-    return _Belief(status, theta, known, (against,) if against else ())
+    found = weigh(own, told, lasting, at.x) if extra.any() else None
+    x, theta = found or (at.x, parameter_posterior(model.factor, model.rows, extra))
+    known = Knowledge(problem.mechanism, at.x, x, told, lasting, fitted.noise, covered, stages, status)
+    return _Belief(status, x, theta, known, (against,) if against else ())
 
 
 def _prior_posterior(own: Parameters, model: LinearModel) -> ParameterPosterior:

@@ -39,8 +39,10 @@ def identify(
         raise LogError(f"leaves {split} stages to identify with, {LEAST} are needed")
     fitted = fit(mechanism, log.part(0, split), config, progress)
     used, rest = fitted.problem.log, log.part(split, log.stages)
-    held_out = predict_held_out(mechanism, used, rest, fitted.found.best.point.point.x)
-    return conclude(fitted, held_out, config, None)[0]
+    result = conclude(fitted, None, config, None)[0]
+    x = mechanism.parameters.mean.copy()
+    x[mechanism.parameters.free] = result.theta
+    return replace(result, held_out=predict_held_out(mechanism, used, rest, x))
 
 
 def identify_further(
@@ -67,7 +69,7 @@ def identify_further(
     if not mechanism.parameters.sigma[mechanism.parameters.idle]:
         log = replace(log, power=np.full_like(log.power, np.nan))  # the meter was not there at the beginning
     fitted = refit(known, log, config)
-    return conclude(fitted, predict_held_out(mechanism, None, log, known.x), config, known)
+    return conclude(fitted, predict_held_out(mechanism, None, log, known.weighed), config, known)
 
 
 def _check(log: MechanismLog) -> bool:

@@ -38,7 +38,8 @@ class Knowledge:
 
     Attributes:
         mechanism: whose constants they are.
-        x: (P,) the estimate.
+        x: (P,) the estimate as if errors were white, where the information is linearised.
+        weighed: (P,) the estimate (lasting.py).
         told: information about the free constants, without the prior's, as if all noise were white.
         lasting: (p, p) covariance of the cost's gradient by phi, beyond what white noise gives: G.
         noise: estimated, with the stages that have told of it.
@@ -49,6 +50,7 @@ class Knowledge:
 
     mechanism: Mechanism
     x: Array
+    weighed: Array
     told: Told
     lasting: Array
     noise: Pooled

@@ -18,6 +18,7 @@ from sysid_nodes.data.joint_vector import per_joint
 from sysid_nodes.exceptions import ConfigError, RobotError
 from sysid_nodes.models.user_term import UserConstant
 from sysid_nodes.robots import Robot
+from sysid_nodes.solvers.trajectory_least_squares.parameter_program import ParameterRows
 from sysid_nodes.systems.bayesian.config import ALL, COULOMB, NO_FRICTION, NONE, STRIBECK, BayesianConfig
 from sysid_nodes.systems.bayesian.symmetry import symmetry_rows
 
@@ -131,6 +132,11 @@ class Parameters:
         mass = np.exp(2.0 * x[log_mass])
         row[log_mass], row[-1] = 2.0 * mass, mass.sum() - self.total_mass
         return np.concatenate([rows, row[None]])
+
+    def rows(self, x: Array) -> ParameterRows:
+        """Constraints on a step of theta from x."""
+        lower = (self.lower - x)[self.free]
+        return ParameterRows(self.equalities(x)[:, [*self.free, len(x)]], lower, np.full(len(lower), np.inf))
 
 
 def build_parameters(

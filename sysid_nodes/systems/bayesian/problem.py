@@ -91,10 +91,7 @@ class MechanismProblem:
         return StageEqualities(*closures.linearise(point.q))
 
     def parameter_rows(self, point: Estimate) -> ParameterRows:
-        own = self.mechanism.parameters
-        rows = own.equalities(point.x)[:, [*own.free, len(point.x)]]
-        lower = (own.lower - point.x)[own.free]
-        return ParameterRows(rows, lower, np.full(len(lower), np.inf))
+        return self.mechanism.parameters.rows(point.x)
 
     def motion(self, point: Estimate) -> Motion:
         """The motion at the inner stages."""

@@ -1,0 +1,116 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Constants when errors last: the log weighed against the prior by how much it really tells.
+
+Errors that last for some stages are one error, not many. A fit that takes them for white follows them as if that many
+readings had agreed, beyond what any honest prior allows, wherever the log tells little. With the log's information H on
+phi (knowledge.py) as if errors were white, the gradient s(phi) = H (phi - its own estimate) of its cost has covariance
+H + G, hence
+
+    min over theta of   s' (H + G)^+ s / 2 + prior,   bounds and equalities met,
+
+the best combination of the two that is linear in the log's gradient (optimal weighting of estimating equations, Hansen,
+Econometrica 50 (1982) 4). With H = R'R, s = R'(R phi - t), that is the log's |R phi - t|^2 with errors of covariance
+I + A instead of I, A = (R^+)' G R^+. The posterior is never wider than the prior, and the same as without G where
+errors are white.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+from scipy.linalg import solve_triangular
+
+from sysid_nodes.solvers.trajectory_least_squares import Blocks, Layout, LevenbergMarquardtConfig
+from sysid_nodes.solvers.trajectory_least_squares.feasible_descent import linear_model, solve_feasible
+from sysid_nodes.solvers.trajectory_least_squares.parameter_posterior import ParameterPosterior, parameter_posterior
+from sysid_nodes.solvers.trajectory_least_squares.parameter_program import ParameterRows
+from sysid_nodes.solvers.trajectory_least_squares.stage_equalities import StageEqualities
+from sysid_nodes.systems.bayesian.estimate import Told
+from sysid_nodes.systems.bayesian.parameters import Parameters
+
+Array = npt.NDArray[np.float64]
+
+_MOST = 200  # iterations of a problem of a few hundred unknowns
+
+
+class _Point(NamedTuple):
+    """Attributes: stage (1, 1), which has nothing to say and stays at zero; x (P,) all constants."""
+
+    stage: Array
+    x: Array
+
+
+@dataclass(frozen=True)
+class _Constants:
+    """The constants' problem without a motion: the solver wants a stage and gets an empty one."""
+
+    own: Parameters
+    told: Told
+
+    @property
+    def layout(self) -> Layout:
+        return Layout(1, 1, len(self.own.free))
+
+    def retract(self, point: _Point, stage_step: Array, parameter_step: Array, local_step: Array) -> _Point:
+        x = point.x.copy()
+        x[self.own.free] += parameter_step
+        return _Point(point.stage + stage_step + local_step.sum(), x)
+
+    def residuals(self, point: _Point) -> list[Array]:
+        return [blocks.residual for blocks in self.linearise(point)]
+
+    def linearise(self, point: _Point) -> list[Blocks]:
+        own = self.own
+        sigma = own.sigma[own.free]
+        phi, slope = own.linear(point.x)
+        parts = point.stage[0], (point.x - own.mean)[own.free] / sigma, self.told.root @ phi - self.told.target
+        by_theta = np.concatenate([np.zeros((1, len(sigma))), np.diag(1.0 / sigma), self.told.root @ slope])
+        value, by_stage = np.concatenate(parts), np.zeros((1, len(by_theta), 1))
+        by_stage[0, 0] = 1.0
+        return [Blocks(np.array([0]), value[None], by_stage, by_theta[None])]
+
+    def stage_equalities(self, point: _Point) -> StageEqualities:
+        return StageEqualities(np.zeros((len(point.stage), 0)), np.zeros((len(point.stage), 0, 1)))
+
+    def parameter_rows(self, point: _Point) -> ParameterRows:
+        return self.own.rows(point.x)
+
+
+def weighed(told: Told, lasting: Array, slope: Array, sigma: Array) -> Told:
+    """The same information with errors of covariance I + A.
+
+    Args:
+        told: as if errors were white.
+        lasting: (p, p) covariance G of the gradient by phi, beyond what white noise gives.
+        slope: (p, p) of phi by theta.
+        sigma: (p,) of the prior in theta: numbers of one size.
+    """
+    unit = slope * sigma
+    back = np.linalg.pinv(told.root @ unit)
+    added = back.T @ (unit.T @ lasting @ unit) @ back
+    half = np.linalg.cholesky(np.eye(len(added)) + 0.5 * (added + added.T))
+    both = solve_triangular(half, np.column_stack([told.root, told.target]), lower=True)
+    return Told(both[:, :-1], both[:, -1])
+
+
+def weigh(own: Parameters, told: Told, lasting: Array, x: Array) -> tuple[Array, ParameterPosterior] | None:
+    """The constants (P,) and their posterior when errors last; None where no minimum is found.
+
+    Args:
+        own: the constants and their prior.
+        told: information of the log.
+        lasting: (p, p) G.
+        x: (P,) the estimate as if errors were white.
+    """
+    _, slope = own.linear(x)
+    if not (np.isfinite(told.root).all() and np.isfinite(lasting).all()):
+        return None
+    problem = _Constants(own, weighed(told, lasting, slope, own.sigma[own.free]))
+    found = solve_feasible(problem, _Point(np.zeros((1, 1)), x), LevenbergMarquardtConfig(max_iterations=_MOST))
+    if not found.status.converged:
+        return None
+    model = linear_model(problem, found.point)
+    return None if model.factor is None else (found.point.point.x, parameter_posterior(model.factor, model.rows))
