@@ -69,10 +69,10 @@ def next_arrival(
     return Arrival(prior, point.q[count : count + prior.width], point.theta, score)
 
 
-def let_parameters_drift(arrival: Arrival, sigma: Array) -> Arrival:
-    """Widens an arrival for unknown changes of the parameters, of standard deviations sigma (p,) in `linear`."""
-    columns = np.zeros((arrival.prior.root.shape[1], len(sigma)))
-    columns[-len(sigma) :] = np.diag(sigma)
+def let_parameters_drift(arrival: Arrival, spread: Array) -> Arrival:
+    """Widens an arrival for unknown changes of the parameters, `spread` (p, k) times k of unit variance in `linear`."""
+    columns = np.zeros((arrival.prior.root.shape[1], spread.shape[1]))
+    columns[-len(spread) :] = spread
     return loosen(arrival, columns)
 
 

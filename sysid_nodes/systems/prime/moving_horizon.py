@@ -172,7 +172,7 @@ class MovingHorizon:
         share = np.sqrt(count * self._model.config.step / self._config.memory)
         parameters = self._model.parameters
         spread = parameters.linear_jacobian(arrival.theta) * parameters.sigma
-        return let_parameters_drift(arrival, share * np.linalg.norm(spread, axis=1))
+        return let_parameters_drift(arrival, share * spread)
 
     def _begin(self) -> Improved:
         """A first window, solved to the end with the contacts' smoothing from coarse to fine."""

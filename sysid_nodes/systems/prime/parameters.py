@@ -148,19 +148,51 @@ class Parameters:
         return np.array(blocks).reshape(-1, 10, 10)
 
     def linear(self, theta: Array) -> Array:
-        """(p,) the same with inertial parameters in place of log-Cholesky vectors: what residuals are linear in."""
-        out = np.array(theta)
+        """(p,) coordinates that residuals are linear in, and of which one alone says how heavy everything is.
+
+        Inertial parameters and armature are divided by the factor h on the links' masses, and gains become 1 / (gain h)
+        of each kind of joint. The equations of motion hold as well for a robot, contact forces and torques that are all
+        larger by h: only priors tell h, here the column of the links' masses. In coordinates where every linearisation
+        has another direction for that, windows that follow one another would learn h from nothing (Huang, Mourikis and
+        Roumeliotis, Observability-based rules for EKF SLAM, 2010, of headings).
+        """
+        out, heavier = np.array(theta), self.heavier(theta)
         for index in range(len(self.bodies)):
             columns = self.columns(index)
-            out[columns] = inertia.log_cholesky_to_parameters(theta[columns])
+            out[columns] = inertia.log_cholesky_to_parameters(theta[columns]) / heavier
+        if self.drives.start < self.drives.stop:
+            coulomb, viscous, armature = theta[self.drives]
+            stated = not self.rotors.any()
+            out[self.drives] = np.array([coulomb, viscous, np.exp(armature) if stated else armature]) / heavier
+        out[self._kinds] = 1.0 / (heavier * self._kind_factors(theta))
         return out
 
     def linear_jacobian(self, theta: Array) -> Array:
         """(p, p) derivative of `linear`, never singular."""
-        out = np.eye(self.count)
+        out, linear, heavier = np.eye(self.count), self.linear(theta), self.heavier(theta)
+        kinds, drives = self._kinds, self.drives
         for index, slope in enumerate(self.inertia_jacobian(theta)):
-            out[self.columns(index), self.columns(index)] = slope
+            columns = self.columns(index)
+            out[columns, columns] = slope / heavier
+            out[columns, self.masses] = -linear[columns, None]
+        if drives.start < drives.stop:
+            stated = not self.rotors.any()
+            out[drives, drives] = np.diag([1.0, 1.0, np.exp(theta[drives][2]) if stated else 1.0]) / heavier
+            out[drives, self.masses] = -linear[drives, None]
+        if kinds.start < kinds.stop:
+            slope = -linear[kinds] / self._kind_factors(theta)
+            out[kinds, kinds], out[kinds, kinds.stop] = np.diag(slope), slope
+            out[kinds, self.masses] = -linear[kinds, None]
         return out
+
+    @property
+    def _kinds(self) -> slice:
+        """Columns of the gains of each kind of joint; the one that is common to all follows them."""
+        return slice(self.gains.start, max(self.gains.stop - 1, self.gains.start))
+
+    def _kind_factors(self, theta: Array) -> Array:
+        """(kinds,) a drive's reading over its torque, of each kind of joint."""
+        return np.asarray(1.0 + theta[self._kinds] + theta[self._kinds.stop : self.gains.stop])
 
 
 def build_parameters(robot: Robot, sensors: tuple[Sensor, ...], config: PrimeConfig) -> Parameters:

@@ -18,12 +18,12 @@ def test_drift_adds_to_the_parameters_covariance() -> None:
     root = rng.normal(size=(2 * n + p, 2 * n + p)) + 3.0 * np.eye(2 * n + p)
     offset = rng.normal(size=2 * n + p)
     arrival = Arrival(GaussianPrior(root, offset, n, p), np.zeros((2, n + 1)), np.zeros(p), Score.as_stated(root))
-    sigma = np.array([0.1, 1.0, 10.0])
-    widened = let_parameters_drift(arrival, sigma)
+    spread = np.array([[0.1, 0.2], [1.0, 0.0], [0.0, 10.0]])
+    widened = let_parameters_drift(arrival, spread)
     after = widened.prior
     np.testing.assert_allclose(widened.score.covariance, after.root.T @ after.root, rtol=1e-7, atol=1e-9)
     added = np.zeros_like(root)
-    added[-p:, -p:] = np.diag(sigma**2)
+    added[-p:, -p:] = spread @ spread.T
     wanted = np.linalg.inv(root.T @ root) + added
     np.testing.assert_allclose(np.linalg.inv(after.root.T @ after.root), wanted, rtol=1e-9, atol=1e-9)
     mean, moved = np.linalg.solve(root, -offset), np.linalg.solve(after.root, -after.offset)
