@@ -42,6 +42,7 @@ from sysid_nodes.robots.loops import Loop
 from sysid_nodes.ros import qos
 from sysid_nodes.ros.conversions import as_fields
 from sysid_nodes.ros.spinning import make_executor
+from sysid_nodes.sessions.diagnostic_keys import MESSAGE
 
 DIAGNOSTICS, JOINT_STATES = "/diagnostics", "/joint_states"
 
@@ -111,7 +112,7 @@ class Recording(Node):
         """Takes a message of diagnostics."""
         for status in deserialize_message(data, DiagnosticArray).status:
             values = {item.key: item.value for item in status.values}
-            self.diagnostics[status.name] = values | {"message": status.message}
+            self.diagnostics[status.name] = values | {MESSAGE: status.message}
 
 
 class StreamRecorder(Recording):

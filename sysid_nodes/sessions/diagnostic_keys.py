@@ -14,6 +14,43 @@ OVERLOAD = "messages lost to overload"
 RECEIVED = "received on "
 """Begins the keys of the messages received, by topic."""
 
+PUBLISHED = "published on "
+"""Begins the keys of the messages that a simulated robot sent, by topic."""
+
+MESSAGE = "message"
+"""Sentence of a status, which a demo's recorder puts beside its values."""
+
+# Of a node that identifies.
+FINDING = "finding"
+REJECTED = "samples rejected"
+SOLVE_TIME = "solve time [s]"
+LAG = "lag [s]"
+LONGEST_LAG = "longest lag [s]"
+LOAD = "load [1]"
+WINDOW = "window [stages]"
+HOP = "steps between solves"
+SOLVES = "solves"
+SKIPPED = "steps skipped"
+
+# Of a node that plans or controls.
+PHASE = "phase"
+LAST_OUTCOME = "last outcome"
+LARGEST_SHARE = "largest share so far"
+ACTIVITY = "activity"
+FAULT = "fault"
+
+# Of a simulated robot.
+STATE = "state"
+TROUBLE = "trouble"
+FOLLOWS = "follows"
+ELAPSED = "elapsed [s]"
+BEHIND = "behind real time [s]"
+AT_REST = "at rest"
+REAL_TIME_FACTOR = "real-time factor"
+CLEARANCE = "clearance to obstacles [m]"
+CLOSEST_JOINT = "joint closest to an obstacle"
+CLOSEST_OBSTACLE = "obstacle closest to it"
+
 ROBOT_FINISHED = "finished"
 """State of a simulated robot whose motion is over."""
 
@@ -26,6 +63,11 @@ _SAME = 2  # reports of nothing new and nothing waiting, after which a node is d
 def received_on(topic: str) -> str:
     """Key of the messages that were received on a topic."""
     return RECEIVED + topic
+
+
+def published_on(topic: str) -> str:
+    """Key of the messages that were sent on a topic."""
+    return PUBLISHED + topic
 
 
 def not_used(reason: str, stream: str = "") -> str:

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, Generic, Protocol, TypeVar
 
 from sysid_nodes.exceptions import LogError, SamplesError
-from sysid_nodes.sessions.diagnostic_keys import OVERLOAD, WAITING, not_used, received_on
+from sysid_nodes.sessions.diagnostic_keys import OVERLOAD, SOLVE_TIME, WAITING, not_used, received_on
 from sysid_nodes.sessions.worker import LiveWorker
 
 Update = TypeVar("Update")
@@ -90,7 +90,7 @@ class SessionHealth:
             WAITING: str(self.waiting),
             OVERLOAD: str(self.overflowed),
             **{not_used(reason): str(count) for reason, count in sorted(self.rejected.items())},
-            "solve time [s]": f"{self.solve_time:.3f}",
+            SOLVE_TIME: f"{self.solve_time:.3f}",
         }
 
     def trouble(self) -> tuple[Level, str] | None:

@@ -41,6 +41,7 @@ from sysid_nodes.results import Status
 from sysid_nodes.results.trajectory_record import Phase
 from sysid_nodes.robots import limb, load_robot
 from sysid_nodes.sessions.certified.settings import CertifiedModel, CertifiedSettings
+from sysid_nodes.sessions.diagnostic_keys import CLOSEST_JOINT, CLOSEST_OBSTACLE
 from sysid_nodes.simulation.arm import random_dumbbell
 from sysid_nodes.simulation.arm.config import ArmSimulationConfig, SimulatedArmConfig, build_payload
 from sysid_nodes.systems.certified.control.output import Mode
@@ -78,7 +79,7 @@ def diagnostics_line(
     }  # fmt: skip
     robot = {
         "at rest": at_rest, "real-time factor": "0.500", "clearance to obstacles [m]": "0.123456",
-        "closest to obstacles": "joint_7/9, shelf",
+        CLOSEST_JOINT: "joint_7", CLOSEST_OBSTACLE: "shelf",
     }  # fmt: skip
     planner = {"phase": phase.name, "last outcome": "nothing was certified in time"}
     told = {IDENTIFIER: identifier, ROBOT: robot, CONTROLLER: AT_EASE, PLANNER: planner}

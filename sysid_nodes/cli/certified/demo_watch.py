@@ -14,7 +14,19 @@ from sysid_nodes.data import PARAMETER_NAMES
 from sysid_nodes.data.bounds import Bounds
 from sysid_nodes.results import Status
 from sysid_nodes.results.trajectory_record import Phase
-from sysid_nodes.sessions.diagnostic_keys import RECEIVED, WAITING
+from sysid_nodes.sessions.diagnostic_keys import (
+    AT_REST,
+    CLEARANCE,
+    CLOSEST_JOINT,
+    CLOSEST_OBSTACLE,
+    LARGEST_SHARE,
+    LAST_OUTCOME,
+    PHASE,
+    REAL_TIME_FACTOR,
+    RECEIVED,
+    REJECTED,
+    WAITING,
+)
 from sysid_nodes.systems.certified.control.output import Mode
 
 Array = npt.NDArray[np.float64]
@@ -136,7 +148,7 @@ class Watch(LiveWatch):
     @property
     def resting(self) -> bool:
         """Whether a robot that was stopped has come to rest."""
-        return self._text(_ROBOT, "at rest") == "True"
+        return self._text(_ROBOT, AT_REST) == "True"
 
     @property
     def finished(self) -> bool:
@@ -145,7 +157,7 @@ class Watch(LiveWatch):
 
     @property
     def _done(self) -> bool:
-        return self._text(_PLANNER, "phase") == Phase.REST.name
+        return self._text(_PLANNER, PHASE) == Phase.REST.name
 
     @property
     def time(self) -> float:
@@ -155,19 +167,19 @@ class Watch(LiveWatch):
     @property
     def real_time_factor(self) -> float:
         """Present rate of the robot's time."""
-        return self._number(_ROBOT, "real-time factor")
+        return self._number(_ROBOT, REAL_TIME_FACTOR)
 
     @property
     def clearance(self) -> tuple[float, str]:
         """Least true distance to an obstacle so far [m], and between what; empty where there is nothing."""
-        shape, _, obstacle = self._text(_ROBOT, "closest to obstacles").partition(", ")
-        words = f"what {shape.split('/')[0]} moves and '{obstacle}'" if obstacle else ""
-        return self._number(_ROBOT, "clearance to obstacles [m]"), words
+        joint, obstacle = self._text(_ROBOT, CLOSEST_JOINT), self._text(_ROBOT, CLOSEST_OBSTACLE)
+        words = f"what {joint} moves and '{obstacle}'" if obstacle else ""
+        return self._number(_ROBOT, CLEARANCE), words
 
     @property
     def tracking_share(self) -> float:
         """Largest share of the proven tracking errors taken so far."""
-        return self._number(_CONTROLLER, "largest share so far")
+        return self._number(_CONTROLLER, LARGEST_SHARE)
 
     @property
     def torque_now(self) -> float:
@@ -177,7 +189,7 @@ class Watch(LiveWatch):
     @property
     def planner(self) -> str:
         """Outcome of the planner's last step."""
-        return self._text(_PLANNER, "last outcome")
+        return self._text(_PLANNER, LAST_OUTCOME)
 
     # -- the streams
 
@@ -194,7 +206,7 @@ class Watch(LiveWatch):
     @property
     def rejected(self) -> int:
         """Joint states that the identifier did not use."""
-        return int(self._number(_IDENTIFIER, "samples rejected"))
+        return int(self._number(_IDENTIFIER, REJECTED))
 
     @property
     def complete(self) -> bool:

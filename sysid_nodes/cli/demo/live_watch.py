@@ -7,7 +7,17 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from typing import Any
 
-from sysid_nodes.sessions.diagnostic_keys import OVERLOAD, RECEIVED, ROBOT_FINISHED, WAITING
+from sysid_nodes.sessions.diagnostic_keys import (
+    BEHIND,
+    ELAPSED,
+    OVERLOAD,
+    PUBLISHED,
+    RECEIVED,
+    ROBOT_FINISHED,
+    SOLVE_TIME,
+    STATE,
+    WAITING,
+)
 
 
 class LiveWatch:
@@ -69,24 +79,24 @@ class MotionWatch(IdentifyingWatch):
     @property
     def finished(self) -> bool:
         """Whether the robot has ended its motion."""
-        return self._text(self._robot_status, "state") == ROBOT_FINISHED
+        return self._text(self._robot_status, STATE) == ROBOT_FINISHED
 
     @property
     def waiting(self) -> bool:
         """Whether the identifier has messages that it has not got to yet."""
-        sent = self._counts(self._robot_status, "published on ")
+        sent = self._counts(self._robot_status, PUBLISHED)
         heard = self._counts(self._identifier_status, RECEIVED)
         return sent != heard or self._number(self._identifier_status, WAITING) > 0
 
     @property
     def elapsed(self) -> float:
         """Time of the robot's motion [s]."""
-        return self._number(self._robot_status, "elapsed [s]")
+        return self._number(self._robot_status, ELAPSED)
 
     @property
     def behind(self) -> float:
         """By which the motion took longer than its stamps say [s]."""
-        return self._number(self._robot_status, "behind real time [s]")
+        return self._number(self._robot_status, BEHIND)
 
     @property
     def overloaded(self) -> bool:
@@ -96,4 +106,4 @@ class MotionWatch(IdentifyingWatch):
     @property
     def solve_time(self) -> float:
         """Of the newest window [s]."""
-        return self._number(self._identifier_status, "solve time [s]")
+        return self._number(self._identifier_status, SOLVE_TIME)

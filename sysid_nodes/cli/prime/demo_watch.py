@@ -13,7 +13,26 @@ import numpy.typing as npt
 from sysid_nodes.cli.demo.live_watch import IdentifyingWatch
 from sysid_nodes.reports.prime.truth import ON_GROUND
 from sysid_nodes.results.motion_status import MotionStatus
-from sysid_nodes.sessions.diagnostic_keys import RECEIVED, ROBOT_FALLEN, ROBOT_FINISHED, WAITING
+from sysid_nodes.sessions.diagnostic_keys import (
+    BEHIND,
+    FINDING,
+    HOP,
+    LAG,
+    LOAD,
+    LONGEST_LAG,
+    MESSAGE,
+    PUBLISHED,
+    RECEIVED,
+    ROBOT_FALLEN,
+    ROBOT_FINISHED,
+    SKIPPED,
+    SOLVE_TIME,
+    SOLVES,
+    STATE,
+    TROUBLE,
+    WAITING,
+    WINDOW,
+)
 
 Array = npt.NDArray[np.float64]
 
@@ -70,9 +89,9 @@ class PrimeWatch(IdentifyingWatch):
         if "inertia" in line and not self.finished:
             self._take_inertia(line["inertia"])
         super().take(line)
-        if "diagnostics" in line and not self.finished and self._text(ESTIMATOR, "solves") not in ("", "0"):
-            self.lags.append(self._number(ESTIMATOR, "longest lag [s]"))
-            pace = self._number(ESTIMATOR, "steps between solves"), self._number(ESTIMATOR, "window [stages]")
+        if "diagnostics" in line and not self.finished and self._text(ESTIMATOR, SOLVES) not in ("", "0"):
+            self.lags.append(self._number(ESTIMATOR, LONGEST_LAG))
+            pace = self._number(ESTIMATOR, HOP), self._number(ESTIMATOR, WINDOW)
             self.paces.add((int(pace[0]), int(pace[1])))
 
     def _take_forces(self, message: Mapping[str, Any]) -> None:
@@ -124,23 +143,23 @@ class PrimeWatch(IdentifyingWatch):
     @property
     def finished(self) -> bool:
         """Whether the robot's programme is over."""
-        self._ended = self._ended or self._text(_ROBOT, "state") == ROBOT_FINISHED
+        self._ended = self._ended or self._text(_ROBOT, STATE) == ROBOT_FINISHED
         return self._ended
 
     @property
     def state(self) -> str:
         """The robot's present activity, in a few words."""
-        return self._text(_ROBOT, "message") or "starting"
+        return self._text(_ROBOT, MESSAGE) or "starting"
 
     @property
     def fallen(self) -> bool:
         """Whether the robot has fallen."""
-        return self._text(_ROBOT, "trouble") == ROBOT_FALLEN
+        return self._text(_ROBOT, TROUBLE) == ROBOT_FALLEN
 
     @property
     def finding(self) -> str:
         """The evidence against the estimate."""
-        return self._text(ESTIMATOR, "finding")
+        return self._text(ESTIMATOR, FINDING)
 
     @property
     def waiting(self) -> bool:
@@ -150,31 +169,31 @@ class PrimeWatch(IdentifyingWatch):
     @property
     def lag(self) -> float:
         """Of the newest estimate behind the newest reading [s]."""
-        return self._number(ESTIMATOR, "lag [s]")
+        return self._number(ESTIMATOR, LAG)
 
     @property
     def solve_time(self) -> float:
         """[s]."""
-        return self._number(ESTIMATOR, "solve time [s]")
+        return self._number(ESTIMATOR, SOLVE_TIME)
 
     @property
     def load(self) -> float:
         """Share of the time between two solves that a solve takes."""
-        return self._number(ESTIMATOR, "load [1]")
+        return self._number(ESTIMATOR, LOAD)
 
     @property
     def skipped(self) -> int:
         """Steps that the estimator did not use because the machine was too slow."""
-        return int(self._number(ESTIMATOR, "steps skipped"))
+        return int(self._number(ESTIMATOR, SKIPPED))
 
     @property
     def behind(self) -> float:
         """By which the robot's programme took longer than its stamps say [s]."""
-        return self._number(_ROBOT, "behind real time [s]")
+        return self._number(_ROBOT, BEHIND)
 
     def sent_counts(self) -> dict[str, int]:
         """Messages that the robot published, by topic."""
-        return self._counts(_ROBOT, "published on ")
+        return self._counts(_ROBOT, PUBLISHED)
 
     def received_counts(self) -> dict[str, int]:
         """Messages that reached the estimator, by topic."""

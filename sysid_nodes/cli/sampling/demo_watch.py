@@ -12,6 +12,7 @@ from sysid_nodes.messages.sampling.posterior import to_posterior
 from sysid_nodes.reports.sampling.stages import Known, known_after
 from sysid_nodes.results.exploration import ExplorationPlan, Posterior
 from sysid_nodes.robots import Robot
+from sysid_nodes.sessions.diagnostic_keys import ACTIVITY, FAULT, FOLLOWS, TROUBLE
 from sysid_nodes.systems.sampling import SamplingConfig
 
 IDENTIFIER, PLANNER = "spi_identifier: identification", "exploration_planner: planning"
@@ -62,9 +63,9 @@ class SamplingWatch(MotionWatch):
     @property
     def activity(self) -> str:
         """The present step, in words."""
-        if follows := self._text(_ROBOT, "follows"):
+        if follows := self._text(_ROBOT, FOLLOWS):
             return f"robot follows its {follows}"
-        planning = self._text(PLANNER, "activity")
+        planning = self._text(PLANNER, ACTIVITY)
         if self.posteriors and self.plan is None and planning:
             return planning
         if len(self.statuses) >= _STAGES:
@@ -79,9 +80,9 @@ class SamplingWatch(MotionWatch):
     @property
     def trouble(self) -> str:
         """Why there will be no second stage; empty where nothing is known to be wrong."""
-        if trouble := self._text(_ROBOT, "trouble"):
+        if trouble := self._text(_ROBOT, TROUBLE):
             return f"the robot has {trouble}"
-        if fault := self._text(PLANNER, "fault"):
+        if fault := self._text(PLANNER, FAULT):
             return fault
         if len(self.statuses) > len(self.posteriors):
             return f"an identification ended as {self.statuses[-1]}"

@@ -7,6 +7,7 @@ from diagnostic_msgs.msg import DiagnosticStatus
 
 from sysid_nodes.results.stop_reason import StopReason
 from sysid_nodes.ros.diagnostics import ERROR, OK, WARN, diagnostic_status
+from sysid_nodes.sessions.diagnostic_keys import LARGEST_SHARE
 from sysid_nodes.systems.certified.control.output import ControllerOutput, Mode
 
 _USUAL = (StopReason.NONE, StopReason.PLAN_ENDED)
@@ -64,7 +65,7 @@ class ControllerReport:
             "ages of joint states": self._ages,
             "longest computation [s]": f"{self._longest:.6f}",
             "share of the proven errors": f"{self._usage:.4f}",
-            "largest share so far": f"{self._worst:.4f}",
+            LARGEST_SHARE: f"{self._worst:.4f}",
             "bounds": StopReason.BOUNDS_SILENT.name if bounds_silent else "",
         }
         level, message = self._judge(output, bounds_silent) if active else (OK, "inactive")

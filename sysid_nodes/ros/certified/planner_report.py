@@ -10,6 +10,7 @@ from diagnostic_msgs.msg import DiagnosticStatus
 from sysid_nodes.results.stop_reason import StopReason
 from sysid_nodes.ros.diagnostics import ERROR, OK, WARN, diagnostic_status
 from sysid_nodes.sessions.certified.planning import Planning
+from sysid_nodes.sessions.diagnostic_keys import LAST_OUTCOME, PHASE
 
 
 def planner_values(planning: Planning, rate: float) -> dict[str, str]:
@@ -21,10 +22,10 @@ def planner_values(planning: Planning, rate: float) -> dict[str, str]:
     """
     last, bounds = planning.last, planning.known.bounds
     return {
-        "phase": planning.agenda.phase.name,
+        PHASE: planning.agenda.phase.name,
         "trajectories": str(planning.made),
         "steps that certified nothing": str(planning.failed),
-        "last outcome": planning.message,
+        LAST_OUTCOME: planning.message,
         "finished too late": str(planning.dropped),
         "planning is taken to need [s]": f"{planning.timing.needs:.3f}",
         "robot's seconds in one of the machine's": f"{rate:.3f}",

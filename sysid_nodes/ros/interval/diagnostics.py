@@ -15,7 +15,16 @@ from sensor_msgs.msg import JointState
 from sysid_nodes.results import IdentificationResult, Status
 from sysid_nodes.ros.conversions import to_seconds
 from sysid_nodes.ros.diagnostics import ERROR, OK, WARN, diagnostic_status
-from sysid_nodes.sessions.diagnostic_keys import OVERLOAD, WAITING, not_used, received_on
+from sysid_nodes.sessions.diagnostic_keys import (
+    FINDING,
+    LAG,
+    OVERLOAD,
+    REJECTED,
+    SOLVE_TIME,
+    WAITING,
+    not_used,
+    received_on,
+)
 from sysid_nodes.sessions.interval.news import sentence
 from sysid_nodes.sessions.interval.session import IntervalSession
 from sysid_nodes.systems.interval.stream_watch import Judgement
@@ -91,20 +100,20 @@ def interval_diagnostic(node: str, health: IntervalHealth) -> DiagnosticStatus:
     result = health.result
     values = {
         "status": result.status.name,
-        "finding": "; ".join(health.judgement.lines),
+        FINDING: "; ".join(health.judgement.lines),
         "rate [Hz]": f"{health.rate:.1f}",
         "longest step between stamps [s]": f"{health.longest_step:.6f}",
         received_on(health.topic): str(health.received),
         OVERLOAD: str(health.rejected.get(_OVERLOAD, 0)),
         WAITING: str(health.queue),
-        "lag [s]": f"{health.lag:.3f}",
+        LAG: f"{health.lag:.3f}",
         "samples used": str(result.samples_used),
-        "samples rejected": str(sum(health.rejected.values())),
+        REJECTED: str(sum(health.rejected.values())),
         **{not_used(reason): str(n) for reason, n in sorted(health.rejected.items()) if reason != _OVERLOAD},
         "window": str(result.window),
         "condition number": f"{result.excitation.condition_number:.4g}",
         "blind directions": ", ".join(result.excitation.blind),
-        "solve time [s]": f"{result.solve_time:.4f}",
+        SOLVE_TIME: f"{result.solve_time:.4f}",
     }
     return diagnostic_status(f"{node}: identification", level, message, values, hardware=health.topic)
 

@@ -33,6 +33,7 @@ from sysid_nodes.ros.conversions import as_fields, to_seconds
 from sysid_nodes.ros.diagnostics import ERROR, OK, WARN, component, diagnostic_status
 from sysid_nodes.ros.identifying_node import IdentifyingNode
 from sysid_nodes.ros.managed_node import run
+from sysid_nodes.sessions.diagnostic_keys import ACTIVITY, FAULT
 from sysid_nodes.sessions.sampling.node_config import PlannerNodeConfig
 from sysid_nodes.sessions.sampling.planning import ExplorationSessionConfig, PlanningSession
 from sysid_nodes.sessions.worker import LiveWorker
@@ -94,8 +95,8 @@ class LivePlanning:
         fault = self._worker.fault or self.fault
         level = ERROR if fault else OK if self.plan is not None or not active else WARN
         values = {
-            "activity": self.activity,
-            "fault": fault,
+            ACTIVITY: self.activity,
+            FAULT: fault,
             "plans": str(self.made),
             "plan": "" if self.plan is None else self.plan.id,
             "planning time [s]": f"{self.solve_time:.3f}",

@@ -23,6 +23,7 @@ from sysid_nodes.ros.conversions import to_seconds, to_stamp
 from sysid_nodes.ros.parameters import NodeParameters
 from sysid_nodes.ros.simulation.played_motion import PlayedMotion
 from sysid_nodes.ros.spinning import run_node
+from sysid_nodes.sessions.diagnostic_keys import ELAPSED
 from sysid_nodes.simulation.actuators.config import SimulatedDrivesConfig
 from sysid_nodes.simulation.actuators.hidden_run import hidden_run
 
@@ -62,7 +63,7 @@ class SimulatedDrivesNode(PlayedMotion):
         return {self._names[is_command]: count for is_command, count in self._counts.items()}
 
     def _values(self) -> dict[str, str]:
-        return {"elapsed [s]": f"{self._elapsed:.3f}"}
+        return {ELAPSED: f"{self._elapsed:.3f}"}
 
     def _motion(self) -> Iterator[float]:
         start = to_seconds(self.get_clock().now().to_msg())

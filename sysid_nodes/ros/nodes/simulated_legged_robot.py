@@ -34,7 +34,7 @@ from sysid_nodes.ros.simulation.legged_publishers import LeggedPublishers, Truth
 from sysid_nodes.ros.simulation.obeyed_plans import Obeyed
 from sysid_nodes.ros.simulation.played_motion import PlayedMotion
 from sysid_nodes.ros.spinning import run_node
-from sysid_nodes.sessions.diagnostic_keys import ROBOT_FALLEN
+from sysid_nodes.sessions.diagnostic_keys import ELAPSED, ROBOT_FALLEN
 from sysid_nodes.simulation.legged import Fault, LeggedRobotSim, LeggedSimulationConfig, TruthSample
 from sysid_nodes.simulation.legged.node_config import SimulatedLeggedRobotConfig
 
@@ -107,7 +107,7 @@ class SimulatedLeggedRobotNode(PlayedMotion):
         return self._streams.published
 
     def _values(self) -> dict[str, str]:
-        found = {"elapsed [s]": f"{self._sim.elapsed:.3f}"}
+        found = {ELAPSED: f"{self._sim.elapsed:.3f}"}
         return found if self._obeyed is None else found | self._obeyed.values
 
     def _trouble(self) -> str:

@@ -24,6 +24,7 @@ from sysid_nodes.ros.conversions import to_seconds, to_stamp
 from sysid_nodes.ros.parameters import NodeParameters
 from sysid_nodes.ros.simulation.played_motion import PlayedMotion
 from sysid_nodes.ros.spinning import run_node
+from sysid_nodes.sessions.diagnostic_keys import ELAPSED
 from sysid_nodes.simulation.fourbar.config import SimulatedLinkageConfig
 from sysid_nodes.simulation.fourbar.leg import MOTORS, LegTruth, simulate_leg
 
@@ -63,7 +64,7 @@ class SimulatedLinkageNode(PlayedMotion):
         return {str(publisher.topic_name): self._count for publisher in (self._states, self._power)}
 
     def _values(self) -> dict[str, str]:
-        return {"elapsed [s]": f"{self._elapsed:.3f}"}
+        return {ELAPSED: f"{self._elapsed:.3f}"}
 
     def _motion(self) -> Iterator[float]:
         record, start = self._record, to_seconds(self.get_clock().now().to_msg())

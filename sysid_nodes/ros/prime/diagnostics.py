@@ -10,7 +10,21 @@ from diagnostic_msgs.msg import DiagnosticStatus
 
 from sysid_nodes.results.motion_status import MotionStatus
 from sysid_nodes.ros.diagnostics import ERROR, OK, WARN, diagnostic_status
-from sysid_nodes.sessions.diagnostic_keys import OVERLOAD, WAITING, not_used, received_on
+from sysid_nodes.sessions.diagnostic_keys import (
+    FINDING,
+    HOP,
+    LAG,
+    LOAD,
+    LONGEST_LAG,
+    OVERLOAD,
+    SKIPPED,
+    SOLVE_TIME,
+    SOLVES,
+    WAITING,
+    WINDOW,
+    not_used,
+    received_on,
+)
 from sysid_nodes.sessions.prime.trust import PrimeJudgement
 from sysid_nodes.signals.pacing import Pace
 
@@ -80,17 +94,17 @@ def prime_diagnostic(node: str, health: PrimeHealth) -> DiagnosticStatus:
         level, message = ERROR, f"internal failure: {health.fault}"
     values = {
         "status": judgement.status.name,
-        "finding": "; ".join(finding.message for finding in judgement.findings),
+        FINDING: "; ".join(finding.message for finding in judgement.findings),
         **{f"fault of {stream}": fault for stream, fault in sorted(judgement.faults().items())},
-        "lag [s]": f"{health.lag:.4f}",
-        "longest lag [s]": f"{health.longest_lag:.4f}",
-        "solve time [s]": f"{health.solve_time:.4f}",
+        LAG: f"{health.lag:.4f}",
+        LONGEST_LAG: f"{health.longest_lag:.4f}",
+        SOLVE_TIME: f"{health.solve_time:.4f}",
         "longest solve time [s]": f"{health.longest_solve:.4f}",
-        "load [1]": f"{health.load:.3f}",
-        "window [stages]": str(health.pace.window),
-        "steps between solves": str(health.pace.hop),
-        "solves": str(health.solves),
-        "steps skipped": str(health.skipped),
+        LOAD: f"{health.load:.3f}",
+        WINDOW: str(health.pace.window),
+        HOP: str(health.pace.hop),
+        SOLVES: str(health.solves),
+        SKIPPED: str(health.skipped),
         "processor share [1]": f"{health.processor:.3f}",
         WAITING: str(health.waiting),
         OVERLOAD: str(health.overflowed),

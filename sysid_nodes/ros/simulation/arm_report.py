@@ -10,6 +10,14 @@ from diagnostic_msgs.msg import DiagnosticStatus
 
 from sysid_nodes.robots import Robot
 from sysid_nodes.ros.diagnostics import ERROR, OK, WARN, diagnostic_status
+from sysid_nodes.sessions.diagnostic_keys import (
+    AT_REST,
+    CLEARANCE,
+    CLOSEST_JOINT,
+    CLOSEST_OBSTACLE,
+    REAL_TIME_FACTOR,
+    STATE,
+)
 from sysid_nodes.simulation.arm.simulated_arm import SimulatedArm
 from sysid_nodes.simulation.arm.true_clearance import TrueClearance
 
@@ -61,12 +69,12 @@ class ArmReport:
         state = "stopped" if stop is not None else "commanded" if arm.commanded else "holding"
         closest = self.clearance
         values = {
-            "state": state,
+            STATE: state,
             "protective stop": stop.reason if stop is not None else "",
-            "at rest": str(bool((np.abs(arm.qd) < 1e-3).all())),
+            AT_REST: str(bool((np.abs(arm.qd) < 1e-3).all())),
             "stop travel [rad]": f"{stop.travel.max():.6f}" if stop is not None else "0",
             "time [s]": f"{arm.now:.3f}",
-            "real-time factor": f"{factor:.3f}",
+            REAL_TIME_FACTOR: f"{factor:.3f}",
             "longest answer [s]": f"{self._longest_wait:.6f}",
             "mean answer [s]": f"{self._waited / max(self._ticks, 1):.6f}",
             "commands too late": str(self.late),
@@ -74,8 +82,9 @@ class ArmReport:
             "largest torque [N m]": _numbers(self._torque),
             "torque limit [N m]": _numbers(self._robot.limits.torque),
             "largest speed [rad/s]": _numbers(self._speed),
-            "clearance to obstacles [m]": f"{closest.obstacle.distance:.6f}",
-            "closest to obstacles": f"{closest.obstacle.first}, {closest.obstacle.second}",
+            CLEARANCE: f"{closest.obstacle.distance:.6f}",
+            CLOSEST_JOINT: closest.obstacle.joint,
+            CLOSEST_OBSTACLE: closest.obstacle.second,
             "clearance to itself [m]": f"{closest.itself.distance:.6f}",
             "closest to itself": f"{closest.itself.first}, {closest.itself.second}",
         }

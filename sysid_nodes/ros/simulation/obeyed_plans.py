@@ -13,6 +13,7 @@ from sysid_nodes.messages.sampling.plan import to_plan
 from sysid_nodes.results.exploration import require_estimate
 from sysid_nodes.ros import qos
 from sysid_nodes.ros.conversions import as_fields
+from sysid_nodes.sessions.diagnostic_keys import FOLLOWS
 from sysid_nodes.simulation.legged import LeggedRobotSim
 from sysid_nodes.simulation.legged.node_config import SimulatedLeggedRobotConfig
 from sysid_nodes.systems.sampling.exploration.curves import CommandCurves
@@ -42,7 +43,7 @@ class Obeyed:
         busy = commanded is not None and commanded.busy(now)
         doing = f"plan {self._following}" if self._following else "first motion"
         return {
-            "follows": doing if busy else "",
+            FOLLOWS: doing if busy else "",
             "plans followed": str(self._followed - (busy and bool(self._following))),
         }
 

@@ -13,7 +13,7 @@ from rclpy.node import Node
 
 from sysid_nodes.ros.diagnostics import ERROR, OK, WARN, component, diagnostic_array, diagnostic_status
 from sysid_nodes.ros.spinning import make_executor
-from sysid_nodes.sessions.diagnostic_keys import ROBOT_FINISHED
+from sysid_nodes.sessions.diagnostic_keys import BEHIND, ROBOT_FINISHED, STATE, TROUBLE, published_on
 
 _REPORT_PERIOD = 0.2  # [s]
 _SERVE_EVERY = 0.01  # time between two looks at timers and parameter services [s]
@@ -120,11 +120,11 @@ class PlayedMotion(Node):
     def _report(self) -> None:
         late, trouble = self._behind > 0.0, self._trouble()
         values = {
-            "state": self._state,
-            "trouble": trouble,
-            "behind real time [s]": f"{self._behind:.3f}",
+            STATE: self._state,
+            TROUBLE: trouble,
+            BEHIND: f"{self._behind:.3f}",
             "processor time [s]": f"{time.process_time():.3f}",
-            **{f"published on {topic}": str(count) for topic, count in sorted(self._published_counts().items())},
+            **{published_on(topic): str(count) for topic, count in sorted(self._published_counts().items())},
             **self._values(),
         }
         level = ERROR if trouble else WARN if late else OK

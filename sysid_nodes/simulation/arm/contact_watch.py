@@ -47,6 +47,11 @@ class Closest(NamedTuple):
     first: str
     second: str
 
+    @property
+    def joint(self) -> str:
+        """Joint that moves the robot's shape; empty where there is no pair."""
+        return self.first.rpartition("/")[0]
+
 
 class ContactWatch:
     """Measures distances in any posture of a fixed-base robot.
