@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Schema 1 of result.json: every field, once. Validation, tests and docs/interval/result.md follow this table."""
+"""Checks that the results of all systems share: schema, pipeline, and a table of fields with their kinds."""
 
 from __future__ import annotations
 
@@ -9,13 +9,9 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import Any
 
-from sysid_nodes.data import PARAMETER_NAMES
 from sysid_nodes.exceptions import InputError
-from sysid_nodes.results import Status
 
 SCHEMA = 1
-
-_COUNT = len(PARAMETER_NAMES)
 
 
 @dataclass(frozen=True)
@@ -35,79 +31,6 @@ class Field:
     optional: bool = False
 
 
-FIELDS = (
-    Field("schema", "integer"),
-    Field("pipeline", "string"),
-    Field("method", "string"),
-    Field("robot", "string"),
-    Field("body", "string"),
-    Field("target", "string"),
-    Field("frame", "string"),
-    Field("joints", "strings"),
-    Field("source", "string"),
-    Field("calibration", "string or null"),
-    Field("status", "status"),
-    Field("message", "string"),
-    Field("findings", "strings"),
-    Field("t", "number or null"),
-    Field("window", "integer"),
-    Field("parameters", "list"),
-    Field("parameters[].name", "string"),
-    Field("parameters[].unit", "string"),
-    Field("parameters[].nominal", "number or null"),
-    Field("parameters[].lower", "number or null"),
-    Field("parameters[].upper", "number or null"),
-    Field("parameters[].likely_lower", "number or null", optional=True),
-    Field("parameters[].likely_upper", "number or null", optional=True),
-    Field("estimate", "object or null", optional=True),
-    Field("estimate.confidence", "number", optional=True),
-    Field("estimate.coulomb", "numbers", optional=True),
-    Field("estimate.viscous", "numbers", optional=True),
-    Field("estimate.offset", "numbers", optional=True),
-    Field("estimate.load_friction", "numbers", optional=True),
-    Field("estimate.torque_sigma", "numbers", optional=True),
-    Field("truth", "ten numbers or null"),
-    Field("nominal_body", "object or null"),
-    Field("nominal_body.mass", "number"),
-    Field("nominal_body.centre_of_mass", "numbers"),
-    Field("nominal_body.inertia", "numbers"),
-    Field("samples", "object"),
-    Field("samples.used", "integer"),
-    Field("samples.rejected", "counts"),
-    Field("condition_number", "number or null"),
-    Field("excitation", "object"),
-    Field("excitation.singular_values", "numbers"),
-    Field("excitation.blind", "strings"),
-    Field("solve_time_s", "number"),
-    Field("contradiction", "object or null"),
-    Field("contradiction.sentence", "string"),
-    Field("contradiction.windows", "list"),
-    Field("contradiction.times", "list"),
-    Field("contradiction.assumption", "string"),
-    Field("contradiction.factors", "object"),
-    Field("contradiction.payload_changed", "boolean"),
-    Field("contradiction.change_time", "number or null"),
-    Field("relaxed", "list", optional=True),
-    Field("relaxed[].assumption", "string", optional=True),
-    Field("relaxed[].options", "strings", optional=True),
-    Field("relaxed[].factor", "number", optional=True),
-    Field("costs", "ten numbers each"),
-    Field("assumptions", "strings"),
-    Field("config", "object"),
-    Field("versions", "object"),
-    Field("history", "list"),
-    Field("history[].t", "number or null"),
-    Field("history[].window", "integer"),
-    Field("history[].status", "status"),
-    Field("history[].nominal", "ten numbers or nulls"),
-    Field("history[].lower", "ten numbers or nulls"),
-    Field("history[].upper", "ten numbers or nulls"),
-    Field("history[].condition_number", "number or null"),
-    Field("history[].samples_used", "integer"),
-    Field("history[].solve_time_s", "number"),
-)
-
-
 def _is_integer(value: Any) -> bool:
     return isinstance(value, int) and not isinstance(value, bool)
 
@@ -116,8 +39,8 @@ def _is_number(value: Any) -> bool:
     return isinstance(value, (int, float)) and not isinstance(value, bool) and math.isfinite(value)
 
 
-def _is_list(value: Any, item: Any, length: int | None = None) -> bool:
-    return isinstance(value, list) and (length is None or len(value) == length) and all(map(item, value))
+def _is_list(value: Any, item: Any) -> bool:
+    return isinstance(value, list) and all(map(item, value))
 
 
 def is_member(kind: type[Enum]) -> Callable[[Any], bool]:
@@ -132,30 +55,14 @@ KINDS: dict[str, Callable[[Any], bool]] = {
     "string": lambda v: isinstance(v, str),
     "string or null": lambda v: v is None or isinstance(v, str),
     "boolean": lambda v: isinstance(v, bool),
-    "status": is_member(Status),
     "list": lambda v: isinstance(v, list),
     "strings": lambda v: _is_list(v, KINDS["string"]),
     "numbers": lambda v: _is_list(v, _is_number),
-    "ten numbers or null": lambda v: v is None or _is_list(v, _is_number, _COUNT),
-    "ten numbers or nulls": lambda v: _is_list(v, KINDS["number or null"], _COUNT),
     "object": lambda v: isinstance(v, dict),
     "object or null": lambda v: v is None or isinstance(v, dict),
     "counts": lambda v: isinstance(v, dict) and all(map(_is_integer, v.values())),
-    "ten numbers each": lambda v: isinstance(v, dict) and all(_is_list(x, _is_number, _COUNT) for x in v.values()),
 }
 """Condition on a value of each kind; the keys serve as the words of an error message."""
-
-
-def validate(document: Any, *, source: str = "") -> dict[str, Any]:
-    """Checks a parsed result.json against schema 1; unknown fields are allowed, the schema grows by addition.
-
-    Raises:
-        InputError: with the path of the first field that is absent or wrong.
-    """
-    result = check_result(document, source=source)
-    check_fields(result, FIELDS, KINDS, source=source)
-    _check_parameters(result, source)
-    return result
 
 
 def check_result(document: Any, *, source: str = "") -> dict[str, Any]:
@@ -234,20 +141,6 @@ def _values(node: Any, segments: list[str], where: str) -> Iterator[tuple[str, b
         yield path, True, node[name]
     elif node[name] is not None:
         yield from _values(node[name], rest, path)
-
-
-def _check_parameters(document: Mapping[str, Any], source: str) -> None:
-    names = tuple(row["name"] for row in document["parameters"])
-    if names != PARAMETER_NAMES:
-        raise InputError(f"'parameters' must name {', '.join(PARAMETER_NAMES)} in this order", source=source)
-    for row in document["parameters"]:
-        lower, upper = row["lower"], row["upper"]
-        if lower is not None and upper is not None and lower > upper:
-            raise InputError(
-                f"impossible bounds: {row['name']} has lower {lower:g} above upper {upper:g}", source=source
-            )
-        if document["status"] == Status.INCONSISTENT.name and (lower is not None or upper is not None):
-            raise InputError(f"{row['name']} has a bound although the status is INCONSISTENT", source=source)
 
 
 def _article(kind: str) -> str:

@@ -20,6 +20,12 @@ ROBOT_FINISHED = "finished"
 ROBOT_FALLEN = "fallen"
 """Trouble of a simulated robot that lies on the ground."""
 
+CLOSEST_SHAPE = "shape closest to an obstacle"
+"""The simulated arm's body whose distance to an obstacle was least so far, as `LINK/NUMBER`."""
+
+CLOSEST_OBSTACLE = "obstacle closest to the robot"
+"""The obstacle that this body was closest to; empty in an empty scene."""
+
 _SAME = 2  # reports of nothing new and nothing waiting, after which a node is done
 
 

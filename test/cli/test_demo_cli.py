@@ -41,6 +41,7 @@ from sysid_nodes.results import Status
 from sysid_nodes.results.trajectory_record import Phase
 from sysid_nodes.robots import limb, load_robot
 from sysid_nodes.sessions.certified.settings import CertifiedModel, CertifiedSettings
+from sysid_nodes.sessions.diagnostic_keys import CLOSEST_OBSTACLE, CLOSEST_SHAPE
 from sysid_nodes.simulation.arm import random_dumbbell
 from sysid_nodes.simulation.arm.config import ArmSimulationConfig, SimulatedArmConfig, build_payload
 from sysid_nodes.systems.certified.control.output import Mode
@@ -78,7 +79,7 @@ def diagnostics_line(
     }  # fmt: skip
     robot = {
         "at rest": at_rest, "real-time factor": "0.500", "clearance to obstacles [m]": "0.123456",
-        "closest to obstacles": "joint_7/9, shelf",
+        CLOSEST_SHAPE: "joint_7/9", CLOSEST_OBSTACLE: "shelf, upper board",
     }  # fmt: skip
     planner = {"phase": phase.name, "last outcome": "nothing was certified in time"}
     told = {IDENTIFIER: identifier, ROBOT: robot, CONTROLLER: AT_EASE, PLANNER: planner}
@@ -447,7 +448,7 @@ def test_a_terminal_shows_plans_margins_and_distances(watch: Watch) -> None:
     assert "1 certified, 1 executed, 1 refused (the trajectory starts in the past)" in text
     assert "4.0 cm off obstacles and 0.5 N m off torque limits" in text
     assert "nearest to a limit is torque of joint_2" in text
-    assert "nearest to an obstacle so far: 12.3 cm (what joint_7 moves and 'shelf')" in text
+    assert "nearest to an obstacle so far: 12.3 cm (what joint_7 moves and 'shelf, upper board')" in text
 
 
 def test_the_summary_tells_pace_processors_and_where_the_files_are(watch: Watch, model: CertifiedModel) -> None:

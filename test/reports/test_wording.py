@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from shared.synthetic_run import run
 
 from sysid_nodes.reports.interval.result_file import build_document
-from sysid_nodes.reports.schema import validate
+from sysid_nodes.reports.interval.schema import validate_interval
 from sysid_nodes.reports.wording import IntervalText, listing, number_text, symbol, unit_text, verdict
 from sysid_nodes.results import Status
 
@@ -121,7 +121,7 @@ def test_without_a_confidence_interval_of_its_own_the_proven_one_is_the_headline
     assert verdict(document).headline.startswith("The mass lies between")
     for earlier in ("likely_lower", "likely_upper"):
         mass.pop(earlier)
-    assert verdict(validate(document)).headline.startswith("The mass lies between")
+    assert verdict(validate_interval(document)).headline.startswith("The mass lies between")
 
 
 def test_a_changed_payload_is_the_headline() -> None:

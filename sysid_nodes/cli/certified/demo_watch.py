@@ -14,7 +14,7 @@ from sysid_nodes.data import PARAMETER_NAMES
 from sysid_nodes.data.bounds import Bounds
 from sysid_nodes.results import Status
 from sysid_nodes.results.trajectory_record import Phase
-from sysid_nodes.sessions.diagnostic_keys import RECEIVED, WAITING
+from sysid_nodes.sessions.diagnostic_keys import CLOSEST_OBSTACLE, CLOSEST_SHAPE, RECEIVED, WAITING
 from sysid_nodes.systems.certified.control.output import Mode
 
 Array = npt.NDArray[np.float64]
@@ -160,7 +160,7 @@ class Watch(LiveWatch):
     @property
     def clearance(self) -> tuple[float, str]:
         """Least true distance to an obstacle so far [m], and between what; empty where there is nothing."""
-        shape, _, obstacle = self._text(_ROBOT, "closest to obstacles").partition(", ")
+        shape, obstacle = self._text(_ROBOT, CLOSEST_SHAPE), self._text(_ROBOT, CLOSEST_OBSTACLE)
         words = f"what {shape.split('/')[0]} moves and '{obstacle}'" if obstacle else ""
         return self._number(_ROBOT, "clearance to obstacles [m]"), words
 

@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from sysid_nodes.exceptions import ConfigError, InputError
 from sysid_nodes.reports.atomic_file import write_atomically
-from sysid_nodes.reports.schema import validate
+from sysid_nodes.reports.interval.schema import validate_interval
 from sysid_nodes.reports.wording import IntervalText, likely_text, summary
 from sysid_nodes.results import Status
 from sysid_nodes.robots.export import export_body, told_joints
@@ -22,7 +22,7 @@ def run(args: argparse.Namespace, parsed: dict[str, Any]) -> int:
     """Writes the file and returns the exit status."""
     if args.into is None:
         raise ConfigError("--format is for actuators; a body needs --into")
-    document = validate(parsed, source=str(args.result))
+    document = validate_interval(parsed, source=str(args.result))
     theta = _nominal(document, str(args.result))
     link = args.link or document["body"]
     try:

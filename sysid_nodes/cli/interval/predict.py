@@ -30,7 +30,7 @@ from sysid_nodes.exceptions import ConfigError, InputError
 from sysid_nodes.models.known_robot import known_box
 from sysid_nodes.reports.files import REPORT_NAME, read_document
 from sysid_nodes.reports.interval.prediction import MODEL, prediction_document, write_prediction
-from sysid_nodes.reports.schema import validate
+from sysid_nodes.reports.interval.schema import validate_interval
 from sysid_nodes.robots import Robot
 from sysid_nodes.systems.interval.calibration import Run, run_rows
 from sysid_nodes.systems.interval.calibration_file import Calibration, load_calibration
@@ -97,7 +97,8 @@ def _models(
         found = _calibration(path, robot, config)
         plain = np.concatenate([found.least_squares, np.zeros(robot.n)])
         return {MODEL: found.belief.point, "urdf": links, "least_squares": plain}
-    return {MODEL: _identified_parameters(robot, config, validate(document, source=str(path)), path), "urdf": links}
+    checked = validate_interval(document, source=str(path))
+    return {MODEL: _identified_parameters(robot, config, checked, path), "urdf": links}
 
 
 def _calibration_of(path: Path, document: dict[str, Any] | None) -> Path | None:

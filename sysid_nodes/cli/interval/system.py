@@ -14,9 +14,9 @@ from sysid_nodes.data.config import options
 from sysid_nodes.reports.files import SERIES_NAME
 from sysid_nodes.reports.interval.quantities import interval_quantities
 from sysid_nodes.reports.interval.report import write_report
+from sysid_nodes.reports.interval.schema import validate_interval
 from sysid_nodes.reports.interval.series_file import read_series
 from sysid_nodes.reports.scene_file import read_scene
-from sysid_nodes.reports.schema import validate
 from sysid_nodes.sessions.interval.node_config import IntervalNodeConfig
 from sysid_nodes.systems.interval.config import IntervalIdentifierConfig
 
@@ -52,7 +52,7 @@ def _is_ours(document: Mapping[str, Any], _folder: Path) -> bool:
 def _write(page: Path, document: dict[str, Any], folder: Path) -> None:
     series = folder / SERIES_NAME
     torques = read_series(series) if series.exists() else None
-    write_report(page, validate(document, source=str(folder)), torques, read_scene(folder))
+    write_report(page, validate_interval(document, source=str(folder)), torques, read_scene(folder))
 
 
 INTERVAL = System(

@@ -14,8 +14,9 @@ from sysid_nodes.data import PARAMETER_NAMES, PARAMETER_UNITS
 from sysid_nodes.data.inertia import is_consistent, parameters_to_com
 from sysid_nodes.reports.atomic_file import write_atomically
 from sysid_nodes.reports.files import read_document
+from sysid_nodes.reports.interval.schema import validate_interval
 from sysid_nodes.reports.json_text import encode, number, numbers
-from sysid_nodes.reports.schema import SCHEMA, validate
+from sysid_nodes.reports.schema import SCHEMA
 from sysid_nodes.results import Contradiction, IdentificationResult, Status
 from sysid_nodes.results.identification import LEVEL, Estimate
 from sysid_nodes.sessions.interval.run import IntervalRun
@@ -107,7 +108,7 @@ def write_result(path: Path, document: Mapping[str, Any]) -> None:
     Raises:
         InputError: the document is not of schema 1 or the file cannot be written.
     """
-    validate(document, source=str(path))
+    validate_interval(document, source=str(path))
     write_atomically(path, encode(document))
 
 
@@ -117,7 +118,7 @@ def read_result(path: Path) -> dict[str, Any]:
     Raises:
         InputError: the file is absent, is not strict JSON or is not a result of schema 1.
     """
-    return validate(read_document(path), source=str(path))
+    return validate_interval(read_document(path), source=str(path))
 
 
 def _step(step: IdentificationResult) -> dict[str, Any]:

@@ -10,6 +10,7 @@ from diagnostic_msgs.msg import DiagnosticStatus
 
 from sysid_nodes.robots import Robot
 from sysid_nodes.ros.diagnostics import ERROR, OK, WARN, diagnostic_status
+from sysid_nodes.sessions.diagnostic_keys import CLOSEST_OBSTACLE, CLOSEST_SHAPE
 from sysid_nodes.simulation.arm.simulated_arm import SimulatedArm
 from sysid_nodes.simulation.arm.true_clearance import TrueClearance
 
@@ -75,7 +76,8 @@ class ArmReport:
             "torque limit [N m]": _numbers(self._robot.limits.torque),
             "largest speed [rad/s]": _numbers(self._speed),
             "clearance to obstacles [m]": f"{closest.obstacle.distance:.6f}",
-            "closest to obstacles": f"{closest.obstacle.first}, {closest.obstacle.second}",
+            CLOSEST_SHAPE: closest.obstacle.first,
+            CLOSEST_OBSTACLE: closest.obstacle.second,
             "clearance to itself [m]": f"{closest.itself.distance:.6f}",
             "closest to itself": f"{closest.itself.first}, {closest.itself.second}",
         }

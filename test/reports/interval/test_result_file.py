@@ -17,8 +17,8 @@ from shared.synthetic_run import TRUTH, results, run
 from sysid_nodes.data import PARAMETER_NAMES, PARAMETER_UNITS
 from sysid_nodes.exceptions import InputError
 from sysid_nodes.reports.interval.result_file import build_document, read_result, thin, write_result
+from sysid_nodes.reports.interval.schema import INTERVAL_FIELDS, INTERVAL_KINDS, validate_interval
 from sysid_nodes.reports.json_text import encode
-from sysid_nodes.reports.schema import FIELDS, KINDS, validate
 from sysid_nodes.results import Status
 
 DOC = Path(__file__).parents[3] / "docs" / "interval" / "result.md"
@@ -101,23 +101,23 @@ def test_a_contradiction_claims_nothing() -> None:
 def test_the_file_is_strict_json_in_few_lines() -> None:
     text = encode(build_document(run(Status.INCONSISTENT)))
     assert not re.search(r"\b(NaN|Infinity)\b", text)
-    assert len(text.splitlines()) < 60 + 10 + len(FIELDS)
+    assert len(text.splitlines()) < 60 + 10 + len(INTERVAL_FIELDS)
 
 
 def test_the_documented_fields_are_the_written_fields() -> None:
     documented = set(documented_rows())
     written = paths(build_document(run())) | paths(build_document(run(Status.INCONSISTENT)))
-    assert documented == written == {field.path for field in FIELDS}
+    assert documented == written == {field.path for field in INTERVAL_FIELDS}
 
 
 def test_the_documented_kinds_are_the_checked_kinds() -> None:
-    assert documented_rows() == {field.path: field.kind for field in FIELDS}
-    assert {field.kind for field in FIELDS} == set(KINDS)
+    assert documented_rows() == {field.path: field.kind for field in INTERVAL_FIELDS}
+    assert {field.kind for field in INTERVAL_FIELDS} == set(INTERVAL_KINDS)
 
 
 def test_unknown_fields_are_allowed() -> None:
     document = build_document(run()) | {"added_later": 3}
-    assert validate(document) is document
+    assert validate_interval(document) is document
 
 
 def _without(name: str) -> object:

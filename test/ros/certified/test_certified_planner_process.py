@@ -21,6 +21,7 @@ from sysid_nodes.data.scene import Scene
 from sysid_nodes.results.stop_reason import StopReason
 from sysid_nodes.ros import qos
 from sysid_nodes.ros.certified.trajectory_messages import to_record
+from sysid_nodes.sessions.diagnostic_keys import CLOSEST_OBSTACLE, CLOSEST_SHAPE
 
 pytestmark = pytest.mark.ros
 
@@ -60,6 +61,8 @@ def unharmed(loop: Loop) -> None:
     loop.diagnostics.pop(ROBOT, None)
     loop.until(lambda: ROBOT in loop.diagnostics)
     assert float(loop.value(ROBOT, "clearance to obstacles [m]")) > 0.0
+    assert loop.value(ROBOT, CLOSEST_SHAPE).startswith("joint_")
+    assert loop.value(ROBOT, CLOSEST_OBSTACLE), "which obstacle was closest"
     assert float(loop.value(ROBOT, "clearance to itself [m]")) > 0.0
     assert loop.value(ROBOT, "saturated ticks") == "0"
 
