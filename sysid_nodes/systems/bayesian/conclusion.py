@@ -17,7 +17,7 @@ from sysid_nodes.solvers.trajectory_least_squares.multi_start import SearchStatu
 from sysid_nodes.solvers.trajectory_least_squares.parameter_posterior import ParameterPosterior, parameter_posterior
 from sysid_nodes.systems.bayesian.config import BayesianConfig
 from sysid_nodes.systems.bayesian.descent import Fitted, stated_noise
-from sysid_nodes.systems.bayesian.knowledge import Knowledge, Passage, disagreement, passage, told_by
+from sysid_nodes.systems.bayesian.knowledge import Knowledge, Passage, disagreement, log_information, passage
 from sysid_nodes.systems.bayesian.noise import Correlation, correlation, louder
 from sysid_nodes.systems.bayesian.parameters import Parameters
 from sysid_nodes.systems.bayesian.posterior import blind_directions, coordinate_names, friction_curves, parameters
@@ -124,7 +124,7 @@ def _believe(fitted: Fitted, model: LinearModel, kept: Correlation, before: Know
         stages += before.stages
         against = _speaks_against(before, way, kept, fitted)
         status = BayesianStatus.CONTRADICTED if against else max(status, before.status)
-    told, lasting = told_by(own, model.factor, at.x, extra)
+    told, lasting = log_information(own, model.factor, at.x, extra)
     known = Knowledge(problem.mechanism, at.x, told, lasting, fitted.noise, covered, stages, status)
     theta = parameter_posterior(model.factor, model.rows, extra)
     return _Belief(status, theta, known, (against,) if against else ())
