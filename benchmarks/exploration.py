@@ -25,7 +25,7 @@ from sysid_nodes.data.config import from_flat
 from sysid_nodes.results.exploration import ExplorationPlan
 from sysid_nodes.systems.sampling.exploration.config import ExplorationConfig
 from sysid_nodes.systems.sampling.exploration.curves import CommandCurves
-from sysid_nodes.systems.sampling.exploration.information import Told
+from sysid_nodes.systems.sampling.exploration.information import WalkInformation
 from sysid_nodes.systems.sampling.exploration.planner import ExplorationPlanner
 
 
@@ -84,10 +84,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def _costs(planner: ExplorationPlanner, noise: ExplorationPlanner, plan: ExplorationPlan) -> tuple[float, ...]:
     """Criterion A of the errors to be expected, of noise alone, and of that without what the first log tells."""
-    _, told = planner.whole(CommandCurves.of(plan))
+    _, told = planner.simulate_plan(CommandCurves.of(plan))
     alone = told.information - planner.forecast.known.information + np.diag(planner.posterior.prior)
     own = noise.forecast
-    return planner.forecast.cost(told), own.cost(told), own.cost(Told(alone, np.zeros_like(told.pulls)))
+    return planner.forecast.cost(told), own.cost(told), own.cost(WalkInformation(alone, np.zeros_like(told.pulls)))
 
 
 if __name__ == "__main__":

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.signal import savgol_filter
 
-from sysid_nodes.cli.interval.calibrate import read_samples
+from sysid_nodes.cli.interval.samples import read_samples
 from sysid_nodes.data.config import load_yaml
 from sysid_nodes.data.joint_samples import JointSamples
 from sysid_nodes.models.chain import Chain

@@ -20,7 +20,7 @@ import numpy.typing as npt
 from scipy.signal import savgol_filter
 
 from benchmarks.report import Report, parser
-from sysid_nodes.cli.interval.calibrate import read_samples
+from sysid_nodes.cli.interval.samples import read_samples
 from sysid_nodes.cli.progress import Stages, track
 from sysid_nodes.data.config import load_yaml
 from sysid_nodes.models.chain import Chain

@@ -127,12 +127,12 @@ def _driven(duration: float, seed: int) -> MotionLog:
     """A log of a robot that follows random commands from the start."""
     rng, commands = np.random.default_rng(seed), CommandsConfig()
     space = CurveSpace(commands.largest, [GAITS.index(name) for name in _GAITS], _DEGREE)
-    curves = CommandCurves.none(1, commands.height, _SEGMENT, _DEGREE)
+    curves = CommandCurves.standing(1, commands.height, _SEGMENT, _DEGREE)
     count = int(duration / _SEGMENT)
     for k in range(count):
         before = curves.points[0, -1, :, -1] if k else np.zeros(5)
         vector = rng.uniform(-1.0, 1.0, (1, space.size))
-        curves = curves.then(*space.segment(vector, before, scale=_SCALE, last=k == count - 1))
+        curves = curves.append(*space.segment(vector, before, scale=_SCALE, last=k == count - 1))
     session, _ = simulated_session(duration + 1.0, seed, curves=curves, motion="commanded")
     return session.log()
 

@@ -11,7 +11,7 @@ import argparse
 from dataclasses import replace
 from pathlib import Path
 
-from sysid_nodes.cli.interval.calibrate import read_samples
+from sysid_nodes.cli.interval.samples import read_samples
 from sysid_nodes.data.config import load_yaml
 from sysid_nodes.logs import read_joint_states
 from sysid_nodes.results import IdentificationResult

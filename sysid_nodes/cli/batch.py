@@ -80,7 +80,7 @@ def run(args: argparse.Namespace) -> int:
                 told = ended.message or ended.outcome.value
                 sys.stderr.write(f"batch: {len(runs)} of {len(jobs)}: {ended.name}: {told}\n")
                 journal.note()
-    document = _document(args.out, _in_order(jobs, runs))
+    document = _document(args.out, _sort_runs(jobs, runs))
     write_batch(args.out / TABLE, document)
     write_atomically(args.out / PAGE, render_batch(document))
     sys.stdout.write(f"{headline(document)}: {args.out / PAGE}\n")
@@ -130,7 +130,7 @@ class _Journal:
             self._due = began + (time.monotonic() - began) / _WRITING
 
     def _write(self) -> None:
-        write_batch(self._path, build_batch(_in_order(self._jobs, self._runs), {}, self._versions))
+        write_batch(self._path, build_batch(_sort_runs(self._jobs, self._runs), {}, self._versions))
 
 
 def _options(args: argparse.Namespace) -> dict[str, Any]:
@@ -173,7 +173,7 @@ def _processes(asked: int | None, jobs: int) -> int:
     return min(asked or os.cpu_count() or 1, jobs)
 
 
-def _in_order(jobs: Sequence[Job], runs: Mapping[str, BatchRun]) -> list[BatchRun]:
+def _sort_runs(jobs: Sequence[Job], runs: Mapping[str, BatchRun]) -> list[BatchRun]:
     return [runs[job.name] for job in jobs if job.name in runs]
 
 

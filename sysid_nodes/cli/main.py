@@ -43,7 +43,6 @@ examples.
 """
 
 _PLACES = {
-    "calibrate": "interval.calibrate",
     "convert": "actuators.convert",
     "evaluate": "sampling.evaluate",
     "excite": "actuators.excite",

@@ -164,7 +164,7 @@ class _RosbagsStorage:
         with _damage(self._path), self._reader() as reader:
             connections = [c for c in reader.connections if c.topic == topic]
             for _, stamp, data in reader.messages(connections=connections):
-                yield stamp, _unpacked(data)
+                yield stamp, _decompress(data)
 
     def _reader(self) -> Any:
         from rosbags.rosbag2 import Reader
@@ -208,7 +208,7 @@ class _Rosbag2PyStorage:
             reader.set_filter(self._module.StorageFilter(topics=[topic]))
             while reader.has_next():
                 _, data, stamp = reader.read_next()[:3]
-                yield stamp, _unpacked(bytes(data))
+                yield stamp, _decompress(bytes(data))
 
     def _reader(self) -> Any:
         reader = self._module.SequentialReader()
@@ -220,7 +220,7 @@ class _Rosbag2PyStorage:
         return reader
 
 
-def _unpacked(data: bytes) -> bytes:
+def _decompress(data: bytes) -> bytes:
     """A message that was compressed by itself as it was before: single files do not say so, their metadata.yaml did."""
     if data[:4] != _ZSTD:
         return data

@@ -119,7 +119,7 @@ class LoopClosures:
             out += force[:, None, None] * (mixed + mixed.swapaxes(1, 2) + turned)
         return out
 
-    def turned_round(self, q: Array) -> bool:
+    def has_turned_round(self, q: Array) -> bool:
         """Whether frames somewhere along q (N, n) are held by axes that point opposite ways: equalities hold there."""
         for closure, (first, second) in zip(self.closures, self._frames(q), strict=True):
             if any((_dot(first.axis(k).value, second.axis(k).value) < 0.0).any() for k in _SAME[closure.kind]):

@@ -21,7 +21,7 @@ from sysid_nodes.robots.xml_spans import Element, parse_spans, replace_child
 Array = npt.NDArray[np.float64]
 
 
-def told_joints(data: bytes, names: Collection[str]) -> Collection[str] | None:
+def moved_joints(data: bytes, names: Collection[str]) -> Collection[str] | None:
     """The joints that moved in an identification, for `export_body`, if the file knows them all by these names."""
     return names if names and all(name.encode() in data for name in names) else None
 

@@ -19,7 +19,7 @@ def subscribe_latest(node: Node, kind: Any, topic: str, take: Callable[[Any], No
     """Subscriptions to the newest message of reliable publishers, latched or not, that tells something new."""
     last: list[Any] = [None]
 
-    def heard(message: Any) -> None:
+    def hear(message: Any) -> None:
         if message != last[0]:
             last[0] = message
             take(message)
@@ -28,4 +28,4 @@ def subscribe_latest(node: Node, kind: Any, topic: str, take: Callable[[Any], No
     silent = qos.SubscriptionEventCallbacks(use_default_callbacks=False)
     # A depth of one for both: neither comes with what the other has already been told is old.
     profiles = (qos.LATCHED, qos.stream("reliable", 1))
-    return [node.create_subscription(kind, topic, heard, p, event_callbacks=silent) for p in profiles]
+    return [node.create_subscription(kind, topic, hear, p, event_callbacks=silent) for p in profiles]

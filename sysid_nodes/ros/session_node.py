@@ -35,10 +35,10 @@ class SessionNode(IdentifyingNode[AnyLiveSession]):
         name, clock = str(self.resolve_topic_name(topic)), self.get_clock()
         live.expect(name)
 
-        def heard(message: Any) -> None:
+        def hear(message: Any) -> None:
             live.put(name, lambda pair: take(*pair), (message, to_seconds(clock.now().to_msg())))
 
-        self._streams.append(self.create_subscription(kind, topic, heard, profile))
+        self._streams.append(self.create_subscription(kind, topic, hear, profile))
 
     def _status(self, *, active: bool) -> DiagnosticStatus:
         report = self._configured.report(active=active)

@@ -22,6 +22,7 @@ from sysid_nodes.verification.models import Models
 from sysid_nodes.verification.state_changes import changes
 
 Array = npt.NDArray[np.float64]
+BoolArray = npt.NDArray[np.bool_]
 
 _MORE = 1.0 + 1e-9
 """Sums of positive terms in double precision lose much less."""
@@ -83,65 +84,59 @@ def steady(law: Law, models: Models) -> bool:
     return bool(metric(law, models).fast * law.age <= np.exp(-1.0))
 
 
+@dataclass(frozen=True)
+class _Pushes:
+    """Whatever acts on r, part by part.
+
+    Attributes:
+        ages: of the torques over each part.
+        acting: (P,) least time since the first torque acted [s].
+        early: (P,) whether torques of before may still act.
+        settles: (P, n) |w_s|, where r would settle [N m].
+        slope: (P, n) |dw_s/dt| [N m/s].
+        force: (P, n) |f| [N m].
+        size: (P,) ||f||.
+        rate: |de/dt| and |dr/dt|, as assumed.
+        turning: (n, n) |dM/dt| [kg m2/s].
+    """
+
+    ages: Ages
+    acting: Array
+    early: BoolArray
+    settles: Array
+    slope: Array
+    force: Array
+    size: Array
+    rate: Errors
+    turning: Array
+
+
 def follows_late(
     chain: Chain, gravity: Array, parts: Parts, models: Models, law: Law, found: Demand, assumed: Assumed, begun: Begun
 ) -> Late:
     """Errors that follow from those assumed; of a loop that is `steady`."""
-    m, h, n = metric(law, models), law.age, len(chain.names)
-    ages, acting = Ages(parts.begin, parts.length, h), np.maximum(parts.begin - h, 0.0)
-    settles, slope = found.model, _slope(chain, gravity, parts, models, found, assumed)
-    turning = _turning(chain, models, found.qd.max(axis=0))
+    m, h = metric(law, models), law.age
     rate = Errors(assumed.speed, assumed.acceleration, m.root)
     force, size = _rest(m, models, law, found, assumed, rate)
-    drift, own_drift = rate.times(np.broadcast_to(turning, (len(acting), n, n))), rate.each * np.diag(turning)
-
-    # All joints together: (3), (4) and the acceleration.
+    pushes = _Pushes(
+        ages=Ages(parts.begin, parts.length, h),
+        acting=np.maximum(parts.begin - h, 0.0),
+        early=parts.begin < 2.0 * h,
+        settles=found.model,
+        slope=_slope(chain, gravity, parts, models, found, assumed),
+        force=force,
+        size=size,
+        rate=rate,
+        turning=_turning(chain, models, found.qd.max(axis=0)),
+    )
     weight = m.largest(found.inertia)
-    slow = m.fast / float(weight.max())
-    kernel, span = Kernel(slow, m.fast, h), ages.span(slow)
-    above, below = kernel.above(ages.most), kernel.below(ages.least)
-    r0, shift, moves = begun.reference.norm[0], m.norm(settles), m.norm(slope)
-    passed = h * (begun.speed + moves[0])
-    z0 = min(r0 + shift[0], begun.apart.norm[0] + float(m.norm(begun.jump)) + passed)
-    early = parts.begin < 2.0 * h
-    pushed = size + m.norm(h * _recent(slope)) + early * passed
-    forced = ages.answer(pushed, above[0], below[0]) + ages.answer(moves, *span)
-    turned = m.norm(drift)
-    forced = forced + ages.answer(turned, above[1], below[1])
-    fade = np.exp(-slow * acting)
-    varied = np.maximum.accumulate(moves) / (np.e * slow)
-    norm = np.minimum(shift + fade * z0, np.sqrt(shift**2 + r0**2) + varied) + forced
-    norm[0] = max(norm[0], r0)
-    apart = fade * z0 + forced
-    late = forced + h * ages.answer(turned, above[0], below[0])
-    least = np.maximum(acting - h, 0.0)
-    rates = np.clip(1.0 / np.maximum(least, 1e-300), slow, m.fast)
-    speed = rates * np.exp(-rates * least) * z0 + m.fast * (_recent(late) + pushed)
-
-    # Joint by joint, the others' accelerations being disturbances.
-    others = found.inertia * (1.0 - np.eye(n))
-    each, away = np.empty((2, len(acting), n))
-    drive = (force + h * _recent(slope) + rate.times(others)) / m.stiffness
-    for j in range(n):
-        gentle, steep = m.stiffness[j] / float(found.inertia[:, j, j].max()), m.stiffness[j] / models.least_armature[j]
-        kernel, span = Kernel(gentle, steep, h), ages.span(gentle)
-        above, below = kernel.above(ages.most), kernel.below(ages.least)
-        begin, r_bar, runs = begun.reference.each[0, j], settles[:, j] / m.stiffness[j], slope[:, j] / m.stiffness[j]
-        passed = h * (begun.speed / np.sqrt(models.least_armature[j]) + runs[0])
-        first = min(begin + r_bar[0], begun.apart.each[0, j] + begun.jump[j] / m.stiffness[j] + passed)
-        push = drive[:, j] + early * passed
-        answer = np.minimum(ages.answer(push, above[0], below[0]), ages.once(push, gentle))
-        answer = answer + ages.answer(runs, *span)
-        answer = answer + ages.answer(own_drift[:, j] / m.stiffness[j], above[1], below[1])
-        fade, varied = np.exp(-gentle * acting), np.maximum.accumulate(runs) / (np.e * gentle)
-        each[:, j] = np.minimum(r_bar + fade * first, np.maximum(r_bar, begin) + varied) + answer
-        each[0, j] = max(each[0, j], begin)
-        away[:, j] = fade * first + answer
+    norm, apart, speed = _all_joints(m, h, pushes, float(weight.max()), begun)
+    each, away = _joint_by_joint(m, h, pushes, models, found, begun)
     reference = Errors(norm, np.minimum(each, norm[:, None] / m.root), m.root)
     between = Errors(apart, np.minimum(away, apart[:, None] / m.root), m.root)
 
     # M dr/dt = -K' z(s) + w_s(t) - w_s(s) + f.
-    torque = m.stiffness * _recent(between.each) + h * _recent(slope) + force
+    torque = m.stiffness * _recent(between.each) + h * _recent(pushes.slope) + force
     speed = np.minimum(speed, m.fast * m.norm(torque)) * _MORE
     speed[0] = max(speed[0], begun.speed)
     # I_a^-1 - M^-1 is positive semidefinite and at most I_a^-1 (M - I_a) I_a^-1.
@@ -152,6 +147,58 @@ def follows_late(
     position = _positions(law, parts, reference, begun)
     errors = Assumed(position, reference, acceleration, speed, np.sqrt(weight) * speed * _MORE)
     return Late(errors, between, weight)
+
+
+def _all_joints(m: Metric, h: float, pushes: _Pushes, heaviest: float, begun: Begun) -> tuple[Array, Array, Array]:
+    """(P,) norms of r, z and, in M, dr/dt of all joints together, by (3), (4) and the acceleration."""
+    ages, acting, early = pushes.ages, pushes.acting, pushes.early
+    slow = m.fast / heaviest
+    kernel, span = Kernel(slow, m.fast, h), ages.span(slow)
+    above, below = kernel.above(ages.most), kernel.below(ages.least)
+    r0, shift, moves = begun.reference.norm[0], m.norm(pushes.settles), m.norm(pushes.slope)
+    passed = h * (begun.speed + moves[0])
+    z0 = min(r0 + shift[0], begun.apart.norm[0] + float(m.norm(begun.jump)) + passed)
+    pushed = pushes.size + m.norm(h * _recent(pushes.slope)) + early * passed
+    forced = ages.answer(pushed, above[0], below[0]) + ages.answer(moves, *span)
+    turned = m.norm(pushes.rate.times(np.broadcast_to(pushes.turning, (len(acting), *pushes.turning.shape))))
+    forced = forced + ages.answer(turned, above[1], below[1])
+    fade = np.exp(-slow * acting)
+    varied = np.maximum.accumulate(moves) / (np.e * slow)
+    norm = np.minimum(shift + fade * z0, np.sqrt(shift**2 + r0**2) + varied) + forced
+    norm[0] = max(norm[0], r0)
+    late = forced + h * ages.answer(turned, above[0], below[0])
+    least = np.maximum(acting - h, 0.0)
+    rates = np.clip(1.0 / np.maximum(least, 1e-300), slow, m.fast)
+    speed = rates * np.exp(-rates * least) * z0 + m.fast * (_recent(late) + pushed)
+    return norm, fade * z0 + forced, speed
+
+
+def _joint_by_joint(
+    m: Metric, h: float, pushes: _Pushes, models: Models, found: Demand, begun: Begun
+) -> tuple[Array, Array]:
+    """(P, n) |r| and |z| of each joint, the others' accelerations being disturbances."""
+    ages, rate, n = pushes.ages, pushes.rate, len(m.stiffness)
+    others = found.inertia * (1.0 - np.eye(n))
+    each, away = np.empty((2, len(pushes.acting), n))
+    drive = (pushes.force + h * _recent(pushes.slope) + rate.times(others)) / m.stiffness
+    drift = rate.each * np.diag(pushes.turning)
+    for j in range(n):
+        gentle, steep = m.stiffness[j] / float(found.inertia[:, j, j].max()), m.stiffness[j] / models.least_armature[j]
+        kernel, span = Kernel(gentle, steep, h), ages.span(gentle)
+        above, below = kernel.above(ages.most), kernel.below(ages.least)
+        begin, runs = begun.reference.each[0, j], pushes.slope[:, j] / m.stiffness[j]
+        r_bar = pushes.settles[:, j] / m.stiffness[j]
+        passed = h * (begun.speed / np.sqrt(models.least_armature[j]) + runs[0])
+        first = min(begin + r_bar[0], begun.apart.each[0, j] + begun.jump[j] / m.stiffness[j] + passed)
+        push = drive[:, j] + pushes.early * passed
+        answer = np.minimum(ages.answer(push, above[0], below[0]), ages.slow_answer(push, gentle))
+        answer = answer + ages.answer(runs, *span)
+        answer = answer + ages.answer(drift[:, j] / m.stiffness[j], above[1], below[1])
+        fade, varied = np.exp(-gentle * pushes.acting), np.maximum.accumulate(runs) / (np.e * gentle)
+        each[:, j] = np.minimum(r_bar + fade * first, np.maximum(r_bar, begin) + varied) + answer
+        each[0, j] = max(each[0, j], begin)
+        away[:, j] = fade * first + answer
+    return each, away
 
 
 def _recent(x: Array) -> Array:

@@ -86,7 +86,7 @@ class Ages:
         )
         return above * _MORE, below / _MORE
 
-    def once(self, x: Array, slow: float) -> Array:
+    def slow_answer(self, x: Array, slow: float) -> Array:
         """(P,) as `answer`, for a kernel of integral 1 at most of which ages beyond a have exp(-slow (a - h)) at most.
 
         What was more before than in the part after counts by how long ago that ended.

@@ -79,9 +79,9 @@ def test_frames_that_point_opposite_ways(kind: str) -> None:
     robot = leg()
     closures = build_closures(robot, Chain.from_robot(robot), [loop_of(f"{LOOP}:{kind}")])
     q = np.zeros((2, robot.n))
-    assert not closures.turned_round(q)
+    assert not closures.has_turned_round(q)
     q[1, robot.joint_names.index("rod_joint")] = 2.5
-    assert closures.turned_round(q) is (kind != POINT)
+    assert closures.has_turned_round(q) is (kind != POINT)
 
 
 def test_loops_that_leave_nothing_to_move() -> None:

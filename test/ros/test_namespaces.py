@@ -13,7 +13,7 @@ pytest.importorskip("rclpy", reason="rclpy is not installed")
 pytest.importorskip("online_sysid.msg", reason="the messages are not built; make setup builds them")
 
 import rclpy
-from shared.ros_endpoints import NODES, endpoints, made
+from shared.ros_endpoints import NODES, endpoints, make_node
 
 pytestmark = pytest.mark.ros
 
@@ -25,7 +25,7 @@ SHARED = {"/diagnostics", "/rosout", "/parameter_events", "/clock", "/tf", "/tf_
 def test_a_node_keeps_to_its_namespace(kind: Any, parameters: dict[str, Any]) -> None:
     rclpy.init()
     try:
-        node = made(kind, parameters, "left")
+        node = make_node(kind, parameters, "left")
         name = node.get_name()
         endpoints = (
             node.get_publisher_names_and_types_by_node(name, "/left"),
@@ -53,7 +53,7 @@ def test_the_page_says_how_every_topic_is_sent_and_heard(project_root: Path) -> 
     rclpy.init()
     try:
         for kind, parameters in NODES:
-            node = made(kind, parameters)
+            node = make_node(kind, parameters)
             found |= {(node.get_name(), *end) for end in endpoints(node)}
             if hasattr(node, "release"):
                 node.release()

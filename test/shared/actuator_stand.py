@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A Go2 leg on a stand with drives that hide what they are, chirped; for tests of actuator identification."""
+"""A Go2 leg on a stand with drives that hide what they are, chirp_log; for tests of actuator identification."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def leg() -> Robot:
 
 
 @cache
-def chirped(last: float = 4.0, duration: float = 12.0, seed: int = 1) -> tuple[Drives, ActuatorLog]:
+def chirp_log(last: float = 4.0, duration: float = 12.0, seed: int = 1) -> tuple[Drives, ActuatorLog]:
     """The hidden drives and the log; friction at rest, ripple and wrong masses are what no fit is told."""
     rng = np.random.default_rng(seed)
     drives = Drives.draw(3, rng).with_unknowns(rng)

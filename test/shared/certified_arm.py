@@ -102,7 +102,7 @@ def _physical(theta: Array) -> bool:
     return bool(np.linalg.eigvalsh(parameters_to_pseudo_inertia(theta))[0] > 1e-9)
 
 
-def in_ball(rng: np.random.Generator, count: int, n: int) -> Array:
+def draw_in_ball(rng: np.random.Generator, count: int, n: int) -> Array:
     """(count, n) points of the unit ball, half of them on its surface, some along single axes."""
     x = rng.normal(size=(count, n))
     x /= np.linalg.norm(x, axis=1, keepdims=True)

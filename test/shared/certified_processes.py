@@ -64,7 +64,7 @@ def command(node: str, parameters: Mapping[str, Any]) -> list[str]:
     return ["-m", f"sysid_nodes.ros.nodes.{node}", "--ros-args", "--log-level", "fatal", *words]
 
 
-def begun(node: str, parameters: Mapping[str, Any]) -> subprocess.Popen[str]:
+def start_node(node: str, parameters: Mapping[str, Any]) -> subprocess.Popen[str]:
     """A node's process."""
     return children.start(*command(node, parameters))
 
@@ -89,9 +89,9 @@ class Loop:
         self.setup = set_up(self.config)
         self.lead = 0.15  # a trajectory starts this long after the last joint state heard of [s]
         self.processes = {
-            "robot": begun("simulated_arm", {**ROBOT, **robot}),
-            "controller": begun("robust_controller", {**CONTROLLER, **controller}),
-            **{name: begun(name, also[name]) for name in also},
+            "robot": start_node("simulated_arm", {**ROBOT, **robot}),
+            "controller": start_node("robust_controller", {**CONTROLLER, **controller}),
+            **{name: start_node(name, also[name]) for name in also},
         }
         rclpy.init()
         self.node = rclpy.create_node("tester")
@@ -112,7 +112,7 @@ class Loop:
     def start(self, node: str, parameters: Mapping[str, Any]) -> None:
         """Starts a process in place of one that has ended, or is ended now."""
         children.kill(self.processes[node])
-        self.processes[node] = begun(node, parameters)
+        self.processes[node] = start_node(node, parameters)
 
     # -- time passes
 

@@ -186,6 +186,6 @@ class Ride:
         return record
 
 
-def altered(record: TrajectoryRecord, **fields: object) -> TrajectoryRecord:
+def replace_fields(record: TrajectoryRecord, **fields: object) -> TrajectoryRecord:
     """With other fields and the id that belongs to them."""
     return replace(record, **fields).seal()  # type: ignore[arg-type]

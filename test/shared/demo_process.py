@@ -43,7 +43,7 @@ def run_demo(*words: str, folder: Path) -> tuple[int, str, str]:
     return children.run(*words, limit=LONG, cwd=folder)
 
 
-def interrupted(robot: str, folder: Path, word: str, stop: signal.Signals) -> str:
+def interrupt_demo(robot: str, folder: Path, word: str, stop: signal.Signals) -> str:
     """Stops a demo once it has said the word; returns what it said on stderr. Checks that nothing is left of it."""
     # in a session of its own, so that Ctrl-C reaches all of it and nobody else, as on a terminal
     process = sysid("demo", robot, "--out", "out", cwd=folder, start_new_session=True)

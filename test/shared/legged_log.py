@@ -111,11 +111,11 @@ def simulate(
     at = np.clip(
         np.round((steps.times - _START - series.time[0]) / series.duration).astype(int), 0, len(series.time) - 1
     )
-    force = averaged(series, steps.times - _START, estimator.step)
+    force = average_forces(series, steps.times - _START, estimator.step)
     return LeggedLog(sim.robot, steps, sim.truth, series.q[at], series.v[at], force)
 
 
-def averaged(truth: TruthSeries, times: Array, dt: float) -> Array:
+def average_forces(truth: TruthSeries, times: Array, dt: float) -> Array:
     """(N, nc, 3) tick means of the contact forces, weighted by a triangle from t - dt to t + dt."""
     fine = 10  # parts of a tick within which the weight counts as constant
     inside = (np.arange(fine) + 0.5) / fine * truth.duration

@@ -47,7 +47,7 @@ NODES: list[tuple[Any, dict[str, Any]]] = [
 _OF_ROS = ("/rosout", "/parameter_events", "/clock", "/transition_event", "/_action/")
 
 
-def made(kind: Any, parameters: dict[str, Any], namespace: str = "") -> Any:
+def make_node(kind: Any, parameters: dict[str, Any], namespace: str = "") -> Any:
     """The node, listening."""
     overrides = [Parameter(name, value=value) for name, value in parameters.items()]
     node = kind(namespace=namespace, parameter_overrides=overrides)

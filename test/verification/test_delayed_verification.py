@@ -79,7 +79,9 @@ def test_answers_hold_what_a_late_loop_does() -> None:
     begin, length = 0.01 * np.arange(30), np.append(np.full(29, 0.01), np.inf)
     most = rng.uniform(0.2, 1.0, 30) * np.repeat([1.0, 0.1, 1.0], 10)
     ages, kernel = Ages(begin, length, h), Kernel(g, g, h)
-    bound = np.minimum(ages.answer(most, kernel.above(ages.most)[0], kernel.below(ages.least)[0]), ages.once(most, g))
+    bound = np.minimum(
+        ages.answer(most, kernel.above(ages.most)[0], kernel.below(ages.least)[0]), ages.slow_answer(most, g)
+    )
     x, used = [0.0] * 40, 0.0
     for k in range(2990):
         part = min(k // 100, 29)

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from sysid_nodes.cli.configuration import setting
+from sysid_nodes.data import JointSamples
 from sysid_nodes.data.config import from_flat, to_flat
 from sysid_nodes.exceptions import ConfigError, ExcitationError, LogError
 from sysid_nodes.models.known_robot import KnownRobotConfig, per_joint
@@ -18,32 +19,35 @@ from sysid_nodes.sessions.bayesian.config import BayesianSessionConfig
 from sysid_nodes.systems.bayesian import Progress
 from sysid_nodes.systems.bayesian.arm_posterior import arm_prior, identify_arm
 from sysid_nodes.systems.bayesian.config import MechanismConfig
-from sysid_nodes.systems.interval.calibration import Run
 
 
 def posterior_of(
-    robot: Robot, known: KnownRobotConfig, runs: Sequence[Run], settings: Sequence[str], progress: Progress
+    robot: Robot,
+    known: KnownRobotConfig,
+    samples: Sequence[JointSamples],
+    names: str,
+    settings: Sequence[str],
+    progress: Progress,
 ) -> ArmConstants | None:
     """The arm's constants; None, with a line on stderr, where the runs contradict model and priors.
 
     Args:
         robot: nominal.
         known: what is stated of it.
-        runs: without a payload.
+        samples: of runs without a payload.
+        names: of the runs, for messages.
         settings: "bayesian.KEY=VALUE" each.
         progress: told of the work at hand.
 
     Raises:
         ConfigError, LogError, ExcitationError: settings or runs are of no use.
     """
-    samples = [run.samples for run in runs]
     prior, config = arm_prior(robot, known, samples)
     stated = to_flat(replace(BayesianSessionConfig(), bayesian=config))
     chosen = dict(setting(text, BayesianSessionConfig) for text in settings)
     config = from_flat(BayesianSessionConfig, stated | chosen, source="command line").bayesian
     if config.mechanism != MechanismConfig():
         raise ConfigError("a calibration is of an open chain with a motor in every joint, without 'bayesian.mechanism'")
-    names = ", ".join(run.name for run in runs)
     try:
         result, constants = identify_arm(
             prior, per_joint(known.gain, robot.n, "known_robot.gain"), samples, config, progress

@@ -11,7 +11,7 @@ from sysid_nodes.exceptions import ConfigError, InputError
 from sysid_nodes.reports.atomic_file import write_atomically
 from sysid_nodes.reports.bayesian.export import bodies, joints, loops
 from sysid_nodes.reports.bayesian.schema import validate_bayesian
-from sysid_nodes.robots.export import export_body, told_joints
+from sysid_nodes.robots.export import export_body, moved_joints
 from sysid_nodes.robots.export_closures import export_closures
 from sysid_nodes.robots.export_joints import export_joints
 
@@ -29,7 +29,7 @@ def run(args: argparse.Namespace, parsed: dict[str, Any]) -> int:
         data = args.into.read_bytes()
     except OSError as error:
         raise InputError(error.strerror or str(error), source=target) from None
-    moving = told_joints(data, document["joints"])
+    moving = moved_joints(data, document["joints"])
     for link, theta in links.items():
         data = export_body(data, link, theta, moving=moving, source=target)
     data = export_closures(export_joints(data, driven, source=target), loops(document), source=target)

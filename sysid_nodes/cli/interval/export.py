@@ -15,7 +15,7 @@ from sysid_nodes.reports.atomic_file import write_atomically
 from sysid_nodes.reports.interval.schema import validate_interval
 from sysid_nodes.reports.wording import IntervalText, likely_text, summary
 from sysid_nodes.results import Status
-from sysid_nodes.robots.export import export_body, told_joints
+from sysid_nodes.robots.export import export_body, moved_joints
 
 
 def run(args: argparse.Namespace, parsed: dict[str, Any]) -> int:
@@ -29,7 +29,7 @@ def run(args: argparse.Namespace, parsed: dict[str, Any]) -> int:
         data = args.into.read_bytes()
     except OSError as error:
         raise InputError(error.strerror or str(error), source=str(args.into)) from None
-    added, moving = document["target"] == "payload", told_joints(data, document["joints"])
+    added, moving = document["target"] == "payload", moved_joints(data, document["joints"])
     write_atomically(args.out, export_body(data, link, theta, added=added, moving=moving, source=str(args.into)))
     if blind := document["excitation"]["blind"]:
         sys.stderr.write(f"sysid: the data say nothing about {summary(blind)}; there the file has the prior's guess\n")

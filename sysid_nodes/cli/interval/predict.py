@@ -23,8 +23,8 @@ import numpy as np
 import numpy.typing as npt
 
 from sysid_nodes.cli.configuration import add_arguments as add_configuration
-from sysid_nodes.cli.interval.calibrate import read_samples
 from sysid_nodes.cli.interval.configuration import load
+from sysid_nodes.cli.interval.samples import read_samples
 from sysid_nodes.cli.output_folder import OutputFolder
 from sysid_nodes.exceptions import ConfigError, InputError
 from sysid_nodes.models.known_robot import known_box

@@ -46,7 +46,7 @@ def configuration(args: argparse.Namespace) -> PrimeSessionConfig:
     """
     values = given_values(args)
     config = from_flat(PrimeSessionConfig, values, source="command line")
-    if asked := _asked_for(args, config.prime.sensors):
+    if asked := _enabled_by_topics(args, config.prime.sensors):
         return from_flat(PrimeSessionConfig, values | asked, source="command line")
     return config
 
@@ -68,7 +68,7 @@ def topics(args: argparse.Namespace) -> dict[str, str]:
     return {SOURCES[0].name: args.topic} | {name: topic for name, topic in given.items() if topic is not None}
 
 
-def _asked_for(args: argparse.Namespace, config: SensorsConfig) -> dict[str, bool]:
+def _enabled_by_topics(args: argparse.Namespace, config: SensorsConfig) -> dict[str, bool]:
     """Options that enable the sensors of sources which are given a topic and are otherwise not used at all."""
     idle = [source for source in SOURCES if source not in sources(config)]
     asked = [source for source in idle if getattr(args, f"{source.name}_topic", None) is not None]

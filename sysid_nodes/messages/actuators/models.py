@@ -7,7 +7,7 @@ import math
 from typing import Any
 
 from sysid_nodes.data.digest import digest
-from sysid_nodes.logs.writer import stamp_fields
+from sysid_nodes.messages.geometry import header
 from sysid_nodes.models.actuator import INDEX
 from sysid_nodes.results.actuators import ActuatorEstimate, ActuatorStatus, JointActuator
 from sysid_nodes.sessions.actuators.session import ActuatorUpdate
@@ -18,8 +18,6 @@ TOPIC = "/actuator_identifier/actuator_models"
 
 WAITING = "WAITING"
 """Status before any window tells anything."""
-
-_LATEST_STAMP = 2.0**31
 
 
 def status(update: ActuatorUpdate) -> tuple[str, str]:
@@ -49,8 +47,7 @@ def models_fields(update: ActuatorUpdate) -> dict[str, Any]:
         "models": [] if result is None else [_model(joint) for joint in result.joints],
         "alarms": [_alarm(alarm) for alarm in state.alarms],
     }
-    header = {"stamp": _stamp(update.t), "frame_id": ""}
-    return {"header": header, "id": digest(told), "window": state.number, **told}
+    return {"header": header(update.t), "id": digest(told), "window": state.number, **told}
 
 
 def _model(joint: JointActuator) -> dict[str, Any]:
@@ -87,14 +84,10 @@ def _alarm(alarm: DriftAlarm) -> dict[str, Any]:
         "unit": alarm.unit,
         "before": alarm.before,
         "after": alarm.after,
-        "since": _stamp(alarm.since),
+        "since": header(alarm.since)["stamp"],
         "message": alarm.sentence,
     }
 
 
 def _number(value: float | None) -> float:
     return math.nan if value is None else float(value)
-
-
-def _stamp(seconds: float) -> dict[str, int]:
-    return stamp_fields(seconds) if 0.0 <= seconds < _LATEST_STAMP else {"sec": 0, "nanosec": 0}

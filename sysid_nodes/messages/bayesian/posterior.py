@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from sysid_nodes.data.digest import digest
-from sysid_nodes.logs.writer import stamp_fields
+from sysid_nodes.messages.geometry import header
 from sysid_nodes.sessions.bayesian.online import BayesianUpdate
 
 Fields = dict[str, Any]
@@ -18,8 +18,6 @@ TOPIC, FRICTION_TOPIC = "/bayesian_identifier/posterior", "/bayesian_identifier/
 
 WAITING = "WAITING"
 """Status before any window tells anything."""
-
-_LATEST_STAMP = 2.0**31
 
 
 def status(update: BayesianUpdate) -> tuple[str, str]:
@@ -64,7 +62,7 @@ def posterior_fields(update: BayesianUpdate) -> Fields:
                 for direction in (result.blind if rows else ())
             ],
         }
-    return {"header": _header(update), "id": digest(told), **told}
+    return {"header": header(update.t), "id": digest(told), **told}
 
 
 def friction_fields(update: BayesianUpdate) -> Fields | None:
@@ -84,9 +82,4 @@ def friction_fields(update: BayesianUpdate) -> Fields | None:
         for curve in result.curves
     ]
     posterior = posterior_fields(update)["id"]
-    return {"header": _header(update), "robot": update.robot, "posterior": posterior, "joints": joints}
-
-
-def _header(update: BayesianUpdate) -> Fields:
-    inside = 0.0 <= update.t < _LATEST_STAMP
-    return {"stamp": stamp_fields(update.t) if inside else {"sec": 0, "nanosec": 0}, "frame_id": ""}
+    return {"header": header(update.t), "robot": update.robot, "posterior": posterior, "joints": joints}

@@ -10,7 +10,7 @@ import numpy as np
 
 from sysid_nodes.data import PARAMETER_NAMES
 from sysid_nodes.data.digest import digest
-from sysid_nodes.logs.writer import stamp_fields
+from sysid_nodes.messages.geometry import header
 from sysid_nodes.messages.sampling.posterior import posterior_fields
 from sysid_nodes.results.motion_status import MotionStatus
 from sysid_nodes.results.sampling import SamplingEstimate, SamplingStatus
@@ -78,12 +78,6 @@ def posterior_message_fields(update: SamplingUpdate) -> Fields:
     if result is None or result.posterior is None or not trusted:
         return fields
     return fields | posterior_fields(result.posterior)
-
-
-def header(t: float) -> Fields:
-    """Of a stamp [s]; one that no message can hold gives zero."""
-    stamp = stamp_fields(t) if math.isfinite(t) and 0.0 <= t < 2.0**31 else {"sec": 0, "nanosec": 0}
-    return {"stamp": stamp, "frame_id": ""}
 
 
 def _quality(update: SamplingUpdate) -> MotionStatus:

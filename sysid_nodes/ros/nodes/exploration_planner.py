@@ -24,7 +24,7 @@ from visualization_msgs.msg import MarkerArray
 
 from sysid_nodes.exceptions import ConfigError, InputError, SysidError
 from sysid_nodes.messages.fill import to_message
-from sysid_nodes.messages.sampling.estimates import header
+from sysid_nodes.messages.geometry import header
 from sysid_nodes.messages.sampling.plan import marker_fields, plan_fields
 from sysid_nodes.messages.sampling.posterior import to_posterior
 from sysid_nodes.results.exploration import ExplorationPlan

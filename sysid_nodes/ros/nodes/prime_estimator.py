@@ -95,10 +95,10 @@ class PrimeEstimatorNode(IdentifyingNode[LivePrime]):
     def _listen(self, live: LivePrime, kind: Any, topic: str, convert: Convert, profile: Any) -> None:
         clock, name = self.get_clock(), str(self.resolve_topic_name(topic))
 
-        def heard(message: Any) -> None:
+        def hear(message: Any) -> None:
             live.put(name, convert, message, to_seconds(clock.now().to_msg()))
 
-        self._streams.append(self.create_subscription(kind, topic, heard, profile))
+        self._streams.append(self.create_subscription(kind, topic, hear, profile))
 
     # -- topics
 

@@ -14,7 +14,7 @@ from sysid_nodes.logs.command_reader import RawSetPoints
 Array = npt.NDArray[np.float64]
 
 
-class Told(NamedTuple):
+class CommandSeries(NamedTuple):
     """Times (M,), positions, velocities and torques (M, n), and gains (M, 2, n), stiffness first; None for none."""
 
     t: Array
@@ -24,7 +24,9 @@ class Told(NamedTuple):
     gains: Array | None = None
 
 
-def in_order(raw: RawSetPoints, names: tuple[str, ...], columns: Sequence[int] | npt.NDArray[np.intp]) -> RawSetPoints:
+def select_joints(
+    raw: RawSetPoints, names: tuple[str, ...], columns: Sequence[int] | npt.NDArray[np.intp]
+) -> RawSetPoints:
     """A command with these of its columns, whose joints have these names."""
 
     def select(values: Array | None) -> Array | None:
@@ -40,7 +42,7 @@ def in_order(raw: RawSetPoints, names: tuple[str, ...], columns: Sequence[int] |
     )
 
 
-def single_points(commands: Sequence[RawSetPoints]) -> Told:
+def single_points(commands: Sequence[RawSetPoints]) -> CommandSeries:
     """Commands of one point each and of the same joints; what one of them lacks, none has."""
 
     def stack(values: Callable[[RawSetPoints], Array | None]) -> Array | None:
@@ -48,7 +50,7 @@ def single_points(commands: Sequence[RawSetPoints]) -> Told:
         return np.array(rows) if len(rows) == len(commands) else None
 
     stiffness, damping = stack(lambda raw: raw.stiffness), stack(lambda raw: raw.damping)
-    return Told(
+    return CommandSeries(
         np.array([raw.t[0] for raw in commands]),
         np.array([raw.q[0] for raw in commands]),
         stack(lambda raw: None if raw.qd is None else raw.qd[0]),

@@ -14,8 +14,8 @@ import numpy.typing as npt
 from sysid_nodes.data.joint_order import JointOrder
 from sysid_nodes.exceptions import SamplesError
 from sysid_nodes.logs.command_reader import RawSetPoints
+from sysid_nodes.sessions.actuators.command_series import CommandSeries, select_joints, single_points
 from sysid_nodes.sessions.actuators.recording import SAMPLED
-from sysid_nodes.sessions.actuators.told import Told, in_order, single_points
 from sysid_nodes.signals.set_points import SetPoints
 
 Array = npt.NDArray[np.float64]
@@ -58,9 +58,9 @@ class CommandBuffer:
         elif not all(np.isfinite(part).all() for part in _numbers(raw)) or (np.diff(raw.t) <= 0.0).any():
             self.rejected["not finite, or points out of order"] += 1
         else:
-            self._insert(in_order(raw, self._order.names, columns))
+            self._insert(select_joints(raw, self._order.names, columns))
 
-    def between(self, begin: float, end: float) -> Told | None:
+    def between(self, begin: float, end: float) -> CommandSeries | None:
         """Commands from `begin` up to, not including, `end` [s]; the first holds at `begin` if one held there.
 
         None where there are none. Calls must have increasing ends.
@@ -112,11 +112,11 @@ class CommandBuffer:
         return joined
 
     @staticmethod
-    def _sample(begin: float, end: float, joined: SetPoints) -> Told | None:
+    def _sample(begin: float, end: float, joined: SetPoints) -> CommandSeries | None:
         grid = np.arange(max(begin, joined.begin), end, SAMPLED) if len(joined) else np.zeros(0)
         if not len(grid):
             return None
-        return Told(grid, *joined.at(grid))
+        return CommandSeries(grid, *joined.at(grid))
 
 
 def _numbers(raw: RawSetPoints) -> Iterator[Array]:

@@ -15,7 +15,7 @@ from sysid_nodes.data.joint_state import RawJointState
 from sysid_nodes.exceptions import LogError, SamplesError
 from sysid_nodes.logs.command_reader import RawSetPoints
 from sysid_nodes.robots import Robot
-from sysid_nodes.sessions.actuators.told import Told, in_order, single_points
+from sysid_nodes.sessions.actuators.command_series import CommandSeries, select_joints, single_points
 from sysid_nodes.signals.set_points import SetPoints
 from sysid_nodes.signals.stream import JointStream
 
@@ -102,7 +102,7 @@ def _encoders(robot: Robot, states: Iterable[RawJointState], *, with_effort: boo
     return t, q, effort
 
 
-def _commands(robot: Robot, commands: Iterable[RawSetPoints]) -> Told:
+def _commands(robot: Robot, commands: Iterable[RawSetPoints]) -> CommandSeries:
     order, taken = JointOrder(robot.joint_names), []
     for k, raw in enumerate(commands):
         columns = order.columns(raw.names)
@@ -111,7 +111,7 @@ def _commands(robot: Robot, commands: Iterable[RawSetPoints]) -> Told:
         if not raw.stamped:
             raise LogError(f"command {k} has no stamp: when it was given is what a delay is counted from")
         if len(raw.t):
-            taken.append(in_order(raw, order.names, columns))
+            taken.append(select_joints(raw, order.names, columns))
     if not taken:
         raise LogError("holds no command with a point")
     if all(len(raw.t) == 1 for raw in taken):
@@ -126,4 +126,4 @@ def _commands(robot: Robot, commands: Iterable[RawSetPoints]) -> Told:
     end = max(float(raw.t[-1]) for raw in taken)
     grid = np.arange(wanted.begin, end + SAMPLED, SAMPLED)
     q, qd = wanted.at(grid)
-    return Told(grid, q, qd if all(raw.qd is not None for raw in taken) else None)
+    return CommandSeries(grid, q, qd if all(raw.qd is not None for raw in taken) else None)

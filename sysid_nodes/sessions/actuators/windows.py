@@ -12,8 +12,8 @@ from sysid_nodes.data.actuator_log import ActuatorLog
 from sysid_nodes.data.joint_state import RawJointState
 from sysid_nodes.logs.command_reader import RawSetPoints
 from sysid_nodes.robots import Robot
+from sysid_nodes.sessions.actuators.command_series import CommandSeries
 from sysid_nodes.sessions.actuators.commands import CommandBuffer
-from sysid_nodes.sessions.actuators.told import Told
 from sysid_nodes.signals.stream import JointStream
 from sysid_nodes.systems.actuators.online import MotionWindow, OnlineConfig
 from sysid_nodes.systems.actuators.online.memory import REACH
@@ -106,7 +106,7 @@ class WindowCutter:
                 self.commands.forget(end - REACH)
         return found
 
-    def _window(self, count: int, told: Told) -> MotionWindow:
+    def _window(self, count: int, told: CommandSeries) -> MotionWindow:
         stiffness, damping = (None, None) if told.gains is None else told.gains[0]
         t, q = np.array(self._t[:count]), np.array(self._q[:count])
         log = ActuatorLog(self.stream.names, t, q, told.t, told.q, told.qd, stiffness, damping, told.torque)

@@ -80,7 +80,7 @@ class OnlineBayesian:
 
     def interrupt(self) -> None:
         """Messages may have been lost: no window reaches from before to after."""
-        if self._session.heard[0] > -np.inf:
+        if self._session.newest_stamps[0] > -np.inf:
             self.rejected["messages lost"] += 1
         self._start_over()
 
@@ -90,7 +90,7 @@ class OnlineBayesian:
         Raises:
             LogError: a joint with a motor is missing, or has no position.
         """
-        newest, _ = self._session.heard
+        newest, _ = self._session.newest_stamps
         self._session.take(state)
         if state.stamp > newest + self.config.bayesian.online.gap > -np.inf:
             self.rejected["a gap in the joint states"] += 1
@@ -123,7 +123,7 @@ class OnlineBayesian:
     def _look(self) -> BayesianUpdate | None:
         grid = Grid(self._start, self.config.bayesian.step, self._count)
         end = grid.start + (grid.count - 0.5) * grid.step
-        joints, power = self._session.heard
+        joints, power = self._session.newest_stamps
         late = bool(self.config.power) and power < end and joints < end + self.config.bayesian.online.patience
         if joints < end or late:
             return None

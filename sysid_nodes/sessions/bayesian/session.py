@@ -81,7 +81,7 @@ class BayesianSession:
             self._joints.popleft()
 
     @property
-    def heard(self) -> tuple[float, float]:
+    def newest_stamps(self) -> tuple[float, float]:
         """Newest stamps of joint states and power [s]; minus infinity before there is one."""
         newest = [rows[-1][0] if rows else -np.inf for rows in (self._joints, self._power)]
         return newest[0], newest[1]

@@ -31,7 +31,7 @@ class Pace:
         self._last = (0, 0.0)
         self.rate = 1.0
 
-    def heard(self, stamp: int, arrived: float) -> None:
+    def note_stamp(self, stamp: int, arrived: float) -> None:
         """Takes a stamp [ns] and the machine's time when it arrived [s]; a stamp of zero is none."""
         if stamp <= 0:
             return

@@ -36,7 +36,7 @@ class Replanner:
 
     def take_status(self, seen: Seen, stamp: int) -> None:
         """Takes what the controller tells, and the stamp of the joint state that it answered [ns]; 0: none yet."""
-        self.pace.heard(stamp, self._clock())
+        self.pace.note_stamp(stamp, self._clock())
         self.seen = seen
 
     def hurry(self) -> None:

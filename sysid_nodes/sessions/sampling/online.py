@@ -121,14 +121,14 @@ class OnlineSampling:
     def _tidy(self) -> None:
         """Forgets what no identification will need."""
         session = self.session
-        if session.begun > self._looked:  # the streams have no time in common yet
+        if session.common_start > self._looked:  # the streams have no time in common yet
             session.trim(-np.inf, _PATIENCE)
             return
         session.trim(self._looked, _PATIENCE)  # where joints are silent nobody knows whether the robot moves
         if self._due < np.inf:  # what an identification is made from is not to depend on how long it waits
             return
         if self._still:
-            self._forget(max(self._stood, session.begun + MOVING_WINDOW), self._looked - MOVING_WINDOW)
+            self._forget(max(self._stood, session.common_start + MOVING_WINDOW), self._looked - MOVING_WINDOW)
         elif len(self._moving) > (self.config.memory + _TIDY) / _LOOK:
             while len(self._moving) > self.config.memory / _LOOK:
                 oldest = self._moving.popleft()
@@ -141,7 +141,7 @@ class OnlineSampling:
             self.session.leave_out(begin, end)
 
     def _identify(self) -> SamplingUpdate | None:
-        if self.session.heard < self._due and self._looked < self._due + _PATIENCE:
+        if self.session.common_end < self._due and self._looked < self._due + _PATIENCE:
             return None
         stamp, self._due = self._due, np.inf
         found, fault = None, ""

@@ -162,12 +162,12 @@ class SamplingSession:
         return replace(found, findings=(*found.findings, words))
 
     @property
-    def heard(self) -> float:
+    def common_end(self) -> float:
         """Stamp up to which every stream has been heard [s]."""
         return min(stream.newest for stream in self._streams)
 
     @property
-    def begun(self) -> float:
+    def common_start(self) -> float:
         """Stamp from which on every stream has been heard [s]; infinite before."""
         return max(stream.first for stream in self._streams)
 

@@ -12,6 +12,8 @@ import numpy.typing as npt
 from sysid_nodes.solvers.shooting.problem import Array, Gaussian, IntArray, Rollout
 from sysid_nodes.solvers.trajectory_least_squares.robust import Huber
 
+BoolArray = npt.NDArray[np.bool_]
+
 
 @dataclass(frozen=True)
 class Step:
@@ -66,6 +68,11 @@ class Equations:
     def reduced_hessian(self) -> Array:
         """(K, K) Gauss-Newton Hessian of the same."""
         return self._reduce()[0]
+
+    def active_bounds(self, parameters: Array, lower: Array, upper: Array) -> tuple[BoolArray, BoolArray]:
+        """(K,) parameters at their lower and upper bounds that the gradient pushes out."""
+        gradient = self.reduced_gradient
+        return (parameters <= lower) & (gradient > 0.0), (parameters >= upper) & (gradient < 0.0)
 
     def eliminate_starts(self, damping: float | Array) -> tuple[Array, Array]:
         """(G, d, d) inverse Hessians of the starts, with one damping or (G,), and (G, K, d) products with the mixed."""

@@ -56,7 +56,10 @@ class ShootingProblem(Protocol):
 
 @dataclass(frozen=True)
 class Gaussian:
-    """Prior of the parameters.
+    """Prior of the parameters, each by itself.
+
+    `trajectory_least_squares.GaussianPrior` joins stages and parameters by a root, which need not be square, at a
+    reference on a manifold; here a diagonal is all there is, and zero information is common.
 
     Attributes:
         mean: (K,).

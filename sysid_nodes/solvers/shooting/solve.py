@@ -10,6 +10,10 @@ Each start has a damping of its own. A joint that rests where a segment begins s
 step of its start then promises again and again what it does not hold; that must not keep the parameters from moving.
 So a solve ends, too, when it is the parameters that would hardly move any more. Whether it sticks is also a jump of the
 cost; from a point just below one every step leads up, however small. It is left upwards.
+
+Not `trajectory_least_squares.levenberg_marquardt`, though it is the same method: there every stage is an unknown in a
+band of blocks, one damping serves all, and parts of a step are tried; here a rollout has few unknowns, bounds, starts
+that are damped and held back one by one, and jumps. What both need is shared: the robust loss, the statuses.
 """
 
 from __future__ import annotations
@@ -32,7 +36,6 @@ _LARGEST_DAMPING = 1e12
 _CULPRIT = 0.1  # rise of a segment's cost, relative to the largest, that is much
 _HELD = 1e3  # times as much damping as before, of a start whose step did not hold what it promised
 _TINY, _JUMP, _JUMPS = 1e3, 1e-3, 5  # damping, rise relative to the cost, and number of the jumps that are left
-_NORMAL = 1.4826  # standard deviation of a normal distribution over its median absolute deviation
 
 
 @dataclass(frozen=True)
@@ -132,7 +135,7 @@ def shoot(
         tolerance = config.tolerance if length == config.horizons[-1] else config.passing
         status, point, loss, iterations = solver.solve(parameters, first, length, tolerance)
         parameters, total = point.parameters, total + iterations
-    below, above = solver.active_bounds(point)
+    below, above = point.equations.active_bounds(parameters, lower, upper)
     return ShootingResult(
         status, parameters, first, point.start, point.equations.residual, point.equations.cost, total, below, above,
         point.equations, loss,
@@ -152,13 +155,6 @@ class _Solver:
         self._problem, self._lower, self._upper = problem, lower, upper
         self._prior, self._config, self._progress = prior, config, progress
 
-    def active_bounds(self, point: _Point) -> tuple[BoolArray, BoolArray]:
-        """Parameters at their lower and upper bounds that the gradient pushes out."""
-        gradient = point.equations.reduced_gradient
-        below = (point.parameters <= self._lower) & (gradient > 0.0)
-        above = (point.parameters >= self._upper) & (gradient < 0.0)
-        return below, above & ~below
-
     def solve(
         self, parameters: Array, first: IntArray, length: int, tolerance: float
     ) -> tuple[SolveStatus, _Point, Huber | None, int]:
@@ -174,7 +170,7 @@ class _Solver:
             return linearise(self._problem.rollout(parameters, first, start), parameters, start, loss)
 
         rollout = self._problem.rollout(parameters, first, start)
-        loss = self._loss(rollout.residual)
+        loss = Huber.at_spread(rollout.residual, self._config.robust)
         point = linearise(rollout, parameters, start, loss)
         if not np.isfinite(point.equations.cost):
             return SolveStatus.NOT_FINITE, point, None, 0
@@ -213,17 +209,10 @@ class _Solver:
         return status, point, loss, k
 
     def _step(self, point: _Point, damping: float, held_back: Array) -> Step:
-        below, above = self.active_bounds(point)
+        below, above = point.equations.active_bounds(point.parameters, self._lower, self._upper)
         return point.equations.step(
             damping, point.parameters, self._lower, self._upper, ~(below | above), held_back=held_back
         )
-
-    def _loss(self, residual: Array) -> Huber | None:
-        """Huber's loss at the spread that residuals have, so that it is the tails and not the misfit it cuts."""
-        measured = np.abs(residual[residual != 0.0])
-        if not self._config.robust or not measured.size or not np.isfinite(measured).all():
-            return None
-        return Huber(self._config.robust * _NORMAL * float(np.median(measured)))
 
 
 def _culprits(point: _Point, trial: _Point) -> BoolArray:

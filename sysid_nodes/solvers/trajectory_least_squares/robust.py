@@ -14,12 +14,27 @@ import numpy as np
 
 from sysid_nodes.solvers.trajectory_least_squares.problem import Array, Blocks, Loss
 
+_NORMAL = 1.4826
+"""Standard deviation of a normal distribution over its median absolute deviation."""
+
 
 @dataclass(frozen=True)
 class Huber:
     """Quadratic up to |r| = threshold, linear beyond: bounds an outlier's pull."""
 
     threshold: float = 1.345
+
+    @classmethod
+    def at_spread(cls, residual: Array, times: float) -> Huber | None:
+        """From so many times the spread of residuals on, of any shape: it is the tails and not the misfit it cuts.
+
+        Residuals of exactly zero are readings that are missing. None where nothing is to be cut (zero times), is read,
+        or is finite.
+        """
+        measured = np.abs(residual[residual != 0.0])
+        if not times or not measured.size or not np.isfinite(measured).all():
+            return None
+        return cls(times * _NORMAL * float(np.median(measured)))
 
     def __call__(self, squared: Array) -> tuple[Array, Array]:
         """rho and rho' at the (B,) squared norms."""

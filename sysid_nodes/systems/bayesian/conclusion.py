@@ -17,7 +17,7 @@ from sysid_nodes.solvers.trajectory_least_squares.multi_start import SearchStatu
 from sysid_nodes.solvers.trajectory_least_squares.parameter_posterior import ParameterPosterior, parameter_posterior
 from sysid_nodes.systems.bayesian.config import BayesianConfig
 from sysid_nodes.systems.bayesian.descent import Fitted, stated_noise
-from sysid_nodes.systems.bayesian.knowledge import Knowledge, Passage, disagreement, passage, told_by
+from sysid_nodes.systems.bayesian.knowledge import Knowledge, Passage, disagreement, log_information, passage
 from sysid_nodes.systems.bayesian.lasting import weigh
 from sysid_nodes.systems.bayesian.noise import Correlation, correlation, louder
 from sysid_nodes.systems.bayesian.parameters import Parameters
@@ -127,7 +127,7 @@ def _believe(fitted: Fitted, model: LinearModel, kept: Correlation, before: Know
         stages += before.stages
         against = _speaks_against(before, way, kept, fitted)
         status = BayesianStatus.CONTRADICTED if against else max(status, before.status)
-    told, lasting = told_by(own, model.factor, at.x, extra)
+    told, lasting = log_information(own, model.factor, at.x, extra)
     found = weigh(own, told, lasting, at.x) if extra.any() else None
     x, theta = found or (at.x, parameter_posterior(model.factor, model.rows, extra))
     known = Knowledge(problem.mechanism, at.x, x, told, lasting, fitted.noise, covered, stages, status)

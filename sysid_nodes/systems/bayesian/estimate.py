@@ -54,7 +54,7 @@ class Weights:
 
 
 @dataclass(frozen=True)
-class Told:
+class LogInformation:
     """Information about the constants: |root phi - target|^2 / 2, phi (p,) as `Parameters.linear`, root (r, p).
 
     Positions of different stages share no residual but the torques' within three stages, so that parts of a log that

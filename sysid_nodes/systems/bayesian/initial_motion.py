@@ -45,7 +45,7 @@ def initial_positions(mechanism: Mechanism, log: MechanismLog) -> Array:
     between = np.arange(len(q))
     guess = np.stack([np.interp(between, nodes, q[nodes, j]) for j in np.flatnonzero(free)], axis=1)
     q = _close(mechanism.closures, q, free, guess, False)
-    if mechanism.closures.turned_round(q):
+    if mechanism.closures.has_turned_round(q):
         raise LogError("a loop closes with its links turned round: are joints at zero where its frames agree?")
     return q
 

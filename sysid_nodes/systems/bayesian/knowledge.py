@@ -21,7 +21,7 @@ from scipy.special import chdtri  # not stats, which takes a third of a node's s
 
 from sysid_nodes.results.bayesian import BayesianStatus
 from sysid_nodes.solvers.trajectory_least_squares.factor import Factor
-from sysid_nodes.systems.bayesian.estimate import Told
+from sysid_nodes.systems.bayesian.estimate import LogInformation
 from sysid_nodes.systems.bayesian.mechanism import Mechanism
 from sysid_nodes.systems.bayesian.noise import Pooled
 from sysid_nodes.systems.bayesian.parameters import Parameters
@@ -51,7 +51,7 @@ class Knowledge:
     mechanism: Mechanism
     x: Array
     weighed: Array
-    told: Told
+    told: LogInformation
     lasting: Array
     noise: Pooled
     covered: Array
@@ -77,7 +77,7 @@ class Passage:
     left: Array
 
 
-def told_by(own: Parameters, factor: Factor, x: Array, extra: Array) -> tuple[Told, Array]:
+def log_information(own: Parameters, factor: Factor, x: Array, extra: Array) -> tuple[LogInformation, Array]:
     """The information at a minimum, without the prior's, and G.
 
     Args:
@@ -94,7 +94,7 @@ def told_by(own: Parameters, factor: Factor, x: Array, extra: Array) -> tuple[To
     there = values > _RANK * values.max()
     root = np.sqrt(values[there])[:, None] * vectors[:, there].T / scale
     by_phi = np.linalg.solve(slope.T, root.T).T
-    told = Told(by_phi, by_phi @ phi - (vectors[:, there].T @ (scale * gradient)) / np.sqrt(values[there]))
+    told = LogInformation(by_phi, by_phi @ phi - (vectors[:, there].T @ (scale * gradient)) / np.sqrt(values[there]))
     to_gradient = np.linalg.solve(slope.T, factor.corner @ factor.corner.T)
     return told, to_gradient @ extra @ to_gradient.T
 

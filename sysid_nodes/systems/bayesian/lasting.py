@@ -28,7 +28,7 @@ from sysid_nodes.solvers.trajectory_least_squares.feasible_descent import linear
 from sysid_nodes.solvers.trajectory_least_squares.parameter_posterior import ParameterPosterior, parameter_posterior
 from sysid_nodes.solvers.trajectory_least_squares.parameter_program import ParameterRows
 from sysid_nodes.solvers.trajectory_least_squares.stage_equalities import StageEqualities
-from sysid_nodes.systems.bayesian.estimate import Told
+from sysid_nodes.systems.bayesian.estimate import LogInformation
 from sysid_nodes.systems.bayesian.parameters import Parameters
 
 Array = npt.NDArray[np.float64]
@@ -48,7 +48,7 @@ class _Constants:
     """The constants' problem without a motion: the solver wants a stage and gets an empty one."""
 
     own: Parameters
-    told: Told
+    told: LogInformation
 
     @property
     def layout(self) -> Layout:
@@ -79,7 +79,7 @@ class _Constants:
         return self.own.rows(point.x)
 
 
-def weighed(told: Told, lasting: Array, slope: Array, sigma: Array) -> Told:
+def weighed(told: LogInformation, lasting: Array, slope: Array, sigma: Array) -> LogInformation:
     """The same information with errors of covariance I + A.
 
     Args:
@@ -93,10 +93,10 @@ def weighed(told: Told, lasting: Array, slope: Array, sigma: Array) -> Told:
     added = back.T @ (unit.T @ lasting @ unit) @ back
     half = np.linalg.cholesky(np.eye(len(added)) + 0.5 * (added + added.T))
     both = solve_triangular(half, np.column_stack([told.root, told.target]), lower=True)
-    return Told(both[:, :-1], both[:, -1])
+    return LogInformation(both[:, :-1], both[:, -1])
 
 
-def weigh(own: Parameters, told: Told, lasting: Array, x: Array) -> tuple[Array, ParameterPosterior] | None:
+def weigh(own: Parameters, told: LogInformation, lasting: Array, x: Array) -> tuple[Array, ParameterPosterior] | None:
     """The constants (P,) and their posterior when errors last; None where no minimum is found.
 
     Args:

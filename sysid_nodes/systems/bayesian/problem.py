@@ -27,7 +27,7 @@ import numpy.typing as npt
 from sysid_nodes.solvers.trajectory_least_squares import Blocks, Layout
 from sysid_nodes.solvers.trajectory_least_squares.parameter_program import ParameterRows
 from sysid_nodes.solvers.trajectory_least_squares.stage_equalities import StageEqualities
-from sysid_nodes.systems.bayesian.estimate import Estimate, Noise, Told, Weights
+from sysid_nodes.systems.bayesian.estimate import Estimate, LogInformation, Noise, Weights
 from sysid_nodes.systems.bayesian.log import MechanismLog
 from sysid_nodes.systems.bayesian.mechanism import Mechanism, Motion, Torque
 
@@ -61,7 +61,7 @@ class MechanismProblem:
     log: MechanismLog
     noise: Noise
     turning: BoolArray
-    told: Told | None = None
+    told: LogInformation | None = None
     weights: Weights | None = None
 
     @property
@@ -117,7 +117,7 @@ class MechanismProblem:
         sigma = own.sigma[own.free]
         groups.append(self._constants((point.x - own.mean)[own.free] / sigma, np.diag(1.0 / sigma)))
         phi, slope = own.linear(point.x)
-        told = self.told or Told(np.zeros((0, len(phi))), np.zeros(0))
+        told = self.told or LogInformation(np.zeros((0, len(phi))), np.zeros(0))
         groups.append(self._constants(told.root @ phi - told.target, told.root @ slope))
         return groups
 

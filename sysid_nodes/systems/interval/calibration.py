@@ -17,8 +17,9 @@ A run with a payload of known mass makes the torque gain known: unloaded, gain a
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import pairwise
 
 import numpy as np
@@ -108,10 +109,7 @@ def calibrate(
     n, body = robot.n, robot.body_index(config.body)
     centre, radius = known_box(robot, config.known_robot)
     loads = [_load(config, run) for run in runs]
-    rows = [
-        run_rows(robot, config, run, identify_payload(n, body, centre, radius, load))
-        for run, load in zip(runs, loads, strict=True)
-    ]
+    rows = _rows_of_all(robot, config, runs, loads, centre, radius)
     _check_motion(robot, rows)
     show("fit", 0, 1)
     belief, _ = statistical_belief(n, body, centre, radius, config.prior.bounds, rows, loads)
@@ -121,43 +119,19 @@ def calibrate(
     share = per_joint(config.known_robot.load_friction, n, "known_robot.load_friction")
     transmitted = None
     if share.any():
-        # Of the unloaded runs alone, so that a run with a known mass only adds rows.
-        bare, _ = statistical_belief(n, body, centre, radius, config.prior.bounds, unloaded)
-        transmitted = TransmittedTorque.of_point(bare.point, power)
+        transmitted = _transmitted_torque(robot, config, unloaded, centre, radius, power)
         # Friction takes energy: the share is not negative.
         centre, radius = np.concatenate([centre, 0.5 * share]), np.concatenate([radius, 0.5 * share])
-        rows = [
-            run_rows(robot, config, run, identify_payload(n, body, centre, radius, load), transmitted=transmitted)
-            for run, load in zip(runs, loads, strict=True)
-        ]
-    system = CalibrationSystem.assemble(n, body, centre, radius, loads, rows)
-    if system.unloaded.all():  # the very system by which a run with a known mass would be judged
-        system = system.of_unloaded()
+        rows = _rows_of_all(robot, config, runs, loads, centre, radius, transmitted)
+    system = _system(robot, config, loads, rows, centre, radius)
     xi = estimate(system)
     show("fit", 1, 1)
     lengths = LENGTHS if config.noise.model == "window" else ()
-    torque_absolute, shares = _torque_error(
-        system, xi, runs, rows, margin, lengths, lambda done, total: show("judge", done, total)
-    )
+    torque_absolute, shares = _torque_error(system, xi, runs, rows, margin, lengths, partial(show, "judge"))
     rms = np.sqrt((system.residual(xi) ** 2).mean(axis=0))
-    windows, stamps = system, np.concatenate([run.t for run in rows])
-    system = windows.add_torque_error(torque_absolute)
-    for length, share in shares.items():
-        sums = windows.sum_up(neighbours(stamps, length)[0])
-        system = system.join(sums.add_torque_error(share * torque_absolute))
-
-    poly, kept = _bound(system, max_rows, lambda done, total: show("bounds", done, total))
-    if not system.unloaded.all():
-        # A run with a known mass is to narrow: what the others alone would keep is kept.
-        _, alone = _bound(system.of_unloaded(), max_rows, lambda done, total: show("bounds", done, total))
-        kept = np.union1d(kept, np.flatnonzero(system.unloaded)[alone])
-    k, columns = system.robot_size, system.robot_columns
-    lower, upper = system.centre.copy(), system.centre.copy()
-    lower[columns] += system.scale[:k] * poly.lower[:k]
-    upper[columns] += system.scale[:k] * poly.upper[:k]
-    slack = _ROUNDING * (np.abs(system.centre[columns]) + system.scale[:k])
-    lower[columns] -= slack
-    upper[columns] += slack
+    system = _add_torque_error(system, rows, torque_absolute, shares)
+    poly, kept = _bound_and_keep(system, max_rows, partial(show, "bounds"))
+    lower, upper = _intervals(system, poly)
     return Calibration(
         robot=robot.name,
         joints=robot.joint_names,
@@ -179,6 +153,85 @@ def calibrate(
         source=tuple(run.name for run in runs),
         sum_shares=shares,
     )
+
+
+def _rows_of_all(
+    robot: Robot,
+    config: IntervalIdentifierConfig,
+    runs: Sequence[Run],
+    loads: Sequence[Bounds],
+    centre: Array,
+    radius: Array,
+    transmitted: TransmittedTorque | None = None,
+) -> list[MomentumRows]:
+    """Rows of each run, by the box of the robot's parameters and that of the run's payload."""
+    body = robot.body_index(config.body)
+    return [
+        run_rows(robot, config, run, identify_payload(robot.n, body, centre, radius, load), transmitted=transmitted)
+        for run, load in zip(runs, loads, strict=True)
+    ]
+
+
+def _transmitted_torque(
+    robot: Robot,
+    config: IntervalIdentifierConfig,
+    unloaded: Sequence[MomentumRows],
+    centre: Array,
+    radius: Array,
+    power: Array,
+) -> TransmittedTorque:
+    """Torque that drives transmit, by the unloaded runs alone, so that a run with a known mass only adds rows."""
+    body = robot.body_index(config.body)
+    bare, _ = statistical_belief(robot.n, body, centre, radius, config.prior.bounds, unloaded)
+    return TransmittedTorque.of_point(bare.point, power)
+
+
+def _system(
+    robot: Robot,
+    config: IntervalIdentifierConfig,
+    loads: Sequence[Bounds],
+    rows: Sequence[MomentumRows],
+    centre: Array,
+    radius: Array,
+) -> CalibrationSystem:
+    """All rows; without a loaded run the very system by which a run with a known mass would be judged."""
+    system = CalibrationSystem.assemble(robot.n, robot.body_index(config.body), centre, radius, loads, rows)
+    return system.of_unloaded() if system.unloaded.all() else system
+
+
+def _add_torque_error(
+    system: CalibrationSystem, rows: Sequence[MomentumRows], torque_absolute: Array, shares: Mapping[int, Array]
+) -> CalibrationSystem:
+    """The rows with their bound on the torque error (n,), and sums over neighbouring windows with its share of each."""
+    stamps = np.concatenate([run.t for run in rows])
+    widened = system.add_torque_error(torque_absolute)
+    for length, share in shares.items():
+        sums = system.sum_up(neighbours(stamps, length)[0])
+        widened = widened.join(sums.add_torque_error(share * torque_absolute))
+    return widened
+
+
+def _bound_and_keep(
+    system: CalibrationSystem, max_rows: int, progress: Callable[[int, int], None]
+) -> tuple[Polytope, npt.NDArray[np.intp]]:
+    """Intervals by all runs, and the rows to keep: a run with a known mass narrows, so what the others keep stays."""
+    poly, kept = _bound(system, max_rows, progress)
+    if not system.unloaded.all():
+        _, alone = _bound(system.of_unloaded(), max_rows, progress)
+        kept = np.union1d(kept, np.flatnonzero(system.unloaded)[alone])
+    return poly, kept
+
+
+def _intervals(system: CalibrationSystem, poly: Polytope) -> tuple[Array, Array]:
+    """Ends of the intervals of all parameters; of those that the polytope does not bound, the middles twice."""
+    k, columns = system.robot_size, system.robot_columns
+    lower, upper = system.centre.copy(), system.centre.copy()
+    lower[columns] += system.scale[:k] * poly.lower[:k]
+    upper[columns] += system.scale[:k] * poly.upper[:k]
+    slack = _ROUNDING * (np.abs(system.centre[columns]) + system.scale[:k])
+    lower[columns] -= slack
+    upper[columns] += slack
+    return lower, upper
 
 
 def _bound(

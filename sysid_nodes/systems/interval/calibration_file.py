@@ -231,18 +231,10 @@ def _calibration(tree: Mapping[str, Any]) -> Calibration:
             raise ValueError(f"{name} holds a negative number")
     if (arrays["lower"] > arrays["upper"]).any():
         raise ValueError("a lower end is above its upper end")
-    wide = 16 * n
-    parts = {"point": (wide,), "information": (wide, wide), "score": (wide,), "score_covariance": (wide, wide)}
-    belief = Belief(**{name: _array(f"belief.{name}", tree["belief"][name], shape) for name, shape in parts.items()})
     power = _array("viscous_power", tree.get("viscous_power", [1.0] * n), (n,))  # files of before it lack it
     if (power <= 0.0).any():
         raise ValueError("viscous_power is not positive")
-    drives = tree["transmitted"]
-    transmitted = None
-    if drives is not None:
-        terms = ("coulomb", "viscous", "offset", "gain")
-        known = {name: _array(f"transmitted.{name}", drives[name], (n,)) for name in terms}
-        transmitted = TransmittedTorque(**known, viscous_power=power)
+    transmitted = _transmitted(tree["transmitted"], power)
     # Files of before there were other methods lack it.
     method = str(tree.get("method", INTERVAL) if tree["schema"] == SCHEMA else tree["method"])
     if method not in CALIBRATION_METHODS:
@@ -253,7 +245,7 @@ def _calibration(tree: Mapping[str, Any]) -> Calibration:
     if (transmitted is None) != (size == 15 * n):
         raise ValueError("load friction and transmitted torque belong together")
     return Calibration(
-        belief=belief,
+        belief=_belief(tree["belief"], n),
         transmitted=transmitted,
         viscous_power=power,
         robot=str(tree["robot"]),
@@ -266,6 +258,20 @@ def _calibration(tree: Mapping[str, Any]) -> Calibration:
         sum_shares=sums,
         **arrays,
     )
+
+
+def _belief(tree: Mapping[str, Any], n: int) -> Belief:
+    wide = 16 * n
+    parts = {"point": (wide,), "information": (wide, wide), "score": (wide,), "score_covariance": (wide, wide)}
+    return Belief(**{name: _array(f"belief.{name}", tree[name], shape) for name, shape in parts.items()})
+
+
+def _transmitted(tree: Mapping[str, Any] | None, power: Array) -> TransmittedTorque | None:
+    if tree is None:
+        return None
+    terms = ("coulomb", "viscous", "offset", "gain")
+    known = {name: _array(f"transmitted.{name}", tree[name], power.shape) for name in terms}
+    return TransmittedTorque(**known, viscous_power=power)
 
 
 def _array(name: str, value: Any, shape: tuple[int, ...]) -> Array:

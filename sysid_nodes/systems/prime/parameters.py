@@ -7,6 +7,7 @@ and in every sigma where they do not.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -16,7 +17,7 @@ from sysid_nodes.data import inertia
 from sysid_nodes.robots import Robot
 from sysid_nodes.sensors import Sensor, parameter_layout
 from sysid_nodes.sensors.joint_torque import JointTorque
-from sysid_nodes.systems.prime.config import PrimeConfig
+from sysid_nodes.systems.prime.config import InertiaConfig, PrimeConfig
 
 Array = npt.NDArray[np.float64]
 
@@ -205,37 +206,16 @@ def build_parameters(robot: Robot, sensors: tuple[Sensor, ...], config: PrimeCon
     links = [] if wanted == "none" else [link.strip() or robot.body for link in wanted.split(",")]
     bodies = np.array([robot.body_index(link) for link in links], dtype=np.int64)
     nominal = robot.inertial_parameters()
-    prior = config.inertia
-    # M = e^alpha [...; t; 1]: mass e^(2 alpha), centre of mass t.
-    spread = np.concatenate(
-        [
-            [0.5 * prior.mass_sigma],
-            np.full(3, prior.shape_sigma),
-            np.full(3, prior.shear_sigma),
-            np.full(3, prior.com_sigma),
-        ]
-    )
     own = parameter_layout(sensors)
     carriers = list(dict.fromkeys(point.joint for point in robot.contacts))
-    contact = config.contact
-    height = (_Constant(("ground.height",), "m", max(contact.height_sigma, 1e-6)),)  # a micrometre is exact
-    tilt = (_Constant(("ground.tilt[0]", "ground.tilt[1]"), "rad", contact.tilt_sigma),)
-    feet = tuple(
-        _Constant(tuple(f"{joint}.foot[{axis}]" for axis in range(3)), "m", contact.foot_sigma) for joint in carriers
-    )
-    process = config.process
-    motor = [process.coulomb, process.viscous, process.armature]
-    motor = [max(sigma, 1e-9) for sigma in motor] if any(motor) else motor
-    told = (("joint.coulomb", "1"), ("joint.viscous", "s/rad"), ("joint.armature", "1"))
-    drives = tuple(_Constant((name,), unit, sigma) for (name, unit), sigma in zip(told, motor, strict=True))
-    masses = (_Constant(("links.mass",), "1", config.inertia.links_sigma),)
+    groups = _constants(config, carriers)
     first = 10 * len(bodies)
     spans = []
-    for group in (height, tilt, feet, drives, masses):
+    for group in groups:
         last = first + sum(len(entry.names) for entry in group if entry.sigma > 0.0)
         spans.append(slice(first, last))
         first = last
-    more = [entry for entry in (*height, *tilt, *feet, *drives, *masses) if entry.sigma > 0.0]
+    more = [entry for group in groups for entry in group if entry.sigma > 0.0]
     limits = np.where(np.isfinite(robot.limits.torque), robot.limits.torque, 0.0)
     eta = [inertia.parameters_to_log_cholesky(nominal[body]) for body in bodies]
     names = [f"{link}.{part}" for link in links for part in _LOG_CHOLESKY]
@@ -256,8 +236,33 @@ def build_parameters(robot: Robot, sensors: tuple[Sensor, ...], config: PrimeCon
         units=(*_UNITS * len(links), *(entry.unit for entry in more for _ in entry.names), *own.units),
         mean=np.concatenate([*eta, np.zeros(first - 10 * len(bodies)), own.mean]),
         sigma=np.concatenate(
-            [*[spread] * len(bodies), *(np.full(len(entry.names), entry.sigma) for entry in more), own.sigma]
+            [
+                *[_body_sigma(config.inertia)] * len(bodies),
+                *(np.full(len(entry.names), entry.sigma) for entry in more),
+                own.sigma,
+            ]
         ),
+    )
+
+
+def _body_sigma(prior: InertiaConfig) -> Array:
+    """(10,) of a log-Cholesky vector. M = e^alpha [...; t; 1]: mass e^(2 alpha), centre of mass t."""
+    each = (0.5 * prior.mass_sigma, prior.shape_sigma, prior.shear_sigma, prior.com_sigma)
+    return np.repeat(each, (1, 3, 3, 3))
+
+
+def _constants(config: PrimeConfig, carriers: Sequence[str]) -> tuple[tuple[_Constant, ...], ...]:
+    """Unknowns of the ground's height and tilt, of the feet on those joints, of all drives and of all links' masses."""
+    contact, process = config.contact, config.process
+    motor = [process.coulomb, process.viscous, process.armature]
+    motor = [max(sigma, 1e-9) for sigma in motor] if any(motor) else motor
+    told = (("joint.coulomb", "1"), ("joint.viscous", "s/rad"), ("joint.armature", "1"))
+    return (
+        (_Constant(("ground.height",), "m", max(contact.height_sigma, 1e-6)),),  # a micrometre is exact
+        (_Constant(("ground.tilt[0]", "ground.tilt[1]"), "rad", contact.tilt_sigma),),
+        tuple(_Constant(tuple(f"{joint}.foot[{k}]" for k in range(3)), "m", contact.foot_sigma) for joint in carriers),
+        tuple(_Constant((name,), unit, sigma) for (name, unit), sigma in zip(told, motor, strict=True)),
+        (_Constant(("links.mass",), "1", config.inertia.links_sigma),),
     )
 
 

@@ -128,7 +128,7 @@ def identify(log: MotionLog, robot: Robot, config: SamplingConfig, progress: Pro
         RobotError: the robot cannot walk, or has no such link.
         InputError: the cluster cannot be used, or ceases to be there.
     """
-    fall, log = _fall(log), before_the_fall(log)
+    fall, log = _fall(log), cut_at_fall(log)
     setting = prepare(log, robot, config)
     try:
         if config.method == PAPER:
@@ -144,7 +144,7 @@ def identify(log: MotionLog, robot: Robot, config: SamplingConfig, progress: Pro
         setting.close()
 
 
-def before_the_fall(log: MotionLog) -> MotionLog:
+def cut_at_fall(log: MotionLog) -> MotionLog:
     """The log without what comes after the robot has tilted by 60 degrees: no model of its feet holds there.
 
     Raises:
@@ -177,7 +177,7 @@ def _result(log: MotionLog, config: SamplingConfig, setting: Setting, fit: Fit) 
     if status is SamplingStatus.UNTRUSTED:
         parameters = tuple(replace(p, estimate=None, reason=p.reason or status.message) for p in parameters)
     variant = unknowns.variants([fit.vector])
-    slopes = [_by_inertia(unknowns, fit.vector, k) for k in range(len(unknowns.bodies))]
+    slopes = [_inertia_slopes(unknowns, fit.vector, k) for k in range(len(unknowns.bodies))]
     return SamplingResult(
         status=status,
         method=config.method,
@@ -261,7 +261,7 @@ def _level(found: tuple[Quantity, ...], length: float, vector: Array, covariance
     return SamplingLevel(length, np.array([q.value(vector) for q in found]), sigmas)
 
 
-def _by_inertia(unknowns: Unknowns, vector: Array, body: int, step: float = 1e-5) -> Array:
+def _inertia_slopes(unknowns: Unknowns, vector: Array, body: int, step: float = 1e-5) -> Array:
     """(10, K) derivatives of a body's parameters."""
     moves = step * np.eye(len(vector))
     columns = [unknowns.inertia(vector + move, body) - unknowns.inertia(vector - move, body) for move in moves]

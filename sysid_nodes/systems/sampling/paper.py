@@ -8,6 +8,7 @@ uncertainty, and is biased where readings are noisy.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -97,6 +98,14 @@ class PaperCost:
             "rates": square(w - log.w[seen]),
         } | ({} if log.torque is None else {"torque": square(torque - log.torque[seen])})
 
+    def total(self, vectors: Array, scale: Mapping[str, float]) -> Array:
+        """(P,) weighted sum of terms, each over its scale, and regularisation."""
+        terms = self.terms(vectors)
+        weights = {**_STATE, "torque": _TORQUE}
+        groups = {**_GROUP, "torque": _TORQUE_GROUP}
+        total = sum(weights[n] * groups.get(n, 1.0) * terms[n] / scale[n] for n in terms)
+        return np.asarray(total + _REGULARISATION_GROUP * self.regularisation(vectors))
+
     def regularisation(self, vectors: Array) -> Array:
         """(P,) of candidates (P, K), relative to the nominal robot."""
         return np.array([_distance(self.unknowns, vector) for vector in vectors])
@@ -121,25 +130,17 @@ def fit_paper(
     cost = paper_cost(log, unknowns, simulator, drive, guess, config)
     nominal = unknowns.column("guess")[None]
     scale = {name: max(float(value[0]), 1e-12) for name, value in cost.terms(nominal).items()}
-    weights = {**_STATE, "torque": _TORQUE}
-    groups = {**_GROUP, "torque": _TORQUE_GROUP}
     searched = np.array([k for k in unknowns.simulated if unknowns.items[k].name not in ("friction", "compliance")])
     lower, upper = box(unknowns)
 
-    def whole(points: Array) -> Array:
+    def complete(points: Array) -> Array:
         vectors = np.repeat(nominal, len(points), axis=0)
         vectors[:, searched] = points
         return vectors
 
-    def function(points: Array) -> Array:
-        vectors = whole(points)
-        terms = cost.terms(vectors)
-        total = sum(weights[n] * groups.get(n, 1.0) * terms[n] / scale[n] for n in terms)
-        return np.asarray(total + _REGULARISATION_GROUP * cost.regularisation(vectors))
-
     tell = None if progress is None else (lambda value: progress(paper.longest, value))
     search = minimise(
-        function,
+        lambda points: cost.total(complete(points), scale),
         nominal[0, searched],
         lower[searched],
         upper[searched],
@@ -149,23 +150,21 @@ def fit_paper(
         seed=config.seed,
         progress=tell,
     )
-    vector = whole(search.best[None])[0]
-    unknown = np.full((len(vector), len(vector)), np.nan)
-    none = np.zeros(len(vector), dtype=bool)
-    length = int(cost.steps.min()) + 1
-    problem = ClipProblem(log, config.noise, unknowns, simulator, cost.first, length, cost.start)
+    vector = complete(search.best[None])[0]
+    among = np.isin(np.arange(len(vector)), searched)
     span = 1e-3 * (upper - lower)
+    unknown = np.full((len(vector), len(vector)), np.nan)
     return Fit(
         vector,
         unknown,
         unknown,
         unknown,
         np.full(len(vector), np.inf),
-        np.where(np.isin(np.arange(len(vector)), searched), vector <= lower + span, none),
-        np.where(np.isin(np.arange(len(vector)), searched), vector >= upper - span, none),
+        among & (vector <= lower + span),
+        among & (vector >= upper - span),
         converged=len(search.history) < paper.iterations,
         misfit=search.cost,
-        problem=problem,
+        problem=ClipProblem(log, config.noise, unknowns, simulator, cost.first, int(cost.steps.min()) + 1, cost.start),
         left_out=0,
         lengths=(paper.longest,),
         levels=((vector, unknown),),

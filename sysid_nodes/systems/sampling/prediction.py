@@ -16,7 +16,7 @@ import numpy.typing as npt
 from sysid_nodes.exceptions import LogError
 from sysid_nodes.robots import Robot
 from sysid_nodes.systems.sampling.config import SamplingConfig
-from sysid_nodes.systems.sampling.identify import before_the_fall, prepare
+from sysid_nodes.systems.sampling.identify import cut_at_fall, prepare
 from sysid_nodes.systems.sampling.log import MotionLog
 from sysid_nodes.systems.sampling.problem import ClipProblem, place_clips
 
@@ -74,7 +74,7 @@ def predict(
         LogError: there is no room for a clip, or the robot falls at once.
         ConfigError, RobotError: see `prepare`.
     """
-    log = before_the_fall(log)
+    log = cut_at_fall(log)
     setting = prepare(log, robot, config)
     try:
         instants = round(length / config.step) + 1

@@ -4,6 +4,10 @@
 A step of the parameters is found with all start states eliminated, as in `solvers.shooting`. What the start states then
 do is each clip's own affair: of several dampings of its start, and of staying where it is, the one is taken with which
 the clip fits best. Contact makes the cost of a clip rough; a step that all clips must agree on would hardly move.
+
+So it is not the loop of `solvers.shooting`, whose equations, elimination and bounds it uses: that one tries one step of
+all starts, with new derivatives each time; this one tries several starts a clip and keeps derivatives by secants, as
+every simulation of a walk is dear.
 """
 
 from __future__ import annotations
@@ -24,7 +28,6 @@ Array = npt.NDArray[np.float64]
 BoolArray = npt.NDArray[np.bool_]
 
 _START_DAMPINGS = (1e-4, 1e-2, 1.0)
-_NORMAL = 1.4826  # standard deviation of a normal distribution over its median absolute deviation
 _LARGEST_DAMPING = 1e4
 _ANEW = 2  # steps until derivatives are simulated again, those by the start states every other time
 
@@ -56,7 +59,7 @@ class Solution:
         """The same with derivatives simulated there, which a search has followed by secants."""
         rollout = _linearise(self.problem, self.parameters, None)
         equations = _assemble(self.problem, rollout, self.parameters, self.prior, self.loss)
-        below, above = _at_bounds(equations, self.parameters, *_bounds(self.problem))
+        below, above = equations.active_bounds(self.parameters, *_bounds(self.problem))
         return replace(self, equations=equations, lower=below, upper=above, rollout=rollout)
 
     def remaining(self) -> Array:
@@ -108,10 +111,10 @@ def solve_clips(
     rollout = _linearise(problem, parameters, by_start)
     equations = _assemble(problem, rollout, parameters, prior, None)
     for number in range(iterations):
-        loss = _loss(equations.residual, robust)
+        loss = Huber.at_spread(equations.residual, robust)
         if loss is not None:
             equations = _assemble(problem, rollout, parameters, prior, loss)
-        below, above = _at_bounds(equations, parameters, lower, upper)
+        below, above = equations.active_bounds(parameters, lower, upper)
         while True:
             step = equations.step(damping, parameters, lower, upper, free & ~(below | above))
             if (np.abs(step.parameters) > reach).any() and damping < _LARGEST_DAMPING:
@@ -144,7 +147,7 @@ def solve_clips(
             kept = None if (number + 1) % (2 * _ANEW) else rollout.by_start
             rollout = _linearise(problem, parameters, kept)
         equations = _assemble(problem, rollout, parameters, prior, loss)
-    below, above = _at_bounds(equations, parameters, lower, upper)
+    below, above = equations.active_bounds(parameters, lower, upper)
     return Solution(problem, parameters, equations, below, above, converged, prior, rollout, loss)
 
 
@@ -205,17 +208,3 @@ def _spread(cost: float, equations: Equations) -> float:
 
 def _bounds(problem: ClipProblem) -> tuple[Array, Array]:
     return problem.unknowns.column("lower"), problem.unknowns.column("upper")
-
-
-def _at_bounds(equations: Equations, parameters: Array, lower: Array, upper: Array) -> tuple[BoolArray, BoolArray]:
-    gradient = equations.reduced_gradient
-    below, above = (parameters <= lower) & (gradient > 0.0), (parameters >= upper) & (gradient < 0.0)
-    return below, above
-
-
-def _loss(residual: Array, robust: float) -> Huber | None:
-    """Huber's loss at the spread that residuals have, so that it is the tails and not the misfit it cuts."""
-    measured = np.abs(residual[residual != 0.0])
-    if not robust or not measured.size:
-        return None
-    return Huber(robust * _NORMAL * float(np.median(measured)))

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from shared.actuator_stand import chirped, leg
+from shared.actuator_stand import chirp_log, leg
 
 from sysid_nodes.cli.actuators.online import replay_into
 from sysid_nodes.cli.main import main
@@ -51,7 +51,7 @@ def urdf(tmp_path_factory: pytest.TempPathFactory) -> str:
 @pytest.fixture(scope="module")
 def results(tmp_path_factory: pytest.TempPathFactory, urdf: str) -> Path:
     folder = tmp_path_factory.mktemp("actuators")
-    source = table(folder / "chirp.npz", chirped()[1])
+    source = table(folder / "chirp.npz", chirp_log()[1])
     assert main(["convert", str(source), "--urdf", urdf, "--out", str(folder / "bag")]) == 0
     arguments = ["replay", str(folder / "bag"), "--config", str(folder / "bag.yaml"), "--out", str(folder / "out")]
     assert main(arguments) == 0
@@ -60,7 +60,7 @@ def results(tmp_path_factory: pytest.TempPathFactory, urdf: str) -> Path:
 
 def test_a_table_becomes_a_bag_and_a_result(results: Path) -> None:
     document = validate_actuators(json.loads((results / "out" / "result.json").read_text(encoding="utf-8")))
-    drives, log = chirped()
+    drives, log = chirp_log()
     assert [joint["name"] for joint in document["joints"]] == list(log.names)
     for j, joint in enumerate(document["joints"]):
         rows = {row["name"]: row for row in joint["parameters"]}
@@ -194,7 +194,7 @@ def test_a_bad_log_is_one_line_and_leaves_nothing(
     spoil: Any, status: int, message: str, urdf: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """From the table to the result: whichever command notices first says it, and nothing half-written is left."""
-    log = chirped()[1]
+    log = chirp_log()[1]
     changed = spoil(log)
     arrays = {{"q": "dof_pos", "command": "des_dof_pos"}[name]: value for name, value in changed.items()}
     source = table(tmp_path / "bad.npz", log, **arrays)
@@ -256,7 +256,7 @@ def test_a_whole_robot_is_shown_with_its_base_held(tmp_path: Path) -> None:
 
 def test_convert_touches_nothing_that_is_there(tmp_path: Path, urdf: str, capsys: pytest.CaptureFixture[str]) -> None:
     """A bag of one's own, with notes in it, was replaced as a whole."""
-    source, bag = table(tmp_path / "run.npz", chirped()[1]), tmp_path / "bag"
+    source, bag = table(tmp_path / "run.npz", chirp_log()[1]), tmp_path / "bag"
     words = ["convert", str(source), "--urdf", urdf, "--out", str(bag)]
     assert main(words) == 0
     (bag / "notes.txt").write_text("mine", encoding="utf-8")

@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 from scipy.signal import savgol_filter
 
-from sysid_nodes.cli.interval.calibrate import read_samples
+from sysid_nodes.cli.interval.samples import read_samples
 from sysid_nodes.cli.main import main
 from sysid_nodes.data import JointSamples
 from sysid_nodes.data.config import load_yaml

@@ -16,7 +16,7 @@ from shared.demo_process import (
     DEMO_FILES,
     LONG,
     check_that_an_orphaned_recorder_drops_its_bag,
-    interrupted,
+    interrupt_demo,
     run_demo,
     sysid,
 )
@@ -52,7 +52,7 @@ def test_the_demo_finds_the_drives_and_the_one_that_changes(tmp_path: Path) -> N
 
 @pytest.mark.slow
 def test_an_interrupt_leaves_nothing_behind(tmp_path: Path) -> None:
-    assert interrupted("actuators", tmp_path, "window 0", signal.SIGINT) == "sysid: interrupted\n"
+    assert interrupt_demo("actuators", tmp_path, "window 0", signal.SIGINT) == "sysid: interrupted\n"
 
 
 def test_a_recorder_whose_parent_is_gone_drops_its_bag(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

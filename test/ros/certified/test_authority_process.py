@@ -19,7 +19,7 @@ from online_sysid.msg import CertifiedTrajectory, ControllerStatus, Goal, Obstac
 from online_sysid.srv import Save, SignedRequest
 from sensor_msgs.msg import JointState
 from shared import children
-from shared.certified_processes import BOUNDS, IDENTIFIER, PLANNER, TRACKING, Loop, begun
+from shared.certified_processes import BOUNDS, IDENTIFIER, PLANNER, TRACKING, Loop, start_node
 from shared.waiting import spin_until
 from std_srvs.srv import Trigger
 
@@ -53,7 +53,7 @@ class Guarded:
         create_key(str(folder / "key"))
         self.key, self.status = read_key(str(folder / "key")), list[ControllerStatus]()
         self.diagnostics: dict[str, DiagnosticStatus] = {}
-        self._processes = [begun(name, NODES[name] | {"authority.key_file": folder / "key"}) for name in NODES]
+        self._processes = [start_node(name, NODES[name] | {"authority.key_file": folder / "key"}) for name in NODES]
         rclpy.init()
         self.node = rclpy.create_node("tester")
         self._executor = make_executor()
@@ -86,7 +86,7 @@ class Guarded:
         self.until(future.done)
         return future.result()
 
-    def named(self, *words: str) -> None:
+    def expect_named(self, *words: str) -> None:
         """Waits until the controller's status tells of a refusal in these words."""
         self.until(lambda: all(word in self.status[-1].unauthorised_text for word in words))
 
@@ -138,11 +138,11 @@ def test_the_status_says_that_commands_are_signed(guarded: Guarded) -> None:
 def test_who_lacks_the_key_is_refused_and_named(guarded: Guarded, topic: str, message: Any) -> None:
     before = guarded.status[-1].unauthorised
     guarded.send(message, topic)
-    guarded.named(topic, "in the name of nobody", "no signature")
+    guarded.expect_named(topic, "in the name of nobody", "no signature")
     assert guarded.status[-1].unauthorised > before
     Signer(bytes(32), "/certified_planner").sign(message, topic, time.time_ns())
     guarded.send(message, topic)
-    guarded.named(topic, "in the name of /certified_planner", "another key")
+    guarded.expect_named(topic, "in the name of /certified_planner", "another key")
     guarded.until(lambda: topic in guarded.value(CONTROL, "last refused"))
     assert guarded.status[-1].refused_id == ""
 
@@ -151,16 +151,16 @@ def test_an_edit_a_repetition_another_topic_and_an_old_signature_are_refused(gua
     edited = guarded.sign(trajectory("edited"), TRAJECTORIES)
     edited.duration = 3.0
     guarded.send(edited, TRAJECTORIES)
-    guarded.named(TRAJECTORIES, "/tester", "changed after it was signed")
+    guarded.expect_named(TRAJECTORIES, "/tester", "changed after it was signed")
     guarded.send(guarded.sign(trajectory("old"), TRAJECTORIES, late=11.0), TRAJECTORIES)
-    guarded.named(TRAJECTORIES, "/tester", "too long ago")
+    guarded.expect_named(TRAJECTORIES, "/tester", "too long ago")
     guarded.send(guarded.sign(Obstacles(), TRAJECTORIES), "/obstacles")
-    guarded.named("/obstacles", "/tester", "changed after it was signed")
+    guarded.expect_named("/obstacles", "/tester", "changed after it was signed")
     good = guarded.sign(trajectory("good"), TRAJECTORIES)
     before = guarded.status[-1].unauthorised
     guarded.send(good, TRAJECTORIES)
     guarded.send(good, TRAJECTORIES)
-    guarded.named(TRAJECTORIES, "/tester", "no newer")  # than the first, which was taken
+    guarded.expect_named(TRAJECTORIES, "/tester", "no newer")  # than the first, which was taken
     assert guarded.status[-1].unauthorised == before + 1
 
 

@@ -19,7 +19,7 @@ pytest.importorskip("rclpy", reason="rclpy is not installed")
 pytest.importorskip("online_sysid.msg", reason="the messages are not built; make setup builds them")
 
 from shared.children import finish, run
-from shared.demo_process import LONG, interrupted, sysid
+from shared.demo_process import LONG, interrupt_demo, sysid
 from shared.quick_and_slow import mark_slow
 from visualization_msgs.msg import MarkerArray
 
@@ -155,7 +155,7 @@ def test_replay_of_the_bag_gives_the_same_numbers(demo: tuple[Path, int, str, st
 @pytest.mark.slow  # the legged robot's demo ends by the same code, with fewer processes
 @pytest.mark.parametrize("stop", [signal.SIGINT, signal.SIGTERM])
 def test_an_interrupt_leaves_nothing_behind(tmp_path: Path, stop: signal.Signals) -> None:
-    errors = interrupted("kinova", tmp_path, "truths inside", stop)
+    errors = interrupt_demo("kinova", tmp_path, "truths inside", stop)
     assert errors.startswith("sysid: interrupted") and errors.count("\n") == 1
 
 

@@ -17,7 +17,7 @@ from diagnostic_msgs.msg import DiagnosticArray
 from online_sysid.msg import CertifiedTrajectory, StopRequest
 from sensor_msgs.msg import JointState
 from shared import children
-from shared.certified_processes import PLANNER, begun
+from shared.certified_processes import PLANNER, start_node
 from shared.waiting import spin_until
 from trajectory_msgs.msg import JointTrajectory
 
@@ -64,7 +64,10 @@ class Streamed:
     def __init__(self) -> None:
         self.robot = load_robot("kinova_gen3")
         self.order = JointOrder(self.robot.joint_names)
-        self.processes = {"robot": begun("simulated_arm", ROBOT), "planner": begun("certified_planner", TRACKED)}
+        self.processes = {
+            "robot": start_node("simulated_arm", ROBOT),
+            "planner": start_node("certified_planner", TRACKED),
+        }
         rclpy.init()
         self.node = rclpy.create_node("tester")
         self._executor = make_executor()
@@ -166,7 +169,7 @@ def test_a_robot_that_does_not_follow_as_certified_is_stopped(run: Streamed) -> 
     children.kill(run.processes["planner"])
     run.diagnostics.clear()
     wrong = {**TRACKED, "tracking.position_error": [0.1 * POSITION], "tracking.fastest": [0.6]}
-    run.processes["planner"] = begun("certified_planner", wrong)
+    run.processes["planner"] = start_node("certified_planner", wrong)
     run.until(lambda: run.stop.reason == StopReason.TRACKING_ERROR)
     run.until(lambda: run.value("reason") == "TRACKING_ERROR")
     assert run.value("execution") == "STOPPED"

@@ -16,7 +16,7 @@ pytest.importorskip("rclpy", reason="rclpy is not installed")
 pytest.importorskip("online_sysid.msg", reason="the messages are not built; make setup builds them")
 
 from shared.children import finish
-from shared.demo_process import LONG, check_that_an_orphaned_recorder_drops_its_bag, interrupted, run_demo, sysid
+from shared.demo_process import LONG, check_that_an_orphaned_recorder_drops_its_bag, interrupt_demo, run_demo, sysid
 
 from sysid_nodes.logs.reader import read_topics
 from sysid_nodes.reports.files import read_document
@@ -87,7 +87,7 @@ def test_the_bag_can_be_replayed_by_hand(demo: tuple[Path, int, str, str]) -> No
 
 @pytest.mark.parametrize("stop", [signal.SIGINT, pytest.param(signal.SIGTERM, marks=pytest.mark.slow)])
 def test_an_interrupt_leaves_nothing_behind(tmp_path: Path, stop: signal.Signals) -> None:
-    errors = interrupted("go2", tmp_path, "mass", stop)
+    errors = interrupt_demo("go2", tmp_path, "mass", stop)
     assert errors == "sysid: interrupted\n"
 
 

@@ -20,7 +20,7 @@ from visualization_msgs.msg import MarkerArray
 
 from sysid_nodes.exceptions import InputError
 from sysid_nodes.messages.fill import to_message
-from sysid_nodes.messages.sampling.estimates import header
+from sysid_nodes.messages.geometry import header
 from sysid_nodes.messages.sampling.plan import to_plan
 from sysid_nodes.messages.sampling.posterior import posterior_fields
 from sysid_nodes.reports.sampling.exploration import read_plan

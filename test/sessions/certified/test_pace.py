@@ -11,17 +11,17 @@ from sysid_nodes.sessions.certified.pace import Pace
 def fed(rates: list[float], *, step: float = 0.1, start: int = 5_000_000_000) -> tuple[Pace, int, float]:
     """Stamps that advance by each rate for one step of the machine's time; the last stamp and when it arrived."""
     pace, stamp, time = Pace(), start, 10.0
-    pace.heard(stamp, time)
+    pace.note_stamp(stamp, time)
     for rate in rates:
         stamp, time = stamp + round(1e9 * rate * step), time + step
-        pace.heard(stamp, time)
+        pace.note_stamp(stamp, time)
     return pace, stamp, time
 
 
 def test_one_until_it_is_known() -> None:
     pace = Pace()
     assert (pace.rate, pace.now(3.0)) == (1.0, 0)
-    pace.heard(2_000_000_000, 5.0)
+    pace.note_stamp(2_000_000_000, 5.0)
     assert pace.rate == 1.0
     assert pace.now(5.25) == 2_250_000_000
 
@@ -45,7 +45,7 @@ def test_stamps_that_stand_still_leave_a_rate_to_divide_by() -> None:
 
 def test_a_clock_that_jumps_back_is_a_new_one() -> None:
     pace, _, time = fed([0.2] * 20)
-    pace.heard(1_000_000_000, time + 0.1)
+    pace.note_stamp(1_000_000_000, time + 0.1)
     assert pace.rate == 1.0
     assert pace.now(time + 0.1) == 1_000_000_000
 
@@ -53,10 +53,10 @@ def test_a_clock_that_jumps_back_is_a_new_one() -> None:
 def test_no_stamp_yet_and_a_clock_set_anew_say_nothing_of_the_rate() -> None:
     """A robot whose stamps count from 1970, listened to from before its first one."""
     pace = Pace()
-    pace.heard(0, 4.0)
+    pace.note_stamp(0, 4.0)
     assert pace.now(4.5) == 0
     for k in range(5):
-        pace.heard(1_795_000_000_000_000_000 + 100_000_000 * k, 5.0 + 0.1 * k)
+        pace.note_stamp(1_795_000_000_000_000_000 + 100_000_000 * k, 5.0 + 0.1 * k)
     assert pace.rate == pytest.approx(1.0, rel=1e-6)
-    pace.heard(1_895_000_000_000_000_000, 5.5)
+    pace.note_stamp(1_895_000_000_000_000_000, 5.5)
     assert (pace.rate, pace.now(5.5)) == (1.0, 1_895_000_000_000_000_000)

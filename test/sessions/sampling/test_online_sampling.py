@@ -81,7 +81,7 @@ def test_when_messages_arrive_makes_no_difference(asked):
 @pytest.mark.parametrize("error", [LogError, InputError])  # the latter where a cluster has gone
 def test_an_identification_that_cannot_be_is_an_update_with_its_reason(monkeypatch, error):
     def refuse(self, progress=None, *, until=np.inf):
-        raise error(f"{self.heard > until} {progress} is too short")
+        raise error(f"{self.common_end > until} {progress} is too short")
 
     monkeypatch.setattr("sysid_nodes.sessions.sampling.session.SamplingSession.identify", refuse)
     (update,) = play(OnlineSampling(ROBOT, CONFIG), messages(1.3))

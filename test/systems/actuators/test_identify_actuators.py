@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from shared.actuator_stand import NOISE, chirped, leg
+from shared.actuator_stand import NOISE, chirp_log, leg
 
 from sysid_nodes.data.actuator_log import ActuatorLog
 from sysid_nodes.data.config import from_flat
@@ -25,12 +25,12 @@ CONFIG = ActuatorConfig()
 @pytest.fixture(scope="module")
 def told() -> ActuatorResult:
     """What a chirp to 4 Hz tells."""
-    return identify_actuators(chirped()[1], leg(), CONFIG)
+    return identify_actuators(chirp_log()[1], leg(), CONFIG)
 
 
 def test_the_truth_is_recovered_though_it_holds_what_the_law_lacks(told: ActuatorResult) -> None:
     """Stribeck's friction is a tenth of Coulomb's: that is what Coulomb's is wrong by at most."""
-    drives, _ = chirped()
+    drives, _ = chirp_log()
     assert not told.findings
     for j, joint in enumerate(told.joints):
         for name, relative in (("armature", 0.1), ("viscous", 0.25), ("coulomb", 0.1)):
@@ -42,14 +42,14 @@ def test_the_truth_is_recovered_though_it_holds_what_the_law_lacks(told: Actuato
 
 
 def test_a_replay_of_another_run_needs_nothing_but_its_commands(told: ActuatorResult) -> None:
-    _, other = chirped(last=2.0)
+    _, other = chirp_log(last=2.0)
     errors = [error for _, _, error in replay_log(other, leg(), [joint.law for joint in told.joints], CONFIG)]
     assert max(error.rmse for error in errors) < 2.0 * NOISE
     assert all(error.mae <= error.rmse <= error.worst for error in errors)
 
 
 def test_what_a_slow_motion_cannot_tell_is_no_value_and_a_telling_motion_is_named() -> None:
-    drives, log = chirped(last=0.15)
+    drives, log = chirp_log(last=0.15)
     result = identify_actuators(log, leg(), CONFIG)
     assert result.status is ActuatorStatus.PARTIAL
     held = []
@@ -72,7 +72,7 @@ def test_the_verdict_is_there_before_anything_is_fitted(told: ActuatorResult) ->
 
 
 def test_gains_in_another_unit_are_a_contradiction_and_no_value_comes_out() -> None:
-    _, log = chirped()
+    _, log = chirp_log()
     wrong = replace(log, stiffness=log.stiffness * np.pi / 180.0, damping=log.damping * np.pi / 180.0)
     result = identify_actuators(wrong, leg(), CONFIG)
     assert result.status is ActuatorStatus.CONTRADICTION
@@ -83,7 +83,7 @@ def test_gains_in_another_unit_are_a_contradiction_and_no_value_comes_out() -> N
 @pytest.mark.parametrize("sure", [True, False])
 def test_a_strength_that_is_not_sure_refutes_nothing(monkeypatch: pytest.MonkeyPatch, sure: bool) -> None:
     """Other gains explain the motion twice as well; whether they contradict the stated ones is their interval's."""
-    _, log = chirped()
+    _, log = chirp_log()
     off = replace(log, stiffness=0.5 * log.stiffness, damping=0.5 * log.damping)
     if not sure:
         monkeypatch.setattr(objection, "_surely_outside", lambda *_: False)
@@ -96,7 +96,7 @@ def test_a_strength_that_is_not_sure_refutes_nothing(monkeypatch: pytest.MonkeyP
 
 def test_one_drive_that_contradicts_its_gains_leaves_no_joint_a_value() -> None:
     """Whoever states one gain in degrees has stated more: the other joints' intervals are withheld, too."""
-    _, log = chirped()
+    _, log = chirp_log()
     off = replace(log, stiffness=log.stiffness * [1.0, 1.0, 0.3], damping=log.damping * [1.0, 1.0, 0.3])
     result = identify_actuators(off, leg(), CONFIG)
     assert result.status is ActuatorStatus.CONTRADICTION
@@ -109,7 +109,7 @@ def test_one_drive_that_contradicts_its_gains_leaves_no_joint_a_value() -> None:
 
 
 def test_a_clock_that_makes_motion_late_is_a_contradiction() -> None:
-    _, log = chirped(last=2.0)
+    _, log = chirp_log(last=2.0)
     result = identify_actuators(replace(log, t=log.t + 0.08), leg(), CONFIG)
     assert result.status is ActuatorStatus.CONTRADICTION
     assert "are their stamps of one clock?" in result.findings[0]
@@ -118,7 +118,7 @@ def test_a_clock_that_makes_motion_late_is_a_contradiction() -> None:
 
 def test_friction_below_zero_is_no_friction_of_zero() -> None:
     """A damping that is stated half a newton metre second too large leaves less than none for the joints."""
-    _, log = chirped()
+    _, log = chirp_log()
     result = identify_actuators(replace(log, damping=log.damping + 0.5), leg(), CONFIG)
     for joint in result.joints:
         viscous = joint.parameter("viscous")
@@ -130,7 +130,7 @@ def test_friction_below_zero_is_no_friction_of_zero() -> None:
 @pytest.mark.parametrize("early", [0.010, 0.025, 0.040, 0.070])
 def test_a_clock_that_makes_motion_early_is_a_contradiction(last: float, early: float) -> None:
     """The drives' delays are 2 to 7 ms; what is early by more has been stamped by another clock."""
-    drives, log = chirped(last=last)
+    drives, log = chirp_log(last=last)
     result = identify_actuators(replace(log, t=log.t - early), leg(), CONFIG)
     assert result.status is ActuatorStatus.CONTRADICTION
     assert "ms before its command; are their stamps of one clock, and its gains right?" in result.findings[0]
@@ -141,7 +141,7 @@ def test_a_clock_that_makes_motion_early_is_a_contradiction(last: float, early: 
 
 
 def test_a_clock_that_is_early_by_less_than_a_sample_takes_the_delays_and_nothing_else() -> None:
-    drives, log = chirped()
+    drives, log = chirp_log()
     result = identify_actuators(replace(log, t=log.t - 0.004), leg(), CONFIG)
     assert result.status is ActuatorStatus.PARTIAL
     assert "stamps are of two clocks, and no joint's delay can be told" in result.findings[0]
@@ -155,7 +155,7 @@ def test_a_clock_that_is_early_by_less_than_a_sample_takes_the_delays_and_nothin
 
 
 def test_a_hole_in_the_log_is_left_out(told: ActuatorResult) -> None:
-    drives, log = chirped()
+    drives, log = chirp_log()
     kept = (log.t < 5.0) | (log.t > 5.4)
     result = identify_actuators(replace(log, t=log.t[kept], q=log.q[kept]), leg(), CONFIG)
     assert "no readings" in result.findings[0]
@@ -165,7 +165,7 @@ def test_a_hole_in_the_log_is_left_out(told: ActuatorResult) -> None:
 
 
 def test_irregular_stamps_change_little(told: ActuatorResult) -> None:
-    _, log = chirped()
+    _, log = chirp_log()
     rng = np.random.default_rng(5)
     t = log.t + 1e-3 * rng.uniform(-1.0, 1.0, len(log.t))
     q = np.stack([np.interp(t, log.t, column) for column in log.q.T], axis=1)
@@ -228,7 +228,7 @@ BAD: list[tuple[str, Any, type[InputError], str]] = [
 @pytest.mark.parametrize(("spoil", "error", "message"), [bad[1:] for bad in BAD], ids=[bad[0] for bad in BAD])
 def test_what_is_wrong_with_a_log_is_named(spoil: Any, error: type[InputError], message: str) -> None:
     with pytest.raises(error, match=message):
-        identify_actuators(spoil(chirped()[1]), leg(), CONFIG)
+        identify_actuators(spoil(chirp_log()[1]), leg(), CONFIG)
 
 
 def test_a_log_that_has_a_joint_twice_is_refused() -> None:
@@ -240,7 +240,7 @@ def test_a_log_that_has_a_joint_twice_is_refused() -> None:
 
 def test_a_log_of_another_robot_is_refused() -> None:
     with pytest.raises(LogError, match="has no joint 'FR_hip_joint' of robot 'go2'"):
-        identify_actuators(chirped()[1], load_robot("go2"), CONFIG)
+        identify_actuators(chirp_log()[1], load_robot("go2"), CONFIG)
 
 
 def held(q: np.ndarray, times: int) -> np.ndarray:
@@ -249,7 +249,7 @@ def held(q: np.ndarray, times: int) -> np.ndarray:
 
 
 def test_readings_that_a_driver_sends_again_are_named_and_move_no_delay(told: ActuatorResult) -> None:
-    _, log = chirped()
+    _, log = chirp_log()
     result = identify_actuators(replace(log, q=held(log.q, 2)), leg(), CONFIG)
     assert any("send the readings before them again" in text for text in result.findings)
     for one, other in zip(result.joints, told.joints, strict=True):
@@ -259,7 +259,7 @@ def test_readings_that_a_driver_sends_again_are_named_and_move_no_delay(told: Ac
 
 
 def test_a_coarse_encoder_repeats_itself_and_may() -> None:
-    _, log = chirped()
+    _, log = chirp_log()
     result = identify_actuators(replace(log, q=np.round(log.q / 2e-3) * 2e-3), leg(), CONFIG)
     assert not any("again" in text for text in result.findings)
 
@@ -287,7 +287,7 @@ def test_a_configuration_without_sense_is_refused(values: dict[str, Any], messag
 )
 def test_arrays_that_are_no_log_are_refused(change: dict[str, Any], message: str) -> None:
     with pytest.raises(SamplesError, match=message):
-        replace(chirped()[1], **change)
+        replace(chirp_log()[1], **change)
 
 
 @pytest.mark.real_data

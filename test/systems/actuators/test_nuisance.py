@@ -4,7 +4,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
-from shared.actuator_stand import chirped, leg
+from shared.actuator_stand import chirp_log, leg
 
 from sysid_nodes.systems.actuators import ActuatorConfig
 from sysid_nodes.systems.actuators.config import DoubtConfig
@@ -19,7 +19,7 @@ BLOCK = 200
 
 
 def motion() -> JointMotion:
-    return prepare(chirped()[1], leg(), CONFIG)[THIGH]
+    return prepare(chirp_log()[1], leg(), CONFIG)[THIGH]
 
 
 def fitted(own: JointMotion) -> JointFit:
@@ -43,7 +43,7 @@ def test_heavier_bodies_move_an_estimate_by_what_their_doubt_says() -> None:
 
 def test_friction_at_rest_and_ripple_that_the_law_lacks_are_not_in_the_estimates() -> None:
     """The truth has a tenth of Coulomb's friction more at rest: a law without it finds too much of Coulomb's."""
-    drives, _ = chirped()
+    drives, _ = chirp_log()
     fit = fitted(motion())
     k = fit.problem.names.index("coulomb")
     true = drives.coulomb[THIGH]

@@ -25,7 +25,7 @@ from sysid_nodes.systems.bayesian.config import (
     MechanismConfig,
 )
 from sysid_nodes.systems.bayesian.descent import start_point, stated_noise
-from sysid_nodes.systems.bayesian.estimate import Estimate, Told
+from sysid_nodes.systems.bayesian.estimate import Estimate, LogInformation
 from sysid_nodes.systems.bayesian.initial_motion import loop_forces
 from sysid_nodes.systems.bayesian.mechanism import Mechanism, Motion, build_mechanism
 from sysid_nodes.systems.bayesian.problem import GROUPS, MechanismProblem
@@ -66,7 +66,7 @@ def problem_and_point(duration: float = 0.4, config: BayesianConfig = ALL_TERMS)
     x[own.free] += 0.2 * own.sigma[own.free] * np.abs(rng.standard_normal(len(own.free)))
     q = start.q + 0.003 * rng.standard_normal(start.q.shape)
     rows = (3, len(own.free))
-    told = Told(rng.standard_normal(rows), rng.standard_normal(3))
+    told = LogInformation(rng.standard_normal(rows), rng.standard_normal(3))
     point = Estimate(q, start.force + rng.standard_normal(start.force.shape), x)
     turning = rng.random((log.stages - 2, 2)) < 0.2
     problem = MechanismProblem(mechanism, log, stated_noise(mechanism, ALL_TERMS), turning, told)

@@ -13,7 +13,7 @@ from sysid_nodes.robots import load_robot
 from sysid_nodes.solvers.shooting.normal_equations import assemble
 from sysid_nodes.systems.sampling import SamplingConfig, gauss_newton, identify
 from sysid_nodes.systems.sampling.gauss_newton import fit_clips
-from sysid_nodes.systems.sampling.identify import before_the_fall, prepare
+from sysid_nodes.systems.sampling.identify import cut_at_fall, prepare
 from sysid_nodes.systems.sampling.solve import solve_clips
 
 ROBOT = load_robot("go2")
@@ -86,11 +86,11 @@ def test_simulations_that_do_not_follow_the_motion_claim_nothing(walk):
 def test_what_comes_after_a_fall_is_not_used(walk):
     up = walk.log.up.copy()
     up[650:, 2] = 0.1
-    cut = before_the_fall(replace(walk.log, up=up))
+    cut = cut_at_fall(replace(walk.log, up=up))
     assert cut.usable[:490].sum() > 480
     assert not cut.usable[500:].any()
     with pytest.raises(LogError, match="falls before"):
-        before_the_fall(replace(walk.log, up=np.zeros_like(up)))
+        cut_at_fall(replace(walk.log, up=np.zeros_like(up)))
 
 
 def test_a_log_that_is_too_short_is_refused(walk):

@@ -112,7 +112,7 @@ def demand(
     held = np.einsum("tjk,tk->tj", inertia, turned)
     lever = _together(root * tube.reference, boxed) + gain * _together(root * tube.position, boxed)
     feedback = box.motor.armature * pulled + gain * root * lever[:, None]
-    split = None
+    heaviest, split = np.abs(box.theta) + box.theta_radius, None
     if loop.delayed:
         pace = Change(qd, qdd + pulled + assumed.acceleration, qdd + pulled)
         slope = torque_rate(tree, box.theta_radius, size, pace) + radius.viscous * pace.qd_a
@@ -121,16 +121,12 @@ def demand(
             steady=model_error * INFLATE,
             slope=slope * INFLATE,
             rest=(radius.coulomb + moved + gains.torque_error) * INFLATE,
-            drift=inertia_drift(
-                tree,
-                np.abs(box.theta) + box.theta_radius,
-                assumed.speed[:, None] / np.sqrt(loop.metric),
-                qd.max(axis=0),
-            ),
+            drift=inertia_drift(tree, heaviest, assumed.speed[:, None] / np.sqrt(loop.metric), qd.max(axis=0)),
             coefficients=coefficients,
             pairs=pairs,
         )
     model_error = model_error + radius.coulomb
+    nominal_torque = largest(nominal + friction, boxed=boxed) + feedback + moved + held + box.motor.coulomb
     return Demand(
         split=split,
         disturbance=Disturbance(
@@ -138,12 +134,11 @@ def demand(
             held=held * INFLATE,
             inertia=inertia,
             inertia_error=inertia_error * INFLATE,
-            coriolis=coriolis(tree, np.abs(box.theta) + box.theta_radius, size.w, ellipsoids.reference),
+            coriolis=coriolis(tree, heaviest, size.w, ellipsoids.reference),
             inertia_root=root,
             reference_shift=change.qd_a,
         ),
-        nominal_torque=(largest(nominal + friction, boxed=boxed) + feedback + moved + held + box.motor.coulomb)
-        * INFLATE,
+        nominal_torque=nominal_torque * INFLATE,
         qd=qd,
     )
 

@@ -73,7 +73,7 @@ class Crowd:
         start[:, 3], start[:, 7 : 7 + n] = 1.0, posture
         start[:, 2] = self._policy.standing_height(posture)
         least = max(duration, self._policy.config.period)
-        standing = CommandCurves.none(len(self), height)
+        standing = CommandCurves.standing(len(self), height)
         return Places.after(self._walk(np.arange(len(self)), start, None, standing, least, 50))
 
     def follow(

@@ -43,7 +43,7 @@ class CommandCurves:
         return cls(plan.points[None], gaits, plan.segment, plan.height)
 
     @classmethod
-    def none(cls, count: int, height: float, segment: float = 1.0, degree: int = 1) -> CommandCurves:
+    def standing(cls, count: int, height: float, segment: float = 1.0, degree: int = 1) -> CommandCurves:
         """Of robots that stand."""
         return cls(np.zeros((count, 0, 5, degree + 1)), np.zeros((count, 0), dtype=np.int64), segment, height)
 
@@ -71,7 +71,7 @@ class CommandCurves:
         """Those of robots (B',) of these."""
         return replace(self, points=self.points[which], gaits=self.gaits[which])
 
-    def then(self, points: Array, gaits: IntArray) -> CommandCurves:
+    def append(self, points: Array, gaits: IntArray) -> CommandCurves:
         """With one more segment: control points (B, 5, D + 1) and gaits (B,)."""
         return replace(
             self,
@@ -130,13 +130,13 @@ class CurveSpace:
         share = np.clip(0.5 * (vectors[:, -1] + 1.0), 0.0, 1.0 - 1e-9)
         return points, np.asarray(self.gaits, dtype=np.int64)[(share * len(self.gaits)).astype(np.int64)]
 
-    def still(self, before: Array, segment: float, height: float) -> CommandCurves:
+    def stop_segment(self, before: Array, segment: float, height: float) -> CommandCurves:
         """A segment in which the robot stands, its commands going back to zero from where the segment before ends."""
         points = np.zeros((1, 1, 5, self.degree + 1))
         points[..., 0] = before
         return CommandCurves(points, np.full((1, 1), GAITS.index("stand")), segment, height)
 
-    def bold(self, count: int, rng: np.random.Generator) -> Array:
+    def draw_large(self, count: int, rng: np.random.Generator) -> Array:
         """(P, size) vectors of large commands that turn round once or not at all; every gait as often."""
         sides = rng.choice([-1.0, 1.0], (count, 5, 1)) * rng.uniform(_LEAST, 1.0, (count, 1, 1))
         turns = rng.integers(1, 2 * self.degree, (count, 5, 1))

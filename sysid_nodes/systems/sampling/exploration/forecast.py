@@ -23,7 +23,7 @@ from sysid_nodes.systems.sampling.config import SamplingConfig
 from sysid_nodes.systems.sampling.estimates import jacobian, quantities
 from sysid_nodes.systems.sampling.exploration.config import ExplorationConfig
 from sysid_nodes.systems.sampling.exploration.criteria import criterion, invert
-from sysid_nodes.systems.sampling.exploration.information import Told, told_by_walks
+from sysid_nodes.systems.sampling.exploration.information import WalkInformation, clip_information
 from sysid_nodes.systems.sampling.gauss_newton import Others, clips_of
 from sysid_nodes.systems.sampling.unknowns import Unknowns
 
@@ -70,7 +70,7 @@ class Forecast:
         together = clips_of(sampling.horizons, len(sampling.horizons.clips) - 1, config.duration + posterior.duration)
         prior = np.diag(posterior.prior)
         first = prior + together * (1.0 - share) / max(posterior.clips, 1) * (posterior.information - prior)
-        self.known = Told(first, np.zeros((len(Others._fields), len(prior))))
+        self.known = WalkInformation(first, np.zeros((len(Others._fields), len(prior))))
         self._clips = together * share
         # What a bound holds has no errors of its own; they are then as much larger than noise's as the others' are.
         hidden = (np.abs(self._natural[:, held]) > 1e-9).any(axis=1)
@@ -81,11 +81,11 @@ class Forecast:
         self._brought = first @ own @ first
         self.now = self._root(own)
 
-    def walk_information(self, states: Array, targets: Array) -> Told:
+    def walk_information(self, states: Array, targets: Array) -> WalkInformation:
         """Of B walks, each as if the whole plan were like it."""
         config, sampling = self._config, self._sampling
         segments = max(round(targets.shape[1] * sampling.step / config.segment), 1)
-        clip = told_by_walks(
+        clip = clip_information(
             states,
             targets,
             sampling.step,
@@ -100,7 +100,7 @@ class Forecast:
         )
         return clip.times(self._clips)
 
-    def judge(self, known: Told) -> Callable[[Array, Array], Array]:
+    def judge(self, known: WalkInformation) -> Callable[[Array, Array], Array]:
         """Criteria (P,) with walks of one segment, beside what is known."""
 
         def costs(states: Array, targets: Array) -> Array:
@@ -109,16 +109,16 @@ class Forecast:
 
         return costs
 
-    def cost(self, told: Told) -> float:
+    def cost(self, told: WalkInformation) -> float:
         """The criterion."""
         covariance = self._covariance(told) if self._config.model_errors else invert(told.information)
         return criterion(self._config.criterion, told.information, covariance, self._slopes)
 
-    def sigmas(self, told: Told) -> Array:
+    def sigmas(self, told: WalkInformation) -> Array:
         """(Q,) standard deviations to be expected."""
         return self._root(self._covariance(told))
 
-    def _covariance(self, told: Told) -> Array:
+    def _covariance(self, told: WalkInformation) -> Array:
         inverse = invert(told.information)
         own = self._beyond * (told.information - self.known.information) + told.pulls.T @ told.pulls
         return np.asarray(inverse @ (self._brought + own) @ inverse)

@@ -37,7 +37,7 @@ _FAR = 4.0  # residual from which on an identification lets it pull no harder (`
 
 
 @dataclass(frozen=True)
-class Told:
+class WalkInformation:
     """Knowledge of K parameters from motion.
 
     Attributes:
@@ -48,15 +48,15 @@ class Told:
     information: Array
     pulls: Array
 
-    def __add__(self, other: Told) -> Told:
-        return Told(self.information + other.information, self.pulls + other.pulls)
+    def __add__(self, other: WalkInformation) -> WalkInformation:
+        return WalkInformation(self.information + other.information, self.pulls + other.pulls)
 
-    def times(self, factor: float) -> Told:
+    def times(self, factor: float) -> WalkInformation:
         """So much of the same motion."""
-        return Told(factor * self.information, factor * self.pulls)
+        return WalkInformation(factor * self.information, factor * self.pulls)
 
-    def __getitem__(self, k: int) -> Told:
-        return Told(self.information[k], self.pulls[k])
+    def __getitem__(self, k: int) -> WalkInformation:
+        return WalkInformation(self.information[k], self.pulls[k])
 
 
 def simulated_log(states: Array, targets: Array, step: float, pose_rate: float) -> MotionLog:
@@ -81,7 +81,7 @@ def simulated_log(states: Array, targets: Array, step: float, pose_rate: float) 
     )
 
 
-def told_by_walks(
+def clip_information(
     states: Array,
     targets: Array,
     step: float,
@@ -93,7 +93,7 @@ def told_by_walks(
     vector: Array,
     length: int,
     clips: int,
-) -> Told:
+) -> WalkInformation:
     """The mean that a clip of each of B walks tells.
 
     Args:
@@ -124,4 +124,4 @@ def told_by_walks(
     pulls = np.swapaxes(np.swapaxes(slopes, 1, 2) @ rest, 1, 2)
     finite = np.asarray(np.isfinite(information).all(axis=(1, 2)))
     parts = (np.where(finite[:, None, None], part, 0.0) for part in (information, pulls))
-    return Told(*(part.reshape(count, clips, -1, len(vector)).mean(axis=1) for part in parts))
+    return WalkInformation(*(part.reshape(count, clips, -1, len(vector)).mean(axis=1) for part in parts))

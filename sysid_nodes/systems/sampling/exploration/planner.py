@@ -25,7 +25,7 @@ from sysid_nodes.systems.sampling.exploration.config import ExplorationConfig
 from sysid_nodes.systems.sampling.exploration.crowd import Crowd, Places, draw
 from sysid_nodes.systems.sampling.exploration.curves import CommandCurves, CurveSpace
 from sysid_nodes.systems.sampling.exploration.forecast import Forecast
-from sysid_nodes.systems.sampling.exploration.information import Told
+from sysid_nodes.systems.sampling.exploration.information import WalkInformation
 from sysid_nodes.systems.sampling.exploration.search import Candidate, SegmentSearch, Start
 from sysid_nodes.systems.sampling.exploration.vetting import Vetted, harmful, together, vet
 from sysid_nodes.systems.sampling.identify import nominal_drive, nominal_model, other_simulations
@@ -56,7 +56,7 @@ class _Course:
 
     curves: CommandCurves
     places: Places
-    known: Told
+    known: WalkInformation
     vettings: tuple[Vetting, ...]
     scale: float
     moves: bool = False
@@ -117,13 +117,13 @@ class ExplorationPlanner:
         own = self._course("planning", tell, None)
         count = 0 if own.unfit else self._config.search.random
         random = [self._course(f"random plan {k + 1}", tell, self._chance(k)) for k in range(count)]
-        return self._make_plan(own, [self.whole(course.curves)[1] for course in random if not course.unfit])
+        return self._make_plan(own, [self.simulate_plan(course.curves)[1] for course in random if not course.unfit])
 
     def random(self, number: int) -> ExplorationPlan:
         """A plan by chance, vetted alike."""
         return self._make_plan(self._course("", lambda _text, _done, _total: None, self._chance(number)), [])
 
-    def whole(self, curves: CommandCurves) -> tuple[Array, Told]:
+    def simulate_plan(self, curves: CommandCurves) -> tuple[Array, WalkInformation]:
         """States (T + 1, nq + nv) of the estimated robot under a plan (curves of one), and what is known after it."""
         first = np.zeros(1, dtype=np.int64)
         walks = self.crowd.follow(first, self._rest.take(first), curves, curves.duration)
@@ -140,7 +140,7 @@ class ExplorationPlanner:
     def _course(self, name: str, tell: Progress, chance: np.random.Generator | None) -> _Course:
         """All segments, or those up to one that does harm; by chance, or those that tell most."""
         config, count = self._config, self._config.segments
-        standing = CommandCurves.none(1, config.commands.height, config.segment, config.degree)
+        standing = CommandCurves.standing(1, config.commands.height, config.segment, config.degree)
         course = _Course(standing, self._rest, self.forecast.known, (), 1.0)
         done, total = 0, count * (config.search.iterations + 2)
         for k in range(count):
@@ -179,7 +179,7 @@ class ExplorationPlanner:
                 watched = sorted({*watched, *harmed})
                 candidates = self._search.drop_harmful(candidates[1:], start, harmed)
             scale *= config.vetting.shrink
-        still = Candidate(self._space.still(before, config.segment, config.commands.height), np.inf)
+        still = Candidate(self._space.stop_segment(before, config.segment, config.commands.height), np.inf)
         return self._extend_course(course, still, self._vet(course, still), 0.0)
 
     def _vet(self, course: _Course, candidate: Candidate) -> Vetted:
@@ -192,15 +192,15 @@ class ExplorationPlanner:
         told = self.forecast.walk_information(walks.states, walks.targets)[0]
         return replace(
             course,
-            curves=course.curves.then(own.points[:, 0], own.gaits[:, 0]),
+            curves=course.curves.append(own.points[:, 0], own.gaits[:, 0]),
             places=vetted.places,
             known=course.known + told.times(1.0 / self._config.segments),
             vettings=(*course.vettings, vetted.vetting),
             scale=min(course.scale, scale),
         )
 
-    def _make_plan(self, course: _Course, others: list[Told]) -> ExplorationPlan:
-        states, known = self.whole(course.curves)
+    def _make_plan(self, course: _Course, others: list[WalkInformation]) -> ExplorationPlan:
+        states, known = self.simulate_plan(course.curves)
         config, forecast, vetting = self._config, self.forecast, together(course.vettings)
         at = np.arange(0, len(states), max(round(_PATH / self._step), 1))
         after, random = forecast.sigmas(known), [forecast.sigmas(other) for other in others]

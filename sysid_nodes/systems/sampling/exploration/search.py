@@ -103,7 +103,7 @@ class SegmentSearch:
             tell()
             return np.asarray(costs)
 
-        bold = self._space.bold(2 * self._config.population, np.random.default_rng(seed))
+        bold = self._space.draw_large(2 * self._config.population, np.random.default_rng(seed))
         minimise(
             function,
             bold[np.argmin(function(bold))],

@@ -56,7 +56,7 @@ def vet(crowd: Crowd, places: Places, curves: CommandCurves, robot: Robot, area:
     everyone = np.arange(len(crowd))
     made = crowd.follow(everyone, places, curves.repeat(len(crowd)), curves.duration, every=COARSE)
     after = Places.after(made)
-    stopped = crowd.follow(everyone, after, CommandCurves.none(len(crowd), curves.height), stop, every=COARSE)
+    stopped = crowd.follow(everyone, after, CommandCurves.standing(len(crowd), curves.height), stop, every=COARSE)
     excess, reach = (np.maximum(a, b) for a, b in zip(_extremes(made, robot), _extremes(stopped, robot), strict=True))
     harmed = harmful(made, robot, area) | harmful(stopped, robot, area)
     return Vetted(_vetting(made.fallen | stopped.fallen, excess, reach, area), harmed, after)

@@ -3,7 +3,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from shared.actuator_stand import chirped, leg
+from shared.actuator_stand import chirp_log, leg
 
 from sysid_nodes.models.actuator import law_vector
 from sysid_nodes.models.actuator_network import ActuatorNetwork, first_weights
@@ -29,7 +29,7 @@ def network(rng: np.random.Generator, *, width: float = 1.0) -> ActuatorNetwork:
 @pytest.mark.parametrize("width", [1e3, 0.4], ids=["inside", "at the edge"])
 def test_the_adjoint_is_the_derivative(residual: bool, width: float) -> None:
     rng = np.random.default_rng(3)
-    motion = prepare(chirped()[1], leg(), CONFIG)[0]
+    motion = prepare(chirp_log()[1], leg(), CONFIG)[0]
     rollout = NetworkRollout.along(motion, LAW, CONFIG, residual=residual)
     net = network(rng, width=width)
     start = np.stack([motion.q[FIRST // motion.stride], motion.velocity[FIRST // motion.stride]], axis=1)
@@ -51,7 +51,7 @@ def test_the_adjoint_is_the_derivative(residual: bool, width: float) -> None:
 
 @pytest.mark.parametrize("residual", [True, False])
 def test_outside_of_its_range_there_is_the_law_alone(residual: bool) -> None:
-    motion = prepare(chirped()[1], leg(), CONFIG)[0]
+    motion = prepare(chirp_log()[1], leg(), CONFIG)[0]
     rollout = NetworkRollout.along(motion, LAW, CONFIG, residual=residual)
     start = np.array([[motion.q[0], motion.velocity[0]]])
     states = rollout.states(network(np.random.default_rng(1), width=1e-6), np.array([0]), 500, start)

@@ -4,7 +4,7 @@
 import numpy as np
 import pinocchio
 import pytest
-from shared.certified_arm import in_ball, robot
+from shared.certified_arm import draw_in_ball, robot
 
 from sysid_nodes.intervals import Affine
 from sysid_nodes.models.chain import Chain
@@ -54,7 +54,7 @@ def scene(name, seed=0):
         terms[1, 1 + n + j, :, j] = -0.1
     forms = [Affine(centre[i], terms[i], np.full((rows, n), 1e-3)) for i in range(4)]
     symbols = np.concatenate(
-        [rng.uniform(-1.0, 1.0, (count, 1)), in_ball(rng, count, n), in_ball(rng, count, n)], axis=1
+        [rng.uniform(-1.0, 1.0, (count, 1)), draw_in_ball(rng, count, n), draw_in_ball(rng, count, n)], axis=1
     )
     symbols[0, 0] = 1.0
     rest = rng.choice([-1.0, 0.0, 1.0], (4, rows, count, n)) * 1e-3

@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 import pinocchio
 import pytest
-from shared.certified_arm import SCENE, START, box, certifier, in_ball, model, plan, robot, shapes
+from shared.certified_arm import SCENE, START, box, certifier, draw_in_ball, model, plan, robot, shapes
 from shared.quick_and_slow import mark_slow
 
 from sysid_nodes.data.bounds import Bounds
@@ -75,8 +75,8 @@ def test_no_sample_exceeds_a_margin(judge, share):
     for k in range(300):
         t = rng.uniform(0.0, 3.3)
         i, desired = envelope.interval(t), wanted(t)
-        e = in_ball(rng, 1, 7)[0] * envelope.position_error[i]
-        r = in_ball(rng, 1, 7)[0] * envelope.reference_error[i]
+        e = draw_in_ball(rng, 1, 7)[0] * envelope.position_error[i]
+        r = draw_in_ball(rng, 1, 7)[0] * envelope.reference_error[i]
         q = desired.q - e
         qd = desired.qd + 4.0 * e - r
         seen = q + rng.choice([-1.0, 1.0], 7) * noise.position_error

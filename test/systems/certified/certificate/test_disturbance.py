@@ -4,7 +4,7 @@
 import numpy as np
 import pinocchio
 import pytest
-from shared.certified_arm import box, in_ball, model, plan, robot
+from shared.certified_arm import box, draw_in_ball, model, plan, robot
 from shared.quick_and_slow import mark_slow
 
 from sysid_nodes.models.chain import Chain
@@ -51,8 +51,8 @@ def test_no_model_asks_for_more(share, seed):
         theta, motor = model(bounds, rng, corner=rng.random() < 0.8)
         i = rng.integers(0, 16)
         t = rng.uniform(EDGES[i] + (AGE if i == 0 else 0.0), EDGES[i + 1])
-        e = 0.95 * in_ball(rng, 2, 7)[1] * tube.position[i]
-        r = 0.95 * in_ball(rng, 2, 7)[1] * tube.reference[i]
+        e = 0.95 * draw_in_ball(rng, 2, 7)[1] * tube.position[i]
+        r = 0.95 * draw_in_ball(rng, 2, 7)[1] * tube.reference[i]
         rd = rng.choice([-1.0, 1.0], 7) * assumed.acceleration[i]
         # The state the torque in force was computed from, and its measurement.
         age, e0, r0 = AGE * rng.choice([1.0, rng.random()]), e.copy(), r.copy()

@@ -11,7 +11,7 @@ import pinocchio
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from shared.certified_arm import MOTOR, SCENE, START, box, in_ball, robot, shapes
+from shared.certified_arm import MOTOR, SCENE, START, box, draw_in_ball, robot, shapes
 
 from sysid_nodes.data.scene import Obstacle, Scene
 from sysid_nodes.models.bezier import Bezier
@@ -220,7 +220,7 @@ def test_coal_finds_what_was_certified_apart(q: np.ndarray, room: float, seed: i
     post = (coal.Box(*SCENE.obstacles[0].size), pinocchio.SE3(np.eye(3), np.array(SCENE.obstacles[0].position)))
     for t in (0.0, 1.3, 3.5):
         assert found.envelope is not None
-        e = in_ball(rng, 1, 7)[0] * found.envelope.position_error[found.envelope.interval(t)]
+        e = draw_in_ball(rng, 1, 7)[0] * found.envelope.position_error[found.envelope.interval(t)]
         pinocchio.forwardKinematics(robot().model, data, plan(t).q - e)
         bodies = []
         for shape in every:

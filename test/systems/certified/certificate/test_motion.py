@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from shared.certified_arm import in_ball, plan
+from shared.certified_arm import draw_in_ball, plan
 
 from sysid_nodes.intervals import Affine
 from sysid_nodes.systems.certified.certificate.closed_loop import Tube
@@ -30,8 +30,8 @@ def test_states_are_inside(moving):
     for i in range(13):
         count = 400
         q, qd, qdd = wanted(sampled_time(i, np.r_[0.0, 1.0, rng.random(count - 2)]))
-        e = in_ball(rng, count, 7) * tube.position[i]
-        r = in_ball(rng, count, 7) * tube.reference[i]
+        e = draw_in_ball(rng, count, 7) * tube.position[i]
+        r = draw_in_ball(rng, count, 7) * tube.reference[i]
         qd_a = qd + GAIN * e
         for form, value in ((found.q, q - e), (found.qd_a, qd_a), (found.qd, qd_a - r), (found.qdd, qdd)):
             # Plan and samples are computed with a few roundings of their own.

@@ -3,7 +3,7 @@
 
 import numpy as np
 import pytest
-from shared.certified_arm import in_ball, plan, robot, shapes
+from shared.certified_arm import draw_in_ball, plan, robot, shapes
 
 from sysid_nodes.data.scene import Obstacle, Scene
 from sysid_nodes.intervals import Affine
@@ -58,7 +58,7 @@ def test_no_posture_is_nearer_than_proven(seed):
     near, count = np.inf, 0
     for i in range(25):
         span = (EDGES[i], EDGES[i + 1]) if i < 24 else (3.0, 4.0)
-        for e in in_ball(rng, 12, 7) * 0.03:
+        for e in draw_in_ball(rng, 12, 7) * 0.03:
             q = wanted(rng.uniform(*span)).q - e
             real, own = watch.to_obstacles(q).distance, watch.to_itself(q).distance
             assert outside[i] <= max(real, 0.0) + ENGINE or real >= ENOUGH

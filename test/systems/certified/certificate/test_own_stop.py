@@ -7,7 +7,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from shared.certified_arm import SCENE, START, box, certifier, in_ball, plan, robot, shapes
+from shared.certified_arm import SCENE, START, box, certifier, draw_in_ball, plan, robot, shapes
 
 from sysid_nodes.data.scene import Obstacle, Scene
 from sysid_nodes.exceptions import ConfigError
@@ -64,7 +64,7 @@ def test_no_posture_of_a_stop_is_nearer_than_certified(seed: int, size: float) -
     outside = within = np.inf
     for t in rng.uniform(0.0, 3.4, 90):
         i, state = found.envelope.interval(t), wanted(t)
-        e, r = in_ball(rng, 2, 7) * [found.envelope.position_error[i], found.envelope.reference_error[i]]
+        e, r = draw_in_ball(rng, 2, 7) * [found.envelope.position_error[i], found.envelope.reference_error[i]]
         # The true state is the desired one less e and less de/dt = r - K_r e.
         for q in stops(rng, state.q - e, state.qd - (r - 4.0 * e), 12):
             outside = min(outside, watch.to_obstacles(q).distance)

@@ -4,7 +4,7 @@
 import numpy as np
 import pinocchio
 import pytest
-from shared.certified_arm import in_ball, robot
+from shared.certified_arm import draw_in_ball, robot
 
 from sysid_nodes.kernel.tree import Tree
 from sysid_nodes.models.chain import Chain
@@ -60,7 +60,7 @@ def test_coriolis_torque_is_within_its_bound():
         rate = rng.random(7)
         matrix = pinocchio.computeCoriolisMatrix(model, data, q, qd)
         bound = coriolis(CHAIN.tree, np.abs(THETA), norms(q, qd, qd, qd).w, rate[None])[0]
-        for r in (rng.choice([-1.0, 1.0], 7) * rate, in_ball(rng, 1, 7)[0] * rate, *(np.eye(7) * rate)):
+        for r in (rng.choice([-1.0, 1.0], 7) * rate, draw_in_ball(rng, 1, 7)[0] * rate, *(np.eye(7) * rate)):
             assert (np.abs(matrix @ r) <= bound + 1e-11).all()
 
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from shared.certified_ride import CONFIG, PRIOR, ROBOT, N, Ride, altered, make_record
+from shared.certified_ride import CONFIG, PRIOR, ROBOT, N, Ride, make_record, replace_fields
 
 from sysid_nodes.results.certificate import Verdict
 from sysid_nodes.results.stop_reason import StopReason
@@ -27,7 +27,7 @@ def test_a_good_one_passes() -> None:
 
 
 def test_infinite_margins_are_margins() -> None:
-    free = altered(GOOD, position_margin=np.full(N, np.inf), obstacle_margin=np.inf, self_margin=np.inf)
+    free = replace_fields(GOOD, position_margin=np.full(N, np.inf), obstacle_margin=np.inf, self_margin=np.inf)
     assert inspect(free, OWN) is StopReason.NONE
 
 
@@ -65,7 +65,7 @@ def test_altered_elsewhere(fields: dict[str, object]) -> None:
     ids=str,
 )
 def test_without_a_valid_certificate(fields: dict[str, object]) -> None:
-    assert inspect(altered(GOOD, **fields), OWN) is StopReason.TRAJECTORY_NOT_CERTIFIED
+    assert inspect(replace_fields(GOOD, **fields), OWN) is StopReason.TRAJECTORY_NOT_CERTIFIED
 
 
 @pytest.mark.parametrize(
@@ -91,23 +91,23 @@ def test_without_a_valid_certificate(fields: dict[str, object]) -> None:
     ids=str,
 )
 def test_unusable_numbers(fields: dict[str, object]) -> None:
-    assert inspect(altered(GOOD, **fields), OWN) is StopReason.TRAJECTORY_INVALID
+    assert inspect(replace_fields(GOOD, **fields), OWN) is StopReason.TRAJECTORY_INVALID
 
 
 def test_made_for_another_configuration() -> None:
-    assert inspect(altered(GOOD, config_id="other"), OWN) is StopReason.TRAJECTORY_OTHER_CONFIG
+    assert inspect(replace_fields(GOOD, config_id="other"), OWN) is StopReason.TRAJECTORY_OTHER_CONFIG
 
 
 @pytest.mark.parametrize("fields", [{"body": "forearm_link"}, {"target": "payload"}])
 def test_made_for_bounds_of_something_else(fields: dict[str, object]) -> None:
-    assert inspect(altered(GOOD, **fields), OWN) is StopReason.TRAJECTORY_OTHER_BOUNDS
+    assert inspect(replace_fields(GOOD, **fields), OWN) is StopReason.TRAJECTORY_OTHER_BOUNDS
 
 
 def test_bounds_without_a_physical_body_are_refused_by_the_controller() -> None:
     """Nothing with a mass of at most 1e-9 kg has first moments of 0.4 kg m."""
     lower, upper = PRIOR.lower.copy(), PRIOR.upper.copy()
     lower[0], upper[0], lower[1] = 0.0, 1e-9, 0.39
-    impossible = altered(GOOD, lower=lower, upper=upper)
+    impossible = replace_fields(GOOD, lower=lower, upper=upper)
     assert inspect(impossible, OWN) is StopReason.NONE
     ride = Ride()
     ride.tick(10)

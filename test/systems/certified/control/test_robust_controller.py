@@ -19,10 +19,10 @@ from shared.certified_ride import (
     K,
     N,
     Ride,
-    altered,
     certificate,
     make_record,
     plan_of,
+    replace_fields,
 )  # fmt: skip
 
 from sysid_nodes.data.bounds import Bounds
@@ -191,9 +191,9 @@ def test_a_start_from_rest_while_holding() -> None:
     ride.riding(1.1)
     # The controller goes on to answer to errors meanwhile: what that can do has to be counted with.
     assert ride.controller.start_rate == certificate().envelope.speed[-1] == 1.0  # type: ignore[union-attr]
-    bold = altered(make_record(ride.now + 0.1, plan=ride.rest()), start_rate=0.999)
+    bold = replace_fields(make_record(ride.now + 0.1, plan=ride.rest()), start_rate=0.999)
     assert ride.controller.offer(bold) is StopReason.TRAJECTORY_NOT_CONTINUOUS
-    again = altered(make_record(ride.now + 0.1, plan=ride.rest()), start_rate=1.0)
+    again = replace_fields(make_record(ride.now + 0.1, plan=ride.rest()), start_rate=1.0)
     assert not ride.controller.offer(again)
     ride.until(again.start + 0.5)
     assert (ride.controller.trajectory, ride.controller.mode) == (again, Mode.TRACKING)
@@ -203,7 +203,7 @@ def test_a_start_from_rest_while_holding() -> None:
 
 
 def _moved(record: object, name: str, by: float) -> object:
-    return altered(record, **{name: getattr(record, name) + by})  # type: ignore[arg-type]
+    return replace_fields(record, **{name: getattr(record, name) + by})  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("name", ["q0", "qd0", "qdd0"])
@@ -220,7 +220,7 @@ def test_a_takeover_at_another_time_than_stated_is_refused() -> None:
     first = ride.riding(0.3)
     good = make_record(previous=first, previous_time=0.5)
     for change in ({"start_ns": good.start_ns + 1000}, {"previous_time": 0.6}, {"previous_id": "another"}):
-        assert ride.controller.offer(altered(good, **change)) is StopReason.TRAJECTORY_NOT_CONTINUOUS
+        assert ride.controller.offer(replace_fields(good, **change)) is StopReason.TRAJECTORY_NOT_CONTINUOUS
 
 
 def test_what_starts_in_the_past_is_refused() -> None:
@@ -384,7 +384,7 @@ def test_after_wider_bounds_nothing_is_accepted_until_the_robot_holds_itself() -
     continued = make_record(previous=first, previous_time=1.4, bounds=wide)
     assert ride.controller.offer(continued) is StopReason.BOUNDS_WIDENED
     assert ride.controller.start_rate == np.inf
-    fresh = altered(make_record(ride.now + 0.1, plan=ride.rest(), bounds=wide), start_rate=1e6)
+    fresh = replace_fields(make_record(ride.now + 0.1, plan=ride.rest(), bounds=wide), start_rate=1e6)
     assert ride.controller.offer(fresh) is StopReason.BOUNDS_WIDENED
     ride.controller.stop(StopReason.REQUESTED)
     ride.controller.reset()
@@ -604,7 +604,7 @@ def test_what_is_wrong_anyway_is_refused_before_anything_is_proven() -> None:
 def test_the_law_feeds_forward_what_the_trajectory_was_proven_with(monkeypatch: pytest.MonkeyPatch) -> None:
     """Any body within the bounds, whatever this machine would have solved for, or could not."""
     own = make_record()
-    other = altered(own, nominal=own.nominal + 0.02 * (own.upper - own.nominal))
+    other = replace_fields(own, nominal=own.nominal + 0.02 * (own.upper - own.nominal))
     ride = Ride()
     context = ride.controller._context
 
@@ -643,7 +643,7 @@ def test_a_nominal_model_that_is_none_of_the_box_is_refused(wrong: str) -> None:
         nominal = nominal[:9]
     ride = Ride()
     ride.tick(10)
-    assert ride.controller.offer(altered(record, nominal=nominal)) is StopReason.TRAJECTORY_INVALID
+    assert ride.controller.offer(replace_fields(record, nominal=nominal)) is StopReason.TRAJECTORY_INVALID
 
 
 # --- What is said of a motion that goes on, or ends as it should -----------------------------------------------------
@@ -652,7 +652,7 @@ def test_a_nominal_model_that_is_none_of_the_box_is_refused(wrong: str) -> None:
 def test_a_trajectory_that_is_meant_to_be_the_last_ends_without_a_complaint() -> None:
     ride = Ride()
     ride.tick(110)
-    record = altered(make_record(ride.now + 0.05), last=True)
+    record = replace_fields(make_record(ride.now + 0.05), last=True)
     assert not ride.controller.offer(record)
     ride.until(record.start + 1.1)
     assert _modes(ride) == [
@@ -665,7 +665,7 @@ def test_a_trajectory_that_is_meant_to_be_the_last_ends_without_a_complaint() ->
 def test_the_last_can_be_followed_by_another_after_all() -> None:
     ride = Ride()
     ride.tick(110)
-    record = altered(make_record(ride.now + 0.05), last=True)
+    record = replace_fields(make_record(ride.now + 0.05), last=True)
     assert not ride.controller.offer(record)
     ride.until(record.start + 0.7)
     second = make_record(previous=record, previous_time=0.8)

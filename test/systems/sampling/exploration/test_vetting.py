@@ -12,7 +12,7 @@ from sysid_nodes.systems.sampling.exploration.curves import CommandCurves, Curve
 from sysid_nodes.systems.sampling.exploration.vetting import together, vet
 
 ROBOT = load_robot("go2")
-SEGMENT = CurveSpace(np.ones(5), (1,), 3).still(np.zeros(5), 1.0, 0.29)
+SEGMENT = CurveSpace(np.ones(5), (1,), 3).stop_segment(np.zeros(5), 1.0, 0.29)
 AREA = 3.0
 
 
@@ -89,7 +89,7 @@ def test_a_plan_is_as_good_as_its_worst_segment():
 
 
 def test_who_stands_has_no_commands():
-    standing = CommandCurves.none(2, 0.29)
+    standing = CommandCurves.standing(2, 0.29)
     assert standing.duration == 0.0
     assert (standing.at(0.3).gait == GAITS.index("stand")).all()
     assert not SEGMENT.at(0.5).velocity.any()

@@ -18,7 +18,7 @@ from sysid_nodes.systems.sampling import SamplingConfig
 from sysid_nodes.systems.sampling.exploration.config import ExplorationConfig
 from sysid_nodes.systems.sampling.exploration.crowd import draw
 from sysid_nodes.systems.sampling.exploration.curves import CommandCurves
-from sysid_nodes.systems.sampling.exploration.information import Told
+from sysid_nodes.systems.sampling.exploration.information import WalkInformation
 from sysid_nodes.systems.sampling.exploration.planner import ExplorationPlanner
 from sysid_nodes.systems.sampling.exploration.search import SegmentSearch
 from sysid_nodes.systems.sampling.exploration.vetting import vet
@@ -170,7 +170,7 @@ def test_without_more_motion_errors_are_those_of_the_estimate_and_more_of_the_sa
     forecast = planner(replace(POSTERIOR, covariance=9.0 * np.linalg.inv(POSTERIOR.information))).forecast
     known = forecast.known
     np.testing.assert_allclose(forecast.sigmas(known), forecast.now, rtol=1e-6)
-    much = Told(99.0 * known.information, np.zeros_like(known.pulls))
+    much = WalkInformation(99.0 * known.information, np.zeros_like(known.pulls))
     np.testing.assert_allclose(forecast.sigmas(known + much), 0.1 * forecast.now, rtol=0.1)
     # A pull that moves all of them by as much as is known of them stays, however long the motion is.
     slope = np.linalg.pinv(forecast._natural) @ forecast.now
@@ -185,7 +185,7 @@ def test_a_walk_pulls_where_other_simulations_differ():
     pulls = []
     for values in (POSTERIOR.values, rubbing):
         own, first = planner(replace(POSTERIOR, values=values)), np.zeros(1, dtype=np.int64)
-        walks = own.crowd.follow(first, own._rest.take(first), CommandCurves.none(1, 0.29), 0.4)
+        walks = own.crowd.follow(first, own._rest.take(first), CommandCurves.standing(1, 0.29), 0.4)
         pulls.append(np.abs(own.forecast.walk_information(walks.states, walks.targets).pulls[0]).max(axis=1))
     (step, sticks), (step_too, sticks_too) = pulls
     assert min(step, step_too, sticks_too) > 0.0
@@ -199,6 +199,6 @@ def test_a_motion_tells_of_a_strength_at_its_bound_nearly_as_much_as_of_one_with
         values = POSTERIOR.values.copy()
         values[k] = value
         own, first = planner(replace(POSTERIOR, values=values)), np.zeros(1, dtype=np.int64)
-        walks = own.crowd.follow(first, own._rest.take(first), CommandCurves.none(1, 0.29), 0.4)
+        walks = own.crowd.follow(first, own._rest.take(first), CommandCurves.standing(1, 0.29), 0.4)
         told.append(own.forecast.walk_information(walks.states, walks.targets).information[0, k, k])
     assert told[1] > 0.2 * told[0]

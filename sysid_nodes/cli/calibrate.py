@@ -22,7 +22,6 @@ import argparse
 import sys
 from collections.abc import Iterator
 from dataclasses import replace
-from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -31,14 +30,11 @@ from sysid_nodes.cli.bayesian.calibrate import posterior_of
 from sysid_nodes.cli.conclusion import CONTRADICTION
 from sysid_nodes.cli.configuration import add_arguments as add_configuration
 from sysid_nodes.cli.interval.configuration import load
+from sysid_nodes.cli.interval.samples import read_samples
 from sysid_nodes.cli.prime.configuration import is_wanted
-from sysid_nodes.cli.progress import Stages, track
-from sysid_nodes.data import JointSamples
-from sysid_nodes.exceptions import ConfigError, ExcitationError, LogError
-from sysid_nodes.logs import read_joint_states
-from sysid_nodes.results import Status
+from sysid_nodes.cli.progress import Stages
+from sysid_nodes.exceptions import ConfigError
 from sysid_nodes.robots import Robot
-from sysid_nodes.systems.interval.arm_stream import joint_stream
 from sysid_nodes.systems.interval.calibration import MARGIN, Progress, Run, calibrate
 from sysid_nodes.systems.interval.calibration_file import (
     BAYESIAN,
@@ -51,7 +47,6 @@ from sysid_nodes.systems.interval.calibration_file import (
 )
 from sysid_nodes.systems.interval.config import IntervalIdentifierConfig
 from sysid_nodes.systems.interval.posterior_calibration import calibration_of, exclusions, with_estimate
-from sysid_nodes.systems.interval.stream_watch import StreamWatch
 
 _POSTERIORS = "bayesian."
 _NARROWER = 0.99  # an interval wider than this share of the stated one has told nothing
@@ -122,15 +117,16 @@ def _calibration(
 ) -> Calibration | None:
     """By the method; None, with lines on stderr, where runs, priors and methods exclude each other."""
     bare = [run for run in runs if run.mass == 0.0]
+    samples, names = [run.samples for run in bare], ", ".join(run.name for run in bare)
     if method != INTERVAL:  # a posterior has a friction law of its own, and both must have the same
         config = replace(config, known_robot=replace(config.known_robot, viscous_power=(1.0,)))
     if method == BAYESIAN:
-        constants = posterior_of(robot, config.known_robot, bare, settings, show)
+        constants = posterior_of(robot, config.known_robot, samples, names, settings, show)
         return None if constants is None else calibration_of(robot, config, bare, constants, margin=margin)
     found = calibrate(robot, config, runs, margin=margin, progress=show)
     if method == INTERVAL:
         return found
-    constants = posterior_of(robot, config.known_robot, bare, settings, show)
+    constants = posterior_of(robot, config.known_robot, samples, names, settings, show)
     if constants is None:
         return None
     apart = exclusions(found, constants)
@@ -155,38 +151,3 @@ def _gains(found: Calibration, config: IntervalIdentifierConfig) -> Iterator[str
     for joint, estimate, lower, upper, _ in told:
         note = ", no narrower than stated" if joint in blind else ""
         yield f"torque gain of {joint}: {estimate:.3f} in [{lower:.3f}, {upper:.3f}]{note}"
-
-
-def read_samples(robot: Robot, config: IntervalIdentifierConfig, bag: Path, topic: str) -> JointSamples:
-    """The accepted samples of a recording.
-
-    Raises:
-        LogError: the recording cannot be read, its clock was set back, or it holds nothing that could be used: dead
-            signals, torque of the wrong sign or unit.
-        ExcitationError: it has less than two usable samples.
-    """
-    stream = joint_stream(robot, config)
-    watch = StreamWatch(robot, config)
-    samples = []
-    for m in track(read_joint_states(bag, topic), f"read {bag.name}"):
-        watch.take(m)
-        if (sample := stream.push(m.names, m.stamp, m.position, m.velocity, m.effort)) is not None:
-            samples.append(sample)
-    found = watch.judge(Status.PROVEN)
-    if len(samples) < 2:
-        reasons = ", ".join(f"{name.replace('_', ' ')} {count}" for name, count in sorted(stream.rejected.items()))
-        why = "; ".join(
-            [
-                f"holds {len(samples) or 'no'} usable sample (rejected: {reasons})",
-                *(fault.message for fault in found.faults),
-            ]
-        )
-        raise ExcitationError(why, source=str(bag))
-    if any(later.t <= sample.t for sample, later in pairwise(samples)):
-        raise LogError("the clock was set back within the recording; cut it there", source=str(bag))
-    if found.faults:
-        raise LogError(found.faults[0].message, source=str(bag))
-    for doubt in found.doubts:
-        sys.stderr.write(f"sysid: warning: {bag}: {doubt.message}\n")
-    t, q, qd, tau = (np.array([sample[k] for sample in samples]) for k in range(4))
-    return JointSamples(robot.joint_names, t, q, qd, tau)

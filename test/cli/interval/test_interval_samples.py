@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""sysid calibrate: its arguments and the reading of its logs; the identification has tests of its own."""
+"""Samples that commands read from a recording."""
 
 from __future__ import annotations
 
@@ -10,8 +10,7 @@ import pytest
 from shared.payload_problem import Problem
 from shared.recorded import record
 
-from sysid_nodes.cli.interval.calibrate import read_samples
-from sysid_nodes.cli.main import main
+from sysid_nodes.cli.interval.samples import read_samples
 from sysid_nodes.exceptions import ExcitationError
 from sysid_nodes.systems.interval.config import IntervalIdentifierConfig
 
@@ -30,20 +29,3 @@ def test_a_log_of_another_robot_is_named(gen3: Problem, tmp_path: Path) -> None:
     )
     with pytest.raises(ExcitationError, match=r"bag: holds no usable sample \(rejected: .*3\)"):
         read_samples(gen3.robot, IntervalIdentifierConfig(), bag, "/joint_states")
-
-
-@pytest.mark.parametrize(
-    ("words", "message"),
-    [
-        (("--known-mass", "2"), "--loaded and --known-mass belong together"),
-        (("--loaded", "bag"), "--loaded and --known-mass belong together"),
-        (("--loaded", "bag", "--known-mass", "-1"), "--known-mass must be a positive number, got -1"),
-        (("--loaded", "bag", "--known-mass", "nan"), "--known-mass must be a positive number, got nan"),
-    ],
-)
-def test_arguments_that_cannot_be_used(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], words: tuple[str, ...], message: str
-) -> None:
-    assert main(["calibrate", "bag", *words, "--out", str(tmp_path / "c.json")]) == 2
-    assert capsys.readouterr().err == f"sysid: error: {message}\n"
-    assert list(tmp_path.iterdir()) == []
