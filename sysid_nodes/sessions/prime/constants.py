@@ -68,18 +68,20 @@ class ConstantsWatch:
 
     def excesses(self, estimate: MotionEstimate) -> Mapping[str, Excess]:
         """The worst constant of each kind of excess, where there is one."""
-        found = {}
+        found: dict[str, Excess] = {}
         names, bodies = estimate.parameter_names, _LOG_CHOLESKY * len(estimate.bodies)
-        far = np.abs(estimate.prior_distance) if estimate.prior_sigma.size else np.zeros(len(names))
+        if not names:
+            return found
+        far = np.abs(estimate.prior_distance)
         far[:bodies] = 0.0
-        if far.size and np.max(far) > self._far:
+        if np.max(far) > self._far:
             k = int(np.argmax(far))
             line = f"'{names[k]}' is {far[k]:.2g} standard deviations from what is known of it"
             found[FAR] = Excess(float(far[k]), f"{line}: that of another robot, or what else is wrong put down to it")
-        moved = self._movement(estimate)
         # How a body's mass is distributed is learnt late and all at once; its mass is not.
-        moved[[k for k in range(bodies) if k % _LOG_CHOLESKY]] = 0.0
-        if moved.size and np.max(moved) > self._moved:
+        spread = (np.arange(len(names)) < bodies) & (np.arange(len(names)) % _LOG_CHOLESKY > 0)
+        moved = np.where(spread, 0.0, self._movement(estimate))
+        if np.max(moved) > self._moved:
             k = int(np.argmax(moved))
             line = f"'{names[k]}' has moved {moved[k]:.2g} times as far as its standard deviations allow"
             found[MOVED] = Excess(float(moved[k]), f"{line}: the estimates of before contradict those of now")
@@ -104,7 +106,7 @@ class ConstantsWatch:
             return out
         for t, before, spread in self._before:
             own = np.maximum(spread - variance, 0.0) + _RELINEARISED**2 * variance
-            if self._memory > 0.0 and estimate.prior_sigma.size:
+            if self._memory > 0.0:
                 own += (float(estimate.t[-1]) - t) / self._memory * estimate.prior_sigma**2
             out = np.maximum(out, np.abs(estimate.parameters - before) / np.sqrt(own))
         return out
