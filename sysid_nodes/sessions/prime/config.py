@@ -59,7 +59,8 @@ class TrustConfig:
     )
     moved: float = option(
         5.0,
-        "by how much more than by what was learnt meanwhile a constant's estimate may move, in standard deviations",
+        "by how much more than by what was learnt meanwhile the estimate of a mass, a rotor or a drive's gain may move,"
+        " in standard deviations",
         unit="1",
         minimum=1.0,
     )

@@ -17,8 +17,12 @@ from sysid_nodes.sessions.prime.config import TrustConfig
 from sysid_nodes.sessions.prime.constants import FAR, MOVED, ConstantsWatch
 from sysid_nodes.sessions.prime.trust import PrimeJudgement, Trust
 
-NAMES = (*(f"base.{k}" for k in ("alpha", "d1", "d2", "d3", "s12", "s23", "s13", "t1", "t2", "t3")), "links.mass")
-MASS, SHAPE, LINKS = 0, 1, 10
+NAMES = (
+    *(f"base.{k}" for k in ("alpha", "d1", "d2", "d3", "s12", "s23", "s13", "t1", "t2", "t3")),
+    "links.mass",
+    "ground.height",
+)
+PLACE = {"mass": 0, "shape": 1, "links": 10, "ground": 11}
 
 
 @cache
@@ -30,7 +34,7 @@ def estimate(t: float, *, sigma: float = 1.0, **values: float) -> MotionEstimate
     """Of constants whose priors are 0 +- 1, each +- sigma."""
     theta = np.zeros(len(NAMES))
     for name, value in values.items():
-        theta[{"mass": MASS, "shape": SHAPE, "links": LINKS}[name]] = value
+        theta[PLACE[name]] = value
     return replace(
         standing(),
         t=t + standing().t,
@@ -75,10 +79,11 @@ def test_a_constant_that_moves_by_more_than_was_learnt_is_named(name: str) -> No
     assert f"'{ {'mass': 'base.alpha', 'links': 'links.mass'}[name] }' has moved" in then.sentence
 
 
-def test_how_a_torso_s_mass_is_spread_may_come_late_and_at_once() -> None:
+@pytest.mark.parametrize("name", ["shape", "ground"])
+def test_how_a_mass_is_spread_and_what_gives_way_may_come_late_and_at_once(name: str) -> None:
     trust = Trust((), TrustConfig(), 0.25)
     judged(trust, estimate(1.0, sigma=0.3))
-    assert judged(trust, estimate(2.0, sigma=0.3, shape=5.0)).inflation == 1.0
+    assert judged(trust, estimate(2.0, sigma=0.3, **{name: 3.5})).inflation == 1.0
 
 
 def test_what_the_estimator_was_sent_back_to_is_no_movement() -> None:
@@ -104,7 +109,7 @@ def test_constants_that_may_drift_may_move() -> None:
 
 
 def test_an_estimator_that_is_right_is_hardly_ever_doubted() -> None:
-    """Means of ever more readings: over 200 such walks of 25 estimates, 11 constants each, none beyond five."""
+    """Means of ever more readings: over 200 such walks of 25 estimates, 12 constants each, none beyond five."""
     rng = np.random.default_rng(5)
     worst = 0
     for _ in range(200):
