@@ -37,8 +37,8 @@ _LOG_CHOLESKY = 10
 _DRIVES = ("links.", "joint.", "joint_torque.")
 """Constants that, with the bodies' masses, forces are measured by, and that stay the same.
 
-Ground, feet and encoders are not looked at: ground gives way, and what a late stream says is put down to them. Nor is how
-a body's mass is spread, which is learnt late and all at once.
+Ground, feet and encoders are not looked at: ground gives way, and what a late stream says is put down to them. Nor is
+how a body's mass is spread, which is learnt late and all at once.
 """
 
 
