@@ -69,6 +69,7 @@ CASES: dict[str, tuple[str, Callable[[int], World], tuple[str, ...]]] = {
         lambda _: World(load=_ON_THIGH, options=_BOTH, duration=8.0),
         (BATCH, HORIZON),
     ),
+    "hops": ("nothing, 10 s of rotations, trot and hops", lambda _: World(skip=0.0, duration=10.0), (BATCH, HORIZON)),
     "silent": ("no torques", lambda _: World(torques=False), (BATCH, HORIZON)),
     "g1": ("nothing, a G1", lambda _: World(robot="g1", duration=5.0), (BATCH, HORIZON)),
 }

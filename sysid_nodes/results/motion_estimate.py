@@ -171,6 +171,7 @@ class MotionEstimate:
         iterations: of the solver.
         solve_time: wall time [s], zero without a clock.
         outside: force and moment on the base from outside, if asked for.
+        prior_mean, prior_sigma: (p,) of the constant unknowns.
     """
 
     status: EstimateStatus
@@ -190,3 +191,10 @@ class MotionEstimate:
     iterations: int
     solve_time: float
     outside: OutsideWrench | None = None
+    prior_mean: Array = field(default_factory=lambda: np.zeros(0))
+    prior_sigma: Array = field(default_factory=lambda: np.zeros(0))
+
+    @property
+    def prior_distance(self) -> Array:
+        """(p,) of the constant unknowns from their prior's mean in its standard deviations."""
+        return np.asarray((self.parameters - self.prior_mean) / self.prior_sigma)

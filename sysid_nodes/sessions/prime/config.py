@@ -51,6 +51,19 @@ class TrustConfig:
         unit="1",
         minimum=1.0,
     )
+    far: float = option(
+        4.0,
+        "standard deviations of its own prior that a single constant of robot, ground or sensors may be off",
+        unit="1",
+        minimum=1.0,
+    )
+    moved: float = option(
+        5.0,
+        "by how much more than by what was learnt meanwhile the estimate of a mass, a rotor or a drive's gain may move,"
+        " in standard deviations",
+        unit="1",
+        minimum=1.0,
+    )
     lasting: float = option(
         0.1,
         "how long it has to be larger, but for contact: after an impact an estimate takes some solves to converge",

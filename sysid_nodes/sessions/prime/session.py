@@ -103,7 +103,7 @@ class PrimeSession:
         self._streams = PrimeStreams(specs, config)
         self._aligner = self._streams.aligner
         self._horizon = self._make()
-        self._trust = Trust(tuple(specs), config.trust, config.streams.health.off_after)
+        self._trust = Trust(tuple(specs), config.trust, config.streams.health.off_after, config.horizon.memory)
         self.pacer = Pacer(config.pacing, config.horizon.window, dt)
         self._segment, self._due, self._looked = 0, 0, -math.inf
         self._step = self._published = -math.inf
@@ -250,6 +250,7 @@ class PrimeSession:
         failed = estimate.status is EstimateStatus.FAILED
         if self._memory.note(float(estimate.t[-1]), self._horizon, trusted=trusted, failed=failed):
             self._due, self._usual = 0, False
+            self._trust.forget_constants()
         self._remember(estimate)
         last = max(len(estimate.t) - 1 - self.config.published, 1)
         dt = self.config.prime.step

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from sysid_nodes.results.motion_estimate import EstimateStatus, MotionEstimate
 from sysid_nodes.results.motion_status import MotionStatus
 from sysid_nodes.sessions.prime.config import TrustConfig
+from sysid_nodes.sessions.prime.constants import ConstantsWatch, Excess
 from sysid_nodes.signals.finding import Finding
 from sysid_nodes.signals.samples import AlignedSteps
 from sysid_nodes.signals.stream_health import StreamFault
@@ -72,15 +73,24 @@ class Trust:
         streams: names of all that should be heard.
         config: limits of trust.
         off_after: silence after which a stream is gone [s].
+        memory: of the constants, see `HorizonConfig` [s].
     """
 
     streams: Sequence[str]
     config: TrustConfig
     off_after: float
+    memory: float = 0.0
     _used: dict[str, float] = field(default_factory=dict)
     _doubted: dict[str, tuple[float, Finding]] = field(default_factory=dict)
     _misfit: dict[str, float] = field(default_factory=dict)
     _first: float = math.nan
+
+    def __post_init__(self) -> None:
+        self._constants = ConstantsWatch(self.config.far, self.config.moved, self.memory)
+
+    def forget_constants(self) -> None:
+        """The estimator was sent back to what it knew of the constants once."""
+        self._constants.restart()
 
     def note_used(self, steps: AlignedSteps) -> None:
         """Takes note of the streams that have readings in steps which are used."""
@@ -105,13 +115,18 @@ class Trust:
             overload: work skipped because the machine is slow, in words; empty for none.
             now: time of the newest step [s].
         """
-        misfits = [] if estimate is None else self._misfits(estimate, now)
+        excesses = {} if estimate is None else self._excesses(estimate)
+        misfits = [] if estimate is None else self._misfits(estimate, excesses, now)
         findings = [*misfits, *streams]
         findings.sort(key=_gravity)
         if overload:
             findings.append(Finding(OVERLOAD, "machine", now, overload))
-        inflation = 1.0 if estimate is None else self._inflation(estimate, misfits)
+        inflation = 1.0 if estimate is None else self._inflation(estimate, excesses, misfits)
         status = self._status(estimate, findings, now)
+        if not status.trusted:
+            self._constants.restart()
+        elif estimate is not None and not excesses:
+            self._constants.remember(estimate)
         if estimate is not None and estimate.status > EstimateStatus.UNFINISHED:
             findings.insert(0, Finding(SOLVER, "estimator", now, estimate.status.message))
         return PrimeJudgement(status, tuple(findings), inflation)
@@ -128,29 +143,35 @@ class Trust:
             return MotionStatus.DOUBTFUL
         return MotionStatus.DEGRADED if findings or gone else MotionStatus.GOOD
 
-    def _misfits(self, estimate: MotionEstimate, now: float) -> list[Finding]:
-        """Residuals that are larger than their noise explains, the worst first; held for a while."""
-        at, config = float(estimate.t[-1]), self.config
+    def _excesses(self, estimate: MotionEstimate) -> dict[str, Excess]:
+        """Residuals that are larger than their noise explains, and constants that are where they cannot be."""
+        found = dict(self._constants.excesses(estimate))
         for name in (*self.streams, *_MODEL):
-            rms, lasting = _rms(estimate, name), 0.0 if name == _CONTACT else config.lasting
-            if rms <= self._limit(name):
-                self._misfit.pop(name, None)
-            elif at - self._misfit.setdefault(name, at) >= lasting - _ROUNDING:
+            if (rms := _rms(estimate, name)) > self._limit(name):
                 line = f"residuals of '{name}' are {rms:.3g} times what its stated noise explains{_MODEL.get(name, '')}"
-                self._doubted[name] = (now, Finding(CONSISTENCY, name, now, line))
+                found[name] = Excess(rms, line)
+        return found
+
+    def _misfits(self, estimate: MotionEstimate, excesses: Mapping[str, Excess], now: float) -> list[Finding]:
+        """Excesses that have lasted, the worst first; held for a while."""
+        at, config = float(estimate.t[-1]), self.config
+        self._misfit = {name: self._misfit.get(name, at) for name in excesses}
+        for name, excess in excesses.items():
+            if at - self._misfit[name] >= (0.0 if name == _CONTACT else config.lasting) - _ROUNDING:
+                self._doubted[name] = (now, Finding(CONSISTENCY, name, now, excess.line))
         held = {name: entry for name, entry in self._doubted.items() if 0.0 <= now - entry[0] <= config.held}
         self._doubted = held
-        return [held[name][1] for name in sorted(held, key=lambda name: -_rms(estimate, name))]
+        ratio = {name: excesses[name].ratio if name in excesses else _rms(estimate, name) for name in held}
+        return [held[name][1] for name in sorted(held, key=lambda name: -ratio[name])]
 
     def _limit(self, name: str) -> float:
         limits = {_CONTACT: self.config.contact, _PRIOR: self.config.constants}
         return limits.get(name, self.config.misfit)
 
-    def _inflation(self, estimate: MotionEstimate, misfits: Sequence[Finding]) -> float:
+    def _inflation(self, estimate: MotionEstimate, excesses: Mapping[str, Excess], misfits: Sequence[Finding]) -> float:
         """For what is in doubt, and at once, while the doubt has yet to last."""
-        ratios = {name: _rms(estimate, name) for name in (*self.streams, *_MODEL)}
-        doubted = {finding.subject for finding in misfits}
-        return max([1.0, *(rms**2 for name, rms in ratios.items() if name in doubted or rms > self._limit(name))])
+        held = (_rms(estimate, finding.subject) for finding in misfits)
+        return max([1.0, *(excess.ratio**2 for excess in excesses.values()), *(rms**2 for rms in held)])
 
 
 def _rms(estimate: MotionEstimate, name: str) -> float:

@@ -77,6 +77,8 @@ def motion_estimate(
         cost=solved.cost,
         iterations=iterations,
         solve_time=solve_time,
+        prior_mean=parameters.mean,
+        prior_sigma=parameters.sigma,
     )
 
 
