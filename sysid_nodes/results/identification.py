@@ -83,19 +83,24 @@ class Contradiction:
         return sorted((entry for entry in others if np.isfinite(entry[1])), key=lambda entry: entry[1])[:most]
 
     def sentence(self) -> str:
-        """The finding in one line."""
+        """The finding in one short line; with what else would explain the data, see `alternatives`."""
         if self.payload_changed and self.change_time is not None:
             return f"the payload changed at about t = {self.change_time:.3f} s, or else the robot did"
         if not self.windows:
             return f"the stated assumptions contradict one another; the nearest to blame is the {self.assumption}"
         first, last = float(self.times.min()), float(self.times.max())
         factor = self.factors.get(self.assumption, float("inf"))
-        grow = f"; it would have to be {times_text(factor)} times as large" if np.isfinite(factor) else ""
-        if others := self.other_explanations():
-            grow += ", or " + ", ".join(f"the {name} {times_text(times)} times" for name, times in others)
-        whose = f"{self.assumption} that was assumed (a default)" if self.assumption in self.unstated else ""
+        grow = f"; {times_text(factor)} times it would do" if np.isfinite(factor) else ""
+        whose = f"assumed (default) {self.assumption}" if self.assumption in self.unstated else ""
         whose = whose or f"stated {self.assumption}"
-        return f"windows between t = {first:.3f} s and {last:.3f} s contradict the {whose}{grow}"
+        return f"windows from {first:.3f} to {last:.3f} s contradict the {whose}{grow}"
+
+    def alternatives(self) -> str:
+        """The next explanations in one short line; empty where there is none, or a changed payload explains it all."""
+        if self.payload_changed or not self.windows:
+            return ""
+        others = ", ".join(f"the {name} {times_text(times)} times" for name, times in self.other_explanations())
+        return f"so would {others} as large" if others else ""
 
 
 def times_text(factor: float) -> str:

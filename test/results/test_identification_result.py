@@ -6,6 +6,7 @@ import pytest
 
 from sysid_nodes.results import Contradiction, Status
 from sysid_nodes.results.identification import times_text
+from sysid_nodes.systems.interval.momentum_rows import CAUSES
 
 TIMES = np.array([[1.0, 1.1], [3.0, 3.1]])
 
@@ -17,8 +18,8 @@ def test_every_status_has_a_message_of_its_own() -> None:
 @pytest.mark.parametrize(
     ("changes", "sentence"),
     [
-        ({}, "windows between t = 1.000 s and 3.100 s contradict the stated armature; it would have to be 1.50 times"),
-        ({"factors": {"armature": np.inf}}, "windows between t = 1.000 s and 3.100 s contradict the stated armature"),
+        ({}, "windows from 1.000 to 3.100 s contradict the stated armature; 1.50 times it would do"),
+        ({"factors": {"armature": np.inf}}, "windows from 1.000 to 3.100 s contradict the stated armature"),
         ({"payload_changed": True, "change_time": 2.0}, "the payload changed at about t = 2.000 s, or else "),
         ({"windows": (), "times": np.zeros((0, 2))}, "the stated assumptions contradict one another"),
     ],
@@ -31,7 +32,7 @@ def test_a_contradiction_in_words(changes: dict[str, object], sentence: str) -> 
 
 def test_a_default_is_not_blamed_as_stated() -> None:
     found = Contradiction((0,), TIMES[:1], "armature", {"armature": 1.5}, unstated=frozenset({"armature"}))
-    assert "contradict the armature that was assumed (a default); it would" in found.sentence()
+    assert "contradict the assumed (default) armature; 1.50 times" in found.sentence()
 
 
 @pytest.mark.parametrize(
@@ -46,5 +47,19 @@ def test_other_explanations_come_mildest_first() -> None:
     factors = {"armature": 1.5, "link inertia": 3.0, "relative torque noise": 1.75, "torque gain": np.inf, "a": 9.0}
     found = Contradiction((0, 20), TIMES, "armature", factors)
     assert found.other_explanations() == [("relative torque noise", 1.75), ("link inertia", 3.0)]
-    told = "1.50 times as large, or the relative torque noise 1.75 times, the link inertia 3.00 times"
-    assert found.sentence().endswith(told)
+    told = "so would the relative torque noise 1.75 times, the link inertia 3.00 times as large"
+    assert found.alternatives() == told
+    changed = Contradiction((0, 20), TIMES, "armature", factors, payload_changed=True, change_time=2.0)
+    assert changed.alternatives() == ""
+
+
+def test_the_lines_on_a_contradiction_are_short_whatever_is_to_blame() -> None:
+    """Below 200 characters with `sysid: BAG: ` before and the report's path after them, at stamps since 1970."""
+    names = [*CAUSES, "Coulomb friction", "viscous friction", "prior of the body"]
+    now = TIMES + 1.7e9
+    for name in names:
+        factors = dict.fromkeys(names, 123.456)
+        for unstated in (frozenset({name}), frozenset[str]()):
+            found = Contradiction((0, 20), now, name, factors, unstated=unstated)
+            assert len(found.sentence()) <= 136
+            assert len(found.alternatives()) <= 136

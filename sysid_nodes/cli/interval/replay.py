@@ -36,6 +36,9 @@ from sysid_nodes.systems.interval.relaxation import Relaxation, relax
 _MOST_RELAXED = 6
 """A relaxation explains the rows that were kept; a few more may be needed for all of them."""
 
+_LINE = 200
+"""Characters beyond which a line leaves out what the report says as well: other explanations of a contradiction."""
+
 
 def run(args: argparse.Namespace) -> int:
     """Replays the log and returns the exit status."""
@@ -64,7 +67,9 @@ def run(args: argparse.Namespace) -> int:
     if result.status is Status.INCONSISTENT:
         reason = result.contradiction.sentence() if result.contradiction else result.status.message
         hint = "; 'sysid check' says more" if session.judgement.doubts else ""
-        sys.stderr.write(f"sysid: {args.bag}: {reason}; see {args.out / REPORT_NAME}{hint}\n")
+        line = f"sysid: {args.bag}: {reason}; see {args.out / REPORT_NAME}{hint}"
+        others = result.contradiction.alternatives() if result.contradiction else ""
+        sys.stderr.write(f"{line}; {others}\n" if others and len(line) + len(others) + 2 < _LINE else f"{line}\n")
         return CONTRADICTION
     told = verdict(document)
     label = told.label.lower() + (", resting on relaxed assumptions" if relaxed else "")

@@ -59,7 +59,7 @@ def test_a_contradiction_is_one_error_with_the_sentence_and_a_changed_payload_an
     journal.findings(["sign of joint_2"])  # the error has it
     assert [level for level, _ in lines] == ["info", "error", "error"]
     assert lines[1][1].startswith("PROVEN -> INCONSISTENT: no parameters explain the data")
-    assert "between t = 1.000 s and 2.100 s contradict the stated torque error" in lines[1][1]
+    assert "from 1.000 to 2.100 s contradict the stated torque error" in lines[1][1]
     assert "sign of joint_2" in lines[1][1]
     assert "the payload changed at about t = 1.500 s" in lines[2][1]
 
