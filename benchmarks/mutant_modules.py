@@ -164,6 +164,31 @@ EQUIVALENT: dict[tuple[str, str], str] = {
         "np.where(known, remainder, np.inf))",
     ): "the remainder is infinite where nothing is known",
     (
+        f"{_CERTIFICATE}/occupancy.py",
+        "centre.centre, np.concatenate([middles, centre.terms[ -1][:, None, :]], axis=1), enough=ENOUGH + radius",
+    ): "a direction to look along; the bound holds along any",
+    (
+        f"{_CERTIFICATE}/occupancy.py",
+        "unit[length[:, 0] == 0.0, 2] = 0.0",
+    ): "a direction to look along; the bound holds along any",
+    (
+        f"{_CERTIFICATE}/closed_loop.py",
+        "return np.asarray(np.linalg.eigvalsh(0.5 * (scaled + scaled.swapaxes(1, 1)))[:, -1] * INFLATE)",
+    ): "bounds on symmetric matrices are symmetric",
+    (
+        "intervals/trigonometry.py",
+        "middle, half = 0.5 * (ends[0] + ends[1]), 0.5 * (ends[1] - ends[0]) + 1.0 * EPS",
+    ): "two roundings of numbers no larger than 1, by U each at most",
+    (
+        "intervals/products.py",
+        'TIMES = Product("*", np.multiply, np.multiply, axes=0, roundings=lambda _: 2)',
+    ): "one rounding more than there is is allowed for",
+    ("systems/interval/row_builder.py", "rough=windows.sum(rough)[:, -1],"): "all columns are those of one clock",
+    (
+        "systems/interval/positions.py",
+        "step[pause], creep = 0.0, np.where(pause[:, None], 1.0, creep)",
+    ): "no window reaches over a pause, and what went before one is taken off again",
+    (
         "intervals/taylor.py",
         "rounded = (2 * n + 7) * rounding.EPS * sizes.sum(axis=0) + (factorials * errors * above).sum(axis=0)",
     ): "one rounding more than there are is allowed for",

@@ -423,3 +423,13 @@ def test_how_fast_r_changed_before_the_start_counts_for_light_joints() -> None:
     loop = loop_of(armature_lower=light, armature_upper=light, **scaled)
     found = follow(loop, mass=np.eye(1) * light, start=replace(CALM, speed=4.0, jerk=np.zeros(1)))
     assert found.errors.acceleration[0, 0] >= 4.0 / light**0.5
+
+
+def test_what_the_start_varies_by_is_of_the_first_interval() -> None:
+    """A slope that comes later is none of the start's, and one that is there only at the start is."""
+    away = replace(CALM, level=50.0, reference_norm=0.2 * MASS**0.5, reference_error=np.full(1, 0.2))
+    early, later = np.zeros((COUNT, 1)), np.zeros((COUNT, 1))
+    early[0], later[-1] = 5.0, 5.0
+    none, first, last = (follow(steady=100.0, slope=x, start=away).errors for x in (0.0, early, later))
+    assert first.reference_error[0, 0] - none.reference_error[0, 0] >= 3.0 * H * 5.0 / STIFF
+    assert last.reference_error[0, 0] == pytest.approx(none.reference_error[0, 0], rel=1e-12)

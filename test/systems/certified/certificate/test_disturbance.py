@@ -11,7 +11,7 @@ from sysid_nodes.models.chain import Chain
 from sysid_nodes.models.passivity import passive_inverse_dynamics
 from sysid_nodes.models.robust_control import RobustControlConfig, RobustLaw, gains
 from sysid_nodes.systems.certified.certificate.closed_loop import Assumed, robust_input
-from sysid_nodes.systems.certified.certificate.disturbance import demand
+from sysid_nodes.systems.certified.certificate.disturbance import _together, demand
 from sysid_nodes.systems.certified.certificate.error_proof import closed_loop
 from sysid_nodes.systems.certified.certificate.motion import desired_motion, jerk_bound
 
@@ -108,3 +108,8 @@ def test_a_box_without_width_leaves_noise_and_age_only():
 
 def zero(motor):
     return type(motor)(*(0.0 * getattr(motor, name) for name in ("coulomb", "viscous", "armature", "offset")))
+
+
+def test_errors_of_a_box_add_up_and_those_of_a_ball_by_their_norm():
+    x = np.array([[3.0, 4.0]])
+    assert (_together(x, True)[0], _together(x, False)[0]) == (7.0, 5.0)

@@ -88,3 +88,14 @@ def test_a_kernel_of_integral_one_adds_no_more_than_the_largest_and_forgets() ->
     np.testing.assert_allclose(
         found, [5.0, 1.0 + 4.0 * share[0], 1.0 + 4.0 * share[1], 2.0 + 4.0 * share[2]], rtol=1e-6
     )
+
+
+def test_ages_are_from_the_begin_of_what_acts() -> None:
+    """Of what has acted since the begin of interval j, at the end of interval i at most, at its begin at least."""
+    edges, age, slow, fast = np.array([0.0, 0.3, 0.5, 1.1]), 0.01, np.array(2.0), np.array(3.0)
+    most, least = Intervals(edges, age).kernels(slow, fast)
+    for i in range(3):
+        for j in range(i + 1):
+            for found, end in ((most, edges[i + 1]), (least, edges[i])):
+                expected = kernel(np.array(end - edges[j]), slow, fast, age)
+                assert found.mass[i, j] == pytest.approx(float(expected.mass), rel=1e-12)

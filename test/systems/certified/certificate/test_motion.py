@@ -9,7 +9,14 @@ from shared.certified_arm import draw_in_ball, plan
 
 from sysid_nodes.intervals import Affine
 from sysid_nodes.systems.certified.certificate.closed_loop import Tube
-from sysid_nodes.systems.certified.certificate.motion import desired_motion, deviation, jerk_bound, largest, motion
+from sysid_nodes.systems.certified.certificate.motion import (
+    desired_motion,
+    deviation,
+    jerk_bound,
+    largest,
+    motion,
+    tracked_motion,
+)
 
 GAIN = 4.0
 EDGES = np.linspace(0.0, 3.0, 13)
@@ -74,3 +81,12 @@ def test_errors_count_by_their_norm():
     form = Affine(np.zeros(1), terms)
     assert largest(form)[0] == pytest.approx(np.sqrt(n), rel=1e-8)
     assert form.magnitude()[0] == pytest.approx(n, rel=1e-8)
+
+
+def test_time_has_the_first_symbol_and_errors_have_the_others():
+    desired = desired_motion(plan(1.0, moving=0.4), EDGES)
+    found = tracked_motion(desired, np.full(7, 0.1), np.full(7, 0.2))
+    np.testing.assert_array_equal(found.q.terms[0], desired.position.slope_term)
+    for joint in range(7):
+        assert (np.abs(found.q.terms[1:, :, joint]).sum(axis=0) == 0.1).all()
+        assert (np.abs(found.qd.terms[1:, :, joint]).sum(axis=0) == 0.2).all()

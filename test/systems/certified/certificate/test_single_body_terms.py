@@ -385,6 +385,17 @@ def test_positions_keep_their_distance_on_both_sides(side: float, speed: float) 
         assert margins.velocity[1] == pytest.approx(ROBOT.limits.velocity[1] - abs(speed))
 
 
+def test_what_a_position_moves_by_within_an_interval_counts_toward_both_limits() -> None:
+    """Its slope over the interval and what the enclosure leaves over, beside the error."""
+    limit = ROBOT.limits.position_upper[1]
+    judge = Judge(ROBOT, Chain.from_robot(ROBOT).tree, (), keep=0.0, torque_margin=0.0, stop=None)
+    for side in (1.0, -1.0):
+        still = conduct(np.eye(7)[1] * side * (limit - 0.6), np.zeros(7), e=0.02)
+        place = replace(still.desired.position, slope_term=np.full((2, 7), -0.1), remainder=np.full((2, 7), 0.04))
+        moving = replace(still, desired=replace(still.desired, position=place))
+        assert judge.compare(moving, Scene(())).margins.position[1] == pytest.approx(0.6 - 0.02 - 0.1 - 0.04, rel=1e-6)
+
+
 def test_the_speed_of_an_error_is_part_of_a_stop_s_way() -> None:
     limit = ROBOT.limits.position_upper[1]
     stop = OwnStop(np.full(7, 2.0), reaction=0.0, acceleration=0.0, travel=0.0)
