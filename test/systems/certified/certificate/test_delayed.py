@@ -433,3 +433,4 @@ def test_what_the_start_varies_by_is_of_the_first_interval() -> None:
     none, first, last = (follow(steady=100.0, slope=x, start=away).errors for x in (0.0, early, later))
     assert first.reference_error[0, 0] - none.reference_error[0, 0] >= 3.0 * H * 5.0 / STIFF
     assert last.reference_error[0, 0] == pytest.approx(none.reference_error[0, 0], rel=1e-12)
+    assert last.level[0] == pytest.approx(none.level[0], rel=1e-12)
