@@ -244,6 +244,8 @@ def test_a_joint_that_creeps_is_named() -> None:
     rows: Any = [SimpleNamespace(name=f"{name}.coulomb", verdict="observed") for name in joints]
     covered = turning * np.array([[-0.9, -2.0], [0.5, 0.5]])
     assert conclusion._creeping_joints(own, own.mean, rows, covered) == joints[:1]
+    bent = replace(own, bristles=np.ones(own.n, dtype=bool))
+    assert not conclusion._creeping_joints(bent, own.mean, rows, covered), "bristles bend over a way, at any speed"
     rows[0].verdict = "not observed"
     assert not conclusion._creeping_joints(own, own.mean, rows, covered)
 
