@@ -19,7 +19,7 @@ Array = npt.NDArray[np.float64]
 Document = Mapping[str, Any]
 
 _UNKNOWN = "the log says nothing of it"
-_SPEEDS = ("turning_speed", "stribeck_speed")
+_LOGARITHMS = ("turning_speed", "stribeck_speed", "deflection")
 
 
 def bodies(document: Document, source: str = "") -> dict[str, Array]:
@@ -52,7 +52,7 @@ def joints(document: Document, source: str = "") -> tuple[DrivenJoint, ...]:
             untold[name] = _UNKNOWN
         else:
             value = at[row["name"]]
-            told[name] = float(np.exp(value)) if name in _SPEEDS else value if name == "offset" else max(value, 0.0)
+            told[name] = float(np.exp(value)) if name in _LOGARITHMS else value if name == "offset" else max(value, 0.0)
     return tuple(DrivenJoint(joint, told, untold) for joint, (told, untold) in found.items())
 
 

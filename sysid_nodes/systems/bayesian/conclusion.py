@@ -147,7 +147,7 @@ def _speed_range(fitted: Fitted) -> Array:
 
 def _creeping_joints(own: Parameters, x: Array, rows: Sequence[PosteriorParameter], covered: Array) -> tuple[str, ...]:
     """Joints whose dry friction is told by speeds (2, n) at which it is still turning, where the model is a guess."""
-    slow = np.abs(covered).max(axis=0) < own.constants(x, "turning_speed")
+    slow = (np.abs(covered).max(axis=0) < own.constants(x, "turning_speed")) & ~own.bristles
     told = {row.name for row in rows if row.verdict != "not observed"}
     return tuple(name for name, creeps in zip(own.joints, slow, strict=True) if creeps and f"{name}.coulomb" in told)
 

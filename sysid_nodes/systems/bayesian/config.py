@@ -9,9 +9,9 @@ from sysid_nodes.data.config import option, section
 from sysid_nodes.data.joint_vector import Numbers, Words
 
 ALL, NONE = "all", "none"
-NO_FRICTION, VISCOUS, COULOMB, STRIBECK = "none", "viscous", "coulomb", "stribeck"
+NO_FRICTION, VISCOUS, COULOMB, STRIBECK, LUGRE = "none", "viscous", "coulomb", "stribeck", "lugre"
 GAUSSIAN, HUBER, CAUCHY = "gaussian", "huber", "cauchy"
-FRICTION = (NO_FRICTION, VISCOUS, COULOMB, STRIBECK)
+FRICTION = (NO_FRICTION, VISCOUS, COULOMB, STRIBECK, LUGRE)
 
 
 @dataclass(frozen=True)
@@ -62,6 +62,8 @@ class FrictionPriorConfig:
     turning_sigma: float = option(0.0, "of its logarithm; 0: known", minimum=0.0)
     stribeck_speed: float = option(0.2, "beyond which stiction is gone", unit="rad/s", minimum=1e-4)
     stribeck_sigma: float = option(0.5, "of its logarithm; 0: known", minimum=0.0)
+    deflection: float = option(1e-3, "by which lugre's bristles bend before they slide", unit="rad", minimum=1e-7)
+    deflection_sigma: float = option(0.7, "of its logarithm; 0: known", minimum=0.0)
     load_sigma: float = option(
         0.0, "of the share of what a motor's gear transmits that is lost; 0: none", unit="1", minimum=0.0
     )

@@ -96,7 +96,9 @@ def turns(mechanism: Mechanism, log: MechanismLog, at: Estimate, smoothed: Array
     _, v, a = differences(at.q, log.step)
     over, change = own.constants(at.x, "turning_speed"), log.step * np.abs(a)
     dry = (own.sigma[own.joint("coulomb")] > 0.0) | (own.mean[own.joint("coulomb")] > 0.0)
-    quick = (change > _COARSE * over) & (np.abs(v) < _TURNED * over + _WITHIN * change)
+    # Bristles have bent over at the speed that a joint has after that way from where it turned.
+    turned = np.where(own.bristles, np.sqrt(2.0 * np.abs(a) * own.constants(at.x, "deflection")), over)
+    quick = (change > _COARSE * turned) & (np.abs(v) < _TURNED * turned + _WITHIN * change)
     slowest = np.abs(v) if smoothed is None else np.minimum(np.abs(v), np.abs(differences(smoothed, log.step)[1]))
     slow = dry & (quick | (slowest < _STILL * over))
     return np.asarray(slow[:, own.motors] | slow[:, ~own.motors].any(axis=1, keepdims=True))

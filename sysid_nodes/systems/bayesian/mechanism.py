@@ -4,8 +4,9 @@
     T = r + s |r| tanh(v / v_t) + I_a a + f(v) + u(q, v, a),    r = M(q) a + h(q, v) - J(q)'lambda
 
 is what motors have to give, and zero at joints without one. r is what a joint's gear transmits, of which it loses a
-share s (P. Hamon, M. Gautier, P. Garrec, IROS 2010); u is a user's own term (models/user_term.py). Rigid-body terms
-are linear in the inertial parameters (models/regressors.py); their derivatives in the motion are pinocchio's.
+share s (P. Hamon, M. Gautier, P. Garrec, IROS 2010); u is a user's own term (models/user_term.py). Where friction is
+LuGre's it is f(v, a) of models/lugre.py. Rigid-body terms are linear in the inertial parameters (models/regressors.py);
+their derivatives in the motion are pinocchio's.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ import numpy as np
 import numpy.typing as npt
 import pinocchio
 
+from sysid_nodes.models import lugre
 from sysid_nodes.models.chain import Chain
 from sysid_nodes.models.loop_closure import LoopClosures, build_closures
 from sysid_nodes.models.regressors import standard_regressor
@@ -25,7 +27,7 @@ from sysid_nodes.models.user_term import UserTerm, read_term
 from sysid_nodes.robots import Robot
 from sysid_nodes.robots.loop_files import read_loops
 from sysid_nodes.systems.bayesian.config import BayesianConfig
-from sysid_nodes.systems.bayesian.parameters import JOINT, Parameters, build_parameters
+from sysid_nodes.systems.bayesian.parameters import JOINT, LUGRE_TERMS, Parameters, build_parameters
 
 Array = npt.NDArray[np.float64]
 
@@ -83,7 +85,7 @@ class Mechanism:
             _, jacobian = self.closures.linearise(motion.q)
             r = r - np.einsum("kcn,kc->kn", jacobian, motion.force)
         lost = own.constants(x, "load_friction") * np.hypot(r, _SMALL_TORQUE) * np.tanh(motion.v / coefficients[3])
-        value = r + lost + own.constants(x, "armature") * motion.a + friction(coefficients, motion.v, own.viscous_power)
+        value = r + lost + own.constants(x, "armature") * motion.a + self._friction_torque(motion, x)
         if self.term is not None:
             value = value + self._user(x, self.term.value, motion)[:, : own.n]
         return np.asarray(value)
@@ -136,17 +138,42 @@ class Mechanism:
         by_x[:, joint, own.joint("load_friction").start + joint] = size * turned
         by_x[:, joint, own.joint("armature").start + joint] = motion.a
         armature = own.constants(x, "armature")
-        value = r + share * size * turned + armature * motion.a + friction(coefficients, motion.v, own.viscous_power)
-        by_v[:, joint, joint] += (
-            friction_by_velocity(coefficients, motion.v, own.viscous_power) + share * size * turn_rate
-        )
-        by_a[:, joint, joint] += armature
+        value = r + share * size * turned + armature * motion.a + self._friction_torque(motion, x)
+        steep = friction_by_velocity(coefficients, motion.v, own.viscous_power) + share * size * turn_rate
+        steep, lag = self._bristle_slopes(motion, x, steep, by_x)
+        by_v[:, joint, joint] += steep
+        by_a[:, joint, joint] += armature + lag
         if self.term is not None:
             value = value + self._user(x, self.term.value, motion)[:, :n]
             slopes = self.user_slopes(motion, x)[:, :n]
             by_q, by_v, by_a = (part + slopes[:, :, n * k : n * k + n] for k, part in enumerate((by_q, by_v, by_a)))
             by_x[:, :, own.idle + 1 :] = slopes[:, :, 3 * n :]
         return Torque(np.asarray(value), by_q, by_v, by_a, by_force, by_x)
+
+    def _friction_torque(self, motion: Motion, x: Array) -> Array:
+        """(N, n) of the joints' friction but for what depends on load [N m]."""
+        own = self.parameters
+        value = friction(self._friction(x), motion.v, own.viscous_power)
+        if not own.bristles.any():
+            return value
+        return np.where(own.bristles, lugre.friction(self._lugre(x), motion.v, motion.a, own.viscous_power), value)
+
+    def _bristle_slopes(self, motion: Motion, x: Array, steep: Array, by_x: Array) -> tuple[Array, Array]:
+        """(N, n) derivatives of friction by v, `steep` but for LuGre's, and by a; LuGre's by constants go into by_x."""
+        own, lag = self.parameters, np.zeros_like(steep)
+        if not own.bristles.any():
+            return steep, lag
+        found = lugre.friction_slopes(self._lugre(x), motion.v, motion.a, own.viscous_power)
+        (joints,) = np.nonzero(own.bristles)
+        by_x[:, joints, own.joint("turning_speed").start + joints] = 0.0
+        for row, name in enumerate(LUGRE_TERMS):
+            by_x[:, joints, own.joint(name).start + joints] = found.by_coefficients[:, row, joints]
+        return np.where(own.bristles, found.by_v, steep), np.where(own.bristles, found.by_a, lag)
+
+    def _lugre(self, x: Array) -> Array:
+        coefficients = self.parameters.lugre(x)
+        coefficients[4] *= self.sharpness
+        return coefficients
 
     def _friction(self, x: Array) -> Array:
         coefficients = self.parameters.friction(x)

@@ -2,8 +2,8 @@
 """The constants of a mechanism as coordinates: what is unknown, its prior and its bounds.
 
 All constants are one vector x: log-Cholesky vectors of all moving bodies, then a line of constants for each joint, the
-power drawn at rest, and those of a user's own term. Speeds are logarithms. Those with a sigma of zero are known, the
-rest are theta.
+power drawn at rest, and those of a user's own term. Speeds and deflections are logarithms. Those with a sigma of zero
+are known, the rest are theta.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from sysid_nodes.exceptions import ConfigError, RobotError
 from sysid_nodes.models.user_term import UserConstant
 from sysid_nodes.robots import Robot
 from sysid_nodes.solvers.trajectory_least_squares.parameter_program import ParameterRows
-from sysid_nodes.systems.bayesian.config import ALL, COULOMB, NO_FRICTION, NONE, STRIBECK, BayesianConfig
+from sysid_nodes.systems.bayesian.config import ALL, COULOMB, LUGRE, NO_FRICTION, NONE, STRIBECK, BayesianConfig
 from sysid_nodes.systems.bayesian.symmetry import symmetry_rows
 
 Array = npt.NDArray[np.float64]
@@ -27,15 +27,18 @@ BoolArray = npt.NDArray[np.bool_]
 IntArray = npt.NDArray[np.intp]
 
 JOINT = (
-    *("coulomb", "stiction", "viscous", "turning_speed", "stribeck_speed", "load_friction"),
+    *("coulomb", "stiction", "viscous", "turning_speed", "stribeck_speed", "load_friction", "deflection"),
     *("armature", "offset", "gain", "loss", "delay"),
 )
 """Constants of a joint: first its friction's, then those that only joints with a motor have."""
-JOINT_UNITS = ("N m", "N m", "N m s/rad", "rad/s", "rad/s", "1", "kg m2", "N m", "1", "W/(N m)^2", "s")
-FRICTION_TERMS = 6
+JOINT_UNITS = ("N m", "N m", "N m s/rad", "rad/s", "rad/s", "1", "rad", "kg m2", "N m", "1", "W/(N m)^2", "s")
+FRICTION_TERMS = 7
 """Number of them that are friction's; the first five are the coefficients of models.stribeck."""
-_SPEEDS = (3, 4)
-_POSITIVE = (0, 1, 2, 5, 6, 9)
+LUGRE_TERMS = ("coulomb", "stiction", "viscous", "stribeck_speed", "deflection")
+"""Coefficients of models.lugre."""
+LOGARITHMS = ("turning_speed", "stribeck_speed", "deflection")
+"""Constants that are kept as logarithms."""
+_POSITIVE = (0, 1, 2, 5, 7, 10)
 
 
 @dataclass(frozen=True)
@@ -48,6 +51,7 @@ class Parameters:
         motors: (n,) whether a joint has one.
         mean, sigma: (P,) Gaussian prior in x; a sigma of zero is known.
         lower: (P,) bound of x; minus infinity where there is none.
+        bristles: (n,) whether a joint's dry friction is LuGre's (models.lugre).
         viscous_power: (n,) power of the speed that viscous friction grows with; known.
         total_mass: of all bodies [kg]; None where it is not known.
         symmetry: (r, P) orthonormal rows whose product with x is zero.
@@ -60,6 +64,7 @@ class Parameters:
     mean: Array
     sigma: Array
     lower: Array
+    bristles: BoolArray
     viscous_power: Array
     total_mass: float | None
     symmetry: Array
@@ -117,11 +122,15 @@ class Parameters:
     def constants(self, x: Array, name: str) -> Array:
         """(n,) a constant of all joints in its unit."""
         value = x[self.joint(name)]
-        return np.exp(value) if JOINT.index(name) in _SPEEDS else value
+        return np.exp(value) if name in LOGARITHMS else value
 
     def friction(self, x: Array) -> Array:
         """(5, n) coefficients of models.stribeck."""
         return np.array([self.constants(x, name) for name in JOINT[:5]])
+
+    def lugre(self, x: Array) -> Array:
+        """(5, n) coefficients of models.lugre."""
+        return np.array([self.constants(x, name) for name in LUGRE_TERMS])
 
     def equalities(self, x: Array) -> Array:
         """(e, P + 1) what is to be zero, by x, and its value: of the links' symmetry, then of the total mass."""
@@ -175,6 +184,7 @@ def build_parameters(
         means,
         np.array([*spread.ravel(), *sigma.ravel(), config.power.idle_sigma * power, *(own.sigma for own in user)]),
         np.array([*np.full(10 * n, -np.inf), *lower.ravel(), -np.inf, *(own.lower for own in user)]),
+        _kinds(config, motors) == LUGRE,
         per_joint(config.friction.viscous_power, n, "bayesian.friction.viscous_power"),
         total,
         np.pad(rows, ((0, 0), (0, len(means) - 10 * n))),
@@ -211,6 +221,11 @@ def _unknown_bodies(robot: Robot, config: BayesianConfig) -> tuple[BoolArray, tu
     return unknown, links
 
 
+def _kinds(config: BayesianConfig, motors: BoolArray) -> npt.NDArray[np.str_]:
+    """(n,) terms of each joint's friction."""
+    return np.where(motors, config.friction.motors, config.friction.passive)
+
+
 def _joint_priors(
     robot: Robot, config: BayesianConfig, motors: BoolArray, *, power: bool
 ) -> tuple[Array, Array, Array]:
@@ -220,19 +235,23 @@ def _joint_priors(
     lower[list(_POSITIVE)] = 0.0
     mean[0], mean[2] = robot.motor.coulomb, robot.motor.viscous
     mean[3], mean[4] = np.log(prior.turning_speed), np.log(max(prior.stribeck_speed, prior.turning_speed))
-    mean[6], mean[7] = robot.motor.armature, robot.motor.offset
-    mean[8] = 1.0
-    kinds = np.where(motors, prior.motors, prior.passive)
-    dry = np.isin(kinds, (COULOMB, STRIBECK))
+    mean[6] = np.log(prior.deflection)
+    mean[7], mean[8] = robot.motor.armature, robot.motor.offset
+    mean[9] = 1.0
+    kinds = _kinds(config, motors)
+    dry, bristles = np.isin(kinds, (COULOMB, STRIBECK, LUGRE)), kinds == LUGRE
+    if prior.load_sigma and (bristles & motors).any():
+        raise ConfigError("'friction.load_sigma' is not for joints with lugre's friction")
     sigma[0, dry] = prior.coulomb_sigma
-    sigma[1, kinds == STRIBECK] = prior.stiction_sigma
+    sigma[1, np.isin(kinds, (STRIBECK, LUGRE))] = prior.stiction_sigma
     sigma[2, kinds != NO_FRICTION] = prior.viscous_sigma
-    sigma[3, dry] = prior.turning_sigma
-    sigma[4, kinds == STRIBECK] = prior.stribeck_sigma
+    sigma[3, dry & ~bristles] = prior.turning_sigma
+    sigma[4, np.isin(kinds, (STRIBECK, LUGRE))] = prior.stribeck_sigma
     sigma[5, dry & motors] = prior.load_sigma
-    sigma[6, motors], sigma[7, motors], sigma[8, motors] = drive.armature_sigma, drive.offset_sigma, drive.gain_sigma
-    sigma[9, motors] = config.power.loss_sigma if power else 0.0
-    sigma[10, motors] = drive.delay_sigma
+    sigma[6, bristles] = prior.deflection_sigma
+    sigma[7, motors], sigma[8, motors], sigma[9, motors] = drive.armature_sigma, drive.offset_sigma, drive.gain_sigma
+    sigma[10, motors] = config.power.loss_sigma if power else 0.0
+    sigma[11, motors] = drive.delay_sigma
     mean[:3, kinds == NO_FRICTION] = 0.0
-    mean[6:8, ~motors] = 0.0
+    mean[7:9, ~motors] = 0.0
     return mean, sigma, lower

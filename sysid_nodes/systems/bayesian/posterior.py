@@ -10,12 +10,20 @@ import numpy.typing as npt
 
 from sysid_nodes.data import PARAMETER_NAMES, PARAMETER_UNITS
 from sysid_nodes.data.inertia import pseudo_inertia_to_parameters
+from sysid_nodes.models.lugre import steady_friction
 from sysid_nodes.models.stribeck import friction
 from sysid_nodes.results.bayesian import BlindDirection, FrictionCurve, PosteriorParameter
 from sysid_nodes.solvers.eigenvectors import eigenvectors
 from sysid_nodes.solvers.trajectory_least_squares.parameter_posterior import ParameterPosterior
 from sysid_nodes.systems.bayesian.config import BayesianConfig
-from sysid_nodes.systems.bayesian.parameters import FRICTION_TERMS, JOINT, JOINT_UNITS, Parameters
+from sysid_nodes.systems.bayesian.parameters import (
+    FRICTION_TERMS,
+    JOINT,
+    JOINT_UNITS,
+    LOGARITHMS,
+    LUGRE_TERMS,
+    Parameters,
+)
 
 Array = npt.NDArray[np.float64]
 
@@ -61,7 +69,7 @@ def parameters(
             if own.sigma[k] > 0.0:
                 group = "friction" if row < FRICTION_TERMS else ("power" if name == "loss" else "drive")
                 first, last = prior[:, k], draws[:, k]
-                if row in (3, 4):
+                if name in LOGARITHMS:
                     first, last = np.exp(first), np.exp(last)
                 columns.append((f"{joint}.{name}", unit, group, first, last, bool(held[k])))
     if own.sigma[own.idle] > 0.0:
@@ -106,9 +114,10 @@ def friction_curves(own: Parameters, draws: Array, covered: Array) -> tuple[Fric
         slowest, fastest = (float(speed) for speed in covered[:, j])
         reach = max(abs(slowest), abs(fastest), 1e-3)
         speed = np.linspace(0.0, reach, _SPEEDS)
-        coefficients = draws[:, [own.joint(name).start + j for name in JOINT[:5]]].T.copy()
+        names, of = (LUGRE_TERMS, steady_friction) if own.bristles[j] else (JOINT[:5], friction)
+        coefficients = draws[:, [own.joint(name).start + j for name in names]].T.copy()
         coefficients[3:] = np.exp(coefficients[3:])
-        values = friction(coefficients[:, None], speed[:, None], float(own.viscous_power[j]))
+        values = of(coefficients[:, None], speed[:, None], float(own.viscous_power[j]))
         lower, median, upper = np.quantile(values, [_SPREAD[0], 0.5, _SPREAD[1]], axis=1)
         # Friction is odd in the speed.
         pairs = ((upper, lower), (median, median), (lower, upper))

@@ -181,6 +181,14 @@ def test_derivatives(group: int) -> None:
     check_derivatives(*problem_and_point(), group)
 
 
+@pytest.mark.parametrize("group", ["torque", "passive", "power"])
+def test_derivatives_of_bristles(group: str) -> None:
+    """LuGre's friction at motors, or at all other joints; where a joint turns, there are no second derivatives."""
+    kind = "passive" if group == "passive" else "motors"
+    friction = replace(ALL_TERMS.friction, **{kind: "lugre"}, deflection=0.02, load_sigma=0.0)  # type: ignore[arg-type]
+    check_derivatives(*problem_and_point(config=replace(ALL_TERMS, friction=friction)), GROUPS.index(group), 1e-8)
+
+
 def test_derivatives_of_a_term_of_ones_own(tmp_path: Path) -> None:
     pytest.importorskip("casadi", reason="CasADi is optional")
     (tmp_path / "term.py").write_text(OWN_TERM)
@@ -198,12 +206,11 @@ def test_derivatives_of_a_term_of_ones_own(tmp_path: Path) -> None:
     np.testing.assert_allclose(more[:, hip], expected, atol=1e-9 * np.abs(expected).max())
 
 
-def check_derivatives(problem: MechanismProblem, point: Estimate, group: int) -> None:
+def check_derivatives(problem: MechanismProblem, point: Estimate, group: int, eps: float = 1e-6) -> None:
     layout = problem.layout
     rng = np.random.default_rng(group)
     blocks = problem.linearise(point)[group]
     np.testing.assert_array_equal(blocks.residual, problem.residuals(point)[group])
-    eps = 1e-6
     for _ in range(6):
         stage = rng.standard_normal((layout.stages, layout.size))
         theta = 0.1 * rng.standard_normal(layout.parameters)
@@ -256,6 +263,7 @@ def test_symmetric_links_are_mirror_images(axes: str, reflection: tuple[int, int
 
 def test_unknown_names() -> None:
     for part, message in (
+        (replace(CONFIG, friction=FrictionPriorConfig(motors="lugre", load_sigma=0.1)), "not for joints with lugre"),
         (replace(CONFIG, inertia=InertiaPriorConfig(symmetric=("thigh:toe",))), "names 'toe'"),
         (replace(CONFIG, inertia=InertiaPriorConfig(symmetric=("thigh:shank",))), "is not so in the description"),
         (replace(CONFIG, inertia=InertiaPriorConfig(symmetric=("thigh:thigh",))), "needs LINK:LINK"),
