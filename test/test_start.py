@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Ctrl-C, or a library that is missing, while a command or node still imports what it needs."""
+"""Start and end of commands and nodes: Ctrl-C, or a library that is missing, while they still import what they need."""
 
 from __future__ import annotations
 
@@ -70,9 +70,50 @@ def test_a_stated_way_to_take_interrupts_is_kept(tmp_path: Path, handler: str) -
     assert found.stdout == f"{handler}\n"
 
 
+LEAVING = """
+import atexit, ctypes
+
+class Library:
+    def __del__(self):
+        print("taken apart", flush=True)
+
+library = Library()
+atexit.register(print, "given back")
+
+def main():
+    print("done")
+    c = ctypes.CDLL(None)
+    c.fopen.restype = ctypes.c_void_p
+    c.fputs(b"by C", ctypes.c_void_p(c.fopen(b"log", b"w")))  # as ROS's logger, whose file is closed by nobody
+    return 3
+"""
+
+
+def run(folder: Path, source: str) -> subprocess.CompletedProcess[str]:
+    """A node's process, of a module with that source."""
+    (folder / "node.py").write_text(source, encoding="utf-8")
+    code = f"import sys; sys.path.insert(0, {str(folder)!r}); "
+    code += "from sysid_nodes.start import run_program; run_program('node', 'a_node')"
+    command = [sys.executable, "-c", code]
+    return subprocess.run(command, capture_output=True, text=True, timeout=60.0, check=False, cwd=folder)
+
+
+def test_a_node_ends_without_taking_its_libraries_apart(tmp_path: Path) -> None:
+    """Its status stays, what is registered for the end runs, and no buffer is lost."""
+    found = run(tmp_path, LEAVING)
+    assert (found.returncode, found.stderr) == (3, "")
+    assert found.stdout.splitlines() == ["done", "given back"]
+    assert (tmp_path / "log").read_text() == "by C"
+
+
+def test_a_node_that_breaks_off_ends_as_python_does(tmp_path: Path) -> None:
+    found = run(tmp_path, "def main(): raise RuntimeError('broken')")
+    assert found.returncode == 1 and found.stderr.endswith("RuntimeError: broken\n")
+
+
 def test_programs_start_by_it(project_root: Path) -> None:
     """Before it, nothing but the interpreter's own is imported: that takes some hundredths of a second."""
-    assert "load_program(" in (project_root / "cmake/executable.py.in").read_text(encoding="utf-8")
+    assert "run_program(" in (project_root / "cmake/executable.py.in").read_text(encoding="utf-8")
     assert 'sysid = "sysid_nodes.start:sysid"' in (project_root / "pyproject.toml").read_text(encoding="utf-8")
     code = "import sys; before = set(sys.modules); import sysid_nodes.start; print(*set(sys.modules) - before)"
     found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60.0, check=True)

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import copy
+import shutil
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -21,6 +22,8 @@ from sysid_nodes.messages.geometry import WORLD
 
 Argument = tuple[str, str, str]
 """Name, default, description; a default of true or false makes it a switch."""
+
+_ENDED_WITH_PARENT = "setpriv --pdeathsig TERM"
 
 _SWITCH = ["true", "false", "True", "False"]
 
@@ -67,13 +70,24 @@ def ours(executable: str, value: Mapping[str, str], parameters: Sequence[Any], t
     return Node(
         package="online_sysid",
         executable=executable,
+        exec_name=executable,
         name=executable,
         namespace=value["namespace"],
         output="screen",
         parameters=list(parameters),
         remappings=list(topics),
+        prefix=with_launch(),
         on_exit=end_with,
     )
+
+
+def with_launch() -> list[Any]:
+    """Prefix of a command that Linux ends with the launch, however that ends: on SIGTERM launch leaves what it started.
+
+    After it comes launch's own ``launch-prefix``; that alone where there is no setpriv (of util-linux).
+    """
+    given = LaunchConfiguration("launch-prefix", default="")
+    return [f"{_ENDED_WITH_PARENT} ", given] if shutil.which("setpriv") else [given]
 
 
 def end_with(event: ProcessExited, context: LaunchContext) -> list[Shutdown]:
@@ -95,9 +109,11 @@ def description_of(urdf: str, value: Mapping[str, str], joint_states: str) -> No
     return Node(
         package="robot_state_publisher",
         executable="robot_state_publisher",
+        exec_name="robot_state_publisher",
         namespace=value["namespace"],
         parameters=[{"robot_description": urdf, "frame_prefix": value["frame_prefix"], **clock}],
         remappings=[("joint_states", joint_states)],
+        prefix=with_launch(),
     )
 
 
@@ -125,10 +141,12 @@ def view(name: str, value: Mapping[str, str]) -> list[Node]:
         Node(
             package="rviz2",
             executable="rviz2",
+            exec_name="rviz2",
             namespace=value["namespace"],
             arguments=["-d", path],
             parameters=[switches(value, "use_sim_time")],
             remappings=moved,
+            prefix=with_launch(),
         )
     ]
 

@@ -21,7 +21,7 @@ from sysid_nodes.exceptions import SysidError
 Item = TypeVar("Item")
 T = TypeVar("T")
 
-_GRACE = 1.0  # in which a step in progress may end by itself [s]
+_GRACE = 0.2  # in which a step in progress may end by itself [s]
 _ENDING = 60.0  # longest wait for one that was told to [s]
 
 

@@ -5,6 +5,12 @@ from __future__ import annotations
 
 import ast
 import json
+import os
+import re
+import select
+import shutil
+import signal
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -156,6 +162,45 @@ def test_a_bag_is_played_when_the_identifier_listens_and_its_result_kept(tmp_pat
 def test_a_bag_that_cannot_be_played_is_an_error(tmp_path: Path) -> None:
     need_launch()
     assert launched(ROOT / "launch" / "replay.launch.py", bag=str(tmp_path / "nothing")) == 1
+
+
+LAUNCHED = """
+import os, sys
+from launch import LaunchDescription, LaunchService
+from launch.actions import RegisterEventHandler
+from launch.event_handlers import OnProcessStart
+from sysid_nodes.ros.launching import ours
+
+node = ours("interval_identifier", {"namespace": ""}, [])
+tell = OnProcessStart(on_start=lambda event, _: print("name", event.process_name, "pid", event.pid, "", flush=True))
+service = LaunchService(argv=[], noninteractive=True)
+service.include_launch_description(LaunchDescription([RegisterEventHandler(tell), node]))
+sys.exit(service.run())
+"""
+
+
+@pytest.mark.ros
+@pytest.mark.skipif(shutil.which("setpriv") is None, reason="setpriv (util-linux) is not installed")
+@pytest.mark.parametrize("stop", [signal.SIGTERM, signal.SIGKILL])
+def test_a_launch_that_is_ended_leaves_no_node_behind(stop: signal.Signals) -> None:
+    """Launch itself signals what it started on Ctrl-C alone."""
+    need_launch()
+    launch = children.start("-c", LAUNCHED, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
+    try:
+        told = ""
+        while "active" not in told:  # its own handlers are in place by then
+            line = launch.stdout.readline() if launch.stdout else ""
+            assert line, f"the launch has ended: {told}"
+            told += line
+        found = re.search(r"name (\S+) pid (\d+) ", told)
+        assert found is not None
+        assert found[1] == "interval_identifier-1", "said by its own name, whatever it is started by"
+        node = os.pidfd_open(int(found[2]))
+        launch.send_signal(stop)
+        assert select.select([node], [], [], children.LIMIT)[0], "the node is still there"
+        os.close(node)
+    finally:
+        children.kill(launch)
 
 
 def need_launch() -> None:

@@ -22,9 +22,9 @@ def overlay_plot(t: Array, command: Array, measured: Array, replayed: Array, *, 
         figure = Figure(figsize=(9.2, 3.1))
         top, bottom = figure.subplots(2, 1, sharex=True, height_ratios=(2.2, 1.0))
         figure.subplots_adjust(left=0.085, right=0.99, bottom=0.145, top=0.97, hspace=0.14)
-        top.plot(*thin_extremes(t, command, _POINTS), color=GREY, linewidth=0.9)
-        top.plot(*thin_extremes(t, measured, _POINTS), color=INK, linewidth=2.2)
-        top.plot(*thin_extremes(t, replayed, _POINTS), color=VERMILION, linewidth=0.9)
+        top.plot(*thin_extremes(t, command, _POINTS), color=GREY, linewidth=0.9, label="commanded")
+        top.plot(*thin_extremes(t, measured, _POINTS), color=INK, linewidth=2.2, label="measured")
+        top.plot(*thin_extremes(t, replayed, _POINTS), color=VERMILION, linewidth=0.9, label="replayed")
         bottom.plot(*thin_extremes(t, 1e3 * (replayed - measured), _POINTS), color=VERMILION, linewidth=0.8)
         top.set_ylabel("position\n[rad]")
         bottom.set_ylabel("error\n[mrad]")
@@ -51,9 +51,10 @@ def friction_plot(
     with rc_context(STYLE):
         figure, axes = panel(4.6, 2.0)
         axes.fill_between(speed, np.minimum(low, high), np.maximum(low, high), color=BLUE, alpha=0.22, linewidth=0.0)
-        axes.plot(speed, mid, color=BLUE)
+        axes.plot(speed, mid, color=BLUE, label="estimate")
         if truth is not None:
-            axes.plot(speed, np.sign(speed) * truth[0] + truth[1] * speed, color=INK, linestyle="--", linewidth=0.9)
+            true = np.sign(speed) * truth[0] + truth[1] * speed
+            axes.plot(speed, true, color=INK, linestyle="--", linewidth=0.9, label="truth")
         axes.margins(x=0.0)
         axes.set_xlabel("speed [rad/s]")
         axes.set_ylabel("friction [N m]")
@@ -69,8 +70,8 @@ def torque_plot(t: Array, torque: Array, sigma: Array, model: Array, *, label: s
         axes.fill_between(
             t[::every], torque[::every] - band, torque[::every] + band, color=BLUE, alpha=0.28, linewidth=0.0
         )
-        axes.plot(*thin_extremes(t, torque, _POINTS), color=BLUE, linewidth=0.9)
-        axes.plot(*thin_extremes(t, model, _POINTS), color=VERMILION, linewidth=0.9)
+        axes.plot(*thin_extremes(t, torque, _POINTS), color=BLUE, linewidth=0.9, label="torque")
+        axes.plot(*thin_extremes(t, model, _POINTS), color=VERMILION, linewidth=0.9, label="model")
         axes.margins(x=0.0)
         axes.set_xlabel("time [s]")
         axes.set_ylabel("torque [N m]")

@@ -101,7 +101,7 @@ def torque_plot(t: Array, series: Mapping[str, Array], joints: Sequence[str], *,
         figure.subplots_adjust(left=0.09, right=0.99, bottom=0.42 / (1.35 * len(joints) + 0.4), top=0.99, hspace=0.25)
         for k, (axis, joint) in enumerate(zip(axes, joints, strict=True)):
             for name, colour, width in (("measured", INK, 2.0), ("nominal", GREY, 1.0), ("identified", VERMILION, 1.0)):
-                axis.plot(*thin_extremes(t, series[name][:, k], _POINTS), color=colour, linewidth=width)
+                axis.plot(*thin_extremes(t, series[name][:, k], _POINTS), color=colour, linewidth=width, label=name)
             axis.set_ylabel(f"{joint} [N m]", fontsize=7.5)
             axis.margins(x=0.0)
         axes[-1].set_xlabel("time [s]")

@@ -46,7 +46,7 @@ _POINTS = 330  # of a curve, each drawn as its extremes
 
 
 def force_plot(t: Array, force: Array, sigma: Array | None, truth: Array | None, *, colour: str, label: str) -> str:
-    """A foot's normal force above its tangential ones.
+    """A foot's normal force above its tangential ones; a band that is wide in the beginning runs off the plot.
 
     Args:
         t: (N,) [s].
@@ -62,13 +62,17 @@ def force_plot(t: Array, force: Array, sigma: Array | None, truth: Array | None,
         figure.subplots_adjust(left=0.085, right=0.99, bottom=0.155, top=0.97, hspace=0.14)
         if sigma is not None:
             _band(top, t, force[:, 2], sigma[:, 2], colour)
-        top.plot(*thin_extremes(t, force[:, 2], _POINTS), color=colour, linewidth=2.4)
-        bottom.plot(*thin_extremes(t, force[:, 0], _POINTS), color=colour, linewidth=2.2)
-        bottom.plot(*thin_extremes(t, force[:, 1], _POINTS), color=colour, linewidth=2.2, alpha=0.4)
+        top.plot(*thin_extremes(t, force[:, 2], _POINTS), color=colour, linewidth=2.4, label="normal")
+        bottom.plot(*thin_extremes(t, force[:, 0], _POINTS), color=colour, linewidth=2.2, label="along x")
+        bottom.plot(*thin_extremes(t, force[:, 1], _POINTS), color=colour, linewidth=2.2, alpha=0.4, label="along y")
         if truth is not None:
-            top.plot(*thin_extremes(t, truth[:, 2], _POINTS), color=INK, linewidth=0.6)
+            top.plot(*thin_extremes(t, truth[:, 2], _POINTS), color=INK, linewidth=0.6, label="truth")
             for k in (0, 1):
-                bottom.plot(*thin_extremes(t, truth[:, k], _POINTS), color=INK, linewidth=0.5)
+                bottom.plot(
+                    *thin_extremes(t, truth[:, k], _POINTS), color=INK, linewidth=0.5, label=f"truth along {'xy'[k]}"
+                )
+        seen = [force[:, 2]] if truth is None else [force[:, 2], truth[:, 2]]
+        _focus(top, force[:, 2], np.zeros(len(t)) if sigma is None else 0.5 * sigma[:, 2], np.concatenate(seen))
         top.set_ylabel("normal\n[N]")
         bottom.set_ylabel("tangential\n[N]")
         bottom.set_xlabel("time [s]")
@@ -118,12 +122,12 @@ def parameter_plot(t: Array, value: Array, sigma: Array, truth: float | None, *,
             axes.set_xlabel("from the whole log")
         else:
             axes.fill_between(t, value - sigma, value + sigma, color=BLUE, alpha=0.22, linewidth=0.0)
-            axes.plot(t, value, color=BLUE)
+            axes.plot(t, value, color=BLUE, label="estimate")
             axes.margins(x=0.0)
             axes.set_xlabel("time [s]")
         if truth is not None:
-            axes.axhline(truth, color=VERMILION, linestyle=(0, (5, 3)), linewidth=1.3)
-        _focus(axes, value, sigma, truth)
+            axes.axhline(truth, color=VERMILION, linestyle=(0, (5, 3)), linewidth=1.3, label="truth")
+        _focus(axes, value, sigma, np.array([] if truth is None else [truth]))
         return to_svg(figure, label)
 
 
@@ -137,10 +141,10 @@ def path_plot(t: Array, base: Array, truth: Array | None, *, label: str) -> str:
         left.set_aspect("equal", adjustable="datalim")
         left.set_xlabel("x [m]")
         left.set_ylabel("y [m]")
-        right.plot(*thin_extremes(t, base[:, 2], _POINTS), color=BLUE, linewidth=1.8)
+        right.plot(*thin_extremes(t, base[:, 2], _POINTS), color=BLUE, linewidth=1.8, label="estimate")
         if truth is not None:
             left.plot(truth[:, 0], truth[:, 1], color=INK, linewidth=0.7)
-            right.plot(*thin_extremes(t, truth[:, 2], _POINTS), color=INK, linewidth=0.7)
+            right.plot(*thin_extremes(t, truth[:, 2], _POINTS), color=INK, linewidth=0.7, label="truth")
         right.margins(x=0.0)
         right.set_xlabel("time [s]")
         right.set_ylabel("height [m]")
@@ -174,7 +178,7 @@ def fit_plot(t: Array, fit: Mapping[str, Array], limit: float, *, label: str) ->
                 *thin_extremes(t, values, _POINTS), color=FEET[k % len(FEET)], linestyle=line, linewidth=1.0,
                 label=name.replace("_", " "),
             )  # fmt: skip
-        axes.axhline(limit, color=VERMILION, linestyle=(0, (5, 3)))
+        axes.axhline(limit, color=VERMILION, linestyle=(0, (5, 3)), label="limit")
         axes.set_ylim(0.0, max(1.15 * limit, 1.05 * max(float(np.nanmax(v)) for v in fit.values())))
         axes.margins(x=0.0)
         axes.set_xlabel("time [s]")
@@ -194,10 +198,11 @@ def _spans(t: Array, on: BoolArray, step: float) -> list[tuple[float, float]]:
     return [(float(t[a] - 0.5 * step), float(t[b - 1] - t[a] + step)) for a, b in edges.reshape(-1, 2)]
 
 
-def _focus(axes: Axes, value: Array, sigma: Array, truth: float | None) -> None:
+def _focus(axes: Axes, value: Array, sigma: Array, seen: Array) -> None:
+    """Scale that shows all of ``seen``, and two sigma but at the beginning, where bands are wide."""
     late = slice(len(value) // 4, None)
     ends = [value[late] - 2.0 * sigma[late], value[late] + 2.0 * sigma[late]]
-    known = np.concatenate([*ends, [] if truth is None else [truth]])
+    known = np.concatenate([*ends, seen])
     known = known[np.isfinite(known)]
     if not known.size:
         return

@@ -31,7 +31,7 @@ def posterior_plot(names: Sequence[str], nominal: Array, estimates: Array, sigma
             if k >= len(names):
                 axis.set_visible(False)
                 continue
-            axis.axhline(nominal[k], color=GREY, linewidth=1.0)
+            axis.axhline(nominal[k], color=GREY, linewidth=1.0, label="nominal")
             spread = np.where(np.isfinite(sigmas[:, k]), 2.0 * sigmas[:, k], 0.0)
             axis.errorbar(level, estimates[:, k], yerr=spread, color=BLUE, marker="o", markersize=3.5, capsize=3)
             axis.set_title(names[k], fontsize=8.5, loc="left", color=INK)
@@ -49,9 +49,9 @@ def clips_plot(t: Array, measured: Array, nominal: Array, identified: Array, *, 
         figure.subplots_adjust(left=0.075, right=0.99, bottom=0.24, top=0.95, wspace=0.5)
         for k, axis in enumerate(axes):
             time = t[k] - t[0, 0]
-            axis.plot(time, measured[k], color=INK, linewidth=2.0)
-            axis.plot(time, nominal[k], color=GREY, linewidth=1.0)
-            axis.plot(time, identified[k], color=VERMILION, linewidth=1.0)
+            axis.plot(time, measured[k], color=INK, linewidth=2.0, label="measured")
+            axis.plot(time, nominal[k], color=GREY, linewidth=1.0, label="nominal")
+            axis.plot(time, identified[k], color=VERMILION, linewidth=1.0, label="identified")
             axis.margins(x=0.0)
             axis.tick_params(labelsize=7.5)
         axes[0].set_ylabel(unit)

@@ -109,6 +109,37 @@ def test_a_stop_is_clean_while_nothing_arrives(bench: Any, executables: Any, sto
     executables.end(node, stop)
 
 
+ENDED = """
+import atexit, os, pathlib, signal, sys, types
+from sysid_nodes.ros.nodes import interval_identifier as module
+from sysid_nodes.start import run_program
+
+def tell(when):
+    names = [path.read_text() for path in pathlib.Path("/proc/self/task").glob("*/comm")]
+    print(when, sum(name.startswith("dds.") for name in names) > 0, flush=True)
+
+def strike(node):
+    tell("in DDS:")
+    os.kill(os.getpid(), signal.SIGINT)
+
+def main():
+    atexit.register(tell, "in DDS at the end:")
+    module.IntervalIdentifierNode._report = strike
+    return module.main([])
+
+sys.modules["program"] = types.SimpleNamespace(main=main)
+run_program("program", "interval_identifier")
+"""
+
+
+def test_others_know_at_once_that_a_node_has_ended() -> None:
+    """Its participant of DDS, which has threads, leaves before the process does; else it were there for 20 s more."""
+    status, said, errors = children.run("-c", ENDED)
+    assert status == 0, errors
+    assert said.splitlines()[0] == "in DDS: True"
+    assert said.splitlines()[-1] == "in DDS at the end: False"
+
+
 STOPPED_AT = """
 import os, signal, sys
 from sysid_nodes.ros.nodes import interval_identifier as module
