@@ -128,7 +128,8 @@ def _believe(fitted: Fitted, model: LinearModel, kept: Correlation, before: Know
         against = _speaks_against(before, way, kept, fitted)
         status = BayesianStatus.CONTRADICTED if against else max(status, before.status)
     told, lasting = log_information(own, model.factor, at.x, extra)
-    found = weigh(own, told, lasting, at.x) if extra.any() else None
+    # Information of several parts is linearised at several points, from which this would lead away.
+    found = weigh(own, told, lasting, at.x) if before is None and extra.any() else None
     x, theta = found or (at.x, parameter_posterior(model.factor, model.rows, extra))
     known = Knowledge(problem.mechanism, at.x, x, told, lasting, fitted.noise, covered, stages, status)
     return _Belief(status, x, theta, known, (against,) if against else ())
