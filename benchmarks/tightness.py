@@ -25,7 +25,7 @@ from sysid_nodes.data.joint_samples import JointSamples
 from sysid_nodes.models.chain import Chain
 from sysid_nodes.models.known_robot import KnownRobotConfig
 from sysid_nodes.robots import load_robot
-from sysid_nodes.systems.interval.config import IntervalIdentifierConfig, NoiseConfig, WindowConfig
+from sysid_nodes.systems.interval.config import IntervalIdentifierConfig, NoiseConfig, SetMembershipConfig, WindowConfig
 from sysid_nodes.systems.interval.pipeline import IntervalPipeline
 
 
@@ -35,6 +35,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options.add_argument("--rate", type=float, default=4000.0, help="samples per second [Hz]")
     options.add_argument("--duration", type=float, default=DURATION, help="of the data [s]")
     options.add_argument("--windows", type=float, nargs="+", default=[0.2, 0.1, 0.05, 0.03], help="windows tried [s]")
+    options.add_argument("--spans", type=int, default=1, help="windows in a row that rows are over, at most")
     options.add_argument("--motions", nargs="+", choices=MOTIONS, default=list(MOTIONS), help="motions tried")
     options.add_argument("--sensors", nargs="+", choices=SENSORS, default=list(SENSORS), help="sensors tried")
     options.add_argument("--name", default="tightness", help="of the report")
@@ -56,10 +57,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if (motion, seed) not in arms:
             arms[motion, seed] = make_case_arm(motion, seed)
         arm = arms[motion, seed]
-        cases.append(run_case(arm, motion, sensors, pattern, seed, chosen.rate, chosen.duration, chosen.windows))
+        data = (arm, motion, sensors, pattern, seed, chosen.rate, chosen.duration)
+        cases.append(run_case(*data, chosen.windows, chosen.spans))
     report = Report(chosen.name, "Tightness", chosen.out, chosen.command)
     windows = [f"{window:g}" for window in chosen.windows]
     summarise(report, cases, windows, chosen.rate, chosen.duration)
+    if chosen.spans > 1:
+        report.text(f"set_membership has rows over up to {chosen.spans} windows in a row (set_membership.spans).")
     print(report.write())
     return 0
 
@@ -84,7 +88,15 @@ def make_case_arm(motion: str, seed: int) -> Arm:
 
 
 def run_case(
-    arm: Arm, motion: str, sensors: str, pattern: str, seed: int, rate: float, duration: float, windows: Sequence[float]
+    arm: Arm,
+    motion: str,
+    sensors: str,
+    pattern: str,
+    seed: int,
+    rate: float,
+    duration: float,
+    windows: Sequence[float],
+    spans: int = 1,
 ) -> Case:
     """Both methods on one data set."""
     rng = np.random.default_rng([seed, PATTERNS.index(pattern), list(SENSORS).index(sensors)])
@@ -112,7 +124,10 @@ def run_case(
     condition = float("nan")
     methods = [("sensitivity", PAPER_WINDOW)] + [("set_membership", window) for window in windows]
     for method, window in methods:
-        config = IntervalIdentifierConfig(method=method, noise=noise, window=WindowConfig(duration=window))
+        effort = SetMembershipConfig(spans=spans)
+        config = IntervalIdentifierConfig(
+            method=method, noise=noise, window=WindowConfig(duration=window), set_membership=effort
+        )
         pipeline = IntervalPipeline(robot, config)
         start = time.process_time()
         result = pipeline.identify(samples)

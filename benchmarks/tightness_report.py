@@ -72,7 +72,7 @@ def summarise(report: Report, cases: list[Case], windows: list[str], rate: float
     paper = [case for case in cases if case.motion == motions[0] and case.sensors == "exact"]
     reached = {w: sum(mean(case.ratio(w)) >= 10.0 for case in paper) for w in windows}
     report.text(
-        "**On the paper's experiment set_membership's intervals are narrower than sensitivity's by a factor of "
+        f"**On {_headline(motions[0])} set_membership's intervals are narrower than sensitivity's by a factor of "
         + ", ".join(f"{np.median([mean(case.ratio(w)) for case in paper]):.1f} with windows of {w} s" for w in windows)
         + "** (geometric mean over the ten parameters, median over the data sets; at least 10 in "
         + ", ".join(f"{reached[w]}" for w in windows)
@@ -88,6 +88,10 @@ def summarise(report: Report, cases: list[Case], windows: list[str], rate: float
     _tables(report, cases, paper, windows)
     _plot(report.figure("", "Half-widths on the paper's experiment, and the ratio by motion and window"),
           cases, paper, windows)  # fmt: skip
+
+
+def _headline(motion: str) -> str:
+    return "the paper's experiment" if motion == "exciting" else MOTIONS[motion].split(",")[0]
 
 
 def _ratios(report: Report, cases: list[Case], windows: list[str], motions: list[str]) -> None:

@@ -61,5 +61,5 @@ def test_the_lines_on_a_contradiction_are_short_whatever_is_to_blame() -> None:
         factors = dict.fromkeys(names, 123.456)
         for unstated in (frozenset({name}), frozenset[str]()):
             found = Contradiction((0, 20), now, name, factors, unstated=unstated)
-            assert len(found.sentence()) <= 136
-            assert len(found.alternatives()) <= 136
+            assert len(found.sentence()) <= 140
+            assert len(found.alternatives()) <= 140

@@ -37,7 +37,7 @@ _MOST_RELAXED = 6
 """A relaxation explains the rows that were kept; a few more may be needed for all of them."""
 
 _LINE = 200
-"""Characters beyond which a line leaves out what the report says as well: other explanations of a contradiction."""
+"""Characters that a line keeps below by leaving out what the report says as well."""
 
 
 def run(args: argparse.Namespace) -> int:
@@ -66,10 +66,12 @@ def run(args: argparse.Namespace) -> int:
     result = session.result
     if result.status is Status.INCONSISTENT:
         reason = result.contradiction.sentence() if result.contradiction else result.status.message
-        hint = "; 'sysid check' says more" if session.judgement.doubts else ""
-        line = f"sysid: {args.bag}: {reason}; see {args.out / REPORT_NAME}{hint}"
-        others = result.contradiction.alternatives() if result.contradiction else ""
-        sys.stderr.write(f"{line}; {others}\n" if others and len(line) + len(others) + 2 < _LINE else f"{line}\n")
+        line = f"sysid: {args.bag}: {reason}; see {args.out / REPORT_NAME}"
+        hint = "'sysid check' says more" if session.judgement.doubts else ""
+        for more in (hint, result.contradiction.alternatives() if result.contradiction else ""):
+            if more and len(line) + len(more) + 2 < _LINE:
+                line += f"; {more}"
+        sys.stderr.write(f"{line}\n")
         return CONTRADICTION
     told = verdict(document)
     label = told.label.lower() + (", resting on relaxed assumptions" if relaxed else "")

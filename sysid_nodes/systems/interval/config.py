@@ -98,6 +98,13 @@ class SetMembershipConfig:
     """Effort of the set-membership method. None of these touches soundness."""
 
     max_rows: int = option(400, "inequality rows kept; the least useful are dropped", minimum=20, maximum=100000)
+    spans: int = option(
+        1,
+        "rows also over 2 up to so many windows in a row (itemised noise): the longer a window, the less do errors at "
+        "its ends weigh; each length costs about as much time as the windows do",
+        minimum=1,
+        maximum=8,
+    )
     max_cuts: int = option(60, "pseudo-inertia cuts kept", minimum=0, maximum=10000)
     solves: int = option(6, "linear programs solved a round, the most promising first", minimum=1, maximum=20)
     min_shrink: float = option(

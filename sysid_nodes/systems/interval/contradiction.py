@@ -12,7 +12,7 @@ from sysid_nodes.data.bounds import Bounds
 from sysid_nodes.results.identification import Contradiction
 from sysid_nodes.solvers.linear_program import LinearProgram, LpStatus
 from sysid_nodes.systems.interval.feasible_set import FeasibleSet
-from sysid_nodes.systems.interval.momentum_rows import CAUSES, ROUNDING, MomentumRows
+from sysid_nodes.systems.interval.momentum_rows import CAUSES, ROUNDING, MomentumRows, select
 from sysid_nodes.systems.interval.unknowns import BODY, Unknowns
 
 Array = npt.NDArray[np.float64]
@@ -46,6 +46,10 @@ class ChangeWatch:
         Agreement alone is not enough: a torque bias contradicts the data only now and then.
         """
         if self._done:
+            return None
+        since = rows.t[:, 0] >= self._start  # windows in a row may begin before
+        rows, ids = select(rows, since), ids[since]
+        if not len(ids):
             return None
         self._after.step(rows, ids)
         self._count += len(np.unique(ids))  # sums of windows have the id of one of them

@@ -37,6 +37,7 @@ def refuse_without_effect(config: IntervalIdentifierConfig, stated: Collection[s
             f"noise.model {noise.model}: torque_relative bounds what it changes",
         ),
         ("noise.torque_factor", not config.calibration, "no calibration"),
+        ("set_membership.spans", noise.model == "window", "noise.model window: a calibration's sums take its place"),
         ("set_membership.", config.method != "set_membership", f"method {config.method}"),
         ("sensitivity.", config.method != "sensitivity", f"method {config.method}"),
     )

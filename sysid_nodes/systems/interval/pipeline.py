@@ -40,7 +40,7 @@ from sysid_nodes.systems.interval.estimate.estimator import (
 from sysid_nodes.systems.interval.excitation import ExcitationMeter
 from sysid_nodes.systems.interval.methods import build_method
 from sysid_nodes.systems.interval.missing_samples import MISSING, MissingSamples
-from sysid_nodes.systems.interval.momentum_rows import MomentumRows
+from sysid_nodes.systems.interval.momentum_rows import MomentumRows, join, select
 from sysid_nodes.systems.interval.noise import Noise
 from sysid_nodes.systems.interval.prediction import TorqueArchive, TorquePrediction
 from sysid_nodes.systems.interval.reach import Reach
@@ -48,6 +48,7 @@ from sysid_nodes.systems.interval.relaxation import unstated_assumptions
 from sysid_nodes.systems.interval.row_builder import RowBuilder
 from sysid_nodes.systems.interval.sample_count import SampleCount
 from sysid_nodes.systems.interval.unknowns import Unknowns, identify_payload, prismatic_travel, stated_unknowns
+from sysid_nodes.systems.interval.window_spans import WindowSpans
 
 Array = npt.NDArray[np.float64]
 
@@ -98,13 +99,16 @@ class IntervalPipeline:
         self.noise = Noise.from_config(noise, self.robot.n, self.robot.encoder_step)
         found = self.calibration
         power = per_joint(config.known_robot.viscous_power, self.robot.n, "known_robot.viscous_power")
-        self._builder = RowBuilder(
-            self.chain,
-            self._reach,
-            self.noise,
-            self.unknowns,
-            power if found is None else found.viscous_power,
-            None if found is None else found.transmitted,
+        self._builder, self._span_builder = (
+            RowBuilder(
+                self.chain,
+                self._reach,
+                self.noise,
+                self.unknowns,
+                power if found is None else found.viscous_power,
+                None if found is None else found.transmitted,
+            )
+            for _ in range(2)  # each remembers what it measured last
         )
 
     def reset(self) -> None:
@@ -115,6 +119,8 @@ class IntervalPipeline:
         self._cut_rejected: Counter[str] = Counter()
         self._count = SampleCount()
         self._missing = MissingSamples()
+        with_spans = self.noise.itemised and config.method == "set_membership"
+        self._spans = WindowSpans(config.set_membership.spans if with_spans else 1)
         self._method = build_method(self.unknowns, config, self.calibration)
         self._meter = ExcitationMeter(config.prior.bounds)
         self._estimator = StatisticalEstimator(self.unknowns, self._belief())
@@ -166,8 +172,7 @@ class IntervalPipeline:
     ) -> IdentificationResult:
         """From windows samples[first..last], (W, 2), to a result."""
         start, tightened = self._clock(), False
-        missing = self._missing.violations(samples, edges, self.noise)
-        ids, edges = self._count.accept(samples, edges, {**missing, **self._builder.violations(samples, edges)})
+        ids, edges = self._count.accept(samples, edges, self._violations(samples, edges))
         if edges.size:
             draft = self._builder.draft(samples, edges)
             about = self.result.nominal
@@ -175,13 +180,38 @@ class IntervalPipeline:
                 self._estimator.add(draft.rows)
                 if thorough:  # a long step: its own estimate is better than the one before it
                     about = self._method.nominal(self._estimator)
-            rows = self._builder.finish(draft, np.where(np.isfinite(about), about, self.config.prior.bounds.centre))
+            about = np.where(np.isfinite(about), about, self.config.prior.bounds.centre)
+            rows = self._builder.finish(draft, about)
             if self._method.contradiction is None:
                 self._measure_excitation(rows)
-            tightened = self._method.step(rows, ids, thorough)
+            tightened = self._method.step(*self._with_spans(samples, edges, rows, ids), thorough)
             self._archive.add(rows)
         self._publish(float(samples.t[-1]), tightened, start)
         return self.result
+
+    def _violations(self, samples: JointSamples, edges: npt.NDArray[np.intp]) -> Mapping[str, npt.NDArray[np.bool_]]:
+        """Windows (W,) that contradict an assumption, by assumption; alone, or with those before them."""
+        found = dict(self._missing.violations(samples, edges, self.noise))
+        found |= self._builder.violations(samples, edges)
+        good = np.flatnonzero(~np.any([*found.values(), np.zeros(len(edges), dtype=bool)], axis=0))
+        joined, spans, owner = self._spans.ending_with(samples, edges[good])
+        if len(spans):
+            for name, mask in self._span_builder.violations(joined, spans).items():
+                found[name] = found[name].copy()
+                found[name][good[owner[mask]]] = True
+        return found
+
+    def _with_spans(
+        self, samples: JointSamples, edges: npt.NDArray[np.intp], rows: MomentumRows, ids: npt.NDArray[np.int64]
+    ) -> tuple[MomentumRows, npt.NDArray[np.int64]]:
+        """The windows' rows with those of the stretches that end with them, by their ends."""
+        joined, spans, owner = self._spans.ending_with(samples, edges)
+        self._spans.keep(samples, edges)
+        if not len(spans):
+            return rows, ids
+        rows, ids = join(rows, self._span_builder.build(joined, spans, rows.about)), np.append(ids, ids[owner])
+        order = np.argsort(rows.t[:, 1], kind="stable")
+        return select(rows, order), ids[order]
 
     def _measure_excitation(self, rows: MomentumRows) -> None:
         radius = rows.total_radius(self.config.prior.bounds).ravel()
@@ -229,6 +259,7 @@ class IntervalPipeline:
         if fixed := sorted(name for name in old if old[name] != new[name] and name not in live):
             raise ConfigError(f"'{fixed[0]}' cannot change while the identifier runs")
         before = self.noise
+        self._spans.forget()
         self._configure(config)
         self.config = config
         if self._count.used:

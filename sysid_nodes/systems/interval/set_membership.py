@@ -56,7 +56,7 @@ class SetMembership:
             self._look_for_change(self.contradiction, rows, ids)
             return False
         before = self._set.bounds
-        single = len(ids) == 1
+        single = len(np.unique(ids)) == 1
         rows, ids = self._sums.step(rows, ids)
         tightened = self._set.step(rows, ids, thorough=thorough)
         if self._set.empty is None:

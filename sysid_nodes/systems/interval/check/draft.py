@@ -12,6 +12,7 @@ import numpy.typing as npt
 from sysid_nodes.data.config import to_flat
 from sysid_nodes.models.known_robot import KnownRobotConfig
 from sysid_nodes.robots.robot import Robot
+from sysid_nodes.systems.interval.check.arm_fit import SURE, ArmFit
 from sysid_nodes.systems.interval.check.mending import parameter_lines
 from sysid_nodes.systems.interval.check.rounds import CheckRounds, check_in_rounds
 from sysid_nodes.systems.interval.check.signal_record import Signals
@@ -81,6 +82,12 @@ def _measured_lines(rounds: CheckRounds, start: IntervalIdentifierConfig) -> Ite
     check, flat = rounds.last, to_flat(rounds.config)
     fit, levels = check.fit, check.levels
     assert fit is not None and levels is not None
+    assumed = _signs_as_the_others(fit, np.broadcast_to(rounds.config.signals.torque_sign, rounds.robot.n))
+    if assumed is not None:
+        signs, untold = assumed
+        flat["signals.torque_sign"] = signs
+        names = ", ".join(rounds.robot.joint_names[k] for k in untold)
+        yield f"# the sign of {names} is that of all other joints: this motion does not tell it"
     if signals := {name: flat[name] for name in _SIGNALS if flat[name] != to_flat(start)[name]}:
         yield "# how the driver's numbers read, found by weight, friction and the reach of positions"
         yield from parameter_lines(signals)
@@ -117,6 +124,15 @@ def _measured_lines(rounds: CheckRounds, start: IntervalIdentifierConfig) -> Ite
         "known_robot.offset_absolute": _round(_MARGIN * offset + 0.1),
         **gains,
     })  # fmt: skip
+
+
+def _signs_as_the_others(fit: ArmFit, signs: Array) -> tuple[list[float], npt.NDArray[np.intp]] | None:
+    """Signs of all joints, and which of them no motion told, where most were told and are alike but these differ."""
+    told = np.array([joint.evidence > SURE for joint in fit.joints])
+    if 2 * told.sum() <= len(told) or np.ptp(signs[told]) > 0.0:
+        return None
+    untold = np.flatnonzero(~told & (signs != signs[told][0]))
+    return ([float(signs[told][0])] * len(told), untold) if untold.size else None
 
 
 def _guessed_lines(start: IntervalIdentifierConfig) -> Iterator[str]:
