@@ -32,20 +32,6 @@ PAPER = {
     "Torque-Oracle": "2.86",
 }
 """Its MAE on its own servo [mrad]."""
-SAME = ("Param-ES", "TrajID-Param")
-EQUAL = 0.02
-"""Relative difference of errors up to which two models count as equally good."""
-ORDER = (
-    ("Bench-Sup", "Param-ES", "inside"),
-    ("Bench-Sup", "Param-ES", "outside"),
-    (*SAME, "inside"),
-    (*SAME, "outside"),
-    ("TrajID-Param", "TrajID-NN", "inside"),
-    ("TrajID-Param", "TrajID-NN", "outside"),
-    ("TrajID-Param", "Residual-RL", "inside"),
-    ("TrajID-NN", "Torque-Oracle", "own"),
-)
-"""Pairs of models, the worse one in the paper first, and the log on which both are judged."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -58,7 +44,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
     trials = [Trial.from_record(found) for found in collect(chosen, keys, trial, "rig")]
     report = Report("actuators-rig", "Models of a geared servo with a hidden truth", chosen.out, chosen.command)
     _models(report, trials)
-    _order(report, trials)
     _ratios(report, trials)
     _oracle(report, trials)
     if not chosen.no_sweeps:
@@ -77,51 +62,18 @@ def _models(report: Report, trials: Sequence[Trial]) -> None:
     report.section("Models")
     report.text(
         f"MAE of single rollouts in mrad, median of {len(trials)} seeds (largest in brackets): of a held-out log "
-        "within the range of training, and of one outside of it. The oracles replay the log they were made of, the "
-        "paper's also segment by segment from measured states, at its best horizon, which is how the paper rates it. "
+        "within the range of training, and of one outside of it. The oracles replay the log that they were made of. "
         "Last column: the paper's figure for its model, on its own servo."
     )
     rows = []
     for name in trials[0].errors:
         cells = []
-        for case in ("inside", "outside", "own", "segments"):
+        for case in ("inside", "outside", "own"):
             found = 1e3 * np.array([trial.errors[name].get(case, np.nan) for trial in trials])
             cells.append("–" if np.isnan(found).all() else f"{np.median(found):.2f} ({found.max():.2f})")
         seconds = np.median([trial.seconds.get(name, np.nan) for trial in trials])
         rows.append((name, *cells, "–" if np.isnan(seconds) else f"{seconds:.1f}", PAPER.get(name, "–")))
-    report.table(("model", "inside", "outside", "own log", "its segments", "fit [s]", "paper"), rows)
-
-
-def _order(report: Report, trials: Sequence[Trial]) -> None:
-    report.section("The paper's order")
-    report.text(
-        "From worst to best the paper has Bench-Sup; Param-ES and TrajID-Param, the same to three digits; TrajID-NN, "
-        "with Residual-RL about the same; Torque-Oracle. Each row: in how many seeds the order is the paper's, and the "
-        "median ratio of the errors (the paper's beside it). The oracle predicts no other log; it is compared on "
-        "the segments of its own."
-    )
-    rows = []
-    for worse, better, case in ORDER:
-        ratios = np.array([_rank_error(t, worse, case) / _rank_error(t, better, case) for t in trials])
-        same = (worse, better) == SAME
-        held = int((np.abs(ratios - 1.0) < EQUAL).sum() if same else (ratios > 1.0).sum())
-        paper = f"{float(PAPER[worse].split()[-1]) / float(PAPER[better].split()[-1]):.2f}"
-        relation = "as good as" if same else "worse than"
-        found = f"{np.median(ratios):.3g}"
-        rows.append((f"{worse} {relation} {better}", case, f"{held} of {len(trials)}", found, paper))
-    report.table(("order", "log", "seeds", "ratio here", "ratio in the paper"), rows)
-    report.text(
-        f"As good as: errors within {100.0 * EQUAL:.0f} %. Where a ratio is far from the paper's, the servos differ: "
-        "here the command's way to the torque is a smooth function of (command, position, velocity) but for delay and "
-        "friction that grows with load, so that networks gain more on three parameters than they do on its servo; and "
-        "Residual-RL is trained by gradients instead of PPO, which it gains from."
-    )
-
-
-def _rank_error(trial: Trial, name: str, case: str) -> float:
-    """Of a model on a log; the oracle's on the segments of its own."""
-    found = trial.errors[name]
-    return found.get("segments", np.nan) if name == "Torque-Oracle" else found[case]
+    report.table(("model", "inside", "outside", "own log", "fit [s]", "paper"), rows)
 
 
 def _ratios(report: Report, trials: Sequence[Trial]) -> None:
@@ -170,14 +122,10 @@ def _oracle(report: Report, trials: Sequence[Trial]) -> None:
 
 def _sweep(report: Report, trials: Sequence[Trial], key: str, title: str, label: str, values: Sequence[float]) -> None:
     report.section(title)
-    report.text(
-        "Every point is fitted anew. The oracle is judged on the segments of its own log, the models on the held-out "
-        "log inside the range of training; networks are trained without a held-out part, with fewer iterations."
-    )
     figure = Figure(figsize=(7.0, 3.2), layout="constrained")
     axes = figure.subplots()
     rows = []
-    for name in ("structured", "network", "residual", "Torque-Oracle"):
+    for name in ("structured", "network", "residual"):
         found = 1e3 * np.array([[trial.sweeps[key][name][value] for value in values] for trial in trials])
         middle = np.median(found, axis=0)
         place = np.maximum(values, 0.3 * min(v for v in values if v > 0.0))

@@ -11,12 +11,11 @@ from typing import TypeVar
 
 import numpy as np
 
-from benchmarks.actuators_rig_weights import fit_weighted
 from benchmarks.peers.bench_model import fit_bench, replay_bench
 from benchmarks.records import Record
 from sysid_nodes.models.actuator import INDEX
 from sysid_nodes.simulation.actuators.servo_rig import Servo, bar, fourier_command, run_servo
-from sysid_nodes.solvers.shooting.problem import Array, segments
+from sysid_nodes.solvers.shooting.problem import Array
 from sysid_nodes.systems.actuators.config import ActuatorConfig, FittedConfig, MotionConfig, ShootingOptions
 from sysid_nodes.systems.actuators.fit import fit_joint, known_law
 from sysid_nodes.systems.actuators.method_config import NetworkConfig
@@ -24,7 +23,6 @@ from sysid_nodes.systems.actuators.methods import SmoothedJoint, smooth_joint
 from sysid_nodes.systems.actuators.methods.apply import METHODS
 from sysid_nodes.systems.actuators.methods.method import JointModel, StructuredModel
 from sysid_nodes.systems.actuators.methods.network import train_untested
-from sysid_nodes.systems.actuators.methods.oracle import Segments
 from sysid_nodes.systems.actuators.preparation import JointMotion, prepare
 from sysid_nodes.systems.actuators.replay import replay_error, replay_joint
 
@@ -35,8 +33,6 @@ WEIGHTS = (0.0, 1e-4, 1e-2, 1.0)
 SHORTEST = 2e-3
 FREE = (SHORTEST, 0.01, 0.05, 0.1, 0.5)
 """Horizons of the free oracle [s]."""
-_WEIGHED = 0.05
-"""Horizon at which its weight of the velocity is swept [s]."""
 
 TRAINED = {"span": 0.8, "speed": 3.0}
 INSIDE = {"span": 0.55, "speed": 2.2}
@@ -69,7 +65,6 @@ class Trial:
     gave_way: dict[str, bool] = field(default_factory=dict)
     oracle: OracleScore = OracleScore(np.nan, np.nan, np.nan)
     free: dict[float, float] = field(default_factory=dict)
-    free_segments: dict[float, float] = field(default_factory=dict)
     free_error: float = np.nan
     sweeps: dict[str, dict[str, dict[float, float]]] = field(default_factory=dict)
 
@@ -84,8 +79,8 @@ class Trial:
             key: {name: _by_number(values) for name, values in curves.items()}
             for key, curves in record["sweeps"].items()
         }
-        free = {name: _by_number(record[name]) for name in ("free", "free_segments")}
-        return cls(**{**record, **free, "oracle": OracleScore(**record["oracle"]), "sweeps": sweeps})
+        own = {"oracle": OracleScore(**record["oracle"]), "free": _by_number(record["free"]), "sweeps": sweeps}
+        return cls(**{**record, **own})
 
 
 def run_trial(seed: int, sweeps: bool = True) -> Trial:
@@ -151,26 +146,13 @@ def _oracles(trial: Trial, smoothed: SmoothedJoint, law: Array, config: Actuator
     trial.errors["oracle"] = {"own": _mae(motion, METHODS["oracle"](smoothed, law, config).replay(motion).position)}
     errors = []
     for horizon in FREE:
-        model, trial.free_segments[horizon] = _free_oracle(smoothed, law, config, horizon, 0.0)
+        chosen = replace(config, oracle=replace(config.oracle, free_horizon=horizon, free_iterations=200))
+        model = METHODS["free_oracle"](smoothed, law, chosen)
         trial.free[horizon] = _mae(motion, model.replay(motion).position)
         off = model.torque(smoothed) - true
         errors.append(float(np.sqrt(np.mean(off**2) / np.mean(true**2))))
     trial.free_error = min(errors)
-    trial.errors["Torque-Oracle"] = {"own": min(trial.free.values()), "segments": min(trial.free_segments.values())}
-
-
-def _free_oracle(
-    smoothed: SmoothedJoint, law: Array, config: ActuatorConfig, horizon: float, weight: float
-) -> tuple[JointModel, float]:
-    """The paper's oracle, and its MAE [rad] on the segments that it was fitted to, each from its measured state."""
-    options = replace(config.oracle, free_horizon=horizon, free_speed_weight=weight, free_iterations=200)
-    model, motion = METHODS["free_oracle"](smoothed, law, replace(config, oracle=options)), smoothed.motion
-    first = segments(len(motion.t), max(round(horizon / (motion.step * motion.stride)), 1), motion.breaks)
-    start = np.stack([motion.q[first], motion.velocity[first]], axis=1)
-    parts = Segments.of(smoothed, first)
-    # The sample after a segment's last is predicted too: at a horizon of one sample it is all that is.
-    position = parts.predict(model.torque(smoothed), start)
-    return model, float(np.mean(np.abs(position - motion.q[parts.index])[parts.told]))
+    trial.errors["Torque-Oracle"] = {"own": min(trial.free.values())}
 
 
 def _paper(
@@ -200,22 +182,19 @@ def _paper(
 def _sweeps(
     trial: Trial, motions: dict[str, JointMotion], smoothed: SmoothedJoint, law: Array, config: ActuatorConfig
 ) -> None:
-    motion = motions["inside"]
+    lawful, motion = trial.errors["structured"]["inside"], motions["inside"]
     for key, option, values in (("horizon", "horizon", HORIZONS), ("weight", "speed_weight", WEIGHTS)):
         found: dict[str, dict[float, float]] = {
-            name: {} for name in ("structured", "network", "residual", "Torque-Oracle")
+            "structured": dict.fromkeys(values, lawful),
+            "network": {},
+            "residual": {},
         }
         for value in values:
-            shot, weight, horizon = config, 0.0, value
             if key == "horizon":
                 shot = replace(config, shooting=replace(config.shooting, horizons=(0.25, value)))
-            else:
-                weight, horizon = value, _WEIGHED
-            swept = fit_weighted(motions["own"], shot, weight)
-            found["structured"][value] = _mae(motion, replay_joint(motion, swept, shot))
+                found["structured"][value] = _mae(motion, replay_joint(motion, _law(motions["own"], shot), shot))
             chosen = replace(config, network=replace(config.network, **{option: value, "iterations": 20, "labels": 60}))
             for name in ("network", "residual"):
                 model = train_untested(smoothed, law, chosen, residual=name == "residual")
                 found[name][value] = _mae(motion, model.replay(motion).position)
-            found["Torque-Oracle"][value] = _free_oracle(smoothed, law, config, horizon, weight)[1]
         trial.sweeps[key] = found

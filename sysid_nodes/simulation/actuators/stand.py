@@ -10,7 +10,6 @@ more or less than the robot's description says.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 
 import mujoco
@@ -45,7 +44,6 @@ class Drives:
         position_friction: growth of dry friction with position [N m/rad].
         ripple: amplitude of the torque ripple [N m].
         ripples: of it over a turn of the joint [1].
-        load_friction: growth of dry friction with the torque that the rigid body takes [1].
         mass_error: by which every body is heavier than described [1].
     """
 
@@ -62,7 +60,6 @@ class Drives:
     position_friction: Array
     ripple: Array
     ripples: Array
-    load_friction: Array
     mass_error: float = 0.0
 
     @classmethod
@@ -86,7 +83,6 @@ class Drives:
             position_friction=np.zeros(n),
             ripple=np.zeros(n),
             ripples=np.full(n, 24.0),
-            load_friction=np.zeros(n),
         )
 
     def with_unknowns(self, rng: np.random.Generator, *, friction: float = 0.1, ripple: float = 0.05) -> Drives:
@@ -108,10 +104,6 @@ class Drives:
             stribeck_power=rng.uniform(0.7, 2.0, n),
             ripples=24.0 * 2.0 ** rng.uniform(-1.0, 1.0, n),
         )
-
-    def with_load_friction(self, rng: np.random.Generator) -> Drives:
-        """The same with 2 to 8 % of the load lost to dry friction, as planetary gears do."""
-        return replace(self, load_friction=rng.uniform(0.02, 0.08, len(self.coulomb)))
 
 
 def leg_on_stand(robot: Robot, leg: str) -> Robot:
@@ -170,80 +162,22 @@ def run_on_stand(
     return ActuatorLog(robot.joint_names, at, read, command_t, command, None, drives.stiffness, drives.damping)
 
 
-def control_on_stand(
-    robot: Robot,
-    drives: Drives,
-    command: Callable[[int, Array], Array],
-    start: Array,
-    duration: float,
-    *,
-    noise: float,
-    rng: np.random.Generator,
-    rate: float = 200.0,
-    step: float = 1e-3,
-) -> Array:
-    """(M, n) true positions at a rate [rad], under commands that follow from what the encoders read.
-
-    Args:
-        robot, drives, noise, rng: see `run_on_stand`.
-        command: called at every reading with its number and the positions read (n,); the command (n,) [rad].
-        start: (n,) posture from which it begins, at rest.
-        duration: [s].
-        rate: of readings and commands [Hz].
-        step: of the simulation [s], a whole part of a reading's period.
-    """
-    model = _model(robot, drives, step)
-    data, each = mujoco.MjData(model), round(1.0 / (rate * step))
-    steps = each * round(duration * rate)
-    begins = step * np.arange(steps)[:, None] - drives.delay
-    # Within a step that a command's arrival cuts, the drive is told the mean of both.
-    early, late = (np.floor(at * rate + 1e-9).astype(int) for at in (begins, begins + step * (1.0 - 1e-6)))
-    share = np.where(early == late, 1.0, np.clip((late / rate - begins) / step, 0.0, 1.0))
-    told, joints = np.tile(start, (steps // each, 1)), np.arange(robot.n)
-
-    def commands() -> Iterator[Array]:
-        for k in range(steps):
-            if k % each == 0:
-                told[k // each] = command(k // each, data.qpos + noise * rng.standard_normal(robot.n))
-            old, new = (np.where(at[k] >= 0, told[at[k], joints], start) for at in (early, late))
-            yield share[k] * old + (1.0 - share[k]) * new - drives.encoder_bias
-
-    return _step_through(model, data, drives, start, commands(), steps, start)[0][::each]
-
-
 def _motion(model: mujoco.MjModel, drives: Drives, start: Array, wanted: Array, middle: Array) -> tuple[Array, Array]:
     """Positions and velocities (N, n) at the beginnings of steps with commands (N, n), from rest."""
     data = mujoco.MjData(model)
     data.qpos[:] = start
-    unknowns = (drives.stribeck, drives.position_friction, drives.ripple, drives.load_friction)
-    if not any(unknown.any() for unknown in unknowns):
+    if not any(unknown.any() for unknown in (drives.stribeck, drives.position_friction, drives.ripple)):
         first = np.concatenate([[0.0], data.qpos, data.qvel])
         after, _ = rollout.rollout(model, data, first[None], wanted[None, :-1])
         states = np.concatenate([first[None], after[0]])
         return states[:, 1 : 1 + model.nq], states[:, 1 + model.nq :]
-    return _step_through(model, data, drives, start, wanted, len(wanted), middle)
-
-
-def _step_through(
-    model: mujoco.MjModel,
-    data: mujoco.MjData,
-    drives: Drives,
-    start: Array,
-    wanted: Iterable[Array],
-    steps: int,
-    middle: Array,
-) -> tuple[Array, Array]:
-    """The same step by step, with what is unknown; each command is asked for when its step begins."""
-    data.qpos[:] = start
-    q, qd = np.empty((steps, model.nq)), np.empty((steps, model.nv))
-    mujoco.mj_forward(model, data)
+    q, qd = np.empty_like(wanted), np.empty_like(wanted)
     position, speed, control, applied = data.qpos, data.qvel, data.ctrl, data.qfrc_applied
-    load = np.zeros(model.nv)
     # Of a few joints, plain numbers are faster than arrays.
     joints = np.stack(
         [
             drives.stribeck, drives.stribeck_speed, drives.stribeck_power, drives.position_friction, middle,
-            drives.ripple, drives.ripples, drives.load_friction,
+            drives.ripple, drives.ripples,
         ],
         axis=1,
     ).tolist()  # fmt: skip
@@ -251,21 +185,18 @@ def _step_through(
         q[k], qd[k] = position, speed
         control[:] = told
         applied[:] = [
-            _unknown_torque(*state, *joint)
-            for *state, joint in zip(position.tolist(), speed.tolist(), load.tolist(), joints, strict=True)
+            _unknown_torque(x, v, *joint) for x, v, joint in zip(position.tolist(), speed.tolist(), joints, strict=True)
         ]
         mujoco.mj_step(model, data)
-        mujoco.mj_mulM(model, data, load, data.qacc)
-        load += data.qfrc_bias - model.dof_armature * data.qacc
     return q, qd
 
 
 def _unknown_torque(
-    q: float, w: float, load: float, stribeck: float, fading: float, power: float, growth: float, middle: float,
-    ripple: float, ripples: float, pressed: float,
+    q: float, w: float, stribeck: float, fading: float, power: float, growth: float, middle: float, ripple: float,
+    ripples: float,
 ) -> float:  # fmt: skip
-    """Torque of friction at rest and of friction that grows with position or load, and of ripple [N m]."""
-    dry = stribeck * math.exp(-((abs(w) / fading) ** power)) + growth * (q - middle) + pressed * abs(load)
+    """Torque of friction at rest and of friction that grows with position, and of ripple [N m]."""
+    dry = stribeck * math.exp(-((abs(w) / fading) ** power)) + growth * (q - middle)
     return ripple * math.sin(ripples * q) - dry * w / math.sqrt(w * w + _ROUNDING)
 
 

@@ -113,9 +113,6 @@ class DoubtConfig:
         0.005, "standard deviation of the robot's inertias and weights, relative", unit="1", minimum=0.0
     )
     friction_at_rest: bool = option(True, "whether joints may have friction at rest that the law lacks")
-    friction_of_load: bool = option(
-        True, "whether dry friction may grow with the load, as planetary gears' does, where the law has no such term"
-    )
     torque_waves: int = option(
         6, "waves over its travel of a torque that depends on a joint's position; 0: no such torque", minimum=0
     )

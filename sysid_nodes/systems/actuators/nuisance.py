@@ -1,15 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
 """Estimates that make room for what the law lacks, and covariances that count it.
 
-Gears have friction at rest, cogs and cables, and lose a share of the load. Left out, they pull the parameters by much
-more than sigmas tell, and do so in every period of the motion, where no statistics of residuals can see it. So the fit
-is followed by one Gauss-Newton step of the law *and* of torques that it lacks: friction at rest that fades at three
-speeds, friction that grows with the load, and a torque that depends on the position, as cosines of half-waves over the
-joint's travel. (Whole waves would have to end where they begin; what does not, as most torques, then needs many more of
-them.) How large these are nobody asks (nuisance parameters); what the law's parameters then are is free of them, and
-their covariance is that of the whole step. Their shapes are guesses, so a share of what each kind moves the parameters
-by, beyond what noise alone would move them by, counts as a standard deviation besides. The shares are about the
-likeliest ones on simulated joints whose friction has other shapes (benchmarks.actuators_truth draws such, too).
+Gears have friction at rest, cogs and cables. Left out, they pull the parameters by much more than sigmas tell, and
+do so in every period of the motion, where no statistics of residuals can see it. So the fit is followed by one
+Gauss-Newton step of the law *and* of torques that it lacks: friction at rest that fades at three speeds, and a torque
+that depends on the position, as cosines of half-waves over the joint's travel. (Whole waves would have to end where
+they begin; what does not, as most torques, then needs many more of them.) How large these are nobody asks (nuisance
+parameters); what the law's parameters then are is free of them, and their covariance is that of the whole step. Their
+shapes are guesses, so a share of what each of the two moves the parameters by, beyond what noise alone would move them
+by, counts as a standard deviation besides. The shares are about the likeliest ones on simulated joints whose friction
+has other shapes (benchmarks.actuators_truth draws such, too).
 
 A torque that depends on the position has a mean, too, which no motion tells from an encoder's bias. It is taken to be
 of the size of the waves.
@@ -30,7 +30,7 @@ import numpy.typing as npt
 
 from sysid_nodes.kernel.joint_law import STRIBECK_SPEED
 from sysid_nodes.kernel.joint_rollout_reference import THETA
-from sysid_nodes.models.actuator import LEVELS, PARAMETERS
+from sysid_nodes.models.actuator import PARAMETERS
 from sysid_nodes.solvers.shooting import Covariance, ShootingResult, block_jackknife
 from sysid_nodes.solvers.shooting.normal_equations import Equations, assemble
 from sysid_nodes.solvers.shooting.problem import Gaussian
@@ -71,8 +71,7 @@ def free_estimate(problem: JointProblem, solution: ShootingResult, block: int) -
     """
     count, kept = len(problem.names), slice(0, len(problem.names))
     v, w = problem.velocities(solution.parameters, solution.first, solution.start)
-    rest = np.concatenate([_friction_at_rest(problem, solution, w), _friction_of_load(problem, w)], axis=1)
-    waves, untold = _waves(problem), _unknowable_torques(problem, v, w)
+    rest, waves, untold = _friction_at_rest(problem, solution, w), _waves(problem), _unknowable_torques(problem, v, w)
     every = _extend(problem, solution, np.concatenate([rest, waves, untold], axis=1))
     told = len(every.gradient) - untold.shape[1]
     equations, by_untold = every.without_last(untold.shape[1]), every.reduced_hessian[:told, told:]
@@ -139,15 +138,6 @@ def _friction_at_rest(problem: JointProblem, solution: ShootingResult, w: Array)
     fading = problem.with_parameters(solution.parameters)[STRIBECK_SPEED] * np.array(_FADING)
     sign = w / np.hypot(w, problem.config.law.rest_speed)
     return np.asarray(-np.exp(-((w[:, None] / fading) ** 2)) * sign[:, None])
-
-
-def _friction_of_load(problem: JointProblem, w: Array) -> Array:
-    """(N, M) dry friction that grows with the load by a factor of one, at velocities; M is 0 where the law has it."""
-    motion = problem.motion
-    if not problem.config.doubt.friction_of_load or "load_friction" in problem.names or motion.open_loop:
-        return np.zeros((len(w), 0))
-    pressed = motion.levels[:, LEVELS.index("load_friction")]
-    return np.asarray(-pressed * w / np.hypot(w, problem.config.law.rest_speed))[:, None]
 
 
 def _unknowable_torques(problem: JointProblem, v: Array, w: Array) -> Array:

@@ -10,7 +10,7 @@ from shared.actuator_stand import POSTURE, leg
 from sysid_nodes.exceptions import RobotError
 from sysid_nodes.robots import load_robot
 from sysid_nodes.simulation.actuators.chirp import ChirpConfig, chirp
-from sysid_nodes.simulation.actuators.stand import Drives, control_on_stand, leg_on_stand, run_on_stand
+from sysid_nodes.simulation.actuators.stand import Drives, leg_on_stand, run_on_stand
 
 
 def still(drives: Drives, duration: float = 2.0) -> np.ndarray:
@@ -53,35 +53,3 @@ def test_a_chirp_ends_at_its_last_frequency() -> None:
     assert np.abs(command).max() == pytest.approx(0.2, abs=1e-3)
     crossings = t[1:][np.diff(np.sign(command[:, 0])) != 0.0]
     assert 0.5 / np.diff(crossings)[-1] == pytest.approx(3.0, rel=0.03)
-
-
-def test_friction_that_grows_with_the_load_brakes() -> None:
-    t, command = chirp(ChirpConfig(duration=2.0, first=1.0, last=1.0), POSTURE)
-    rng = np.random.default_rng(0)
-    plain, loaded = drawn(), replace(drawn(), load_friction=np.full(3, 0.2))
-    one, other = (run_on_stand(leg(), drives, t, command, noise=0.0, rng=rng).q for drives in (plain, loaded))
-    assert np.abs(one - other).max() > 1e-3
-    # A fifth of some tenths of N m slows a joint; it does not turn it round.
-    assert np.abs(other - POSTURE).max() < np.abs(one - POSTURE).max() + 1e-2
-
-
-def test_commands_that_ignore_the_encoders_move_the_leg_as_a_recording_does() -> None:
-    """Both integrate alike; what is left is the recording's finer step (a millisecond here, half of one there)."""
-    t, command = chirp(ChirpConfig(duration=2.0, first=1.0, last=1.0, rate=200.0), POSTURE)
-    drives, rng = replace(drawn(), delay=np.array([0.002, 0.0035, 0.0071])), np.random.default_rng(0)
-    recorded = run_on_stand(leg(), drives, t, command, noise=0.0, rng=rng)
-    led = control_on_stand(leg(), drives, lambda k, _: command[k], command[0], 2.0, noise=0.0, rng=rng)
-    assert np.abs(led - recorded.q[: len(led)]).max() < 1e-3
-
-
-def test_feedback_takes_away_what_gravity_leaves() -> None:
-    drives, rng, left = drawn(), np.random.default_rng(0), np.zeros(3)
-
-    def command(_: int, read: np.ndarray) -> np.ndarray:
-        nonlocal left
-        left = left + 0.01 * (POSTURE - read)
-        return POSTURE + left
-
-    led = control_on_stand(leg(), drives, command, POSTURE, 6.0, noise=0.0, rng=rng)
-    alone = control_on_stand(leg(), drives, lambda *_: POSTURE, POSTURE, 6.0, noise=0.0, rng=rng)
-    assert np.abs(led[-1] - POSTURE).max() < 0.3 * np.abs(alone[-1] - POSTURE).max()

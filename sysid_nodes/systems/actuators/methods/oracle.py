@@ -136,10 +136,6 @@ class Segments:
         position, velocity = self._roll_out(values, start)
         return position[self.own], velocity[self.own]
 
-    def predict(self, values: Array, start: Array) -> Array:
-        """(G, L + 1) positions at `index` under torques (S,) from states (G, 2)."""
-        return self._roll_out(values, start)[0]
-
     def cost(self, values: Array, start: Array, speed_weight: float) -> float:
         """Half the sum of squared errors, velocities weighted [rad2]."""
         off, fast = self._errors(values, start, speed_weight)
