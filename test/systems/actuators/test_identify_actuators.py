@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any
@@ -17,6 +18,7 @@ from sysid_nodes.models.actuator import INDEX
 from sysid_nodes.results.actuators import ActuatorResult, ActuatorStatus
 from sysid_nodes.robots import limb, load_robot
 from sysid_nodes.systems.actuators import ActuatorConfig, identify, identify_actuators, objection, replay_log
+from sysid_nodes.systems.actuators.excitation import ExcitationConfig
 from sysid_nodes.systems.actuators.preparation import _columns
 
 CONFIG = ActuatorConfig()
@@ -60,7 +62,13 @@ def test_what_a_slow_motion_cannot_tell_is_no_value_and_a_telling_motion_is_name
         held.append(armature.lower < drives.armature[j] < armature.upper)
         assert joint.parameter("encoder_bias").identifiable
     assert sum(held) >= 2  # of three 95 % intervals
-    assert any(joint.parameter("armature").advice for joint in result.joints)
+    said = [joint.parameter("armature").advice for joint in result.joints]
+    calls = [re.search(r"\(sysid excite (.*)\)$", text) for text in said if text]
+    assert calls
+    for call in calls:  # what is advised is what the command takes
+        assert call is not None
+        settings = re.findall(r"--set (\S+)=(\S+)", call[1])
+        ExcitationConfig(**{name: float(value) for name, value in settings})
 
 
 def test_the_verdict_is_there_before_anything_is_fitted(told: ActuatorResult) -> None:
