@@ -8,7 +8,8 @@ delay; what is not identified stays what it was, and a comment says why. With --
   interval   a parameter file's lines for the interval identifier: friction and armature of the known robot
   prime      the same for PRIME
   sampling   the same for the identification by rollouts, and its drives' gains and delay
-  npz        a NumPy archive of all parameters
+  npz        a NumPy archive of all parameters, and of networks' weights if the method made some
+  onnx       a folder with JOINT.onnx of each network (optional library onnx), and networks.npz
 
 examples:
   sysid export results/loaded/result.json --into robot.urdf --out robot_loaded.urdf
@@ -26,7 +27,7 @@ from sysid_nodes.cli.systems import SYSTEMS
 from sysid_nodes.exceptions import ConfigError, InputError
 from sysid_nodes.reports.files import read_document
 
-FORMATS = ("isaaclab", "interval", "prime", "sampling", "npz")
+FORMATS = ("isaaclab", "interval", "prime", "sampling", "npz", "onnx")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -34,7 +35,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     target = parser.add_mutually_exclusive_group(required=True)
     target.add_argument("--into", type=Path, metavar="FILE", help="URDF or MJCF of the robot")
     target.add_argument("--format", choices=FORMATS, help="of actuators: a file for another program")
-    parser.add_argument("--out", type=Path, required=True, metavar="FILE", help="file to write")
+    parser.add_argument("--out", type=Path, required=True, metavar="FILE", help="file, or folder for onnx, to write")
     parser.add_argument(
         "--link", metavar="NAME", help="link or body that gets the inertia; default: the identified one"
     )

@@ -4,10 +4,19 @@ from __future__ import annotations
 import json
 
 import numpy as np
+from shared.actuator_stand import POSTURE, chirped, leg
 
+from benchmarks import actuators_rig_trial as rig
 from benchmarks.actuators_rig_trial import OracleScore, Trial
+from benchmarks.actuators_truth import tune_gains
 from benchmarks.peers.bench_model import BenchModel, fit_bench, loss, predict
-from sysid_nodes.simulation.actuators.servo_rig import Servo
+from sysid_nodes.data.actuator_log import ActuatorLog
+from sysid_nodes.simulation.actuators.servo_rig import Servo, bar, fourier_command, run_servo
+from sysid_nodes.systems.actuators import ActuatorConfig, identify_actuators, replay_log
+from sysid_nodes.systems.actuators.excitation import ExcitationConfig, excite
+from sysid_nodes.systems.actuators.methods import smooth_joint
+from sysid_nodes.systems.actuators.preparation import prepare
+from sysid_nodes.systems.actuators.replay import replay_error, replay_joint
 
 
 def test_the_bench_models_derivative_is_that_of_differences() -> None:
@@ -40,3 +49,33 @@ def test_a_servo_of_the_rig_is_the_same_when_read_from_its_record() -> None:
         sweeps={"weight": {"residual": {0.0: 1e-3, 1e-4: np.float64(2e-3)}}},
     )
     assert Trial.from_record(json.loads(json.dumps(trial.record()))) == trial
+
+
+def test_a_structured_fit_weighs_velocities_and_is_measured_for_each_weight() -> None:
+    """The sweep's law is fitted anew: without a weight it stays near the fitted one, with one it moves, and replays."""
+    rng = np.random.default_rng(3)
+    run = run_servo(Servo.draw(rng), *fourier_command(5.0, rng, span=0.8, speed=3.0), rng=rng)
+    motion = prepare(run.log, bar(), rig._BASE)[0]
+    law = rig._law(motion, rig._BASE)
+    smoothed = smooth_joint(motion, law, rig._BASE)
+    errors = []
+    for weight in (0.0, 1.0):
+        found = rig.weigh_speed(smoothed, law, rig._BASE, weight)
+        errors.append(replay_error(motion, replay_joint(motion, found, rig._BASE)).mae)
+    assert errors[0] != errors[1]
+    assert max(errors) < 0.01  # rad: the law's own is 1 mrad
+
+
+def test_gains_tuned_in_a_model_follow_better_there() -> None:
+    drives, log = chirped()
+    config = ActuatorConfig()
+    result = identify_actuators(log, leg(), config)
+    wanted = excite(ExcitationConfig(kind="fourier", duration=3.0, last=2.0), leg().limits, POSTURE)
+    stiffness, damping = tune_gains(result, leg(), drives, wanted, config)
+    assert (stiffness >= drives.stiffness).all() and (damping > 0.0).all()
+    laws = [joint.law for joint in result.joints]
+    errors = []
+    for gains in ((drives.stiffness, drives.damping), (stiffness, damping)):
+        log = ActuatorLog(leg().joint_names, wanted.t, wanted.q, wanted.t, wanted.q, None, *gains)
+        errors.append(np.array([error.rmse for _, _, error in replay_log(log, leg(), laws, config)]))
+    assert (errors[1] < 0.6 * errors[0]).all()

@@ -11,6 +11,7 @@ It stays within the robot's limits of position, velocity and acceleration. Nobod
 links or torques: hang a legged robot up, and clear an arm's surroundings, or give the parameter file of its certified
 motion with --certified. Then the motion begins at --middle, and obstacles, limits, torques and the arm itself are kept
 clear for all models that the file allows; --set takes duration, rate and any key of that file.
+kind=optimal looks for the motion that leaves the least unknown of `parameters`, the chirp if nothing is better.
 Frequencies tell parameters: armature and delay take a few Hz, friction slow reversals.
 
 examples:
@@ -36,6 +37,7 @@ from sysid_nodes.exceptions import ConfigError, InputError
 from sysid_nodes.reports.actuators.excitation import write_excitation
 from sysid_nodes.robots import Robot, load_robot
 from sysid_nodes.systems.actuators.excitation import ExcitationConfig, excite
+from sysid_nodes.systems.actuators.optimal_excitation import excite_best
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -48,7 +50,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--middle", metavar="Q,Q,...", help="posture to move about [rad]; default: middle of limits")
     parser.add_argument(
         "--set", metavar="KEY=VALUE", dest="settings", action="append", default=[],
-        help="kind (chirp, fourier, optimal), duration, rate, first, last, amplitude, share, rest, draws, seed",
+        help="kind (chirp, fourier, optimal), duration, rate, first, last, amplitude, share, rest, draws, seed, "
+        "parameters, stiffness, damping",
     )  # fmt: skip
 
 
@@ -71,7 +74,8 @@ def run(args: argparse.Namespace) -> int:
         config = from_flat(
             ExcitationConfig, dict(setting(text, ExcitationConfig) for text in args.settings), source="command line"
         )
-        motion, kind = excite(config, robot.limits, _middle(args.middle, robot)), config.kind
+        middle, kind = _middle(args.middle, robot), config.kind
+        motion = excite_best(config, robot, middle) if kind == "optimal" else excite(config, robot.limits, middle)
     try:
         out.parent.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(dir=out.parent, prefix=f".{out.name}.") as made:

@@ -90,10 +90,11 @@ def sampling_yaml(document: Document, _: float = 0.0) -> str:
     return _parameter_file({"motor": lists, "sampling": {"drive": drive}}, comments, title)
 
 
-def arrays(document: Document) -> bytes:
+def arrays(document: Document, networks: Mapping[str, Any] | None = None) -> bytes:
     """A NumPy archive: joints (n,), parameters and units (K,), and (n, K) estimate, sigma, lower, upper, identifiable.
 
-    Not a number where nothing is known; where a joint lacks a parameter altogether, too.
+    Not a number where nothing is known; where a joint lacks a parameter altogether, too. Weights of networks, if the
+    joints have any, are under network/JOINT/NAME.
     """
     driven_joints(document)
     units = {row["name"]: row["unit"] for joint in document["joints"] for row in joint["parameters"]}
@@ -111,6 +112,7 @@ def arrays(document: Document) -> bytes:
         units=np.array(list(units.values())),
         identifiable=table("identifiable") == 1.0,
         **{key: table(key) for key in ("estimate", "sigma", "lower", "upper")},
+        **{f"network/{name}": value for name, value in (networks or {}).items()},
     )
     return buffer.getvalue()
 

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import zipfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -10,6 +11,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from sysid_nodes.exceptions import InputError
 from sysid_nodes.models.actuator_network import ActuatorNetwork
 from sysid_nodes.models.actuator_network_onnx import write_onnx
 from sysid_nodes.results.actuator_methods import JointMethod
@@ -64,7 +66,44 @@ def write_weights(folder: Path, methods: Sequence[JointMethod], *, onnx: bool) -
     arrays: Mapping[str, Any] = {f"{own.name}/{name}": value for own in methods for name, value in own.weights.items()}
     if arrays:
         np.savez_compressed(folder / WEIGHTS_NAME, allow_pickle=False, **arrays)
-    for own in methods if onnx else ():
-        if own.weights:
-            network, residual = ActuatorNetwork.from_arrays(own.weights), bool(own.weights["residual"])
-            write_onnx(folder / f"{own.name.replace('/', '_')}.onnx", network, residual=residual)
+    if onnx:
+        write_onnx_files(folder, arrays)
+
+
+def read_weights(result: Path) -> dict[str, Array]:
+    """Arrays JOINT/NAME of the networks beside a result.json, or in its folder; nothing where there are none.
+
+    Raises:
+        InputError: the file is no NumPy archive of networks.
+    """
+    path = (result if result.is_dir() else result.parent) / WEIGHTS_NAME
+    if not path.exists():
+        return {}
+    try:
+        with np.load(path, allow_pickle=False) as stored:
+            arrays = {name: np.asarray(stored[name]) for name in stored.files}
+        for joint in _joints(arrays):
+            ActuatorNetwork.from_arrays(_of(arrays, joint))
+    except (OSError, ValueError, KeyError, zipfile.BadZipFile) as error:
+        raise InputError(f"holds no networks of actuators: {error}", source=str(path)) from None
+    return arrays
+
+
+def write_onnx_files(folder: Path, arrays: Mapping[str, Any]) -> None:
+    """Writes JOINT.onnx of each joint of arrays JOINT/NAME.
+
+    Raises:
+        ConfigError: the library onnx is not installed.
+    """
+    for joint in _joints(arrays):
+        own = _of(arrays, joint)
+        path = folder / f"{joint.replace('/', '_')}.onnx"
+        write_onnx(path, ActuatorNetwork.from_arrays(own), residual=bool(own["residual"]))
+
+
+def _joints(arrays: Mapping[str, Any]) -> list[str]:
+    return list(dict.fromkeys(name.rpartition("/")[0] for name in arrays))
+
+
+def _of(arrays: Mapping[str, Any], joint: str) -> dict[str, Any]:
+    return {name.rpartition("/")[2]: value for name, value in arrays.items() if name.rpartition("/")[0] == joint}

@@ -42,6 +42,7 @@ class Drives:
         stribeck: friction at rest beyond Coulomb's [N m].
         stribeck_speed, stribeck_power: it fades as exp(-(|qd| / speed)^power) [rad/s, 1].
         position_friction: growth of dry friction with position [N m/rad].
+        load_friction: dry friction per torque that the rigid bodies take [1].
         ripple: amplitude of the torque ripple [N m].
         ripples: of it over a turn of the joint [1].
         mass_error: by which every body is heavier than described [1].
@@ -58,6 +59,7 @@ class Drives:
     stribeck_speed: Array
     stribeck_power: Array
     position_friction: Array
+    load_friction: Array
     ripple: Array
     ripples: Array
     mass_error: float = 0.0
@@ -81,6 +83,7 @@ class Drives:
             stribeck_speed=np.full(n, 0.1),
             stribeck_power=np.full(n, 2.0),
             position_friction=np.zeros(n),
+            load_friction=np.zeros(n),
             ripple=np.zeros(n),
             ripples=np.full(n, 24.0),
         )
@@ -94,6 +97,10 @@ class Drives:
             ripple=ripple * self.coulomb * rng.uniform(0.5, 1.5, n),
             mass_error=float(rng.uniform(-0.005, 0.005)),
         )
+
+    def with_load_friction(self, rng: np.random.Generator) -> Drives:
+        """The same with friction that grows with the load by 1 to 5 % of it, as gears have it."""
+        return replace(self, load_friction=rng.uniform(0.01, 0.05, len(self.coulomb)))
 
     def with_other_shapes(self, rng: np.random.Generator) -> Drives:
         """The same with friction at rest and ripple of shapes that nobody guesses."""
@@ -166,18 +173,21 @@ def _motion(model: mujoco.MjModel, drives: Drives, start: Array, wanted: Array, 
     """Positions and velocities (N, n) at the beginnings of steps with commands (N, n), from rest."""
     data = mujoco.MjData(model)
     data.qpos[:] = start
-    if not any(unknown.any() for unknown in (drives.stribeck, drives.position_friction, drives.ripple)):
+    if not any(
+        unknown.any() for unknown in (drives.stribeck, drives.position_friction, drives.load_friction, drives.ripple)
+    ):
         first = np.concatenate([[0.0], data.qpos, data.qvel])
         after, _ = rollout.rollout(model, data, first[None], wanted[None, :-1])
         states = np.concatenate([first[None], after[0]])
         return states[:, 1 : 1 + model.nq], states[:, 1 + model.nq :]
     q, qd = np.empty_like(wanted), np.empty_like(wanted)
     position, speed, control, applied = data.qpos, data.qvel, data.ctrl, data.qfrc_applied
+    loaded, taken = bool(drives.load_friction.any()), np.zeros(len(start))
     # Of a few joints, plain numbers are faster than arrays.
     joints = np.stack(
         [
             drives.stribeck, drives.stribeck_speed, drives.stribeck_power, drives.position_friction, middle,
-            drives.ripple, drives.ripples,
+            drives.load_friction, drives.ripple, drives.ripples,
         ],
         axis=1,
     ).tolist()  # fmt: skip
@@ -185,18 +195,22 @@ def _motion(model: mujoco.MjModel, drives: Drives, start: Array, wanted: Array, 
         q[k], qd[k] = position, speed
         control[:] = told
         applied[:] = [
-            _unknown_torque(x, v, *joint) for x, v, joint in zip(position.tolist(), speed.tolist(), joints, strict=True)
+            _unknown_torque(x, v, load, *joint)
+            for x, v, load, joint in zip(position.tolist(), speed.tolist(), taken.tolist(), joints, strict=True)
         ]
         mujoco.mj_step(model, data)
+        if loaded:  # of the step that has just been made
+            taken = data.qfrc_actuator + data.qfrc_passive + data.qfrc_constraint + applied
+            taken -= model.dof_armature * data.qacc
     return q, qd
 
 
 def _unknown_torque(
-    q: float, w: float, stribeck: float, fading: float, power: float, growth: float, middle: float, ripple: float,
-    ripples: float,
+    q: float, w: float, load: float, stribeck: float, fading: float, power: float, growth: float, middle: float,
+    by_load: float, ripple: float, ripples: float,
 ) -> float:  # fmt: skip
-    """Torque of friction at rest and of friction that grows with position, and of ripple [N m]."""
-    dry = stribeck * math.exp(-((abs(w) / fading) ** power)) + growth * (q - middle)
+    """Torque of friction at rest and of friction that grows with position or load, and of ripple [N m]."""
+    dry = stribeck * math.exp(-((abs(w) / fading) ** power)) + growth * (q - middle) + by_load * abs(load)
     return ripple * math.sin(ripples * q) - dry * w / math.sqrt(w * w + _ROUNDING)
 
 

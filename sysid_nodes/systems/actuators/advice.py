@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Motions that would tell a parameter: a few usual ones, rolled out with the fitted law.
+"""Motions that would tell a parameter: a few of `sysid excite`, rolled out with the fitted law.
 
 What a candidate would leave unknown under white noise is scaled by how much more than white noise leaves unknown in
 the log at hand. Load and inertia are those of the log's mean; amplitudes do not exceed the log's.
@@ -60,16 +60,17 @@ def _candidates(motion: JointMotion) -> dict[str, JointMotion]:
     dt = motion.step * motion.stride
     t: Array = dt * np.arange(int(_DURATION / dt) + 1, dtype=np.float64)
 
-    def chirp(last: float, share: float) -> Array:
-        phase = 2.0 * np.pi * (0.1 * t + 0.5 * (last - 0.1) / _DURATION * t**2)
+    def chirp(first: float, last: float, share: float) -> Array:
+        phase = 2.0 * np.pi * (first * t + 0.5 * (last - first) / _DURATION * t**2)
         return np.asarray(share * amplitude * np.sin(phase))
 
-    phase = np.mod(0.1 * t, 1.0)
+    def call(kind: str, share: float, settings: str) -> str:
+        return f"{kind} (sysid excite --set duration={_DURATION:g} --set amplitude={share * amplitude:.2g} {settings})"
+
     signals: dict[str, Array] = {
-        "a chirp to 5 Hz at half the amplitude": chirp(5.0, 0.5),
-        "a chirp to 10 Hz at a quarter of the amplitude": chirp(10.0, 0.25),
-        "slow ramps, back and forth in 10 s": np.asarray(amplitude * (4.0 * np.abs(phase - 0.5) - 1.0)),
-        "steps every second": np.asarray(0.5 * amplitude * np.sign(np.sin(np.pi * t + 1e-9))),
+        call("a chirp to 5 Hz at half the amplitude", 0.5, "--set last=5"): chirp(0.1, 5.0, 0.5),
+        call("a chirp to 10 Hz at a quarter of the amplitude", 0.25, "--set last=10"): chirp(0.1, 10.0, 0.25),
+        call("a slow chirp", 1.0, "--set first=0.05 --set last=0.2"): chirp(0.05, 0.2, 1.0),
     }
     return {name: _along(motion, t, signal) for name, signal in signals.items()}
 

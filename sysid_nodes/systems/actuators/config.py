@@ -113,6 +113,9 @@ class DoubtConfig:
         0.005, "standard deviation of the robot's inertias and weights, relative", unit="1", minimum=0.0
     )
     friction_at_rest: bool = option(True, "whether joints may have friction at rest that the law lacks")
+    friction_with_load: bool = option(
+        True, "whether to make room for dry friction that grows with the load, where it shows"
+    )
     torque_waves: int = option(
         6, "waves over its travel of a torque that depends on a joint's position; 0: no such torque", minimum=0
     )
@@ -138,7 +141,7 @@ class VerdictConfig:
         0.05, "of a drive; more is a contradiction: clocks that are apart, most likely", unit="s", minimum=0.0
     )
     gain_factor: float = option(
-        1.5, "factor by which a drive may be stronger or weaker than stated before it is a contradiction", minimum=1.0
+        1.25, "factor by which drives may be stronger or weaker than stated before it is a contradiction", minimum=1.0
     )
 
 

@@ -3,8 +3,8 @@
 
 - chirp: a sine whose frequency grows; every joint has its own end and phase, so that joints are told apart
 - fourier: velocities as sums of random Fourier modes, clipped and integrated (arXiv 2604.10351, appendix A)
-- optimal: that of many such motions whose joints show armature, viscous, dry friction and bias best: the smallest
-  condition of [qdd, qd, sign qd, 1], the worst joint's
+- optimal: of the chirp and many such motions, each joint's that tells the parameters asked for best, see
+  `optimal_excitation.excite_best`
 
 Nothing here looks at obstacles, the robot's own links or torques.
 """
@@ -40,7 +40,14 @@ class ExcitationConfig:
     amplitude: float = option(0.3, "largest, either side of the middle", unit="rad", minimum=1e-3)
     share: float = option(0.8, "of each limit that is used", unit="1", minimum=1e-3, maximum=1.0)
     rest: float = option(1.0, "time in which the motion grows and in which it fades", unit="s", minimum=0.01)
-    draws: int = option(200, "motions among which the optimal one is found", minimum=1)
+    draws: int = option(60, "motions beside the chirp among which the optimal one is found", minimum=1)
+    parameters: str = option("", "optimal: parameters to tell, with commas between; empty: those a fit has by default")
+    stiffness: tuple[float, ...] = option(
+        (), "optimal: k_p of the drives; empty: such that joints follow at 5 Hz", unit="N m/rad", minimum=1e-6
+    )
+    damping: tuple[float, ...] = option(
+        (), "optimal: k_d of the drives; empty: such that joints are critically damped", unit="N m s/rad", minimum=0.0
+    )
     seed: int = option(1, "of random motions", minimum=0)
 
 
@@ -71,7 +78,8 @@ def excite(config: ExcitationConfig, limits: JointLimits, middle: Array) -> Exci
         middle: (n,) posture where it begins and ends [rad].
 
     Raises:
-        ConfigError: the posture is not within the limits, or frequencies do not fit.
+        ConfigError: the posture is not within the limits, frequencies do not fit, or the optimal one is asked for,
+            which takes the robot, too: `optimal_excitation.excite_best`.
     """
     room = np.minimum(middle - limits.position_lower, limits.position_upper - middle)
     if not (room > 0.0).all():
@@ -83,9 +91,9 @@ def excite(config: ExcitationConfig, limits: JointLimits, middle: Array) -> Exci
     rng = np.random.default_rng(config.seed)
     if config.kind == "chirp":
         return _scale_to_limits(_chirp(config, len(middle)), config, limits, middle, room)
-    count = config.draws if config.kind == "optimal" else 1
-    drawn = (_scale_to_limits(_fourier(config, len(middle), rng), config, limits, middle, room) for _ in range(count))
-    return min(drawn, key=lambda motion: float(motion.condition.max()))
+    if config.kind == "optimal":
+        raise ConfigError("which motion is optimal depends on the robot: see excite_best")
+    return _scale_to_limits(_fourier(config, len(middle), rng), config, limits, middle, room)
 
 
 def _times(config: ExcitationConfig) -> Array:

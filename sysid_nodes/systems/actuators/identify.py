@@ -20,6 +20,12 @@ from sysid_nodes.systems.actuators.log_checks import check_motions
 from sysid_nodes.systems.actuators.objection import Objection, find_objection, fit_with_lead
 from sysid_nodes.systems.actuators.preparation import JointMotion, prepare
 from sysid_nodes.systems.actuators.replay import replay_error, replay_joint
+from sysid_nodes.systems.actuators.strength import (
+    count_strength,
+    describe_common_strength,
+    describe_doubt,
+    fit_with_gain,
+)
 
 Array = npt.NDArray[np.float64]
 
@@ -53,7 +59,7 @@ def identify_actuators(
     motions = prepare(log, robot, config)
     doubts = list(check_motions(log, motions, config))
 
-    def one(item: tuple[int, JointMotion]) -> tuple[JointActuator, Objection]:
+    def one(item: tuple[int, JointMotion]) -> tuple[JointActuator, Objection, JointFit]:
         j, motion = item
         found = _joint(motion, start[j] if start else known_law(config, j), config)
         if progress is not None:
@@ -61,11 +67,20 @@ def identify_actuators(
         return found
 
     with ThreadPoolExecutor(_WORKERS) as pool:
-        found = list(pool.map(one, enumerate(motions)))
+        fitted = list(pool.map(one, enumerate(motions)))
+        common = _describe_strength(fitted, config, pool)
+    found = [(joint, objection) for joint, objection, _ in fitted]
     joints = tuple(joint for joint, _ in found)
     refuting = sorted((objection for _, objection in found if objection.refutes), key=lambda one: not one.names_cause)
     contradictions = [objection.text for objection in refuting]
+    if common and not any(objection.names_cause for objection in refuting):
+        contradictions.insert(0, common)
     doubts += [objection.text for _, objection in found if objection.text and not objection.refutes]
+    doubts += [
+        describe_doubt(fit, objection.gained)
+        for _, objection, fit in fitted
+        if objection.gained is not None and not objection.text and not contradictions
+    ]
     leads = {joint.name: objection.lead for joint, objection in found if objection.lead > 0.0}
     if contradictions:
         joints = tuple(joint if own.text else _without_values(joint, contradictions[0]) for joint, own in found)
@@ -87,15 +102,31 @@ def identify_actuators(
     return ActuatorResult(status, (*contradictions, *log.notes, *doubts), joints, samples, duration)
 
 
-def _joint(motion: JointMotion, law: Array, config: ActuatorConfig) -> tuple[JointActuator, Objection]:
-    """A joint's result, and what its motion says against the law or the drive's stated strength."""
+def _describe_strength(
+    fitted: Sequence[tuple[JointActuator, Objection, JointFit]], config: ActuatorConfig, pool: ThreadPoolExecutor
+) -> str:
+    """What all drives together say against the stated gains; nothing where no single one says anything."""
+    if not any(objection.gained is not None for _, objection, _ in fitted):
+        return ""
+
+    def gained(one: tuple[JointActuator, Objection, JointFit]) -> JointFit:
+        _, objection, fit = one
+        return fit_with_gain(fit, config) if objection.gained is None else objection.gained
+
+    usable = [one for one in fitted if one[2].solution.status.converged and "gain" not in one[2].problem.names]
+    return describe_common_strength(list(pool.map(gained, usable)), config)
+
+
+def _joint(motion: JointMotion, law: Array, config: ActuatorConfig) -> tuple[JointActuator, Objection, JointFit]:
+    """A joint's result, what its motion says against the law or the drive's stated strength, and its fit."""
     names = config.fitted.open_names if motion.open_loop else config.fitted.names
     fit = fit_joint(motion, law, config, names)
     replay = replay_error(motion, replay_joint(motion, fit.law, config))
     travel = _driven_travel(fit) if motion.open_loop else float(np.std(motion.q))
     freed = fit_with_lead(fit, replay.rmse, config)
     objection = find_objection(fit, freed, replay.rmse, travel, config)
-    parameters = judge(freed or fit, config)
+    judged = freed or (fit if objection.gained is None else count_strength(fit, objection.gained))
+    parameters = judge(judged, config)
     if objection.text:
         parameters = tuple(_withheld(p, objection.text) for p in parameters)
     return (
@@ -103,6 +134,7 @@ def _joint(motion: JointMotion, law: Array, config: ActuatorConfig) -> tuple[Joi
             motion.name, fit.before, fit.verdict, parameters, replay, travel, fit.solution.status.converged, fit.law
         ),
         objection,
+        fit,
     )
 
 

@@ -45,7 +45,28 @@ def judge(fit: JointFit, config: ActuatorConfig) -> tuple[ActuatorEstimate, ...]
         known = sigma if value == mean else None
         told = None if reason else value
         found.append(ActuatorEstimate(parameter.name, parameter.unit, told, known, low, high, reason, telling))
-    return tuple(found)
+    return _refute_others(tuple(found), _impossible(fit))
+
+
+def _impossible(fit: JointFit) -> str:
+    """Name of a parameter, other than the delay, that the motion surely (95 %) asks to be less than it can be."""
+    for k, parameter in enumerate(parameters_of(fit.problem.names)):
+        mean, sigma = float(fit.parameters[k]), float(fit.covariance.sigma[k])
+        high = interval(mean, sigma, float(fit.covariance.freedom[k]), -np.inf, np.inf)[1]
+        if parameter.name != "delay" and high < parameter.lower:
+            return parameter.name
+    return ""
+
+
+def _refute_others(found: tuple[ActuatorEstimate, ...], impossible: str) -> tuple[ActuatorEstimate, ...]:
+    """What is at work where one parameter is impossible is at work in the joint's others, too."""
+    if not impossible:
+        return found
+    reason = f"{impossible} comes out as less than there can be: something else than the law is at work"
+    return tuple(
+        row if row.name == impossible else ActuatorEstimate(row.name, row.unit, None, None, -np.inf, np.inf, reason)
+        for row in found
+    )
 
 
 def yardsticks(fit: JointFit) -> Array:
@@ -95,7 +116,7 @@ def _reason(fit: JointFit, parameter: ActuatorParameter, k: int, half: float, va
     if abs(value) > half:
         size = f"known to ± {100.0 * half / abs(value):.0f} % (95 %) only"
     if fit.doubt[k, k] > 0.5 * fit.covariance.matrix[k, k] > 0.0:
-        return f"{size}: friction that the law lacks, or other bodies than described, may be in it"
+        return f"{size}: friction that the law lacks, or other bodies or gains than described, may be in it"
     if not np.isfinite(fit.covariance.matrix[k, k]):
         return "this motion does not show it: it could be anything"
     partner, correlation = fit.verdict.partner(parameter.name)

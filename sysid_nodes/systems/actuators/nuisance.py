@@ -30,7 +30,7 @@ import numpy.typing as npt
 
 from sysid_nodes.kernel.joint_law import STRIBECK_SPEED
 from sysid_nodes.kernel.joint_rollout_reference import THETA
-from sysid_nodes.models.actuator import PARAMETERS
+from sysid_nodes.models.actuator import LEVELS, PARAMETERS
 from sysid_nodes.solvers.shooting import Covariance, ShootingResult, block_jackknife
 from sysid_nodes.solvers.shooting.normal_equations import Equations, assemble
 from sysid_nodes.solvers.shooting.problem import Gaussian
@@ -41,6 +41,7 @@ Array = npt.NDArray[np.float64]
 _NOTHING = 1e-9  # [rad]
 _REST, _WAVES = 0.12, 0.15  # shares that are doubted of what friction at rest and waves move the parameters by
 _MEAN = 0.12  # mean of a torque that depends on the position, over its RMS in waves
+_SHOWN = 2.5  # standard deviations from which friction that grows with the load is taken to be there
 _NORMAL = 1e6  # degrees of freedom that are as good as infinitely many
 _FADING = (3.0, 1.0, 0.2)  # of the speed at which friction at rest fades: shapes of it, the last for its rounding, too
 
@@ -64,14 +65,31 @@ class FreedEstimate:
 def free_estimate(problem: JointProblem, solution: ShootingResult, block: int) -> FreedEstimate:
     """The estimate that a solution becomes when torques that the law lacks are fitted with it.
 
+    Friction that grows with the load is among them where the motion shows it: where it may be but does not show,
+    leaving room for it would only take Coulomb friction, which most motions hardly tell from it.
+
     Args:
         problem: K parameters.
         solution: of it.
         block: samples over which residuals may be correlated.
     """
+    with_load = problem.config.doubt.friction_with_load and "load_friction" not in problem.names
+    if with_load:
+        found, shown = _free(problem, solution, block, with_load=True)
+        if shown > _SHOWN:
+            return found
+    return _free(problem, solution, block, with_load=False)[0]
+
+
+def _free(
+    problem: JointProblem, solution: ShootingResult, block: int, *, with_load: bool
+) -> tuple[FreedEstimate, float]:
+    """The estimate, and how much dry friction grows with the load, in standard deviations of that; zero without it."""
     count, kept = len(problem.names), slice(0, len(problem.names))
     v, w = problem.velocities(solution.parameters, solution.first, solution.start)
     rest, waves, untold = _friction_at_rest(problem, solution, w), _waves(problem), _unknowable_torques(problem, v, w)
+    if with_load:
+        rest = np.concatenate([rest, _friction_with_load(problem, w)], axis=1)
     every = _extend(problem, solution, np.concatenate([rest, waves, untold], axis=1))
     told = len(every.gradient) - untold.shape[1]
     equations, by_untold = every.without_last(untold.shape[1]), every.reduced_hessian[:told, told:]
@@ -101,7 +119,9 @@ def free_estimate(problem: JointProblem, solution: ShootingResult, block: int) -
     doubt = sum((np.outer(shift, shift) for shift in shifts), np.zeros((count, count)))
     own = covariance.matrix[kept, kept]
     unknown = np.diag(np.where(seen[kept], 0.0, np.inf))
-    return FreedEstimate(
+    last = rest.shape[1] - 1
+    shown = added[last] / max(np.sqrt(scatter[last, last]), 1e-300) if with_load else 0.0
+    estimate = FreedEstimate(
         solution.parameters + change[:count],
         Covariance(
             np.where(unknown > 0.0, np.inf, own + doubt),
@@ -111,6 +131,7 @@ def free_estimate(problem: JointProblem, solution: ShootingResult, block: int) -
         ),
         doubt,
     )
+    return estimate, float(shown)
 
 
 def _beyond_noise(found: Array, noise: Array) -> Array:
@@ -138,6 +159,12 @@ def _friction_at_rest(problem: JointProblem, solution: ShootingResult, w: Array)
     fading = problem.with_parameters(solution.parameters)[STRIBECK_SPEED] * np.array(_FADING)
     sign = w / np.hypot(w, problem.config.law.rest_speed)
     return np.asarray(-np.exp(-((w[:, None] / fading) ** 2)) * sign[:, None])
+
+
+def _friction_with_load(problem: JointProblem, w: Array) -> Array:
+    """(N, 1) friction that is as large as the torque that the rigid body takes."""
+    sign = w / np.hypot(w, problem.config.law.rest_speed)
+    return np.asarray(-problem.motion.levels[:, LEVELS.index("load_friction")] * sign)[:, None]
 
 
 def _unknowable_torques(problem: JointProblem, v: Array, w: Array) -> Array:

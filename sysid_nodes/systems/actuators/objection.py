@@ -8,16 +8,16 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from sysid_nodes.models.actuator import INDEX, PARAMETERS
-from sysid_nodes.solvers.shooting import interval
 from sysid_nodes.solvers.shooting.normal_equations import assemble
 from sysid_nodes.solvers.shooting.problem import Gaussian
 from sysid_nodes.systems.actuators.config import ActuatorConfig
 from sysid_nodes.systems.actuators.fit import JointFit, fit_joint
 from sysid_nodes.systems.actuators.preparation import JointMotion
 from sysid_nodes.systems.actuators.replay import replay_error, replay_joint
+from sysid_nodes.systems.actuators.strength import fit_with_gain, surely_outside
 
-_PROMISE = 0.25
-"""Share of the cost that a free gain must promise to take off: half the error would be three quarters."""
+_PROMISE = 0.02
+"""Share of the cost that a free gain must promise to take off before anybody looks closer."""
 _BETTER = 0.5
 """Replay error with a free gain, relative to that without, from which a gain off its stated value is believed."""
 _CLEARER = 0.97
@@ -37,12 +37,14 @@ class Objection:
         refutes: whether the log contradicts what is stated, or else does not tell whether it does.
         names_cause: whether it says what is wrong, and not only that something is.
         lead: by which the motion surely comes before what it was told, however little that is [s].
+        gained: the fit with a free gain, where that surely is not one and replays the log better.
     """
 
     text: str = ""
     refutes: bool = False
     names_cause: bool = False
     lead: float = 0.0
+    gained: JointFit | None = None
 
 
 def fit_with_lead(fit: JointFit, rmse: float, config: ActuatorConfig) -> JointFit | None:
@@ -87,14 +89,14 @@ def find_objection(
     if rmse > verdict.unexplained * travel:
         left = Objection(_describe_residual(motion, rmse, travel), refutes=True)
     told = "efforts" if motion.open_loop else "command"
-    if "delay" in fit.problem.names and _surely_outside(fit, "delay", -np.inf, verdict.longest_delay):
+    if "delay" in fit.problem.names and surely_outside(fit, "delay", -np.inf, verdict.longest_delay):
         delay = 1e3 * float(fit.law[INDEX["delay"]])
         text = f"'{motion.name}' follows its {told} by {delay:.0f} ms; are their stamps of one clock?"
         return Objection(text, refutes=True, names_cause=True)
-    if freed is None or not _surely_outside(freed, "delay", 0.0, np.inf):
+    if freed is None or not surely_outside(freed, "delay", 0.0, np.inf):
         return _object_to_strength(fit, left, rmse, config)
     lead = -float(freed.law[INDEX["delay"]])
-    if _surely_outside(freed, "delay", -0.5 * motion.step * motion.stride, np.inf):
+    if surely_outside(freed, "delay", -0.5 * motion.step * motion.stride, np.inf):
         before = f"'{motion.name}' moves {1e3 * lead:.1f} ms before its {told}"
         text = f"{before}; are their stamps of one clock, and its gains right?"
         left = Objection(text, refutes=True, names_cause=True)
@@ -103,49 +105,40 @@ def find_objection(
 
 
 def _object_to_strength(fit: JointFit, left: Objection, rmse: float, config: ActuatorConfig) -> Objection:
-    """The objection, or a better one where a drive of another strength follows far closer than `rmse` [rad]."""
-    motion, verdict = fit.problem.motion, config.verdict
+    """The objection, or a better one where a drive of another strength follows closer than `rmse` [rad]."""
+    motion, factor = fit.problem.motion, config.verdict.gain_factor
     if "gain" in fit.problem.names:
         gained = fit
     else:
-        names = tuple(p.name for p in PARAMETERS if p.name in (*fit.problem.names, "gain"))
         lost = bool(left.text) or not fit.solution.status.converged
-        if not lost and not _may_matter(fit, names):
+        if not lost and not _may_matter(fit):
             return left
-        if lost:  # where the fit ended is nowhere near: anew, from short segments on
-            gained = fit_joint(motion, fit.problem.law, config, names)
-        else:
-            longest = replace(config.shooting, horizons=config.shooting.horizons[-1:])  # to begin where the fit ended
-            gained = fit_joint(motion, fit.law, replace(config, shooting=longest), names)
+        gained = fit_with_gain(fit, config, anew=lost)
     gain = float(gained.law[INDEX["gain"]])
     error = replay_error(motion, replay_joint(motion, gained.law, config)).rmse
-    if gained is not fit and error >= _BETTER * rmse:
+    if gained is not fit and error >= _CLEARER * rmse:
         return left
     strong = f"{gain:.3g} times as strong as its {'efforts say' if motion.open_loop else 'stated gains'}"
-    if gained.solution.status.converged and _surely_outside(
-        gained, "gain", 1.0 / verdict.gain_factor, verdict.gain_factor
-    ):
+    sure = gained.solution.status.converged and surely_outside(gained, "gain", 1.0 / factor, factor)
+    if sure and (gained is fit or error < _BETTER * rmse):
         besides = " And does it carry nothing that is not described?" if motion.open_loop else ""
         text = f"the drive of '{motion.name}' is {strong}; are their units right?{besides}"
         return Objection(text, refutes=True, names_cause=True)
-    if left.text or gained is fit or 1.0 / verdict.gain_factor <= gain <= verdict.gain_factor:
+    if left.text or gained is fit:
         return left
-    return Objection(
-        f"a drive {strong} explains how '{motion.name}' moved twice as well, but so may friction that the law lacks: "
-        "this motion does not tell which"
-    )
+    if sure or (error < _BETTER * rmse and not 1.0 / factor <= gain <= factor):
+        text = (
+            f"a drive {strong} explains how '{motion.name}' moved better ({1e3 * error:.1f} mrad, not "
+            f"{1e3 * rmse:.1f}), but so may friction that the law lacks: this motion does not tell which"
+        )
+        return Objection(text, gained=gained)
+    counts = gained.solution.status.converged and surely_outside(gained, "gain", 1.0, 1.0)
+    return replace(left, gained=gained) if counts else left
 
 
-def _surely_outside(fit: JointFit, name: str, lower: float, upper: float) -> bool:
-    """Whether all of a parameter's 95 % interval is outside of a range."""
-    k = fit.problem.names.index(name)
-    mean, sigma, freedom = float(fit.parameters[k]), float(fit.covariance.sigma[k]), float(fit.covariance.freedom[k])
-    low, high = interval(mean, sigma, freedom, -np.inf, np.inf)
-    return high < lower or low > upper
-
-
-def _may_matter(fit: JointFit, names: tuple[str, ...]) -> bool:
-    """Whether a Gauss-Newton step with more parameters promises enough to look closer."""
+def _may_matter(fit: JointFit) -> bool:
+    """Whether a Gauss-Newton step with a free gain promises enough to look closer."""
+    names = tuple(p.name for p in PARAMETERS if p.name in (*fit.problem.names, "gain"))
     problem, solution = fit.problem.with_law(fit.law, *names), fit.solution
     parameters, (guess, information) = fit.law[problem.active], problem.start(solution.first)
     rollout = problem.rollout(parameters, solution.first, solution.start)

@@ -16,6 +16,7 @@ from shared.actuator_session import feed, messages, run, session
 
 from sysid_nodes.cli.main import main
 from sysid_nodes.data.config import load_yaml
+from sysid_nodes.models.actuator_network import ActuatorNetwork
 from sysid_nodes.reports.actuators.live import save_session
 from sysid_nodes.reports.json_text import encode
 from sysid_nodes.robots import MotorConstants, load_robot
@@ -23,6 +24,8 @@ from sysid_nodes.sessions.prime.config import PrimeSessionConfig
 from sysid_nodes.sessions.prime.session import prime_robot
 from sysid_nodes.sessions.sampling.config import SamplingSessionConfig, sampling_robot
 from sysid_nodes.simulation.arm.mujoco_arm import arm_spec
+from sysid_nodes.systems.actuators import ActuatorConfig
+from sysid_nodes.systems.actuators.methods.network import NetworkModel
 from sysid_nodes.systems.interval.config import IntervalIdentifierConfig
 from sysid_nodes.systems.sampling.identify import nominal_model
 
@@ -248,6 +251,51 @@ def test_a_joint_that_lacks_a_constant_leaves_all_joints_theirs(document: dict[s
     assert known.coulomb == ()
     assert known.friction_relative == 0.05
     assert len(known.armature) == 3
+
+
+@pytest.mark.parametrize("residual", [True, False])
+def test_networks_are_read_back_with_the_torque_of_the_model(
+    document: dict[str, Any], tmp_path: Path, residual: bool
+) -> None:
+    onnx = pytest.importorskip("onnx")
+    from onnx.reference import ReferenceEvaluator
+
+    rng = np.random.default_rng(4)
+    net = ActuatorNetwork(
+        rng.standard_normal(1217) / 6.0, 32, np.array([0.0, 0.8, 0.0]), np.array([0.05, 0.2, 2.0]),
+        np.array([-0.1, 0.4, -4.0]), np.array([0.1, 1.2, 4.0]), np.array([0.02, 0.08, 0.8]), 3.0,
+    )  # fmt: skip
+    model = NetworkModel(net, np.zeros(15), ActuatorConfig(), residual)
+    written(document, tmp_path)
+    stored = {f"FL_calf_joint/{name}": value for name, value in model.weights.items()}
+    np.savez(tmp_path / "networks.npz", allow_pickle=False, **stored)
+    assert main(["export", str(tmp_path), "--format", "onnx", "--out", str(tmp_path / "out")]) == 0
+    assert sorted(path.name for path in (tmp_path / "out").iterdir()) == ["FL_calf_joint.onnx", "networks.npz"]
+    states = rng.uniform(net.lower - net.margin, net.upper + net.margin, (200, 3))  # within the box and about it
+    evaluator = ReferenceEvaluator(onnx.load(tmp_path / "out" / "FL_calf_joint.onnx"))
+    said = evaluator.run(None, {"state": states.astype(np.float32)})[0]
+    output = net.value(states).output
+    wanted = net.share(states)[0] * net.limit * (np.tanh(output) if residual else output)
+    assert np.ptp(wanted) > 0.5
+    np.testing.assert_allclose(said, wanted, atol=2e-4)  # single precision, of torques up to 3 N m
+    archive = tmp_path / "all.npz"
+    assert main(["export", str(tmp_path), "--format", "npz", "--out", str(archive)]) == 0
+    with np.load(archive) as arrays:
+        for name, value in stored.items():
+            np.testing.assert_array_equal(arrays[f"network/{name}"], value)
+
+
+@pytest.mark.parametrize("broken", [True, False])
+def test_a_result_without_networks_is_one_line(
+    result: Path, tmp_path: Path, broken: bool, capsys: pytest.CaptureFixture[str]
+) -> None:
+    if broken:
+        (tmp_path / "networks.npz").write_bytes(b"nothing")
+    assert main(["export", str(result), "--format", "onnx", "--out", str(tmp_path / "out")]) == 2
+    said = capsys.readouterr().err
+    assert ("holds no networks of actuators" if broken else "has no networks") in said
+    assert len(said.splitlines()) == 1
+    assert not (tmp_path / "out").exists()
 
 
 def test_an_archive_has_every_number_and_none_that_is_not_known(document: dict[str, Any], tmp_path: Path) -> None:

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any
@@ -16,7 +17,8 @@ from sysid_nodes.logs.actuator_table import read_actuator_table
 from sysid_nodes.models.actuator import INDEX
 from sysid_nodes.results.actuators import ActuatorResult, ActuatorStatus
 from sysid_nodes.robots import limb, load_robot
-from sysid_nodes.systems.actuators import ActuatorConfig, identify_actuators, objection, replay_log
+from sysid_nodes.systems.actuators import ActuatorConfig, identify, identify_actuators, objection, replay_log
+from sysid_nodes.systems.actuators.excitation import ExcitationConfig
 from sysid_nodes.systems.actuators.preparation import _columns
 
 CONFIG = ActuatorConfig()
@@ -60,7 +62,13 @@ def test_what_a_slow_motion_cannot_tell_is_no_value_and_a_telling_motion_is_name
         held.append(armature.lower < drives.armature[j] < armature.upper)
         assert joint.parameter("encoder_bias").identifiable
     assert sum(held) >= 2  # of three 95 % intervals
-    assert any(joint.parameter("armature").advice for joint in result.joints)
+    said = [joint.parameter("armature").advice for joint in result.joints]
+    calls = [re.search(r"\(sysid excite (.*)\)$", text) for text in said if text]
+    assert calls
+    for call in calls:  # what is advised is what the command takes
+        assert call is not None
+        settings = re.findall(r"--set (\S+)=(\S+)", call[1])
+        ExcitationConfig(**{name: float(value) for name, value in settings})
 
 
 def test_the_verdict_is_there_before_anything_is_fitted(told: ActuatorResult) -> None:
@@ -86,12 +94,43 @@ def test_a_strength_that_is_not_sure_refutes_nothing(monkeypatch: pytest.MonkeyP
     _, log = chirp_log()
     off = replace(log, stiffness=0.5 * log.stiffness, damping=0.5 * log.damping)
     if not sure:
-        monkeypatch.setattr(objection, "_surely_outside", lambda *_: False)
+        monkeypatch.setattr(objection, "surely_outside", lambda *_: False)
+        monkeypatch.setattr(identify, "describe_common_strength", lambda *_: "")
     result = identify_actuators(off, leg(), CONFIG)
     assert result.status is (ActuatorStatus.CONTRADICTION if sure else ActuatorStatus.PARTIAL)
     assert any(("right?" if sure else "this motion does not tell which") in text for text in result.findings)
     assert any(all(not p.identifiable for p in joint.parameters) for joint in result.joints)
     assert not (sure and any(p.identifiable for joint in result.joints for p in joint.parameters))
+
+
+@pytest.mark.parametrize("factor", [1.4, 1.0 / 1.4])
+@pytest.mark.parametrize("damping", [True, False])
+def test_a_stiffness_that_is_stated_wrong_for_all_drives_is_named(factor: float, damping: bool) -> None:
+    """Each joint's motion alone might be friction that the law lacks; three that agree are not."""
+    _, log = chirped()
+    off = replace(log, stiffness=factor * log.stiffness, damping=(factor if damping else 1.0) * log.damping)
+    result = identify_actuators(off, leg(), CONFIG)
+    if factor < 1.0 and not damping:  # the damping that is stated is then too large: less than no friction is left
+        assert result.status is ActuatorStatus.PARTIAL
+        assert not any(joint.parameter(n).identifiable for joint in result.joints for n in ("viscous", "armature"))
+        return
+    assert result.status is ActuatorStatus.CONTRADICTION
+    assert "as strong as" in result.findings[0]
+    assert "right?" in result.findings[0]
+    assert not any(p.identifiable for joint in result.joints for p in joint.parameters)
+
+
+def test_a_gain_that_is_a_little_off_is_in_the_intervals_and_said() -> None:
+    """1.1 times the stiffness moves the estimates by more than their sigmas, and armature by a quarter."""
+    drives, log = chirped()
+    off = replace(log, stiffness=1.1 * log.stiffness, damping=1.1 * log.damping)
+    result = identify_actuators(off, leg(), CONFIG)
+    assert result.status is ActuatorStatus.PARTIAL
+    assert sum("as strong as its stated gains" in text for text in result.findings) == len(result.joints)
+    for j, joint in enumerate(result.joints):
+        for name in ("armature", "viscous", "coulomb"):
+            found = joint.parameter(name)
+            assert found.lower < getattr(drives, name)[j] < found.upper, (joint.name, name)
 
 
 def test_one_drive_that_contradicts_its_gains_leaves_no_joint_a_value() -> None:
@@ -124,6 +163,7 @@ def test_friction_below_zero_is_no_friction_of_zero() -> None:
         viscous = joint.parameter("viscous")
         assert viscous.estimate is None, viscous
         assert "less than there can be" in viscous.reason
+        assert not any(p.identifiable for p in joint.parameters)
 
 
 @pytest.mark.parametrize("last", [2.0, 4.0])
@@ -307,7 +347,19 @@ def test_a_real_go2s_chirp_replays_another_run(shared_data: Any) -> None:
     # A 2 Hz chirp does not tell the hips' armature: prototypes found a third of its value as its sigma.
     hips = [joint for joint in result.joints if "hip" in joint.name]
     assert not any(joint.parameter("armature").identifiable for joint in hips)
-    assert all(joint.parameter("coulomb").identifiable for joint in result.joints)
+    told = [joint.parameter("coulomb").identifiable for joint in result.joints]
+    assert sum(told) >= len(told) - 2  # a hip's strength is in doubt, a rear thigh's friction grows with its load
+
+
+@pytest.mark.real_data
+def test_a_real_robots_stiffness_that_is_1_4_too_large_is_named(shared_data: Any) -> None:
+    """Single joints' free gains scatter from 0.7 to 1.2 by friction that the law lacks; all twelve do not."""
+    log = read_actuator_table(shared_data / "go2_actuator_chirps" / "traj_4.npz", load_robot("go2").joint_names)
+    assert log.stiffness is not None and log.damping is not None
+    off = replace(log, stiffness=1.4 * log.stiffness, damping=1.4 * log.damping)
+    result = identify_actuators(off, load_robot("go2"), CONFIG)
+    assert result.status is ActuatorStatus.CONTRADICTION
+    assert "as strong as" in result.findings[0]
 
 
 @pytest.mark.real_data
@@ -318,7 +370,7 @@ def test_a_part_of_a_real_chirp_refutes_no_gains_that_the_whole_bears_out(shared
     assert result.status is ActuatorStatus.PARTIAL
     assert any("'RR_hip_joint'" in text and "does not tell which" in text for text in result.findings)
     assert not any(p.identifiable for p in result.joints[0].parameters)
-    assert all(joint.parameter("coulomb").identifiable for joint in result.joints[1:])
+    assert sum("as strong as its stated gains; friction" in text for text in result.findings) == 2  # thigh and calf
 
 
 @pytest.mark.real_data

@@ -6,6 +6,7 @@ from dataclasses import replace
 import numpy as np
 from shared.actuator_stand import chirp_log, leg
 
+from sysid_nodes.models.actuator import INDEX
 from sysid_nodes.systems.actuators import ActuatorConfig
 from sysid_nodes.systems.actuators.config import DoubtConfig
 from sysid_nodes.systems.actuators.fit import JointFit, fit_joint, known_law
@@ -53,7 +54,9 @@ def test_friction_at_rest_and_ripple_that_the_law_lacks_are_not_in_the_estimates
 
 def test_where_nothing_lacks_an_estimate_is_the_solution() -> None:
     fit = fitted(motion())
-    config = replace(CONFIG, doubt=DoubtConfig(body_error=0.0, friction_at_rest=False, torque_waves=0))
+    config = replace(
+        CONFIG, doubt=DoubtConfig(body_error=0.0, friction_at_rest=False, friction_with_load=False, torque_waves=0)
+    )
     found = free_estimate(replace(fit.problem, config=config), fit.solution, BLOCK)
     assert (np.abs(found.parameters - fit.solution.parameters) < 0.05 * fit.covariance.sigma).all()
     assert (np.sqrt(np.diag(found.doubt)) < 0.02 * found.covariance.sigma).all()
@@ -62,10 +65,10 @@ def test_where_nothing_lacks_an_estimate_is_the_solution() -> None:
     assert (np.diag(wider.covariance.plain) > np.diag(found.covariance.plain)).all()
 
 
-def noisy_replay(own: JointMotion, fit: JointFit) -> JointMotion:
+def noisy_replay(own: JointMotion, fit: JointFit, law: np.ndarray | None = None) -> JointMotion:
     """The motion as the law has it, and as an encoder reads that."""
     noise = 8e-4 * np.random.default_rng(2).standard_normal(len(own.t))
-    return replace(own, q=replay_joint(own, fit.law, CONFIG) + noise)
+    return replace(own, q=replay_joint(own, fit.law if law is None else law, CONFIG) + noise)
 
 
 def test_a_torque_that_does_not_end_as_it_begins_moves_few_estimates() -> None:
@@ -79,6 +82,25 @@ def test_a_torque_that_does_not_end_as_it_begins_moves_few_estimates() -> None:
     sigma = without.covariance.sigma[told]
     assert np.abs((with_ripple.solution.parameters - without.solution.parameters)[told] / sigma).max() > 1.5
     assert np.abs((with_ripple.parameters - without.parameters)[told] / sigma).max() < 0.4
+
+
+def test_friction_that_grows_with_the_load_is_not_in_the_estimates() -> None:
+    """4 % of the load: left out, it moves viscous and Coulomb friction by many sigmas."""
+    own = motion()
+    fit = fitted(own)
+    law = fit.law.copy()
+    law[INDEX["load_friction"]] = 0.04
+    loaded = noisy_replay(own, fit, law)
+    doubt = replace(CONFIG.doubt, friction_with_load=False)
+    without = replace(CONFIG, doubt=doubt)
+    names = CONFIG.fitted.names
+    off = {}
+    for name, config in (("with", CONFIG), ("without", without)):
+        found = fit_joint(loaded, known_law(config, THIGH), config, names)
+        off[name] = (np.abs(found.parameters - law[[INDEX[n] for n in names]]) / found.covariance.sigma)[
+            [names.index(n) for n in ("viscous", "coulomb")]
+        ]
+    assert off["with"].max() < 3.0 < off["without"].max(), off
 
 
 def test_noise_is_no_torque_that_the_law_lacks() -> None:
