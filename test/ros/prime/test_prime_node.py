@@ -27,12 +27,10 @@ from std_srvs.srv import Trigger
 from visualization_msgs.msg import MarkerArray
 
 from sysid_nodes.data.readings import Readings
-from sysid_nodes.exceptions import SamplesError
 from sysid_nodes.results.motion_status import MotionStatus
 from sysid_nodes.ros import qos
 from sysid_nodes.ros.nodes import prime_estimator
 from sysid_nodes.ros.nodes.prime_estimator import PrimeEstimatorNode
-from sysid_nodes.ros.prime.live import LivePrime
 from sysid_nodes.ros.simulation.legged_publishers import LeggedPublishers
 from sysid_nodes.sensors.messages import read_imu, read_joint_state
 from sysid_nodes.simulation.legged import Fault, VelocityReading
@@ -231,23 +229,6 @@ def test_low_state_messages_reach_the_session_as_joints_and_imu() -> None:
     assert session.received == 1000
     assert session.time == pytest.approx(50.998, abs=2e-3)
     assert session.solves > 0
-
-
-def test_a_message_that_is_damaged_is_counted_and_no_failure_of_ours() -> None:
-    def damaged(*_: object) -> Any:
-        raise SamplesError("LowState has a wrong checksum")
-
-    said: list[Any] = []
-    live = LivePrime(
-        make_session(), capacity=5, publish=said.append, judged=lambda *both: said.extend(both), complain=said.append
-    )
-    try:
-        live._process((damaged, None, 0.0, 0.0))
-        report = live.status("prime_estimator", active=True)
-    finally:
-        live.stop()
-    assert {item.key: item.value for item in report.values}["not used: LowState has a wrong checksum"] == "1"
-    assert not said and "internal failure" not in report.message
 
 
 @pytest.mark.parametrize(
