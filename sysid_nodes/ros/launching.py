@@ -54,7 +54,7 @@ def config_file(default: str) -> Argument:
 def launch_description(
     arguments: Sequence[Argument], start: Callable[[dict[str, str]], list[Node]], *required: Argument
 ) -> LaunchDescription:
-    """The description that a launch file returns: its arguments, and the nodes that `start` makes of their values by name.
+    """A launch file's arguments, and the nodes that `start` makes of their values by name.
 
     Arguments that are required have no default, whatever they state.
     """

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from sysid_nodes.results.motion_status import MotionStatus
+from sysid_nodes.results.prime_status import PrimeStatus
 from sysid_nodes.sessions.diagnostic_keys import (
     FINDING,
     HOP,
@@ -27,11 +27,11 @@ from sysid_nodes.sessions.prime.trust import PrimeJudgement
 from sysid_nodes.signals.pacing import Pace
 
 _LEVELS = {
-    MotionStatus.STARTING: Level.WARN,
-    MotionStatus.GOOD: Level.OK,
-    MotionStatus.DEGRADED: Level.WARN,
-    MotionStatus.DOUBTFUL: Level.ERROR,
-    MotionStatus.LOST: Level.ERROR,
+    PrimeStatus.STARTING: Level.WARN,
+    PrimeStatus.GOOD: Level.OK,
+    PrimeStatus.DEGRADED: Level.WARN,
+    PrimeStatus.DOUBTFUL: Level.ERROR,
+    PrimeStatus.LOST: Level.ERROR,
 }
 
 

@@ -27,7 +27,7 @@ from std_srvs.srv import Trigger
 from visualization_msgs.msg import MarkerArray
 
 from sysid_nodes.data.readings import Readings
-from sysid_nodes.results.motion_status import MotionStatus
+from sysid_nodes.results.prime_status import PrimeStatus
 from sysid_nodes.ros import qos
 from sysid_nodes.ros.nodes import prime_estimator
 from sysid_nodes.ros.nodes.prime_estimator import PrimeEstimatorNode
@@ -152,8 +152,8 @@ def test_a_poisoned_stream_is_named_in_status_and_diagnostics(bench: Any) -> Non
     bench.until(lambda: reports and "garbage" in values(reports[-1]).get("fault of mocap_pose", ""))
     assert int(values(reports[-1])["not used of mocap_pose: not finite"]) > 50
     statuses = [message.status for message in forces]
-    assert MotionStatus.GOOD in statuses
-    assert MotionStatus.DEGRADED in statuses
+    assert PrimeStatus.GOOD in statuses
+    assert PrimeStatus.DEGRADED in statuses
     assert all(np.isfinite(contact.force.z) for message in forces for contact in message.contacts)
 
 
@@ -163,7 +163,7 @@ def test_silence_of_all_streams_is_published_as_lost(bench: Any) -> None:
     forces = bench.listen(ContactForces, "/contact_forces", qos.stream("reliable", 1000))
     reports = bench.listen(DiagnosticArray, "/diagnostics")
     Robot(bench, node).play(record(0.5)[0])
-    bench.until(lambda: forces and forces[-1].status == MotionStatus.LOST)
+    bench.until(lambda: forces and forces[-1].status == PrimeStatus.LOST)
     bench.until(lambda: values(reports[-1]).get("fault of joint_position") == "off")
     assert reports[-1].status[0].level == DiagnosticStatus.ERROR
 
