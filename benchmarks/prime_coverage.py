@@ -26,7 +26,7 @@ from benchmarks.records import Record, add_options, collect
 from benchmarks.report import Report, parser
 from sysid_nodes.data.bounds import PARAMETER_NAMES
 from sysid_nodes.models.discrete_motion import difference, discrete_motion
-from sysid_nodes.results.motion_estimate import EstimateStatus
+from sysid_nodes.results.prime import EstimateStatus
 from sysid_nodes.simulation.legged import LeggedSimulationConfig
 from sysid_nodes.simulation.legged.load import LoadConfig
 from sysid_nodes.systems.prime import build_model

@@ -29,7 +29,7 @@ from sysid_nodes.simulation.legged.load import LoadConfig
 from sysid_nodes.systems.prime import PrimeConfig
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "test"))
-from shared.legged_log import averaged, push
+from shared.legged_log import average_forces, push
 
 __all__ = ["SCENARIOS", "AlignedLog", "Log", "Scenario", "record", "simulated_config"]
 
@@ -139,7 +139,7 @@ class Log:
         found = replace(found, times=found.times[:count], samples=samples)
         series, times = self.series, found.times - START
         at = np.clip(np.round((times - series.time[0]) / series.duration).astype(int), 0, len(series.time) - 1)
-        around = averaged(series, times, config.step)
+        around = average_forces(series, times, config.step)
         after = _after(series, times, config.step)
         return AlignedLog(self.robot, found, self.truth, series.q[at], series.v[at], around, after)
 

@@ -8,7 +8,7 @@ import time
 from benchmarks.peers.estimate import PeerEstimate
 from benchmarks.prime_log import AlignedLog
 from sysid_nodes.results.least_squares import Iteration
-from sysid_nodes.results.motion_estimate import EstimateStatus, MotionEstimate
+from sysid_nodes.results.prime import EstimateStatus, PrimeEstimate
 from sysid_nodes.systems.prime import Model, estimate_motion
 
 
@@ -17,7 +17,7 @@ def estimate(model: Model, log: AlignedLog) -> PeerEstimate:
     return run(model, log)[0]
 
 
-def run(model: Model, log: AlignedLog) -> tuple[PeerEstimate, MotionEstimate]:
+def run(model: Model, log: AlignedLog) -> tuple[PeerEstimate, PrimeEstimate]:
     """The same with the whole result. Covariances are part of the time."""
     seen: list[Iteration] = []
     start = time.perf_counter()

@@ -19,7 +19,7 @@ from benchmarks import prime_ours
 from benchmarks.prime_log import SCENARIOS, AlignedLog, record, simulated_config
 from benchmarks.prime_score import Score, score
 from benchmarks.report import Report, parser, progress
-from sysid_nodes.results.motion_estimate import BodyEstimate, MotionEstimate
+from sysid_nodes.results.prime import BodyEstimate, PrimeEstimate
 from sysid_nodes.systems.prime import build_model
 
 WITH, WITHOUT = "with", "without"
@@ -33,7 +33,7 @@ class Run:
     identification: str
     log: AlignedLog
     score: Score
-    found: MotionEstimate
+    found: PrimeEstimate
 
     @property
     def cost(self) -> float:

@@ -22,7 +22,7 @@ from benchmarks.prime_score import EDGE, THRESHOLD
 from sysid_nodes.data.config import from_flat
 from sysid_nodes.models.discrete_motion import difference
 from sysid_nodes.models.rotations import quaternion_product
-from sysid_nodes.results.motion_estimate import BodyEstimate
+from sysid_nodes.results.prime import BodyEstimate
 from sysid_nodes.robots import Robot
 from sysid_nodes.rollouts.legged_model import GroundConfig
 from sysid_nodes.sessions.prime.batch import Gatherer, StreamRecord, solve_batch
@@ -41,7 +41,7 @@ from sysid_nodes.simulation.legged import (
 from sysid_nodes.simulation.legged.load import LoadConfig
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "test"))
-from shared.legged_log import averaged
+from shared.legged_log import average_forces
 from shared.legged_readings import readings_of
 
 Array = npt.NDArray[np.float64]
@@ -106,7 +106,7 @@ class Walk:
         tick = np.clip(np.round((at - series.time[0]) / series.duration).astype(int), 0, len(series.time) - 1)
         q = series.q[tick].copy()
         q[:, :3], q[:, 3:7] = q[:, :3] @ self.turn.T, _turned(self.turn, q[:, 3:7])
-        return q, averaged(series, at, step) @ self.turn.T
+        return q, average_forces(series, at, step) @ self.turn.T
 
 
 def walk(world: World, seed: int) -> Walk:

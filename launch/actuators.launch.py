@@ -7,16 +7,18 @@ Start the robot's drivers and whatever commands it beside it.
 from dataclasses import replace
 from pathlib import Path
 
-from launch.actions import OpaqueFunction
 from launch_ros.actions import Node
 
-from launch import LaunchContext, LaunchDescription
+from launch import LaunchDescription
 from sysid_nodes.data.config import load_yaml
 from sysid_nodes.robots.visuals import held_urdf, visible_urdf
 from sysid_nodes.ros.launching import (
-    argument_values,
-    declare,
+    COMMON,
+    JOINT_STATES,
+    PUBLISH_DESCRIPTION,
+    config_file,
     description_of,
+    launch_description,
     non_empty,
     ours,
     package_path,
@@ -27,26 +29,18 @@ from sysid_nodes.sessions.actuators.config import ActuatorSessionConfig, actuato
 from sysid_nodes.simulation.actuators.config import SimulatedDrivesConfig
 
 ARGUMENTS = (
-    ("config", "go2_actuators.yaml", "parameter file: a path, or the name of a file in the package's config folder"),
-    ("joint_states", "joint_states", "topic of the joint states"),
+    config_file("go2_actuators.yaml"),
+    JOINT_STATES,
     ("commands", "joint_commands", "topic of the commands"),
     ("command_type", "joint_state", "messages on it: joint_state (sensor_msgs/JointState), trajectory or low_cmd"),
-    ("autostart", "true", "configure and activate without a lifecycle manager"),
-    ("use_sim_time", "false", "take the time from /clock"),
-    ("namespace", "", "namespace of all nodes, for several robots at once"),
-    ("frame_prefix", "", "what is put before the names of the robot's frames; empty leaves it to the parameter file"),
+    *COMMON,
     ("simulated", "false", "start a simulated leg with drives that nobody is told of"),
-    (
-        "publish_description",
-        "false",
-        "publish description and transforms, where no driver does; of a simulated one with rviz",
-    ),
+    PUBLISH_DESCRIPTION,
     ("rviz", "false", "show the drives in RViz"),
 )
 
 
-def _start(context: LaunchContext) -> list[Node]:
-    value = argument_values(context, ARGUMENTS)
+def _start(value: dict[str, str]) -> list[Node]:
     true = switches(value, "autostart", "use_sim_time", "simulated", "publish_description", "rviz")
     topics = [("joint_states", value["joint_states"])]
     chosen = {"commands": value["commands"], "command_type": value["command_type"]}
@@ -64,4 +58,4 @@ def _start(context: LaunchContext) -> list[Node]:
 
 
 def generate_launch_description() -> LaunchDescription:
-    return LaunchDescription([*declare(ARGUMENTS), OpaqueFunction(function=_start)])
+    return launch_description(ARGUMENTS, _start)

@@ -6,16 +6,17 @@ certified:=true planner and robust controller move the arm, which needs one that
 it: config:=kinova_gen3_certified.yaml.
 """
 
-from launch.actions import OpaqueFunction
 from launch_ros.actions import Node
 
-from launch import LaunchContext, LaunchDescription
+from launch import LaunchDescription
 from sysid_nodes.robots import load_robot
 from sysid_nodes.robots.visuals import visible_urdf
 from sysid_nodes.ros.launching import (
-    argument_values,
-    declare,
+    COMMON,
+    PUBLISH_DESCRIPTION,
+    config_file,
     description_of,
+    launch_description,
     non_empty,
     ours,
     package_path,
@@ -24,27 +25,19 @@ from sysid_nodes.ros.launching import (
 )
 
 ARGUMENTS = (
-    ("config", "kinova_gen3.yaml", "parameter file: a path, or the name of a file in the package's config folder"),
+    config_file("kinova_gen3.yaml"),
     ("calibration", "", "calibration.json of this arm; empty leaves it to the parameter file"),
     ("joint_states", "joint_states", "topic of the driver's joint states"),
-    ("autostart", "true", "configure and activate without a lifecycle manager"),
-    ("use_sim_time", "false", "take the time from /clock"),
-    ("namespace", "", "namespace of all nodes, for several robots at once"),
-    ("frame_prefix", "", "what is put before the names of the robot's frames; empty leaves it to the parameter file"),
+    *COMMON,
     ("rviz", "false", "show the arm in RViz"),
-    (
-        "publish_description",
-        "false",
-        "publish description and transforms, where no driver does; of a simulated one with rviz",
-    ),
+    PUBLISH_DESCRIPTION,
     ("simulated", "false", "start the simulated arm; choose its parameter file as well, see config/"),
     ("certified", "false", "start certified planner and robust controller"),
     ("scene", "", "obstacles: a path, or the name of a file in config/scenes; empty: none until they are published"),
 )
 
 
-def _start(context: LaunchContext) -> list[Node]:
-    value = argument_values(context, ARGUMENTS)
+def _start(value: dict[str, str]) -> list[Node]:
     true = switches(value, "publish_description", "simulated", "certified", "rviz")
     config, start = package_path(value["config"]), switches(value, "autostart")
     common = non_empty(value, "frame_prefix") | switches(value, "use_sim_time")
@@ -62,4 +55,4 @@ def _start(context: LaunchContext) -> list[Node]:
 
 
 def generate_launch_description() -> LaunchDescription:
-    return LaunchDescription([*declare(ARGUMENTS), OpaqueFunction(function=_start)])
+    return launch_description(ARGUMENTS, _start)

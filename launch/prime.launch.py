@@ -6,16 +6,17 @@ Start the robot's drivers and motion capture beside it, or let simulated:=true s
 
 from pathlib import Path
 
-from launch.actions import OpaqueFunction
 from launch_ros.actions import Node
 
-from launch import LaunchContext, LaunchDescription
+from launch import LaunchDescription
 from sysid_nodes.data.config import load_yaml
 from sysid_nodes.robots.visuals import visible_urdf
 from sysid_nodes.ros.launching import (
-    argument_values,
-    declare,
+    COMMON,
+    JOINT_STATES,
+    config_file,
     description_of,
+    launch_description,
     non_empty,
     ours,
     package_path,
@@ -26,16 +27,13 @@ from sysid_nodes.sessions.prime.config import PrimeSessionConfig
 from sysid_nodes.sessions.prime.session import prime_robot
 
 ARGUMENTS = (
-    ("config", "go2.yaml", "parameter file: a path, or the name of a file in the package's config folder"),
-    ("joint_states", "joint_states", "topic of the joint states"),
+    config_file("go2.yaml"),
+    JOINT_STATES,
     ("imu", "imu/data", "topic of the inertial sensor"),
     ("pose", "mocap/pose", "topic of the motion capture pose"),
     ("velocity", "velocity", "topic of the base's velocity, where prime.sensors.base_velocity is enabled"),
     ("low_state", "false", "take joints and IMU from Unitree's LowState, whose message package must be installed"),
-    ("autostart", "true", "configure and activate without a lifecycle manager"),
-    ("use_sim_time", "false", "take the time from /clock"),
-    ("namespace", "", "namespace of all nodes, for several robots at once"),
-    ("frame_prefix", "", "what is put before the names of the robot's frames; empty leaves it to the parameter file"),
+    *COMMON,
     ("world_frame", "", "frame of the estimate; empty: that of the motion capture's messages"),
     ("tf", "false", "publish the base's transform; not where anybody else does"),
     ("simulated", "false", "start a simulated robot with an unknown load"),
@@ -44,8 +42,7 @@ ARGUMENTS = (
 )
 
 
-def _start(context: LaunchContext) -> list[Node]:
-    value = argument_values(context, ARGUMENTS)
+def _start(value: dict[str, str]) -> list[Node]:
     config = package_path(value["config"])
     robot = prime_robot(load_yaml(PrimeSessionConfig, Path(config)))
     frames = non_empty(value, "frame_prefix", "world_frame")
@@ -63,4 +60,4 @@ def _start(context: LaunchContext) -> list[Node]:
 
 
 def generate_launch_description() -> LaunchDescription:
-    return LaunchDescription([*declare(ARGUMENTS), OpaqueFunction(function=_start)])
+    return launch_description(ARGUMENTS, _start)

@@ -5,18 +5,22 @@ The bag begins when the identifier listens, and the launch ends when the result 
 numbers without waiting; this is for looking at them in RViz or a plot while they come.
 """
 
-from launch.actions import DeclareLaunchArgument, OpaqueFunction
-from launch.substitutions import LaunchConfiguration
 from launch_ros.actions import Node
 
-from launch import LaunchContext, LaunchDescription
-from sysid_nodes.ros.launching import argument_values, declare, non_empty, ours, package_path, view
+from launch import LaunchDescription
+from sysid_nodes.ros.launching import (
+    IDENTIFIED_BODY,
+    config_file,
+    launch_description,
+    non_empty,
+    ours,
+    package_path,
+    view,
+)
 
 ARGUMENTS = (
-    ("config", "kinova_gen3.yaml", "parameter file: a path, or the name of a file in the package's config folder"),
-    ("urdf", "", "URDF file that replaces the robot's own; empty leaves it to the parameter file"),
-    ("body", "", "link to identify; empty leaves it to the parameter file"),
-    ("calibration", "", "calibration.json of this robot; empty leaves it to the parameter file"),
+    config_file("kinova_gen3.yaml"),
+    *IDENTIFIED_BODY,
     ("joint_states", "/joint_states", "topic of the joint states in the bag"),
     ("robot_description", "/robot_description", "topic of the robot's description in the bag, if it is there"),
     ("rate", "", "how many times faster than recorded; empty: as recorded"),
@@ -27,12 +31,11 @@ ARGUMENTS = (
 )
 
 
-def _start(context: LaunchContext) -> list[Node]:
-    value = argument_values(context, ARGUMENTS)
+def _start(value: dict[str, str]) -> list[Node]:
     topics = [(name, value[name]) for name in ("joint_states", "robot_description")]
     chosen = non_empty(value, "urdf", "body", "calibration") | {"use_sim_time": True, "reliability": "reliable"}
     played = {
-        "bag": str(LaunchConfiguration("bag").perform(context)),
+        "bag": value["bag"],
         "topics": f"{value['joint_states']},{value['robot_description']},/tf,/tf_static",
         "save": value["out"],
     }
@@ -46,5 +49,4 @@ def _start(context: LaunchContext) -> list[Node]:
 
 
 def generate_launch_description() -> LaunchDescription:
-    bag = DeclareLaunchArgument("bag", description="folder of the bag")
-    return LaunchDescription([bag, *declare(ARGUMENTS), OpaqueFunction(function=_start)])
+    return launch_description(ARGUMENTS, _start, ("bag", "", "folder of the bag"))

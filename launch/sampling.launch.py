@@ -7,17 +7,19 @@ of the robot's base from one of them, from the frame world.
 
 from pathlib import Path
 
-from launch.actions import OpaqueFunction
 from launch_ros.actions import Node
 
-from launch import LaunchContext, LaunchDescription
+from launch import LaunchDescription
 from sysid_nodes.cli.sampling.demo_config import simulated_robot
 from sysid_nodes.data.config import load_yaml
 from sysid_nodes.robots.visuals import visible_urdf
 from sysid_nodes.ros.launching import (
-    argument_values,
-    declare,
+    COMMON,
+    JOINT_STATES,
+    PUBLISH_DESCRIPTION,
+    config_file,
     description_of,
+    launch_description,
     non_empty,
     ours,
     package_path,
@@ -27,25 +29,17 @@ from sysid_nodes.ros.launching import (
 from sysid_nodes.sessions.sampling.config import SamplingSessionConfig, sampling_robot
 
 ARGUMENTS = (
-    ("config", "go2_sampling.yaml", "parameter file: a path, or the name of a file in the package's config folder"),
-    ("joint_states", "joint_states", "topic of the joint states"),
+    config_file("go2_sampling.yaml"),
+    JOINT_STATES,
     ("command_type", "joint_state", "messages of set-points: joint_state (sensor_msgs/JointState) or trajectory"),
-    ("autostart", "true", "configure and activate without a lifecycle manager"),
-    ("use_sim_time", "false", "take the time from /clock"),
-    ("namespace", "", "namespace of all nodes, for several robots at once"),
-    ("frame_prefix", "", "what is put before the names of the robot's frames; empty leaves it to the parameter file"),
+    *COMMON,
     ("simulated", "false", "start a simulated Go2 with a load and motors that nobody is told of"),
-    (
-        "publish_description",
-        "false",
-        "publish description and transforms, where no driver does; of a simulated one with rviz",
-    ),
+    PUBLISH_DESCRIPTION,
     ("rviz", "false", "show base, payload and planned path in RViz"),
 )
 
 
-def _start(context: LaunchContext) -> list[Node]:
-    value = argument_values(context, ARGUMENTS)
+def _start(value: dict[str, str]) -> list[Node]:
     clock, config = switches(value, "autostart", "use_sim_time"), package_path(value["config"])
     true, prefix = switches(value, "simulated", "publish_description", "rviz"), non_empty(value, "frame_prefix")
     topics = [("joint_states", value["joint_states"])]
@@ -63,4 +57,4 @@ def _start(context: LaunchContext) -> list[Node]:
 
 
 def generate_launch_description() -> LaunchDescription:
-    return LaunchDescription([*declare(ARGUMENTS), OpaqueFunction(function=_start)])
+    return launch_description(ARGUMENTS, _start)

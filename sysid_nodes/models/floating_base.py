@@ -102,8 +102,7 @@ def require_feet(robot: Robot) -> None:
     """
     if not robot.floating_base:
         raise RobotError(
-            f"robot '{robot.name}' has a fixed base; motion estimation needs a floating one: 'floating_base: true' if"
-            " the URDF's is"
+            f"robot '{robot.name}' has a fixed base; PRIME needs a floating one: 'floating_base: true' if the URDF's is"
         )
     if not robot.contacts:
         raise RobotError(

@@ -9,7 +9,12 @@ from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
 from rclpy.node import Node
 from rclpy.time import Time
 
+from sysid_nodes.sessions.live_session import Level, SessionReport
+
 OK, WARN, ERROR = DiagnosticStatus.OK, DiagnosticStatus.WARN, DiagnosticStatus.ERROR
+
+
+_LEVELS = {Level.OK: OK, Level.WARN: WARN, Level.ERROR: ERROR}
 
 
 def component(node: Node) -> str:
@@ -31,6 +36,11 @@ def diagnostic_status(
     """
     pairs = [KeyValue(key=key, value=value) for key, value in values.items()]
     return DiagnosticStatus(level=level, name=name, hardware_id=hardware, message=message, values=pairs)
+
+
+def report_status(name: str, report: SessionReport) -> DiagnosticStatus:
+    """A session's report as the status of that name."""
+    return diagnostic_status(name, _LEVELS[report.level], report.sentence, report.values, hardware=report.subject)
 
 
 def diagnostic_array(status: DiagnosticStatus, now: Time) -> DiagnosticArray:

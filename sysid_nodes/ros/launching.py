@@ -5,19 +5,19 @@ from __future__ import annotations
 
 import copy
 import shutil
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import yaml
 from ament_index_python.packages import get_package_share_directory
-from launch.actions import DeclareLaunchArgument, Shutdown
+from launch.actions import DeclareLaunchArgument, OpaqueFunction, Shutdown
 from launch.events.process import ProcessExited
 from launch.logging import launch_config
 from launch.substitutions import LaunchConfiguration
 from launch_ros.actions import Node
 
-from launch import LaunchContext
+from launch import LaunchContext, LaunchDescription
 from sysid_nodes.messages.geometry import WORLD
 
 Argument = tuple[str, str, str]
@@ -25,22 +25,57 @@ Argument = tuple[str, str, str]
 
 _ENDED_WITH_PARENT = "setpriv --pdeathsig TERM"
 
+JOINT_STATES: Argument = ("joint_states", "joint_states", "topic of the joint states")
+
+PUBLISH_DESCRIPTION: Argument = (
+    "publish_description",
+    "false",
+    "publish description and transforms, where no driver does; of a simulated one with rviz",
+)
+
+IDENTIFIED_BODY: tuple[Argument, ...] = (
+    ("urdf", "", "URDF file that replaces the robot's own; empty leaves it to the parameter file"),
+    ("body", "", "link to identify; empty leaves it to the parameter file"),
+    ("calibration", "", "calibration.json of this robot; empty leaves it to the parameter file"),
+)
+
+COMMON: tuple[Argument, ...] = (
+    ("autostart", "true", "configure and activate without a lifecycle manager"),
+    ("use_sim_time", "false", "take the time from /clock"),
+    ("namespace", "", "namespace of all nodes, for several robots at once"),
+    ("frame_prefix", "", "what is put before the names of the robot's frames; empty leaves it to the parameter file"),
+)
+
 _SWITCH = ["true", "false", "True", "False"]
 
 
-def declare(arguments: Sequence[Argument]) -> list[DeclareLaunchArgument]:
-    """The actions that declare arguments."""
-    return [
-        DeclareLaunchArgument(
-            name, default_value=default, description=text, choices=_SWITCH if default in _SWITCH else None
-        )
-        for name, default, text in arguments
+def config_file(default: str) -> Argument:
+    """The argument that chooses the parameter file."""
+    return "config", default, "parameter file: a path, or the name of a file in the package's config folder"
+
+
+def launch_description(
+    arguments: Sequence[Argument], start: Callable[[dict[str, str]], list[Node]], *required: Argument
+) -> LaunchDescription:
+    """A launch file's arguments, and the nodes that `start` makes of their values by name.
+
+    Arguments that are required have no default, whatever they state.
+    """
+
+    def launch(context: LaunchContext) -> list[Node]:
+        names = [name for name, _, _ in (*arguments, *required)]
+        return start({name: str(LaunchConfiguration(name).perform(context)) for name in names})
+
+    declared = [
+        *(DeclareLaunchArgument(name, description=text) for name, _, text in required),
+        *(
+            DeclareLaunchArgument(
+                name, default_value=default, description=text, choices=_SWITCH if default in _SWITCH else None
+            )
+            for name, default, text in arguments
+        ),
     ]
-
-
-def argument_values(context: LaunchContext, arguments: Sequence[Argument]) -> dict[str, str]:
-    """Values of arguments by name."""
-    return {name: str(LaunchConfiguration(name).perform(context)) for name, _, _ in arguments}
+    return LaunchDescription([*declared, OpaqueFunction(function=launch)])
 
 
 def is_true(text: str) -> bool:

@@ -9,13 +9,11 @@ from typing import Any, TypeVar
 from diagnostic_msgs.msg import DiagnosticStatus
 
 from sysid_nodes.ros.conversions import to_seconds
-from sysid_nodes.ros.diagnostics import ERROR, OK, WARN, component, diagnostic_status
+from sysid_nodes.ros.diagnostics import component, report_status
 from sysid_nodes.ros.identifying_node import IdentifyingNode
-from sysid_nodes.sessions.live_session import Level, LiveSession
+from sysid_nodes.sessions.live_session import LiveSession
 
 AnyLiveSession = TypeVar("AnyLiveSession", bound=LiveSession[Any, Any])
-
-_LEVELS = {Level.OK: OK, Level.WARN: WARN, Level.ERROR: ERROR}
 
 
 class SessionNode(IdentifyingNode[AnyLiveSession]):
@@ -41,9 +39,7 @@ class SessionNode(IdentifyingNode[AnyLiveSession]):
         self._streams.append(self.create_subscription(kind, topic, hear, profile))
 
     def _status(self, *, active: bool) -> DiagnosticStatus:
-        report = self._configured.report(active=active)
-        name, level = f"{component(self)}: identification", _LEVELS[report.level]
-        return diagnostic_status(name, level, report.sentence, report.values, hardware=report.robot)
+        return report_status(f"{component(self)}: identification", self._configured.report(active=active))
 
     def _listening(self) -> str:
         return "listening to " + ", ".join(stream.topic_name for stream in self._streams)

@@ -48,13 +48,13 @@ class SessionReport:
         level: of the worst thing.
         sentence: that says it.
         values: details, numbers with their units in the keys.
-        robot: whose they are.
+        subject: a robot or a topic that it is about.
     """
 
     level: Level
     sentence: str
     values: Mapping[str, str]
-    robot: str
+    subject: str
 
 
 @dataclass(frozen=True)

@@ -17,6 +17,7 @@ import pytest
 import yaml
 from shared import children
 from shared.kinova_motion import measure
+from shared.launch_stand_in import run_launch
 from shared.recorded import record
 
 from sysid_nodes.cli.main import main
@@ -63,16 +64,28 @@ def test_numbers_live_in_the_parameter_files(path: Path) -> None:
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.name)
-def test_a_file_has_a_docstring_and_every_argument_an_explanation(path: Path) -> None:
+def test_a_file_has_a_docstring_and_every_argument_an_explanation(
+    path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     tree = ast.parse(path.read_text(encoding="utf-8"))
     assert ast.get_docstring(tree)
-    tables = [
-        ast.literal_eval(node.value)
-        for node in tree.body
-        if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name) and node.targets[0].id == "ARGUMENTS"
-    ]
-    assert tables
-    assert all(text for table in tables for _, _, text in table)
+    arguments, _ = run_launch(path, tmp_path, monkeypatch)
+    assert {"config", "joint_states", "use_sim_time", "namespace"} <= set(arguments)
+    assert all(told["description"] for told in arguments.values())
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: path.name)
+def test_every_switch_can_be_turned_on(path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Against stand-ins, so that a file is run where ROS is not installed, too."""
+    arguments, usual = run_launch(path, tmp_path, monkeypatch, namespace="left")
+    on = {name: "true" for name, told in arguments.items() if told.get("choices")}
+    _, all_on = run_launch(path, tmp_path, monkeypatch, namespace="left", frame_prefix="left/", **on)
+    assert {node["namespace"] for node in (*usual, *all_on)} == {"left"}
+    assert len(all_on) > len(usual) or not set(on) & {"simulated", "rviz"}
+    for node in usual:
+        assert node["remappings"] is not None
+        names = [given for given in node["parameters"] if isinstance(given, str)]
+        assert all(Path(name).is_file() for name in names)
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.name)

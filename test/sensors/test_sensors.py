@@ -188,18 +188,15 @@ def test_encoder_steps_are_noise() -> None:
 
 
 def test_registry_configuration_and_streams_agree(go2: Robot) -> None:
-    everything = from_flat(
-        SensorsConfig,
-        {
-            "base_velocity.enabled": True,
-            "mocap_pose.offset": [0.1, 0.0, 0.2],
-        },
-    )
+    names = list(SensorsConfig.__dataclass_fields__)
+    enabled = {f"{name}.enabled": True for name in names}
+    everything = from_flat(SensorsConfig, enabled | {"mocap_pose.offset": [0.1, 0.0, 0.2]})
     sensors = build_sensors(go2, everything)
-    assert [sensor.name for sensor in sensors] == list(SensorsConfig.__dataclass_fields__)
+    assert [sensor.name for sensor in sensors] == names
     layout = parameter_layout(sensors)
     assert layout.names[layout.columns["accelerometer"]] == tuple(f"accelerometer.bias[{k}]" for k in range(3))
-    assert len(layout.names) == len(layout.units) == len(layout.mean) == len(layout.sigma) == 26
+    count = sum(len(entry.mean) for sensor in sensors for entry in sensor.parameters)
+    assert len(layout.names) == len(layout.units) == len(layout.mean) == len(layout.sigma) == count
     assert layout.columns["joint_position"] == slice(0, 12)
     assert layout.columns["joint_torque"] == slice(12, 16)  # hip, thigh, calf, and all of them
     known = from_flat(SensorsConfig, {"joint_position.offset_sigma": 0.0, "joint_torque.gain_sigma": 0.0})

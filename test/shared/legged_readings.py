@@ -11,7 +11,7 @@ from shared.legged_log import KNOWN
 
 from sysid_nodes.data.config import from_flat
 from sysid_nodes.data.readings import Readings
-from sysid_nodes.results.motion_estimate import BodyEstimate, ContactEstimate, EstimateStatus, Fit, MotionEstimate
+from sysid_nodes.results.prime import BodyEstimate, ContactEstimate, EstimateStatus, Fit, PrimeEstimate
 from sysid_nodes.robots import Robot
 from sysid_nodes.sessions.prime.config import PrimeSessionConfig
 from sysid_nodes.sessions.prime.horizon import Horizon, make_horizon
@@ -87,12 +87,12 @@ class StillHorizon:
     def push(self, steps: AlignedSteps) -> None:
         self._times = np.concatenate([self._times, steps.times])
 
-    def step(self, window: int) -> MotionEstimate | None:
+    def step(self, window: int) -> PrimeEstimate | None:
         self._times = self._times[-window:]
         return still(self._robot, self._times) if len(self._times) >= 3 else None
 
 
-def still(robot: Robot, times: np.ndarray, status: EstimateStatus = EstimateStatus.CONVERGED) -> MotionEstimate:
+def still(robot: Robot, times: np.ndarray, status: EstimateStatus = EstimateStatus.CONVERGED) -> PrimeEstimate:
     """An estimate of a robot at the origin, its first foot on the ground with 50 N, the others in the air."""
     stages, nc, nv = len(times), len(robot.contacts), robot.model.nv
     q = np.zeros((stages, robot.model.nq))
@@ -104,7 +104,7 @@ def still(robot: Robot, times: np.ndarray, status: EstimateStatus = EstimateStat
     position[:, :, 0] = np.arange(nc)
     theta = robot.inertial_parameters()[0]
     spread = np.broadcast_to(np.diag(np.full(nv, 1e-6)), (stages, nv, nv))
-    return MotionEstimate(
+    return PrimeEstimate(
         status=status,
         t=times,
         q=q,

@@ -22,7 +22,7 @@ from sysid_nodes.cli.progress import Stages, track
 from sysid_nodes.exceptions import ConfigError, ExcitationError
 from sysid_nodes.reports.atomic_file import write_atomically
 from sysid_nodes.results.least_squares import Iteration
-from sysid_nodes.results.motion_estimate import MotionEstimate
+from sysid_nodes.results.prime import PrimeEstimate
 from sysid_nodes.robots import Robot
 from sysid_nodes.robots.kinds import joint_kinds
 from sysid_nodes.sensors.joint_torque import JointTorqueConfig
@@ -73,7 +73,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def drive_gains(
-    estimate: MotionEstimate, robot: Robot, config: JointTorqueConfig, *, source: str
+    estimate: PrimeEstimate, robot: Robot, config: JointTorqueConfig, *, source: str
 ) -> tuple[np.ndarray, np.ndarray]:
     """Gain error of each kind of joint and its standard deviation, the common one included.
 

@@ -18,7 +18,7 @@ from sysid_nodes.cli.conclusion import CONTRADICTION
 from sysid_nodes.cli.prime.configuration import configuration, topics
 from sysid_nodes.cli.prime.replay import check_joints, open_log
 from sysid_nodes.cli.progress import track
-from sysid_nodes.results.motion_estimate import MotionEstimate
+from sysid_nodes.results.prime import PrimeEstimate
 from sysid_nodes.sessions.prime.batch import Gatherer, StreamRecord, solve_batch
 from sysid_nodes.sessions.prime.session import PrimeSession, prime_robot
 from sysid_nodes.signals.samples import AlignedSteps
@@ -68,7 +68,7 @@ def run(args: argparse.Namespace) -> int:
     return CONTRADICTION if findings else 0
 
 
-def _streams(stamps: dict[str, list[float]], session: PrimeSession, estimate: MotionEstimate) -> Iterator[str]:
+def _streams(stamps: dict[str, list[float]], session: PrimeSession, estimate: PrimeEstimate) -> Iterator[str]:
     """A line for each stream: rate, largest gap, residuals in units of the stated noise, readings not taken."""
     yield f"{'stream':<18} {'rate [Hz]':>9} {'gap [ms]':>8} {'residuals':>9}  not taken"
     for name, rejected in session.rejected.items():
@@ -79,7 +79,7 @@ def _streams(stamps: dict[str, list[float]], session: PrimeSession, estimate: Mo
         yield f"{name:<18} {rate:>9.0f} {gap:>8.1f} {fit:>9}  {lost}"
 
 
-def _mass_lines(estimate: MotionEstimate) -> Iterator[str]:
+def _mass_lines(estimate: PrimeEstimate) -> Iterator[str]:
     """Mass of each body, and the parameters that the motion does not tell."""
     for body in estimate.bodies:
         mass = (
@@ -108,7 +108,7 @@ def _velocities(joints: tuple[str, ...], steps: AlignedSteps) -> Iterator[str]:
             yield f"the velocity of '{name}' is {slope:.3g} times the rate of its position: sign or unit"
 
 
-def _constants(estimate: MotionEstimate, known: Parameters) -> Iterator[str]:
+def _constants(estimate: PrimeEstimate, known: Parameters) -> Iterator[str]:
     """Constants of sensors, feet and ground that are far from what was known of them."""
     spread = np.sqrt(np.diag(estimate.parameter_covariance))
     bodies = 10 * len(estimate.bodies)

@@ -12,15 +12,15 @@ from rich.text import Text
 
 from sysid_nodes.cli.demo.live_screen import LiveScreen
 from sysid_nodes.cli.prime.demo_watch import PrimeWatch
-from sysid_nodes.results.motion_status import MotionStatus
+from sysid_nodes.results.prime_status import PrimeStatus
 
 _BAR = 30  # columns
 _FULL = 1.0  # a foot's bar is full at this share of the robot's weight
 _STYLE = {
-    MotionStatus.GOOD: "green",
-    MotionStatus.DEGRADED: "yellow",
-    MotionStatus.DOUBTFUL: "bold red",
-    MotionStatus.LOST: "bold red",
+    PrimeStatus.GOOD: "green",
+    PrimeStatus.DEGRADED: "yellow",
+    PrimeStatus.DOUBTFUL: "bold red",
+    PrimeStatus.LOST: "bold red",
 }
 
 

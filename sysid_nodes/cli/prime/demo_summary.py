@@ -16,7 +16,7 @@ from sysid_nodes.logs.reader import read_topics
 from sysid_nodes.reports.prime.live import compare_live
 from sysid_nodes.reports.prime.run import HORIZON
 from sysid_nodes.reports.prime.series import PrimeSeries
-from sysid_nodes.results.motion_status import MotionStatus
+from sysid_nodes.results.prime_status import PrimeStatus
 from sysid_nodes.sensors import sources
 from sysid_nodes.sessions.prime.config import PrimeSessionConfig
 from sysid_nodes.sessions.prime.session import prime_robot
@@ -77,7 +77,7 @@ def verdict(document: Mapping[str, Any], *, fallen: bool) -> Ending:
     rows = zip(body["parameters"], truth, strict=True)
     far = {row["name"]: abs(row["estimate"] - value) / row["sigma"] for row, value in rows if row["sigma"]}
     worst = max(far, key=lambda name: far[name], default="")
-    if document["status"] == MotionStatus.GOOD.name and worst and far[worst] > _FAR:
+    if document["status"] == PrimeStatus.GOOD.name and worst and far[worst] > _FAR:
         line = f"{worst} of the {body['link']} is {far[worst]:.1f} of its standard deviations from the truth"
         return Ending(NOT_HELD, f"{line}, and the estimate calls itself GOOD")
     return Ending()

@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from sysid_nodes.cli.demo.live_watch import IdentifyingWatch
 from sysid_nodes.reports.prime.truth import ON_GROUND
-from sysid_nodes.results.motion_status import MotionStatus
+from sysid_nodes.results.prime_status import PrimeStatus
 from sysid_nodes.sessions.diagnostic_keys import (
     BEHIND,
     FINDING,
@@ -67,7 +67,7 @@ class PrimeWatch(IdentifyingWatch):
         super().__init__()
         self.theta, self.link = theta, link
         self._index = index
-        self.status = MotionStatus.STARTING
+        self.status = PrimeStatus.STARTING
         self.found: Array | None = None
         self.sigma = self.com = self.com_sigma = np.full(3, np.nan)
         self.normal = self.true_normal = np.full(int(index.max()) + 1, np.nan)
@@ -95,7 +95,7 @@ class PrimeWatch(IdentifyingWatch):
             self.paces.add((int(pace[0]), int(pace[1])))
 
     def _take_forces(self, message: Mapping[str, Any]) -> None:
-        self.status = MotionStatus(message["status"])
+        self.status = PrimeStatus(message["status"])
         t = message["t"]
         if np.isnan(self._first):
             self._first = t

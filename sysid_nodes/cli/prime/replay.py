@@ -23,7 +23,7 @@ from sysid_nodes.reports.prime.run import BATCH, HORIZON, PrimeRun, write_prime_
 from sysid_nodes.reports.prime.series import PrimeCollector, PrimeSeries
 from sysid_nodes.reports.prime.truth import read_truth
 from sysid_nodes.results.least_squares import Iteration
-from sysid_nodes.results.motion_status import MotionStatus
+from sysid_nodes.results.prime_status import PrimeStatus
 from sysid_nodes.robots import Robot
 from sysid_nodes.sensors import SOURCES, sources
 from sysid_nodes.sessions.prime.batch import Gatherer, StreamRecord, solve_batch
@@ -79,7 +79,7 @@ def run(args: argparse.Namespace) -> int:
         sys.stderr.write(f"sysid: warning: {args.bag}: has no readings on '{topic}'; it goes without\n")
     with OutputFolder(args.out) as folder:
         document = replay_into(folder, robot, config, log, args.mode or HORIZON, str(args.bag), args.truth)
-    status = MotionStatus[document["status"]]
+    status = PrimeStatus[document["status"]]
     observed = [row["observed"] for body in document["bodies"] for row in body["parameters"]]
     doubtful = not status.trusted or (observed and not any(observed))
     reason = document["message"] if doubtful else ""
@@ -138,7 +138,7 @@ def summary_line(document: dict[str, Any]) -> str:
             parts.append(f"the mass of {body['link']} is not observed")
     run = document["run"]
     parts.append(f"{run['end'] - run['start']:.1f} s of motion ({document['status'].lower()})")
-    poor = [Stretch(MotionStatus[s["status"]], s["start"], s["end"], "").sentence for s in _poor(document)]
+    poor = [Stretch(PrimeStatus[s["status"]], s["start"], s["end"], "").sentence for s in _poor(document)]
     return ", ".join([*parts, *poor])
 
 

@@ -23,7 +23,7 @@ from sysid_nodes.messages.markers import (
     marker,
     pose_fields,
 )  # fmt: skip
-from sysid_nodes.results.motion_status import MotionStatus
+from sysid_nodes.results.prime_status import PrimeStatus
 from sysid_nodes.sessions.prime.update import PrimeUpdate
 
 Array = npt.NDArray[np.float64]
@@ -37,12 +37,12 @@ _SLOPE = 0.08  # slant height of a cone [m]
 _FACETS = 16
 _LETTERS, _ABOVE = 0.06, 0.35  # height of the text, and where it stands above the base [m]
 
-COLOURS: dict[MotionStatus, Colour] = {
-    MotionStatus.STARTING: GREY,
-    MotionStatus.GOOD: GREEN,
-    MotionStatus.DEGRADED: YELLOW,
-    MotionStatus.DOUBTFUL: ORANGE,
-    MotionStatus.LOST: RED,
+COLOURS: dict[PrimeStatus, Colour] = {
+    PrimeStatus.STARTING: GREY,
+    PrimeStatus.GOOD: GREEN,
+    PrimeStatus.DEGRADED: YELLOW,
+    PrimeStatus.DOUBTFUL: ORANGE,
+    PrimeStatus.LOST: RED,
 }
 _AIR = GREY
 

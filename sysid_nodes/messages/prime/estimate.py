@@ -12,7 +12,7 @@ import pinocchio
 from sysid_nodes.data import PARAMETER_NAMES
 from sysid_nodes.messages.geometry import Fields, header, quaternion, vector
 from sysid_nodes.messages.markers import ARRAY_TYPE
-from sysid_nodes.results.motion_estimate import BodyEstimate
+from sysid_nodes.results.prime import BodyEstimate
 from sysid_nodes.robots import Robot
 from sysid_nodes.robots.links import moving_link
 from sysid_nodes.sessions.prime.update import PrimeUpdate

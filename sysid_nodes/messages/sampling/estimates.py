@@ -12,7 +12,7 @@ from sysid_nodes.data import PARAMETER_NAMES
 from sysid_nodes.data.digest import digest
 from sysid_nodes.messages.geometry import header
 from sysid_nodes.messages.sampling.posterior import posterior_fields
-from sysid_nodes.results.motion_status import MotionStatus
+from sysid_nodes.results.prime_status import PrimeStatus
 from sysid_nodes.results.sampling import SamplingEstimate, SamplingStatus
 from sysid_nodes.robots import Robot
 from sysid_nodes.sessions.sampling.online import SamplingUpdate
@@ -80,10 +80,10 @@ def posterior_message_fields(update: SamplingUpdate) -> Fields:
     return fields | posterior_fields(result.posterior)
 
 
-def _quality(update: SamplingUpdate) -> MotionStatus:
+def _quality(update: SamplingUpdate) -> PrimeStatus:
     if update.result is None:
-        return MotionStatus.STARTING
-    return MotionStatus.DOUBTFUL if update.result.status is SamplingStatus.UNTRUSTED else MotionStatus.GOOD
+        return PrimeStatus.STARTING
+    return PrimeStatus.DOUBTFUL if update.result.status is SamplingStatus.UNTRUSTED else PrimeStatus.GOOD
 
 
 def _of_joint(rows: list[SamplingEstimate], joint: str) -> list[Fields]:

@@ -25,7 +25,7 @@ from sysid_nodes.reports.drawing.plots import (
     thin_extremes,
     to_svg,
 )  # fmt: skip
-from sysid_nodes.results.motion_status import MotionStatus
+from sysid_nodes.results.prime_status import PrimeStatus
 
 Array = npt.NDArray[np.float64]
 BoolArray = npt.NDArray[np.bool_]
@@ -34,11 +34,11 @@ FEET = (BLUE, ORANGE, GREEN, PURPLE, SKY, "#6b4e00", "#4b0092", GREY)
 """Colours of feet."""
 
 STATUS = {
-    MotionStatus.STARTING: GREY,
-    MotionStatus.GOOD: GREEN,
-    MotionStatus.DEGRADED: "#e6c229",
-    MotionStatus.DOUBTFUL: ORANGE,
-    MotionStatus.LOST: VERMILION,
+    PrimeStatus.STARTING: GREY,
+    PrimeStatus.GOOD: GREEN,
+    PrimeStatus.DEGRADED: "#e6c229",
+    PrimeStatus.DOUBTFUL: ORANGE,
+    PrimeStatus.LOST: VERMILION,
 }
 """Colours of what an estimate is worth."""
 

@@ -23,7 +23,7 @@ from sysid_nodes.reports.prime.picture import contact_picture
 from sysid_nodes.reports.prime.scene import prime_scene
 from sysid_nodes.reports.prime.series import PrimeSeries
 from sysid_nodes.reports.prime.truth import ON_GROUND, PrimeTruth, feet, sum_by_foot
-from sysid_nodes.results.motion_status import MotionStatus
+from sysid_nodes.results.prime_status import PrimeStatus
 from sysid_nodes.robots import Robot
 from sysid_nodes.sessions.prime.config import PrimeSessionConfig
 
@@ -31,11 +31,11 @@ Array = npt.NDArray[np.float64]
 Document = Mapping[str, Any]
 
 _TONES = {
-    MotionStatus.GOOD: ("good", "All streams agree"),
-    MotionStatus.DEGRADED: ("wait", "Degraded"),
-    MotionStatus.DOUBTFUL: ("bad", "Not to be relied on"),
-    MotionStatus.LOST: ("bad", "Lost"),
-    MotionStatus.STARTING: ("wait", "No estimate"),
+    PrimeStatus.GOOD: ("good", "All streams agree"),
+    PrimeStatus.DEGRADED: ("wait", "Degraded"),
+    PrimeStatus.DOUBTFUL: ("bad", "Not to be relied on"),
+    PrimeStatus.LOST: ("bad", "Lost"),
+    PrimeStatus.STARTING: ("wait", "No estimate"),
 }
 _EARLY = 60.0  # a larger stamp [s] says that stamps do not count from the start of the run
 
@@ -102,10 +102,10 @@ def _headline(document: Document) -> str:
 
 
 def _verdict(document: Document, series: PrimeSeries) -> dict[str, Any]:
-    status = MotionStatus[document["status"]]
+    status = PrimeStatus[document["status"]]
     tone, label = _TONES[status]
     sentences = [wording.sentence(status.message)]
-    trusted = np.array([MotionStatus(int(value)).trusted for value in series.status])
+    trusted = np.array([PrimeStatus(int(value)).trusted for value in series.status])
     if not trusted.all() and document["run"]["mode"] == "horizon":
         sentences.append(f"{100.0 * (1.0 - trusted.mean()):.1f} % of the stages were published as not to be relied on.")
     if truth := document["run"]["truth"]:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""result.json of a motion estimation."""
+"""result.json of PRIME."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from sysid_nodes.reports.atomic_file import write_atomically
 from sysid_nodes.reports.files import result_target
 from sysid_nodes.reports.json_text import number
 from sysid_nodes.reports.prime.schema import PIPELINE
-from sysid_nodes.results.motion_estimate import BodyEstimate
-from sysid_nodes.results.motion_status import MotionStatus
+from sysid_nodes.results.prime import BodyEstimate
+from sysid_nodes.results.prime_status import PrimeStatus
 from sysid_nodes.sessions.prime.session import PrimeSession
 
 
@@ -64,7 +64,7 @@ def _message(session: PrimeSession) -> str:
     for body in () if estimate is None else estimate.bodies:
         if body.unobserved:
             parts.append(f"not observed of {body.link}: {', '.join(body.unobserved)}")
-    parts += [stretch.sentence for stretch in session.stretches if stretch.status > MotionStatus.GOOD]
+    parts += [stretch.sentence for stretch in session.stretches if stretch.status > PrimeStatus.GOOD]
     return "; ".join(parts)
 
 

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from typing import Any
 
 from sysid_nodes.reports.schema import KINDS, Field, check_fields, check_pipeline, is_member
-from sysid_nodes.results.motion_status import MotionStatus
+from sysid_nodes.results.prime_status import PrimeStatus
 
 PIPELINE = "prime"
 
@@ -18,10 +18,10 @@ PRIME_FIELDS = (
     Field("schema", "integer"),
     Field("pipeline", "string"),
     Field("robot", "string"),
-    Field("status", "motion status"),
+    Field("status", "prime status"),
     Field("message", "string"),
     Field("stretches", "list"),
-    Field("stretches[].status", "motion status"),
+    Field("stretches[].status", "prime status"),
     Field("stretches[].start", "number"),
     Field("stretches[].end", "number"),
     Field("stretches[].why", "string"),
@@ -106,7 +106,7 @@ RUN_FIELDS = (
 """Of the results of a whole run; absent from what a live node saves."""
 
 PRIME_KINDS: dict[str, Callable[[Any], bool]] = KINDS | {
-    "motion status": is_member(MotionStatus),
+    "prime status": is_member(PrimeStatus),
     "numbers or nulls": lambda v: isinstance(v, list) and all(map(KINDS["number or null"], v)),
     "counts by stream": lambda v: isinstance(v, dict) and all(map(KINDS["counts"], v.values())),
 }

@@ -28,7 +28,7 @@ class PrimeSeries:
         sensors: (ng,) names of the groups of residuals.
         bodies: (nb,) names of the identified links.
         t: (N,) of the stages [s].
-        status: (N,) MotionStatus of each.
+        status: (N,) PrimeStatus of each.
         base: (N, 7) pose of the base: position, quaternion x, y, z, w.
         joints: (N, n) positions, in the robot's order [rad].
         base_sigma: (N, 3) of the position, along the base's axes [m].

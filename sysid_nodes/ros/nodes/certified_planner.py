@@ -19,7 +19,6 @@ from __future__ import annotations
 
 import sys
 import time
-import traceback
 from collections.abc import Sequence
 from typing import Any
 
@@ -35,26 +34,25 @@ from sysid_nodes.data.key_file import AuthorityConfig
 from sysid_nodes.exceptions import ConfigError, SysidError
 from sysid_nodes.models.self_collision import self_collision_words
 from sysid_nodes.results.stop_reason import StopReason
-from sysid_nodes.results.trajectory_record import Phase
 from sysid_nodes.robots.robot import Array
 from sysid_nodes.ros import qos
 from sysid_nodes.ros.certified.controller_conversions import nanoseconds, to_seen
-from sysid_nodes.ros.certified.planner_report import planner_status, planner_values
 from sysid_nodes.ros.certified.position_output import PositionOutput, position_setup
 from sysid_nodes.ros.certified.posture_action import PostureAction
 from sysid_nodes.ros.certified.scene_markers import margin_lines, obstacle_markers, plan_markers
 from sysid_nodes.ros.certified.scene_messages import to_scene
 from sysid_nodes.ros.certified.trajectory_messages import to_trajectory
-from sysid_nodes.ros.diagnostics import component
+from sysid_nodes.ros.diagnostics import component, report_status
 from sysid_nodes.ros.frames import FrameLookup
 from sysid_nodes.ros.managed_node import ManagedNode, run
 from sysid_nodes.sessions.certified.config import CertifiedPlannerConfig, set_up
+from sysid_nodes.sessions.certified.live import LivePlanning
 from sysid_nodes.sessions.certified.motion_planner import build_planner
 from sysid_nodes.sessions.certified.planning import Planning
 from sysid_nodes.sessions.certified.replanner import LOOK_PERIOD, Replanner
 from sysid_nodes.sessions.certified.settings import ESTIMATES
-from sysid_nodes.sessions.certified.state import Planned, Seen
-from sysid_nodes.sessions.worker import Worker
+from sysid_nodes.sessions.certified.state import Planned
+from sysid_nodes.sessions.live_session import Level
 from sysid_nodes.systems.certified.certificate.own_stop import own_stop_words
 from sysid_nodes.systems.certified.control.in_force import accepted_statuses
 
@@ -91,8 +89,6 @@ class CertifiedPlannerNode(ManagedNode):
         self._order = JointOrder(setup.robot.joint_names)
         self._posture: Array | None = None
         self._joint_states: Any = None
-        self._busy, self._broken = False, ""
-        self._phase, self._failed, self._dropped = Phase.EXCITE, False, 0
         self._own_stop = own_stop_words(config.certifier, setup.robot.n)
         self._accepted = accepted_statuses(config.estimates)
         if config.estimates:
@@ -110,7 +106,9 @@ class CertifiedPlannerNode(ManagedNode):
         self._postures.begin(self._planning.agenda, self._order, self._progress)
         self._taken.callback(self._postures.end)
         self.every(LOOK_PERIOD, self._look)
-        self._worker: Worker[tuple[Seen, Array | None]] = Worker(self._step, capacity=1)
+        self._live = LivePlanning(
+            self._planning, self._replanner, publish=self._publish, journal=self._journal, is_wanted=self.context.ok
+        )
         self._taken.callback(self._halt)  # before the publishers go, which its thread uses
         self._obstacles.publish(obstacle_markers(setup.scene, setup.frame))
         self._say(self._own_stop)
@@ -153,33 +151,14 @@ class CertifiedPlannerNode(ManagedNode):
 
     def _halt(self) -> None:
         self._ending = True
-        self._worker.stop()
+        self._live.stop()
 
     def _look(self) -> None:
         """Begins a step where one may be wanted."""
         self._postures.report()
-        seen = self._replanner.due()
-        if seen is None or self._busy:
-            return
-        self._listen_to_joints(self._planning.needs_posture(seen))
-        self._busy = True
-        self._worker.put((seen, self._posture))
-
-    def _step(self, item: tuple[Seen, Array | None]) -> None:
-        """On the worker's thread, which nothing may end: the robot comes to rest without plans, but nobody knew why."""
-        self._broken = ""
-        try:
-            planned = self._replanner.step(*item)
-            if planned is not None and self.context.ok():
-                self._publish(planned)
-        except Exception as error:
-            self._broken = f"a step broke off: {type(error).__name__}: {error}"
-            if self.context.ok():  # what ends with the node is no news
-                self.get_logger().error(f"{self._broken}\n{traceback.format_exc()}")
-            self._replanner.fail(self._broken)
-        if self.context.ok():
-            self._tell(self._planning)
-        self._busy = False
+        if (seen := self._live.due()) is not None:
+            self._listen_to_joints(self._planning.needs_posture(seen))
+            self._live.begin(seen, self._posture)
 
     def _publish(self, planned: Planned) -> None:
         """On the worker's thread."""
@@ -195,18 +174,10 @@ class CertifiedPlannerNode(ManagedNode):
             f"certificates; {record.binding}"
         )
 
-    def _tell(self, planning: Planning) -> None:
-        """One line for each event, on the worker's thread."""
-        failed = planning.failed > 0
-        if failed and not self._failed:
-            self.get_logger().warning(f"no plan: {planning.message}")
-        self._failed = failed
-        if planning.dropped > self._dropped:
-            self._dropped = planning.dropped
-            self.get_logger().warning(f"{planning.message}; planning again")
-        if planning.agenda.phase is not self._phase:
-            self._phase = planning.agenda.phase
-            self.get_logger().info(planning.agenda.phase.value)
+    def _journal(self, level: Level, line: str) -> None:
+        """On the worker's thread."""
+        log = self.get_logger()
+        {Level.OK: log.info, Level.WARN: log.warning, Level.ERROR: log.error}[level](line)
 
     # -- what arrives
 
@@ -267,20 +238,16 @@ class CertifiedPlannerNode(ManagedNode):
         return self._planning.agenda.phase.value, "" if seen is None else seen.trajectory_id
 
     def _status(self, *, active: bool) -> DiagnosticStatus:
-        planning, positions = self._planning, self._positions
+        positions = self._positions
         missing = "no status of a controller" if positions is None else "no joint states"
-        return planner_status(
-            f"{component(self)}: planning",
-            planning,
+        report = self._live.report(
             active=active,
             deaf=missing if self._replanner.seen is None else "",
             refused=StopReason.NONE if positions is None else positions.reason,
-            broken=self._broken,
-            values=planner_values(planning, self._replanner.pace.rate)
-            | {"robot's own stop": self._own_stop}
-            | ({} if positions is None else positions.values()),
             robot=self._setup.robot.name,
+            further={"robot's own stop": self._own_stop, **({} if positions is None else positions.values())},
         )
+        return report_status(f"{component(self)}: planning", report)
 
 
 def main(args: list[str] | None = None) -> int:

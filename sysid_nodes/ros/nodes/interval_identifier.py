@@ -26,14 +26,15 @@ from sysid_nodes.messages.fill import to_message
 from sysid_nodes.reports.interval.body_markers import body_marker_fields
 from sysid_nodes.results import IdentificationResult
 from sysid_nodes.ros import qos
-from sysid_nodes.ros.diagnostics import component
+from sysid_nodes.ros.conversions import to_joint_state, to_seconds
+from sysid_nodes.ros.diagnostics import component, report_status
 from sysid_nodes.ros.identifying_node import IdentifyingNode
 from sysid_nodes.ros.interval.bounds_message import to_parameter_bounds
-from sysid_nodes.ros.interval.diagnostics import Monitor
-from sysid_nodes.ros.interval.live import LiveInterval
 from sysid_nodes.ros.managed_node import run
 from sysid_nodes.ros.parameters import NodeParameters
+from sysid_nodes.sessions.interval.health import Monitor
 from sysid_nodes.sessions.interval.journal import Journal
+from sysid_nodes.sessions.interval.live import LiveInterval
 from sysid_nodes.sessions.interval.node_config import IntervalNodeConfig
 from sysid_nodes.systems.interval.arm import load_arm
 from sysid_nodes.systems.interval.config import IntervalIdentifierConfig
@@ -46,7 +47,9 @@ class IntervalIdentifierNode(IdentifyingNode[LiveInterval]):
 
     def __init__(self, **kwargs: Any) -> None:
         super().__init__(NAME, (IntervalIdentifierConfig, IntervalNodeConfig), **kwargs)
-        self._monitor = Monitor(self.resolve_topic_name("joint_states"))
+        self._monitor = Monitor(
+            self.resolve_topic_name("joint_states"), lambda message: to_seconds(message.header.stamp)
+        )
         self._description = ""
         self._description_subscription: Any = None
 
@@ -64,6 +67,7 @@ class IntervalIdentifierNode(IdentifyingNode[LiveInterval]):
             arm.config,
             stated=arm.stated,
             capacity=self._settings.build(IntervalNodeConfig).buffer,
+            convert=to_joint_state,
             monitor=self._monitor,
             publish=self._publish,
             judged=self._journal.findings,
@@ -129,7 +133,7 @@ class IntervalIdentifierNode(IdentifyingNode[LiveInterval]):
 
     def _status(self, *, active: bool) -> DiagnosticStatus:
         self._journal.overload(self._configured.overflowed)
-        return self._configured.status(component(self), active=active)
+        return report_status(f"{component(self)}: identification", self._configured.report(active=active))
 
     # -- parameters and services
 

@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 from diagnostic_msgs.msg import DiagnosticStatus
@@ -28,15 +29,15 @@ from sysid_nodes.messages.prime.low_state_reader import LowStateReader
 from sysid_nodes.robots import Robot
 from sysid_nodes.ros import qos
 from sysid_nodes.ros.conversions import message_type, to_seconds
-from sysid_nodes.ros.diagnostics import component
+from sysid_nodes.ros.diagnostics import component, report_status
 from sysid_nodes.ros.identifying_node import IdentifyingNode
 from sysid_nodes.ros.managed_node import run
-from sysid_nodes.ros.prime.live import Convert, LivePrime
 from sysid_nodes.ros.prime.publishers import PrimePublishers
 from sysid_nodes.ros.spinning import until_shutdown
 from sysid_nodes.sensors import sources
 from sysid_nodes.sessions.prime.config import PrimeSessionConfig
 from sysid_nodes.sessions.prime.horizon import make_horizon
+from sysid_nodes.sessions.prime.live import Convert, LivePrime
 from sysid_nodes.sessions.prime.node_config import PrimeNodeConfig
 from sysid_nodes.sessions.prime.session import PrimeSession, prime_robot
 from sysid_nodes.sessions.prime.trust import PrimeJudgement
@@ -74,6 +75,7 @@ class PrimeEstimatorNode(IdentifyingNode[LivePrime]):
         live = LivePrime(
             session,
             capacity=node_config.buffer,
+            write=_save,
             publish=self._publish,
             judged=self._journal,
             complain=self._complain,
@@ -121,11 +123,17 @@ class PrimeEstimatorNode(IdentifyingNode[LivePrime]):
             self._configured.look()
 
     def _status(self, *, active: bool) -> DiagnosticStatus:
-        return self._configured.status(component(self), active=active)
+        return report_status(f"{component(self)}: estimation", self._configured.report(active=active))
 
     def _write(self, live: LivePrime, path: str) -> tuple[str, str]:
         written, sentence = live.save(path)
         return str(written), sentence
+
+
+def _save(path: str, session: PrimeSession) -> Path:
+    from sysid_nodes.reports.prime.result import save_prime  # plots: two fifths of the node's start
+
+    return save_prime(path, session)
 
 
 def _reader(read: Callable[[Any], Readings]) -> Convert:

@@ -25,7 +25,7 @@ from sysid_nodes.messages.prime.estimate import (
     ODOMETRY,
     SMOOTHED,
 )
-from sysid_nodes.results.motion_status import MotionStatus
+from sysid_nodes.results.prime_status import PrimeStatus
 from sysid_nodes.robots import Robot
 from sysid_nodes.robots.links import base_link
 from sysid_nodes.ros import qos
@@ -73,7 +73,7 @@ class PrimePublishers:
         self._normal = np.array(normal)
         self._periods = {MARKERS: marker_period, INERTIA: inertia_period}
         self._last: dict[str, float] = {}
-        self._status = MotionStatus.STARTING
+        self._status = PrimeStatus.STARTING
         self._forces = node.create_publisher(ContactForces, CONTACT_FORCES, 10)
         self._odometry = node.create_publisher(Odometry, ODOMETRY, 10)
         self._joints = node.create_publisher(JointState, SMOOTHED, 10)

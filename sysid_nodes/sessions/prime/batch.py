@@ -11,7 +11,7 @@ import numpy as np
 
 from sysid_nodes.exceptions import ExcitationError
 from sysid_nodes.results.least_squares import Iteration
-from sysid_nodes.results.motion_estimate import MotionEstimate
+from sysid_nodes.results.prime import PrimeEstimate
 from sysid_nodes.sensors import build_sensors, channel_specs
 from sysid_nodes.sessions.prime.session import PrimeSession
 from sysid_nodes.sessions.prime.trust import Trust
@@ -44,7 +44,7 @@ class Gatherer:
         """Appends steps."""
         self.stretches[-1].append(steps)
 
-    def step(self, _: int) -> MotionEstimate | None:
+    def step(self, _: int) -> PrimeEstimate | None:
         """None."""
         return None
 

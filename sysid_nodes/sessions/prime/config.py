@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Configuration of motion estimation from streams: live node and replay read the same."""
+"""Configuration of PRIME on streams: live node and replay read the same."""
 
 from __future__ import annotations
 

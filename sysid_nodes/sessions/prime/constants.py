@@ -15,7 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from sysid_nodes.results.motion_estimate import MotionEstimate
+from sysid_nodes.results.prime import PrimeEstimate
 
 Array = npt.NDArray[np.float64]
 
@@ -73,7 +73,7 @@ class ConstantsWatch:
         self._spacing = _SPACING
         self._before: list[tuple[float, Array, Array]] = []  # time, estimate, variance
 
-    def excesses(self, estimate: MotionEstimate) -> Mapping[str, Excess]:
+    def excesses(self, estimate: PrimeEstimate) -> Mapping[str, Excess]:
         """The worst constant of each kind of excess, where there is one."""
         found: dict[str, Excess] = {}
         names, bodies = estimate.parameter_names, _LOG_CHOLESKY * len(estimate.bodies)
@@ -93,7 +93,7 @@ class ConstantsWatch:
             found[MOVED] = Excess(float(moved[k]), f"{line}: the estimates of before contradict those of now")
         return found
 
-    def remember(self, estimate: MotionEstimate) -> None:
+    def remember(self, estimate: PrimeEstimate) -> None:
         """Takes an estimate that is trusted as one that later ones are compared with, if it is time."""
         t = float(estimate.t[-1])
         variance = np.diag(estimate.parameter_covariance)
@@ -105,7 +105,7 @@ class ConstantsWatch:
         if len(self._before) > _MOST:
             self._before, self._spacing = self._before[::2], 2.0 * self._spacing
 
-    def _movement(self, estimate: MotionEstimate) -> Array:
+    def _movement(self, estimate: PrimeEstimate) -> Array:
         """(p,) the largest movement of each constant since an estimate before, in standard deviations."""
         out, variance = np.zeros(len(estimate.parameters)), np.diag(estimate.parameter_covariance)
         if not np.isfinite(variance).all():

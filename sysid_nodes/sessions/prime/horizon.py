@@ -6,7 +6,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Protocol
 
-from sysid_nodes.results.motion_estimate import MotionEstimate
+from sysid_nodes.results.prime import PrimeEstimate
 from sysid_nodes.robots import Robot
 from sysid_nodes.sessions.prime.config import PrimeSessionConfig
 from sysid_nodes.signals.samples import AlignedSteps
@@ -25,7 +25,7 @@ class Horizon(Protocol):
         """Appends steps."""
         ...
 
-    def step(self, window: int, /) -> MotionEstimate | None:
+    def step(self, window: int, /) -> PrimeEstimate | None:
         """Solves over the last `window` stages, or all there are; None while those are too few."""
         ...
 

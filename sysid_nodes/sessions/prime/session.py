@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Motion estimation from messages to published updates; live node and replay both run it."""
+"""PRIME from messages to published updates; live node and replay both run it."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from sysid_nodes.data.config import to_flat
 from sysid_nodes.data.joint_order import JointOrder
 from sysid_nodes.data.readings import Readings
 from sysid_nodes.models.floating_base import require_feet
-from sysid_nodes.results.motion_estimate import EstimateStatus, MotionEstimate
-from sysid_nodes.results.motion_status import MotionStatus
+from sysid_nodes.results.prime import EstimateStatus, PrimeEstimate
+from sysid_nodes.results.prime_status import PrimeStatus
 from sysid_nodes.robots import Robot, load_robot, with_contacts, with_motor
 from sysid_nodes.sensors import build_sensors, channel_specs
 from sysid_nodes.sessions.prime.config import PrimeSessionConfig
@@ -109,7 +109,7 @@ class PrimeSession:
         self._step = self._published = -math.inf
         self._usual = False
         self._memory = PrimeMemory()
-        self._estimate: MotionEstimate | None = None
+        self._estimate: PrimeEstimate | None = None
         self.judgement = PrimeJudgement()
         self.received = self.solves = self.skipped = 0
         self.unusable: Counter[str] = Counter()
@@ -125,12 +125,12 @@ class PrimeSession:
         return Frames(self.config.world_frame or self._pose_frame or Frames.world, self.config.frame_prefix)
 
     @property
-    def whole_status(self) -> MotionStatus:
+    def whole_status(self) -> PrimeStatus:
         """Status of all of it, not only of its end."""
         return status_of_whole(self.stretches, self.judgement.status)
 
     @property
-    def estimate(self) -> MotionEstimate | None:
+    def estimate(self) -> PrimeEstimate | None:
         """The newest."""
         return self._estimate
 
@@ -182,7 +182,7 @@ class PrimeSession:
         """All options by name."""
         return to_flat(self.config)
 
-    def conclude(self, estimate: MotionEstimate, judgement: PrimeJudgement) -> None:
+    def conclude(self, estimate: PrimeEstimate, judgement: PrimeJudgement) -> None:
         """Takes an estimate of everything, made elsewhere from the steps of this session, as the newest."""
         self._estimate, self.judgement, self.solves = estimate, judgement, 1
         self.stretches = []
@@ -262,7 +262,7 @@ class PrimeSession:
     def _judge(self, now: float) -> PrimeJudgement:
         return self._trust.judge(self._estimate, self._streams.findings, self.pacer.finding, now)
 
-    def _remember(self, estimate: MotionEstimate) -> None:
+    def _remember(self, estimate: PrimeEstimate) -> None:
         t = float(estimate.t[-1])
         if self.history and abs(t - self.history[-1].t) < self._history_step:
             return

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from sysid_nodes.results.motion_status import MotionStatus
+from sysid_nodes.results.prime_status import PrimeStatus
 from sysid_nodes.sessions.prime.trust import PrimeJudgement
 
 MOST = 200
@@ -23,7 +23,7 @@ class Stretch:
         why: its first finding, empty for none.
     """
 
-    status: MotionStatus
+    status: PrimeStatus
     start: float
     end: float
     why: str
@@ -53,6 +53,6 @@ def extend_stretches(stretches: list[Stretch], judgement: PrimeJudgement, t: flo
         stretches.remove(min(stretches[:-1], key=lambda entry: (entry.status, entry.end - entry.start)))
 
 
-def status_of_whole(stretches: Sequence[Stretch], now: MotionStatus) -> MotionStatus:
+def status_of_whole(stretches: Sequence[Stretch], now: PrimeStatus) -> PrimeStatus:
     """The worst status of any stretch; `now` where there is none."""
     return max((entry.status for entry in stretches), default=now)

@@ -7,8 +7,8 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from sysid_nodes.results.motion_estimate import EstimateStatus, MotionEstimate
-from sysid_nodes.results.motion_status import MotionStatus
+from sysid_nodes.results.prime import EstimateStatus, PrimeEstimate
+from sysid_nodes.results.prime_status import PrimeStatus
 from sysid_nodes.sessions.prime.config import TrustConfig
 from sysid_nodes.sessions.prime.constants import ConstantsWatch, Excess
 from sysid_nodes.signals.finding import Finding
@@ -48,7 +48,7 @@ class PrimeJudgement:
         inflation: factor on covariances, 1 unless residuals contradict the stated noise.
     """
 
-    status: MotionStatus = MotionStatus.STARTING
+    status: PrimeStatus = PrimeStatus.STARTING
     findings: tuple[Finding, ...] = ()
     inflation: float = 1.0
 
@@ -105,7 +105,7 @@ class Trust:
         return frozenset(name for name in self.streams if not now - self._used.get(name, self._first) <= self.off_after)
 
     def judge(
-        self, estimate: MotionEstimate | None, streams: Iterable[Finding], overload: str, now: float
+        self, estimate: PrimeEstimate | None, streams: Iterable[Finding], overload: str, now: float
     ) -> PrimeJudgement:
         """Judges an estimate at a time.
 
@@ -131,19 +131,19 @@ class Trust:
             findings.insert(0, Finding(SOLVER, "estimator", now, estimate.status.message))
         return PrimeJudgement(status, tuple(findings), inflation)
 
-    def _status(self, estimate: MotionEstimate | None, findings: Sequence[Finding], now: float) -> MotionStatus:
+    def _status(self, estimate: PrimeEstimate | None, findings: Sequence[Finding], now: float) -> PrimeStatus:
         gone = self.silent_streams(now)
         if estimate is None:
-            return MotionStatus.STARTING
+            return PrimeStatus.STARTING
         if estimate.status in (EstimateStatus.FAILED, EstimateStatus.UNDETERMINED):
-            return MotionStatus.LOST
+            return PrimeStatus.LOST
         if _JOINTS in gone or gone.issuperset(BASE_STREAMS) or now - float(estimate.t[-1]) > self.config.silence:
-            return MotionStatus.LOST
+            return PrimeStatus.LOST
         if estimate.status is EstimateStatus.DOUBTFUL or any(finding.kind in _WRONG for finding in findings):
-            return MotionStatus.DOUBTFUL
-        return MotionStatus.DEGRADED if findings or gone else MotionStatus.GOOD
+            return PrimeStatus.DOUBTFUL
+        return PrimeStatus.DEGRADED if findings or gone else PrimeStatus.GOOD
 
-    def _excesses(self, estimate: MotionEstimate) -> dict[str, Excess]:
+    def _excesses(self, estimate: PrimeEstimate) -> dict[str, Excess]:
         """Residuals that are larger than their noise explains, and constants that are where they cannot be."""
         found = dict(self._constants.excesses(estimate))
         for name in (*self.streams, *_MODEL):
@@ -152,7 +152,7 @@ class Trust:
                 found[name] = Excess(rms, line)
         return found
 
-    def _misfits(self, estimate: MotionEstimate, excesses: Mapping[str, Excess], now: float) -> list[Finding]:
+    def _misfits(self, estimate: PrimeEstimate, excesses: Mapping[str, Excess], now: float) -> list[Finding]:
         """Excesses that have lasted, the worst first; held for a while."""
         at, config = float(estimate.t[-1]), self.config
         self._misfit = {name: self._misfit.get(name, at) for name in excesses}
@@ -168,13 +168,13 @@ class Trust:
         limits = {_CONTACT: self.config.contact, _PRIOR: self.config.constants}
         return limits.get(name, self.config.misfit)
 
-    def _inflation(self, estimate: MotionEstimate, excesses: Mapping[str, Excess], misfits: Sequence[Finding]) -> float:
+    def _inflation(self, estimate: PrimeEstimate, excesses: Mapping[str, Excess], misfits: Sequence[Finding]) -> float:
         """For what is in doubt, and at once, while the doubt has yet to last."""
         held = (_rms(estimate, finding.subject) for finding in misfits)
         return max([1.0, *(excess.ratio**2 for excess in excesses.values()), *(rms**2 for rms in held)])
 
 
-def _rms(estimate: MotionEstimate, name: str) -> float:
+def _rms(estimate: PrimeEstimate, name: str) -> float:
     return estimate.fit[name].rms if name in estimate.fit else 0.0
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import numpy.typing as npt
 
-from sysid_nodes.results.motion_estimate import MotionEstimate
+from sysid_nodes.results.prime import PrimeEstimate
 from sysid_nodes.sessions.prime.trust import PrimeJudgement
 
 Array = npt.NDArray[np.float64]
@@ -41,7 +41,7 @@ class PrimeUpdate:
         frames: that it is expressed in.
     """
 
-    estimate: MotionEstimate
+    estimate: PrimeEstimate
     stages: range
     judgement: PrimeJudgement
     lag: float

@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from sysid_nodes.models.rotations import quaternion_matrix
-from sysid_nodes.results.motion_estimate import MotionEstimate
+from sysid_nodes.results.prime import PrimeEstimate
 from sysid_nodes.signals.samples import Samples
 from sysid_nodes.systems.prime.arrival import loosen
 from sysid_nodes.systems.prime.model import Model
@@ -78,7 +78,7 @@ def loosen_place(model: Model, arrival: Arrival, before: float, after: float) ->
     return loosen(arrival, columns)
 
 
-def add_place_drift(model: Model, estimate: MotionEstimate, seen: Flags) -> MotionEstimate:
+def add_place_drift(model: Model, estimate: PrimeEstimate, seen: Flags) -> PrimeEstimate:
     """Adds the drift of place between its readings to the covariances of a whole log's estimate.
 
     A stage's distance is that to the nearer of the readings before and after it, or to the first stage without any.

@@ -13,7 +13,7 @@ from sysid_nodes.data.inertia import log_cholesky_hessian, log_cholesky_to_param
 from sysid_nodes.models import contact
 from sysid_nodes.models.contact_motion import contact_arms
 from sysid_nodes.results.least_squares import SolveResult
-from sysid_nodes.results.motion_estimate import BodyEstimate, ContactEstimate, EstimateStatus, Fit, MotionEstimate
+from sysid_nodes.results.prime import BodyEstimate, ContactEstimate, EstimateStatus, Fit, PrimeEstimate
 from sysid_nodes.solvers.trajectory_least_squares.posterior import Posterior
 from sysid_nodes.systems.prime.contacts import ContactLaw
 from sysid_nodes.systems.prime.model import Model
@@ -35,7 +35,7 @@ def motion_estimate(
     solve_time: float,
     turned: Array | None = None,
     loaded: bool | None = None,
-) -> MotionEstimate:
+) -> PrimeEstimate:
     """The result at the solver's point.
 
     Args:
@@ -60,7 +60,7 @@ def motion_estimate(
         name: Fit(residual.size, float(np.sqrt(np.mean(residual**2))) if residual.size else 0.0)
         for name, residual in zip(problem.groups, residuals, strict=True)
     }
-    return MotionEstimate(
+    return PrimeEstimate(
         status=_status(solved, found),
         t=times,
         q=point.q,

@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from sysid_nodes.models.contact import change_smoothing, smoothing_schedule
 from sysid_nodes.results.least_squares import Iteration, SolveResult
-from sysid_nodes.results.motion_estimate import EstimateStatus, MotionEstimate, OutsideWrench
+from sysid_nodes.results.prime import EstimateStatus, OutsideWrench, PrimeEstimate
 from sysid_nodes.signals.samples import Samples
 from sysid_nodes.solvers.trajectory_least_squares import Blocks, LevenbergMarquardtConfig, assemble, solve
 from sysid_nodes.solvers.trajectory_least_squares.factor import factorise
@@ -39,7 +39,7 @@ def estimate_motion(
     *,
     clock: Callable[[], float] | None = None,
     progress: Callable[[Iteration], None] | None = None,
-) -> MotionEstimate:
+) -> PrimeEstimate:
     """Motion, contact forces and parameters of a whole log.
 
     The smoothing of the contacts goes down from solve to solve; each starts at the previous one's solution. Until the

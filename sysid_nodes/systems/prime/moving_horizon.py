@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from sysid_nodes.models.discrete_motion import discrete_motion
-from sysid_nodes.results.motion_estimate import EstimateStatus, MotionEstimate
+from sysid_nodes.results.prime import EstimateStatus, PrimeEstimate
 from sysid_nodes.signals.samples import AlignedSteps, Samples, join
 from sysid_nodes.solvers.trajectory_least_squares import assemble
 from sysid_nodes.solvers.trajectory_least_squares.factor import factorise
@@ -116,7 +116,7 @@ class MovingHorizon:
             old = self._samples.get(name)
             self._samples[name] = join([*([old] if old else []), new.shift(count)], new.values.shape[1])
 
-    def step(self, window: int | None = None) -> MotionEstimate | None:
+    def step(self, window: int | None = None) -> PrimeEstimate | None:
         """Solves over the last `window` stages, the full window if None; None while there are too few steps.
 
         A shorter window is less work; it grows again by itself when a longer one is asked for. It is never so short
@@ -215,7 +215,7 @@ class MovingHorizon:
         blocks = (*solved.blocks[:-1], problem.priors(solved.linearised)[1])
         return replace(solved, problem=problem, blocks=blocks, factor=factorise(assemble(blocks, problem.layout), 0.0))
 
-    def _keep(self, solved: Improved, timer: Timer) -> MotionEstimate:
+    def _keep(self, solved: Improved, timer: Timer) -> PrimeEstimate:
         """Remembers a solved window and makes it a result."""
         rests, solved = solved.problem.model is not self._model, self._free(solved)
         result, times = solved.result, self._times

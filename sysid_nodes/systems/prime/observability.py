@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from sysid_nodes.models.discrete_motion import DiscreteMotion
 from sysid_nodes.models.rotations import quaternion_matrix
-from sysid_nodes.results.motion_estimate import BodyEstimate
+from sysid_nodes.results.prime import BodyEstimate
 from sysid_nodes.systems.prime.config import InertiaConfig
 from sysid_nodes.systems.prime.parameters import Parameters
 

@@ -13,7 +13,7 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
-from sysid_nodes.results.motion_estimate import OutsideWrench
+from sysid_nodes.results.prime import OutsideWrench
 from sysid_nodes.solvers.trajectory_least_squares import Blocks, Posterior
 from sysid_nodes.solvers.trajectory_least_squares.factor import Factor
 from sysid_nodes.solvers.trajectory_least_squares.influence import leverages

@@ -26,7 +26,7 @@ from sysid_nodes.logs.reader import read_topics
 from sysid_nodes.messages.prime.estimate import CONTACT_FORCES, MARKERS, ODOMETRY, SMOOTHED, TYPES
 from sysid_nodes.reports.files import read_document
 from sysid_nodes.reports.prime.series import read_prime_series
-from sysid_nodes.results.motion_estimate import BodyEstimate
+from sysid_nodes.results.prime import BodyEstimate
 from sysid_nodes.sessions.prime.config import PrimeSessionConfig
 from sysid_nodes.sessions.prime.horizon import make_horizon
 from sysid_nodes.sessions.prime.session import PrimeSession, prime_robot

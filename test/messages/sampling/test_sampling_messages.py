@@ -23,7 +23,7 @@ from sysid_nodes.messages.sampling.estimates import (
 from sysid_nodes.messages.sampling.plan import marker_fields, plan_fields, to_plan
 from sysid_nodes.messages.sampling.posterior import posterior_fields, to_posterior
 from sysid_nodes.results.exploration import ExplorationPlan, Posterior, Spread, Vetting
-from sysid_nodes.results.motion_status import MotionStatus
+from sysid_nodes.results.prime_status import PrimeStatus
 from sysid_nodes.results.sampling import SamplingEstimate, SamplingStatus
 from sysid_nodes.robots import load_robot
 from sysid_nodes.sessions.sampling.online import SamplingUpdate
@@ -124,7 +124,7 @@ def test_before_anything_is_identified_no_number_is_claimed() -> None:
     assert status(NOTHING) == (WAITING, "nothing is identified: waiting for a motion that ends")
     fields = inertia_fields(NOTHING, robot)
     assert np.isnan([fields["estimate"], fields["sigma"]]).all()
-    assert (fields["status"], fields["body"]) == (int(MotionStatus.STARTING), robot.body)
+    assert (fields["status"], fields["body"]) == (int(PrimeStatus.STARTING), robot.body)
     assert fields["header"]["stamp"] == {"sec": 0, "nanosec": 0}  # minus infinity
     assert models_fields(NOTHING, robot)["models"] == []
     assert "names" not in posterior_message_fields(NOTHING)
@@ -146,5 +146,5 @@ def test_of_simulations_that_do_not_follow_nothing_is_claimed() -> None:
     update = found(SamplingStatus.UNTRUSTED)
     fields = inertia_fields(update, load_robot("go2"))
     assert np.isnan(fields["estimate"]).all()
-    assert fields["status"] == int(MotionStatus.DOUBTFUL)
+    assert fields["status"] == int(PrimeStatus.DOUBTFUL)
     assert "names" not in posterior_message_fields(update)

@@ -14,7 +14,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from shared.legged_bag import write_truth
-from shared.legged_log import averaged as slow_average
+from shared.legged_log import average_forces as slow_average
 from shared.legged_readings import START, feed_all, make_session, record
 from shared.report_pages import without_scripts
 
@@ -256,7 +256,7 @@ def test_a_result_is_valid_and_survives_its_file(
     ("change", "line"),
     [
         ({"schema": 2}, "schema 2 is not supported"),
-        ({"status": "FINE"}, "'status' must be a motion status, got 'FINE'"),
+        ({"status": "FINE"}, "'status' must be a prime status, got 'FINE'"),
         ({"bodies": [{}]}, r"'bodies\[0\].link' is missing"),
         ({"run": {}}, "'run.mode' is missing"),
         ({"pipeline": "interval"}, "not a result of the pipeline 'prime'"),

@@ -27,7 +27,7 @@ from std_msgs.msg import String
 
 from sysid_nodes.data.scene import Obstacle, Scene
 from sysid_nodes.results.certificate import Verdict
-from sysid_nodes.results.motion_status import MotionStatus
+from sysid_nodes.results.prime_status import PrimeStatus
 from sysid_nodes.results.stop_reason import StopReason
 from sysid_nodes.robots import load_robot
 from sysid_nodes.ros import qos
@@ -48,8 +48,8 @@ JOINTS = list(load_robot("kinova_gen3").joint_names)
     [
         (StopRequest, StopReason),
         (CertifiedTrajectory, Verdict),
-        (ContactForces, MotionStatus),
-        (InertialEstimate, MotionStatus),
+        (ContactForces, PrimeStatus),
+        (InertialEstimate, PrimeStatus),
         (ControllerStatus, Mode),
     ],
 )

@@ -18,8 +18,8 @@ from visualization_msgs.msg import Marker
 
 from sysid_nodes.messages.prime.contact_markers import COLOURS, METRES_PER_NEWTON, cone_triangles
 from sysid_nodes.messages.prime.estimate import BASE_WRENCH, BASE_WRENCH_SIGMA
-from sysid_nodes.results.motion_estimate import OutsideWrench
-from sysid_nodes.results.motion_status import MotionStatus
+from sysid_nodes.results.prime import OutsideWrench
+from sysid_nodes.results.prime_status import PrimeStatus
 from sysid_nodes.robots import load_robot
 from sysid_nodes.ros.prime.contact_markers import to_contact_markers
 from sysid_nodes.ros.prime.messages import (
@@ -36,12 +36,12 @@ ROBOT = load_robot("go2")
 UP = np.array([0.0, 0.0, 1.0])
 
 
-def update(status: MotionStatus = MotionStatus.GOOD, inflation: float = 1.0) -> PrimeUpdate:
+def update(status: PrimeStatus = PrimeStatus.GOOD, inflation: float = 1.0) -> PrimeUpdate:
     estimate = still(ROBOT, 100.0 + 0.01 * np.arange(15))
     return PrimeUpdate(estimate, range(12, 14), PrimeJudgement(status, (), inflation), 0.02, 100.14, 0.8)
 
 
-def markers(status: MotionStatus = MotionStatus.GOOD) -> dict[tuple[str, int], Marker]:
+def markers(status: PrimeStatus = PrimeStatus.GOOD) -> dict[tuple[str, int], Marker]:
     return {(marker.ns, marker.id): marker for marker in to_contact_markers(update(status), UP).markers}
 
 
@@ -62,12 +62,12 @@ def test_the_arrow_shows_the_force() -> None:
     assert head.z - tail.z == pytest.approx(50.0 * METRES_PER_NEWTON)
 
 
-@pytest.mark.parametrize("status", MotionStatus)
-def test_the_colour_tells_what_the_estimate_is_worth(status: MotionStatus) -> None:
+@pytest.mark.parametrize("status", PrimeStatus)
+def test_the_colour_tells_what_the_estimate_is_worth(status: PrimeStatus) -> None:
     colour = markers(status)["force", 0].color
     assert (colour.r, colour.g, colour.b) == pytest.approx(COLOURS[status])
     assert markers(status)["status", 0].text.startswith(status.name)
-    assert len(set(COLOURS.values())) == len(MotionStatus)
+    assert len(set(COLOURS.values())) == len(PrimeStatus)
 
 
 @given(st.floats(0.05, 2.0), st.lists(st.floats(-1.0, 1.0), min_size=3, max_size=3))
@@ -92,8 +92,8 @@ def test_a_force_that_is_not_known_is_not_drawn() -> None:
 
 
 def test_forces_and_their_sigma_in_newtons_scaled_by_the_doubt() -> None:
-    message = to_contact_forces(update(MotionStatus.DOUBTFUL, inflation=4.0), 13)
-    assert message.status == MotionStatus.DOUBTFUL
+    message = to_contact_forces(update(PrimeStatus.DOUBTFUL, inflation=4.0), 13)
+    assert message.status == PrimeStatus.DOUBTFUL
     assert message.header.stamp.sec == 100
     assert message.header.stamp.nanosec == pytest.approx(130_000_000, abs=1000)
     first = message.contacts[0]
@@ -103,7 +103,7 @@ def test_forces_and_their_sigma_in_newtons_scaled_by_the_doubt() -> None:
 
 
 def test_a_push_is_on_the_base_in_its_axes_and_its_sigma_scaled_by_the_doubt() -> None:
-    base = update(MotionStatus.DOUBTFUL, inflation=4.0)
+    base = update(PrimeStatus.DOUBTFUL, inflation=4.0)
     assert to_wrenches(base, 13, "base") == {}
     wrench = np.tile(np.arange(6.0), (15, 1))
     pushed = replace(base, estimate=replace(base.estimate, outside=OutsideWrench(wrench, 0.5 + wrench)))
@@ -143,4 +143,4 @@ def test_the_inertia_is_the_body_s_with_its_sigmas() -> None:
     np.testing.assert_allclose(message.sigma, 0.01)
     assert message.centre_of_mass.x == pytest.approx(theta[1] / theta[0])
     assert (message.robot, message.body) == ("go2", "base")
-    assert message.message.startswith(MotionStatus.GOOD.message)
+    assert message.message.startswith(PrimeStatus.GOOD.message)

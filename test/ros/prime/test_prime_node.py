@@ -27,12 +27,10 @@ from std_srvs.srv import Trigger
 from visualization_msgs.msg import MarkerArray
 
 from sysid_nodes.data.readings import Readings
-from sysid_nodes.exceptions import SamplesError
-from sysid_nodes.results.motion_status import MotionStatus
+from sysid_nodes.results.prime_status import PrimeStatus
 from sysid_nodes.ros import qos
 from sysid_nodes.ros.nodes import prime_estimator
 from sysid_nodes.ros.nodes.prime_estimator import PrimeEstimatorNode
-from sysid_nodes.ros.prime.live import LivePrime
 from sysid_nodes.ros.simulation.legged_publishers import LeggedPublishers
 from sysid_nodes.sensors.messages import read_imu, read_joint_state
 from sysid_nodes.simulation.legged import Fault, VelocityReading
@@ -154,8 +152,8 @@ def test_a_poisoned_stream_is_named_in_status_and_diagnostics(bench: Any) -> Non
     bench.until(lambda: reports and "garbage" in values(reports[-1]).get("fault of mocap_pose", ""))
     assert int(values(reports[-1])["not used of mocap_pose: not finite"]) > 50
     statuses = [message.status for message in forces]
-    assert MotionStatus.GOOD in statuses
-    assert MotionStatus.DEGRADED in statuses
+    assert PrimeStatus.GOOD in statuses
+    assert PrimeStatus.DEGRADED in statuses
     assert all(np.isfinite(contact.force.z) for message in forces for contact in message.contacts)
 
 
@@ -165,7 +163,7 @@ def test_silence_of_all_streams_is_published_as_lost(bench: Any) -> None:
     forces = bench.listen(ContactForces, "/contact_forces", qos.stream("reliable", 1000))
     reports = bench.listen(DiagnosticArray, "/diagnostics")
     Robot(bench, node).play(record(0.5)[0])
-    bench.until(lambda: forces and forces[-1].status == MotionStatus.LOST)
+    bench.until(lambda: forces and forces[-1].status == PrimeStatus.LOST)
     bench.until(lambda: values(reports[-1]).get("fault of joint_position") == "off")
     assert reports[-1].status[0].level == DiagnosticStatus.ERROR
 
@@ -231,23 +229,6 @@ def test_low_state_messages_reach_the_session_as_joints_and_imu() -> None:
     assert session.received == 1000
     assert session.time == pytest.approx(50.998, abs=2e-3)
     assert session.solves > 0
-
-
-def test_a_message_that_is_damaged_is_counted_and_no_failure_of_ours() -> None:
-    def damaged(*_: object) -> Any:
-        raise SamplesError("LowState has a wrong checksum")
-
-    said: list[Any] = []
-    live = LivePrime(
-        make_session(), capacity=5, publish=said.append, judged=lambda *both: said.extend(both), complain=said.append
-    )
-    try:
-        live._process((damaged, None, 0.0, 0.0))
-        report = live.status("prime_estimator", active=True)
-    finally:
-        live.stop()
-    assert {item.key: item.value for item in report.values}["not used: LowState has a wrong checksum"] == "1"
-    assert not said and "internal failure" not in report.message
 
 
 @pytest.mark.parametrize(

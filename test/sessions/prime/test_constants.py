@@ -9,9 +9,9 @@ from functools import cache
 import numpy as np
 import pytest
 from shared.legged_readings import still
-
-from sysid_nodes.results.motion_estimate import MotionEstimate
 from sysid_nodes.results.motion_status import MotionStatus
+
+from sysid_nodes.results.prime import PrimeEstimate
 from sysid_nodes.robots import load_robot
 from sysid_nodes.sessions.prime.config import TrustConfig
 from sysid_nodes.sessions.prime.constants import FAR, MOVED, ConstantsWatch
@@ -26,11 +26,11 @@ PLACE = {"mass": 0, "shape": 1, "links": 10, "ground": 11}
 
 
 @cache
-def standing() -> MotionEstimate:
+def standing() -> PrimeEstimate:
     return still(load_robot("go2"), np.array([-0.02, -0.01, 0.0]))
 
 
-def estimate(t: float, *, sigma: float = 1.0, **values: float) -> MotionEstimate:
+def estimate(t: float, *, sigma: float = 1.0, **values: float) -> PrimeEstimate:
     """Of constants whose priors are 0 +- 1, each +- sigma."""
     theta = np.zeros(len(NAMES))
     for name, value in values.items():
@@ -47,7 +47,7 @@ def estimate(t: float, *, sigma: float = 1.0, **values: float) -> MotionEstimate
     )
 
 
-def judged(trust: Trust, found: MotionEstimate) -> PrimeJudgement:
+def judged(trust: Trust, found: PrimeEstimate) -> PrimeJudgement:
     return trust.judge(found, (), "", float(found.t[-1]))
 
 

@@ -12,7 +12,7 @@ from shared.legged_readings import PAYLOAD, START, StillHorizon, feed, feed_all,
 from shared.quick_and_slow import mark_slow
 
 from sysid_nodes.data.config import from_flat
-from sysid_nodes.results.motion_status import MotionStatus
+from sysid_nodes.results.prime_status import PrimeStatus
 from sysid_nodes.sensors import sensor_configs
 from sysid_nodes.sessions.prime.config import PrimeSessionConfig
 from sysid_nodes.sessions.prime.session import PrimeSession
@@ -35,14 +35,14 @@ BROKEN = START + 1.2
 """When faults begin [s]."""
 
 
-def statuses(updates: list[PrimeUpdate], since: float, until: float = np.inf) -> set[MotionStatus]:
+def statuses(updates: list[PrimeUpdate], since: float, until: float = np.inf) -> set[PrimeStatus]:
     return {update.judgement.status for update in updates if since <= update.t <= until}
 
 
 def test_healthy_streams_are_good_and_every_stage_is_published_once() -> None:
     session = make_session()
     updates = feed_all(session, record()[0])
-    assert statuses(updates, START) == {MotionStatus.GOOD}
+    assert statuses(updates, START) == {PrimeStatus.GOOD}
     times = np.concatenate([update.estimate.t[list(update.stages)] for update in updates])
     np.testing.assert_allclose(np.diff(times), 0.01, atol=1e-6)
     assert session.judgement.findings == ()
@@ -112,7 +112,7 @@ def test_a_stream_s_fault_is_named_and_the_estimate_is_no_longer_called_good(str
     names = FAULTS[kind]
     session = make_session()
     updates = feed_all(session, spoilt(record()[0], Fault(stream, kind, BROKEN)))
-    assert statuses(updates, START, BROKEN - 0.05) == {MotionStatus.GOOD}
+    assert statuses(updates, START, BROKEN - 0.05) == {PrimeStatus.GOOD}
     faults = session.judgement.faults()
     if not names:  # a fifth lost at random is what gaps are bridged for, or is said to be intermittent
         assert set(faults.values()) <= {"intermittent"}
@@ -120,8 +120,8 @@ def test_a_stream_s_fault_is_named_and_the_estimate_is_no_longer_called_good(str
     assert set(faults) == STREAMS[stream]
     assert set(faults.values()) <= names
     gone = kind in ("off", "stuck", "garbage", "nan")
-    wanted = MotionStatus.LOST if stream == "joints" and gone else None
-    wanted = wanted or (MotionStatus.DOUBTFUL if kind == "stuck" else MotionStatus.DEGRADED)
+    wanted = PrimeStatus.LOST if stream == "joints" and gone else None
+    wanted = wanted or (PrimeStatus.DOUBTFUL if kind == "stuck" else PrimeStatus.DEGRADED)
     assert session.judgement.status is wanted
     assert statuses(updates, BROKEN + 0.9) == {wanted}
 
@@ -129,14 +129,14 @@ def test_a_stream_s_fault_is_named_and_the_estimate_is_no_longer_called_good(str
 def test_readings_that_come_20_ms_late_are_waited_for() -> None:
     session = make_session()
     feed_all(session, spoilt(record()[0], Fault("imu", "delayed", BROKEN)))
-    assert session.judgement.status is MotionStatus.GOOD
+    assert session.judgement.status is PrimeStatus.GOOD
 
 
 def test_readings_that_come_later_than_steps_wait_are_a_finding() -> None:
     session = make_session(streams__wait=0.005)
     feed_all(session, spoilt(record()[0], Fault("mocap", "delayed", BROKEN)))
     assert session.judgement.faults() == {"mocap_pose": "delayed"}
-    assert session.judgement.status is MotionStatus.DEGRADED
+    assert session.judgement.status is PrimeStatus.DEGRADED
 
 
 @pytest.mark.parametrize("offset", [0.1, 1000.0])
@@ -154,22 +154,22 @@ def test_a_stream_on_another_clock_is_a_finding(offset: float) -> None:
 def test_without_imu_and_mocap_the_motion_is_lost() -> None:
     session = make_session()
     feed_all(session, spoilt(record()[0], Fault("imu", "off", BROKEN), Fault("mocap", "off", BROKEN)))
-    assert session.judgement.status is MotionStatus.LOST
+    assert session.judgement.status is PrimeStatus.LOST
 
 
 def test_when_all_streams_fall_silent_a_look_says_so() -> None:
     session = make_session()
     feed_all(session, record()[0])
-    assert session.look(session.time + 0.1).status is MotionStatus.GOOD
-    assert session.look(session.time + 1.0).status is MotionStatus.LOST
+    assert session.look(session.time + 0.1).status is PrimeStatus.GOOD
+    assert session.look(session.time + 1.0).status is PrimeStatus.LOST
     assert set(session.judgement.faults().values()) == {"off"}
 
 
 def test_mocap_gone_for_a_second_degrades_and_comes_back() -> None:
     session = make_session()
     updates = feed_all(session, spoilt(record()[0], Fault("mocap", "off", START + 0.6, START + 1.6)))
-    assert statuses(updates, START + 1.2, START + 1.5) == {MotionStatus.DEGRADED}
-    assert statuses(updates, START + 2.8) == {MotionStatus.GOOD}
+    assert statuses(updates, START + 1.2, START + 1.5) == {PrimeStatus.DEGRADED}
+    assert statuses(updates, START + 2.8) == {PrimeStatus.GOOD}
 
 
 def test_a_pause_of_everything_restarts_the_window_and_keeps_the_parameters() -> None:
@@ -202,7 +202,7 @@ def test_a_machine_that_is_too_slow_says_so_and_skips() -> None:
     assert session.skipped > 0
     assert session.pacer.slowed
     assert session.judgement.faults()["machine"] == "overload"
-    assert session.judgement.status in (MotionStatus.DEGRADED, MotionStatus.LOST)
+    assert session.judgement.status in (PrimeStatus.DEGRADED, PrimeStatus.LOST)
 
 
 def test_one_solve_longer_than_the_lag_allowed_is_not_the_last() -> None:
@@ -232,9 +232,9 @@ def test_a_reset_starts_from_nothing() -> None:
     feed_all(session, record()[0][:1000])
     session.reset()
     assert session.estimate is None
-    assert session.judgement.status is MotionStatus.STARTING
+    assert session.judgement.status is PrimeStatus.STARTING
     assert session.received == 0
-    assert feed_all(session, record()[0])[-1].judgement.status is MotionStatus.GOOD
+    assert feed_all(session, record()[0])[-1].judgement.status is PrimeStatus.GOOD
 
 
 # -- with the estimator
@@ -247,7 +247,7 @@ def test_the_payload_is_found() -> None:
     body = updates[-1].estimate.bodies[0]
     # 3 s of swaying determine the mass to some grams; the model's own errors are of the order of 0.2 %.
     assert body.mass == pytest.approx(mass, rel=0.01)
-    assert statuses(updates, START + 0.2) == {MotionStatus.GOOD}
+    assert statuses(updates, START + 0.2) == {PrimeStatus.GOOD}
 
 
 @pytest.mark.parametrize("stream", STREAMS)
@@ -255,7 +255,7 @@ def test_wrong_but_plausible_readings_are_contradicted_by_the_others(stream: str
     session = make_session(real=True)
     readings = [reading for reading in record()[0] if reading.stamp < BROKEN + 0.8]
     updates = feed_all(session, spoilt(readings, Fault(stream, "plausible", BROKEN)))
-    doubted = [u for u in updates if u.t > BROKEN and u.judgement.status is MotionStatus.DOUBTFUL]
+    doubted = [u for u in updates if u.t > BROKEN and u.judgement.status is PrimeStatus.DOUBTFUL]
     assert doubted
     assert doubted[0].t < BROKEN + 0.4
     assert any(set(u.judgement.faults()) & STREAMS[stream] for u in doubted)
@@ -266,10 +266,10 @@ def test_after_a_doubt_the_parameters_of_before_it_are_taken_up_again() -> None:
     readings, mass = record(4.0)
     session = make_session(real=True)
     updates = feed_all(session, spoilt(readings, Fault("joints", "plausible", BROKEN, BROKEN + 0.5)))
-    during = [update for update in updates if update.judgement.status is MotionStatus.DOUBTFUL]
+    during = [update for update in updates if update.judgement.status is PrimeStatus.DOUBTFUL]
     assert during[-1].t < START + 3.7
     wrong = max(abs(update.estimate.bodies[0].mass - mass) for update in during)
-    assert updates[-1].judgement.status is MotionStatus.GOOD
+    assert updates[-1].judgement.status is PrimeStatus.GOOD
     # Taken up again, not merely diluted: a quarter of the wrong value's error is already far from what is left here.
     assert abs(updates[-1].estimate.bodies[0].mass - mass) < min(0.25 * wrong, 0.01 * mass)
 
@@ -278,7 +278,7 @@ def test_without_mocap_the_position_s_uncertainty_grows() -> None:
     session = make_session(real=True)
     updates = feed_all(session, spoilt(record()[0], Fault("mocap", "off", BROKEN)))
     before = next(update for update in updates if update.t > BROKEN - 0.1)
-    assert updates[-1].judgement.status is MotionStatus.DEGRADED
+    assert updates[-1].judgement.status is PrimeStatus.DEGRADED
     assert updates[-1].judgement.faults() == {"mocap_pose": "off"}
     spread = [np.sqrt(np.trace(u.estimate.q_covariance[u.stage][:2, :2])) for u in (before, updates[-1])]
     assert spread[1] > 1.5 * spread[0]
@@ -294,8 +294,8 @@ def test_the_same_readings_give_the_same_numbers() -> None:
 def test_only_poses_are_no_estimate() -> None:
     session = make_session()
     updates = feed_all(session, [reading for reading in record()[0] if isinstance(reading, PoseReading)])
-    assert statuses(updates, START + 1.0) <= {MotionStatus.LOST}
-    assert session.judgement.status is MotionStatus.LOST
+    assert statuses(updates, START + 1.0) <= {PrimeStatus.LOST}
+    assert session.judgement.status is PrimeStatus.LOST
 
 
 # -- with the base's velocity
@@ -330,4 +330,4 @@ def test_a_velocity_that_goes_silent_is_named() -> None:
     session = make_session(prime__sensors__base_velocity__enabled=True)
     feed_all(session, sorted([*readings, *still], key=lambda reading: reading.arrival))
     assert session.judgement.faults() == {"base_velocity": "off"}
-    assert session.judgement.status is MotionStatus.DEGRADED
+    assert session.judgement.status is PrimeStatus.DEGRADED

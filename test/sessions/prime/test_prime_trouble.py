@@ -10,8 +10,8 @@ from shared.quick_and_slow import mark_slow
 
 from sysid_nodes.data.config import from_flat
 from sysid_nodes.models.discrete_motion import difference
-from sysid_nodes.results.motion_estimate import Fit, MotionEstimate
-from sysid_nodes.results.motion_status import MotionStatus
+from sysid_nodes.results.prime import Fit, PrimeEstimate
+from sysid_nodes.results.prime_status import PrimeStatus
 from sysid_nodes.robots import load_robot
 from sysid_nodes.sessions.prime.config import TrustConfig
 from sysid_nodes.sessions.prime.trust import Trust
@@ -68,8 +68,8 @@ def test_a_stream_that_is_20_ms_late_is_named_with_its_delay(motion: str, stream
     session = make_session()
     updates = feed_all(session, readings)
     assert session.judgement.faults() == {late[0]: "offset"}
-    assert session.judgement.status is MotionStatus.DOUBTFUL
-    assert {update.judgement.status for update in updates if update.t < START + 1.9} == {MotionStatus.GOOD}
+    assert session.judgement.status is PrimeStatus.DOUBTFUL
+    assert {update.judgement.status for update in updates if update.t < START + 1.9} == {PrimeStatus.GOOD}
     (finding,) = session.judgement.findings
     told = float(finding.message.split("should be ")[1].split(" s")[0])
     assert told == pytest.approx(0.02, abs=0.006)  # the trot hardly moves the body; swaying tells to 2 ms
@@ -82,14 +82,14 @@ def test_a_stream_that_is_20_ms_late_is_named_with_its_delay(motion: str, stream
 def test_streams_in_time_raise_no_alarm(motion: str) -> None:
     session = make_session()
     updates = feed_all(session, record(4.5, motion)[0])
-    assert {update.judgement.status for update in updates} == {MotionStatus.GOOD}
+    assert {update.judgement.status for update in updates} == {PrimeStatus.GOOD}
 
 
 def test_a_late_pose_does_not_keep_the_payload_from_being_learnt() -> None:
     readings, mass = record(4.5, "sway")
     session = make_session(real=True)
     updates = feed_all(session, spoilt(readings, Fault("mocap", "late")))
-    assert session.judgement.status is MotionStatus.DOUBTFUL
+    assert session.judgement.status is PrimeStatus.DOUBTFUL
     sigma = [update.estimate.bodies[0].mass_sigma for update in updates if update.t > START + 1.0]
     assert max(np.diff(sigma)) < 1e-3 * sigma[0], "nothing is forgotten"
     assert updates[-1].estimate.bodies[0].mass == pytest.approx(mass, rel=0.01)
@@ -110,7 +110,7 @@ def test_on_slippery_ground_a_wrong_place_is_not_trusted(motion: str, duration: 
     assert np.abs(wrong[good, :3]).max() < 5.0
     assert wrong[good, 3].max() < 0.005
     doubted = [update.judgement for update, fine in zip(updates, good, strict=True) if not fine]
-    assert all(judgement.status is MotionStatus.DOUBTFUL for judgement in doubted)
+    assert all(judgement.status is PrimeStatus.DOUBTFUL for judgement in doubted)
     assert "feet slide" in doubted[0].sentence
     assert all(judgement.inflation > 1.0 for judgement in doubted[:5])
 
@@ -143,29 +143,29 @@ def test_a_fall_is_doubted_from_the_push_on() -> None:
 # -- what the judgement looks at
 
 
-def judged(fit: dict[str, float], t: float, trust: Trust) -> tuple[MotionStatus, float]:
+def judged(fit: dict[str, float], t: float, trust: Trust) -> tuple[PrimeStatus, float]:
     robot = load_robot("go2")
     plain = still(robot, t + np.array([-0.02, -0.01, 0.0]))
     values = {name: Fit(10, rms) for name, rms in fit.items()}
-    estimate = MotionEstimate(**{**vars(plain), "fit": values})
+    estimate = PrimeEstimate(**{**vars(plain), "fit": values})
     found = trust.judge(estimate, (), "", t)
     return found.status, found.inflation
 
 
 def test_residuals_of_the_contact_model_count_at_once_and_those_of_the_dynamics_after_a_while() -> None:
     trust = Trust((), TrustConfig(), 0.25)
-    assert judged({"contact": 1.4, "dynamics": 2.4, "arrival": 2.4}, 1.0, trust) == (MotionStatus.GOOD, 1.0)
-    assert judged({"dynamics": 3.0}, 1.01, trust) == (MotionStatus.GOOD, 9.0)
-    assert judged({"dynamics": 3.0}, 1.11, trust) == (MotionStatus.DOUBTFUL, 9.0)
+    assert judged({"contact": 1.4, "dynamics": 2.4, "arrival": 2.4}, 1.0, trust) == (PrimeStatus.GOOD, 1.0)
+    assert judged({"dynamics": 3.0}, 1.01, trust) == (PrimeStatus.GOOD, 9.0)
+    assert judged({"dynamics": 3.0}, 1.11, trust) == (PrimeStatus.DOUBTFUL, 9.0)
     other = Trust((), TrustConfig(), 0.25)
-    assert judged({"contact": 1.6}, 1.0, other)[0] is MotionStatus.DOUBTFUL
-    assert judged({"contact": 0.6}, 1.9, other) == (MotionStatus.DOUBTFUL, 1.0)
-    assert judged({"contact": 0.6}, 2.1, other) == (MotionStatus.GOOD, 1.0)
+    assert judged({"contact": 1.6}, 1.0, other)[0] is PrimeStatus.DOUBTFUL
+    assert judged({"contact": 0.6}, 1.9, other) == (PrimeStatus.DOUBTFUL, 1.0)
+    assert judged({"contact": 0.6}, 2.1, other) == (PrimeStatus.GOOD, 1.0)
 
 
 def test_constants_far_from_their_prior_are_a_doubt() -> None:
     """As after a slip that feet and encoders explain: other residuals are small then."""
     trust = Trust((), TrustConfig(), 0.25)
-    assert judged({"prior": 1.4, "arrival": 2.0}, 1.0, trust)[0] is MotionStatus.GOOD
-    assert judged({"prior": 2.3}, 1.01, trust)[0] is MotionStatus.GOOD
-    assert judged({"prior": 2.3}, 1.11, trust)[0] is MotionStatus.DOUBTFUL
+    assert judged({"prior": 1.4, "arrival": 2.0}, 1.0, trust)[0] is PrimeStatus.GOOD
+    assert judged({"prior": 2.3}, 1.01, trust)[0] is PrimeStatus.GOOD
+    assert judged({"prior": 2.3}, 1.11, trust)[0] is PrimeStatus.DOUBTFUL

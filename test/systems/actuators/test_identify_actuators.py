@@ -107,7 +107,7 @@ def test_a_strength_that_is_not_sure_refutes_nothing(monkeypatch: pytest.MonkeyP
 @pytest.mark.parametrize("damping", [True, False])
 def test_a_stiffness_that_is_stated_wrong_for_all_drives_is_named(factor: float, damping: bool) -> None:
     """Each joint's motion alone might be friction that the law lacks; three that agree are not."""
-    _, log = chirped()
+    _, log = chirp_log()
     off = replace(log, stiffness=factor * log.stiffness, damping=(factor if damping else 1.0) * log.damping)
     result = identify_actuators(off, leg(), CONFIG)
     if factor < 1.0 and not damping:  # the damping that is stated is then too large: less than no friction is left
@@ -122,7 +122,7 @@ def test_a_stiffness_that_is_stated_wrong_for_all_drives_is_named(factor: float,
 
 def test_a_gain_that_is_a_little_off_is_in_the_intervals_and_said() -> None:
     """1.1 times the stiffness moves the estimates by more than their sigmas, and armature by a quarter."""
-    drives, log = chirped()
+    drives, log = chirp_log()
     off = replace(log, stiffness=1.1 * log.stiffness, damping=1.1 * log.damping)
     result = identify_actuators(off, leg(), CONFIG)
     assert result.status is ActuatorStatus.PARTIAL

@@ -13,7 +13,7 @@ from shared.quick_and_slow import mark_slow
 
 from sysid_nodes.data.config import from_flat
 from sysid_nodes.models.discrete_motion import difference
-from sysid_nodes.results.motion_estimate import EstimateStatus, MotionEstimate
+from sysid_nodes.results.prime import EstimateStatus, PrimeEstimate
 from sysid_nodes.signals.samples import AlignedSteps, Samples
 from sysid_nodes.simulation.legged import LeggedSimulationConfig
 from sysid_nodes.solvers.trajectory_least_squares import GaussianPrior
@@ -60,7 +60,7 @@ def part(steps: AlignedSteps, first: int, stop: int) -> AlignedSteps:
     return AlignedSteps(0, first, steps.times[first:stop], samples)
 
 
-def push(horizon: MovingHorizon, steps: AlignedSteps, first: int, stop: int, hop: int = 3) -> MotionEstimate:
+def push(horizon: MovingHorizon, steps: AlignedSteps, first: int, stop: int, hop: int = 3) -> PrimeEstimate:
     found = None
     for start in range(first, stop, hop):
         horizon.push(part(steps, start, min(start + hop, stop)))
@@ -69,7 +69,7 @@ def push(horizon: MovingHorizon, steps: AlignedSteps, first: int, stop: int, hop
     return found
 
 
-def off(log: LeggedLog, estimate: MotionEstimate, k: int, stage: int = -2) -> tuple[np.ndarray, np.ndarray]:
+def off(log: LeggedLog, estimate: PrimeEstimate, k: int, stage: int = -2) -> tuple[np.ndarray, np.ndarray]:
     """Error of the base's place at step k, in its own axes, and the sigma that is claimed."""
     wrong = difference(log.q[k : k + 1], estimate.q[stage][None])[0]
     return wrong[:3], np.sqrt(np.diag(estimate.q_covariance[stage])[:3])

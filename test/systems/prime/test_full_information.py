@@ -10,19 +10,19 @@ import pytest
 from shared.legged_log import LeggedLog, simulate, simulated_config
 
 from sysid_nodes.models.discrete_motion import difference
-from sysid_nodes.results.motion_estimate import EstimateStatus, MotionEstimate
+from sysid_nodes.results.prime import EstimateStatus, PrimeEstimate
 from sysid_nodes.simulation.legged import LeggedSimulationConfig
 from sysid_nodes.simulation.legged.load import LoadConfig
 from sysid_nodes.systems.prime import PrimeConfig, build_model, estimate_motion
 
 
-def run(log: LeggedLog, config: PrimeConfig | None = None, without: tuple[str, ...] = ()) -> MotionEstimate:
+def run(log: LeggedLog, config: PrimeConfig | None = None, without: tuple[str, ...] = ()) -> PrimeEstimate:
     model = build_model(log.robot, config or simulated_config())
     samples = {name: entry for name, entry in log.steps.samples.items() if name not in without}
     return estimate_motion(model, log.steps.times, samples)
 
 
-def force_error(estimate: MotionEstimate, log: LeggedLog) -> float:
+def force_error(estimate: PrimeEstimate, log: LeggedLog) -> float:
     """Relative, over all stages but the outermost, where torques are averaged over half of a window or missing."""
     inner = slice(3, -3)
     wrong = estimate.contacts.force[inner] - log.force[inner]
@@ -37,11 +37,11 @@ def trot() -> LeggedLog:
 
 
 @pytest.fixture(scope="module")
-def estimate(trot: LeggedLog) -> MotionEstimate:
+def estimate(trot: LeggedLog) -> PrimeEstimate:
     return run(trot)
 
 
-def test_payload_is_found(trot: LeggedLog, estimate: MotionEstimate) -> None:
+def test_payload_is_found(trot: LeggedLog, estimate: PrimeEstimate) -> None:
     """Two seconds tell the mass to about 0.3 % (1 sigma 0.012 kg of 10.3); the issue's one per cent is for ten."""
     assert estimate.status is EstimateStatus.CONVERGED
     (body,) = estimate.bodies
@@ -53,7 +53,7 @@ def test_payload_is_found(trot: LeggedLog, estimate: MotionEstimate) -> None:
     assert np.all(np.abs(body.com - true_com) < 4.0 * body.com_sigma)
 
 
-def test_forces_and_contacts(trot: LeggedLog, estimate: MotionEstimate) -> None:
+def test_forces_and_contacts(trot: LeggedLog, estimate: PrimeEstimate) -> None:
     assert force_error(estimate, trot) < 0.05  # the issue's bound
     inner = slice(3, -3)
     true_contact = trot.force[inner][..., 2] > 2.0
@@ -63,7 +63,7 @@ def test_forces_and_contacts(trot: LeggedLog, estimate: MotionEstimate) -> None:
     assert np.mean(off < 3.0) > 0.95
 
 
-def test_pose_is_better_than_mocap(trot: LeggedLog, estimate: MotionEstimate) -> None:
+def test_pose_is_better_than_mocap(trot: LeggedLog, estimate: PrimeEstimate) -> None:
     mocap = trot.steps.samples["mocap_pose"]
     raw = np.sqrt(np.mean((mocap.values[:, :3] - trot.q[mocap.steps, :3]) ** 2))
     wrong = difference(trot.q, estimate.q)
@@ -74,7 +74,7 @@ def test_pose_is_better_than_mocap(trot: LeggedLog, estimate: MotionEstimate) ->
     assert np.mean(np.abs(wrong[:, 6:]) < 3.0 * sigma[:, 6:]) > 0.98
 
 
-def test_without_mocap(trot: LeggedLog, estimate: MotionEstimate) -> None:
+def test_without_mocap(trot: LeggedLog, estimate: PrimeEstimate) -> None:
     """Forces and mass need no mocap; the position is then relative to the start, and says so."""
     blind = run(trot, without=("mocap_pose",))
     assert blind.status is EstimateStatus.CONVERGED
@@ -92,7 +92,7 @@ def test_without_imu(trot: LeggedLog, without: tuple[str, ...]) -> None:
     assert force_error(blind, trot) < 0.05
 
 
-def test_wrong_prior_mass(trot: LeggedLog, estimate: MotionEstimate) -> None:
+def test_wrong_prior_mass(trot: LeggedLog, estimate: PrimeEstimate) -> None:
     """Five kilograms too heavy before: the data outweigh the prior."""
     heavy = replace(trot.robot, model=trot.robot.model.copy())
     inertia = heavy.model.inertias[1]

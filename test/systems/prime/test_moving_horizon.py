@@ -13,7 +13,7 @@ from shared.legged_log import LeggedLog, simulate, simulated_config
 
 from sysid_nodes.exceptions import ConfigError
 from sysid_nodes.models.discrete_motion import difference
-from sysid_nodes.results.motion_estimate import EstimateStatus, MotionEstimate
+from sysid_nodes.results.prime import EstimateStatus, PrimeEstimate
 from sysid_nodes.rollouts.legged_model import GroundConfig
 from sysid_nodes.signals.samples import AlignedSteps
 from sysid_nodes.simulation.legged import LeggedSimulationConfig
@@ -45,7 +45,7 @@ def follow(
     *,
     without: Sequence[str] = (),
     window: int | None = None,
-) -> Iterator[tuple[int, MotionEstimate]]:
+) -> Iterator[tuple[int, PrimeEstimate]]:
     """Pushes the steps of a log as they would come and yields the newest stage's number with each estimate."""
     for first in steps:
         stop = min(first + steps.step, steps.stop)
@@ -55,7 +55,7 @@ def follow(
             yield stop - 1, estimate
 
 
-def last(found: Iterator[tuple[int, MotionEstimate]]) -> MotionEstimate:
+def last(found: Iterator[tuple[int, PrimeEstimate]]) -> PrimeEstimate:
     return list(found)[-1][1]
 
 
@@ -67,7 +67,7 @@ def trot() -> LeggedLog:
 
 
 @pytest.fixture(scope="module")
-def history(trot: LeggedLog) -> list[tuple[int, MotionEstimate]]:
+def history(trot: LeggedLog) -> list[tuple[int, PrimeEstimate]]:
     """By readings as they are stated: a whole log and a window are then the same problem."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(WindowWeights, "weigh", lambda _, problem: problem)
@@ -76,7 +76,7 @@ def history(trot: LeggedLog) -> list[tuple[int, MotionEstimate]]:
         )
 
 
-def test_agrees_with_full_information(trot: LeggedLog, history: list[tuple[int, MotionEstimate]]) -> None:
+def test_agrees_with_full_information(trot: LeggedLog, history: list[tuple[int, PrimeEstimate]]) -> None:
     """The arrival cost is exact but for relinearisation: parameters differ by far less than their sigma, and the sigma
     claimed is that of all data by the noise of their residuals, neither lost nor counted twice."""
     found = history[-1][1]
@@ -146,7 +146,7 @@ def test_readings_are_weighed_by_the_noise_of_windows_before(trot: LeggedLog) ->
     assert not horizon._last.problem.weights
 
 
-def test_payload_and_forces(trot: LeggedLog, history: list[tuple[int, MotionEstimate]]) -> None:
+def test_payload_and_forces(trot: LeggedLog, history: list[tuple[int, PrimeEstimate]]) -> None:
     (body,) = history[-1][1].bodies
     true_mass = trot.truth.theta[0]
     assert abs(body.mass / true_mass - 1.0) < 0.01
@@ -158,7 +158,7 @@ def test_payload_and_forces(trot: LeggedLog, history: list[tuple[int, MotionEsti
     assert np.linalg.norm(found - truth) < 0.05 * np.linalg.norm(truth)
 
 
-def test_one_estimate_for_every_step(trot: LeggedLog, history: list[tuple[int, MotionEstimate]]) -> None:
+def test_one_estimate_for_every_step(trot: LeggedLog, history: list[tuple[int, PrimeEstimate]]) -> None:
     assert [k for k, _ in history] == list(range(WINDOW.first - 1, len(trot.q)))
     assert all(len(estimate.t) == min(k + 1, WINDOW.window) for k, estimate in history)
     assert all(estimate.t[-1] == trot.steps.times[k] for k, estimate in history)
@@ -167,14 +167,14 @@ def test_one_estimate_for_every_step(trot: LeggedLog, history: list[tuple[int, M
         assert np.isfinite(estimate.q_covariance[-WINDOW.covered :]).all()
 
 
-def test_mocap_gone_and_back(trot: LeggedLog, history: list[tuple[int, MotionEstimate]]) -> None:
+def test_mocap_gone_and_back(trot: LeggedLog, history: list[tuple[int, PrimeEstimate]]) -> None:
     """Without mocap the position's sigma grows and the error stays within it; afterwards both are as before."""
     horizon = MovingHorizon(build_model(trot.robot, simulated_config()), WINDOW)
     estimates = dict(follow(horizon, trot, range(40)))
     blind = dict(follow(horizon, trot, range(40, 120), without=("mocap_pose",)))
     after = dict(follow(horizon, trot, range(120, len(trot.q))))
 
-    def position(estimate: MotionEstimate, k: int) -> tuple[float, float]:
+    def position(estimate: PrimeEstimate, k: int) -> tuple[float, float]:
         wrong = difference(trot.q[k], estimate.q[-1])[:2]
         return float(np.linalg.norm(wrong)), float(np.sqrt(np.trace(estimate.q_covariance[-1][:2, :2])))
 
@@ -237,7 +237,7 @@ def test_a_window_without_a_solution_ends_the_motion_and_no_more(trot: LeggedLog
 
 
 def test_fewer_solves_and_a_shorter_window(
-    trot: LeggedLog, history: list[tuple[int, MotionEstimate]], monkeypatch: pytest.MonkeyPatch
+    trot: LeggedLog, history: list[tuple[int, PrimeEstimate]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """What a slow machine does: several steps a solve, fewer stages, and back; no reading is lost."""
     monkeypatch.setattr(WindowWeights, "weigh", lambda _, problem: problem)
@@ -262,7 +262,7 @@ def test_the_shortest_window_and_the_rarest_solves_still_go_on_from_one_another(
     assert max(estimate.iterations for _, estimate in sparse) <= WINDOW.most_iterations
 
 
-def test_memory_forgets(trot: LeggedLog, history: list[tuple[int, MotionEstimate]]) -> None:
+def test_memory_forgets(trot: LeggedLog, history: list[tuple[int, PrimeEstimate]]) -> None:
     """Constants that may drift stay less certain, and no wronger than that."""
     horizon = MovingHorizon(build_model(trot.robot, simulated_config()), replace(WINDOW, memory=100.0))
     (body,) = last(follow(horizon, trot, range(len(trot.q)))).bodies
@@ -319,7 +319,7 @@ def test_a_landing_gets_the_steps_it_needs() -> None:
     single = MovingHorizon(build_model(log.robot, simulated_config()), replace(WINDOW, window=20, most_iterations=1))
     found, hasty = (list(follow(entry, log, range(len(log.q))))[1:] for entry in (horizon, single))
 
-    def worst(history: list[tuple[int, MotionEstimate]]) -> float:
+    def worst(history: list[tuple[int, PrimeEstimate]]) -> float:
         return max(estimate.fit["accelerometer"].rms for _, estimate in history)
 
     assert worst(found) < 1.0 < worst(hasty)

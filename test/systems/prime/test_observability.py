@@ -10,7 +10,7 @@ import pytest
 from shared.legged_log import LeggedLog, simulate
 
 from sysid_nodes.data.inertia import log_cholesky_jacobian, log_cholesky_to_parameters
-from sysid_nodes.results.motion_estimate import BodyEstimate, MotionEstimate
+from sysid_nodes.results.prime import BodyEstimate, PrimeEstimate
 from sysid_nodes.simulation.legged import LeggedSimulationConfig
 from sysid_nodes.simulation.legged.load import LoadConfig
 from sysid_nodes.systems.prime import PrimeConfig, build_model, estimate_motion
@@ -27,7 +27,7 @@ def log() -> LeggedLog:
     return simulate(LeggedSimulationConfig(load=LoadConfig(mass=3.0)), 1.5, seed=1, skip=0.6)
 
 
-def solve(log: LeggedLog, gain: float = 1.0, *, torques: bool = True) -> MotionEstimate:
+def solve(log: LeggedLog, gain: float = 1.0, *, torques: bool = True) -> PrimeEstimate:
     samples = dict(log.steps.samples)
     told = samples.pop("joint_torque")
     if torques:

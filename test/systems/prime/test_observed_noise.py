@@ -12,7 +12,7 @@ import pytest
 from shared.legged_log import LeggedLog, simulate, simulated_config
 
 from sysid_nodes.results.least_squares import SolveResult
-from sysid_nodes.results.motion_estimate import MotionEstimate
+from sysid_nodes.results.prime import PrimeEstimate
 from sysid_nodes.signals.samples import Samples
 from sysid_nodes.simulation.legged import LeggedSimulationConfig
 from sysid_nodes.simulation.legged.load import LoadConfig
@@ -63,7 +63,7 @@ class Trot:
         assert found is not None
         return problem, blocks, leverages(blocks, factor, found), near_contact_change(problem, self.solved.point)
 
-    def estimate(self) -> MotionEstimate:
+    def estimate(self) -> PrimeEstimate:
         config, point = simulated_config(), self.solved.point
         problem, times = self.problem(config), self.log.steps.times
         residuals, found = problem.residuals(point), self.covariances(config)

@@ -11,7 +11,7 @@ import pytest
 from shared.legged_log import LeggedLog, simulate, simulated_config
 
 from sysid_nodes.models.rotations import quaternion_matrix
-from sysid_nodes.results.motion_estimate import MotionEstimate
+from sysid_nodes.results.prime import PrimeEstimate
 from sysid_nodes.signals.samples import AlignedSteps
 from sysid_nodes.simulation.legged import LeggedSimulationConfig
 from sysid_nodes.simulation.legged.scenario import PushConfig
@@ -79,7 +79,7 @@ def test_nobody_asked(pushed: LeggedLog) -> None:
     assert found.fit["dynamics"].rms > 2.0
 
 
-def world(found: MotionEstimate) -> Array:
+def world(found: PrimeEstimate) -> Array:
     """(N, 3) force along the world's axes."""
     assert found.outside is not None
     return np.einsum("nij,nj->ni", quaternion_matrix(found.q[:, 3:7]), found.outside.wrench[:, :3])
@@ -93,7 +93,7 @@ def true_push(log: LeggedLog) -> Array:
     return np.where(on[:, None], PUSH.force, np.where(off[:, None], 0.0, np.nan))
 
 
-def error(found: MotionEstimate, log: LeggedLog) -> Array:
+def error(found: PrimeEstimate, log: LeggedLog) -> Array:
     """(N, 3) along the base's axes, at stages at which the push is known."""
     assert found.outside is not None
     truth = np.einsum("nji,nj->ni", quaternion_matrix(found.q[:, 3:7]), np.nan_to_num(true_push(log)))

@@ -11,7 +11,7 @@ from shared.legged_log import LeggedLog, simulate, simulated_config
 
 from sysid_nodes.data.config import from_flat
 from sysid_nodes.models.discrete_motion import difference
-from sysid_nodes.results.motion_estimate import EstimateStatus, MotionEstimate
+from sysid_nodes.results.prime import EstimateStatus, PrimeEstimate
 from sysid_nodes.robots import Robot
 from sysid_nodes.simulation.legged import Fault, LeggedSimulationConfig
 from sysid_nodes.solvers.trajectory_least_squares import Blocks
@@ -28,18 +28,18 @@ def trot(duration: float = 1.2, *, faults: tuple[Fault, ...] = (), skip: float =
     return simulate(from_flat(LeggedSimulationConfig, flat), duration, seed=3, skip=skip, faults=faults)
 
 
-def run(log: LeggedLog, robot: Robot | None = None, iterations: int = 60) -> MotionEstimate:
+def run(log: LeggedLog, robot: Robot | None = None, iterations: int = 60) -> PrimeEstimate:
     config = simulated_config()
     config = replace(config, iteration=replace(config.iteration, most=iterations))
     return estimate_motion(build_model(robot or log.robot, config), log.steps.times, log.steps.samples)
 
 
-def force_error(estimate: MotionEstimate, log: LeggedLog) -> float:
+def force_error(estimate: PrimeEstimate, log: LeggedLog) -> float:
     wrong = (estimate.contacts.force - log.force)[INNER]
     return float(np.linalg.norm(wrong) / np.linalg.norm(log.force[INNER]))
 
 
-def mass_error(estimate: MotionEstimate, log: LeggedLog) -> float:
+def mass_error(estimate: PrimeEstimate, log: LeggedLog) -> float:
     return abs(float(estimate.bodies[0].mass / log.truth.theta[0]) - 1.0)
 
 
@@ -49,11 +49,11 @@ def healthy() -> LeggedLog:
 
 
 @pytest.fixture(scope="module")
-def reference(healthy: LeggedLog) -> MotionEstimate:
+def reference(healthy: LeggedLog) -> PrimeEstimate:
     return run(healthy)
 
 
-def test_default_sensors_leave_no_bias_and_honest_sigmas(healthy: LeggedLog, reference: MotionEstimate) -> None:
+def test_default_sensors_leave_no_bias_and_honest_sigmas(healthy: LeggedLog, reference: PrimeEstimate) -> None:
     """Joints lag by nothing: their error does not regress on their velocity, and the sigmas cover it."""
     assert reference.status is EstimateStatus.CONVERGED
     wrong, v = difference(healthy.q, reference.q)[:, 6:], healthy.v[:, 6:]
@@ -67,7 +67,7 @@ def test_default_sensors_leave_no_bias_and_honest_sigmas(healthy: LeggedLog, ref
 
 
 @pytest.mark.parametrize("added", [8.0, -2.0])
-def test_prior_mass_wrong_by_five_kilograms(healthy: LeggedLog, reference: MotionEstimate, added: float) -> None:
+def test_prior_mass_wrong_by_five_kilograms(healthy: LeggedLog, reference: PrimeEstimate, added: float) -> None:
     """The true torso has 3 kg more than nominal: 8 more and 2 less are both wrong by five."""
     wrong = replace(healthy.robot, model=healthy.robot.model.copy())
     inertia = wrong.model.inertias[1]

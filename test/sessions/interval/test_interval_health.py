@@ -8,15 +8,11 @@ from threading import Thread
 from typing import Any
 
 import pytest
-
-pytest.importorskip("rclpy", reason="rclpy is not installed")
-pytest.importorskip("online_sysid.msg", reason="the messages are not built; make setup builds them")
-
 from shared.interval_result import make_result
 
 from sysid_nodes.results import Status
-from sysid_nodes.ros.diagnostics import ERROR, OK, WARN
-from sysid_nodes.ros.interval.diagnostics import IntervalHealth, Pace, interval_diagnostic, judge
+from sysid_nodes.sessions.interval.health import IntervalHealth, Pace, interval_report, judge
+from sysid_nodes.sessions.live_session import Level
 from sysid_nodes.signals.finding import Finding
 from sysid_nodes.systems.interval.stream_watch import Judgement
 
@@ -47,34 +43,34 @@ GOOD = IntervalHealth(
 @pytest.mark.parametrize(
     ("change", "level", "words"),
     [
-        ({}, OK, "bounds are proven"),
-        ({"result": make_result(Status.WAITING)}, OK, "no complete window"),
-        ({"active": False, "received_now": 0}, OK, "inactive"),
-        ({"received_now": 0}, WARN, "no joint states on /joint_states"),
-        ({"rejected_now": {"not finite": 1, "overload": 7}}, WARN, "8 samples not used, most for: overload"),
-        ({"result": make_result(Status.NOT_EXCITED)}, WARN, "blind: Izz"),
-        ({"result": make_result(Status.INCONSISTENT)}, ERROR, "no parameters explain the data"),
-        ({"judgement": judgement(doubts=["sign of joint_2"])}, WARN, "sign of joint_2"),
-        ({"judgement": judgement(["joint_3 is dead"], ["sign of joint_2"])}, ERROR, "joint_3 is dead"),
+        ({}, Level.OK, "bounds are proven"),
+        ({"result": make_result(Status.WAITING)}, Level.OK, "no complete window"),
+        ({"active": False, "received_now": 0}, Level.OK, "inactive"),
+        ({"received_now": 0}, Level.WARN, "no joint states on /joint_states"),
+        ({"rejected_now": {"not finite": 1, "overload": 7}}, Level.WARN, "8 samples not used, most for: overload"),
+        ({"result": make_result(Status.NOT_EXCITED)}, Level.WARN, "blind: Izz"),
+        ({"result": make_result(Status.INCONSISTENT)}, Level.ERROR, "no parameters explain the data"),
+        ({"judgement": judgement(doubts=["sign of joint_2"])}, Level.WARN, "sign of joint_2"),
+        ({"judgement": judgement(["joint_3 is dead"], ["sign of joint_2"])}, Level.ERROR, "joint_3 is dead"),
         (
             {"judgement": judgement(["dead"]), "result": make_result(Status.INCONSISTENT)},
-            ERROR,
+            Level.ERROR,
             "no bounds are claimed; dead",
         ),
-        ({"judgement": judgement(["dead"]), "received_now": 0}, WARN, "no joint states"),
-        ({"fault": "ValueError: x", "received_now": 0}, ERROR, "internal failure: ValueError: x"),
+        ({"judgement": judgement(["dead"]), "received_now": 0}, Level.WARN, "no joint states"),
+        ({"fault": "ValueError: x", "received_now": 0}, Level.ERROR, "internal failure: ValueError: x"),
     ],
 )
-def test_the_worst_thing_is_said_first(change: dict[str, Any], level: bytes, words: str) -> None:
+def test_the_worst_thing_is_said_first(change: dict[str, Any], level: Level, words: str) -> None:
     found, message = judge(replace(GOOD, **change))
     assert found == level
     assert words in message
 
 
 def test_the_status_carries_what_an_operator_asks_for() -> None:
-    status = interval_diagnostic("interval_identifier", replace(GOOD, rejected={"gap": 2, "overload": 5}))
-    values = {item.key: item.value for item in status.values}
-    assert status.name == "interval_identifier: identification"
+    report = interval_report(replace(GOOD, rejected={"gap": 2, "overload": 5}))
+    values = report.values
+    assert report.subject == "/joint_states"
     assert values["rate [Hz]"] == "1000.0"
     assert values["samples rejected"] == "7"
     assert values["messages lost to overload"] == "5"
@@ -89,8 +85,8 @@ def test_the_status_carries_what_an_operator_asks_for() -> None:
 
 
 def test_every_finding_is_in_the_values() -> None:
-    status = interval_diagnostic("node", replace(GOOD, judgement=judgement(["a", "b"], ["c"])))
-    assert {item.key: item.value for item in status.values}["finding"] == "a; b; c"
+    report = interval_report(replace(GOOD, judgement=judgement(["a", "b"], ["c"])))
+    assert report.values["finding"] == "a; b; c"
 
 
 def test_the_pace_counts_steps_ahead_only() -> None:

@@ -10,11 +10,10 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-from diagnostic_msgs.msg import DiagnosticStatus
-
 from sysid_nodes.data.readings import Readings
 from sysid_nodes.exceptions import SamplesError
-from sysid_nodes.ros.prime.diagnostics import PrimeHealth, prime_diagnostic
+from sysid_nodes.sessions.live_session import SessionReport
+from sysid_nodes.sessions.prime.health import PrimeHealth, prime_report
 from sysid_nodes.sessions.prime.session import PrimeSession
 from sysid_nodes.sessions.prime.trust import PrimeJudgement
 from sysid_nodes.sessions.prime.update import PrimeUpdate
@@ -39,6 +38,7 @@ class LivePrime:
     Args:
         session: estimates.
         capacity: messages that may wait.
+        write: writes the session's state of knowledge to a path and returns the file; on the worker's thread.
         publish: called on the worker's thread with every update.
         judged: called on the worker's thread when the status changes, with old and new judgement.
         complain: called on the worker's thread with the first failure that is not the message's fault.
@@ -49,12 +49,13 @@ class LivePrime:
         session: PrimeSession,
         *,
         capacity: int,
+        write: Callable[[str, PrimeSession], Path],
         publish: Callable[[PrimeUpdate], None],
         judged: Callable[[PrimeJudgement, PrimeJudgement], None],
         complain: Callable[[str], None],
     ) -> None:
         self._session = session
-        self._publish, self._judged = publish, judged
+        self._write, self._publish, self._judged = write, publish, judged
         self._start()
         self._worker = LiveWorker(self._process, complain, capacity=capacity, period=_PERIOD)
 
@@ -99,12 +100,10 @@ class LivePrime:
         Raises:
             SysidError: it cannot be written, or the estimator is too busy to answer.
         """
-        from sysid_nodes.reports.prime.result import save_prime  # plots: two fifths of the node's start
-
-        written = self._worker.call(lambda: save_prime(path, self._session), _PATIENCE)
+        written = self._worker.call(lambda: self._write(path, self._session), _PATIENCE)
         return written, self._session.judgement.sentence
 
-    def status(self, node: str, *, active: bool) -> DiagnosticStatus:
+    def report(self, *, active: bool) -> SessionReport:
         """How streams and estimation are doing since the last call."""
         session, update = self._session, self._update
         wall, processor, before = self._reported
@@ -135,7 +134,7 @@ class LivePrime:
             masses={body.link: f"{body.mass:.4f}, sigma {body.mass_sigma:.4f}" for body in bodies},
             fault=self._worker.fault,
         )
-        return prime_diagnostic(node, health)
+        return prime_report(health)
 
     def stop(self) -> None:
         """Ends the worker's thread."""

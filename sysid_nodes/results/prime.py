@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Result of a motion estimator: trajectory, contact forces and inertial parameters with their uncertainty."""
+"""Result of PRIME: trajectory, contact forces and inertial parameters with their uncertainty."""
 
 from __future__ import annotations
 
@@ -152,7 +152,7 @@ class Fit:
 
 
 @dataclass(frozen=True)
-class MotionEstimate:
+class PrimeEstimate:
     """An estimator's result after a window or a whole log.
 
     Attributes:

@@ -7,21 +7,15 @@ from collections.abc import Callable, Iterator
 
 import numpy as np
 import pytest
-
-pytest.importorskip("rclpy", reason="rclpy is not installed")
-pytest.importorskip("online_sysid.msg", reason="the messages are not built; make setup builds them")
-
-from sensor_msgs.msg import JointState
-from shared.joint_state_messages import messages
 from shared.recorded import problem
 
-from sysid_nodes.ros.interval.diagnostics import Monitor
-from sysid_nodes.ros.interval.live import LiveInterval
+from sysid_nodes.data.joint_samples import JointSamples
+from sysid_nodes.data.joint_state import RawJointState
+from sysid_nodes.sessions.interval.health import Monitor
+from sysid_nodes.sessions.interval.live import LiveInterval
 from sysid_nodes.signals.windows import INCOMPLETE
 from sysid_nodes.systems.interval.config import IntervalIdentifierConfig, NoiseConfig
 from sysid_nodes.systems.interval.missing_samples import MISSING
-
-pytestmark = pytest.mark.ros
 
 PROBLEM = problem()
 CONFIG = IntervalIdentifierConfig(noise=NoiseConfig(torque_interpolation="until"))
@@ -35,7 +29,8 @@ def live() -> Iterator[LiveInterval]:
         CONFIG,
         stated=(),
         capacity=CAPACITY,
-        monitor=Monitor("/joint_states"),
+        convert=lambda message: message,
+        monitor=Monitor("/joint_states", lambda message: message.stamp),
         publish=lambda *_: None,
         judged=lambda _: None,
         complain=lambda _: None,
@@ -44,7 +39,12 @@ def live() -> Iterator[LiveInterval]:
     made.stop()
 
 
-def feed(live: LiveInterval, stream: list[JointState]) -> None:
+def messages(samples: JointSamples) -> list[RawJointState]:
+    rows = zip(samples.t, samples.q, samples.qd, samples.tau, strict=True)
+    return [RawJointState(float(t), samples.names, q, qd, tau) for t, q, qd, tau in rows]
+
+
+def feed(live: LiveInterval, stream: list[RawJointState]) -> None:
     for message in stream:
         live.put(message)
     while len(live._worker):  # each call lets one step go by
@@ -79,12 +79,12 @@ def test_messages_that_wait_do_not_wait_for_the_data_to_be_judged(
 ) -> None:
     """Judged after each one, they would be the later the slower the machine is."""
     judged: list[int] = []
-    monkeypatch.setattr("sysid_nodes.ros.interval.live._LAGGING", 7)
+    monkeypatch.setattr("sysid_nodes.sessions.interval.live._LAGGING", 7)
     monkeypatch.setattr(live, "_judged", lambda _: judged.append(len(live._worker)))
     live._worker.stop()  # steps are ours
     for message in messages(PROBLEM.samples(10.0 + 0.005 * np.arange(12))):
         live.put(message)
     while len(live._worker):
-        live.status("test", active=True)
+        live.report(active=True)
         live._worker._step(live._worker._items.popleft())
     assert judged == [5, 0]

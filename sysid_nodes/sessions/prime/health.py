@@ -1,15 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""State of the PRIME estimator, for /diagnostics."""
+"""State of a live estimation by PRIME, for diagnostics."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from diagnostic_msgs.msg import DiagnosticStatus
-
-from sysid_nodes.results.motion_status import MotionStatus
-from sysid_nodes.ros.diagnostics import ERROR, OK, WARN, diagnostic_status
+from sysid_nodes.results.prime_status import PrimeStatus
 from sysid_nodes.sessions.diagnostic_keys import (
     FINDING,
     HOP,
@@ -25,15 +22,16 @@ from sysid_nodes.sessions.diagnostic_keys import (
     not_used,
     received_on,
 )
+from sysid_nodes.sessions.live_session import Level, SessionReport
 from sysid_nodes.sessions.prime.trust import PrimeJudgement
 from sysid_nodes.signals.pacing import Pace
 
 _LEVELS = {
-    MotionStatus.STARTING: WARN,
-    MotionStatus.GOOD: OK,
-    MotionStatus.DEGRADED: WARN,
-    MotionStatus.DOUBTFUL: ERROR,
-    MotionStatus.LOST: ERROR,
+    PrimeStatus.STARTING: Level.WARN,
+    PrimeStatus.GOOD: Level.OK,
+    PrimeStatus.DEGRADED: Level.WARN,
+    PrimeStatus.DOUBTFUL: Level.ERROR,
+    PrimeStatus.LOST: Level.ERROR,
 }
 
 
@@ -84,14 +82,14 @@ class PrimeHealth:
     fault: str
 
 
-def prime_diagnostic(node: str, health: PrimeHealth) -> DiagnosticStatus:
-    """The health of a node as a diagnostic status, numbers with their units in the keys."""
+def prime_report(health: PrimeHealth) -> SessionReport:
+    """Level, sentence and values, numbers with their units in the keys."""
     judgement = health.judgement
     level, message = _LEVELS[judgement.status], judgement.sentence
     if not health.active:
-        level, message = OK, "inactive"
+        level, message = Level.OK, "inactive"
     if health.fault:
-        level, message = ERROR, f"internal failure: {health.fault}"
+        level, message = Level.ERROR, f"internal failure: {health.fault}"
     values = {
         "status": judgement.status.name,
         FINDING: "; ".join(finding.message for finding in judgement.findings),
@@ -118,4 +116,4 @@ def prime_diagnostic(node: str, health: PrimeHealth) -> DiagnosticStatus:
         },
         **{f"mass of {link} [kg]": text for link, text in sorted(health.masses.items())},
     }
-    return diagnostic_status(f"{node}: estimation", level, message, values)
+    return SessionReport(level, message, values, "")

@@ -1,20 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
-"""State of the interval identifier, for /diagnostics."""
+"""State of a live interval identification, for diagnostics."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from copy import copy
 from dataclasses import dataclass
 from threading import Lock
-
-from diagnostic_msgs.msg import DiagnosticStatus
-from sensor_msgs.msg import JointState
+from typing import Any
 
 from sysid_nodes.results import IdentificationResult, Status
-from sysid_nodes.ros.conversions import to_seconds
-from sysid_nodes.ros.diagnostics import ERROR, OK, WARN, diagnostic_status
 from sysid_nodes.sessions.diagnostic_keys import (
     FINDING,
     LAG,
@@ -27,6 +23,7 @@ from sysid_nodes.sessions.diagnostic_keys import (
 )
 from sysid_nodes.sessions.interval.news import sentence
 from sysid_nodes.sessions.interval.session import IntervalSession
+from sysid_nodes.sessions.live_session import Level, SessionReport
 from sysid_nodes.systems.interval.stream_watch import Judgement
 
 _OVERLOAD = "overload"
@@ -71,31 +68,31 @@ class IntervalHealth:
     result: IdentificationResult
 
 
-def judge(health: IntervalHealth) -> tuple[bytes, str]:
+def judge(health: IntervalHealth) -> tuple[Level, str]:
     """Level and one sentence: the worst thing first."""
     if health.fault:
-        return ERROR, f"internal failure: {health.fault}"
+        return Level.ERROR, f"internal failure: {health.fault}"
     if health.result.status is Status.INCONSISTENT:
-        return ERROR, sentence(health.result, health.judgement.lines)
+        return Level.ERROR, sentence(health.result, health.judgement.lines)
     if not health.active:
-        return OK, "inactive"
+        return Level.OK, "inactive"
     if not health.received_now:
-        return WARN, f"no joint states on {health.topic}"
+        return Level.WARN, f"no joint states on {health.topic}"
     if health.judgement.faults:
-        return ERROR, health.judgement.faults[0].message
+        return Level.ERROR, health.judgement.faults[0].message
     if health.judgement.doubts:
-        return WARN, health.judgement.doubts[0].message
+        return Level.WARN, health.judgement.doubts[0].message
     if health.rejected_now:
         worst = max(health.rejected_now, key=lambda reason: health.rejected_now[reason])
-        return WARN, f"{sum(health.rejected_now.values())} samples not used, most for: {worst}"
+        return Level.WARN, f"{sum(health.rejected_now.values())} samples not used, most for: {worst}"
     if health.result.status is Status.NOT_EXCITED:
         blind = ", ".join(health.result.excitation.blind)
-        return WARN, health.result.status.message + (f": {blind}" if blind else "")
-    return OK, health.result.status.message
+        return Level.WARN, health.result.status.message + (f": {blind}" if blind else "")
+    return Level.OK, health.result.status.message
 
 
-def interval_diagnostic(node: str, health: IntervalHealth) -> DiagnosticStatus:
-    """The health of a node as a diagnostic status, numbers with their units in the keys."""
+def interval_report(health: IntervalHealth) -> SessionReport:
+    """Level, sentence and values, numbers with their units in the keys."""
     level, message = judge(health)
     result = health.result
     values = {
@@ -115,7 +112,7 @@ def interval_diagnostic(node: str, health: IntervalHealth) -> DiagnosticStatus:
         "blind directions": ", ".join(result.excitation.blind),
         SOLVE_TIME: f"{result.solve_time:.4f}",
     }
-    return diagnostic_status(f"{node}: identification", level, message, values, hardware=health.topic)
+    return SessionReport(level, message, values, health.topic)
 
 
 class Pace:
@@ -165,20 +162,21 @@ class Monitor:
 
     Args:
         topic: resolved name of the joint states' topic.
+        stamp: of a message [s].
     """
 
-    def __init__(self, topic: str) -> None:
-        self.topic = topic
+    def __init__(self, topic: str, stamp: Callable[[Any], float]) -> None:
+        self.topic, self._stamp = topic, stamp
         self.reset()
 
     def reset(self) -> None:
         """Starts counting from zero."""
         self._received = self._received_before = self._lost = 0
         self._rejected_before: Counter[str] = Counter()
-        self._newest: JointState | None = None
+        self._newest: Any = None
         self._pace = Pace()
 
-    def take(self, message: JointState) -> None:
+    def take(self, message: Any) -> None:
         """Notes an arrival; called a thousand times a second."""
         self._received += 1
         self._newest = message
@@ -192,11 +190,11 @@ class Monitor:
         self._pace.add(stamp)
 
     def report(
-        self, node: str, session: IntervalSession, *, active: bool, waiting: int, overflowed: int, fault: str
-    ) -> DiagnosticStatus:
-        """The node of that name since the last report."""
+        self, session: IntervalSession, *, active: bool, waiting: int, overflowed: int, fault: str
+    ) -> SessionReport:
+        """The session since the last report."""
         pace = self._pace.renew()
-        newest = to_seconds(self._newest.header.stamp) if self._newest is not None else None
+        newest = self._stamp(self._newest) if self._newest is not None else None
         rejected = Counter(session.rejected)
         rejected += Counter({_OVERLOAD: overflowed, LOST: self._lost})  # only what is more than 0
         health = IntervalHealth(
@@ -215,4 +213,4 @@ class Monitor:
             result=session.result,
         )
         self._received_before, self._rejected_before = self._received, rejected
-        return interval_diagnostic(node, health)
+        return interval_report(health)

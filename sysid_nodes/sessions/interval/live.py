@@ -4,16 +4,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
+from typing import Any
 
-from diagnostic_msgs.msg import DiagnosticStatus
-from sensor_msgs.msg import JointState
-
+from sysid_nodes.data.joint_state import RawJointState
 from sysid_nodes.results import IdentificationResult
 from sysid_nodes.robots.robot import Robot
-from sysid_nodes.ros.conversions import to_joint_state
-from sysid_nodes.ros.interval.diagnostics import Monitor
+from sysid_nodes.sessions.interval.health import Monitor
 from sysid_nodes.sessions.interval.run import IntervalRun
 from sysid_nodes.sessions.interval.session import IntervalSession
+from sysid_nodes.sessions.live_session import SessionReport
 from sysid_nodes.sessions.worker import LiveWorker
 from sysid_nodes.systems.interval.config import IntervalIdentifierConfig
 
@@ -35,6 +34,7 @@ class LiveInterval:
         config: of the identifier.
         stated: names of the options that somebody stated.
         capacity: messages that may wait.
+        convert: a message to plain data, on the worker's thread.
         monitor: counts for the diagnostics.
         publish: called on the worker's thread with every result that is news, and what is wrong with the data.
         judged: called on the worker's thread with what is wrong with the data, whenever that was looked at.
@@ -51,6 +51,7 @@ class LiveInterval:
         *,
         stated: Collection[str],
         capacity: int,
+        convert: Callable[[Any], RawJointState],
         monitor: Monitor,
         publish: Callable[[IdentificationResult, Sequence[str]], None],
         judged: Callable[[Sequence[str]], None],
@@ -61,12 +62,12 @@ class LiveInterval:
         self._due = self._lost = False
         self._unjudged = 0
         self._capacity = capacity
-        self._monitor = monitor
+        self._convert, self._monitor = convert, monitor
         self._publish = publish
         self._judged = judged
         self._worker = LiveWorker(self._process, complain, capacity=capacity)
 
-    def put(self, message: JointState) -> None:
+    def put(self, message: Any) -> None:
         """Queues a message; called a thousand times a second."""
         self._monitor.take(message)
         lost = self._lost or len(self._worker) >= self._capacity  # then those that wait are dropped
@@ -126,14 +127,13 @@ class LiveInterval:
         """Messages lost to overload since the start or the last reset."""
         return self._worker.overflowed
 
-    def status(self, node: str, *, active: bool) -> DiagnosticStatus:
+    def report(self, *, active: bool) -> SessionReport:
         """How the stream and the identification are doing since the last call.
 
         The data are judged with the next message that none waits behind, for the call after this one.
         """
         self._due = True
         return self._monitor.report(
-            node,
             self._session,
             active=active,
             waiting=len(self._worker),
@@ -148,11 +148,11 @@ class LiveInterval:
     def _tell(self, result: IdentificationResult) -> None:
         self._publish(result, self.findings)
 
-    def _process(self, item: tuple[JointState, bool]) -> None:
+    def _process(self, item: tuple[Any, bool]) -> None:
         message, lost = item
         if lost:
             self._session.interrupt()
-        state = to_joint_state(message)
+        state = self._convert(message)
         self._monitor.note_processed(state.stamp)
         if (result := self._session.process(state)) is not None:
             self._tell(result)
