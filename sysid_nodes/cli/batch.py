@@ -117,6 +117,11 @@ class _Journal:
         self._due = -math.inf
 
     def __enter__(self) -> _Journal:
+        """Makes the folder of the table."""
+        try:
+            self._path.parent.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise InputError(f"cannot write: {error.strerror}", source=str(self._path.parent)) from None
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -146,13 +151,12 @@ def _read_earlier(out: Path) -> dict[str, BatchRun]:
     """Runs of an earlier batch in that folder.
 
     Raises:
-        InputError: the folder is a file, holds something else, or cannot be made.
+        InputError: the folder is a file, holds something else, or cannot be read.
     """
     if (out / TABLE).is_file():
         return {run.name: run for run in read_batch(out / TABLE)}
     try:
-        out.mkdir(parents=True, exist_ok=True)
-        strange = next(out.iterdir(), None)
+        strange = next(out.iterdir(), None) if out.exists() else None
     except OSError as error:
         raise InputError(f"cannot write: {error.strerror}", source=str(out)) from None
     if strange is not None:

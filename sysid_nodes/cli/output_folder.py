@@ -94,6 +94,9 @@ def _is_running(process: int) -> bool:
 def _check(path: Path, document: str) -> None:
     if path.exists() and not path.is_dir():
         raise InputError("exists and is not a folder", source=str(path))
+    above = next(folder for folder in path.absolute().parents if folder.exists())
+    if not above.is_dir():
+        raise InputError(f"cannot be made: {above} is not a folder", source=str(path))
     try:
         if path.is_dir() and any(path.iterdir()) and not _is_ours(path / document):
             raise InputError(f"the folder is not empty and holds no earlier {document}", source=str(path))

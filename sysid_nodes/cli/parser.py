@@ -10,12 +10,19 @@ from typing import Any, NoReturn
 
 BAD_USAGE = 2
 
+_CHOICES = r" \(choose from (.*)\)"
+_SHORT = 100  # a longer list of choices is left to the help [characters]
+
 
 class Parser(argparse.ArgumentParser):
     """See the module."""
 
     def error(self, message: str) -> NoReturn:
-        self.exit(BAD_USAGE, f"sysid: error: {message}{self._nearest(message)} (see '{self.prog} --help')\n")
+        nearest = self._nearest(message)
+        listed = re.search(_CHOICES, message)
+        if listed and (nearest or len(listed[1]) > _SHORT):
+            message = message.replace(listed[0], "")
+        self.exit(BAD_USAGE, f"sysid: error: {message}{nearest} (see '{self.prog} --help')\n")
 
     def _nearest(self, message: str) -> str:
         """The option or choice nearest to the one complained about."""
@@ -24,7 +31,7 @@ class Parser(argparse.ArgumentParser):
         unknown = re.match(r"unrecognized arguments: (-\S+)", message)
         if unknown:
             return did_you_mean(unknown[1].partition("=")[0], self._option_string_actions)
-        choice = re.search(r"invalid choice: '(.*?)' \(choose from (.*)\)", message)
+        choice = re.search(rf"invalid choice: '(.*?)'{_CHOICES}", message)
         return did_you_mean(choice[1], (word.strip(" '") for word in choice[2].split(","))) if choice else ""
 
 

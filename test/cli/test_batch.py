@@ -133,6 +133,7 @@ def test_bad_input_is_one_line(
 ) -> None:
     assert main(["batch", str(bags / "good"), *PAPER, "--out", str(tmp_path / "out"), *extra]) == 2
     assert message in capsys.readouterr().err
+    assert not (tmp_path / "out").exists()
 
 
 def test_a_strangers_folder_is_left_alone(bags: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

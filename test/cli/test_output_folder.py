@@ -41,6 +41,13 @@ def test_makes_the_folder_and_its_parents(tmp_path: Path) -> None:
     assert names(tmp_path) == ["a"]
 
 
+@pytest.mark.parametrize("name", ["file/out", "file/a/b"])
+def test_a_file_on_the_way_to_it_is_refused_before_the_work(tmp_path: Path, name: str) -> None:
+    (tmp_path / "file").write_text("")
+    with pytest.raises(InputError, match=r"file/.*: cannot be made: .*/file is not a folder"):
+        OutputFolder(tmp_path / name)
+
+
 def test_nothing_appears_before_the_end_or_after_an_error(tmp_path: Path) -> None:
     with pytest.raises(RuntimeError):
         fail_halfway(tmp_path / "out")

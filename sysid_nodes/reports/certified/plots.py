@@ -96,8 +96,9 @@ def limit_plot(
             most = np.append(certified, certified[-1])
             axes.fill_between(edges, -most, most, step="post", color=BLUE, alpha=0.16, linewidth=0.0)
         for side in (-limit, limit):
-            axes.axhline(side, color=VERMILION, linewidth=1.3)
-        axes.plot(*thin_extremes(t, torque, _POINTS), color=INK, linewidth=0.9)
+            name = "lower limit" if side < 0.0 else "upper limit"
+            axes.axhline(side, color=VERMILION, linewidth=1.3, label=name)
+        axes.plot(*thin_extremes(t, torque, _POINTS), color=INK, linewidth=0.9, label="commanded")
         _finish(axes, change)
         axes.set_ylim(-1.08 * limit, 1.08 * limit)
         return to_svg(figure, label)
@@ -119,8 +120,8 @@ def usage_plot(t: Array, usage: Array, change: float | None, *, label: str) -> s
     with rc_context(STYLE):
         figure = Figure(figsize=(9.2, 1.9))
         axes = figure.add_axes((0.075, 0.24, 0.91, 0.7))
-        axes.plot(*thin_extremes(t, np.maximum(usage, _LEAST), 2 * _POINTS), color=INK, linewidth=0.9)
-        axes.axhline(100.0, color=VERMILION, linewidth=1.3)
+        axes.plot(*thin_extremes(t, np.maximum(usage, _LEAST), 2 * _POINTS), color=INK, linewidth=0.9, label="taken")
+        axes.axhline(100.0, color=VERMILION, linewidth=1.3, label="proven")
         axes.set_yscale("log")
         axes.set_ylim(_LEAST, max(150.0, 1.5 * float(usage.max(initial=0.0))))
         _finish(axes, change)
@@ -143,9 +144,9 @@ def margin_plot(
         if len(certified):
             least = np.minimum(np.append(certified, certified[-1]), ceiling)
             axes.fill_between(edges, 0.0, least, step="post", color=BLUE, alpha=0.22, linewidth=0.0)
-            axes.step(edges, least, where="post", color=BLUE, linewidth=1.0)
-        axes.plot(*thin_extremes(t, np.minimum(seen, ceiling), 2 * _POINTS), color=INK, linewidth=1.0)
-        axes.axhline(0.0, color=VERMILION, linewidth=1.3)
+            axes.step(edges, least, where="post", color=BLUE, linewidth=1.0, label="certified")
+        axes.plot(*thin_extremes(t, np.minimum(seen, ceiling), 2 * _POINTS), color=INK, linewidth=1.0, label="seen")
+        axes.axhline(0.0, color=VERMILION, linewidth=1.3, label="limit")
         axes.set_ylim(-0.06 * ceiling, 1.04 * ceiling)
         _finish(axes, change)
         return to_svg(figure, label)

@@ -12,6 +12,7 @@ import pytest
 
 from sysid_nodes.reports.actuators import plots as actuators
 from sysid_nodes.reports.bayesian import plots as bayesian
+from sysid_nodes.reports.certified import plots as certified
 from sysid_nodes.reports.drawing import plots
 from sysid_nodes.reports.prime import plots as prime
 from sysid_nodes.reports.sampling import plots as sampling
@@ -21,6 +22,7 @@ X = np.sin(3.0 * T)
 FORCE = np.column_stack([X, X, 40.0 + X])
 SIGMA = np.ones((60, 3))
 HELD_OUT = dict.fromkeys(("measured", "nominal", "identified"), FORCE)
+EDGES, PROMISED = np.linspace(0.0, 2.0, 12), np.linspace(1.0, 2.0, 11)
 CLIPS = T[None], X[None], X[None], X[None]
 
 PAGES = {
@@ -33,6 +35,9 @@ PAGES = {
     "drive's friction": lambda: actuators.friction_plot((0.1, 0.2, 0.3), None, label="f", truth=(0.2, 0.0)),
     "drive's torque": lambda: actuators.torque_plot(T, X, SIGMA[:, 0], X, label="torque"),
     "held out": lambda: bayesian.torque_plot(T, HELD_OUT, ("hip", "knee", "foot"), label="held out"),
+    "commands": lambda: certified.limit_plot(T, X, EDGES, PROMISED, 3.0, None, label="joint"),
+    "usage": lambda: certified.usage_plot(T, X + 2.0, 1.0, label="usage"),
+    "margin": lambda: certified.margin_plot(T, X + 2.0, EDGES, PROMISED, 1.0, label="margin", ceiling=4.0),
     "clips": lambda: sampling.clips_plot(*CLIPS, label="clips", unit="m"),
 }
 
