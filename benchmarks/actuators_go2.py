@@ -16,18 +16,22 @@ from pathlib import Path
 
 import numpy as np
 
+from benchmarks.peers.coupled_robot import CoupledRobot, Drives
+from benchmarks.peers.coupled_robot import error as coupled_error
 from benchmarks.report import Report, parser, progress
 from sysid_nodes.data.actuator_log import ActuatorLog
 from sysid_nodes.logs.actuator_table import read_actuator_table
-from sysid_nodes.models.actuator import PARAMETERS, law_vector
+from sysid_nodes.models.actuator import INDEX, PARAMETERS, law_vector
 from sysid_nodes.results.actuators import ActuatorResult, ReplayError
-from sysid_nodes.robots import Robot, load_robot
+from sysid_nodes.robots import Robot, limb, load_robot
 from sysid_nodes.solvers.shooting import combine_runs
 from sysid_nodes.systems.actuators import ActuatorConfig, identify_actuators, replay_log
 
 LOGS = Path(__file__).resolve().parents[2] / "shared" / "data" / "go2_actuator_chirps"
 FITTED = "traj_4.npz"
 SHARE = 0.6
+COUPLED_STEP = 1e-3
+"""Of MuJoCo, coupled [s]."""
 TARGETS = {"RMSE": 3.5, "MAE": 2.5, "RMSE of the rest": 6.0}
 """[mrad]"""
 
@@ -73,6 +77,34 @@ def _one_robot(report: Report, robot: Robot, config: ActuatorConfig, logs: dict[
     )
     report.table(("log", "RMSE [mrad]", "MAE [mrad]", "worst joint's RMSE", "unfitted RMSE"), rows)
     _parameters(report, result)
+    _coupled(report, robot, config, logs, laws)
+
+
+def _coupled(
+    report: Report, robot: Robot, config: ActuatorConfig, logs: dict[str, ActuatorLog], laws: Sequence[np.ndarray]
+) -> None:
+    """The identified laws in MuJoCo, where joints move each other by what they do and not by what was measured."""
+    plain = [law.copy() for law in laws]
+    for law in plain:
+        law[INDEX["position_friction"]] = 0.0  # MuJoCo's joints have no such friction
+    names = ("armature", "viscous", "coulomb", "encoder_bias", "delay")
+    drives = Drives(*(np.array([law[INDEX[name]] for law in plain]) for name in names))
+    simulated, rows = CoupledRobot(limb(robot, ""), COUPLED_STEP), []
+    for name in progress(list(logs), "coupled"):
+        log = logs[name]
+        found = replay_log(log, robot, plain, config)
+        coupled = simulated.replay(log, [drives])[0]
+        own = np.stack([np.interp(log.t, motion.t, position) for motion, position, _ in found], axis=1)
+        alone = float(np.sqrt(np.mean([error.rmse**2 for _, _, error in found])))
+        off = np.sqrt(np.mean((coupled - own) ** 2))
+        rows.append((name, _mrad(float(coupled_error(log, coupled[None])[0])), _mrad(alone), _mrad(float(off))))
+    report.section("The whole robot at once")
+    report.text(
+        "One rollout of the coupled robot in MuJoCo with the identified laws, from a log's first sample to its last, "
+        "beside the replay of each joint by itself along the measured motion of the others; both without friction that "
+        "depends on position, which MuJoCo's joints lack. RMSE against the encoders, and RMS of what the two differ by."
+    )
+    report.table(("log", "coupled [mrad]", "joint by joint [mrad]", "difference [mrad]"), rows)
 
 
 def _rest(report: Report, robot: Robot, log: ActuatorLog) -> None:

@@ -210,8 +210,9 @@ def _whole_robot(report: Report, fits: Sequence[Fit], logs: dict[str, ActuatorLo
     report.section("A whole robot")
     report.text(
         f"Fitted on {FITTED}; replay of the {len(logs) - 1} other logs from their first sample to their last by "
-        "commands alone, RMSE in mrad. CPU time of the fit, compilation apart. An evaluation is a rollout of all that "
-        "the method looks at, with its derivatives; for derivatives by differences every rollout is one."
+        "commands alone, RMSE in mrad. CPU time of the fit, compilation apart; ours is of the whole fit, with start "
+        "states, robust loss and covariances, where the others end with an estimate. An evaluation is a rollout of all "
+        "that the method looks at, with its derivatives; for derivatives by differences every rollout is one."
     )
     rows = []
     for fit in fits:

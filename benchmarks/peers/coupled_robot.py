@@ -70,8 +70,10 @@ class CoupledRobot:
 
     def commands(self, log: ActuatorLog, drives: Drives) -> Array:
         """(steps, n) as the drives get them: held, late, and off by the bias."""
-        t = log.t[0] + self.step * np.arange((len(log.t) - 1) * self.steps(log))
-        held = np.searchsorted(log.command_t, t[:, None] - drives.delay + 1e-9, side="right") - 1
+        # Evenly over the log's time: a spacing that is 1 us longer than whole steps would put commands a sample late.
+        count = (len(log.t) - 1) * self.steps(log)
+        t = log.t[0] + (log.t[-1] - log.t[0]) / count * np.arange(count)
+        held = np.searchsorted(log.command_t, t[:, None] - drives.delay + 1e-6, side="right") - 1
         told = np.take_along_axis(log.command, np.clip(held, 0, None), axis=0)
         return np.asarray(told - drives.bias)
 
