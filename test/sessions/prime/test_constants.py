@@ -9,9 +9,9 @@ from functools import cache
 import numpy as np
 import pytest
 from shared.legged_readings import still
-from sysid_nodes.results.motion_status import MotionStatus
 
 from sysid_nodes.results.prime import PrimeEstimate
+from sysid_nodes.results.prime_status import PrimeStatus
 from sysid_nodes.robots import load_robot
 from sysid_nodes.sessions.prime.config import TrustConfig
 from sysid_nodes.sessions.prime.constants import FAR, MOVED, ConstantsWatch
@@ -55,11 +55,11 @@ def test_a_constant_far_from_its_prior_is_named_once_it_has_lasted() -> None:
     """The others, all together within `trust.constants`, do not hide it. A torso's own are no matter: anything may be
     on it."""
     trust = Trust((), TrustConfig(), 0.25)
-    assert judged(trust, estimate(1.0, links=3.9, mass=6.0)).status is MotionStatus.GOOD
+    assert judged(trust, estimate(1.0, links=3.9, mass=6.0)).status is PrimeStatus.GOOD
     first = judged(trust, estimate(1.05, links=4.5, mass=6.0))
-    assert (first.status, first.inflation) == (MotionStatus.GOOD, pytest.approx(4.5**2))
+    assert (first.status, first.inflation) == (PrimeStatus.GOOD, pytest.approx(4.5**2))
     then = judged(trust, estimate(1.15, links=4.5, mass=6.0))
-    assert then.status is MotionStatus.DOUBTFUL
+    assert then.status is PrimeStatus.DOUBTFUL
     assert then.findings[0].subject == FAR
     assert "'links.mass' is 4.5 standard deviations from what is known of it" in then.sentence
 
@@ -68,13 +68,13 @@ def test_a_constant_far_from_its_prior_is_named_once_it_has_lasted() -> None:
 def test_a_constant_that_moves_by_more_than_was_learnt_is_named(name: str) -> None:
     """From 0 +- 0.5 to 0.4 +- 0.3 it moves by what it has learnt; to 2.5 +- 0.3, 5.8 times as far."""
     trust = Trust((), TrustConfig(), 0.25)
-    assert judged(trust, estimate(1.0, sigma=0.5)).status is MotionStatus.GOOD
+    assert judged(trust, estimate(1.0, sigma=0.5)).status is PrimeStatus.GOOD
     assert judged(trust, estimate(2.0, sigma=0.3, **{name: 0.4})).inflation == 1.0
     first = judged(trust, estimate(2.1, sigma=0.3, **{name: 2.5}))
-    assert first.status is MotionStatus.GOOD
+    assert first.status is PrimeStatus.GOOD
     assert first.inflation > 5.0**2
     then = judged(trust, estimate(2.2, sigma=0.3, **{name: 2.5}))
-    assert then.status is MotionStatus.DOUBTFUL
+    assert then.status is PrimeStatus.DOUBTFUL
     assert then.findings[0].subject == MOVED
     assert f"'{ {'mass': 'base.alpha', 'links': 'links.mass'}[name] }' has moved" in then.sentence
 
@@ -94,7 +94,7 @@ def test_what_the_estimator_was_sent_back_to_is_no_movement() -> None:
     assert judged(trust, estimate(1.1, sigma=0.1)).inflation == 1.0
     for t in (2.0, 2.2):
         doubted = judged(trust, estimate(t, sigma=0.1, links=4.5))
-    assert doubted.status is MotionStatus.DOUBTFUL
+    assert doubted.status is PrimeStatus.DOUBTFUL
     assert judged(trust, estimate(2.3, sigma=0.1)).inflation == 1.0
 
 
