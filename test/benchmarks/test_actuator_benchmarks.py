@@ -4,7 +4,7 @@ from __future__ import annotations
 import json
 
 import numpy as np
-from shared.actuator_stand import POSTURE, chirped, leg
+from shared.actuator_stand import POSTURE, chirp_log, leg
 
 from benchmarks import actuators_rig_trial as rig
 from benchmarks.actuators_rig_trial import OracleScore, Trial
@@ -67,7 +67,7 @@ def test_a_structured_fit_weighs_velocities_and_is_measured_for_each_weight() ->
 
 
 def test_gains_tuned_in_a_model_follow_better_there() -> None:
-    drives, log = chirped()
+    drives, log = chirp_log()
     config = ActuatorConfig()
     result = identify_actuators(log, leg(), config)
     wanted = excite(ExcitationConfig(kind="fourier", duration=3.0, last=2.0), leg().limits, POSTURE)

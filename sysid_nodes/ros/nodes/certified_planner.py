@@ -177,7 +177,13 @@ class CertifiedPlannerNode(ManagedNode):
     def _journal(self, level: Level, line: str) -> None:
         """On the worker's thread."""
         log = self.get_logger()
-        {Level.OK: log.info, Level.WARN: log.warning, Level.ERROR: log.error}[level](line)
+        # A line of code each: rclpy raises where one logs with another severity than before.
+        if level is Level.ERROR:
+            log.error(line)
+        elif level is Level.WARN:
+            log.warning(line)
+        else:
+            log.info(line)
 
     # -- what arrives
 

@@ -105,7 +105,7 @@ def identify_actuators(
 def _describe_strength(
     fitted: Sequence[tuple[JointActuator, Objection, JointFit]], config: ActuatorConfig, pool: ThreadPoolExecutor
 ) -> str:
-    """What all drives together say against the stated gains; nothing where no single one says anything."""
+    """The objection of all drives together to the stated gains; empty where no single one objects."""
     if not any(objection.gained is not None for _, objection, _ in fitted):
         return ""
 

@@ -59,7 +59,7 @@ def _impossible(fit: JointFit) -> str:
 
 
 def _refute_others(found: tuple[ActuatorEstimate, ...], impossible: str) -> tuple[ActuatorEstimate, ...]:
-    """What is at work where one parameter is impossible is at work in the joint's others, too."""
+    """Withdraws a joint's other parameters where one is impossible: what is at work there is at work in them, too."""
     if not impossible:
         return found
     reason = f"{impossible} comes out as less than there can be: something else than the law is at work"
