@@ -16,6 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from sysid_nodes.results.prime import PrimeEstimate
+from sysid_nodes.sessions.prime.config import TrustConfig
 
 Array = npt.NDArray[np.float64]
 
@@ -59,13 +60,12 @@ class ConstantsWatch:
     """Compares estimates of constants with their priors and with the estimates before.
 
     Args:
-        far: standard deviations of its prior that a constant may be from the prior's mean.
-        moved: standard deviations that it may move.
+        config: limits of trust.
         memory: time over which constants may drift by their prior's standard deviation [s]; 0: they do not.
     """
 
-    def __init__(self, far: float, moved: float, memory: float = 0.0) -> None:
-        self._far, self._moved, self._memory = far, moved, memory
+    def __init__(self, config: TrustConfig, memory: float = 0.0) -> None:
+        self._far, self._moved, self._memory = config.far, config.moved, memory
         self.restart()
 
     def restart(self) -> None:

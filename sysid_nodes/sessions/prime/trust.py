@@ -86,7 +86,7 @@ class Trust:
     _first: float = math.nan
 
     def __post_init__(self) -> None:
-        self._constants = ConstantsWatch(self.config.far, self.config.moved, self.memory)
+        self._constants = ConstantsWatch(self.config, self.memory)
 
     def forget_constants(self) -> None:
         """The estimator was sent back to what it knew of the constants once."""

@@ -24,6 +24,8 @@ NAMES = (
 )
 PLACE = {"mass": 0, "shape": 1, "links": 10, "ground": 11}
 
+LIMITS = TrustConfig(far=5.0, moved=5.0)
+
 
 @cache
 def standing() -> PrimeEstimate:
@@ -102,7 +104,7 @@ def test_constants_that_may_drift_may_move() -> None:
     """Within a memory of 4 s by their prior's standard deviation times sqrt(1 / 4) in a second."""
     found = []
     for memory in (0.0, 4.0):
-        watch = ConstantsWatch(5.0, 5.0, memory)
+        watch = ConstantsWatch(LIMITS, memory)
         watch.remember(estimate(1.0, sigma=0.1))
         found.append(watch.excesses(estimate(2.0, sigma=0.1, links=2.0)))
     assert [list(excesses) for excesses in found] == [[MOVED], []]
@@ -113,7 +115,7 @@ def test_an_estimator_that_is_right_is_hardly_ever_doubted() -> None:
     rng = np.random.default_rng(5)
     worst = 0
     for _ in range(200):
-        watch = ConstantsWatch(5.0, 5.0)
+        watch = ConstantsWatch(LIMITS)
         readings = rng.standard_normal((100, len(NAMES)))
         for count in range(4, 101, 4):
             found = estimate(0.5 * count, sigma=float(1.0 / np.sqrt(count)))
@@ -124,7 +126,7 @@ def test_an_estimator_that_is_right_is_hardly_ever_doubted() -> None:
 
 
 def test_estimates_of_days_take_no_room() -> None:
-    watch = ConstantsWatch(5.0, 5.0)
+    watch = ConstantsWatch(LIMITS)
     for t in range(1000):
         watch.remember(estimate(float(t)))
     assert len(watch._before) <= 16
