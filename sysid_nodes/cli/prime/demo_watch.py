@@ -20,7 +20,6 @@ from sysid_nodes.sessions.diagnostic_keys import (
     LAG,
     LOAD,
     LONGEST_LAG,
-    MESSAGE,
     PUBLISHED,
     RECEIVED,
     ROBOT_FALLEN,
@@ -145,11 +144,6 @@ class PrimeWatch(IdentifyingWatch):
         """Whether the robot's programme is over."""
         self._ended = self._ended or self._text(_ROBOT, STATE) == ROBOT_FINISHED
         return self._ended
-
-    @property
-    def state(self) -> str:
-        """The robot's present activity, in a few words."""
-        return self._text(_ROBOT, MESSAGE) or "starting"
 
     @property
     def fallen(self) -> bool:

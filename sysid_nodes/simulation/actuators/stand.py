@@ -20,7 +20,7 @@ from mujoco import rollout
 
 from sysid_nodes.data.actuator_log import ActuatorLog
 from sysid_nodes.models.held_command import HeldCommand
-from sysid_nodes.robots import MotorConstants, Robot, limb
+from sysid_nodes.robots import MotorConstants, Robot
 from sysid_nodes.simulation.arm.mujoco_arm import arm_spec
 
 Array = npt.NDArray[np.float64]
@@ -111,15 +111,6 @@ class Drives:
             stribeck_power=rng.uniform(0.7, 2.0, n),
             ripples=24.0 * 2.0 ** rng.uniform(-1.0, 1.0, n),
         )
-
-
-def leg_on_stand(robot: Robot, leg: str) -> Robot:
-    """One leg of a legged robot with its base held, the joints whose names begin with `leg`.
-
-    Raises:
-        RobotError: there is none.
-    """
-    return limb(robot, leg)
 
 
 def run_on_stand(

@@ -117,11 +117,6 @@ class LeggedRobotSim:
         return self._controller.fallen
 
     @property
-    def state(self) -> tuple[Array, Array]:
-        """True pinocchio configuration and velocity at ``elapsed``."""
-        return self._plant.state
-
-    @property
     def last(self) -> TruthSample:
         """Truth of the last tick.
 
