@@ -7,7 +7,7 @@ import ast
 import dataclasses
 import re
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import cache
 from pathlib import Path
 
@@ -15,6 +15,7 @@ import pytest
 from shared.attribute_reads import Package
 
 from sysid_nodes.cli import demo, main
+from sysid_nodes.cli.systems import SYSTEMS
 from sysid_nodes.sensors import suite
 from sysid_nodes.sensors.suite import SensorsConfig
 
@@ -135,19 +136,40 @@ def entry_points() -> set[str]:
     )
 
 
-def reached() -> set[str]:
-    found, waiting = set(), list(entry_points())
+def reached(modules: Iterable[str], floor: str = "") -> set[str]:
+    """Modules, and those that they import in turn whose names begin so."""
+    found, waiting = set(), list(modules)
     assert set(waiting) <= set(FILES)
     while waiting:
         if (module := waiting.pop()) not in found:
             found.add(module)
-            waiting += neighbours(FILES[module])
+            waiting += (name for name in neighbours(FILES[module]) if name.startswith(floor))
     return found
 
 
 def test_every_module_is_reached_from_an_entry_point() -> None:
     modules = {name for name, file in FILES.items() if file.name != "__init__.py"}
-    assert modules - reached() == set(UNREACHED)
+    assert modules - reached(entry_points()) == set(UNREACHED)
+
+
+@pytest.mark.parametrize(
+    ("floor", "known"),
+    [
+        # A page of certified motion shows the bounds which it rests on.
+        ("reports", {("certified", "interval")}),
+        # Tracking errors are measured on an arm of the interval identifier.
+        ("cli", {("certified", "interval")}),
+    ],
+)
+def test_reports_and_commands_of_systems_do_not_rest_on_one_another(floor: str, known: set[tuple[str, str]]) -> None:
+    """Not by way of what they share either. Of systems, sessions and messages import-linter says it."""
+    systems = {system.name for system in SYSTEMS}
+    found = set()
+    for name in systems:
+        inside = [module for module in FILES if module.startswith(f"sysid_nodes.{floor}.{name}.")]
+        rests_on = {module.split(".")[2] for module in reached(inside, f"sysid_nodes.{floor}.")}
+        found |= {(name, other) for other in rests_on & systems - {name}}
+    assert found == known
 
 
 # -- functions and classes

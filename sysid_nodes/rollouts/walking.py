@@ -117,7 +117,6 @@ class WalkingPolicy:
     Args:
         robot: nominal, of four legs.
         drive: its PD law.
-        config: gains.
 
     Attributes:
         memory: of the motion so far; None begins one.

@@ -128,7 +128,7 @@ class Sensor(Protocol):
 
         Args:
             samples: K readings.
-            states: K states, the samples' own: ``all_states.at(samples.steps)``.
+            states: K states, the samples' own.
             parameters: (p,).
 
         Raises:

@@ -75,7 +75,6 @@ class StreamHealth:
     Args:
         name: of the stream, for the findings.
         channel: assumptions about it.
-        config: limits.
         start: time from which readings are expected [s].
     """
 

@@ -49,7 +49,6 @@ class PrimeWatch(IdentifyingWatch):
     Args:
         theta: (10,) true parameters of the torso, load included.
         index: (nc,) foot of every contact point.
-        link: that is identified.
 
     Attributes:
         status: what the newest estimate is worth.
@@ -80,7 +79,6 @@ class PrimeWatch(IdentifyingWatch):
         self._ended = False
 
     def take(self, line: Mapping[str, Any]) -> None:
-        """Takes one line of the recorder's."""
         if "truth" in line:
             self._truth.append((line["truth"]["t"], self._by_foot(line["truth"]["normal"])))
         if "forces" in line and not self.finished:

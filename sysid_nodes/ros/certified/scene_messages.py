@@ -18,7 +18,6 @@ def to_scene(message: Obstacles, base: str, frames: FrameLookup | None = None) -
     """The scene that a message describes.
 
     Args:
-        message: as it came.
         base: name of the robot's base frame; an empty one in the message is it, too.
         frames: knows the way from other frames; None: they are refused.
 

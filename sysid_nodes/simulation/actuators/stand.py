@@ -132,7 +132,6 @@ def run_on_stand(
         drives: of its joints.
         command_t, command: (M,) [s], (M, n) [rad]; each holds until the next.
         noise: standard deviation of the encoders [rad].
-        rng: of the noise.
         rate: of the encoders [Hz].
         step: of the simulation [s]. MuJoCo's dry friction is true to a step: half a ms moves a delay by 0.1 ms.
         efforts: return the log that there is without commands: the drives' own torques, measured with the positions.

@@ -41,7 +41,6 @@ class LeggedRobotSim:
     """A legged robot under its scripted controller, with sensors and hidden truth.
 
     Args:
-        config: the run.
         rng: source of all sensor noise; the motion itself is deterministic.
         start: stamp of simulated time zero [s].
         faults: what goes wrong with the sensors' streams.

@@ -47,7 +47,6 @@ class ExcitationCost:
     cost near 16: begin a search from a k that moves every joint.
 
     Attributes:
-        chain: the robot.
         body: index of the body, that of the joint carrying it.
         start: (n,) state the plan starts from.
         duration: t_f [s].
