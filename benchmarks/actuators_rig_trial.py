@@ -14,8 +14,8 @@ from scipy import optimize
 
 from benchmarks.peers.bench_model import fit_bench, replay_bench
 from benchmarks.records import Record
+from benchmarks.servo_rig import Servo, bar, fourier_command, run_servo
 from sysid_nodes.models.actuator import INDEX
-from sysid_nodes.simulation.actuators.servo_rig import Servo, bar, fourier_command, run_servo
 from sysid_nodes.solvers.shooting.problem import Array, segments
 from sysid_nodes.systems.actuators.config import ActuatorConfig, FittedConfig, MotionConfig, ShootingOptions
 from sysid_nodes.systems.actuators.fit import fit_joint, known_law, parameters_of

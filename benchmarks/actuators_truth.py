@@ -28,9 +28,9 @@ from sysid_nodes.data.actuator_log import ActuatorLog
 from sysid_nodes.models.actuator import INDEX
 from sysid_nodes.models.joint_load import joint_load
 from sysid_nodes.results.actuators import ActuatorResult
-from sysid_nodes.robots import Robot, load_robot
+from sysid_nodes.robots import Robot, limb, load_robot
 from sysid_nodes.simulation.actuators.chirp import ChirpConfig, chirp
-from sysid_nodes.simulation.actuators.stand import Drives, leg_on_stand, run_on_stand
+from sysid_nodes.simulation.actuators.stand import Drives, run_on_stand
 from sysid_nodes.systems.actuators import ActuatorConfig, identify_actuators, replay_log
 from sysid_nodes.systems.actuators.excitation import Excitation, ExcitationConfig, excite
 
@@ -119,7 +119,7 @@ def trial(seed: int, case: str, last: float) -> Record:
     leg, posture = LEGS[0], POSTURE
     if unknown.anywhere:
         leg, posture = LEGS[rng.integers(len(LEGS))], rng.uniform(*POSTURES)
-    robot = leg_on_stand(load_robot("go2"), leg)
+    robot = limb(load_robot("go2"), leg)
     drives = Drives.draw(robot.n, rng)
     if unknown.friction:
         drives = drives.with_unknowns(rng).with_other_shapes(rng)
@@ -147,7 +147,7 @@ def tracking(tracked: int) -> Record:
     The default is the robot's stated armature without friction, delay or bias; the truth has unknown friction besides.
     """
     rng, config = np.random.default_rng(tracked), ActuatorConfig()
-    robot = leg_on_stand(load_robot("go2"), "FL_")
+    robot = limb(load_robot("go2"), "FL_")
     drives = Drives.draw(robot.n, rng).with_unknowns(rng)
     t, command = chirp(ChirpConfig(), POSTURE)
     log = run_on_stand(robot, drives, t, command, noise=NOISE, rng=rng)

@@ -14,6 +14,7 @@ from benchmarks.comparison_task import Motion
 from benchmarks.comparison_trial import Outcome, adaptive_follower, execute, pid_follower
 from benchmarks.excitation import RATE, WINDOW
 from benchmarks.gen3_design import AMPLITUDE, design_excitation
+from benchmarks.momentum_condition import momentum_condition
 from benchmarks.motions import HALF_RANGE, START
 from benchmarks.truth import Arm
 from sysid_nodes.data.bounds import Bounds
@@ -25,7 +26,6 @@ from sysid_nodes.models.model_box import ModelBox
 from sysid_nodes.results.identification import IdentificationResult, Status
 from sysid_nodes.robots import Robot
 from sysid_nodes.simulation.arm.true_robot import TrueRobot
-from sysid_nodes.systems.certified.search.excitation import momentum_condition
 from sysid_nodes.systems.certified.search.planner import Planner
 from sysid_nodes.systems.interval.config import IntervalIdentifierConfig, SensitivityConfig
 from sysid_nodes.systems.interval.pipeline import IntervalPipeline

@@ -90,7 +90,7 @@ def _run(case: Case, after: float) -> list[tuple[float, float]]:
             raise SystemExit("the listeners were not found")
         time.sleep(_ALIVE)
         listeners[0].kill()
-        found: list[tuple[float, float]] = json.loads(driver.communicate()[0])
+        found: list[tuple[float, float]] = json.loads(driver.communicate(timeout=_ALIVE + after + 60.0)[0])
         return found
     finally:
         for process in (driver, *listeners):

@@ -34,13 +34,13 @@ from benchmarks.certified_motion import (
     obstacles,
     true_arm,
 )
+from benchmarks.momentum_condition import momentum_condition
 from benchmarks.motions import HALF_RANGE
 from benchmarks.report import Report, parser, progress
 from benchmarks.truth import Array
 from sysid_nodes.data.bounds import PARAMETER_NAMES
 from sysid_nodes.models.known_robot import PriorConfig
 from sysid_nodes.systems.certified.search.config import ExciteConfig, PlannerConfig
-from sysid_nodes.systems.certified.search.excitation import momentum_condition
 
 mpl.use("Agg")
 from matplotlib import pyplot as plt  # after the backend is chosen

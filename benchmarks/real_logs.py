@@ -24,13 +24,14 @@ from sysid_nodes.cli.interval.samples import read_samples
 from sysid_nodes.cli.progress import Stages, track
 from sysid_nodes.data.config import load_yaml
 from sysid_nodes.models.chain import Chain
+from sysid_nodes.models.friction import friction_torque
 from sysid_nodes.models.known_robot import nominal_parameters
-from sysid_nodes.robots import load_robot
+from sysid_nodes.models.regressors import standard_regressor
+from sysid_nodes.robots import MotorConstants, load_robot
 from sysid_nodes.systems.interval.calibration import Run, calibrate
 from sysid_nodes.systems.interval.calibration_file import Calibration, save_calibration
 from sysid_nodes.systems.interval.config import IntervalIdentifierConfig
 from sysid_nodes.systems.interval.pipeline import IntervalPipeline
-from sysid_nodes.systems.interval.prediction import joint_torque
 
 mpl.use("Agg")
 from matplotlib import pyplot as plt
@@ -104,6 +105,15 @@ def ur10e(folder: Path, report: Report) -> bool:
     figure.savefig(report.figure("-ur10e", "Interval of the added mass over the loaded run."), dpi=130)
     plt.close(figure)
     return inside
+
+
+def joint_torque(chain: Chain, parameters: Array, q: Array, qd: Array, qdd: Array) -> Array:
+    """(N, n) torque readings that parameters p (15 n,), in the order of `Unknowns`, predict for a motion (N, n)."""
+    n = chain.n
+    coulomb, viscous, armature, offset, gain = parameters[10 * n :].reshape(5, n)
+    rigid = standard_regressor(chain, q, qd, qdd) @ parameters[: 10 * n]
+    motor = MotorConstants(coulomb, viscous, armature, offset)
+    return np.asarray((rigid + friction_torque(motor, qd, qdd)) / gain)
 
 
 def panda(folder: Path, report: Report) -> None:

@@ -48,12 +48,10 @@ autoapi_keep_files = False
 
 CONTENTS = {
     "Start": ["install", "choose", "gallery", "errors", "batch", "ros"],
-    "Systems": [
-        "interval/index", "certified/index", "prime/index", "actuators/index", "sampling/index", "bayesian/index",
-    ],
+    "Systems": sorted(f"{page.parent.name}/index" for page in (ROOT / "docs").glob("*/index.md")),
     "Reference": ["/reference/sysid_nodes/index", "/examples/README", "exit-status", "architecture"],
     "Project": ["/benchmarks/README", "/CONTRIBUTING", "/CHANGELOG"],
-}  # fmt: skip
+}
 """What the site's menu shows; pages of a system follow below its first one."""
 
 

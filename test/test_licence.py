@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import xml.etree.ElementTree as ElementTree
 from pathlib import Path
@@ -52,3 +53,13 @@ def test_one_licence_and_one_address(project_root: Path) -> None:
 @pytest.mark.parametrize("source", ["RAPTOR", "armour", "OnlineSafeSysID", "kinova_robust_control", "ros2_kortex"])
 def test_the_notice_names_the_sources_of_the_gen3(project_root: Path, source: str) -> None:
     assert source in (project_root / "NOTICE").read_text(encoding="utf-8")
+
+
+def test_the_notice_names_every_paper_that_the_code_names(project_root: Path) -> None:
+    notice = (project_root / "NOTICE").read_text(encoding="utf-8")
+    files = [file for folder in ("benchmarks", "sysid_nodes") for file in (project_root / folder).rglob("*.py")]
+    papers = {
+        paper for file in files for paper in re.findall(r"arXiv (\d{4}\.\d{5})", file.read_text(encoding="utf-8"))
+    }
+    assert len(papers) >= 2
+    assert sorted(paper for paper in papers if paper not in notice) == []

@@ -13,9 +13,9 @@ import numpy as np
 import numpy.typing as npt
 from scipy import optimize
 
+from benchmarks.servo_rig import Servo
 from sysid_nodes.kernel.joint_law import INERTIA, LOAD
 from sysid_nodes.models.actuator import law_vector
-from sysid_nodes.simulation.actuators.servo_rig import Servo
 from sysid_nodes.systems.actuators.config import ActuatorConfig
 from sysid_nodes.systems.actuators.joint_problem import JointProblem
 from sysid_nodes.systems.actuators.preparation import JointMotion

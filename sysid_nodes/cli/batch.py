@@ -106,7 +106,6 @@ class _Journal:
     Writing takes as long as there are runs. It may take a twentieth of the time, so that many runs do not wait for it.
 
     Args:
-        path: of the table.
         jobs: all.
         runs: those that have ended, by name; grows.
     """

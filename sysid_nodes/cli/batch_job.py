@@ -30,7 +30,6 @@ class Job:
     """A recording to replay.
 
     Attributes:
-        name: of the run.
         recording: absolute path.
         out: absolute path of the folder for its results.
         options: arguments of `sysid replay` beside those two.

@@ -15,8 +15,6 @@ def conclude(source: Path, page: Path, found: str, *, contradiction: str = "", f
     """Says on stdout what was found, or on stderr why it is not to be trusted; returns the exit status.
 
     Args:
-        source: of the data.
-        page: for people.
         found: in a line.
         contradiction: why the data do not fit the assumptions; empty where they do.
         findings: to be warned of.

@@ -81,7 +81,6 @@ def chosen_values(args: argparse.Namespace, config: type[Any], flags: Sequence[s
     """Options of a configuration that --set and arguments of their names give; the arguments win.
 
     Args:
-        args: of the command.
         config: of the pipeline that runs.
         flags: names of options that are arguments too.
         subject: of the pipeline, in the words of an error message.

@@ -12,11 +12,9 @@ import numpy.typing as npt
 from sysid_nodes.exceptions import InputError
 from sysid_nodes.intervals import products
 from sysid_nodes.intervals.affine_form import Affine, Operand, form, multiply, numbers, same_symbols
-from sysid_nodes.intervals.interval import Interval
-from sysid_nodes.intervals.parts import lift
 from sysid_nodes.intervals.rounding import Array
 
-__all__ = ["Affine", "concatenate", "cross", "matvec", "stack", "where"]
+__all__ = ["Affine", "concatenate", "cross", "matvec", "stack"]
 
 
 def cross(a: Operand, b: Operand) -> Affine:
@@ -26,7 +24,7 @@ def cross(a: Operand, b: Operand) -> Affine:
 
 def matvec(A: Operand, x: Operand) -> Affine:
     """(..., a) products of matrices (..., a, b) and vectors (..., b); at least one operand is a form."""
-    column = x[..., None] if isinstance(x, Affine | Interval) else numbers(x)[..., None]
+    column = x[..., None] if isinstance(x, Affine) else numbers(x)[..., None]
     return multiply(products.MATMUL, A, column)[..., 0]
 
 
@@ -55,19 +53,6 @@ def _join(function: Callable[..., Any], values: Sequence[Affine | npt.ArrayLike]
         function([getattr(x, part) for x in forms], axis=axis) for part in ("centre", "remainder", "scale")
     )
     return form(centre, terms, remainder, scale)
-
-
-def where(condition: npt.ArrayLike, a: Affine | npt.ArrayLike, b: Affine | npt.ArrayLike) -> Affine:
-    """Entries of a where the condition holds, of b elsewhere; at least one of the two is a form."""
-    x, y = _forms([a, b])
-    chosen = np.asarray(condition, np.bool_)
-    ndim = max(chosen.ndim, x.ndim, y.ndim)
-    try:
-        centre = np.where(chosen, x.centre, y.centre)
-    except ValueError:
-        raise InputError(f"values of shapes {x.shape} and {y.shape} do not fit a condition of {chosen.shape}") from None
-    terms = np.where(chosen, lift(x.terms, ndim), lift(y.terms, ndim))
-    return form(centre, terms, np.where(chosen, x.remainder, y.remainder), np.where(chosen, x.scale, y.scale))
 
 
 def _forms(values: Sequence[Affine | npt.ArrayLike]) -> list[Affine]:

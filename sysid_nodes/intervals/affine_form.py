@@ -10,10 +10,9 @@ import numpy.typing as npt
 
 from sysid_nodes.exceptions import InputError
 from sysid_nodes.intervals import products, sums, trigonometry
-from sysid_nodes.intervals.interval import Interval
 from sysid_nodes.intervals.rounding import Array, grow
 
-Operand = Union["Affine", Interval, npt.ArrayLike]
+Operand = Union["Affine", npt.ArrayLike]
 
 _BASIC = (int, np.integer, slice)
 
@@ -24,11 +23,11 @@ class Affine:
     An entry stands for the values `centre + sum_s terms[s] eps_s + remainder rho` with every eps_s in [-1, 1], the
     same for all entries and forms, and every rho in [-1, 1], one an entry. An operation on forms encloses the
     operation on values that have one common eps: the result's centre and terms take the linear part, its remainder all
-    else, rounding included. An Interval operand is an error without symbols.
+    else, rounding included.
 
     Rounding follows the lemma in `rounding`: the errors of centre and terms of one entry sum to at most n EPS `scale`,
     where `scale >= |centre| + sum_s |terms[s]|` is carried along, so that no further pass over the terms is needed. A
-    number that overflows makes the remainder inf or NaN; such an entry's `interval()` is the whole line.
+    number that overflows makes the remainder inf or NaN; such an entry's `radius()` is infinite.
 
     Attributes:
         centre: (...) centres.
@@ -68,20 +67,6 @@ class Affine:
         """Finite numbers without error, over S symbols."""
         x = np.asarray(x, np.float64)
         return cls(x, np.zeros((symbols, *x.shape)))
-
-    @classmethod
-    def symbol(cls, centre: npt.ArrayLike, radius: npt.ArrayLike, index: int, *, symbols: int) -> Affine:
-        """`centre + radius eps_index`, over S symbols; centre and radius broadcast.
-
-        Raises:
-            InputError: no such symbol, or a number is not finite.
-        """
-        if not 0 <= index < symbols:
-            raise InputError(f"symbol {index} is not among the {symbols} symbols")
-        c, r = np.broadcast_arrays(np.asarray(centre, np.float64), np.asarray(radius, np.float64))
-        terms = np.zeros((symbols, *c.shape))
-        terms[index] = r
-        return cls(c, terms)
 
     def _set(self, centre: Array, terms: Array, remainder: Array, scale: Array | None) -> None:
         self.centre, self.terms, self.remainder = centre, terms, remainder
@@ -131,15 +116,6 @@ class Affine:
         with np.errstate(over="ignore"):
             return _undefined_to_infinite(grow(self.spread + self.remainder, self.symbols + 2))
 
-    def magnitude(self) -> Array:
-        """(...) upper bounds of |value|."""
-        with np.errstate(over="ignore"):
-            return _undefined_to_infinite(grow(np.abs(self.centre) + self.spread + self.remainder, self.symbols + 4))
-
-    def interval(self) -> Interval:
-        """(...) ranges."""
-        return Interval.around(self.centre, self.radius())
-
     # Sums
 
     def __neg__(self) -> Affine:
@@ -149,15 +125,13 @@ class Affine:
         if isinstance(other, Affine):
             same_symbols(self, other)
             return form(*sums.add(self, other, np.add))
-        if isinstance(other, Interval):
-            return form(*sums.shift(self, other.centre, other.radius))
         return form(*sums.shift(self, numbers(other)))
 
     def __sub__(self, other: Operand) -> Affine:
         if isinstance(other, Affine):
             same_symbols(self, other)
             return form(*sums.add(self, other, np.subtract))
-        return self + (-other if isinstance(other, Interval) else -numbers(other))
+        return self + -numbers(other)
 
     def __rsub__(self, other: Operand) -> Affine:
         return (-self) + other
@@ -203,14 +177,6 @@ class Affine:
 
     # Functions
 
-    def sin(self) -> Affine:
-        """Sines, linear about the centre where that is tight."""
-        return _along(self, trigonometry.linear_sine(self.centre, self.radius()))
-
-    def cos(self) -> Affine:
-        """Cosines, linear about the centre where that is tight."""
-        return _along(self, trigonometry.linear_cosine(self.centre, self.radius()))
-
     def sin_cos(self) -> tuple[Affine, Affine]:
         """Sines and cosines for little more than the price of one."""
         sine, cosine = trigonometry.linear_waves(self.centre, self.radius())
@@ -242,11 +208,6 @@ class Affine:
             raise InputError(f"forms of shape {self.shape} have no two axes to swap")
         centre, terms, remainder = (x.swapaxes(-1, -2) for x in (self.centre, self.terms, self.remainder))
         return form(centre, terms, remainder, None if self._scale is None else self._scale.swapaxes(-1, -2))
-
-    @property
-    def mT(self) -> Affine:  # noqa: N802 (NumPy's name)
-        """Forms with the last two axes of the values swapped."""
-        return self.transpose()
 
     __radd__ = __add__
 
@@ -289,8 +250,6 @@ def multiply(product: products.Product, x: Operand, y: Operand) -> Affine:
     Raises:
         InputError: shapes or symbols do not fit, or neither operand is a form.
     """
-    symbols = next((z.symbols for z in (x, y) if isinstance(z, Affine)), 0)
-    x, y = (_without_symbols(z, symbols) if isinstance(z, Interval) else z for z in (x, y))
     if isinstance(x, Affine) and isinstance(y, Affine):
         same_symbols(x, y)
         return form(*products.bilinear(product, x, y))
@@ -299,11 +258,6 @@ def multiply(product: products.Product, x: Operand, y: Operand) -> Affine:
     if isinstance(y, Affine):
         return form(*products.linear(product, y, numbers(x), factor_first=True))
     raise InputError(f"{product.name!r} needs an affine form")
-
-
-def _without_symbols(x: Interval, symbols: int) -> Affine:
-    centre = x.centre
-    return form(centre, np.zeros((symbols, *centre.shape)), x.radius, None)
 
 
 def _along(x: Affine, line: trigonometry.Line) -> Affine:

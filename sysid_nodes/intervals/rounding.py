@@ -27,11 +27,6 @@ LIBM = 6.0 * EPS
 """Relative error allowed to a sine or cosine: 4 ulp, and 2 more for the arithmetic that applies it."""
 
 
-def next_down(x: Array) -> Array:
-    """Lower bound of the exact result that was rounded to x."""
-    return np.nextafter(x, -np.inf)
-
-
 def next_up(x: Array) -> Array:
     """Upper bound of the exact result that was rounded to x."""
     return np.nextafter(x, np.inf)

@@ -29,8 +29,8 @@ def add(x: Affine, y: Affine, combine: np.ufunc) -> Parts:
         )
 
 
-def shift(x: Affine, offset: Array, radius: Array | None = None) -> Parts:
-    """x + offset, and an error of its own of up to `radius` an entry: only the centre is rounded."""
+def shift(x: Affine, offset: Array) -> Parts:
+    """x + offset: only the centre is rounded."""
     _check(x.shape, offset.shape)
     with np.errstate(over="ignore", invalid="ignore"):
         centre = x.centre + offset
@@ -41,7 +41,7 @@ def shift(x: Affine, offset: Array, radius: Array | None = None) -> Parts:
         return Parts(
             centre,
             terms,
-            grow(remainder if radius is None else remainder + radius, 4),
+            grow(remainder, 4),
             grow(x.scale + np.abs(offset), 8),
         )
 

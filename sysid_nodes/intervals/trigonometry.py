@@ -61,16 +61,6 @@ def _may_hold(lower: Array, upper: Array, point: float) -> npt.NDArray[np.bool_]
         return ~(np.floor(last + slack) < np.ceil(first - slack))
 
 
-def linear_sine(centre: Array, radius: Array) -> Line:
-    """Linear approximation of the sine over `[centre - radius, centre + radius]`, of any radius."""
-    return linear_waves(centre, radius)[0]
-
-
-def linear_cosine(centre: Array, radius: Array) -> Line:
-    """Linear approximation of the cosine over `[centre - radius, centre + radius]`, of any radius."""
-    return linear_waves(centre, radius)[1]
-
-
 def linear_waves(centre: Array, radius: Array) -> tuple[Line, Line]:
     """Linear approximations of sine and cosine.
 

@@ -53,7 +53,6 @@ def read_set_points(path: str | Path, topic: str, motors: tuple[str, ...] = ()) 
     """The commands of a recording, in the order they were recorded.
 
     Args:
-        path: of the recording.
         topic: of the commands.
         motors: joints in the order of the vendor's messages, for LowCmd.
 

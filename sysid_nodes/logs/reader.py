@@ -33,7 +33,6 @@ class TopicLog(Generic[T]):
         convert: makes an item of a log time [ns] and a decoded message.
 
     Attributes:
-        path: as given.
         topic: name, type and number of messages.
         topics: all topics of the recording.
 

@@ -76,7 +76,6 @@ class Inspector:
         """NONE, once, for a message of whoever holds the key; else what is wrong with it.
 
         Args:
-            message: as it came.
             topic: full name of the topic or service it came by.
             now: the present [ns].
         """

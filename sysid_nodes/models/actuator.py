@@ -28,12 +28,10 @@ class ActuatorParameter:
     """A parameter of the law.
 
     Attributes:
-        name: its name.
         unit: its unit, of a joint that turns.
         start: where a search begins.
         neutral: the value at which it does nothing.
         lower, upper: between which it makes sense.
-        meaning: for people.
     """
 
     name: str

@@ -17,7 +17,6 @@ def write_onnx(path: Path, network: ActuatorNetwork, *, residual: bool) -> None:
     """Writes share limit tanh(y) of a residual, else share limit y, of inputs (u - q, q, w).
 
     Args:
-        path: of the file.
         network: trained.
         residual: how its output is limited, see `systems.actuators.methods.network`.
 

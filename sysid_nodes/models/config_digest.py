@@ -27,7 +27,6 @@ def config_digest(
         robot: kinematics, limits, motors and sensors.
         shapes: that cover robot and load.
         known: uncertainty of everything but the identified body.
-        control: the law.
         certifier: the certifier's configuration, a dataclass.
     """
     return digest(

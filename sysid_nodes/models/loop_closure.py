@@ -79,7 +79,6 @@ class LoopClosures:
     """Closures of a chain, c equalities of R products.
 
     Attributes:
-        chain: the tree.
         closures: pairs of frames.
         directions: (c, R) orthonormal rows: the equalities are directions times the products.
     """

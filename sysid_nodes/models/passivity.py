@@ -78,7 +78,6 @@ def passive_inverse_dynamics(chain: Chain, theta: Array, q: Array, qd: Array, qd
     """M(q) qdd_a + C(q, qd) qd_a + g(q), (N, n) [N m], by the recursion of this module's text.
 
     Args:
-        chain: the robot.
         theta: (10 n,) inertial parameters of the bodies in joint order, or (N, 10 n), one set a sample.
         q, qd, qd_a, qdd_a: (N, n) posture, velocity and the auxiliary velocity and acceleration.
 

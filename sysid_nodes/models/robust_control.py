@@ -128,7 +128,6 @@ class RobustLaw:
         robot: kinematics and gravity; its inertial parameters are replaced by ``theta``.
         theta: (n, 10) nominal inertial parameters of the moving bodies, physically consistent.
         motor: nominal motor constants.
-        config: gains.
 
     Raises:
         ConfigError: the gains do not fit the robot, or theta is not (n, 10) and finite.

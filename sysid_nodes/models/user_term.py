@@ -51,7 +51,6 @@ class UserTerm:
     """Torques and power by q, v, a (N, n) and k constants.
 
     Attributes:
-        text: of the file.
         constants: k of them.
         values: (3 n + k, N) inputs to (n + 1, N): torques [N m], then power [W].
         slopes: the same to (n + 1, N (3 n + k)) derivatives.

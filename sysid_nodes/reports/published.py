@@ -59,8 +59,6 @@ def compare_published(bag: Path, topic: str, kind: str, replayed: Mapping[int, s
     """Compares the ids of messages with a `window` and an `id`.
 
     Args:
-        bag: the recording.
-        topic: of the node.
         kind: type of its messages.
         replayed: ids by window.
         noun: what is compared, in the plural.

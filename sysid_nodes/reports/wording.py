@@ -41,7 +41,6 @@ def number_text(value: float | None, digits: int = 4, *, zeros: bool = False) ->
     """A number with some significant digits and a true minus sign; a dash for none.
 
     Args:
-        value: the number.
         digits: significant digits.
         zeros: keep trailing zeros, for a column of numbers.
     """

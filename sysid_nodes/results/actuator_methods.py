@@ -34,8 +34,6 @@ class JointMethod:
     """One joint by one method.
 
     Attributes:
-        name: of the joint.
-        method: its name.
         position: (S,) replayed by the commands alone, or driven by the oracle's torque [rad].
         replay: its error.
         outside: share of that replay outside of what the model was trained on.

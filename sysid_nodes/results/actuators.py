@@ -53,7 +53,6 @@ class ActuatorEstimate:
     """One parameter of one joint.
 
     Attributes:
-        name, unit: of the parameter.
         estimate: its value; None where the motion cannot tell it.
         sigma: standard deviation, correlated residuals accounted for; None where it is held at a bound.
         lower, upper: 95 % interval, cut at the bounds of what makes sense; also where there is no estimate.
@@ -83,7 +82,6 @@ class MotionVerdict:
     """Information that a motion carries on K parameters, whatever their values turn out to be.
 
     Attributes:
-        names: of the parameters.
         condition: of the sensitivities, each scaled to one: how much worse the worst-told combination is.
         correlation: (K, K) of the estimates' errors under white noise.
     """
@@ -117,7 +115,6 @@ class JointActuator:
     """One joint.
 
     Attributes:
-        name: of the joint.
         before: verdict at the start values, before anything was fitted.
         verdict: the same at the solution.
         parameters: those that were fitted.

@@ -22,7 +22,6 @@ class BatchRun:
 
     Attributes:
         name: of its folder of results.
-        source: the recording.
         key: digest of the recording, the options and the version: a run of the same key need not be made again.
         start: when it was recorded [s since the epoch]; None where it could not be read.
         duration: of the recording [s]; None likewise.

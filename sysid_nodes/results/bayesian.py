@@ -44,7 +44,6 @@ class PosteriorParameter:
     """One constant.
 
     Attributes:
-        name, unit: of it.
         group: `inertia`, `friction`, `drive`, `power` or `user`.
         prior_mean, prior_sigma: before the log.
         prior_lower, prior_upper: 95 % interval of the prior.

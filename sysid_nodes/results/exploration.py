@@ -28,7 +28,6 @@ class Posterior:
         covariance: (K, K); zero for what a bound holds.
         information: (K, K) Fisher information at the stated noise, priors included.
         prior: (K,) the priors' part of it, on the diagonal.
-        clips: that it is of.
         duration: of the motion in the log [s].
     """
 
@@ -51,7 +50,6 @@ class Spread:
     """Standard deviation of a parameter, now and as a plan promises it.
 
     Attributes:
-        name, unit: of the parameter.
         before, after: [unit].
         random: after each of some random plans (N,) [unit].
     """
@@ -87,7 +85,6 @@ class ExplorationPlan:
     """Commands to a walking robot, made for one estimate.
 
     Attributes:
-        robot: its name.
         estimate: digest of the posterior that it was made for.
         segment: duration of a curve [s].
         gaits: (S,) gait of each segment.

@@ -49,7 +49,6 @@ class BodyEstimate:
     """Inertial parameters of one body in the frame of the joint that moves it.
 
     Attributes:
-        link: name.
         parameters: (10,) [m, mcx, mcy, mcz, Ixx, Ixy, Iyy, Ixz, Iyz, Izz] about the frame's origin, SI.
         covariance: (10, 10) of the same, first order.
         nominal: (10,) before.

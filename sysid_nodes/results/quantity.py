@@ -12,7 +12,6 @@ class Quantity:
 
     Attributes:
         name: with the body or joint it belongs to where there are several.
-        unit: its unit.
         estimate: value.
         lower, upper: ends of its interval.
         sigma: one standard deviation; None where the interval is not statistical but holds under stated assumptions.

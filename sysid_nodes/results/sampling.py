@@ -41,7 +41,6 @@ class SamplingEstimate:
     """One parameter.
 
     Attributes:
-        name, unit: of it.
         group: `inertia`, `motors`, `drives`, `ground` or `sensors`; the identification is for the first two.
         nominal: where the search began.
         estimate: its value; None where the motion does not tell it.
@@ -105,7 +104,6 @@ class SamplingResult:
     Attributes:
         status: worth of it.
         method: `gauss_newton` or `paper`.
-        parameters: all of them.
         bodies: links whose inertia was identified.
         inertia: (k, 10) their parameters in pinocchio's order, identified or not.
         covariance: (k, 10, 10) of them.

@@ -172,7 +172,6 @@ def record_trajectory(
     """The record of a judged trajectory, sealed; a refusal can be recorded as well.
 
     Args:
-        plan: the motion.
         certificate: the certifier's answer for just that motion, these bounds and this scene.
         start_ns: stamp of its start, for one from rest; ignored where there is a previous one.
         bounds, bounds_window: bounds behind the model box, and their data window (-1: the prior).

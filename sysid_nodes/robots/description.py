@@ -149,7 +149,6 @@ def build_robot(
     zero then. An effort or velocity limit of zero means that none is given.
 
     Args:
-        text: the URDF.
         source: file or topic, named in errors.
         body: default link; empty for the floating base, or where it is fixed, the one moved by the last joint.
 

@@ -38,7 +38,6 @@ def export_body(
     """A URDF or MJCF file with the inertia of a body replaced.
 
     Args:
-        data: the file.
         link: URDF link or MJCF body whose <inertial> is written. Without one it gets one.
         theta: (10,) identified parameters of everything rigidly attached to the moving joint that carries the link, in
             pinocchio's order, about the origin and in the axes of that joint's frame. That frame is, in a URDF, the
@@ -158,7 +157,6 @@ def _remaining_inertia(
         theta: (10,) of the whole body in the joint's frame.
         placement: of the link's frame in the joint's frame.
         others: name, placement in the joint's frame and inertia of the other links.
-        name: of the link.
     """
     rest = theta.copy()
     kept = []
@@ -180,7 +178,6 @@ def _rigid_placements(
     """Placement, in the named link's frame, of every link rigidly attached to it, itself included.
 
     Args:
-        name: of the link.
         welds: parent, child and the element that says how the child is placed on the parent.
         pose: reads that element; called for welds of this body only.
     """

@@ -21,7 +21,6 @@ def export_closures(data: bytes, loops: Sequence[Loop], *, source: str = "") -> 
     """An MJCF file with a `connect` or `weld` for each loop that it does not have yet; any other file as it is.
 
     Args:
-        data: the file.
         loops: pairs of sites, or of bodies, whose frames coincide.
         source: file name for errors.
 

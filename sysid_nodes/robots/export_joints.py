@@ -29,7 +29,6 @@ class DrivenJoint:
     """Knowledge of a joint and its drive; only what is known is there.
 
     Attributes:
-        name: of the joint.
         told: values by name: armature [kg m2], viscous [N m s/rad], coulomb [N m], delay [s], encoder_bias [rad], ...
         untold: why the others are not known, by name.
         stiffness, damping: gains of the drive, identified strength included; None where nobody states them.
@@ -49,7 +48,6 @@ def export_joints(data: bytes, joints: Sequence[DrivenJoint], *, source: str = "
     """A URDF or MJCF file with identified joints.
 
     Args:
-        data: the file.
         joints: that are written; the file must have them all.
         source: file name for errors.
 

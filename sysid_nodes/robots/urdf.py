@@ -33,7 +33,6 @@ class ParsedUrdf:
     """Contents of a URDF.
 
     Attributes:
-        name: of the robot.
         links: link names in the file's order.
         joint_types: type of every joint that still moves (revolute, continuous, prismatic).
         joint_values: numbers of ``limit`` (lower, upper, effort, velocity) and ``dynamics`` (damping, friction) of the
@@ -56,7 +55,6 @@ def parse_urdf(text: str, *, source: str = "", locked: tuple[str, ...] = ()) -> 
     """Checks a URDF and reads what the suite needs of it.
 
     Args:
-        text: the URDF.
         source: file or topic, named in errors.
         locked: joints to fix at zero.
 

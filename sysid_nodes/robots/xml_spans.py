@@ -16,7 +16,6 @@ class Element:
     """An element and its place in the file.
 
     Attributes:
-        tag: name.
         attributes: by name.
         start: offset of its first `<`.
         open_end: offset behind the `>` of its start tag.
@@ -89,9 +88,7 @@ def replace_child(data: bytes, parent: Element, tag: str, attributes: str, lines
     """Replaces the first child with a tag, or adds one as the parent's first, in the indentation of its neighbours.
 
     Args:
-        data: the file.
         parent: from `parse_spans` of the same bytes.
-        tag: of the child.
         attributes: text of the child's attributes, or empty.
         lines: one empty element each, to stand in the child; none makes the child an empty element itself.
     """

@@ -67,10 +67,6 @@ class Command:
         none = np.zeros(count, dtype=np.int64)
         return cls(np.zeros((count, 3)), np.zeros((count, 2)), np.full(count, height), none, np.full(count, 2.4))
 
-    def repeat(self, times: int) -> Command:
-        """Each robot's so many times, one after the other."""
-        return Command(*(np.repeat(getattr(self, name), times, axis=0) for name in self.__dataclass_fields__))
-
 
 @dataclass(frozen=True)
 class Memory:
@@ -121,7 +117,6 @@ class WalkingPolicy:
     Args:
         robot: nominal, of four legs.
         drive: its PD law.
-        config: gains.
 
     Attributes:
         memory: of the motion so far; None begins one.

@@ -84,7 +84,6 @@ class IdentifyingNode(ManagedNode, Generic[AnyLive]):
         return self._subscribe(self._configured)
 
     def release(self) -> None:
-        """Gives back all that configure and activate took; harmless when they took nothing."""
         super().release()
         self._live = None
 

@@ -190,7 +190,6 @@ def with_frames(tree: Mapping[str, Any], prefix: str, world: str) -> dict[str, A
     """A view of RViz with the frames of a robot among several.
 
     Args:
-        tree: of the file.
         prefix: of the robot's frames, as robot_state_publisher has it.
         world: frame that a robot without a fixed base moves in; empty: as in the file.
 

@@ -31,7 +31,6 @@ class ManagedNode(LifecycleNode):
     """Everything but a node's own topics.
 
     Args:
-        name: of the node.
         configs: classes of its options.
         period: option with the time between two diagnostics.
         kwargs: rclpy's.

@@ -55,7 +55,6 @@ class Recorded(NamedTuple):
     """A topic.
 
     Attributes:
-        name: of the topic.
         message: its type.
         profile: quality of service of the subscription.
         word: what the parent is told its messages under; empty: it is not told.
@@ -193,7 +192,6 @@ def record(path: str, make: Callable[[BagWriter], Any]) -> int:
     """Records until told to stop; returns the exit status: 0, 2 with one line on stderr, 130 when it was dropped.
 
     Args:
-        path: of the bag.
         make: makes the node that writes it.
     """
     use_udp(os.environ)

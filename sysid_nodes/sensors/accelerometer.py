@@ -40,7 +40,6 @@ class Accelerometer:
     the mean of the two velocities as v, whose time is that of a_k.
 
     Attributes:
-        frame: of the sensor.
         gravity: (3,) in the world [m/s2].
         sigma: standard deviation [m/s2].
     """

@@ -39,7 +39,6 @@ class BaseVelocity:
     """Reading: 3 components [m/s] of the velocity of a link's origin, in the link's axes or the world's.
 
     Attributes:
-        frame: of the link.
         in_world: whether the axes are the world's.
         sigma: standard deviation [m/s].
     """

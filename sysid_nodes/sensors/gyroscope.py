@@ -32,7 +32,6 @@ class Gyroscope:
     """Reading: 3 angular velocities [rad/s] of the sensor's link, in the link's axes, plus the bias.
 
     Attributes:
-        frame: of the sensor.
         sigma: standard deviation [rad/s].
     """
 

@@ -45,7 +45,6 @@ class ImuOrientation:
     turn about the vertical (1 row). Both are angles, exact for large errors.
 
     Attributes:
-        frame: of the sensor.
         sigma: (3,) standard deviations [rad].
     """
 

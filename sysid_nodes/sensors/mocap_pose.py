@@ -49,7 +49,6 @@ class MocapPose:
     world (3 rows), then Log(R_measured' R Exp(bias)) (3 rows).
 
     Attributes:
-        frame: of the link.
         offset: (3,) [m].
         sigma: (6,) standard deviations [m, rad].
         with_bias, with_offset: which of the static parameters there are, in this order.

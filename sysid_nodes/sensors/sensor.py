@@ -20,7 +20,7 @@ import numpy.typing as npt
 
 from sysid_nodes.exceptions import InputError
 from sysid_nodes.signals.channel_config import ValueKind
-from sysid_nodes.signals.samples import Indices, Samples
+from sysid_nodes.signals.samples import Samples
 
 Array = npt.NDArray[np.float64]
 
@@ -43,15 +43,6 @@ class States:
 
     def __len__(self) -> int:
         return len(self.q)
-
-    def at(self, steps: Indices) -> States:
-        """The states at some steps, in that order."""
-        return States(
-            self.q[steps],
-            self.v[steps],
-            None if self.a is None else self.a[steps],
-            None if self.tau is None else self.tau[steps],
-        )
 
     def require(self, name: str, sensor: str) -> Array:
         """``a`` or ``tau``; InputError where the caller left it out."""
@@ -137,7 +128,7 @@ class Sensor(Protocol):
 
         Args:
             samples: K readings.
-            states: K states, the samples' own: ``all_states.at(samples.steps)``.
+            states: K states, the samples' own.
             parameters: (p,).
 
         Raises:

@@ -106,7 +106,6 @@ class LiveSession(ABC, Generic[AnySession, Update]):
     """Methods are for the executor's thread and do not wait for the messages that are queued.
 
     Args:
-        session: identifies.
         capacity: messages that may wait.
         words: name of the status of an update, and one sentence.
         write: writes the session's present state of knowledge to a path, with the name of its source and the time spent

@@ -44,7 +44,6 @@ class Playback:
     """Messages of some topics of a recording.
 
     Args:
-        path: of the recording.
         names: of the topics; the first must be there, others are left out where they are not.
 
     Attributes:

@@ -50,7 +50,6 @@ class Aligner:
 
     Args:
         channels: every stream by name; the disabled are ignored.
-        grid: the grid.
         health: when a stream counts as faulty.
 
     Attributes:
@@ -100,7 +99,6 @@ class Aligner:
         """Takes one reading; whatever is wrong with it is counted and nothing is raised.
 
         Args:
-            name: of the stream.
             stamp: the sensor's [s].
             value: (d,).
         """

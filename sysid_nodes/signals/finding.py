@@ -29,7 +29,6 @@ class Finding:
         kind: what is contradicted, as those who judge name it: a StreamFault, or a word such as `torque_sign`.
         subject: whose data they are: a joint, `all joints`, a stream.
         t: stamp of the worst sample, or of the first where the finding is about the whole of them [s].
-        message: for people.
         mends: what to change in the configuration, where that is known.
     """
 

@@ -66,7 +66,6 @@ def paces(config: PacingConfig, window: int) -> tuple[Pace, ...]:
     """From the best to the cheapest: fewer solves, then a shorter window, then still fewer and shorter.
 
     Args:
-        config: limits.
         window: stages of the full window.
     """
     found = [Pace(config.hop, window)]
@@ -88,7 +87,6 @@ class Pacer:
     """Chooses a pace from the time that solves take.
 
     Args:
-        config: limits.
         window: stages of the full window.
         dt: time between two steps [s].
 

@@ -122,16 +122,6 @@ class JointStream:
         """Samples may be missing before the next one: nothing is interpolated across."""
         self._delay.reset()
 
-    @property
-    def last(self) -> Sample | None:
-        """The sample accepted last."""
-        return self._last
-
-    @property
-    def rate(self) -> float:
-        """Running mean of the rate of accepted samples, gaps left out [Hz]; 0 before two samples."""
-        return 1.0 / self._interval if self._interval > 0.0 else 0.0
-
     def push(
         self,
         names: Sequence[str],

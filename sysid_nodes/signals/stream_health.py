@@ -37,23 +37,6 @@ class StreamFault(str, Enum):
     CLOCK = "clock"
     OFFSET = "offset"
 
-    @property
-    def message(self) -> str:
-        """One sentence for people."""
-        return _MESSAGES[self]
-
-
-_MESSAGES = {
-    StreamFault.OFF: "nothing arrives",
-    StreamFault.STUCK: "the reading does not change",
-    StreamFault.GARBAGE: "readings are not numbers or out of any range",
-    StreamFault.SLOW: "readings come at a lower rate than stated",
-    StreamFault.DELAYED: "readings arrive later than steps can wait",
-    StreamFault.INTERMITTENT: "readings come in bursts with gaps between them",
-    StreamFault.CLOCK: "stamps are of another clock than the other streams'",
-    StreamFault.OFFSET: "stamps are later than those of another stream that sees the same motion",
-}
-
 
 @dataclass(frozen=True)
 class StreamHealthConfig:
@@ -92,7 +75,6 @@ class StreamHealth:
     Args:
         name: of the stream, for the findings.
         channel: assumptions about it.
-        config: limits.
         start: time from which readings are expected [s].
     """
 

@@ -72,10 +72,6 @@ class Windower:
         self._start((t, q, qd, tau))
         return window
 
-    def flush(self) -> None:
-        """Ends the stream: the window in progress is discarded and counted as incomplete."""
-        self.interrupt(INCOMPLETE)
-
     def interrupt(self, reason: str) -> None:
         """Discards the window in progress, of which something is missing; the next sample begins another."""
         if count := self.pending:

@@ -93,7 +93,6 @@ class Demand:
         inertia, inertia_off: (P, n, n) |M| and |M - M0|, armature included [kg m2].
         heavy: (P, n) diagonal of M less the armature [kg m2].
         qd_a_off: (P, n) error of qd_a at the controller [rad/s].
-        turning: of the bodies.
     """
 
     q_off: Array

@@ -45,7 +45,6 @@ class Document:
         former: those of the trajectory that it continues; None for one from rest.
         id: that the record came with.
         premises: as they came.
-        chain: the robot.
     """
 
     fields: Fields

@@ -67,7 +67,6 @@ def motion(
     """Accelerations of all bodies.
 
     Args:
-        place: of the chain.
         w, u: of each body; None where nothing moves.
         rates: qd, qd_a and qdd_a of each joint.
         base: acceleration of the base less that of gravity.

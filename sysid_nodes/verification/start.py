@@ -27,7 +27,6 @@ def start(document: Document, models: Models, law: Law, former: Settled | None) 
     jerks.
 
     Args:
-        document, models, law: of the trajectory.
         former: what follows of the trajectory before, where that one's errors are proven with the delay of commands.
 
     Returns:

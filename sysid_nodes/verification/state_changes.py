@@ -25,7 +25,6 @@ def changes(
     """(P, n) sizes of the torques of qd, qd_a and qdd_a of these sizes, and changes for those of q, qd and qd_a.
 
     Args:
-        chain, gravity, theta: the robot.
         sizes: (P, n) each.
         change: (P, n) each.
         turning: no body turns faster; None: than its joints together.

@@ -10,8 +10,8 @@ from benchmarks import actuators_rig_trial as rig
 from benchmarks.actuators_rig_trial import OracleScore, Trial
 from benchmarks.actuators_truth import tune_gains
 from benchmarks.peers.bench_model import BenchModel, fit_bench, loss, predict
+from benchmarks.servo_rig import Servo, bar, fourier_command, run_servo
 from sysid_nodes.data.actuator_log import ActuatorLog
-from sysid_nodes.simulation.actuators.servo_rig import Servo, bar, fourier_command, run_servo
 from sysid_nodes.systems.actuators import ActuatorConfig, identify_actuators, replay_log
 from sysid_nodes.systems.actuators.excitation import ExcitationConfig, excite
 from sysid_nodes.systems.actuators.methods import smooth_joint

@@ -6,10 +6,10 @@ from fractions import Fraction
 import numpy as np
 import pytest
 from hypothesis import given
-from intervals.exact import SAMPLES, SYMBOLS, Draw, assert_holds, exact, linear_part, seeds
+from intervals.exact import SAMPLES, SYMBOLS, Draw, assert_holds, ends, exact, linear_part, seeds, symbol
 
 from sysid_nodes.exceptions import InputError
-from sysid_nodes.intervals import Affine, Interval, cross, matvec
+from sysid_nodes.intervals import Affine, cross, matvec
 
 SHAPES = [((2,), (2,)), ((2, 1), (3,)), ((), (2,)), ((1, 2), ())]
 
@@ -53,17 +53,6 @@ def test_operations_with_numbers_hold_the_exact_result(operation, reference, lef
     assert_holds(operation(a, y), reference(exact(a), draw.value(y)), draw.eps)
 
 
-@PARAMETERS
-@given(seed=seeds)
-@SAMPLES
-def test_operations_with_intervals_hold_the_exact_result(operation, reference, left, right, seed):
-    draw = Draw(seed)
-    x, y = draw.form(left), draw.form(right)
-    a, b = draw.interval(left), draw.interval(right)
-    assert_holds(operation(x, b), reference(draw.value(x), draw.point(b)), draw.eps)
-    assert_holds(operation(a, y), reference(draw.point(a), draw.value(y)), draw.eps)
-
-
 UNARY = {
     "neg": (lambda x: -x, lambda a: -a),
     "sqr": (lambda x: x.sqr(), lambda a: a * a),
@@ -102,15 +91,15 @@ def test_long_sums_of_products_hold_the_exact_result():
     a, b = linear_part(x, eps), linear_part(y, eps)
     assert_holds(x @ y, a @ b, eps)
     assert_holds(x.centre @ y, exact(x.centre) @ b, eps)
-    assert_holds((x * y.mT).sum(axis=-1), (a * b.T).sum(axis=-1), eps)
+    assert_holds((x * y.transpose()).sum(axis=-1), (a * b.T).sum(axis=-1), eps)
 
 
 def test_roundings_that_add_up_are_held():
     # A sum of 20000 equal numbers rounds the same way again and again.
     n, x = 20000, Affine.constant(np.full((1, 20000), 0.1), symbols=1)
     total = np.full((1, 1), n * Fraction(0.1) ** 2)
-    assert_holds(x @ x.mT, total, np.ones(1))
-    assert_holds(np.full((1, n), 0.1) @ x.mT, total, np.ones(1))
+    assert_holds(x @ x.transpose(), total, np.ones(1))
+    assert_holds(np.full((1, n), 0.1) @ x.transpose(), total, np.ones(1))
     assert_holds((0.1 * x).sum(axis=-1), total[0], np.ones(1))
 
 
@@ -128,8 +117,8 @@ def test_linear_operations_lose_nothing_but_rounding(seed):
 
 
 def test_product_has_the_quadratic_remainder_and_no_more():
-    x = Affine.symbol(2.0, 0.1, 0, symbols=2)
-    y = Affine.symbol(3.0, 0.2, 1, symbols=2)
+    x = symbol(2.0, 0.1, 0, symbols=2)
+    y = symbol(3.0, 0.2, 1, symbols=2)
     z = x * y
     np.testing.assert_allclose(z.centre, 6.0)
     np.testing.assert_allclose(z.terms, [0.3, 0.4])
@@ -137,13 +126,13 @@ def test_product_has_the_quadratic_remainder_and_no_more():
 
 
 def test_square_knows_that_both_factors_are_one():
-    x = Affine.symbol(0.0, 2.0, 0, symbols=1)
-    for square in (x.sqr().interval(), (x * x).interval()):
-        np.testing.assert_allclose([square.lower, square.upper], [0.0, 4.0], atol=1e-13)
+    x = symbol(0.0, 2.0, 0, symbols=1)
+    for square in (x.sqr(), x * x):
+        np.testing.assert_allclose(ends(square), [0.0, 4.0], atol=1e-13)
 
 
 def test_overflow_gives_the_whole_line_and_stays():
-    huge = Affine.symbol(1e300, 1e299, 0, symbols=1)
+    huge = symbol(1e300, 1e299, 0, symbols=1)
     for z in (
         huge * huge,
         huge.sqr(),
@@ -151,29 +140,32 @@ def test_overflow_gives_the_whole_line_and_stays():
         (huge * 1e8) + (huge * 1e8),
         huge.reshape(1, 1) @ huge.reshape(1, 1),
     ):
-        for w in (z, z - z, z * 0.0, z + Interval.point(1.0), z.sum(), z.reshape(1)[0]):
-            assert (w.interval().lower == -np.inf).all() and (w.interval().upper == np.inf).all()
-        assert z.sin().interval().contains(0.5).all()
+        for w in (z, z - z, z * 0.0, z + 1.0, z.sum(), z.reshape(1)[0]):
+            low, high = ends(w)
+            assert (low == -np.inf).all() and (high == np.inf).all()
+        for wave in z.sin_cos():
+            low, high = ends(wave)
+            assert (low <= 0.5).all() and (high >= 0.5).all()
 
 
 def test_infinite_remainder_is_the_whole_line_and_its_sine_is_bounded():
     x = Affine(1.0, [0.5], np.inf)
-    assert x.interval().lower == -np.inf and x.interval().upper == np.inf
-    sine = x.sin().interval()
-    assert sine.contains(Interval(-1.0, 1.0)) and sine.width < 2.0 + 1e-12
+    assert ends(x) == (-np.inf, np.inf)
+    low, high = ends(x.sin_cos()[0])
+    assert low <= -1.0 and high >= 1.0 and high - low < 2.0 + 1e-12
 
 
 def test_scalars_and_numpy_scalars_work_from_both_sides():
-    x = Affine.symbol([1.0, 2.0], 0.5, 0, symbols=1)
+    x = symbol([1.0, 2.0], 0.5, 0, symbols=1)
     for z in (2.0 * x, x * 2, np.float64(2.0) * x, x + x, np.array([2.0, 2.0]) * x):
         np.testing.assert_allclose(z.centre, [2.0, 4.0])
         np.testing.assert_allclose(z.terms, [[1.0, 1.0]])
-    for z in (1.0 - x, np.float64(1.0) - x, Interval.point([1.0, 1.0]) - x):
+    for z in (1.0 - x, np.float64(1.0) - x):
         np.testing.assert_allclose(z.centre, [0.0, -1.0])
         np.testing.assert_allclose(z.terms, [[-0.5, -0.5]])
 
 
-X = Affine.symbol(np.ones((2, 3)), 0.1, 0, symbols=2)
+X = symbol(np.ones((2, 3)), 0.1, 0, symbols=2)
 
 
 @pytest.mark.parametrize(
@@ -189,13 +181,11 @@ X = Affine.symbol(np.ones((2, 3)), 0.1, 0, symbols=2)
             lambda: Affine([1.0], [[1.0]], [1.0, 2.0]),
             r"a remainder of shape \(2,\) does not fit a centre of shape \(1,\)",
         ),
-        (lambda: Affine.symbol(0.0, 1.0, 2, symbols=2), "symbol 2 is not among the 2 symbols"),
-        (lambda: Affine.symbol(0.0, 1.0, -1, symbols=2), "symbol -1 is not among the 2 symbols"),
         (lambda: X + Affine.constant(1.0, symbols=3), "over 2 and 3 symbols cannot be combined"),
         (lambda: X - Affine.constant(1.0, symbols=3), "over 2 and 3 symbols cannot be combined"),
         (lambda: X * Affine.constant(1.0, symbols=3), "over 2 and 3 symbols cannot be combined"),
         (lambda: X + np.ones(2), r"shapes \(2, 3\) and \(2,\) do not fit '\+'"),
-        (lambda: X - X.mT, r"shapes \(2, 3\) and \(3, 2\) do not fit '\+'"),
+        (lambda: X - X.transpose(), r"shapes \(2, 3\) and \(3, 2\) do not fit '\+'"),
         (lambda: X * np.ones(2), r"shapes \(2, 3\) and \(2,\) do not fit '\*'"),
         (lambda: X / np.ones(2), r"shapes \(2, 3\) and \(2,\) do not fit '/'"),
         (lambda: X @ X, r"shapes \(2, 3\) and \(2, 3\) do not fit '@'"),

@@ -3,11 +3,10 @@
 
 import numpy as np
 import pytest
-from hypothesis import given
-from intervals.exact import SAMPLES, SYMBOLS, Draw, assert_holds, seeds
+from intervals.exact import SYMBOLS
 
 from sysid_nodes.exceptions import InputError
-from sysid_nodes.intervals import Affine, concatenate, stack, where
+from sysid_nodes.intervals import Affine, concatenate, stack
 
 INDICES = [
     0,
@@ -43,7 +42,6 @@ MOVES = {
     "reshape": (lambda x: x.reshape(4, 6), lambda a: a.reshape(4, 6)),
     "reshape to fit": (lambda x: x.reshape((2, -1)), lambda a: a.reshape(2, -1)),
     "transpose": (lambda x: x.transpose(), lambda a: a.swapaxes(-1, -2)),
-    "mT": (lambda x: x.mT, lambda a: a.swapaxes(-1, -2)),
     **{f"index {k}": (lambda x, i=i: x[i], lambda a, i=i: a[i]) for k, i in enumerate(INDICES)},
 }
 
@@ -72,17 +70,6 @@ def test_stack_and_concatenate(axis):
             assert_same(function([x, number, y]), Affine(parts[0], terms, parts[1]))
 
 
-@given(seed=seeds)
-@SAMPLES
-def test_where_takes_one_or_the_other(seed):
-    draw = Draw(seed)
-    x, y = draw.form((2, 3)), draw.form((3,))
-    condition = draw.rng.uniform(size=(2, 1)) < 0.5
-    a, b = draw.value(x), draw.value(y)
-    assert_holds(where(condition, x, y), np.where(condition, a, b), draw.eps)
-    assert_holds(where(condition, x, 0.5), np.where(condition, a, 0.5), draw.eps)
-
-
 def test_length_and_iteration_follow_the_values():
     x = Affine.constant(np.arange(6.0).reshape(3, 2), symbols=2)
     assert len(x) == 3 and x.ndim == 2 and x.symbols == 2
@@ -101,7 +88,6 @@ X = Affine.constant(np.ones((2, 3)), symbols=2)
         (lambda: stack([X, X[0]]), r"values of shapes \(2, 3\), \(3,\) do not join along axis 0"),
         (lambda: concatenate([X, X], axis=2), "axis 2 is not among the 2 axes"),
         (lambda: stack([X, Affine.constant(np.ones((2, 3)), symbols=3)]), "over 2 and 3 symbols cannot be combined"),
-        (lambda: where([True, False], X, X), r"shapes \(2, 3\) and \(2, 3\) do not fit a condition of \(2,\)"),
     ],
 )
 def test_bad_input_is_refused(act, message):

@@ -2,17 +2,21 @@
 """Sines and cosines of affine forms, alone and in the kinematics of an arm, hold what 60 digits say."""
 
 from decimal import Decimal
+from fractions import Fraction
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from intervals.exact import SAMPLES, SYMBOLS, Draw, assert_holds, cosine, exact, linear_part, seeds, sine
+from intervals.exact import SAMPLES, SYMBOLS, Draw, assert_holds, cosine, ends, exact, linear_part, seeds, sine, symbol
 
-from sysid_nodes.intervals import Affine, Interval, cross, matvec, stack
-from sysid_nodes.intervals.trigonometry import WIDEST_RATIO
+from sysid_nodes.intervals import Affine, cross, matvec, stack
+from sysid_nodes.intervals.trigonometry import WIDEST_RATIO, cosine_range, sine_range
 
-FUNCTIONS = [pytest.param(lambda x: x.sin(), sine, id="sin"), pytest.param(lambda x: x.cos(), cosine, id="cos")]
+FUNCTIONS = [
+    pytest.param(lambda x: x.sin_cos()[0], sine, id="sin"),
+    pytest.param(lambda x: x.sin_cos()[1], cosine, id="cos"),
+]
 
 # From no error over linear approximations, good and bad, to more than a turn.
 RADII = [0.0, 1e-300, 1e-9, 1e-3, 0.1, 0.49, 0.51, 1.0, 1.9, 2.1, 4.0, 10.0]
@@ -46,29 +50,22 @@ def test_radii_of_one_form_may_differ(function, reference, seed):
     assert_holds(function(x), reference(draw.value(x)), draw.eps)
 
 
-@given(seed=seeds, radius=st.sampled_from(RADII))
-def test_both_at_once_are_the_same(seed, radius):
-    x = angles(Draw(seed), (4,), radius)
-    for one, alone in zip(x.sin_cos(), (x.sin(), x.cos()), strict=True):
-        for part in ("centre", "terms", "remainder"):
-            np.testing.assert_array_equal(getattr(one, part), getattr(alone, part))
-
-
 @given(centre=st.floats(-10.0, 10.0), radius=st.floats(0.0, 8.0))
 def test_never_much_wider_than_the_range(centre, radius):
-    x = Affine.symbol(centre, radius, 0, symbols=1)
-    for one, ends in ((x.sin(), x.interval().sin()), (x.cos(), x.interval().cos())):
+    x = symbol(centre, radius)
+    for wave, of_range in zip(x.sin_cos(), (sine_range, cosine_range), strict=True):
+        low, high = of_range(*ends(x))
         # 1e-13 for the rounding of both, which at radius 0 is all there is.
-        assert one.interval().width <= WIDEST_RATIO * ends.width + 1e-13
+        assert 2.0 * wave.radius() <= WIDEST_RATIO * (high - low) + 1e-13
 
 
 @given(centre=st.floats(-10.0, 10.0), radius=st.floats(1e-6, 0.5))
 def test_small_errors_stay_linear(centre, radius):
-    x = Affine.symbol(centre, radius, 0, symbols=1)
+    wave = symbol(centre, radius).sin_cos()[0]
     # The best linear approximation errs by about radius^2 / 4 |sin| + radius^3 / 24 |cos|.
     allowed = 0.25 * radius**2 * abs(np.sin(centre)) + radius**3 / 20.0 * abs(np.cos(centre)) + 1e-14
-    assert x.sin().remainder <= allowed
-    assert abs(x.sin().terms[0] - radius * np.cos(centre)) <= radius**3 / 8.0 + 1e-14
+    assert wave.remainder <= allowed
+    assert abs(wave.terms[0] - radius * np.cos(centre)) <= radius**3 / 8.0 + 1e-14
 
 
 def rotation(c, s, axis):
@@ -105,7 +102,7 @@ def test_kinematics_of_three_joints(seed, radius):
         i, j = [1, 2, 0], [2, 0, 1]
         return a[i] * b[j] - a[j] * b[i]
 
-    p, v = hand(q.sin(), q.cos(), dq, links, cross, matvec)
+    p, v = hand(*q.sin_cos(), dq, links, cross, matvec)
     expected = hand(sine(angle), cosine(angle), rate, exact(links), exact_cross, np.matmul)
     assert_holds(p, expected[0], draw.eps)
     assert_holds(v, expected[1], draw.eps)
@@ -119,17 +116,69 @@ def test_large_angles(centre):
         "3.14159265358979323846264338327950288419716939937510582097494459230781640628620899862803482534211706798"
     )
     for radius in (0.0, 0.1):
-        x = Affine.symbol(centre, radius, 0, symbols=1)
-        assert x.sin().interval().contains(np.sin(centre)) and x.cos().interval().contains(np.cos(centre))
+        sines, cosines = (ends(wave) for wave in symbol(centre, radius).sin_cos())
+        assert sines[0] <= np.sin(centre) <= sines[1] and cosines[0] <= np.cos(centre) <= cosines[1]
         if centre < 1e16 and radius:
             turns = Decimal(centre) / (2 * pi)
             reduced = float((turns - turns.to_integral_value()) * 2 * pi)
             for e in (-1.0, 0.5, 1.0):
-                assert x.sin().interval().contains(np.sin(reduced + e * radius))
-    assert Interval(centre, centre + abs(centre)).sin().contains(Interval(-1.0, 1.0)) or centre > 1e308
+                assert sines[0] <= np.sin(reduced + e * radius) <= sines[1]
+    if centre < 1e308:
+        assert sine_range(*np.array([centre, centre + abs(centre)])) == (-1.0, 1.0)
 
 
 def test_terms_follow_the_slope():
     x = Affine([0.3], [[1e-3], [2e-3], [0.0]])
-    np.testing.assert_allclose(x.sin().terms[:, 0], np.cos(0.3) * np.array([1e-3, 2e-3, 0.0]), rtol=2e-6)
-    np.testing.assert_allclose(linear_part(x.cos(), np.zeros(3)).astype(float), np.cos(0.3), rtol=1e-5)
+    sines, cosines = x.sin_cos()
+    np.testing.assert_allclose(sines.terms[:, 0], np.cos(0.3) * np.array([1e-3, 2e-3, 0.0]), rtol=2e-6)
+    np.testing.assert_allclose(linear_part(cosines, np.zeros(3)).astype(float), np.cos(0.3), rtol=1e-5)
+
+
+RANGES = pytest.mark.parametrize(("of_range", "reference"), [(sine_range, sine), (cosine_range, cosine)])
+
+
+@RANGES
+@given(seed=seeds)
+def test_ranges_hold_the_exact_value(of_range, reference, seed):
+    draw = Draw(seed)
+    rng = draw.rng
+    quarter = 0.5 * np.pi * rng.integers(-8, 9, 4)
+    centre = np.where(rng.uniform(size=4) < 0.5, quarter, rng.uniform(-12.0, 12.0, 4))
+    low = centre - rng.choice([0.0, 1e-16, 1e-8, 0.1, 1.0, 3.0], 4)
+    high = centre + rng.choice([0.0, 1e-16, 1e-8, 0.1, 1.0, 3.0], 4)
+    least, most = of_range(low, high)
+    between = exact(low) + exact(np.abs(draw.unit(4))) * (exact(high) - exact(low))
+    # The middle is an extreme where a quarter turn lies inside.
+    for value in (reference(between), reference(exact(np.clip(centre, low, high)))):
+        assert (exact(least) <= value).all() and (value <= exact(most)).all()
+    assert (least >= -1.0).all() and (most <= 1.0).all()
+
+
+@given(turns=st.integers(-100, 100) | st.integers(-(10**14), -(10**9)) | st.integers(10**9, 10**14))
+def test_extremes_after_many_turns_are_not_missed(turns):
+    # An extreme lies between neighbours of the machine; a range begins at the lower, another ends at the upper.
+    pi = Fraction(
+        "3.14159265358979323846264338327950288419716939937510582097494459230781640628620899862803482534211706798"
+    )
+    for quarters, of_range in enumerate((cosine_range, sine_range, cosine_range, sine_range)):
+        extreme = int(quarters < 2)
+        place = pi * (2 * turns + Fraction(quarters, 2))
+        nearest = float(place)
+        below = nearest if nearest <= place else float(np.nextafter(nearest, -np.inf))
+        above = nearest if nearest >= place else float(np.nextafter(nearest, np.inf))
+        for low, high in ((below, below + 1.0), (above - 1.0, above)):
+            assert of_range(np.array(low), np.array(high))[extreme] == (1.0 if extreme else -1.0)
+
+
+def test_ranges_are_narrow_away_from_the_extremes():
+    low, high = np.array([0.1, 2.0, -1.0]), np.array([0.2, 2.5, 1.0])
+    np.testing.assert_allclose(sine_range(low, high)[0], np.sin([0.1, 2.5, -1.0]), rtol=1e-14)
+    np.testing.assert_allclose(sine_range(low, high)[1], np.sin([0.2, 2.0, 1.0]), rtol=1e-14)
+    np.testing.assert_allclose(cosine_range(low, high)[0], np.cos([0.2, 2.5, 1.0]), rtol=1e-14)
+    np.testing.assert_allclose(cosine_range(low, high)[1], [np.cos(0.1), np.cos(2.0), 1.0], rtol=1e-14)
+
+
+@pytest.mark.parametrize("bounds", [(-np.inf, np.inf), (3.0, np.inf), (1e300, 1.1e300)])
+def test_ranges_of_what_is_hardly_known_are_between_one_and_minus_one(bounds):
+    for of_range in (sine_range, cosine_range):
+        assert of_range(*np.array(bounds)) == (-1.0, 1.0)

@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 from intervals.exact import exact
 
-from sysid_nodes.intervals import Affine, Interval, cross, trigonometry
+from sysid_nodes.intervals import Affine, cross, trigonometry
 from sysid_nodes.intervals.products import MATMUL, bilinear
 
 U = Fraction(1, 2**53)
@@ -83,8 +83,7 @@ def test_what_is_left_over_holds_all_roundings(name: str, symbols: int, kind: st
     assert (exact(found.scale) >= Sizes(found).scale).all()
     own = Sizes(found)
     assert (exact(found.radius()) >= (own.spread + own.rest) * (1 + symbols * U)).all()
-    assert (exact(found.magnitude()) >= (own.scale + own.rest) * (1 + (symbols + 1) * U)).all()
-    assert (exact(found.magnitude()) <= (own.scale + own.rest) * (1 + MOST)).all()
+    assert (exact(found.radius()) <= (own.spread + own.rest) * (1 + MOST) + MOST).all()
     fresh = Affine(found.centre, found.terms)
     assert (exact(fresh.scale) >= own.scale * (1 + symbols * U)).all()
     assert (exact(fresh.scale) <= own.scale * (1 + MOST)).all()
@@ -105,23 +104,11 @@ def test_what_is_left_over_of_vectors_and_matrices() -> None:
 
 def test_waves_carry_the_error_of_their_line() -> None:
     x = Affine(np.array([0.3, 1.2]), np.array([[0.2, 0.1]]), np.array([0.5, 0.0]))
-    line = trigonometry.linear_sine(x.centre, x.radius())
-    found, own = x.sin(), abs(exact(line.slope)) * exact(x.remainder)
+    line = trigonometry.linear_waves(x.centre, x.radius())[0]
+    found, own = x.sin_cos()[0], abs(exact(line.slope)) * exact(x.remainder)
     assert (exact(found.remainder) >= (own + exact(line.error)) * (1 + 2 * U)).all()
     assert (exact(found.remainder) <= (own + exact(line.error)) * (1 + MOST)).all()
     assert (exact(found.scale) >= abs(exact(line.value)) + abs(exact(line.slope)) * abs(exact(x.terms))[0]).all()
-
-
-def test_sums_of_intervals_and_products_with_matrices() -> None:
-    """Ends move out by as many roundings as there are, of the sizes added."""
-    x = np.random.default_rng(2).uniform(1.0, 2.0, (7, 3))
-    total, size = Interval.point(x).sum(axis=0), exact(x).sum(axis=0)
-    for low, high, whole, count in (
-        (total.lower, total.upper, size, 6),
-        ((Interval.point(x) @ np.ones(3)).lower, (Interval.point(x) @ np.ones(3)).upper, exact(x).sum(axis=1), 3),
-    ):
-        width = exact(high) - exact(low)
-        assert (width >= 2 * count * U * whole).all() and (width <= 2 * (4 * count + 6) * U * whole).all()
 
 
 @pytest.mark.parametrize("count", [1, 2, 5, 40])
@@ -141,14 +128,3 @@ def test_a_level_line_holds_both_ends_of_its_range() -> None:
     middle, half = exact(found.value), exact(found.error)
     assert (middle - half <= exact(ends[0])).all() and (middle + half >= exact(ends[1])).all()
     assert (half <= (exact(ends[1]) - exact(ends[0])) / 2 + MOST).all()
-
-
-@pytest.mark.parametrize("wide", [1, 40])
-def test_products_with_matrices_that_are_not_square(wide: int) -> None:
-    """As many roundings as the products that are added up have terms, not as there are results."""
-    x, matrix = np.random.default_rng(3).uniform(1.0, 2.0, (41 - wide, wide)), np.ones((2, 41 - wide))
-    for found, whole, count in (
-        (matrix @ Interval.point(x), exact(matrix) @ exact(x), 41 - wide),
-        (Interval.point(x) @ np.ones((wide, 2)), exact(x) @ exact(np.ones((wide, 2))), wide),
-    ):
-        assert (exact(found.upper) - exact(found.lower) >= 2 * count * U * whole).all()

@@ -155,7 +155,11 @@ def launched(path: Path, **arguments: str) -> int:
 
 @pytest.mark.ros
 def test_a_bag_is_played_when_the_identifier_listens_and_its_result_kept(tmp_path: Path) -> None:
-    """All of it is heard, and what a replay offline finds is found."""
+    """All of it is heard, and what a replay offline finds is found.
+
+    To the last bit that holds for one BLAS and one kernel (test_interval_identifier_node.py). A launch of another ROS
+    brings its own: OpenBLAS for another processor, or the kernel in NumPy, changes the 15th digit of these numbers.
+    """
     need_launch()
     samples = measure(load_robot("kinova_gen3"), 121, 200.0)
     record(tmp_path / "bag", samples)
@@ -168,7 +172,10 @@ def test_a_bag_is_played_when_the_identifier_listens_and_its_result_kept(tmp_pat
     assert main(["replay", bag, "--config", config, "--out", str(offline)]) == 0
     expected = json.loads((offline / "result.json").read_text())
     assert result["samples"] == expected["samples"]
-    assert result["parameters"] == expected["parameters"]
+    for found, row in zip(result["parameters"], expected["parameters"], strict=True):
+        numbers = {key: value for key, value in row.items() if isinstance(value, float)}
+        assert found["name"] == row["name"] and len(numbers) >= 5
+        assert {key: found[key] for key in numbers} == pytest.approx(numbers, rel=1e-9)
 
 
 @pytest.mark.ros

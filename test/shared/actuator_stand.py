@@ -8,9 +8,9 @@ from functools import cache
 import numpy as np
 
 from sysid_nodes.data.actuator_log import ActuatorLog
-from sysid_nodes.robots import Robot, load_robot
+from sysid_nodes.robots import Robot, limb, load_robot
 from sysid_nodes.simulation.actuators.chirp import ChirpConfig, chirp
-from sysid_nodes.simulation.actuators.stand import Drives, leg_on_stand, run_on_stand
+from sysid_nodes.simulation.actuators.stand import Drives, run_on_stand
 
 POSTURE = np.array([0.0, 0.85, -1.95])
 NOISE = 8e-4
@@ -18,7 +18,7 @@ NOISE = 8e-4
 
 @cache
 def leg() -> Robot:
-    return leg_on_stand(load_robot("go2"), "FL_")
+    return limb(load_robot("go2"), "FL_")
 
 
 @cache

@@ -54,13 +54,15 @@ class Package:
 
     # -- reads
 
-    def reads(self) -> dict[str, set[str]]:
+    def reads(self, inside: str = "") -> dict[str, set[str]]:
         """Names of attributes that are read of each class, or of one that it extends or that extends it.
+
+        Only modules count whose names begin with `inside`.
 
         ``getattr`` of a name that is not written there counts for every field whose name is a string elsewhere.
         """
         found: dict[str, set[str]] = defaultdict(set)
-        for place, item in self._expressions():
+        for place, item in self._expressions(inside):
             if isinstance(item, ast.Attribute) and isinstance(item.ctx, ast.Load):
                 for name in self.types(item.value, place) - {ANY}:
                     found[name].add(item.attr)
@@ -78,9 +80,10 @@ class Package:
         items = (item for tree in self._trees.values() for item in ast.walk(tree) if isinstance(item, ast.Constant))
         return {item.value for item in items if isinstance(item.value, str)}
 
-    def _expressions(self) -> Iterator[tuple[Place, ast.AST]]:
+    def _expressions(self, inside: str) -> Iterator[tuple[Place, ast.AST]]:
         for module, tree in self._trees.items():
-            yield from self._below(tree.body, Place(module))
+            if module.startswith(inside):
+                yield from self._below(tree.body, Place(module))
 
     def _below(self, body: list[ast.stmt], place: Place) -> Iterator[tuple[Place, ast.AST]]:
         for item in body:

@@ -19,6 +19,7 @@ from rcl_interfaces.srv import SetParameters
 from rclpy.qos import QoSProfile
 from sensor_msgs.msg import JointState
 from shared import children
+from shared.obstacle_messages import to_obstacles
 from shared.waiting import spin_until
 from std_srvs.srv import Trigger
 
@@ -31,7 +32,6 @@ from sysid_nodes.results.stop_reason import StopReason
 from sysid_nodes.results.trajectory_record import TrajectoryRecord, record_trajectory
 from sysid_nodes.ros import qos
 from sysid_nodes.ros.certified.controller_conversions import nanoseconds
-from sysid_nodes.ros.certified.scene_messages import to_obstacles
 from sysid_nodes.ros.certified.trajectory_messages import to_trajectory
 from sysid_nodes.ros.spinning import make_executor
 from sysid_nodes.sessions.certified.config import CertifiedConfig, set_up

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from sysid_nodes.data import JointSamples
 from sysid_nodes.exceptions import ConfigError
 from sysid_nodes.signals import Windower, cut
+from sysid_nodes.signals.windows import INCOMPLETE
 
 
 def samples_at(t):
@@ -21,7 +22,7 @@ def stream(samples, duration, max_gap):
     windower = Windower(samples.names, duration, max_gap)
     pushed = zip(samples.t.tolist(), samples.q, samples.qd, samples.tau, strict=True)
     windows = [w for row in pushed if (w := windower.push(*row)) is not None]
-    windower.flush()
+    windower.interrupt(INCOMPLETE)
     return windows, windower
 
 

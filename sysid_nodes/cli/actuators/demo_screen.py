@@ -18,15 +18,12 @@ class ActuatorScreen(LiveScreen[ActuatorWatch]):
     """Estimates of every joint against the hidden truth."""
 
     def has_begun(self, watch: ActuatorWatch) -> bool:
-        """Whether there is anything to show."""
         return watch.models is not None
 
     def final(self, watch: ActuatorWatch) -> Table:
-        """The last estimates."""
         return _table(watch)
 
     def line(self, watch: ActuatorWatch) -> str:
-        """State of the demo in a line."""
         told = [row for row in watch.rows if row.identifiable]
         held = sum(row.holds for row in told)
         alarms = "".join(f"; ALARM: {alarm['message']}" for alarm in watch.alarms)
@@ -36,7 +33,6 @@ class ActuatorScreen(LiveScreen[ActuatorWatch]):
         )
 
     def drawing(self, watch: ActuatorWatch, note: str) -> Group:
-        """All that a real terminal shows."""
         head = Text(f"{watch.elapsed:6.1f} s  ")
         head.append(watch.status, style=_STYLE.get(watch.status, ""))
         head.append(f"  {watch.message}")

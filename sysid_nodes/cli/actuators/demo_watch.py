@@ -58,7 +58,6 @@ class ActuatorWatch(MotionWatch):
         self.alarms: Sequence[Mapping[str, Any]] = ()
 
     def take(self, line: Mapping[str, Any]) -> None:
-        """Takes one line of the recorder's."""
         super().take(line)
         if "models" not in line:
             return

@@ -50,8 +50,6 @@ def replay_into(
 
     Args:
         folder: existing.
-        bag: the recording.
-        robot, config: of the session.
         states: topic of the encoders.
 
     Raises:

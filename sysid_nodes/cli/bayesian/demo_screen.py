@@ -15,15 +15,12 @@ class BayesianScreen(LiveScreen[BayesianWatch]):
     """The posterior against the hidden truth."""
 
     def has_begun(self, watch: BayesianWatch) -> bool:
-        """Whether there is anything to show."""
         return watch.count > 0
 
     def final(self, watch: BayesianWatch) -> Table:
-        """The last posterior."""
         return _table(watch)
 
     def line(self, watch: BayesianWatch) -> str:
-        """State of the demo in a line."""
         rows, told = watch.rows, watch.posterior or {}
         return (
             f"{watch.elapsed:5.1f} s  window {told['window']}  {len(rows)} of {watch.count} constants observed, the "
@@ -31,7 +28,6 @@ class BayesianScreen(LiveScreen[BayesianWatch]):
         )
 
     def drawing(self, watch: BayesianWatch, note: str) -> Group:
-        """All that a real terminal shows."""
         told = watch.posterior or {}
         head = Text(f"{watch.elapsed:6.1f} s  {told['message']}")
         last = Text(f"          window {told['window']}, which took {watch.solve_time:.2f} s")

@@ -50,7 +50,6 @@ class BayesianWatch(MotionWatch):
         self.posterior: Mapping[str, Any] | None = None
 
     def take(self, line: Mapping[str, Any]) -> None:
-        """Takes one line of the recorder's."""
         super().take(line)
         self.posterior = line.get("posterior", self.posterior)
 

@@ -36,7 +36,6 @@ def replay_online(
 
     Args:
         folder: existing.
-        bag: the recording.
         config: robot and options.
         topic: of the joint states.
 

@@ -24,19 +24,15 @@ class Screen(LiveScreen[Watch]):
     """The ten intervals, what the arm does, plans, torques, distances and errors."""
 
     def has_begun(self, watch: Watch) -> bool:
-        """Whether there is anything to show."""
         return bool(watch.recorded)
 
     def drawing(self, watch: Watch, note: str) -> Group:
-        """All that a real terminal shows."""
         return Group(self.table(watch), *self._lines(watch, note))
 
     def final(self, watch: Watch) -> Table:
-        """The final intervals."""
         return self.table(watch)
 
     def line(self, watch: Watch) -> str:
-        """State of the demo in a line."""
         return plain_line(watch)
 
     def table(self, watch: Watch) -> Table:

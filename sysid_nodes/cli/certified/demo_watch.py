@@ -51,7 +51,6 @@ class Watch(LiveWatch):
         contradicted: sentence of an INCONSISTENT status, or empty.
         solve_times: of every step of the identifier that brought news [s].
         plans: fields of every trajectory published, in order.
-        mode, reason: of the controller.
         refused: why the controller refused trajectories, one entry each.
         robot_stop: why the robot stopped by itself; empty where it did not.
         torque_left: least share of a motor's limit that was left, at the controller's reports.
@@ -76,7 +75,6 @@ class Watch(LiveWatch):
         self._trajectory = ""
 
     def take(self, line: Mapping[str, Any]) -> None:
-        """Takes one line of the recorder's."""
         if "bounds" in line:
             self._take_bounds(line["bounds"])
         if "plan" in line:

@@ -27,7 +27,6 @@ def aside(function: Callable[..., T], *arguments: Any) -> Iterator[Callable[[], 
 
     Args:
         function: of a module; what it takes and returns can be pickled.
-        arguments: of it.
     """
     context = get_context("spawn")  # a fork would inherit locks of libraries' threads
     ours, theirs = context.Pipe(duplex=False)

@@ -21,7 +21,6 @@ def closing(robot: str, out: Path, seed: int, *options: str) -> list[str]:
     Args:
         robot: as `sysid demo` names it.
         out: folder of the results.
-        seed: of the run.
         options: with which a replay gives the live node's numbers.
     """
     bag, config = str(out / "bag"), str(out / "config.yaml")

@@ -62,7 +62,6 @@ def wait_until_heard(nodes: Nodes, status: str) -> None:
     """Waits until the recorder hears a node's diagnostics; it would miss the node's first messages otherwise.
 
     Args:
-        nodes: that run.
         status: the node's, in the diagnostics.
 
     Raises:
@@ -80,7 +79,6 @@ def follow(nodes: Nodes, watch: IdentifyingWatch, show: Callable[[], None], mach
     """Takes what the recorder tells until the motion is over and identified.
 
     Args:
-        nodes: that run.
         watch: takes every line.
         show: called with every look.
         machine: takes note of the motion.
@@ -142,7 +140,6 @@ class ProcessorShares:
     """Processor time of every process, this one included, since the first look, with which the motion begins.
 
     Args:
-        nodes: that run.
         machine: takes note of the motion.
 
     Attributes:

@@ -78,7 +78,6 @@ class MotionWatch(IdentifyingWatch):
 
     @property
     def finished(self) -> bool:
-        """Whether the robot has ended its motion."""
         return self._text(self._robot_status, STATE) == ROBOT_FINISHED
 
     @property

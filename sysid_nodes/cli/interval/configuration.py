@@ -63,7 +63,6 @@ def load(args: argparse.Namespace, bag: Path) -> Arm:
     """The arm that the arguments ask for, and its configuration; what is assumed is said on stderr.
 
     Args:
-        args: of the command.
         bag: the recording, whose joints and places decide what is locked, and where.
 
     Raises:

@@ -38,19 +38,15 @@ class PrimeScreen(LiveScreen[PrimeWatch]):
         self._feet, self._weight = feet, weight
 
     def has_begun(self, watch: PrimeWatch) -> bool:
-        """Whether there is anything to show."""
         return watch.found is not None
 
     def final(self, watch: PrimeWatch) -> Table:
-        """The last parameters."""
         return self._parameters(watch)
 
     def line(self, watch: PrimeWatch) -> str:
-        """State of the demo in a line."""
         return plain_line(watch)
 
     def drawing(self, watch: PrimeWatch, note: str) -> Group:
-        """All that a real terminal shows."""
         head = Text(f"{watch.time:6.1f} s  ")
         head.append(watch.status.name, style=_STYLE.get(watch.status, ""))
         head.append(f"  {watch.finding or watch.status.message}")

@@ -20,7 +20,6 @@ from sysid_nodes.sessions.diagnostic_keys import (
     LAG,
     LOAD,
     LONGEST_LAG,
-    MESSAGE,
     PUBLISHED,
     RECEIVED,
     ROBOT_FALLEN,
@@ -50,7 +49,6 @@ class PrimeWatch(IdentifyingWatch):
     Args:
         theta: (10,) true parameters of the torso, load included.
         index: (nc,) foot of every contact point.
-        link: that is identified.
 
     Attributes:
         status: what the newest estimate is worth.
@@ -81,7 +79,6 @@ class PrimeWatch(IdentifyingWatch):
         self._ended = False
 
     def take(self, line: Mapping[str, Any]) -> None:
-        """Takes one line of the recorder's."""
         if "truth" in line:
             self._truth.append((line["truth"]["t"], self._by_foot(line["truth"]["normal"])))
         if "forces" in line and not self.finished:
@@ -145,11 +142,6 @@ class PrimeWatch(IdentifyingWatch):
         """Whether the robot's programme is over."""
         self._ended = self._ended or self._text(_ROBOT, STATE) == ROBOT_FINISHED
         return self._ended
-
-    @property
-    def state(self) -> str:
-        """The robot's present activity, in a few words."""
-        return self._text(_ROBOT, MESSAGE) or "starting"
 
     @property
     def fallen(self) -> bool:

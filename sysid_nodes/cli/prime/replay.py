@@ -43,7 +43,6 @@ class Replayed:
     """Results of a log's replay.
 
     Attributes:
-        session: that was fed.
         collected: what it published.
         wall_time: that it took [s].
         left_out: steps outside the longest connected stretch, in batch mode.
@@ -101,7 +100,6 @@ def replay_into(
     Args:
         folder: existing.
         robot: with contact points.
-        config: of everything.
         log: to replay.
         mode: HORIZON or BATCH.
         source: what the result is to call the log.

@@ -18,20 +18,16 @@ class SamplingScreen(LiveScreen[SamplingWatch]):
     """Estimates after each stage, against the hidden truth."""
 
     def has_begun(self, watch: SamplingWatch) -> bool:
-        """Whether there is anything to show."""
         return watch.recorded > 0
 
     def final(self, watch: SamplingWatch) -> Table:
-        """The last estimates."""
         return _table(watch)
 
     def line(self, watch: SamplingWatch) -> str:
-        """State of the demo in a line."""
         masses = [f"mass {row.value:.2f} kg, sigma {row.sigma:.2g}" for known in watch.known for row in known[:1]]
         return "; ".join([f"{watch.elapsed:5.1f} s  {watch.activity}", *masses])
 
     def drawing(self, watch: SamplingWatch, note: str) -> Group:
-        """All that a real terminal shows."""
         lines = [Text(), Text(f"{watch.elapsed:6.1f} s  {watch.activity}")]
         return Group(_table(watch), *lines, *([Text(note)] if note else []))
 

@@ -29,7 +29,6 @@ class SamplingWatch(MotionWatch):
     Args:
         truth: values by parameter.
         robot: nominal.
-        config: of the identification.
 
     Attributes:
         posteriors: of each stage, with the stamp of its newest data [s].
@@ -47,7 +46,6 @@ class SamplingWatch(MotionWatch):
         self.plan: ExplorationPlan | None = None
 
     def take(self, line: Mapping[str, Any]) -> None:
-        """Takes one line of the recorder's."""
         super().take(line)
         if "plan" in line:
             self.plan = to_plan(line["plan"])

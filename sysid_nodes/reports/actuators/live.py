@@ -25,8 +25,6 @@ def session_run(
     """A session's present state of knowledge as a run.
 
     Args:
-        session: that was fed.
-        source: of the messages.
         wall_time: that it took [s].
         live: comparison with what a live node published, or None.
         truth: of simulated drives, see `truth.py`, or None.

@@ -34,11 +34,9 @@ class ActuatorRun:
     """An identification and its source.
 
     Attributes:
-        result: of the identification.
         t: (S,) of the samples [s].
         command, measured, replayed: (S, n) positions [rad]; not a number where nothing was measured.
         robot: whose joints they are.
-        source: of the log.
         wall_time: that the identification took [s].
         config: that it was run with.
         online: what a session adds: its alarms, the windows that it rests on, and digests; None for a whole log.

@@ -3,30 +3,12 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
-
-from sysid_nodes.exceptions import InputError
 
 FILE = "truth.json"
 
 _FITTED = ("armature", "delay", "encoder_bias", "viscous", "coulomb", "position_friction")
-
-
-def read_truth(path: Path) -> Mapping[str, Any]:
-    """The file of a simulated robot.
-
-    Raises:
-        InputError: it cannot be read, or is no such file.
-    """
-    try:
-        truth: Mapping[str, Any] = json.loads(path.read_text(encoding="utf-8"))
-        true_parameters(truth, truth["joints"][0], after=True)
-    except (OSError, ValueError, KeyError, IndexError, TypeError):
-        raise InputError("cannot be read, or is no truth of simulated drives", source=str(path)) from None
-    return truth
 
 
 def true_parameters(truth: Mapping[str, Any], joint: str, *, after: bool) -> dict[str, float]:
@@ -44,7 +26,7 @@ def compare_truth(document: Mapping[str, Any], truth: Mapping[str, Any]) -> list
 
     Args:
         document: of the result, with `online`.
-        truth: see `read_truth`.
+        truth: the file of a simulated robot.
     """
     rows = []
     for joint in document["joints"]:

@@ -36,7 +36,6 @@ def build_batch(
     """The document batch.json.
 
     Args:
-        runs: all recordings.
         found: numbers of the runs that have some, by name of the run.
         versions: of the software that compared them.
     """

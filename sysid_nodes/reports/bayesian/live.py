@@ -23,8 +23,6 @@ def session_run(
     """A session's present posterior as a run.
 
     Args:
-        session: that was fed.
-        source: of the messages.
         wall_time: that it took [s].
         truth: hidden values by the parameters' names, if somebody knows them.
         live: comparison with what a live node published, or None.

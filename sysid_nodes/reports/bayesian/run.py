@@ -35,9 +35,7 @@ class BayesianRun:
     """An identification and its source.
 
     Attributes:
-        result: of the identification.
         robot: whose constants they are.
-        source: of the log.
         wall_time: that the identification took [s].
         config: that it was run with.
         truth: hidden values by the parameters' names; empty where nobody knows them.

@@ -25,7 +25,6 @@ def mechanism_scene(robot: Robot, series: BayesianSeries, rows: Sequence[Mapping
     """A scene.
 
     Args:
-        robot: of the run.
         series: its motion.
         rows: parameters of result.json; links whose mass has a mean or a truth get a centre of mass.
     """

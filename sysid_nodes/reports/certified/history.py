@@ -47,7 +47,6 @@ class Plan:
     """A trajectory and what became of it.
 
     Attributes:
-        record: as published.
         told: when it was recorded [s].
         begun, ended: stretch over which it was executed, a stop cuts it off [s]; NaN where it never was.
     """

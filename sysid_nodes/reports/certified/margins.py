@@ -38,7 +38,6 @@ def tracking(history: CertifiedHistory, armature: Array, encoder_error: Array) -
     """Errors against the bounds of the certificates that were in force.
 
     Args:
-        history: of the run.
         armature: (n,) least armature of the models [kg m2]; see Envelope.
         encoder_error: (n,) largest error of a measured position [rad].
     """
@@ -84,7 +83,6 @@ def distances(
     """Distances of the measured postures, by MuJoCo's geometry: it shares no code with the certifier.
 
     Args:
-        history: of the run.
         robot: kinematics.
         shapes: that cover robot and load.
         scene: obstacles.

@@ -88,7 +88,6 @@ def limit_plot(
         certified: (P,) largest magnitude that each plan's certificate allows [N m].
         limit: of the motor [N m].
         change: when the identification ended [s]; None for never.
-        label: of the figure.
     """
     with rc_context(STYLE):
         figure, axes = panel(4.6, 2.0)

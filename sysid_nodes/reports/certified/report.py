@@ -42,7 +42,6 @@ def render_certified_report(
 
     Args:
         document: a valid document of schema 1 with a `certified` object.
-        loop: the run.
         torques: as for the page of the identification.
         figures: of the run, where they are there already; see `motion_figures`.
     """

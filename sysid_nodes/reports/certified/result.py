@@ -117,7 +117,6 @@ def load_certified_run(document: Mapping[str, Any], bag: Path) -> CertifiedRun:
 
     Args:
         document: a result with a valid `certified` object.
-        bag: the recording.
 
     Raises:
         InputError: recording and result do not fit one another.

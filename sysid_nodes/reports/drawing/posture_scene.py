@@ -42,7 +42,6 @@ def posture_scene(robot: Robot, t: Array, versions: Sequence[Version], label: st
     """The versions in one another.
 
     Args:
-        robot: that moves.
         t: (N,) increasing times [s]; what is later than `LONGEST` after the first is left out.
         versions: one at least.
         label: read out in place of the scene.

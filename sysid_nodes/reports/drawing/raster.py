@@ -56,7 +56,6 @@ class Canvas:
     """A picture in the making.
 
     Args:
-        camera: the view.
         background: colour, red, green, blue from 0 to 1.
 
     Attributes:

@@ -27,7 +27,6 @@ def body_scene(robot: Robot, shown: Sequence[tuple[float, Array]], run: Interval
     """A scene.
 
     Args:
-        robot: that moves.
         shown: times [s] and configurations (nq,), one at least; those before time starts over are left out.
         run: that the replay ends with; of one without a body that fits all data, the arm alone is drawn.
     """

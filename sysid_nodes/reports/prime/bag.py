@@ -40,7 +40,6 @@ class PrimeBag:
     """Context manager; the file appears when the block ends without an error.
 
     Args:
-        path: of the file.
         robot: what is estimated.
         normal: of the ground in the world.
         prefix: of the robot's frames.

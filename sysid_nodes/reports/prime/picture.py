@@ -34,7 +34,6 @@ def contact_picture(series: PrimeSeries, index: npt.NDArray[np.int64], colours: 
     """The base's way, its shadow, the points of contact in their foot's colour, and forces now and then.
 
     Args:
-        series: of the motion.
         index: (nc,) foot of every contact point.
         colours: of the feet.
         label: read out in place of the picture.

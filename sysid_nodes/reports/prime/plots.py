@@ -53,8 +53,6 @@ def force_plot(t: Array, force: Array, sigma: Array | None, truth: Array | None,
         force: (N, 3) [N].
         sigma: (N, 3) standard deviations; None: not drawn.
         truth: (N, 3), or None.
-        colour: of the estimate.
-        label: of the figure.
     """
     with rc_context(STYLE):
         figure = Figure(figsize=(9.2, 2.9))

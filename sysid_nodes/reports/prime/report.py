@@ -58,7 +58,6 @@ def render_prime_report(document: Document, series: PrimeSeries, truth: PrimeTru
         document: a valid result of a whole run.
         series: what is drawn.
         truth: where it is known.
-        robot: of the run.
     """
     zero = float(np.floor(series.t[0])) if series.t[0] > _EARLY else 0.0
     t, names, index = series.t - zero, *feet(robot)

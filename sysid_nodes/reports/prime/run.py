@@ -34,7 +34,6 @@ class PrimeRun:
     """A replay.
 
     Attributes:
-        session: that was fed.
         series: what came out.
         mode: BATCH or HORIZON.
         source: where the data came from.
@@ -105,7 +104,6 @@ def report_prime(page: Path, document: Mapping[str, Any], series: Path, *, sourc
 
     Args:
         page: file to write.
-        document: the result.
         series: the series.npz beside it.
         source: of the result, for errors.
 

@@ -38,9 +38,7 @@ def prime_scene(
 
     Args:
         t: (N,) times of the series as the page counts them [s].
-        series: of the motion.
         truth: where it is known.
-        robot: of the run.
         index: (nc,) foot of every contact point.
         colours: of the feet.
     """

@@ -67,8 +67,6 @@ def read_truth(folder: Path, robot: Robot, series: PrimeSeries) -> PrimeTruth:
 
     Args:
         folder: holds truth.json and truth.npz of the simulated robot, times being stamps.
-        robot: of the series.
-        series: of the estimate.
 
     Raises:
         InputError: a file is absent, damaged, or of another robot.

@@ -40,7 +40,6 @@ def write_result_bag(
     """Writes the file.
 
     Args:
-        path: of it.
         session: that the result is of.
         result: of all that it gathered up to a stamp `until` [s].
         recording: that it is from, whose other markers, as those of plans, are shown too.

@@ -32,9 +32,7 @@ class SamplingRun:
     """An identification and its source.
 
     Attributes:
-        result: of the identification.
         robot: whose log it is.
-        source: of the log.
         wall_time: that the identification took [s].
         config: that it was run with.
         exploration: of its two stages (`stages`), where there were.

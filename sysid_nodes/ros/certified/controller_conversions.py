@@ -105,7 +105,6 @@ def to_controller_status(
 
     Args:
         output: the answer.
-        names: of the joints.
         torque: (n,) last command, or empty [N m].
         limit: (n,) torque limits [N m].
         period: longest time between two commands since the last status [s].

@@ -17,7 +17,6 @@ class ControllerReport:
     """Counts between two reports.
 
     Args:
-        name: of the node.
         topic: of the joint states.
         age_watched: whether ages count from when joint states were true.
     """

@@ -49,8 +49,6 @@ class PositionOutput:
 
     Args:
         node: on whose topics.
-        authority: of that node.
-        setup, config: of the planner.
         scene: gives the present obstacles; None where they are unusable.
         told: is called with what the planner is to know of the execution, and the stamp of a joint state [ns].
 
@@ -107,7 +105,6 @@ class PositionOutput:
         """Sends a trajectory; False where it comes too late. From any thread.
 
         Args:
-            planned: the trajectory.
             now: stamp of the present [ns].
         """
         with self._lock:

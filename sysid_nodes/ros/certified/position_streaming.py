@@ -38,7 +38,6 @@ class Sent:
     Attributes:
         id, scene_id: of its record.
         start_ns: when it takes over [ns].
-        plan: the motion.
     """
 
     id: str
@@ -59,7 +58,6 @@ class PositionStream:
         wraps: (n,) joints whose positions come wrapped to one turn.
         errors: certified tracking errors.
         position_noise, velocity_noise: (n,) errors of the sensors, which may add to them [rad, rad/s].
-        config: of the stream.
 
     Attributes:
         reason: why nothing more is sent; NONE: nothing is wrong.
@@ -209,7 +207,6 @@ def joint_trajectory(
     Args:
         names: joints in order.
         before: what is followed until it takes over; None where the robot rests at its beginning.
-        sent: the trajectory.
         begin: stamp of the message where there is a trajectory before [ns].
         spacing: of the points [s].
     """

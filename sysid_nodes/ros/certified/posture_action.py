@@ -34,12 +34,7 @@ class _Asked(NamedTuple):
 
 
 class PostureAction:
-    """Methods are for the executor's thread. The action lasts as long as the node; between plannings goals are refused.
-
-    Args:
-        node: that serves.
-        authority: of that node.
-    """
+    """Methods are for the executor's thread. The action lasts as the node does; between plannings goals are refused."""
 
     def __init__(self, node: Node, authority: Authority) -> None:
         self._authority, self._log, self._name = authority, node.get_logger(), node.resolve_service_name(NAME)

@@ -52,7 +52,6 @@ def plan_markers(
     Args:
         robot: kinematics.
         shapes: of robot and load; of the swept room, those of joints that move something are shown.
-        plan: the motion.
         frame: the robot's base.
         lines: text above the robot.
     """

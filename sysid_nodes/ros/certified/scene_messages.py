@@ -6,7 +6,6 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from geometry_msgs.msg import Point, Pose, Quaternion
 from online_sysid.msg import Obstacle as ObstacleMessage
 from online_sysid.msg import Obstacles
 
@@ -19,7 +18,6 @@ def to_scene(message: Obstacles, base: str, frames: FrameLookup | None = None) -
     """The scene that a message describes.
 
     Args:
-        message: as it came.
         base: name of the robot's base frame; an empty one in the message is it, too.
         frames: knows the way from other frames; None: they are refused.
 
@@ -33,13 +31,6 @@ def to_scene(message: Obstacles, base: str, frames: FrameLookup | None = None) -
         raise ConfigError(f"obstacles must be in the robot's base frame '{base}', got '{frame}'")
     moved = frames.transform(base, frame)
     return Scene(tuple(_to_obstacle(_transform(item, moved)) for item in message.obstacles))
-
-
-def to_obstacles(scene: Scene, frame: str) -> Obstacles:
-    """A scene in the robot's base frame as a message."""
-    message = Obstacles(obstacles=[_from_obstacle(item) for item in scene.obstacles])
-    message.header.frame_id = frame
-    return message
 
 
 def _transform(item: ObstacleMessage, transform: Any) -> ObstacleMessage:
@@ -67,12 +58,3 @@ def _to_obstacle(item: ObstacleMessage) -> Obstacle:
         (turn.x, turn.y, turn.z, turn.w),
         generators,
     )
-
-
-def _from_obstacle(item: Obstacle) -> ObstacleMessage:
-    pose = Pose(
-        position=Point(**dict(zip("xyz", item.position, strict=True))),
-        orientation=Quaternion(**dict(zip("xyzw", item.quaternion, strict=True))),
-    )
-    flat = [value for generator in item.generators for value in generator]
-    return ObstacleMessage(name=item.name, kind=item.kind, pose=pose, size=list(item.size), generators=flat)

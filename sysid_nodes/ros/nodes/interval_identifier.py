@@ -93,7 +93,6 @@ class IntervalIdentifierNode(IdentifyingNode[LiveInterval]):
         return f"identifying '{live.subject.body}' from {self._monitor.topic}"
 
     def release(self) -> None:
-        """Gives back all that configure and activate took; harmless when they took nothing."""
         super().release()
         self._monitor.reset()
 

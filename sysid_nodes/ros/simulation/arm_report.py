@@ -29,7 +29,6 @@ class ArmReport:
     """Sums a run up.
 
     Args:
-        name: of the node.
         robot: with its limits.
         clearance: true distances.
 

@@ -192,7 +192,6 @@ class TruthPublishers:
 
     Args:
         node: owner of the publishers.
-        robot: of the simulation.
     """
 
     def __init__(self, node: Node, robot: Robot) -> None:

@@ -27,7 +27,6 @@ class Obeyed:
     Args:
         node: owner of the subscriptions.
         sim: with a controller that obeys commands.
-        config: topics.
     """
 
     def __init__(self, node: Node, sim: LeggedRobotSim, config: SimulatedLeggedRobotConfig) -> None:

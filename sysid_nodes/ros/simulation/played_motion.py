@@ -29,7 +29,6 @@ class PlayedMotion(Node):
     diagnostics tell by how much.
 
     Args:
-        name: of the node.
         kwargs: rclpy's.
     """
 

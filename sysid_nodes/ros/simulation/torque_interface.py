@@ -35,7 +35,6 @@ class TorqueInterface:
 
     Args:
         node: on whose topics.
-        config: of the simulation.
         names: joints, in the arm's order.
         epoch: stamp of the arm's time zero [ns].
         arm: as `begin` takes it.

@@ -26,7 +26,6 @@ class ActuatorUpdate:
 
     Attributes:
         t: stamp of the newest encoder sample looked at [s]; 0 before there is one.
-        robot: its name.
         config_id: digest of robot, configuration and software version.
         state: what is known.
         alarmed: whether the newest window raised an alarm.
@@ -47,11 +46,9 @@ class ActuatorSession:
 
     Args:
         robot: of `actuator_robot`.
-        config: of everything.
         gains_told: whether commands state the drives' gains, so that the configuration need not.
 
     Attributes:
-        robot, config: as given.
         received: messages taken so far, by topic.
         update: the newest.
 

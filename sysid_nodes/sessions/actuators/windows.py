@@ -30,7 +30,6 @@ class WindowCutter:
 
     Args:
         robot: names and wraps of the joints.
-        config: lengths.
         gap: silence of the encoders that is a hole [s].
 
     Attributes:

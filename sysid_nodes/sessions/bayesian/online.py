@@ -34,7 +34,6 @@ class BayesianUpdate:
         used: windows that the posterior rests on.
         result: the posterior; None before there is one.
         fault: why the newest window was not used; empty where it was.
-        robot: name.
         config_id: digest of robot, configuration and software version.
     """
 
@@ -52,10 +51,8 @@ class OnlineBayesian:
 
     Args:
         robot: nominal, with a fixed base.
-        config: of everything.
 
     Attributes:
-        robot, config: as given.
         update: the newest.
         rejected: windows that were not used, by reason.
 

@@ -24,7 +24,6 @@ class BayesianSession:
 
     Args:
         robot: nominal, with a fixed base.
-        config: of everything.
 
     Raises:
         ConfigError: a joint or link that is named does not exist, or the torque factors do not fit the motors.

@@ -30,7 +30,6 @@ class Agenda:
 
     Args:
         planner: makes objectives.
-        config: of the node.
         n: number of joints.
 
     Attributes:

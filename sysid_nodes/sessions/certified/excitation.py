@@ -27,7 +27,6 @@ class CertifiedPart:
     """A trajectory of the motion.
 
     Attributes:
-        plan: the trajectory.
         record: what was proven of it.
         until: time into it at which the next one takes over, or it ends [s].
     """

@@ -65,8 +65,6 @@ class LivePlanning:
             active: the node listens.
             deaf: who has not been heard of yet; empty where all have.
             refused: why nothing is sent to a position controller any more.
-            robot: its name.
-            further: values.
         """
         level, sentence = self._judge(deaf, refused) if active else (Level.OK, "inactive")
         return SessionReport(level, sentence, {**self._values(), **further}, robot)

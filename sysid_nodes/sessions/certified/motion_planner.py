@@ -42,8 +42,6 @@ def build_planner(setup: Setup, config: CertifiedPlannerConfig, clock: Callable[
     """The planner of a node.
 
     Args:
-        setup: robot and shapes.
-        config: of the node.
         clock: of deadlines [s].
 
     Raises:

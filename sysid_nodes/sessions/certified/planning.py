@@ -37,7 +37,6 @@ class Planning:
     Args:
         planner: proposes and certifies, see build_planner.
         setup: robot, shapes, names.
-        config: of the node.
         clock: of deadlines, the planner's too [s].
 
     Attributes:
@@ -96,7 +95,6 @@ class Planning:
         """Plans what is wanted; None where nothing is, or nothing was certified.
 
         Args:
-            seen: of the controller.
             now: stamp of the present on the joint states' clock, not behind it [ns].
             posture: (n,) measured at rest; None where the robot moves.
         """

@@ -23,7 +23,6 @@ def certificate_document(
     """A document for `sysid verify` (verification/document.py).
 
     Args:
-        record: of the trajectory.
         former: the one that it continues; None for one from rest, or where it is not at hand.
         premises: see below.
         scene: obstacles that it was certified among.
@@ -40,7 +39,6 @@ def certificate_premises(robot: Robot, shapes: tuple[Primitive, ...], settings: 
 
     Args:
         robot, shapes: as certified.
-        settings: of the loop.
     """
     body = robot.body_index(settings.body)
     return {

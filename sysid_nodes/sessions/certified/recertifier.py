@@ -60,7 +60,6 @@ class Prover:
     """Proves trajectories one after the other, each from the own proof of the one before.
 
     Args:
-        setup: of the configuration.
         config: what planner and controller share.
     """
 

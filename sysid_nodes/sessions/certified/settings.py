@@ -63,9 +63,6 @@ class CertifiedSettings:
 class CertifiedModel:
     """Settings put together.
 
-    Args:
-        settings: of the loop.
-
     Attributes:
         robot: nominal.
         shapes: that cover robot and load.

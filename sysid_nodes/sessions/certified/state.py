@@ -20,7 +20,6 @@ class Seen(NamedTuple):
     """The controller's last report.
 
     Attributes:
-        mode: of it.
         trajectory_id: what it executes; empty: nothing.
         refused_id: what it refused last.
         refused: why, in words.
@@ -60,10 +59,8 @@ class Planned:
     """A trajectory that was made.
 
     Attributes:
-        record: as published.
         plan, certificate, box: behind it.
         phase: what it is for.
-        result: of the step.
         replan: time into it at which the next one is to take over [s].
     """
 

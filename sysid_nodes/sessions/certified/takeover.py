@@ -62,8 +62,6 @@ def takeover_from(
     Args:
         previous: in execution.
         scene: obstacles.
-        timing: of the steps.
-        config: of the node.
         clock: the planner's time [s].
         now: stamp of the present [ns].
     """

@@ -31,7 +31,6 @@ class LiveInterval:
 
     Args:
         robot: carries the body to identify.
-        config: of the identifier.
         stated: names of the options that somebody stated.
         capacity: messages that may wait.
         convert: a message to plain data, on the worker's thread.

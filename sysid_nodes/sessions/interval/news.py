@@ -15,8 +15,6 @@ class Subject:
     """The subject of an identification, in words.
 
     Attributes:
-        robot: its name.
-        body: the link.
         target: body (the link with all it carries) or payload (only what was added to it).
         frame: link whose moving joint's frame the parameters are expressed in.
         method: identification method.

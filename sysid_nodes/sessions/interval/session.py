@@ -26,7 +26,6 @@ class IntervalSession:
 
     Args:
         robot: carries the body to identify.
-        config: of the identifier.
         stated: names of the options that somebody stated; None: all.
         memory: how far back the data are judged [s].
 

@@ -36,7 +36,6 @@ class LivePrime:
     """Methods are for the executor's thread and do not wait for the messages that are queued.
 
     Args:
-        session: estimates.
         capacity: messages that may wait.
         write: writes the session's state of knowledge to a path and returns the file; on the worker's thread.
         publish: called on the worker's thread with every update.

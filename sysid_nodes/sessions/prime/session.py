@@ -64,7 +64,6 @@ class PrimeSession:
 
     Args:
         robot: with contact points.
-        config: of everything.
         make: builds the estimator.
         clock: monotonic wall time [s].
 

@@ -20,7 +20,6 @@ class PrimeStreams:
 
     Args:
         specs: streams by name.
-        config: of the session.
 
     Attributes:
         aligner: takes the readings.

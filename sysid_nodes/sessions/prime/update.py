@@ -34,7 +34,6 @@ class PrimeUpdate:
     Attributes:
         estimate: of the whole window.
         stages: indices of the stages that are published, all that have not been before, the newest last.
-        judgement: of the estimate.
         lag: age of the newest stage when the solve has ended, by the sensors' clock [s].
         newest: time that the sensors have reached [s].
         friction: coefficient that the contact model assumes.

@@ -40,7 +40,6 @@ class SamplingUpdate:
         number: identifications so far.
         result: of the last; None before there is one, or where the data gave none.
         fault: why they gave none; empty otherwise.
-        robot: name.
         config_id: digest of robot and configuration.
     """
 
@@ -57,7 +56,6 @@ class OnlineSampling:
 
     Args:
         robot: nominal.
-        config: of everything.
     """
 
     def __init__(self, robot: Robot, config: SamplingSessionConfig) -> None:

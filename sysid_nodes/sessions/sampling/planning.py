@@ -24,9 +24,6 @@ class ExplorationSessionConfig(SamplingSessionConfig):
 class PlanningSession:
     """Plans for one robot and identification.
 
-    Args:
-        config: of everything.
-
     Raises:
         RobotError: there is no such robot.
     """

@@ -53,7 +53,6 @@ class SamplingSession:
 
     Args:
         robot: nominal.
-        config: of everything.
     """
 
     def __init__(self, robot: Robot, config: SamplingSessionConfig) -> None:

@@ -20,7 +20,7 @@ from mujoco import rollout
 
 from sysid_nodes.data.actuator_log import ActuatorLog
 from sysid_nodes.models.held_command import HeldCommand
-from sysid_nodes.robots import MotorConstants, Robot, limb
+from sysid_nodes.robots import MotorConstants, Robot
 from sysid_nodes.simulation.arm.mujoco_arm import arm_spec
 
 Array = npt.NDArray[np.float64]
@@ -113,15 +113,6 @@ class Drives:
         )
 
 
-def leg_on_stand(robot: Robot, leg: str) -> Robot:
-    """One leg of a legged robot with its base held, the joints whose names begin with `leg`.
-
-    Raises:
-        RobotError: there is none.
-    """
-    return limb(robot, leg)
-
-
 def run_on_stand(
     robot: Robot,
     drives: Drives,
@@ -141,7 +132,6 @@ def run_on_stand(
         drives: of its joints.
         command_t, command: (M,) [s], (M, n) [rad]; each holds until the next.
         noise: standard deviation of the encoders [rad].
-        rng: of the noise.
         rate: of the encoders [Hz].
         step: of the simulation [s]. MuJoCo's dry friction is true to a step: half a ms moves a delay by 0.1 ms.
         efforts: return the log that there is without commands: the drives' own torques, measured with the positions.

@@ -39,7 +39,6 @@ class DriverReadings:
     """Turns readings into what arrives.
 
     Args:
-        config: of the driver.
         n: joints.
         rng: source of noise, losses and orders; nothing is drawn where nothing is asked for.
 

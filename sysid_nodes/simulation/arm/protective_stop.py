@@ -75,7 +75,6 @@ class JointServo:
 
     Args:
         robot: nominal.
-        config: of the stop.
     """
 
     def __init__(self, robot: Robot, config: StopConfig) -> None:

@@ -38,7 +38,6 @@ class VendorPositionController:
 
     Args:
         robot: nominal, without payload.
-        config: dynamics.
         q: (n,) held until the first set-point [rad].
         now: time of the clock that the set-points use [s].
     """

@@ -36,7 +36,6 @@ class CommandedController:
     Args:
         robot: nominal Go2.
         drive: its PD law.
-        config: gains.
 
     Raises:
         RobotError: the robot does not walk on four legs.

@@ -50,7 +50,6 @@ class G1Controller:
     Args:
         robot: nominal G1, its contact points heel left, heel right, toe left, toe right of the left, then of the right
             foot.
-        config: gains.
         moves: what to do.
         period: between calls [s].
     """

@@ -66,7 +66,6 @@ class Hop:
             period: [s].
             velocity: (3,) horizontal, of the flight, in the body's heading [m/s].
             remaining: time that is left for hopping [s].
-            now: the robot.
             touching: (4,) feet on the ground.
         """
         self._clock += period

@@ -52,7 +52,6 @@ def limp_torque(now: Kinematics, damping: float, period: float) -> Array:
     """(n,) torques that only damp [N m].
 
     Args:
-        now: the robot.
         damping: at most this [N m s/rad], less at joints that bear little: a sampled damper would shake them.
         period: for which the torque will be held [s].
     """

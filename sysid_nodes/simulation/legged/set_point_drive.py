@@ -37,7 +37,6 @@ class SetPointDrive:
 
     Args:
         robot: that they move.
-        config: of them.
         step: of the integrator [s].
 
     Attributes:

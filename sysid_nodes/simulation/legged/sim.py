@@ -41,7 +41,6 @@ class LeggedRobotSim:
     """A legged robot under its scripted controller, with sensors and hidden truth.
 
     Args:
-        config: the run.
         rng: source of all sensor noise; the motion itself is deterministic.
         start: stamp of simulated time zero [s].
         faults: what goes wrong with the sensors' streams.
@@ -115,11 +114,6 @@ class LeggedRobotSim:
     def fallen(self) -> bool:
         """Whether the robot has fallen and its motors only damp."""
         return self._controller.fallen
-
-    @property
-    def state(self) -> tuple[Array, Array]:
-        """True pinocchio configuration and velocity at ``elapsed``."""
-        return self._plant.state
 
     @property
     def last(self) -> TruthSample:

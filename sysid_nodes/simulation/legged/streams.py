@@ -63,7 +63,6 @@ class SensorSuite:
     """All streams of a robot, their readings in the order of arrival.
 
     Args:
-        config: of all sensors.
         names: joint names, in the simulation's order.
         published: joint names in the order in which they are published.
         rng: source of all noise; each sensor gets its own generator, so that one's settings do not change another's.

@@ -11,7 +11,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass, fields
 
 import numpy as np
-import numpy.typing as npt
 
 from sysid_nodes.exceptions import InputError
 from sysid_nodes.robots.robot import Array
@@ -88,11 +87,6 @@ class TruthSeries:
     position: Array
     gap: Array
     other_mean: Array
-
-    @property
-    def in_contact(self) -> npt.NDArray[np.bool_]:
-        """(N, k) whether a point is in contact for at least half of the tick."""
-        return np.asarray(self.contact >= 0.5)
 
 
 def stack(samples: Sequence[TruthSample]) -> TruthSeries:

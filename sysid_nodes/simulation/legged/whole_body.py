@@ -45,7 +45,6 @@ def inverse_dynamics(now: Kinematics, tasks: Sequence[Task], loads: Array, frict
     """(n,) joint torques [N m].
 
     Args:
-        now: the robot.
         tasks: in any order; together they must determine the acceleration.
         loads: (k,) 0 to 1: how readily a contact point is loaded; 0 for none.
         friction: assumed coefficient.

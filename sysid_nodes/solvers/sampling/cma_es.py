@@ -52,7 +52,6 @@ def minimise(
         spread: first standard deviation, in units of half the bounds' distance.
         iterations: how many.
         population: points an iteration; 0 for the library's own number.
-        seed: of the samples.
         progress: called with the best cost after each iteration.
 
     Raises:

@@ -173,7 +173,6 @@ def assemble(
         rollout: of S samples.
         first: (G,) first sample of each segment.
         parameters: (K,).
-        prior: of the parameters.
         moved: (G, d) start states less their guesses.
         information: (d,) of these.
         loss: of each residual.

@@ -117,7 +117,6 @@ def shoot(
         problem: S samples.
         guess, lower, upper: (K,) start of the search and bounds; a guess outside is moved onto the bound.
         config: horizons and tolerances.
-        prior: of the parameters.
         progress: called after every iteration with the length of the segments and the cost.
 
     Raises:

@@ -26,18 +26,6 @@ class SearchStatus(IntEnum):
     LOCAL_MINIMUM_SUSPECTED = 1
     STALLED = 2
 
-    @property
-    def message(self) -> str:
-        """One sentence for people."""
-        return _MESSAGES[self]
-
-
-_MESSAGES = {
-    SearchStatus.FOUND: "the minimum was reached from every start that came as low, or from the only one there was",
-    SearchStatus.LOCAL_MINIMUM_SUSPECTED: "only one of the starts reached the lowest cost: there may be a lower one",
-    SearchStatus.STALLED: "the descent stopped before it reached a minimum",
-}
-
 
 @dataclass(frozen=True)
 class Search(Generic[Point]):

@@ -46,7 +46,6 @@ def load_arm(
     """Loads the arm.
 
     Args:
-        config: as given.
         stated: names of the options that somebody stated; a prior that is not is drafted from what the arm can lift.
         logged: joints of the log with their places at its start [rad or m]; None where there is no log yet.
         urdf_text: description instead of the configuration's file.

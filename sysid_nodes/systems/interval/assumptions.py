@@ -22,7 +22,6 @@ def describe(
     """The assumptions that all methods share, one sentence each.
 
     Args:
-        config: in force.
         noise: errors stated at present.
         calibration: of the known robot, where there is one.
         earlier: errors that were stated before, each with the stamp up to which it was used [s].

@@ -13,7 +13,6 @@ def refuse_without_effect(config: IntervalIdentifierConfig, stated: Collection[s
     """Raises ConfigError where an option that somebody stated does nothing.
 
     Args:
-        config: as given.
         stated: names of the options that somebody stated.
     """
     noise = config.noise

@@ -60,7 +60,6 @@ def nominal_radius(
     Args:
         chain: the kinematic tree.
         theta: of all bodies.
-        windows, positions, motion: of the samples.
         roughness: (N - 1, 1) of `MotionBounds.rough` and `smooth` before they are added up.
         levers: of the same windows.
     """
@@ -184,7 +183,6 @@ def _remainder(motion: MotionBounds, levers: Levers, between: Line, away: Array)
     """(3, W, n, 3 n) what is of second order, on the norms of all bodies.
 
     Args:
-        motion, levers: of the windows.
         between: how far positions and velocities may be off their straight lines between samples.
         away: (W, 1) longest time to where derivatives were taken [s].
     """

@@ -70,7 +70,6 @@ def calibration_of(
         robot: nominal.
         config: `noise`, `window` and `known_robot.load_friction` as in identification.
         runs: without a payload, those of the posterior; the bound on the torque error is of their windows.
-        constants: the posterior.
         max_rows: rows kept.
         margin: factor on the largest residual.
 
@@ -136,9 +135,6 @@ def belief_of(constants: ArmConstants) -> Belief:
 
     Load friction that the posterior takes for none is left as open as by any other calibration: it hardly shows on a
     bare arm.
-
-    Args:
-        constants: the posterior.
 
     Raises:
         ExcitationError: the posterior is not made of numbers.

@@ -8,10 +8,6 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from sysid_nodes.models.chain import Chain
-from sysid_nodes.models.friction import friction_torque
-from sysid_nodes.models.regressors import standard_regressor
-from sysid_nodes.robots import MotorConstants
 from sysid_nodes.systems.interval.estimate.window_model import WindowModel
 from sysid_nodes.systems.interval.momentum_rows import MomentumRows
 from sysid_nodes.systems.interval.unknowns import Unknowns
@@ -27,13 +23,6 @@ class TorquePrediction:
     measured: Array
     predicted: Array
     radius: Array
-
-    @property
-    def rms(self) -> Array:
-        """(n,) root mean square of measured minus predicted [N m]."""
-        if not self.t.size:
-            return np.full(self.measured.shape[1], np.nan)
-        return np.asarray(np.sqrt(np.mean((self.measured - self.predicted) ** 2, axis=0)))
 
 
 class TorqueArchive:
@@ -73,12 +62,3 @@ class TorqueArchive:
         model = WindowModel(n, self._unknowns.body, rows, np.zeros((count, n)), np.zeros(count, dtype=np.intp))
         left, _ = model.residual(np.concatenate([known, theta]))
         return TorquePrediction(t.mean(axis=1), model.measured, model.measured + left, radius / duration[:, None])
-
-
-def joint_torque(chain: Chain, parameters: Array, q: Array, qd: Array, qdd: Array) -> Array:
-    """(N, n) torque readings that parameters p (15 n,), in the order of `Unknowns`, predict for a motion (N, n)."""
-    n = chain.n
-    coulomb, viscous, armature, offset, gain = parameters[10 * n :].reshape(5, n)
-    rigid = standard_regressor(chain, q, qd, qdd) @ parameters[: 10 * n]
-    motor = MotorConstants(coulomb, viscous, armature, offset)
-    return np.asarray((rigid + friction_torque(motor, qd, qdd)) / gain)

@@ -68,12 +68,6 @@ class Unknowns:
         start = self.joints * (10 + MOTOR_TERMS.index(term))
         return slice(start, start + self.joints)
 
-    def parameters(self, xi: Array, theta: Array) -> Array:
-        """(15 n,) physical parameters for the known robot at xi (d,) and the identified ones at theta (10,)."""
-        p = self.centre + self.basis[:, 10:] @ xi[10:]
-        p[self.body_slice] += theta - self.prior.centre
-        return np.asarray(p)
-
     @property
     def known_centre(self) -> Array:
         """(15 n,) nominal parameters of the known robot alone."""

@@ -20,7 +20,6 @@ class WindowedSamples:
     """N samples and W windows of them.
 
     Attributes:
-        samples: the samples.
         edges: (W, 2) first and last sample of each window, both included; windows may share these.
         stamp_error: largest error of a stamp [s].
         sign_certain: (N - 1, n) whether a velocity keeps its sign between two samples.

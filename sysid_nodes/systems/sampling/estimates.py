@@ -112,7 +112,6 @@ def estimates(
 
     Args:
         found: the quantities.
-        unknowns: the coordinates.
         vector, covariance, freedom: of the coordinates (K,), (K, K), (K,).
         held: coordinates that a bound holds, and the bound in words.
         point: whether values are given although nothing is known of their errors.

@@ -96,11 +96,8 @@ def fit_clips(
 
     Args:
         log: what was measured.
-        unknowns: of the search.
-        simulator: of the robot.
         guess: of start states.
         others: simulations that differ in what is not known of them.
-        config: of the fit.
         progress: called after every iteration.
 
     Raises:

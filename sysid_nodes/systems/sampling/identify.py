@@ -48,9 +48,7 @@ class Setting:
     """Unknowns and simulator of a robot; to be closed, as its simulator may be of processes.
 
     Attributes:
-        unknowns: of the search.
         guess: of start states.
-        simulator: of the robot.
         drive: of its joints.
         others: simulations of half the step and of gears that hold otherwise.
     """

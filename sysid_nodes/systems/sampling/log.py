@@ -64,7 +64,6 @@ class Stream:
     Attributes:
         t: (N,) stamps [s], increasing.
         values: (N, m).
-        name: of the sensor.
         refused: readings that were not numbers, or out of all range.
         repeated: readings that were the one before once more.
     """
@@ -192,7 +191,6 @@ def motion_log(readings: Readings, step: float, *, delay: float = 0.0) -> Motion
     """Streams on the grid.
 
     Args:
-        readings: of a log.
         step: of the grid [s]; it begins at a joint state, as drivers read joints and write set-points together.
         delay: of the set-points [s].
 

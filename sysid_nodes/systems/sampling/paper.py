@@ -43,8 +43,6 @@ class PaperCost:
 
     Attributes:
         log: what was measured.
-        unknowns: of the search.
-        simulator: of the robot.
         drive: of its joints.
         first: (C,) instants at which clips begin.
         steps: (C,) their lengths.

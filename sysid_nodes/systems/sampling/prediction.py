@@ -65,7 +65,6 @@ def predict(
     Args:
         log: that was not identified from.
         robot: nominal.
-        config: of the identification.
         vectors: (K,) of its unknowns, one for each robot.
         length: of the clips [s].
         count: of clips, at most as many as fit side by side.

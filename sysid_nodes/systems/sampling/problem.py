@@ -32,9 +32,6 @@ class ClipProblem:
 
     Attributes:
         log: what was measured.
-        noise: of it.
-        unknowns: the parameters.
-        simulator: of the robot.
         first: (C,) instants of the log at which clips begin.
         length: L.
         guess: (C, nq + nv) of the states there.

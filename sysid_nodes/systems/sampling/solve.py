@@ -97,7 +97,6 @@ def solve_clips(
     Args:
         problem: clips of one length.
         parameters: (K,) to begin with, within the bounds of the unknowns.
-        prior: of the parameters.
         free: (K,) parameters that are fitted; the others stay.
         iterations: at most.
         tolerance: square of the parameters' step, in standard deviations, that ends the search.

@@ -38,7 +38,6 @@ class Unknown:
     """A coordinate of the search.
 
     Attributes:
-        name: of it.
         guess: where the search begins, and the prior's mean.
         lower, upper: bounds.
         sigma: of the prior; infinite where there is none.

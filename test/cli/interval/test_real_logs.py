@@ -16,6 +16,7 @@ import numpy as np
 import pytest
 from scipy.signal import savgol_filter
 
+from benchmarks.real_logs import joint_torque
 from sysid_nodes.cli.interval.samples import read_samples
 from sysid_nodes.cli.main import main
 from sysid_nodes.data import JointSamples
@@ -28,7 +29,6 @@ from sysid_nodes.systems.interval.calibration import Run, calibrate, run_rows
 from sysid_nodes.systems.interval.calibration_file import Calibration, load_calibration, save_calibration
 from sysid_nodes.systems.interval.config import IntervalIdentifierConfig
 from sysid_nodes.systems.interval.pipeline import IntervalPipeline
-from sysid_nodes.systems.interval.prediction import joint_torque
 from sysid_nodes.systems.interval.unknowns import identify_payload
 
 pytestmark = pytest.mark.real_data

@@ -23,6 +23,7 @@ from online_sysid.msg import (
 )
 from rclpy.action import ActionClient
 from rclpy.lifecycle import TransitionCallbackReturn
+from shared.obstacle_messages import to_obstacles
 from std_msgs.msg import String
 
 from sysid_nodes.data.scene import Obstacle, Scene
@@ -31,7 +32,6 @@ from sysid_nodes.results.prime_status import PrimeStatus
 from sysid_nodes.results.stop_reason import StopReason
 from sysid_nodes.robots import load_robot
 from sysid_nodes.ros import qos
-from sysid_nodes.ros.certified.scene_messages import to_obstacles
 from sysid_nodes.ros.latest import subscribe_latest
 from sysid_nodes.ros.nodes.certified_planner import CertifiedPlannerNode
 from sysid_nodes.ros.nodes.robust_controller import RobustControllerNode

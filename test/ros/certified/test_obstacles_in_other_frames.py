@@ -14,11 +14,12 @@ pytest.importorskip("rclpy", reason="rclpy is not installed")
 pytest.importorskip("online_sysid.msg", reason="the messages are not built; make setup builds them")
 
 from geometry_msgs.msg import Quaternion, Transform, TransformStamped, Vector3
+from shared.obstacle_messages import to_obstacles
 
 from sysid_nodes.data.scene import Obstacle, Scene
 from sysid_nodes.exceptions import InputError
 from sysid_nodes.ros import frames
-from sysid_nodes.ros.certified.scene_messages import to_obstacles, to_scene
+from sysid_nodes.ros.certified.scene_messages import to_scene
 from sysid_nodes.ros.frames import FrameLookup
 
 pytestmark = pytest.mark.ros

@@ -11,6 +11,7 @@ pytest.importorskip("online_sysid.msg", reason="the messages are not built; make
 
 from online_sysid.msg import CertifiedTrajectory, Obstacles
 from rclpy.serialization import deserialize_message, serialize_message
+from shared.obstacle_messages import to_obstacles
 from visualization_msgs.msg import Marker
 
 from sysid_nodes.data.bounds import Bounds
@@ -23,7 +24,7 @@ from sysid_nodes.robots import load_robot
 from sysid_nodes.robots.covering import covering_shapes
 from sysid_nodes.robots.kinova_gen3.payloads import PayloadVolumeConfig
 from sysid_nodes.ros.certified.scene_markers import margin_lines, obstacle_markers, plan_markers
-from sysid_nodes.ros.certified.scene_messages import to_obstacles, to_scene
+from sysid_nodes.ros.certified.scene_messages import to_scene
 from sysid_nodes.ros.certified.trajectory_messages import to_record, to_trajectory
 
 pytestmark = pytest.mark.ros

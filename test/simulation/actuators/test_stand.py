@@ -8,9 +8,9 @@ import pytest
 from shared.actuator_stand import POSTURE, leg
 
 from sysid_nodes.exceptions import RobotError
-from sysid_nodes.robots import load_robot
+from sysid_nodes.robots import limb, load_robot
 from sysid_nodes.simulation.actuators.chirp import ChirpConfig, chirp
-from sysid_nodes.simulation.actuators.stand import Drives, leg_on_stand, run_on_stand
+from sysid_nodes.simulation.actuators.stand import Drives, run_on_stand
 
 
 def still(drives: Drives, duration: float = 2.0) -> np.ndarray:
@@ -45,7 +45,7 @@ def test_a_delay_moves_the_whole_motion() -> None:
 
 def test_a_leg_that_is_not_there_is_refused() -> None:
     with pytest.raises(RobotError, match="has no joint whose name begins with 'XX'"):
-        leg_on_stand(load_robot("go2"), "XX")
+        limb(load_robot("go2"), "XX")
 
 
 def test_a_chirp_ends_at_its_last_frequency() -> None:

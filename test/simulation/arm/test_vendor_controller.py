@@ -66,12 +66,11 @@ def test_measured_bound_covers_another_run_within_its_evidence(robot: Robot) -> 
     q, qd, seen, seen_qd = _track(robot, VendorConfig(), mass=1.0, scale=0.8)
     assert (np.abs(q - seen) <= bound.position).all()
     assert (np.abs(qd - seen_qd) <= bound.velocity).all()
-    assert bound.covers(np.abs(qd).max(axis=0), np.full(7, 0.1))
-    assert not bound.covers(np.full(7, 0.5), np.full(7, 0.1))
+    assert (np.abs(qd).max(axis=0) <= bound.fastest).all()
     # A motion beyond the evidence breaks it, which is why the evidence is kept.
     q, qd, seen, _ = _track(robot, VendorConfig(), mass=3.0, scale=2.0)
     assert (np.abs(q - seen) > bound.position).any()
-    assert not bound.covers(np.abs(qd).max(axis=0), np.full(7, 0.1))
+    assert (np.abs(qd).max(axis=0) > bound.fastest).any()
 
 
 def test_it_holds_before_and_after_its_set_points(robot: Robot) -> None:

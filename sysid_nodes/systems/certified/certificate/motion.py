@@ -78,11 +78,6 @@ class MotionEnclosure:
     qd_a: Affine
     qdd: Affine
 
-    @property
-    def symbols(self) -> int:
-        """Number of symbols, 2 n + 1."""
-        return self.q.symbols
-
 
 def motion(desired: Desired, tube: Tube, position_gain: float) -> MotionEnclosure:
     """The states within a tube around a trajectory.

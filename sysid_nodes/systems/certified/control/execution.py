@@ -39,7 +39,6 @@ class Execution:
 
     Args:
         record: inspected.
-        context: of the controller.
 
     Raises:
         SysidError: no model fits the record's bounds, or its nominal one is none of them.

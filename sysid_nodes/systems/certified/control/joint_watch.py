@@ -64,7 +64,6 @@ class JointWatch:
     Args:
         robot: joints, encoders, which positions wrap.
         control: period, delay and sensor errors that the certificate counts on.
-        config: the rest.
     """
 
     def __init__(self, robot: Robot, control: RobustControlConfig, config: ControllerConfig) -> None:

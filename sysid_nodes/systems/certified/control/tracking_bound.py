@@ -59,10 +59,6 @@ class TrackingBound:
             f"{self.safety_factor:g}. It holds for motions no faster and payloads no heavier than the log's."
         )
 
-    def covers(self, speed: Array, acceleration: Array) -> bool:
-        """Whether the log held a motion as fast and as hard as (n,) of a planned one [rad/s, rad/s2]."""
-        return bool((np.abs(speed) <= self.fastest).all() and (np.abs(acceleration) <= self.hardest).all())
-
 
 def measure_tracking(
     t: npt.ArrayLike,

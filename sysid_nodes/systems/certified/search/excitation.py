@@ -21,7 +21,7 @@ from sysid_nodes.exceptions import ConfigError, SamplesError
 from sysid_nodes.models.bezier import Bezier, State
 from sysid_nodes.models.body_regressor import body_regressor
 from sysid_nodes.models.chain import Chain
-from sysid_nodes.models.regressors import body_columns, window_regressors
+from sysid_nodes.models.regressors import body_columns
 
 Array = npt.NDArray[np.float64]
 Objective = Literal["condition", "log_det", "trace"]
@@ -47,7 +47,6 @@ class ExcitationCost:
     cost near 16: begin a search from a k that moves every joint.
 
     Attributes:
-        chain: the robot.
         body: index of the body, that of the joint carrying it.
         start: (n,) state the plan starts from.
         duration: t_f [s].
@@ -128,35 +127,6 @@ class ExcitationCost:
         t = length / count * (np.arange(count) + 0.5)
         regressor = body_regressor(self.chain, self.body, *motion(t))
         return _gram(regressor.rows * (np.sqrt(length / count) / np.asarray(self.noise)[regressor.joints, None, None]))
-
-
-def momentum_condition(
-    chain: Chain, body: int, plans: Sequence[Bezier], replan: float, *, window: float, rate: float
-) -> float:
-    """2-norm condition number of the body's momentum regressor over executed plans (the paper's Table V).
-
-    Args:
-        chain: the robot.
-        body: index of the body.
-        plans: each runs for `replan`, the last to its end.
-        replan: t_p [s].
-        window: length of the windows [s], one after the other; what is left at the end is not used.
-        rate: samples a second.
-
-    Raises:
-        ConfigError: no plan, times out of range, or no whole window.
-        SamplesError: the chain has no such body, or a plan is of another robot.
-    """
-    mine, _ = body_columns(chain, body)
-    q, qd, _ = executed_states(plans, replan, rate)
-    length = round(window * rate)
-    if not 1 <= length < len(q):
-        raise ConfigError(f"a window of {length} samples does not fit into {len(q)}")
-    first = np.arange(0, len(q) - length, length)
-    difference, integral = window_regressors(
-        chain, np.arange(len(q)) / rate, q, qd, np.stack([first, first + length], axis=1)
-    )
-    return float(np.linalg.cond((difference - integral)[:, :, mine].reshape(-1, mine.size)))
 
 
 def executed_states(plans: Sequence[Bezier], replan: float | Sequence[float], rate: float) -> State:

@@ -30,11 +30,6 @@ class Guide:
     waypoints: tuple[Array, ...]
     looked_at: int
 
-    @property
-    def found(self) -> bool:
-        """Whether there is a way."""
-        return bool(self.waypoints)
-
 
 class _Tree:
     def __init__(self, root: Array) -> None:

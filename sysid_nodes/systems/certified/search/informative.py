@@ -58,7 +58,6 @@ class RowModel:
     """Shape of the rows of one body's identification.
 
     Attributes:
-        chain: the robot.
         body: index of the body.
         box: models; its middle gives the torques.
         scales: (10,) half-widths of the parameters known beforehand.
@@ -116,7 +115,6 @@ class InformativeCost:
     """The cost of a plan with displacement k on top of what past motions told; see the module's text.
 
     Attributes:
-        model: of the rows.
         start: (n,) state the plan starts from.
         duration: t_f [s].
         past: (size, size) sum of RowModel.information of past motions.

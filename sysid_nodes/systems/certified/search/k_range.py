@@ -22,7 +22,6 @@ def k_range(
     Args:
         start: (n,) state.
         duration: t_f [s].
-        limits: of the robot.
         widest: (n,) largest |k|.
         position_gap, velocity_gap: (n,) kept from the limits.
     """

@@ -56,7 +56,6 @@ class Problem:
     Attributes:
         start: (n,) state.
         duration: t_f [s].
-        box: models.
         scene: obstacles.
         budget: what certificates take.
         torque_limit: (n,) [N m].
@@ -108,7 +107,6 @@ def limit_rows(chain: Chain, nearness: Nearness, problem: Problem, plan: Bezier,
     Limits of position and velocity are not among them: they are intervals of k (k_range.py).
 
     Args:
-        chain: the robot.
         nearness: its distances.
         problem: the planning step; the plan may last as long as it likes.
         plan: a trajectory from the step's start.

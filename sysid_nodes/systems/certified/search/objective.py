@@ -23,7 +23,6 @@ class Excite:
     """Learn the parameters of the body or of the drives, counting what executed plans have told.
 
     Attributes:
-        chain: the robot.
         body: index of the body.
         scales: (10,) half-widths of its parameters known beforehand.
         config: objective and errors.

@@ -90,7 +90,6 @@ class Proposer:
     Args:
         robot: with a fixed base.
         nearness: distances of its shapes.
-        config: effort.
     """
 
     def __init__(self, robot: Robot, nearness: Nearness, config: ProposalConfig) -> None:
@@ -113,7 +112,6 @@ class Proposer:
             problem: the planning step.
             cost: to minimise.
             safe: (n,) displacement that is likely to be certified, to which the search may shrink.
-            rng: of the draws.
             first: (n,) where to start; None for the best of the draws.
         """
         lower, upper = self.interval(problem)

@@ -55,8 +55,6 @@ class Crowd:
     """R robots that one controller moves.
 
     Args:
-        simulations: of the robot.
-        policy: the controller.
         variants: (R) their parameters.
     """
 

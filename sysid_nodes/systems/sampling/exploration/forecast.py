@@ -35,10 +35,6 @@ class Forecast:
 
     Args:
         sampling: of the identification that is to follow.
-        config: of the plan.
-        posterior: the estimate.
-        unknowns: that it is of.
-        simulator: of the robot.
         others: that differ from it as they do in the identification.
 
     Attributes:

@@ -98,7 +98,6 @@ def clip_information(
 
     Args:
         states, targets, step, pose_rate: as of `simulated_log`.
-        unknowns, noise, simulator, others: of the identification.
         vector: (K,) parameters that the walks were simulated with.
         length: instants of a clip.
         clips: of each walk, evenly spread.

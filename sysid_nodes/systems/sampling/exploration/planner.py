@@ -74,11 +74,8 @@ class ExplorationPlanner:
     Args:
         robot: nominal, of four legs.
         sampling: of the identification that made the estimate, and is to follow.
-        config: of the plan.
-        posterior: the estimate.
 
     Attributes:
-        posterior: the estimate.
         crowd: the estimated robot and those that plans are vetted on.
         forecast: of what walks tell.
 

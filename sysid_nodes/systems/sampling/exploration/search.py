@@ -63,7 +63,6 @@ class SegmentSearch:
         space: of the curves.
         segment, height: duration [s], and height of the base [m].
         harmed: (B,) whether walks do harm.
-        config: of the search.
     """
 
     def __init__(

@@ -32,7 +32,6 @@ class Vetted:
     """Behaviour of all robots in a segment.
 
     Attributes:
-        vetting: of them.
         harmed: (R,) robots that came to harm.
         places: (R) at the segment's end.
     """

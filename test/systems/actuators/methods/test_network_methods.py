@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from sysid_nodes.simulation.actuators.servo_rig import Servo, bar, fourier_command, run_servo
+from benchmarks.servo_rig import Servo, bar, fourier_command, run_servo
 from sysid_nodes.systems.actuators.config import ActuatorConfig, FittedConfig, MotionConfig
 from sysid_nodes.systems.actuators.fit import fit_joint, known_law
 from sysid_nodes.systems.actuators.method_config import NetworkConfig

@@ -9,8 +9,8 @@ from functools import cache
 import numpy as np
 import pytest
 
+from benchmarks.servo_rig import RigRun, Servo, bar, fourier_command, run_servo
 from sysid_nodes.exceptions import ConfigError
-from sysid_nodes.simulation.actuators.servo_rig import RigRun, Servo, bar, fourier_command, run_servo
 from sysid_nodes.systems.actuators.config import ActuatorConfig, FittedConfig
 from sysid_nodes.systems.actuators.fit import fit_joint, known_law
 from sysid_nodes.systems.actuators.methods import SmoothedJoint, smooth_joint

@@ -80,7 +80,7 @@ def test_errors_count_by_their_norm():
     terms[1 : n + 1] = 1.0
     form = Affine(np.zeros(1), terms)
     assert largest(form)[0] == pytest.approx(np.sqrt(n), rel=1e-8)
-    assert form.magnitude()[0] == pytest.approx(n, rel=1e-8)
+    assert form.radius()[0] == pytest.approx(n, rel=1e-8)
 
 
 def test_time_has_the_first_symbol_and_errors_have_the_others():

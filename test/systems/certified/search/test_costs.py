@@ -7,6 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import minimize
 
+from benchmarks.momentum_condition import momentum_condition
 from sysid_nodes.exceptions import ConfigError, SamplesError
 from sysid_nodes.models.bezier import Bezier, State
 from sysid_nodes.models.chain import Chain
@@ -17,7 +18,6 @@ from sysid_nodes.systems.certified.search.excitation import (
     OBJECTIVES,
     ExcitationCost,
     executed_states,
-    momentum_condition,
 )
 
 CHAIN = Chain.from_robot(load_robot("kinova_gen3"))

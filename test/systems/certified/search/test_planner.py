@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from shared.gen3_scene import SCENES, START, TABLE_I, Clock, gen3, obstacles, planner, tight
 
+from benchmarks.momentum_condition import momentum_condition
 from sysid_nodes.data.bounds import Bounds
 from sysid_nodes.data.config import from_flat
 from sysid_nodes.data.scene import Obstacle, Scene, load_scene
@@ -17,7 +18,6 @@ from sysid_nodes.models.robust_control import RobustControlConfig
 from sysid_nodes.results.certificate import Verdict
 from sysid_nodes.systems.certified.certificate.config import CertifierConfig, TrackingConfig
 from sysid_nodes.systems.certified.search.config import ExciteConfig, GuideConfig, PlannerConfig, StopRuleConfig
-from sysid_nodes.systems.certified.search.excitation import momentum_condition
 from sysid_nodes.systems.certified.search.goals import check_goal, nearest_goal, straight
 from sysid_nodes.systems.certified.search.guide import guide_path
 from sysid_nodes.systems.certified.search.objective import Reach
@@ -242,7 +242,7 @@ def test_guide_leads_around_an_obstacle(plain: Planner) -> None:
     way = straight(START, goal, 0.05)
     assert plain.nearness.least(way, pole, 0.5).min() < 0.0
     found = guide_path(gen3(), plain.nearness, START, goal, pole, config, np.random.default_rng(0))
-    assert found.found and len(found.waypoints) > 1
+    assert len(found.waypoints) > 1
     np.testing.assert_allclose(found.waypoints[-1], goal)
     for one, two in zip((START, *found.waypoints), found.waypoints, strict=False):
         # Between the postures that were checked, 0.05 rad apart, the margin may be missed by a little.
@@ -251,7 +251,7 @@ def test_guide_leads_around_an_obstacle(plain: Planner) -> None:
     for one, two in zip(found.waypoints, again.waypoints, strict=True):
         np.testing.assert_array_equal(one, two)
     none = guide_path(gen3(), plain.nearness, START, goal, pole, replace(config, nodes=10), np.random.default_rng(0))
-    assert not none.found and none.looked_at <= 12
+    assert not none.waypoints and none.looked_at <= 12
 
 
 def test_free_way_needs_no_waypoint(plain: Planner) -> None:
