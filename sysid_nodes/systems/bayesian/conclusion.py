@@ -21,7 +21,14 @@ from sysid_nodes.systems.bayesian.knowledge import Knowledge, Passage, disagreem
 from sysid_nodes.systems.bayesian.lasting import weigh
 from sysid_nodes.systems.bayesian.noise import Correlation, correlation, louder
 from sysid_nodes.systems.bayesian.parameters import Parameters
-from sysid_nodes.systems.bayesian.posterior import blind_directions, coordinate_names, friction_curves, parameters
+from sysid_nodes.systems.bayesian.posterior import (
+    Spread,
+    blind_directions,
+    coordinate_names,
+    friction_curves,
+    parameters,
+    prior_spreads,
+)
 from sysid_nodes.systems.bayesian.series import result_series
 
 Array = npt.NDArray[np.float64]
@@ -53,7 +60,8 @@ def conclude(
     own = mechanism.parameters
     model = linear_model(problem, at)
     kept = correlation(problem, model)
-    status, x, theta, known, against = _believe(fitted, model, kept, before)
+    prior = prior_spreads(own, config) if before is None else before.prior
+    status, x, theta, known, against = _believe(fitted, model, kept, before, prior)
     findings = (*against, *_findings(fitted, kept, config))
     draws = _draws(theta, own, x, config)
     if not np.isfinite(draws).all():
@@ -61,12 +69,12 @@ def conclude(
         findings = ("the posterior's covariance is not one: it holds what is not a number", *findings)
         theta = _prior_posterior(own, model)
         draws = _draws(theta, own, x, config)
-    rows, covariance = parameters(own, draws, theta, config)
+    rows, covariance = parameters(own, prior, draws, theta, config)
     far = max((row for row in rows if not row.active), key=_distance, default=None)
     if far is not None and _distance(far) > _CONTRADICTION:
         status = max(status, BayesianStatus.CONTRADICTED)
-        prior = f"[{far.prior_lower:.3g}, {far.prior_upper:.3g}] {far.unit}"
-        findings = (f"'{far.name}' is {far.mean:.3g} {far.unit}, before the log it was in {prior}", *findings)
+        within = f"[{far.prior_lower:.3g}, {far.prior_upper:.3g}] {far.unit}"
+        findings = (f"'{far.name}' is {far.mean:.3g} {far.unit}, before the log it was in {within}", *findings)
     covered = _speed_range(fitted) if known is None else known.covered
     if creeping := _creeping_joints(own, x, rows, covered):
         names = ", ".join(f"'{name}'" for name in creeping)
@@ -113,7 +121,9 @@ class _Belief(NamedTuple):
     against: tuple[str, ...]
 
 
-def _believe(fitted: Fitted, model: LinearModel, kept: Correlation, before: Knowledge | None) -> _Belief:
+def _believe(
+    fitted: Fitted, model: LinearModel, kept: Correlation, before: Knowledge | None, prior: tuple[Spread, ...]
+) -> _Belief:
     problem, at = fitted.problem, fitted.found.best.point.point
     own = problem.mechanism.parameters
     if model.factor is None:
@@ -131,7 +141,7 @@ def _believe(fitted: Fitted, model: LinearModel, kept: Correlation, before: Know
     # Information of several parts is linearised at several points, from which this would lead away.
     found = weigh(own, told, lasting, at.x) if before is None and extra.any() else None
     x, theta = found or (at.x, parameter_posterior(model.factor, model.rows, extra))
-    known = Knowledge(problem.mechanism, at.x, x, told, lasting, fitted.noise, covered, stages, status)
+    known = Knowledge(problem.mechanism, at.x, x, told, lasting, fitted.noise, covered, stages, status, prior)
     return _Belief(status, x, theta, known, (against,) if against else ())
 
 

@@ -69,7 +69,7 @@ def identify_further(
     if not mechanism.parameters.sigma[mechanism.parameters.idle]:
         log = replace(log, power=np.full_like(log.power, np.nan))  # the meter was not there at the beginning
     fitted = refit(known, log, config)
-    return conclude(fitted, predict_held_out(mechanism, None, log, known.weighed), config, known)
+    return conclude(fitted, predict_held_out(mechanism, None, log, known.weighed, fitted.read), config, known)
 
 
 def _check(log: MechanismLog) -> bool:
