@@ -92,7 +92,7 @@ class NormalEquations:
         return stage, np.diag(self.corner).copy(), local
 
     def damping_scale(self) -> tuple[Array, Array, Array]:
-        """What damping is relative to: as `diagonals`, of the groups that measure steps where they tell something."""
+        """The diagonal that damping is relative to: of the groups that measure steps, where they tell something."""
         whole = self.diagonals()
         if self.measured is None:
             return whole

@@ -35,6 +35,8 @@ Array = npt.NDArray[np.float64]
 
 _LASTING = 3.0  # stages for which residuals keep, from which on the model misses something worth a line
 _CONTRADICTION = 6.0  # prior sigmas between prior and posterior mean that no honest prior shows
+_UNEXPLAINED = np.sqrt(0.5)  # of a torque's spread: then the model explains less than half of its variance
+_NEGLIGIBLE = 0.05  # of the largest joint's torque: what a model misses of a small wrist's friction is no contradiction
 _LOUDER = 3.0  # times the noise that was known, from which on the model no longer is the log's
 _COVERED = (0.005, 0.995)  # quantiles of the speeds that a log covers
 
@@ -75,6 +77,13 @@ def conclude(
         status = max(status, BayesianStatus.CONTRADICTED)
         within = f"[{far.prior_lower:.3g}, {far.prior_upper:.3g}] {far.unit}"
         findings = (f"'{far.name}' is {far.mean:.3g} {far.unit}, before the log it was in {within}", *findings)
+    if before is None and (missed := _unexplained_joints(fitted, kept)):
+        status = max(status, BayesianStatus.CONTRADICTED)
+        names = ", ".join(f"'{name}'" for name in missed)
+        findings = (
+            f"the model explains less than half of what was read at {names}: swapped, turned round or stuck?",
+            *findings,
+        )
     covered = _speed_range(fitted) if known is None else known.covered
     if creeping := _creeping_joints(own, x, rows, covered):
         names = ", ".join(f"'{name}'" for name in creeping)
@@ -154,6 +163,24 @@ def _prior_posterior(own: Parameters, model: LinearModel) -> ParameterPosterior:
 def _speed_range(fitted: Fitted) -> Array:
     """(2, n) range of speeds that the log covers."""
     return np.asarray(np.quantile(fitted.problem.motion(fitted.found.best.point.point).v, _COVERED, axis=0))
+
+
+def _unexplained_joints(fitted: Fitted, kept: Correlation) -> tuple[str, ...]:
+    """Joints with a motor whose torques the model misses for the most part, and for some stages the same way.
+
+    Estimated noise takes up whatever a model misses, and intervals allow for errors that last as if they had nothing to
+    do with the motion: true of what a good model misses, not of readings that are another joint's.
+    """
+    mechanism, noise, read = fitted.problem.mechanism, fitted.problem.noise.torque, fitted.problem.log.torque
+    read = read[np.isfinite(read).all(axis=1)]
+    if not len(read):
+        return ()
+    size = np.sqrt(np.mean(read**2, axis=0))
+    missed = (
+        (noise > _UNEXPLAINED * np.std(read, axis=0)) & (noise > _NEGLIGIBLE * size.max()) & (kept.torque > _LASTING)
+    )
+    names = np.array(mechanism.chain.joint_names)[mechanism.parameters.motors]
+    return tuple(names[missed].tolist())
 
 
 def _creeping_joints(own: Parameters, x: Array, rows: Sequence[PosteriorParameter], covered: Array) -> tuple[str, ...]:
