@@ -14,6 +14,7 @@ factor of three diagonals below the main one, in O(N). A smoothing spline is the
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
@@ -38,13 +39,18 @@ class SmoothedMotion:
         position: (N,) its mean.
         noise: standard deviation of the measurements.
         intensity: (N - 3,) c (1 + a b_k), variance that s gains in a unit of time.
-        covariance: (4, N); row d holds cov(x_k, x_{k+d}).
+        factor: (4, N) lower Cholesky factor of the positions' information in units of the noise.
     """
 
     position: Array
     noise: float
     intensity: Array
-    covariance: Array
+    factor: Array
+
+    @cached_property
+    def covariance(self) -> Array:
+        """(4, N); row d holds cov(x_k, x_{k+d})."""
+        return self.noise**2 * _band_of_inverse(self.factor)
 
     def sigma(self, before: Array, here: Array, after: Array) -> Array:
         """(N - 2,) standard deviations of before x_{k-1} + here x_k + after x_{k+1}, k = 1..N-2; factors (N - 2,)."""
@@ -95,8 +101,7 @@ def smooth_motion(
     assert best is not None
     _, ratio, problem = best
     lower, position, variance = problem.solve(ratio)
-    covariance = variance * _band_of_inverse(lower)
-    return SmoothedMotion(position, float(np.sqrt(variance)), variance * np.exp(ratio) * problem.shape, covariance)
+    return SmoothedMotion(position, float(np.sqrt(variance)), variance * np.exp(ratio) * problem.shape, lower)
 
 
 class _Problem:

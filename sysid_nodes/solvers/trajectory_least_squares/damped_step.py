@@ -47,7 +47,7 @@ class Trial(Generic[Point]):
 
 @dataclass(frozen=True)
 class DampedStep(Generic[Point]):
-    """(H + damping D) delta = -g at a point, D the diagonal of H; constraints on the parameters are met.
+    """(H + damping D) delta = -g at a point, D the damping's scale; constraints on the parameters are met.
 
     Attributes:
         problem: that is minimised.
@@ -106,10 +106,11 @@ def damped_step(
     step = factor.step(None if held is None else held.step)
     slope = damped = length = 0.0
     steps = (step.stage, step.parameter, step.local)
-    for gradient, delta, diagonal in zip(gradients(equations), steps, equations.diagonals(), strict=True):
+    scales = zip(equations.diagonals(), equations.damping_scale(), strict=True)
+    for gradient, delta, (diagonal, scale) in zip(gradients(equations), steps, scales, strict=True):
         if gradient.size:
             slope -= float(np.sum(gradient * delta))
-            damped += damping * float(np.sum(diagonal * delta**2))
+            damped += damping * float(np.sum(scale * delta**2))
             length = max(length, float(np.abs(np.sqrt(diagonal) * delta).max()))
     bent = 0.0 if held is None else held.slack_product
     return DampedStep(problem, losses, point, value, step, slope, damped, bent, length)

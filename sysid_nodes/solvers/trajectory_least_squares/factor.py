@@ -73,11 +73,13 @@ class Factor:
 
 
 def factorise(equations: NormalEquations, damping: float) -> Factor | None:
-    """Factor of H + damping * diag(H), or None when that is not positive definite to working precision.
+    """Factor of H + damping * D, or None when that is not positive definite to working precision.
 
-    A coordinate that occurs in no residual has a zero diagonal; it is given the diagonal 1 when damped. Local
-    variables that no block holds stay where they are.
+    D is the diagonal of H, or of those groups that measure steps. A coordinate that occurs in no residual has a zero
+    diagonal; it is given the diagonal 1 when damped. Local variables that no block holds stay where they are.
     """
+    if equations.measured is not None and damping > 0.0:
+        equations, damping = equations.damped(damping), 0.0
     kernel = compiled_normal_equations()
     with np.errstate(over="ignore", invalid="ignore"):
         eliminated = (

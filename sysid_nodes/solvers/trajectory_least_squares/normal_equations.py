@@ -50,6 +50,8 @@ class NormalEquations:
         gradient: (T + 1, n).
         parameter_gradient: (p,).
         local: the rows of local variables, or None where there are none.
+        measured: diagonals of stages, parameters and local variables of the groups that measure steps (`Blocks`); None
+            where none does.
     """
 
     layout: Layout
@@ -60,6 +62,7 @@ class NormalEquations:
     gradient: Array
     parameter_gradient: Array
     local: LocalTerms | None
+    measured: tuple[Array, Array, Array] | None = None
 
     def add(self, other: NormalEquations, factor: float) -> NormalEquations:
         """The Hessian plus a factor times that of other equations with the same windows; the gradient is this one's."""
@@ -88,6 +91,29 @@ class NormalEquations:
             local = np.diagonal(self.local.hessian, axis1=1, axis2=2).copy()
         return stage, np.diag(self.corner).copy(), local
 
+    def damping_scale(self) -> tuple[Array, Array, Array]:
+        """The diagonal that damping is relative to: of the groups that measure steps, where they tell something."""
+        whole = self.diagonals()
+        if self.measured is None:
+            return whole
+        stage, parameter, local = (
+            np.where(own > 0.0, own, every) for own, every in zip(self.measured, whole, strict=True)
+        )
+        return stage, parameter, local
+
+    def damped(self, damping: float) -> NormalEquations:
+        """With damping times its scale added to the diagonal, 1 where a coordinate occurs in no residual."""
+        stage, parameter, local = (damping * np.where(scale > 0.0, scale, 1.0) for scale in self.damping_scale())
+        band, corner, terms = self.band.copy(), self.corner.copy(), self.local
+        j = np.arange(self.layout.size)
+        band.columns[:, j, j] += stage
+        corner[np.diag_indices(self.layout.parameters)] += parameter
+        if terms is not None:
+            hessian, i = terms.hessian.copy(), np.arange(self.layout.local)
+            hessian[:, i, i] += local
+            terms = replace(terms, hessian=hessian)
+        return replace(self, band=band, corner=corner, local=terms)
+
 
 def assemble(groups: Sequence[Blocks], layout: Layout) -> NormalEquations:
     """J'J and J'r of whitened blocks, with the weights that robust losses have at these residuals.
@@ -113,6 +139,7 @@ def assemble(groups: Sequence[Blocks], layout: Layout) -> NormalEquations:
         np.zeros((s, n)),
         np.zeros(p),
         local,
+        _measured(groups, layout),
     )
     kernel = compiled_normal_equations()
     if kernel is not None:
@@ -122,6 +149,24 @@ def assemble(groups: Sequence[Blocks], layout: Layout) -> NormalEquations:
     for same in _group_by_windows(groups):
         _add(equations, same)
     return equations
+
+
+def _measured(groups: Sequence[Blocks], layout: Layout) -> tuple[Array, Array, Array] | None:
+    """`NormalEquations.measured`."""
+    chosen = [blocks for blocks in groups if blocks.measures and blocks.residual.size]
+    if not chosen:
+        return None
+    stage, local = np.zeros((layout.stages, layout.size)), np.zeros((layout.stages, layout.local))
+    parameter = np.zeros(layout.parameters)
+    for blocks in chosen:
+        squares = np.sum(blocks.jacobian**2, axis=1).reshape(len(blocks.first), -1, layout.size)
+        for k in range(squares.shape[1]):
+            scatter_add(stage, blocks.first + k, squares[:, k])
+        if blocks.parameter_jacobian is not None:
+            parameter += np.sum(blocks.parameter_jacobian**2, axis=(0, 1))
+        if blocks.local_jacobian is not None and blocks.local is not None:
+            scatter_add(local, blocks.local, np.sum(blocks.local_jacobian**2, axis=1))
+    return stage, parameter, local
 
 
 def _add_compiled(kernel: Any, equations: NormalEquations, blocks: Blocks) -> None:

@@ -59,6 +59,8 @@ class Blocks:
         local_jacobian: (B, m, l) with respect to the owner's local variables, or None.
         local: (B,) owner of the local variables; needed with `local_jacobian` and only with it.
         loss: robust loss of a block's squared norm, or None for plain least squares.
+        measures: whether damping is relative to what these rows alone tell of a coordinate. Where no group does, it is
+            relative to what all rows tell.
     """
 
     first: IntArray
@@ -68,6 +70,7 @@ class Blocks:
     local_jacobian: Array | None = None
     local: IntArray | None = None
     loss: Loss | None = None
+    measures: bool = False
 
 
 class Problem(Protocol[Point]):

@@ -21,13 +21,22 @@ from sysid_nodes.systems.bayesian.knowledge import Knowledge, Passage, disagreem
 from sysid_nodes.systems.bayesian.lasting import weigh
 from sysid_nodes.systems.bayesian.noise import Correlation, correlation, louder
 from sysid_nodes.systems.bayesian.parameters import Parameters
-from sysid_nodes.systems.bayesian.posterior import blind_directions, coordinate_names, friction_curves, parameters
+from sysid_nodes.systems.bayesian.posterior import (
+    Spread,
+    blind_directions,
+    coordinate_names,
+    friction_curves,
+    parameters,
+    prior_spreads,
+)
 from sysid_nodes.systems.bayesian.series import result_series
 
 Array = npt.NDArray[np.float64]
 
 _LASTING = 3.0  # stages for which residuals keep, from which on the model misses something worth a line
 _CONTRADICTION = 6.0  # prior sigmas between prior and posterior mean that no honest prior shows
+_UNEXPLAINED = np.sqrt(0.5)  # of a torque's spread: then the model explains less than half of its variance
+_NEGLIGIBLE = 0.05  # of the largest joint's torque: what a model misses of a small wrist's friction is no contradiction
 _LOUDER = 3.0  # times the noise that was known, from which on the model no longer is the log's
 _COVERED = (0.005, 0.995)  # quantiles of the speeds that a log covers
 
@@ -53,7 +62,8 @@ def conclude(
     own = mechanism.parameters
     model = linear_model(problem, at)
     kept = correlation(problem, model)
-    status, x, theta, known, against = _believe(fitted, model, kept, before)
+    prior = prior_spreads(own, config) if before is None else before.prior
+    status, x, theta, known, against = _believe(fitted, model, kept, before, prior)
     findings = (*against, *_findings(fitted, kept, config))
     draws = _draws(theta, own, x, config)
     if not np.isfinite(draws).all():
@@ -61,12 +71,19 @@ def conclude(
         findings = ("the posterior's covariance is not one: it holds what is not a number", *findings)
         theta = _prior_posterior(own, model)
         draws = _draws(theta, own, x, config)
-    rows, covariance = parameters(own, draws, theta, config)
+    rows, covariance = parameters(own, prior, draws, theta, config)
     far = max((row for row in rows if not row.active), key=_distance, default=None)
     if far is not None and _distance(far) > _CONTRADICTION:
         status = max(status, BayesianStatus.CONTRADICTED)
-        prior = f"[{far.prior_lower:.3g}, {far.prior_upper:.3g}] {far.unit}"
-        findings = (f"'{far.name}' is {far.mean:.3g} {far.unit}, before the log it was in {prior}", *findings)
+        within = f"[{far.prior_lower:.3g}, {far.prior_upper:.3g}] {far.unit}"
+        findings = (f"'{far.name}' is {far.mean:.3g} {far.unit}, before the log it was in {within}", *findings)
+    if before is None and (missed := _unexplained_joints(fitted, kept)):
+        status = max(status, BayesianStatus.CONTRADICTED)
+        names = ", ".join(f"'{name}'" for name in missed)
+        findings = (
+            f"the model explains less than half of what was read at {names}: swapped, turned round or stuck?",
+            *findings,
+        )
     covered = _speed_range(fitted) if known is None else known.covered
     if creeping := _creeping_joints(own, x, rows, covered):
         names = ", ".join(f"'{name}'" for name in creeping)
@@ -113,7 +130,9 @@ class _Belief(NamedTuple):
     against: tuple[str, ...]
 
 
-def _believe(fitted: Fitted, model: LinearModel, kept: Correlation, before: Knowledge | None) -> _Belief:
+def _believe(
+    fitted: Fitted, model: LinearModel, kept: Correlation, before: Knowledge | None, prior: tuple[Spread, ...]
+) -> _Belief:
     problem, at = fitted.problem, fitted.found.best.point.point
     own = problem.mechanism.parameters
     if model.factor is None:
@@ -131,7 +150,7 @@ def _believe(fitted: Fitted, model: LinearModel, kept: Correlation, before: Know
     # Information of several parts is linearised at several points, from which this would lead away.
     found = weigh(own, told, lasting, at.x) if before is None and extra.any() else None
     x, theta = found or (at.x, parameter_posterior(model.factor, model.rows, extra))
-    known = Knowledge(problem.mechanism, at.x, x, told, lasting, fitted.noise, covered, stages, status)
+    known = Knowledge(problem.mechanism, at.x, x, told, lasting, fitted.noise, covered, stages, status, prior)
     return _Belief(status, x, theta, known, (against,) if against else ())
 
 
@@ -144,6 +163,24 @@ def _prior_posterior(own: Parameters, model: LinearModel) -> ParameterPosterior:
 def _speed_range(fitted: Fitted) -> Array:
     """(2, n) range of speeds that the log covers."""
     return np.asarray(np.quantile(fitted.problem.motion(fitted.found.best.point.point).v, _COVERED, axis=0))
+
+
+def _unexplained_joints(fitted: Fitted, kept: Correlation) -> tuple[str, ...]:
+    """Joints with a motor whose torques the model misses for the most part, and for some stages the same way.
+
+    Estimated noise takes up whatever a model misses, and intervals allow for errors that last as if they had nothing to
+    do with the motion: true of what a good model misses, not of readings that are another joint's.
+    """
+    mechanism, noise, read = fitted.problem.mechanism, fitted.problem.noise.torque, fitted.problem.log.torque
+    read = read[np.isfinite(read).all(axis=1)]
+    if not len(read):
+        return ()
+    size = np.sqrt(np.mean(read**2, axis=0))
+    missed = (
+        (noise > _UNEXPLAINED * np.std(read, axis=0)) & (noise > _NEGLIGIBLE * size.max()) & (kept.torque > _LASTING)
+    )
+    names = np.array(mechanism.chain.joint_names)[mechanism.parameters.motors]
+    return tuple(names[missed].tolist())
 
 
 def _creeping_joints(own: Parameters, x: Array, rows: Sequence[PosteriorParameter], covered: Array) -> tuple[str, ...]:

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The minimum of a log's problem: descents from several starts, the noise estimated between them.
 
-With nothing known but the prior, softer problems lead the way and there are other starts. A further part of a log
+With nothing known but the prior, softer problems may lead the way and there are other starts. A further part of a log
 begins where the part before it ended, one descent away.
 """
 
@@ -34,6 +34,7 @@ _WITHIN = 1.5  # stages: a speed is a difference over two, and readings are mean
 _COARSE = 0.2  # turning speeds by which a speed may change within a stage
 _STILL = 0.05  # turning speeds below which a joint may as well stand still, and dry friction be anything up to its size
 _SOFTER = 5.0  # times the noise of torques in a softer problem; ten leads some Cassie legs to another minimum
+_DAMPING = 1.0  # where a descent begins, relative to what prior and readings of positions tell by themselves
 _ROUGH, _ROUGH_STEPS = 1e-3, 20  # tolerance and most steps of a descent of a softer problem
 Progress = Callable[[str, int, int], None]
 """Called with the work at hand, the step and the number of steps."""
@@ -50,6 +51,7 @@ class Fitted:
         noise: with the stages that have told of each level, those of earlier parts included.
         shown: noise that the log's own residuals show at the end; None where they do not tell.
         settled: whether the noise no longer changed.
+        read: (N, n) positions by the readings alone.
     """
 
     problem: MechanismProblem
@@ -57,6 +59,7 @@ class Fitted:
     noise: Pooled
     shown: Noise | None
     settled: bool
+    read: Array
 
 
 def stated_noise(mechanism: Mechanism, config: BayesianConfig) -> Noise:
@@ -84,7 +87,8 @@ def turns(mechanism: Mechanism, log: MechanismLog, at: Estimate, smoothed: Array
 
     Or that of a joint without a motor, which loops hand on to all motors. A joint that stands still is held by as much
     friction as it takes, which the model's smooth turn denies. And where the speed changes by a fifth of what friction
-    turns over from one stage to the next, what happens between is not to be told from the stages' speeds.
+    turns over from one stage to the next, what happens between is not to be told from the stages' speeds; nor is dry
+    friction from a speed that readings tell no better than that: a linear model would have it that torques tell speeds.
 
     Args:
         mechanism: whose joints they are.
@@ -98,7 +102,8 @@ def turns(mechanism: Mechanism, log: MechanismLog, at: Estimate, smoothed: Array
     dry = (own.sigma[own.joint("coulomb")] > 0.0) | (own.mean[own.joint("coulomb")] > 0.0)
     # Bristles have bent over at the speed that a joint has after that way from where it turned.
     turned = np.where(own.bristles, np.sqrt(2.0 * np.abs(a) * own.constants(at.x, "deflection")), over)
-    quick = (change > _COARSE * turned) & (np.abs(v) < _TURNED * turned + _WITHIN * change)
+    unsure = np.hypot(change, log.jitter / (np.sqrt(2.0) * log.step))
+    quick = (unsure > _COARSE * turned) & (np.abs(v) < _TURNED * turned + _WITHIN * unsure)
     slowest = np.abs(v) if smoothed is None else np.minimum(np.abs(v), np.abs(differences(smoothed, log.step)[1]))
     slow = dry & (quick | (slowest < _STILL * over))
     return np.asarray(slow[:, own.motors] | slow[:, ~own.motors].any(axis=1, keepdims=True))
@@ -164,15 +169,14 @@ def _with_noise(
         turning = turns(problem.mechanism, problem.log, result.point.point, start.q)
         problem = replace(problem, noise=pooled.noise, turning=turning, weights=found.weights)
         result = descend(problem, result.point.point, config, soften_first=False)
-    return Fitted(problem, judge([result]), pooled._replace(noise=problem.noise), shown, settled), result
+    return Fitted(problem, judge([result]), pooled._replace(noise=problem.noise), shown, settled, start.q), result
 
 
 def soften(problem: MechanismProblem, sharpness: float) -> MechanismProblem:
     """The same with torques held less strictly, and with friction that turns over a speed wider by a factor.
 
-    From afar, a linear model would rather bend the motion than move the constants wherever torques are read much more
-    exactly than positions tell accelerations: rows that are almost equalities make a curved valley of the cost, along
-    which a descent crawls. Joints without a motor, the most exact, give way the most.
+    Where torques are read much more exactly than positions tell accelerations, a linear model would from afar rather
+    bend the motion than move the constants. Joints without a motor, the most exact, give way the most.
     """
     noise = replace(problem.noise, torque=_SOFTER * problem.noise.torque, passive=_SOFTER**2 * problem.noise.passive)
     return replace(problem, mechanism=replace(problem.mechanism, sharpness=sharpness), noise=noise)
@@ -197,13 +201,13 @@ def descend(
     """
     most, point, before = config.search.iterations, start, 0
     for factor in config.search.sharpening if soften_first else ():
-        rules = LevenbergMarquardtConfig(max_iterations=min(most, _ROUGH_STEPS), cost_tolerance=_ROUGH)
+        rules = LevenbergMarquardtConfig(min(most, _ROUGH_STEPS), _ROUGH, initial_damping=_DAMPING)
         rough = solve_feasible(soften(problem, factor), point, rules, progress=progress)
         before += rough.iterations
         if rough.status is SolveStatus.INFEASIBLE or not np.isfinite(rough.cost):
             break
         point = rough.point.point
-    rules = LevenbergMarquardtConfig(max_iterations=most, cost_tolerance=config.search.tolerance)
+    rules = LevenbergMarquardtConfig(most, config.search.tolerance, initial_damping=_DAMPING)
     found = solve_feasible(problem, point, rules, progress=progress)
     return replace(found, iterations=before + found.iterations)
 

@@ -18,7 +18,9 @@ Array = npt.NDArray[np.float64]
 _RANK = 1e-8  # of the columns that least squares can tell apart
 
 
-def predict_held_out(mechanism: Mechanism, used: MechanismLog | None, rest: MechanismLog, x: Array) -> HeldOut | None:
+def predict_held_out(
+    mechanism: Mechanism, used: MechanismLog | None, rest: MechanismLog, x: Array, q: Array | None = None
+) -> HeldOut | None:
     """Predictions of what is left of a log, None where that is too short or has no torques.
 
     Args:
@@ -26,11 +28,12 @@ def predict_held_out(mechanism: Mechanism, used: MechanismLog | None, rest: Mech
         used: part that least squares may learn from; None to leave that out.
         rest: the part that is predicted.
         x: the estimate.
+        q: (K, n) positions along the rest by its readings alone, where they are known already.
     """
     if rest.stages < LEAST or not np.isfinite(rest.torque).any():
         return None
     try:
-        motion = _motion(mechanism, rest)
+        motion = _motion(mechanism, rest, initial_positions(mechanism, rest) if q is None else q)
     except LogError:  # a part in which some joint was not read
         return None
     own, (motors,) = mechanism.parameters, np.nonzero(mechanism.parameters.motors)
@@ -59,8 +62,8 @@ def predict_held_out(mechanism: Mechanism, used: MechanismLog | None, rest: Mech
     )
 
 
-def _motion(mechanism: Mechanism, log: MechanismLog) -> Motion:
-    q, v, a = differences(initial_positions(mechanism, log), log.step)
+def _motion(mechanism: Mechanism, log: MechanismLog, positions: Array) -> Motion:
+    q, v, a = differences(positions, log.step)
     return Motion(q, v, a, np.zeros((len(q), mechanism.closures.count)))
 
 
@@ -68,7 +71,7 @@ def _least_squares(mechanism: Mechanism, used: MechanismLog, motion: Motion) -> 
     """(K, n) torques predicted by ordinary least squares on smoothed motion; for open chains with all joints driven."""
     if mechanism.closures.count or not mechanism.parameters.motors.all():
         return None
-    here = _motion(mechanism, used)
+    here = _motion(mechanism, used, initial_positions(mechanism, used))
     torque = used.torque[1:-1]
     inside = np.all(np.isfinite(torque), axis=1)
     if inside.sum() < LEAST:

@@ -6,6 +6,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
+import numpy.typing as npt
 
 from sysid_nodes.exceptions import ExcitationError, LogError
 from sysid_nodes.results.bayesian import BayesianResult
@@ -18,7 +19,10 @@ from sysid_nodes.systems.bayesian.knowledge import Knowledge
 from sysid_nodes.systems.bayesian.log import LEAST, MechanismLog
 from sysid_nodes.systems.bayesian.mechanism import build_mechanism
 
+Array = npt.NDArray[np.float64]
+
 _MOVES = 1e-3  # [rad] that a log has to move at least
+_STOOD = 10  # stages
 
 
 def identify(
@@ -32,7 +36,7 @@ def identify(
         LogError: the log is too short, holds neither torque nor power, or its loops cannot be closed.
         ExcitationError: nothing moves.
     """
-    power = _check(log)
+    power = _check(log, robot)
     mechanism = build_mechanism(robot, config, power=power)
     split = log.stages - int(config.held_out * log.stages)
     if split < LEAST:
@@ -62,21 +66,21 @@ def identify_further(
     Raises:
         ConfigError, RobotError, LogError, ExcitationError: as for `identify`.
     """
-    power = _check(log)
+    power = _check(log, robot)
     if known is None:
         return conclude(fit(build_mechanism(robot, config, power=power), log, config, None), None, config, None)
     mechanism = known.mechanism
     if not mechanism.parameters.sigma[mechanism.parameters.idle]:
         log = replace(log, power=np.full_like(log.power, np.nan))  # the meter was not there at the beginning
     fitted = refit(known, log, config)
-    return conclude(fitted, predict_held_out(mechanism, None, log, known.weighed), config, known)
+    return conclude(fitted, predict_held_out(mechanism, None, log, known.weighed, fitted.read), config, known)
 
 
-def _check(log: MechanismLog) -> bool:
+def _check(log: MechanismLog, robot: Robot) -> bool:
     """Whether a power meter was read.
 
     Raises:
-        LogError: the log holds no position, or neither torque nor power.
+        LogError: the log holds no position, or neither torque nor power, or an encoder was stuck.
         ExcitationError: nothing moves.
     """
     power = bool(np.isfinite(log.power).any())
@@ -88,4 +92,25 @@ def _check(log: MechanismLog) -> bool:
     travel = np.nanmax(log.position[:, read], axis=0) - np.nanmin(log.position[:, read], axis=0)
     if float(travel.max()) < _MOVES:
         raise ExcitationError("no joint moves")
+    for j in np.flatnonzero(read):
+        if since := _stuck_until_it_jumps(log.position[:, j]):
+            raise LogError(
+                f"'{robot.joint_names[j]}' reads the same for {since * log.step:.2g} s and then jumps: stuck?"
+            )
     return power
+
+
+def _stuck_until_it_jumps(position: Array) -> int:
+    """Stages for which a joint (N,) reads exactly the same before a change twice as large as any other; 0 if never."""
+    change = np.abs(np.nan_to_num(position[2:] - position[:-2]))  # of two stages: readings are means over one
+    at = int(np.argmax(change))
+    others = np.delete(change, slice(max(at - 3, 0), at + 4))
+    if not change[at] > 2.0 * others.max(initial=0.0):
+        return 0
+    stood = 0
+    for last in range(
+        max(at - 3, 0), at + 2
+    ):  # a jump bends its neighbours where they are brought to their stages' time
+        moved = np.flatnonzero(position[: last + 1] != position[last])
+        stood = max(stood, last - (int(moved[-1]) if len(moved) else -1))
+    return stood if stood >= _STOOD else 0

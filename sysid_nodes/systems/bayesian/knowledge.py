@@ -25,6 +25,7 @@ from sysid_nodes.systems.bayesian.estimate import LogInformation
 from sysid_nodes.systems.bayesian.mechanism import Mechanism
 from sysid_nodes.systems.bayesian.noise import Pooled
 from sysid_nodes.systems.bayesian.parameters import Parameters
+from sysid_nodes.systems.bayesian.posterior import Spread
 
 Array = npt.NDArray[np.float64]
 
@@ -46,6 +47,7 @@ class Knowledge:
         covered: (2, n) lowest and highest speed of each joint [rad/s].
         stages: used.
         status: of the search from which all began: a doubt about its minimum stays.
+        prior: of the constants with units, before the log.
     """
 
     mechanism: Mechanism
@@ -57,6 +59,7 @@ class Knowledge:
     covered: Array
     stages: int
     status: BayesianStatus
+    prior: tuple[Spread, ...]
 
 
 @dataclass(frozen=True)

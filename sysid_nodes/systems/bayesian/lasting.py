@@ -66,11 +66,19 @@ class _Constants:
         own = self.own
         sigma = own.sigma[own.free]
         phi, slope = own.linear(point.x)
-        parts = point.stage[0], (point.x - own.mean)[own.free] / sigma, self.told.root @ phi - self.told.target
-        by_theta = np.concatenate([np.zeros((1, len(sigma))), np.diag(1.0 / sigma), self.told.root @ slope])
-        value, by_stage = np.concatenate(parts), np.zeros((1, len(by_theta), 1))
+        first, by_stage, told = np.array([0]), np.zeros((1, 1 + len(sigma), 1)), self.told
         by_stage[0, 0] = 1.0
-        return [Blocks(np.array([0]), value[None], by_stage, by_theta[None])]
+        prior = np.concatenate([point.stage[0], (point.x - own.mean)[own.free] / sigma])
+        by_theta = np.concatenate([np.zeros((1, len(sigma))), np.diag(1.0 / sigma)])
+        return [
+            Blocks(first, prior[None], by_stage, by_theta[None], measures=True),
+            Blocks(
+                first,
+                (told.root @ phi - told.target)[None],
+                np.zeros((1, len(told.root), 1)),
+                (told.root @ slope)[None],
+            ),
+        ]
 
     def stage_equalities(self, point: _Point) -> StageEqualities:
         return StageEqualities(np.zeros((len(point.stage), 0)), np.zeros((len(point.stage), 0, 1)))

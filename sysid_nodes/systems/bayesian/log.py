@@ -7,6 +7,7 @@ The steps' windows do not overlap, so that white noise stays white. A step witho
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import comb
 
 import numpy as np
 import numpy.typing as npt
@@ -15,6 +16,9 @@ from sysid_nodes.exceptions import LogError
 
 Array = npt.NDArray[np.float64]
 BoolArray = npt.NDArray[np.bool_]
+
+_ORDER = 4  # of differences that show jitter
+_NORMAL = 1.4826  # standard deviations of a normal distribution over the median of its absolute values
 
 LEAST = 20
 """Stages that an identification needs."""
@@ -54,6 +58,21 @@ class MechanismLog:
         rate = np.zeros_like(self.torque)
         rate[1:-1] = (self.torque[2:] - self.torque[:-2]) / (2.0 * self.step)
         return np.nan_to_num(rate)
+
+    @property
+    def jitter(self) -> Array:
+        """(n,) noise of positions, whatever was stated, by their fourth differences, which motion hardly shows [rad].
+
+        Of joints that were not read, the largest of the others'.
+        """
+        read = np.any(np.isfinite(self.position), axis=0)
+        quick = np.diff(self.position[:, read], _ORDER, axis=0)
+        sizes = [np.abs(column[np.isfinite(column)]) for column in quick.T]
+        found = np.array([float(np.median(size)) if len(size) else 0.0 for size in sizes])
+        found *= _NORMAL / np.sqrt(comb(2 * _ORDER, _ORDER))
+        jitter = np.full(len(read), found.max(initial=0.0))
+        jitter[read] = found
+        return jitter
 
     def part(self, first: int, last: int) -> MechanismLog:
         """Stages first..last - 1."""

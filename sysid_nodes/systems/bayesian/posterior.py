@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -37,50 +38,66 @@ _DIRECTIONS = 10
 _SPEEDS = 41
 
 
+def prior_spreads(own: Parameters, config: BayesianConfig) -> tuple[Spread, ...]:
+    """Of all K constants that have a prior, before the log."""
+    count, bounds = config.verdict.samples, own.lower[own.free] - own.mean[own.free]
+    alone = ParameterPosterior(
+        np.zeros(len(own.free)), np.diag(own.sigma[own.free] ** 2), bounds, np.full(len(bounds), np.inf)
+    )
+    draws = np.tile(own.mean, (count, 1))
+    draws[:, own.free] += alone.samples(count, np.random.default_rng(config.search.seed))
+    return Spread.of(np.array([column.draws for column in _columns(own, draws)]))
+
+
 def parameters(
-    own: Parameters, draws: Array, theta: ParameterPosterior, config: BayesianConfig
+    own: Parameters, prior: Sequence[Spread], draws: Array, theta: ParameterPosterior, config: BayesianConfig
 ) -> tuple[tuple[PosteriorParameter, ...], Array]:
     """All K constants that have a prior, and their covariance (K, K).
 
     Args:
         own: layout and prior.
+        prior: spreads before the log.
         draws: (S, P) from the posterior.
         theta: posterior of the steps from the estimate.
         config: verdicts.
     """
-    rng = np.random.default_rng(config.search.seed)
-    prior = np.tile(own.mean, (len(draws), 1))
-    bounds = own.lower[own.free] - own.mean[own.free]
-    alone = ParameterPosterior(
-        np.zeros(len(own.free)), np.diag(own.sigma[own.free] ** 2), bounds, np.full(len(bounds), np.inf)
-    )
-    prior[:, own.free] += alone.samples(len(draws), rng)
     at_bound = (theta.lower >= -_AT_BOUND * own.sigma[own.free]) & (theta.mean < 0.0)
-    held = dict(zip(own.free.tolist(), at_bound, strict=True))
-    columns: list[tuple[str, str, str, Array, Array, bool]] = []
+    held, columns = set(own.free[at_bound].tolist()), _columns(own, draws)
+    values = np.array([column.draws for column in columns])
+    told = zip(columns, prior, Spread.of(values), strict=True)
+    rows = tuple(_parameter(column, before, after, column.at in held, config) for column, before, after in told)
+    return rows, np.cov(values).reshape(len(columns), len(columns))
+
+
+class _Column(NamedTuple):
+    """Attributes: name, unit, group of a constant; at, its place in x, -1 where it is made of several; draws (S,)."""
+
+    name: str
+    unit: str
+    group: str
+    at: int
+    draws: Array
+
+
+def _columns(own: Parameters, draws: Array) -> list[_Column]:
+    """All constants that have a prior, with units, of draws (S, P)."""
+    columns: list[_Column] = []
     names = [f"{link}.{name}" for link in own.links for name in PARAMETER_NAMES]
-    before, after = (_inertias(own, rows) for rows in (prior, draws))
-    unknown = np.repeat([own.sigma[own.body(i)].any() for i in range(own.n)], 10)
+    inertias, unknown = _inertias(own, draws), np.repeat([own.sigma[own.body(i)].any() for i in range(own.n)], 10)
     for k in np.flatnonzero(unknown):
-        columns.append((names[k], PARAMETER_UNITS[k % 10], "inertia", before[:, k], after[:, k], False))
+        columns.append(_Column(names[k], PARAMETER_UNITS[k % 10], "inertia", -1, inertias[:, k]))
     for row, (name, unit) in enumerate(zip(JOINT, JOINT_UNITS, strict=True)):
         for j, joint in enumerate(own.joints):
             k = own.joint(name).start + j
             if own.sigma[k] > 0.0:
                 group = "friction" if row < FRICTION_TERMS else ("power" if name == "loss" else "drive")
-                first, last = prior[:, k], draws[:, k]
-                if name in LOGARITHMS:
-                    first, last = np.exp(first), np.exp(last)
-                columns.append((f"{joint}.{name}", unit, group, first, last, bool(held[k])))
+                values = np.exp(draws[:, k]) if name in LOGARITHMS else draws[:, k]
+                columns.append(_Column(f"{joint}.{name}", unit, group, k, values))
     if own.sigma[own.idle] > 0.0:
-        columns.append(("idle power", "W", "power", prior[:, own.idle], draws[:, own.idle], False))
+        columns.append(_Column("idle power", "W", "power", own.idle, draws[:, own.idle]))
     for i, constant in enumerate(own.user, start=own.idle + 1):
-        columns.append((constant.name, constant.unit, "user", prior[:, i], draws[:, i], bool(held[i])))
-    first, last = (np.array([column[k] for column in columns]) for k in (3, 4))
-    covariance = np.cov(last).reshape(len(columns), len(columns))
-    told = zip(columns, _Spread.of(first), _Spread.of(last), strict=True)
-    rows = tuple(_parameter(*column[:3], before, after, column[5], config) for column, before, after in told)
-    return rows, covariance
+        columns.append(_Column(constant.name, constant.unit, "user", i, draws[:, i]))
+    return columns
 
 
 def coordinate_names(own: Parameters) -> tuple[str, ...]:
@@ -139,7 +156,7 @@ def _inertias(own: Parameters, draws: Array) -> Array:
     return pseudo_inertia_to_parameters(factor @ factor.swapaxes(-1, -2)).reshape(len(draws), -1)
 
 
-class _Spread(NamedTuple):
+class Spread(NamedTuple):
     """Of the draws of a constant."""
 
     mean: float
@@ -148,17 +165,18 @@ class _Spread(NamedTuple):
     upper: float
 
     @classmethod
-    def of(cls, draws: Array) -> list[_Spread]:
+    def of(cls, draws: Array) -> tuple[Spread, ...]:
         """Of each row of draws (K, S)."""
         ends = np.quantile(draws, _SPREAD, axis=1) if len(draws) else np.zeros((2, 0))
-        return [cls(*map(float, row)) for row in zip(draws.mean(axis=1), draws.std(axis=1), *ends, strict=True)]
+        rows = zip(draws.mean(axis=1), draws.std(axis=1), *ends, strict=True) if len(draws) else ()
+        return tuple(cls(*map(float, row)) for row in rows)
 
 
 def _parameter(
-    name: str, unit: str, group: str, before: _Spread, after: _Spread, active: bool, config: BayesianConfig
+    column: _Column, before: Spread, after: Spread, active: bool, config: BayesianConfig
 ) -> PosteriorParameter:
     narrowing = after.sigma / before.sigma
     verdict = OBSERVED if narrowing <= config.verdict.observed else IN_PART
     if narrowing >= config.verdict.blind:
         verdict = NOT_OBSERVED
-    return PosteriorParameter(name, unit, group, *before, *after, narrowing, verdict, active)
+    return PosteriorParameter(column.name, column.unit, column.group, *before, *after, narrowing, verdict, active)

@@ -19,7 +19,7 @@ claims to know a speed by a torque that it changes within a hundredth of it.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
@@ -112,10 +112,11 @@ class MechanismProblem:
         c = point.force.shape[1]
         local = np.tile(np.eye(c) / FORCE_SIGMA, (len(stages), 1, 1))
         empty = np.zeros((len(stages), c, own.n))
-        held = Blocks(stages, motion.force / FORCE_SIGMA, empty, None, local, stages)
+        held = Blocks(stages, motion.force / FORCE_SIGMA, empty, None, local, stages, measures=True)
         groups.append(held if c else Blocks(stages[:0], np.zeros((0, 0)), np.zeros((0, 0, own.n))))
         sigma = own.sigma[own.free]
-        groups.append(self._constants((point.x - own.mean)[own.free] / sigma, np.diag(1.0 / sigma)))
+        prior = self._constants((point.x - own.mean)[own.free] / sigma, np.diag(1.0 / sigma))
+        groups.append(replace(prior, measures=True))
         phi, slope = own.linear(point.x)
         told = self.told or LogInformation(np.zeros((0, len(phi))), np.zeros(0))
         groups.append(self._constants(told.root @ phi - told.target, told.root @ slope))
@@ -138,7 +139,7 @@ class MechanismProblem:
         value = (point.q - self.log.position)[np.ix_(stages, read)] / sigma
         jacobian = np.zeros((len(stages), len(read), point.q.shape[1]))
         jacobian[:, np.arange(len(read)), read] = 1.0 / sigma
-        return Blocks(stages, value, jacobian)
+        return Blocks(stages, value, jacobian, measures=True)
 
     @property
     def position_noise(self) -> Array:

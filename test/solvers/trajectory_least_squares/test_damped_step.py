@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Steps whose model holds for a part of them only."""
+"""Damped steps: what damping is relative to, and steps whose model holds for a part of them only."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pytest
-from shared.linear_trajectory import LinearPoint, LinearProblem, random_groups
+from shared.linear_trajectory import LinearPoint, LinearProblem, dense, random_groups
 
 from sysid_nodes.results.least_squares import Iteration
 from sysid_nodes.solvers.trajectory_least_squares import LevenbergMarquardtConfig, solve
@@ -28,6 +28,44 @@ def test_a_linear_problem_falls_as_predicted(share: float) -> None:
     found = step.take(share)
     assert found.predicted == pytest.approx(found.decrease, rel=1e-9)
     assert found.length == pytest.approx(share * step.length)
+
+
+@pytest.mark.parametrize("measured", [(), (1,), (0, 6)])
+def test_damping_is_relative_to_the_groups_that_measure_steps(measured: tuple[int, ...]) -> None:
+    """Against the dense equations; coordinates of which those groups tell nothing have the whole Hessian's diagonal."""
+    layout = Layout(6, 2, 2, 1)
+    groups = [
+        replace(blocks, measures=k in measured)
+        for k, blocks in enumerate(random_groups(np.random.default_rng(0), layout, 3))
+    ]
+    problem, start = LinearProblem(layout, groups), LinearPoint.zero(layout)
+    value, damping = cost([blocks.residual for blocks in groups], [None] * len(groups)), 0.3
+    step = damped_step(problem, start, assemble(groups, layout), [None] * len(groups), value, damping, None)
+    assert step is not None
+    rows, residual = dense(groups, layout)
+    scale, whole = (np.sum(dense(chosen, layout)[0] ** 2, axis=0) for chosen in ([groups[k] for k in measured], groups))
+    scale = np.where(scale > 0.0, scale, np.where(whole > 0.0, whole, 1.0))
+    assert (not measured) == bool(np.allclose(scale, np.where(whole > 0.0, whole, 1.0)))
+    expected = -np.linalg.solve(rows.T @ rows + damping * np.diag(scale), rows.T @ residual)
+    reached = step.take()
+    assert reached.point.flat() == pytest.approx(expected, abs=1e-9)
+    assert reached.predicted == pytest.approx(reached.decrease, rel=1e-9)
+
+
+def test_a_prior_measures_steps_along_a_valley() -> None:
+    """Two constants' sum is told ten thousand times better than their difference, on which a damping of 1 % weighs 1 %
+    if the prior measures steps, and a million times the prior's information if the whole Hessian does."""
+    layout, first, prior = Layout(1, 1, 2), np.zeros(1, dtype=np.intp), np.eye(3)[None]
+    own = Blocks(first, np.array([[0.0, 1.0, -3.0]]), prior[:, :, :1], prior[:, :, 1:])
+    both = Blocks(first, np.array([[1e4]]), np.zeros((1, 1, 1)), np.full((1, 1, 2), 1e4))
+    config, tried = LevenbergMarquardtConfig(initial_damping=0.01), []
+    for measures in (True, False):
+        problem, seen = LinearProblem(layout, [replace(own, measures=measures), both]), list[Iteration]()
+        found = solve(problem, LinearPoint.zero(layout), config, progress=seen.append)
+        assert found.point.parameter == pytest.approx([-2.5, 1.5], abs=1e-3)
+        tried.append([entry.cost / found.cost - 1.0 for entry in seen])
+    assert tried[0][0] < 1e-3 < 0.1 < tried[1][0]
+    assert len(tried[0]) < len(tried[1])
 
 
 @dataclass(frozen=True)

@@ -24,9 +24,10 @@ from sysid_nodes.systems.bayesian.config import (
     InertiaPriorConfig,
     MechanismConfig,
 )
-from sysid_nodes.systems.bayesian.descent import start_point, stated_noise
+from sysid_nodes.systems.bayesian.descent import start_point, stated_noise, turns
 from sysid_nodes.systems.bayesian.estimate import Estimate, LogInformation
 from sysid_nodes.systems.bayesian.initial_motion import loop_forces
+from sysid_nodes.systems.bayesian.log import MechanismLog
 from sysid_nodes.systems.bayesian.mechanism import Mechanism, Motion, build_mechanism
 from sysid_nodes.systems.bayesian.problem import GROUPS, MechanismProblem
 from sysid_nodes.systems.bayesian.symmetry import symmetry_rows
@@ -114,6 +115,33 @@ def test_a_joint_that_stands_all_along_is_not_free_to_shake() -> None:
     assert second == pytest.approx(problem.noise.position[motors[1]])
     still = replace(problem, log=replace(problem.log, position=np.where(np.isfinite(position), 0.1, np.nan)))
     assert 1.0 / still.linearise(point)[0].jacobian[0, 0, motors[0]] == pytest.approx(1e-7)
+
+
+def test_jitter_is_the_noise_of_positions() -> None:
+    """Whatever the motion; of joints that were not read, the largest of the others'."""
+    rng, t = np.random.default_rng(0), 0.01 * np.arange(2000.0)[:, None]
+    position = np.sin(2.0 * np.pi * t) + np.array([1e-4, 3e-4, np.nan]) * rng.standard_normal((2000, 3))
+    position[100] += 0.5  # an outlier
+    log = MechanismLog(0.0, 0.01, position, np.zeros((2000, 3)), np.full(2000, np.nan))
+    # 2000 medians of neighbours that share readings tell a scale to some 3 %
+    np.testing.assert_allclose(log.jitter, [1e-4, 3e-4, 3e-4], rtol=0.1)
+
+
+@pytest.mark.parametrize(("speed", "noise", "left_out"), [(0.03, 1e-5, False), (0.03, 1e-4, True), (0.2, 1e-4, False)])
+def test_dry_friction_is_not_told_by_speeds_that_are_not_known(speed: float, noise: float, left_out: bool) -> None:
+    """Friction turns over 0.02 rad/s: 1e-4 rad leave 7e-3 rad/s between neighbours of 10 ms, 1e-5 a tenth of that."""
+    mechanism, log = build_mechanism(leg(), CONFIG, power=False), leg_log(leg_run(0, 0.4)[1])
+    (motors,) = np.nonzero(mechanism.parameters.motors)
+    q = np.zeros_like(log.position)
+    q[:, motors] = speed * log.t[:, None]
+    rng, read = np.random.default_rng(0), np.full_like(q, np.nan)
+    read[:, motors] = q[:, motors] + noise * rng.standard_normal((len(q), len(motors)))
+    passive = replace(CONFIG, friction=replace(CONFIG.friction, passive="none"))
+    mechanism = build_mechanism(leg(), passive, power=False)
+    x = mechanism.parameters.mean
+    at = Estimate(q, np.zeros((len(q), mechanism.closures.count)), x)
+    found = turns(mechanism, replace(log, position=read), at)
+    assert found.all() if left_out else not found.any()
 
 
 def test_torques_of_a_welded_loop_are_mujocos(tmp_path: Path) -> None:
