@@ -155,7 +155,8 @@ def _may_matter(fit: JointFit) -> bool:
 
 def _describe_residual(motion: JointMotion, rmse: float, travel: float) -> str:
     left = f"{1e3 * rmse:.1f} mrad of the {1e3 * travel:.0f} mrad RMS"
-    return f"the law leaves {left} that '{motion.name}' moved by unexplained"
+    right = "" if motion.open_loop else "; are its gains right?"
+    return f"the law leaves {left} that '{motion.name}' moved by unexplained{right}"
 
 
 def describe_impossible(found: Sequence[Objection]) -> str:

@@ -329,7 +329,7 @@ def test_a_configuration_without_sense_is_refused(values: dict[str, Any], messag
     ("change", "message"),
     [
         ({"q": np.zeros((3, 2))}, r"q must have shape \(2401, 3\)"),
-        ({"stiffness": np.array([1.0, np.nan, 1.0])}, "stiffness of joint 'FL_thigh_joint' is not finite"),
+        ({"stiffness": np.array([1.0, np.nan, 1.0])}, "stiffness of joint 'FL_thigh_joint' is not finite$"),
         ({"damping": np.array([1.0, 1.0, -1.0])}, "damping of joint 'FL_calf_joint' is negative"),
         ({"names": ("a", "a", "b")}, "a name of its own"),
     ],
