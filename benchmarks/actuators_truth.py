@@ -91,6 +91,7 @@ class Outcome:
 def main(arguments: Sequence[str] | None = None) -> int:
     options = parser("actuators_truth", __doc__)
     options.add_argument("--seeds", type=int, default=200, help="robots drawn a case")
+    options.add_argument("--cases", nargs="+", choices=CASES, default=list(CASES), help="which of them")
     options.add_argument("--last", type=float, default=2.0, help="frequency at which the chirp ends [Hz]")
     add_options(options, jobs=2)
     chosen = options.parse_args(arguments)
@@ -101,7 +102,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         + "; intervals of what is called identifiable should hold the truth in 92 to 98 %."
     )
     seeds = [chosen.seed + k for k in range(chosen.seeds)]
-    for name in CASES:
+    for name in chosen.cases:
         keys = [{"seed": seed, "case": name, "last": chosen.last} for seed in seeds]
         found = collect(chosen, keys, trial, name)
         _summarise(report, name, [Outcome(**row) for record in found for row in record["outcomes"]])

@@ -71,7 +71,8 @@ class ActuatorLog:
         if not np.isfinite(value).all():
             index = tuple(int(k) for k in np.argwhere(~np.isfinite(value))[0])
             joint = f" of joint '{self.names[index[-1]]}'" if shape[-1:] == (len(self.names),) and shape != () else ""
-            raise SamplesError(f"{name}{joint} is not finite at sample {index[0]}")
+            at = "" if name in ("stiffness", "damping") else f" at sample {index[0]}"
+            raise SamplesError(f"{name}{joint} is not finite{at}")
         if name in ("t", "command_t") and (late := np.flatnonzero(np.diff(value) <= 0.0)).size:
             raise SamplesError(f"{name} must increase; it does not after sample {int(late[0])}")
         value.setflags(write=False)

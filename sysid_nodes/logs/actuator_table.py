@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Commands and encoders of a table (`table.py`): `des_dof_pos` or `command`, and gains (`kp`, `kd`) where stated."""
+"""Commands and encoders of a table (`table.py`): `des_dof_pos` or `command`, and gains (`kp`, `kd`) where stated.
+
+Gains are of the whole log: a column that states one in every row must state the same.
+"""
 
 from __future__ import annotations
 
@@ -36,4 +39,16 @@ def actuator_log(table: Table) -> ActuatorLog:
 
 
 def _gains(table: Table, name: str) -> Array | None:
-    return np.broadcast_to(table.get((name,)), len(table.names)) if table.has((name,)) else None
+    if not table.has((name,)):
+        return None
+    gains = table.get((name,))
+    if gains.ndim == 2 and len(gains):
+        changed = np.flatnonzero((gains != gains[0]).any(axis=0))
+        if changed.size:
+            line = f"'{name}' of joint '{table.names[changed[0]]}' changes on the way; cut the log where it does"
+            raise LogError(line, source=str(table.source))
+        gains = gains[0]
+    if gains.shape not in ((), (len(table.names),)):
+        line = f"'{name}' of shape {gains.shape} does not fit {len(table.names)} joint names"
+        raise LogError(line, source=str(table.source))
+    return np.broadcast_to(gains, len(table.names))

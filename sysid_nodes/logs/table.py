@@ -2,7 +2,8 @@
 """Tables of joints over time: .npz with arrays, .csv with a column a joint.
 
 NumPy archives need times (`time` or `t`) and positions (`dof_pos` or `q`, (N, n)) and may state names (`joint_names`).
-A .csv has the columns `t` and `q_NAME`. What else there may be depends on what the table is read for.
+A .csv has the columns `t`, `q_NAME` and others of each joint. What else there may be depends on what the table is read
+for.
 """
 
 from __future__ import annotations
@@ -113,7 +114,7 @@ def _from_text(path: Path) -> Table:
         raise LogError(f"a row does not have {len(header)} cells", source=str(path))
     column = {name: table[:, k] for k, name in enumerate(header)}
     arrays = {"t": column["t"]}
-    for kind in ("q", "qd", "command", "effort"):
+    for kind in ("q", "qd", "command", "effort", "kp", "kd"):
         wanted = [f"{kind}_{name}" for name in names]
         missing = [name for name in wanted if name not in column]
         if missing and len(missing) < len(wanted):

@@ -52,3 +52,15 @@ def joint_load(robot: Robot, q: Array, qd: Array, qdd: Array) -> JointLoad:
         torque[k] = pinocchio.rnea(model, data, rest, moving, pushed)[free:]
         inertia[k] = np.diag(pinocchio.crba(model, data, rest))[free:]
     return JointLoad(inertia, torque - inertia * qdd, torque)
+
+
+def inertia_matrices(robot: Robot, q: Array) -> Array:
+    """(N, n, n) inertia of the robot's joints at positions (N, n), a floating base held, without armature [kg m2]."""
+    model, data = robot.model, robot.model.createData()
+    free, rest = model.nv - robot.n, pinocchio.neutral(model)
+    found = np.empty((*q.shape, robot.n))
+    for k in range(len(q)):
+        rest[model.nq - robot.n :] = q[k]
+        upper = np.triu(pinocchio.crba(model, data, rest)[free:, free:])
+        found[k] = upper + np.triu(upper, 1).T
+    return found

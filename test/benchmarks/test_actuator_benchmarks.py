@@ -2,16 +2,22 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
 import numpy as np
+import pytest
 from shared.actuator_stand import POSTURE, chirp_log, leg
 
 from benchmarks import actuators_rig_trial as rig
 from benchmarks.actuators_rig_trial import OracleScore, Trial
 from benchmarks.actuators_truth import tune_gains
 from benchmarks.peers.bench_model import BenchModel, fit_bench, loss, predict
+from benchmarks.peers.coupled_robot import CoupledRobot, Drives
 from benchmarks.servo_rig import Servo, bar, fourier_command, run_servo
 from sysid_nodes.data.actuator_log import ActuatorLog
+from sysid_nodes.logs.actuator_table import read_actuator_table
+from sysid_nodes.models.actuator import INDEX, law_vector
+from sysid_nodes.robots import limb, load_robot
 from sysid_nodes.systems.actuators import ActuatorConfig, identify_actuators, replay_log
 from sysid_nodes.systems.actuators.excitation import ExcitationConfig, excite
 from sysid_nodes.systems.actuators.methods import smooth_joint
@@ -79,3 +85,20 @@ def test_gains_tuned_in_a_model_follow_better_there() -> None:
         log = ActuatorLog(leg().joint_names, wanted.t, wanted.q, wanted.t, wanted.q, None, *gains)
         errors.append(np.array([error.rmse for _, _, error in replay_log(log, leg(), laws, config)]))
     assert (errors[1] < 0.6 * errors[0]).all()
+
+
+@pytest.mark.real_data
+def test_joints_one_by_one_move_as_the_whole_robot_does(shared_data: Path) -> None:
+    """A leg of a real Go2: the encoders' noise is about a milliradian."""
+    robot, config = limb(load_robot("go2"), "FL_"), ActuatorConfig()
+    log = read_actuator_table(shared_data / "go2_actuator_chirps" / "traj_4.npz", load_robot("go2").joint_names)
+    assert log.stiffness is not None and log.damping is not None
+    gains = log.stiffness[:3], log.damping[:3]
+    log = ActuatorLog(robot.joint_names, log.t, log.q[:, :3], log.command_t, log.command[:, :3], None, *gains)
+    law = law_vector({"armature": 0.015, "viscous": 0.1, "coulomb": 0.2, "encoder_bias": 0.004, "delay": 0.007})
+    own = replay_log(log, robot, [law] * 3, config)
+    names = ("armature", "viscous", "coulomb", "encoder_bias", "delay")
+    drives = Drives(*(np.full(3, law[INDEX[name]]) for name in names))
+    coupled = CoupledRobot(robot, 1e-3).replay(log, [drives])[0]
+    alone = np.stack([np.interp(log.t, motion.t, position) for motion, position, _ in own], axis=1)
+    assert np.sqrt(np.mean((coupled - alone) ** 2)) < 1e-3

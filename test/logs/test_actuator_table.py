@@ -35,6 +35,15 @@ def test_a_text_file_is_a_log(tmp_path: Path) -> None:
     assert (log.t.tolist(), log.q.tolist(), log.command.tolist()) == ([0.0, 0.5], [[2.0], [4.0]], [[1.0], [3.0]])
 
 
+def test_a_text_file_may_state_gains_in_every_row(tmp_path: Path) -> None:
+    path = tmp_path / "a.csv"
+    rows = "t,q_a,q_b,command_a,command_b,kp_a,kp_b\n0,1,2,3,4,20,30\n1,1,2,3,4,20,30\n"
+    path.write_text(rows, encoding="utf-8")
+    log = read_actuator_table(path)
+    assert log.stiffness is not None and log.stiffness.tolist() == [20.0, 30.0]
+    assert log.damping is None
+
+
 @pytest.mark.parametrize(
     ("change", "message"),
     [
@@ -43,6 +52,7 @@ def test_a_text_file_is_a_log(tmp_path: Path) -> None:
         ({"time": np.array([0.0, 0.2, 0.1])}, "t must increase"),
         ({"des_dof_pos": np.full((3, 2), np.nan)}, "command of joint 'one' is not finite"),
         ({"dof_pos": np.array([["a"]])}, "does not hold numbers"),
+        ({"kp": np.array([1.0, 2.0, 3.0])}, r"'kp' of shape \(3,\) does not fit 2 joint names"),
         ({"joint_names": np.array(["x"])}, "do not fit 1 joint names"),
     ],
 )
@@ -59,6 +69,8 @@ def test_an_archive_that_is_no_log_is_refused(change: dict[str, Any], message: s
         ("x\n1\n2\n", "has no column 't'"),
         ("t\n1\n2\n", "has no column 'q_NAME'"),
         ("t,q_a,command_a\n0,x,1\n", "holds what is not a number"),
+        ("t,q_a,command_a,kp_a\n0,1,1,20\n1,1,1,25\n", "'kp' of joint 'a' changes on the way"),
+        ("t,q_a,q_b,command_a,command_b,kp_a\n0,1,1,1,1,20\n", "has no column 'kp_b'"),
         ("t,q_a,command_a\n0,1\n", "does not have 3 cells"),
         ("t,q_a,command_a\n", "has no rows"),
     ],

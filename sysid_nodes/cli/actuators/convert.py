@@ -3,7 +3,8 @@
 
 A NumPy archive has the arrays t, q, qd and tau, or time, dof_pos and des_dof_pos (or t, q, command) and may have kp,
 kd, joint_names; the columns of one without names are the robot's joints in order. A .csv has the columns t and, of each
-joint, q_NAME, qd_NAME and effort_NAME, or q_NAME and command_NAME. With commands comes a parameter file beside the bag.
+joint, q_NAME, qd_NAME and effort_NAME, or q_NAME and command_NAME and, where gains are known, kp_NAME and kd_NAME. With
+commands comes a parameter file beside the bag.
 
 examples:
   sysid convert run.npz --robot kinova_gen3 --out bags/run

@@ -22,7 +22,7 @@ def write_identifier_file(path: Path) -> None:
         "robot": "go2",
         "joints": LEG,
         "commands": "/joint_commands",
-        "actuators": {"law": {"stiffness": [_STIFFNESS], "damping": [_DAMPING]}},
+        "actuators": {"law": {"stiffness": [_STIFFNESS], "damping": [_DAMPING]}, "oracle": {"beside": True}},
     }
     head = "# Of actuator_identifier, and of sysid replay.\n"
     path.write_text(head + yaml.safe_dump({"/**": {"ros__parameters": values}}, sort_keys=False), encoding="utf-8")

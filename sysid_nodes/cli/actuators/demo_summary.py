@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from sysid_nodes.cli.actuators.demo_watch import ActuatorWatch
+from sysid_nodes.cli.actuators.encoders import read_encoders
 from sysid_nodes.cli.actuators.online import replay_into
 from sysid_nodes.cli.demo.closing import closing, pace
 from sysid_nodes.cli.demo.ending import NOT_HELD, Ending
@@ -18,6 +19,7 @@ from sysid_nodes.reports.actuators.run import write_actuator_run
 from sysid_nodes.reports.actuators.truth import compare_truth
 from sysid_nodes.sessions.actuators.config import ActuatorSessionConfig, actuator_robot
 
+_STATES = "/joint_states"
 _ENOUGH = 0.8  # of the claimed 95 % intervals; of a dozen, two may miss by chance
 
 
@@ -37,9 +39,10 @@ def evaluate(folder: Path, watch: ActuatorWatch, source: str) -> dict[str, Any]:
     """
     config = load_yaml(ActuatorSessionConfig, folder / "config.yaml")
     began = time.monotonic()
-    session, updates = replay_into(folder, folder / "bag", actuator_robot(config), config, states="/joint_states")
-    live = compare_live(folder / "bag", updates)
-    return write_actuator_run(folder, session_run(session, source, time.monotonic() - began, live, watch.truth))
+    session, updates = replay_into(folder, folder / "bag", actuator_robot(config), config, states=_STATES)
+    live, took = compare_live(folder / "bag", updates), time.monotonic() - began
+    start = next(raw.stamp for raw in read_encoders(folder / "bag", _STATES, session.robot) if raw is not None)
+    return write_actuator_run(folder, session_run(session, source, took, live, watch.truth, start))
 
 
 def verdict(watch: ActuatorWatch, document: Mapping[str, Any]) -> Ending:
@@ -71,6 +74,14 @@ def summary(watch: ActuatorWatch, document: Mapping[str, Any], usage: Mapping[st
     lines += [f"Alarm: {alarm['message']}." for alarm in document["online"]["alarms"]]
     if watch.truth["kind"]:
         lines.append(f"What changed: the {watch.truth['kind']} of '{watch.truth['changed']}'.")
+    oracles = [joint["oracle"] for joint in document["joints"]]
+    if all(oracle and oracle["error"] is not None for oracle in oracles):
+        worst = 100.0 * max(oracle["error"] / oracle["rms"] for oracle in oracles)
+        least = 100.0 * min(oracle["inside"] for oracle in oracles)
+        lines.append(
+            f"The torque oracle is within {worst:.2g} % (RMS) of the hidden torque; its 95 % band holds that for at "
+            f"least {least:.0f} % of the time."
+        )
     lines.append(document["online"]["live"]["sentence"])
     return "\n".join([*lines, *pace(watch.behind, usage), *closing("actuators", out, seed, "--online")])
 

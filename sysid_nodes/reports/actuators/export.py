@@ -57,7 +57,7 @@ def interval_yaml(document: Document, _: float = 0.0) -> str:
 
     Its uncertainties are half-widths of 95 % intervals: a proof that rests on them holds as often as they do.
     """
-    lists, comments = _motor_lists(document)
+    lists, comments = _told_lists(document)
     known: dict[str, Any] = dict(lists)
     for key, names in (("friction_relative", ("coulomb", "viscous")), ("armature_relative", ("armature",))):
         if all(name in lists for name in names):
@@ -67,7 +67,7 @@ def interval_yaml(document: Document, _: float = 0.0) -> str:
 
 def prime_yaml(document: Document, _: float = 0.0) -> str:
     """Parameter file lines for PRIME: friction and armature of the joints."""
-    lists, comments = _motor_lists(document)
+    lists, comments = _told_lists(document)
     return _parameter_file({"motor": lists}, comments, "Of prime_estimator, for these joints in this order")
 
 
@@ -85,7 +85,8 @@ def sampling_yaml(document: Document, _: float = 0.0) -> str:
     delays = [joint.told["delay"] for joint in joints if "delay" in joint.told]
     if delays:
         drive["delay"] = float(np.mean(delays))
-        comments.append(f"the delay is the mean of {len(delays)} joints, {min(delays):.4g} to {max(delays):.4g} s")
+        told = f"{len(delays)} of {len(joints)} joints"
+        comments.append(f"the delay is the mean of {told}, {min(delays):.4g} to {max(delays):.4g} s")
     title = "Of spi_identifier and exploration_planner, for these joints in this order"
     return _parameter_file({"motor": lists, "sampling": {"drive": drive}}, comments, title)
 
@@ -115,6 +116,19 @@ def arrays(document: Document, networks: Mapping[str, Any] | None = None) -> byt
         **{f"network/{name}": value for name, value in (networks or {}).items()},
     )
     return buffer.getvalue()
+
+
+def _told_lists(document: Document) -> tuple[dict[str, list[float]], list[str]]:
+    """The same as `_motor_lists`; there has to be one.
+
+    Raises:
+        InputError: neither friction nor armature is identified of all joints.
+    """
+    lists, comments = _motor_lists(document)
+    if not lists:
+        line = "neither friction nor armature is identified of all joints; there is nothing to export"
+        raise InputError(line, source=document["source"])
+    return lists, comments
 
 
 def _motor_lists(document: Document) -> tuple[dict[str, list[float]], list[str]]:

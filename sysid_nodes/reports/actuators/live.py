@@ -11,6 +11,7 @@ from typing import Any
 from sysid_nodes.exceptions import ExcitationError
 from sysid_nodes.messages.actuators.models import TOPIC, TYPE, models_fields
 from sysid_nodes.reports.actuators.run import FILES, ActuatorRun, actuator_document, write_actuator_run
+from sysid_nodes.reports.actuators.truth import true_torques
 from sysid_nodes.reports.published import compare_published
 from sysid_nodes.sessions.actuators.session import ActuatorSession, ActuatorUpdate
 
@@ -21,6 +22,7 @@ def session_run(
     wall_time: float,
     live: Mapping[str, Any] | None = None,
     truth: Mapping[str, Any] | None = None,
+    start: float | None = None,
 ) -> ActuatorRun:
     """A session's present state of knowledge as a run.
 
@@ -28,6 +30,7 @@ def session_run(
         wall_time: that it took [s].
         live: comparison with what a live node published, or None.
         truth: of simulated drives, see `truth.py`, or None.
+        start: stamp of the simulated robot's first sample, for the true torques; None leaves them out [s].
 
     Raises:
         ExcitationError: nothing is identified yet.
@@ -43,7 +46,7 @@ def session_run(
         "windows": list(state.windows),
         "alarms": [{**asdict(alarm), "message": alarm.sentence} for alarm in state.alarms],
         "live": None if live is None else dict(live),
-        "truth": None if truth is None else dict(truth),
+        "truth": None if truth is None else {name: value for name, value in truth.items() if name != "torque"},
     }
     return ActuatorRun(
         state.result,
@@ -56,6 +59,8 @@ def session_run(
         wall_time,
         session.config,
         online,
+        methods=session.joint_methods(),
+        true_torque=None if truth is None or start is None else true_torques(truth, motion.stamp - start),
     )
 
 

@@ -21,11 +21,14 @@ Array = npt.NDArray[np.float64]
 TORQUE = ("torque", "torque_sigma", "model_torque")
 """Series (S, n) of the torque oracle and of the method's model [N m]."""
 
+TRUE_TORQUE = "true_torque"
+"""The same of a simulated robot, as its bodies took it."""
+
 WEIGHTS_NAME = "networks.npz"
 
 
-def method_fields(joint: JointMethod | None) -> dict[str, Any]:
-    """Fields of a joint in result.json; null where no method was applied."""
+def method_fields(joint: JointMethod | None, true_torque: Array | None = None) -> dict[str, Any]:
+    """Fields of a joint in result.json; null where no method was applied, or the true torque (S,) is not known."""
     if joint is None:
         return {"method": None, "oracle": None}
     replay, oracle = joint.replay, None
@@ -36,7 +39,14 @@ def method_fields(joint: JointMethod | None) -> dict[str, Any]:
             "sigma": float(np.nanmedian(joint.oracle.sigma)),
             "encoder_noise": joint.oracle.noise,
             "difference": float(np.sqrt(np.nanmean(off**2))),
+            "error": None,
+            "inside": None,
         }
+        if true_torque is not None:
+            wrong = told - true_torque
+            known = np.isfinite(wrong)
+            oracle["error"] = float(np.sqrt(np.mean(wrong[known] ** 2)))
+            oracle["inside"] = float(np.mean(np.abs(wrong[known]) < 1.96 * joint.oracle.sigma[known]))
     method = {
         "rmse": replay.rmse,
         "mae": replay.mae,

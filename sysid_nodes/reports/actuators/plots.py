@@ -61,8 +61,8 @@ def friction_plot(
         return to_svg(figure, label)
 
 
-def torque_plot(t: Array, torque: Array, sigma: Array, model: Array, *, label: str) -> str:
-    """Torque oracle (S,) with its 95 % band, and what the model says along the same motion [N m]."""
+def torque_plot(t: Array, torque: Array, sigma: Array, model: Array, *, label: str, truth: Array | None = None) -> str:
+    """Torque oracle (S,) with its 95 % band, what the model says along the same motion, and the truth [N m]."""
     with rc_context(STYLE):
         figure, axes = panel(9.2, 2.0)
         every = max(len(t) // (4 * _POINTS), 1)  # the band of some thousand points; curves keep their extremes
@@ -72,6 +72,8 @@ def torque_plot(t: Array, torque: Array, sigma: Array, model: Array, *, label: s
         )
         axes.plot(*thin_extremes(t, torque, _POINTS), color=BLUE, linewidth=0.9, label="torque")
         axes.plot(*thin_extremes(t, model, _POINTS), color=VERMILION, linewidth=0.9, label="model")
+        if truth is not None:
+            axes.plot(*thin_extremes(t, truth, _POINTS), color=INK, linestyle="--", linewidth=0.7, label="truth")
         axes.margins(x=0.0)
         axes.set_xlabel("time [s]")
         axes.set_ylabel("torque [N m]")

@@ -11,7 +11,7 @@ import numpy.typing as npt
 from markupsafe import Markup
 
 from sysid_nodes.reports import wording
-from sysid_nodes.reports.actuators.methods import TORQUE
+from sysid_nodes.reports.actuators.methods import TORQUE, TRUE_TORQUE
 from sysid_nodes.reports.actuators.plots import friction_plot, overlay_plot, torque_plot
 from sysid_nodes.reports.actuators.truth import true_parameters
 from sysid_nodes.reports.page import NO_SCENE, template
@@ -114,7 +114,8 @@ def _torque(joint: Mapping[str, Any], t: Array, series: Mapping[str, Array], k: 
     if "torque" not in series:
         return None
     columns = (series[name][:, k] for name in TORQUE)
-    return Markup(torque_plot(t, *columns, label=f"Torque of {joint['name']}"))
+    truth = series[TRUE_TORQUE][:, k] if TRUE_TORQUE in series else None
+    return Markup(torque_plot(t, *columns, truth=truth, label=f"Torque of {joint['name']}"))
 
 
 def _friction(joint: Mapping[str, Any], true: Mapping[str, float]) -> Markup | None:

@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from sysid_nodes.data.config import to_flat
 from sysid_nodes.data.versions import software_versions
-from sysid_nodes.reports.actuators.methods import TORQUE, method_fields, torque_series, write_weights
+from sysid_nodes.reports.actuators.methods import TORQUE, TRUE_TORQUE, method_fields, torque_series, write_weights
 from sysid_nodes.reports.actuators.report import render_actuator_report
 from sysid_nodes.reports.actuators.scene import motion_scene
 from sysid_nodes.reports.actuators.schema import PIPELINE, validate_actuators
@@ -42,6 +42,7 @@ class ActuatorRun:
         online: what a session adds: its alarms, the windows that it rests on, and digests; None for a whole log.
         versions: of the software; looked up unless given.
         methods: what the configured method makes of each joint; `replayed` is theirs then.
+        true_torque: (S, n) that the bodies took, of a simulated robot [N m].
     """
 
     result: ActuatorResult
@@ -56,12 +57,15 @@ class ActuatorRun:
     online: Mapping[str, Any] | None = None
     versions: Mapping[str, str] = field(default_factory=lambda: software_versions())
     methods: tuple[JointMethod, ...] = ()
+    true_torque: Array | None = None
 
 
 def actuator_document(run: ActuatorRun) -> dict[str, Any]:
     """result.json as plain values."""
     result = run.result
     methods = run.methods or (None,) * len(result.joints)
+    true = (None,) * len(result.joints) if run.true_torque is None else tuple(run.true_torque.T)
+    own = [method_fields(*pair) for pair in zip(methods, true, strict=True)]
     return {
         "schema": SCHEMA,
         "pipeline": PIPELINE,
@@ -71,7 +75,7 @@ def actuator_document(run: ActuatorRun) -> dict[str, Any]:
         "message": result.status.message,
         "findings": list(result.findings),
         "method": run.config.actuators.method,
-        "joints": [_joint(joint) | method_fields(own) for joint, own in zip(result.joints, methods, strict=True)],
+        "joints": [_joint(joint) | fields for joint, fields in zip(result.joints, own, strict=True)],
         "replay": {"rmse": result.rmse, "mae": result.mae},
         "online": None if run.online is None else dict(run.online),
         "samples": result.samples,
@@ -83,7 +87,11 @@ def actuator_document(run: ActuatorRun) -> dict[str, Any]:
 
 
 FILES = RunFiles(
-    PIPELINE, validate_actuators, render_actuator_report, ("t", "command", "measured", "replayed"), optional=TORQUE
+    PIPELINE,
+    validate_actuators,
+    render_actuator_report,
+    ("t", "command", "measured", "replayed"),
+    optional=(*TORQUE, TRUE_TORQUE),
 )
 
 
@@ -95,6 +103,8 @@ def write_actuator_run(folder: Path, run: ActuatorRun) -> dict[str, Any]:
     """
     arrays = {name: np.asarray(getattr(run, name), dtype=float) for name in FILES.series}
     arrays |= {name: np.asarray(values, dtype=float) for name, values in torque_series(run.methods).items()}
+    if run.true_torque is not None:
+        arrays[TRUE_TORQUE] = run.true_torque
     write_weights(folder, run.methods, onnx=run.config.actuators.network.onnx)
     scene = motion_scene(run.robot, run.t - run.t[0], run.command, run.measured, run.replayed)
     return FILES.write(folder, actuator_document(run), arrays, scene)

@@ -56,6 +56,8 @@ ACTUATOR_FIELDS = (
     Field("joints[].oracle.rms", "number"),
     Field("joints[].oracle.sigma", "number"),
     Field("joints[].oracle.encoder_noise", "number"),
+    Field("joints[].oracle.error", "number or null", optional=True),
+    Field("joints[].oracle.inside", "number or null", optional=True),
     Field("joints[].oracle.difference", "number"),
     Field("replay", "object"),
     Field("replay.rmse", "number"),

@@ -12,6 +12,7 @@ from sysid_nodes.data.digest import digest
 from sysid_nodes.data.joint_state import RawJointState
 from sysid_nodes.exceptions import ConfigError
 from sysid_nodes.logs.command_reader import RawSetPoints
+from sysid_nodes.results.actuator_methods import JointMethod
 from sysid_nodes.robots import Robot
 from sysid_nodes.sessions.actuators.config import ActuatorSessionConfig
 from sysid_nodes.sessions.actuators.windows import WindowCutter
@@ -101,6 +102,10 @@ class ActuatorSession:
     def replayed_motion(self) -> ReplayedMotion | None:
         """Motion that the models rest on and its replay by the commands alone; None before there are models."""
         return self._refinement.replayed_motion()
+
+    def joint_methods(self) -> tuple[JointMethod, ...]:
+        """The torque oracle of each joint along that motion (`oracle.beside`); none unless it is asked for."""
+        return self._refinement.joint_methods()
 
     def _refine(self, windows: Sequence[MotionWindow]) -> ActuatorUpdate | None:
         for window in windows:

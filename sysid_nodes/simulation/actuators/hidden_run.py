@@ -16,7 +16,7 @@ from sysid_nodes.exceptions import ConfigError
 from sysid_nodes.robots import Robot, limb, load_robot
 from sysid_nodes.simulation.actuators.chirp import chirp
 from sysid_nodes.simulation.actuators.config import SimulatedDrivesConfig
-from sysid_nodes.simulation.actuators.stand import Drives, run_on_stand
+from sysid_nodes.simulation.actuators.stand import Drives, move_on_stand
 
 Array = npt.NDArray[np.float64]
 
@@ -34,6 +34,7 @@ class HiddenRun:
         robot: on the stand.
         drives: before and, where something changes, after it.
         logs: of the motions, each from zero.
+        torques: (S, n) of the motions, that the bodies take at the encoders' samples [N m].
         changed: joint whose drive is changed; empty for none.
         kind: of the change.
     """
@@ -41,6 +42,7 @@ class HiddenRun:
     robot: Robot
     drives: tuple[Drives, ...]
     logs: tuple[ActuatorLog, ...]
+    torques: tuple[Array, ...]
     changed: str
     kind: str
 
@@ -54,17 +56,29 @@ class HiddenRun:
             ],
             "changed": self.changed,
             "kind": self.kind,
+            "torque": {
+                "t": [
+                    round(float(t) + shift, 4)
+                    for shift, log in zip(self._shifts, self.logs, strict=True)
+                    for t in log.t
+                ],
+                "values": np.round(np.concatenate(self.torques), 4).tolist(),
+            },
         }
+
+    @property
+    def _shifts(self) -> list[float]:
+        """Times at which the motions begin [s]."""
+        lengths = [max(float(log.t[-1]), float(log.command_t[-1])) + PAUSE for log in self.logs]
+        return [sum(lengths[:k]) for k in range(len(lengths))]
 
     def samples(self) -> Iterator[tuple[float, bool, Array]]:
         """Times [s] from zero on, whether it is a command, and positions (n,) [rad], as they come over the wire."""
-        shift = 0.0
-        for log in self.logs:
+        for shift, log in zip(self._shifts, self.logs, strict=True):
             commands = ((float(t) + shift, 0, q) for t, q in zip(log.command_t, log.command, strict=True))
             states = ((float(t) + shift, 1, q) for t, q in zip(log.t, log.q, strict=True))
             for t, order, q in heapq.merge(commands, states, key=lambda item: item[:2]):
                 yield t, order == 0, q
-            shift += max(float(log.t[-1]), float(log.command_t[-1])) + PAUSE
 
 
 def hidden_run(config: SimulatedDrivesConfig) -> HiddenRun:
@@ -85,11 +99,13 @@ def hidden_run(config: SimulatedDrivesConfig) -> HiddenRun:
         changed = robot.joint_names[at]
         drives.append(_change(first, config.change, at))
         durations.append(config.change_duration)
-    logs = []
+    logs, torques = [], []
     for each, duration in zip(drives, durations, strict=True):
         t, command = chirp(replace(config.chirp, duration=duration), np.array(config.posture))
-        logs.append(run_on_stand(robot, each, t, command, noise=config.noise, rng=rng))
-    return HiddenRun(robot, tuple(drives), tuple(logs), changed, config.change if changed else "")
+        motion = move_on_stand(robot, each, t, command)
+        logs.append(motion.read(noise=config.noise, rng=rng))
+        torques.append(motion.body_torque())
+    return HiddenRun(robot, tuple(drives), tuple(logs), tuple(torques), changed, config.change if changed else "")
 
 
 def _change(drives: Drives, kind: str, at: int) -> Drives:

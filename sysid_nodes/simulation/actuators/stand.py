@@ -20,6 +20,7 @@ from mujoco import rollout
 
 from sysid_nodes.data.actuator_log import ActuatorLog
 from sysid_nodes.models.held_command import HeldCommand
+from sysid_nodes.models.joint_load import joint_load
 from sysid_nodes.robots import MotorConstants, Robot
 from sysid_nodes.simulation.arm.mujoco_arm import arm_spec
 
@@ -113,6 +114,52 @@ class Drives:
         )
 
 
+@dataclass(frozen=True)
+class StandMotion:
+    """A robot's motion on the stand, at the N beginnings of the simulation's steps.
+
+    Attributes:
+        robot, drives: that moved.
+        t, q, qd: (N,), (N, n) [s, rad, rad/s].
+        wanted: (N, n) positions that the drives see as theirs to reach [rad].
+        command_t, command: (M,) [s], (M, n) [rad]; each holds until the next.
+    """
+
+    robot: Robot
+    drives: Drives
+    t: Array
+    q: Array
+    qd: Array
+    wanted: Array
+    command_t: Array
+    command: Array
+
+    def read(
+        self, *, noise: float, rng: np.random.Generator, rate: float = 200.0, efforts: bool = False
+    ) -> ActuatorLog:
+        """The log of encoders with noise of a standard deviation [rad], at a rate [Hz]; see `run_on_stand`."""
+        kept, drives, names = self._kept(rate), self.drives, self.robot.joint_names
+        at, q = self.t[kept], self.q[kept]
+        read = q + noise * rng.standard_normal(q.shape)
+        if efforts:
+            nothing = np.zeros(self.robot.n)
+            torque = drives.stiffness * (self.wanted[kept] - q) - drives.damping * self.qd[kept]
+            return ActuatorLog(names, at, read, at, read, None, nothing, nothing, torque)
+        return ActuatorLog(names, at, read, self.command_t, self.command, None, drives.stiffness, drives.damping)
+
+    def body_torque(self, rate: float = 200.0) -> Array:
+        """(S, n) torque that the rigid bodies take, the mean from half a sample before each to half a sample after."""
+        kept = self._kept(rate)
+        half = kept.step // 2
+        padded = np.pad(self.qd, ((half, half), (0, 0)), mode="edge")
+        acceleration = ((padded[2 * half :] - padded[: -2 * half]) / (2 * half * (self.t[1] - self.t[0])))[kept]
+        taken = joint_load(self.robot, self.q[kept], self.qd[kept], acceleration).torque
+        return np.asarray((1.0 + self.drives.mass_error) * taken)
+
+    def _kept(self, rate: float) -> slice:
+        return slice(None, None, round(1.0 / (rate * (self.t[1] - self.t[0]))))
+
+
 def run_on_stand(
     robot: Robot,
     drives: Drives,
@@ -128,13 +175,28 @@ def run_on_stand(
     """Encoder readings while the robot is commanded, from rest at the first command.
 
     Args:
+        robot, drives, command_t, command, step: see `move_on_stand`.
+        noise: standard deviation of the encoders [rad].
+        rate: of the encoders [Hz].
+        efforts: return the log that there is without commands: the drives' own torques, measured with the positions.
+
+    Raises:
+        RobotError: see `arm_spec`.
+    """
+    motion = move_on_stand(robot, drives, command_t, command, step=step)
+    return motion.read(noise=noise, rng=rng, rate=rate, efforts=efforts)
+
+
+def move_on_stand(
+    robot: Robot, drives: Drives, command_t: Array, command: Array, *, step: float = _STEP
+) -> StandMotion:
+    """The robot's motion while it is commanded, from rest at the first command.
+
+    Args:
         robot: with a fixed base.
         drives: of its joints.
         command_t, command: (M,) [s], (M, n) [rad]; each holds until the next.
-        noise: standard deviation of the encoders [rad].
-        rate: of the encoders [Hz].
         step: of the simulation [s]. MuJoCo's dry friction is true to a step: half a ms moves a delay by 0.1 ms.
-        efforts: return the log that there is without commands: the drives' own torques, measured with the positions.
 
     Raises:
         RobotError: see `arm_spec`.
@@ -149,14 +211,7 @@ def run_on_stand(
     wanted = np.stack(means, axis=1) - drives.encoder_bias
     middle = 0.5 * (command.min(axis=0) + command.max(axis=0))
     q, qd = _motion(model, drives, command[0], wanted, middle)
-    kept = slice(None, None, round(1.0 / (rate * step)))
-    at, q = begins[kept], q[kept]
-    read = q + noise * rng.standard_normal(q.shape)
-    if efforts:
-        nothing = np.zeros(robot.n)
-        torque = drives.stiffness * (wanted[kept] - q) - drives.damping * qd[kept]
-        return ActuatorLog(robot.joint_names, at, read, at, read, None, nothing, nothing, torque)
-    return ActuatorLog(robot.joint_names, at, read, command_t, command, None, drives.stiffness, drives.damping)
+    return StandMotion(robot, drives, begins, q, qd, wanted, command_t, command)
 
 
 def _motion(model: mujoco.MjModel, drives: Drives, start: Array, wanted: Array, middle: Array) -> tuple[Array, Array]:

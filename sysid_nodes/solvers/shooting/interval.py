@@ -10,7 +10,9 @@ from scipy import special  # not stats, which takes a third of a node's start
 def interval(
     mean: float, sigma: float, freedom: float, lower: float, upper: float, *, level: float = 0.95
 ) -> tuple[float, float]:
-    """Central interval of Student's distribution about a mean, cut to [lower, upper] and scaled to one again.
+    """Shortest interval of Student's distribution about a mean, cut to [lower, upper] and scaled to one again.
+
+    It holds the likeliest value. A central interval would leave out every bound, though the truth may be there.
 
     Args:
         mean: where the unbounded problem has its minimum; may lie outside.
@@ -31,12 +33,18 @@ def interval(
     mirrored = a > 0.0  # the upper tail is where a distribution function has no digits left
     if mirrored:
         a, b = -b, -a
-    below, above = special.stdtr(freedom, a), special.stdtr(freedom, b)
+    below, above = float(special.stdtr(freedom, a)), float(special.stdtr(freedom, b))
     if not above - below > 1e-300:  # nothing of the distribution that has digits lies between the bounds
         point = float(np.clip(mean, lower, upper))
         return point, point
-    tail = 0.5 * (1.0 - level)
-    ends = [float(special.stdtrit(freedom, float(below + share * (above - below)))) for share in (tail, 1.0 - tail)]
+    held = level * (above - below)
+    half = float(special.stdtrit(freedom, 0.5 + 0.5 * held))
+    if a <= -half and half <= b:
+        ends = [-half, half]
+    elif -a <= b:
+        ends = [float(a), float(special.stdtrit(freedom, below + held))]
+    else:
+        ends = [float(special.stdtrit(freedom, above - held)), float(b)]
     if mirrored:
         ends = [-ends[1], -ends[0]]
     low, high = (float(np.clip(mean + sigma * end, lower, upper)) for end in ends)

@@ -15,9 +15,9 @@ from sysid_nodes.results.actuators import ActuatorEstimate, ActuatorResult, Actu
 from sysid_nodes.robots import Robot
 from sysid_nodes.systems.actuators.config import ActuatorConfig
 from sysid_nodes.systems.actuators.fit import JointFit, fit_joint, known_law
-from sysid_nodes.systems.actuators.judgement import judge
+from sysid_nodes.systems.actuators.judgement import find_impossible, judge
 from sysid_nodes.systems.actuators.log_checks import check_motions
-from sysid_nodes.systems.actuators.objection import Objection, find_objection, fit_with_lead
+from sysid_nodes.systems.actuators.objection import Objection, describe_impossible, find_objection, fit_with_lead
 from sysid_nodes.systems.actuators.preparation import JointMotion, prepare
 from sysid_nodes.systems.actuators.replay import replay_error, replay_joint
 from sysid_nodes.systems.actuators.strength import (
@@ -68,19 +68,20 @@ def identify_actuators(
 
     with ThreadPoolExecutor(_WORKERS) as pool:
         fitted = list(pool.map(one, enumerate(motions)))
-        common = _describe_strength(fitted, config, pool)
+        common, refuted = _describe_strength(fitted, config, pool)
     found = [(joint, objection) for joint, objection, _ in fitted]
     joints = tuple(joint for joint, _ in found)
-    refuting = sorted((objection for _, objection in found if objection.refutes), key=lambda one: not one.names_cause)
-    contradictions = [objection.text for objection in refuting]
-    if common and not any(objection.names_cause for objection in refuting):
-        contradictions.insert(0, common)
+    contradictions = _find_contradictions([objection for _, objection in found], common if refuted else "")
     doubts += [objection.text for _, objection in found if objection.text and not objection.refutes]
-    doubts += [
-        describe_doubt(fit, objection.gained)
-        for _, objection, fit in fitted
-        if objection.gained is not None and not objection.text and not contradictions
-    ]
+    if not contradictions:
+        doubts += [common] if common else []
+        doubts += [
+            describe_doubt(fit, objection.gained)
+            for _, objection, fit in fitted
+            if objection.gained is not None and not objection.text
+        ]
+    if motions[0].open_loop and any(joint.parameter("gain").identifiable for joint in joints):
+        doubts.append("gains are of drive, gear and description together; their sigmas count the motion alone")
     leads = {joint.name: objection.lead for joint, objection in found if objection.lead > 0.0}
     if contradictions:
         joints = tuple(joint if own.text else _without_values(joint, contradictions[0]) for joint, own in found)
@@ -102,12 +103,31 @@ def identify_actuators(
     return ActuatorResult(status, (*contradictions, *log.notes, *doubts), joints, samples, duration)
 
 
+def _find_contradictions(found: Sequence[Objection], common: str) -> list[str]:
+    """Contradictions of the stated gains, the clock or the law, the gravest first.
+
+    Args:
+        found: objections of all joints.
+        common: that of all drives together to their stated gains; empty where there is none.
+    """
+    refuting = sorted((objection for objection in found if objection.refutes), key=lambda one: not one.names_cause)
+    contradictions = [objection.text for objection in refuting]
+    if common and not any(objection.names_cause for objection in refuting):
+        contradictions.insert(0, common)
+    if not contradictions and (impossible := describe_impossible(found)):
+        contradictions.append(impossible)
+    return contradictions
+
+
 def _describe_strength(
     fitted: Sequence[tuple[JointActuator, Objection, JointFit]], config: ActuatorConfig, pool: ThreadPoolExecutor
-) -> str:
-    """The objection of all drives together to the stated gains; empty where no single one objects."""
+) -> tuple[str, bool]:
+    """Objection of all drives together to the stated gains, see `describe_common_strength`.
+
+    Nothing where no single one objects.
+    """
     if not any(objection.gained is not None for _, objection, _ in fitted):
-        return ""
+        return "", False
 
     def gained(one: tuple[JointActuator, Objection, JointFit]) -> JointFit:
         _, objection, fit = one
@@ -127,6 +147,8 @@ def _joint(motion: JointMotion, law: Array, config: ActuatorConfig) -> tuple[Joi
     objection = find_objection(fit, freed, replay.rmse, travel, config)
     judged = freed or (fit if objection.gained is None else count_strength(fit, objection.gained))
     parameters = judge(judged, config)
+    if not motion.open_loop:
+        objection = replace(objection, impossible=find_impossible(judged))
     if objection.text:
         parameters = tuple(_withheld(p, objection.text) for p in parameters)
     return (

@@ -45,10 +45,10 @@ def judge(fit: JointFit, config: ActuatorConfig) -> tuple[ActuatorEstimate, ...]
         known = sigma if value == mean else None
         told = None if reason else value
         found.append(ActuatorEstimate(parameter.name, parameter.unit, told, known, low, high, reason, telling))
-    return _refute_others(tuple(found), _impossible(fit))
+    return _refute_others(tuple(found), find_impossible(fit))
 
 
-def _impossible(fit: JointFit) -> str:
+def find_impossible(fit: JointFit) -> str:
     """Name of a parameter, other than the delay, that the motion surely (95 %) asks to be less than it can be."""
     for k, parameter in enumerate(parameters_of(fit.problem.names)):
         mean, sigma = float(fit.parameters[k]), float(fit.covariance.sigma[k])

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -38,6 +39,7 @@ class Objection:
         names_cause: whether it says what is wrong, and not only that something is.
         lead: by which the motion surely comes before what it was told, however little that is [s].
         gained: the fit with a free gain, where that surely is not one and replays the log better.
+        impossible: name of a parameter that surely comes out as less than there can be, of a joint told positions.
     """
 
     text: str = ""
@@ -45,6 +47,7 @@ class Objection:
     names_cause: bool = False
     lead: float = 0.0
     gained: JointFit | None = None
+    impossible: str = ""
 
 
 def fit_with_lead(fit: JointFit, rmse: float, config: ActuatorConfig) -> JointFit | None:
@@ -152,4 +155,21 @@ def _may_matter(fit: JointFit) -> bool:
 
 def _describe_residual(motion: JointMotion, rmse: float, travel: float) -> str:
     left = f"{1e3 * rmse:.1f} mrad of the {1e3 * travel:.0f} mrad RMS"
-    return f"the law leaves {left} that '{motion.name}' moved by unexplained"
+    right = "" if motion.open_loop else "; are its gains right?"
+    return f"the law leaves {left} that '{motion.name}' moved by unexplained{right}"
+
+
+def describe_impossible(found: Sequence[Objection]) -> str:
+    """A sentence if most joints ask for less than there can be, as where a damping is stated that is too large.
+
+    One joint's friction may have a shape that the law lacks. Of several, each is wrong once in forty.
+
+    Args:
+        found: of all joints.
+    """
+    below = [objection.impossible for objection in found if objection.impossible]
+    if len(below) < 2 or 2 * len(below) <= len(found):
+        return ""
+    worst = max(dict.fromkeys(below), key=below.count)
+    joints = f"{below.count(worst)} of {len(found)} joints"
+    return f"{worst} of {joints} comes out as less than there can be; are their gains right?"

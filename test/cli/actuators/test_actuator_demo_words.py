@@ -4,11 +4,13 @@
 from __future__ import annotations
 
 import copy
+import re
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
-from shared.actuator_session import feed, messages, run, session
+from shared.actuator_session import START, feed, messages, run, session
 
 from sysid_nodes.cli.actuators.demo_screen import ActuatorScreen
 from sysid_nodes.cli.actuators.demo_summary import summary, verdict
@@ -16,8 +18,10 @@ from sysid_nodes.cli.actuators.demo_watch import IDENTIFIER, ActuatorWatch
 from sysid_nodes.cli.demo.ending import Ending
 from sysid_nodes.messages.actuators.models import models_fields
 from sysid_nodes.reports.actuators.live import session_run
+from sysid_nodes.reports.actuators.methods import torque_series
 from sysid_nodes.reports.actuators.report import render_actuator_report
 from sysid_nodes.reports.actuators.run import actuator_document
+from sysid_nodes.reports.actuators.truth import true_torques
 
 LIVE = {"published": 3, "compared": 3, "equal": 3, "sentence": "Replayed, the same."}
 
@@ -25,9 +29,9 @@ LIVE = {"published": 3, "compared": 3, "equal": 3, "sentence": "Replayed, the sa
 @pytest.fixture(scope="module")
 def heard() -> tuple[dict[str, Any], dict[str, Any], Any]:
     """The last message, the result and the series."""
-    live = session(run())
+    live = session(run(), actuators__oracle__beside=True)
     updates = feed(live, messages(run()))
-    finished = session_run(live, "bag", 1.0, LIVE, run().truth())
+    finished = session_run(live, "bag", 1.0, LIVE, run().truth(), START)
     return models_fields(updates[-1]), actuator_document(finished), finished
 
 
@@ -49,6 +53,20 @@ def test_the_screen_has_every_parameter_beside_the_truth(heard: Any) -> None:
     assert table.row_count == 18
 
 
+def test_the_torque_oracle_is_held_against_what_the_bodies_took(heard: Any) -> None:
+    """Samples are found by their stamps: one beside the right one is wrong by a fifth, not by a twentieth."""
+    _, document, finished = heard
+    for joint in document["joints"]:
+        assert joint["oracle"]["error"] < 0.06 * joint["oracle"]["rms"]
+        assert joint["oracle"]["inside"] > 0.75  # windows of two seconds, of which ends tell less
+    assert finished.true_torque.shape == finished.measured.shape
+    assert "torque" not in document["online"]["truth"]
+    truth = run().truth()
+    first = np.array(truth["torque"]["values"][:1])
+    np.testing.assert_array_equal(true_torques(truth, np.array([0.001])), first)
+    assert np.isnan(true_torques(truth, np.array([-1.0, 1e3]))).all()
+
+
 def test_it_waits_until_the_identifier_has_got_all_messages(heard: Any) -> None:
     seen = watch(heard[0])
     sent = {"state": "finished", "published on /joint_states": "10"}
@@ -67,6 +85,7 @@ def test_what_holds_ends_with_status_zero_and_is_said(heard: Any) -> None:
     assert "hold the hidden truth" in text
     assert "Replayed, the same." in text
     assert "leg 10 %" in text
+    assert re.search(r"The torque oracle is within \d[.\d]* % \(RMS\) of the hidden torque; its 95 % band holds", text)
     assert "sysid demo actuators --seed 4 " in text
 
 
@@ -114,7 +133,10 @@ def test_the_page_shows_truth_alarms_and_the_comparison(heard: Any) -> None:
     false_alarm(document)
     finished = heard[2]
     series = {name: getattr(finished, name) for name in ("t", "command", "measured", "replayed")}
+    series |= torque_series(finished.methods) | {"true_torque": finished.true_torque}
     page = render_actuator_report(document, series)
+    assert "dashed: the truth" in page
+    assert page.count("off the truth by") == 3
     assert "Replayed, the same." in page
     assert "<strong>Alarm:</strong> x" in page
     assert page.count('<th scope="col">truth</th>') == 3

@@ -253,6 +253,18 @@ def test_a_joint_that_lacks_a_constant_leaves_all_joints_theirs(document: dict[s
     assert len(known.armature) == 3
 
 
+@pytest.mark.parametrize("kind", ["interval", "prime"])
+def test_constants_that_no_list_has_are_no_file(
+    kind: str, document: dict[str, Any], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for k, name in enumerate(("coulomb", "viscous", "armature")):
+        document = without(document, k, name)
+    out = tmp_path / "out.yaml"
+    assert main(["export", str(written(document, tmp_path)), "--format", kind, "--out", str(out)]) == 2
+    assert "neither friction nor armature is identified of all joints; there is nothing" in capsys.readouterr().err
+    assert not out.exists()
+
+
 @pytest.mark.parametrize("residual", [True, False])
 def test_networks_are_read_back_with_the_torque_of_the_model(
     document: dict[str, Any], tmp_path: Path, residual: bool

@@ -10,7 +10,7 @@ from shared.actuator_stand import POSTURE, leg
 from sysid_nodes.exceptions import RobotError
 from sysid_nodes.robots import limb, load_robot
 from sysid_nodes.simulation.actuators.chirp import ChirpConfig, chirp
-from sysid_nodes.simulation.actuators.stand import Drives, run_on_stand
+from sysid_nodes.simulation.actuators.stand import Drives, move_on_stand, run_on_stand
 
 
 def still(drives: Drives, duration: float = 2.0) -> np.ndarray:
@@ -31,6 +31,20 @@ def test_dry_friction_holds_what_the_drive_would_move() -> None:
     free = replace(drawn(), encoder_bias=bias, coulomb=np.full(3, 1e-3))
     assert np.abs(still(held)[-1] - POSTURE).max() < 4e-3  # MuJoCo's dry friction creeps a little
     assert np.abs(still(free)[-1] - POSTURE).max() > 0.01
+
+
+def test_the_bodies_torque_is_what_accelerates_them() -> None:
+    """What they take is what drive and friction give: m l^2 qdd + gravity, half a percent more for heavier bodies."""
+    t, command = chirp(ChirpConfig(duration=2.0, first=1.0, last=2.0), POSTURE)
+    drives = replace(drawn(), coulomb=np.full(3, 1e-6), viscous=np.zeros(3), mass_error=0.2)
+    motion = move_on_stand(leg(), drives, t, command)
+    driven = drives.stiffness * (motion.wanted - motion.q) - drives.damping * motion.qd
+    given = np.stack([np.convolve(column, np.full(10, 0.1), mode="same") for column in driven.T], axis=1)[::10]
+    acceleration = (motion.qd[15::10] - motion.qd[5:-10:10]) / 5e-3
+    rest = given[1 : len(acceleration) + 1] - drives.armature * acceleration
+    taken = motion.body_torque()[1 : len(acceleration) + 1]
+    inner = slice(20, -20)
+    assert np.sqrt(np.mean((taken - rest)[inner] ** 2)) < 0.02 * np.sqrt(np.mean(rest[inner] ** 2))
 
 
 def test_a_delay_moves_the_whole_motion() -> None:

@@ -73,6 +73,21 @@ def test_an_interval_holds_the_share_that_is_asked_for(mean: float, lower: float
     inside = known.cdf(high) - known.cdf(low)
     assert inside / (known.cdf(upper) - known.cdf(lower)) == pytest.approx(0.9, abs=1e-6)
     assert lower <= low < high <= upper
+    # The likeliest value is in it, at a bound too, and where no bound cuts it, it is symmetric.
+    assert low <= np.clip(mean, lower, upper) <= high
+    if np.isinf(lower):
+        assert high - mean == pytest.approx(mean - low)
+
+
+@pytest.mark.parametrize("mirrored", [False, True])
+def test_no_interval_of_the_same_share_is_shorter(mirrored: bool) -> None:
+    """Near a bound a symmetric one would go beyond it, and a central one leave it out."""
+    low, high = interval(-0.4, 0.7, 9.0, -1.0, np.inf) if mirrored else interval(0.4, 0.7, 9.0, -np.inf, 1.0)
+    known, (a, b) = stats.t(9.0, -0.4 if mirrored else 0.4, 0.7), (-1.0, np.inf) if mirrored else (-np.inf, 1.0)
+    first, last = known.cdf(a), known.cdf(b)
+    shares = np.linspace(0.0, 0.05, 51)
+    ends = known.ppf(first + np.array([shares, shares + 0.95]) * (last - first))
+    assert high - low == pytest.approx(np.min(ends[1] - ends[0]), rel=1e-3)
 
 
 @pytest.mark.parametrize(("mean", "bound"), [(-50.0, 0.0), (50.0, 1.0)])

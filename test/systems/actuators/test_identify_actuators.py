@@ -95,7 +95,7 @@ def test_a_strength_that_is_not_sure_refutes_nothing(monkeypatch: pytest.MonkeyP
     off = replace(log, stiffness=0.5 * log.stiffness, damping=0.5 * log.damping)
     if not sure:
         monkeypatch.setattr(objection, "surely_outside", lambda *_: False)
-        monkeypatch.setattr(identify, "describe_common_strength", lambda *_: "")
+        monkeypatch.setattr(identify, "describe_common_strength", lambda *_: ("", False))
     result = identify_actuators(off, leg(), CONFIG)
     assert result.status is (ActuatorStatus.CONTRADICTION if sure else ActuatorStatus.PARTIAL)
     assert any(("right?" if sure else "this motion does not tell which") in text for text in result.findings)
@@ -110,12 +110,11 @@ def test_a_stiffness_that_is_stated_wrong_for_all_drives_is_named(factor: float,
     _, log = chirp_log()
     off = replace(log, stiffness=factor * log.stiffness, damping=(factor if damping else 1.0) * log.damping)
     result = identify_actuators(off, leg(), CONFIG)
-    if factor < 1.0 and not damping:  # the damping that is stated is then too large: less than no friction is left
-        assert result.status is ActuatorStatus.PARTIAL
-        assert not any(joint.parameter(n).identifiable for joint in result.joints for n in ("viscous", "armature"))
-        return
     assert result.status is ActuatorStatus.CONTRADICTION
-    assert "as strong as" in result.findings[0]
+    if factor < 1.0 and not damping:  # the damping that is stated is then too large: less than no friction is left
+        assert result.findings[0].startswith("viscous of 3 of 3 joints comes out as less than there can be; are their")
+    else:
+        assert "as strong as" in result.findings[0]
     assert "right?" in result.findings[0]
     assert not any(p.identifiable for joint in result.joints for p in joint.parameters)
 
@@ -159,11 +158,21 @@ def test_friction_below_zero_is_no_friction_of_zero() -> None:
     """A damping that is stated half a newton metre second too large leaves less than none for the joints."""
     _, log = chirp_log()
     result = identify_actuators(replace(log, damping=log.damping + 0.5), leg(), CONFIG)
+    assert result.status is ActuatorStatus.CONTRADICTION
     for joint in result.joints:
         viscous = joint.parameter("viscous")
         assert viscous.estimate is None, viscous
         assert "less than there can be" in viscous.reason
         assert not any(p.identifiable for p in joint.parameters)
+
+
+def test_one_joint_that_asks_for_less_friction_than_none_takes_its_own_values_alone() -> None:
+    """It may rub in a way that the law lacks; that gains are wrong takes more than one of three."""
+    _, log = chirp_log()
+    off = replace(log, damping=log.damping + np.array([0.0, 0.0, 0.5]))
+    result = identify_actuators(off, leg(), CONFIG)
+    assert result.status is ActuatorStatus.PARTIAL
+    assert [any(p.identifiable for p in joint.parameters) for joint in result.joints] == [True, True, False]
 
 
 @pytest.mark.parametrize("last", [2.0, 4.0])
@@ -320,7 +329,7 @@ def test_a_configuration_without_sense_is_refused(values: dict[str, Any], messag
     ("change", "message"),
     [
         ({"q": np.zeros((3, 2))}, r"q must have shape \(2401, 3\)"),
-        ({"stiffness": np.array([1.0, np.nan, 1.0])}, "stiffness of joint 'FL_thigh_joint' is not finite"),
+        ({"stiffness": np.array([1.0, np.nan, 1.0])}, "stiffness of joint 'FL_thigh_joint' is not finite$"),
         ({"damping": np.array([1.0, 1.0, -1.0])}, "damping of joint 'FL_calf_joint' is negative"),
         ({"names": ("a", "a", "b")}, "a name of its own"),
     ],
@@ -348,7 +357,9 @@ def test_a_real_go2s_chirp_replays_another_run(shared_data: Any) -> None:
     hips = [joint for joint in result.joints if "hip" in joint.name]
     assert not any(joint.parameter("armature").identifiable for joint in hips)
     told = [joint.parameter("coulomb").identifiable for joint in result.joints]
-    assert sum(told) >= len(told) - 2  # a hip's strength is in doubt, a rear thigh's friction grows with its load
+    assert sum(told) >= len(told) - 2  # the front hips' strength is in doubt, and their friction with it
+    # Of all drives together it is in doubt, too, by less than what refutes the stated gains.
+    assert any("12 drives together seem" in text for text in result.findings)
 
 
 @pytest.mark.real_data

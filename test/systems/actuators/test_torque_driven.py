@@ -67,3 +67,13 @@ def test_efforts_that_hardly_move_a_body_tell_nothing_of_their_scale() -> None:
     assert not objection.refutes
     assert not any(p.identifiable for p in joint.parameters)
     assert not identify._joint(motion, known_law(CONFIG, CALF), CONFIG)[1].text
+
+
+def test_a_gain_of_efforts_is_told_for_what_it_is() -> None:
+    """Its sigma is a fraction of what such logs' efforts are off by themselves."""
+    rng = np.random.default_rng(1)
+    t, command = chirp(ChirpConfig(duration=8.0, last=4.0, amplitude=0.25), POSTURE)
+    log = run_on_stand(leg(), Drives.draw(3, rng), t, command, noise=2e-4, rng=rng, efforts=True)
+    result = identify.identify_actuators(log, leg(), CONFIG)
+    assert any(joint.parameter("gain").identifiable for joint in result.joints)
+    assert any("gains are of drive, gear and description together" in text for text in result.findings)

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
 import numpy.typing as npt
@@ -17,6 +17,7 @@ from sysid_nodes.systems.actuators.methods.method import JointModel, Method, Str
 from sysid_nodes.systems.actuators.methods.network import network, residual
 from sysid_nodes.systems.actuators.methods.oracle import free_oracle, oracle
 from sysid_nodes.systems.actuators.methods.smoothed_joint import SmoothedJoint, smooth_joint
+from sysid_nodes.systems.actuators.methods.smoothed_robot import smooth_robot
 from sysid_nodes.systems.actuators.preparation import JointMotion, prepare
 from sysid_nodes.systems.actuators.replay import replay_error
 
@@ -54,20 +55,33 @@ def apply_method(
     Raises:
         LogError, ExcitationError, ConfigError: see `prepare`.
     """
+    motions = prepare(log, robot, config)
     found = []
-    for motion, law in zip(prepare(log, robot, config), laws, strict=True):
-        found.append((motion, joint_method(motion, law, config)))
+    for motion, own in zip(motions, joint_methods(motions, robot, laws, config), strict=True):
+        found.append((motion, own))
         if progress is not None:
             progress(motion.name)
     return tuple(found)
 
 
-def joint_method(motion: JointMotion, law: Array, config: ActuatorConfig) -> JointMethod:
-    """The method on one joint."""
-    smoothed: SmoothedJoint | None = None
+def joint_methods(
+    motions: Sequence[JointMotion], robot: Robot, laws: Sequence[Array], config: ActuatorConfig
+) -> Iterator[JointMethod]:
+    """The method on each of a robot's joints; arguments of `smooth_robot`."""
+    every: Sequence[SmoothedJoint | None] = [None] * len(motions)
+    if config.oracle.beside or config.method != "structured":
+        every = smooth_robot(motions, robot, laws, config)
+    for motion, law, smoothed in zip(motions, laws, every, strict=True):
+        yield joint_method(motion, law, config, smoothed)
+
+
+def joint_method(
+    motion: JointMotion, law: Array, config: ActuatorConfig, smoothed: SmoothedJoint | None = None
+) -> JointMethod:
+    """The method on one joint; `smoothed` by itself, where the method needs it, unless it is given."""
     model: JointModel = StructuredModel(law, config)
     if config.oracle.beside or config.method != "structured":
-        smoothed = smooth_joint(motion, law, config)
+        smoothed = smoothed or smooth_joint(motion, law, config)
         model = METHODS[config.method](smoothed, law, config)
     replay, findings = model.replay(motion), model.findings
     if replay.outside > _OUTSIDE:

@@ -18,6 +18,7 @@ import numpy.typing as npt
 
 from sysid_nodes.exceptions import ConfigError, ExcitationError, InputError
 from sysid_nodes.models.actuator import INDEX
+from sysid_nodes.results.actuator_methods import JointMethod
 from sysid_nodes.results.actuators import ActuatorEstimate, ActuatorResult, ActuatorStatus, JointActuator
 from sysid_nodes.robots import Robot
 from sysid_nodes.solvers.shooting.normal_equations import assemble
@@ -26,6 +27,7 @@ from sysid_nodes.systems.actuators.config import ActuatorConfig
 from sysid_nodes.systems.actuators.fit import known_law, parameters_of
 from sysid_nodes.systems.actuators.identify import identify_actuators
 from sysid_nodes.systems.actuators.joint_problem import JointProblem
+from sysid_nodes.systems.actuators.methods.apply import joint_methods
 from sysid_nodes.systems.actuators.online.config import OnlineConfig
 from sysid_nodes.systems.actuators.online.drift import DriftAlarm, DriftWatch, Shift, law_about, window_shift
 from sysid_nodes.systems.actuators.online.memory import MotionWindow, ToldWindow, keep_telling, lay_end_to_end
@@ -65,9 +67,13 @@ class RefinementState:
 
 @dataclass(frozen=True)
 class ReplayedMotion:
-    """The windows in memory end to end, (S,) times [s] and (S, n) positions [rad]; not a number without a reading."""
+    """The windows in memory end to end, (S,) times [s] and (S, n) positions [rad]; not a number without a reading.
+
+    `stamp` is when the samples were taken; in the holes between windows it means nothing.
+    """
 
     t: Array
+    stamp: Array
     command: Array
     measured: Array
     replayed: Array
@@ -165,12 +171,22 @@ class Refinement:
             replay_joint(motion, joint.law, self._config)
             for motion, joint in zip(motions, self.state.result.joints, strict=True)
         ]
+        windows = [told.window for told in self._memory]
+        laid, taken = lay_end_to_end(windows).t, np.concatenate([window.log.t for window in windows])
         return ReplayedMotion(
             motions[0].t,
+            np.interp(motions[0].t, laid, taken),
             np.stack([motion.command.at(motion.t) for motion in motions], axis=1),
             np.stack([np.where(motion.measured, motion.q, np.nan) for motion in motions], axis=1),
             np.stack(replays, axis=1),
         )
+
+    def joint_methods(self) -> tuple[JointMethod, ...]:
+        """The torque oracle of each joint along that motion (`oracle.beside`); none unless it is asked for."""
+        if self.state.result is None or not self._config.oracle.beside:
+            return ()
+        laws = [joint.law for joint in self.state.result.joints]
+        return tuple(joint_methods(self._motions, self._robot, laws, self._config))
 
     def _refit(self, state: RefinementState) -> RefinementState:
         known = state.result
