@@ -81,8 +81,9 @@ class Interval:
         """
         if not intervals:
             raise InputError("the hull of no intervals is empty")
-        lower, upper = intervals[0].lower, intervals[0].upper
-        for other in intervals[1:]:
+        first, *others = intervals
+        lower, upper = first.lower, first.upper
+        for other in others:
             lower, upper = np.minimum(lower, other.lower), np.maximum(upper, other.upper)
         return Interval(lower, upper)
 
@@ -226,11 +227,12 @@ class Interval:
         A sum of n numbers in any order errs by at most `(n - 1) U / (1 - n U)` of the sum of their sizes.
         """
         with np.errstate(over="ignore", invalid="ignore"):
-            ends = [np.asarray(x.sum(axis=axis)) for x in (self.lower, self.upper)]
-            sizes = [np.asarray(np.abs(x).sum(axis=axis)) for x in (self.lower, self.upper)]
-            count = self.lower.size // max(ends[0].size, 1)
-            errors = [rounding.grow(count * rounding.EPS * size, count) for size in sizes]
-            return _enclosure(next_down(ends[0] - errors[0]), next_up(ends[1] + errors[1]))
+            lower, upper = (np.asarray(x.sum(axis=axis)) for x in (self.lower, self.upper))
+            count = self.lower.size // max(lower.size, 1)
+            below, above = (
+                rounding.grow(count * rounding.EPS * np.abs(x).sum(axis=axis), count) for x in (self.lower, self.upper)
+            )
+            return _enclosure(next_down(lower - below), next_up(upper + above))
 
     def __matmul__(self, matrix: npt.ArrayLike) -> Interval:
         """Product with a matrix or vector of finite numbers, by NumPy's rules for `@`."""
@@ -274,7 +276,7 @@ hull = Interval.hull
 
 def _defers(other: object) -> bool:
     """Whether another class than this or NumPy's should do the arithmetic, as its `__array_ufunc__` of None tells."""
-    return not isinstance(other, Interval) and getattr(other, "__array_ufunc__", 0) is None
+    return not isinstance(other, Interval) and getattr(other, "__array_ufunc__", "NumPy's") is None
 
 
 def _interval(x: Real) -> Interval:

@@ -70,6 +70,7 @@ UNARY = {
     "product with itself": (lambda x: x * x, lambda a: a * a),
     "sum": (lambda x: x.sum(), lambda a: np.asarray(a.sum(), object)),
     "sum over an axis": (lambda x: x.sum(axis=-1), lambda a: a.sum(axis=-1)),
+    "sum over the first axis": (lambda x: x.sum(axis=-2), lambda a: a.sum(axis=-2)),
     "sum over two axes": (lambda x: x.sum(axis=(0, -1)), lambda a: np.asarray(a.sum(axis=(0, 1)), object)),
     "cancelled": (lambda x: (x + 1e16) - 1e16, lambda a: a),
     "difference with itself": (lambda x: x - x, lambda a: a - a),

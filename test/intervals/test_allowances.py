@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from fractions import Fraction
+from math import comb
 from typing import Any
 
 import numpy as np
@@ -17,6 +18,7 @@ from intervals.exact import exact
 
 from sysid_nodes.intervals import Affine, Interval, cross, trigonometry
 from sysid_nodes.intervals.products import MATMUL, bilinear
+from sysid_nodes.intervals.taylor import _enclose, _taylor
 
 U = Fraction(1, 2**53)
 MOST = Fraction(1, 2**40)
@@ -152,3 +154,34 @@ def test_products_with_matrices_that_are_not_square(wide: int) -> None:
         (Interval.point(x) @ np.ones((wide, 2)), exact(x) @ exact(np.ones((wide, 2))), wide),
     ):
         assert (exact(found.upper) - exact(found.lower) >= 2 * count * U * whole).all()
+
+
+@pytest.mark.parametrize("wide", [1, 2, 3])
+def test_radii_times_matrices_make_up_for_their_own_roundings(wide: int) -> None:
+    """Of intervals about 0 nothing else is there: as many roundings as the products added up have terms."""
+    rng = np.random.default_rng(wide)
+    for _ in range(20):
+        radius, matrix = rng.uniform(1.0, 2.0, wide), rng.uniform(1.0, 2.0, (wide, 2))
+        found = Interval(-radius, radius) @ matrix
+        least = (exact(radius) @ exact(matrix)) * (1 + (wide + 2) * U)
+        assert (exact(found.upper) >= least).all() and (exact(found.lower) <= -least).all()
+
+
+@pytest.mark.parametrize("count", [1, 2, 3, 41])
+def test_polynomials_make_up_for_the_roundings_of_all_their_powers(count: int) -> None:
+    """Of `count` coefficients, all above 0, about the middle of an interval; each bound makes up for its own, too."""
+    c, mid, half = np.random.default_rng(count).uniform(1.0, 2.0, (count, 1)), np.array([1.25]), np.array([0.3])
+    found, errors = _taylor(c, mid)
+    powers = [Fraction(1)]
+    for _ in range(count):
+        powers.append(powers[-1] * exact(mid)[0])
+    for j in range(count):
+        size = sum(comb(k, j) * powers[k - j] * exact(c)[k, 0] for k in range(j, count))
+        least = (2 * count + 4) * 2 * U * size
+        assert least * (1 + count * U) <= exact(errors)[j, 0, 0] <= least * (1 + MOST)
+    part = _enclose(found, errors, half, 0)
+    h, t, e = exact(half)[0], abs(exact(found[:, 0, 0])), exact(errors[:, 0, 0])
+    sizes = [t[j] * h**j for j in range(count)]
+    rest = sum(sizes[2::2], Fraction(0)) / 2 + sum(sizes[3::2], Fraction(0))
+    rest += (2 * count + 6) * 2 * U * sum(sizes, Fraction(0)) + sum(e[j] * h**j for j in range(count))
+    assert rest * (1 + 4 * count * U) <= exact(part.remainder)[0, 0] <= rest * (1 + MOST)

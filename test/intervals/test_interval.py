@@ -229,3 +229,47 @@ def test_bad_input_is_refused(act, message):
     with pytest.raises(InputError, match=message) as caught:
         act()
     assert isinstance(caught.value, SysidError)
+
+
+X, Y = Interval([-1.0, 2.0, 0.0], [3.0, 5.0, 4.0]), Interval([2.0, -4.0, 1.0], [4.0, -2.0, 2.0])
+AS_NARROW = {
+    "+": (lambda: X + Y, [1, -2, 1], [7, 3, 6]),
+    "-": (lambda: X - Y, [-5, 4, -2], [1, 9, 3]),
+    "*": (lambda: X * Y, [-4, -20, 0], [12, -4, 8]),
+    "/": (lambda: X / Y, [-0.5, -2.5, 0], [1.5, -0.5, 4]),
+    "number -": (lambda: 2.0 - X, [-1, -3, -2], [3, 0, 2]),
+    "number /": (lambda: 8.0 / Y, [2, -4, 4], [4, -2, 8]),
+    "sqr": (lambda: X.sqr(), [0, 4, 0], [9, 25, 16]),
+    "sqrt": (lambda: X[1:].sqr().sqrt(), [2, 0], [5, 4]),
+    "abs": (lambda: abs(X), [0, 2, 0], [3, 5, 4]),
+    "sum": (lambda: X.sum(), 1, 12),
+    "sum over an axis": (lambda: X.sum(axis=-1), 1, 12),
+    "hull": (lambda: hull(X, Y, Interval.point(1.0)), [-1, -4, 0], [4, 5, 4]),
+    "matrix first": (lambda: np.array([[1.0, 0.0, -2.0]]) @ X, [-9], [3]),
+    "matrix last": (lambda: X @ np.array([[1.0], [0.0], [-2.0]]), [-9], [3]),
+    "an unbounded divisor": (lambda: Interval(-np.inf, -3.0) / Interval(2.0, np.inf), -np.inf, 0),
+    "two unbounded": (lambda: Interval(1.0, np.inf) / Interval(2.0, np.inf), 0, np.inf),
+    "width": (lambda: Interval.point(X.width), [4, 3, 4], [4, 3, 4]),
+    "radius": (lambda: Interval.point(X.radius), [2, 1.5, 2], [2, 1.5, 2]),
+    "centre": (lambda: Interval.point(X.centre), [1, 3.5, 2], [1, 3.5, 2]),
+    "mignitude": (lambda: Interval.point(Y.mignitude()), [2, 2, 1], [2, 2, 1]),
+}
+
+
+@pytest.mark.parametrize("name", AS_NARROW)
+def test_ranges_are_no_wider_than_roundings_make_them(name):
+    """A few units in the last place of numbers up to 25, and of a sum of three."""
+    operation, lower, upper = AS_NARROW[name]
+    found = operation()
+    np.testing.assert_allclose(found.lower, lower, rtol=0.0, atol=2e-14)
+    np.testing.assert_allclose(found.upper, upper, rtol=0.0, atol=2e-14)
+
+
+def test_what_is_never_negative_begins_at_zero_and_no_lower():
+    assert (X.sqr().lower[[0, 2]] == 0.0).all() and X[2:].sqrt().lower[0] == 0.0
+    assert (abs(X).lower[[0, 2]] == 0.0).all() and Interval.point(2.0).width == 0.0
+
+
+def test_sums_of_nothing():
+    nothing = Interval(np.zeros((0, 3)), np.zeros((0, 3)))
+    assert nothing.sum(axis=1).shape == (0,) and nothing.sum().contains(0.0)
