@@ -66,17 +66,30 @@ SUBJECTS = {
         ("solvers/certificate.py",), ("solvers/test_certificate.py", "systems/interval/test_feasible_set.py")
     ),
     "error_radius": Subject(
-        tuple(f"systems/interval/{name}.py" for name in ("error_radius", "reach", "positions")),
-        tuple(
-            f"systems/interval/test_{name}.py"
-            for name in ("radius_by_hand", "error_radius_slopes", "reach", "positions", "row_builder")
-        ),
-    ),
-    "rows": Subject(
-        tuple(f"systems/interval/{name}.py" for name in ("row_builder", "momentum_rows")),
+        tuple(f"systems/interval/{name}.py" for name in ("error_radius", "nominal_radius", "reach", "positions")),
         tuple(
             f"systems/interval/test_{name}.py"
             for name in (
+                "radius_by_hand",
+                "nominal_radius",
+                "rows_by_hand",
+                "error_radius_slopes",
+                "reach",
+                "positions",
+                "row_builder",
+            )
+        ),
+    ),
+    "rows": Subject(
+        tuple(
+            f"systems/interval/{name}.py"
+            for name in ("row_builder", "momentum_rows", "torque_integrals", "transmitted_torque", "windowed_samples")
+        ),
+        tuple(
+            f"systems/interval/test_{name}.py"
+            for name in (
+                "rows_by_hand",
+                "torque_integrals",
                 "radius_by_hand",
                 "row_builder",
                 "error_radius_slopes",
