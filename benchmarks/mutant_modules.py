@@ -37,8 +37,9 @@ _PROOF = tuple(
 )
 
 
-def _proof(*names: str, first: str = "") -> Subject:
-    tests = (f"{_CERTIFICATE}/test_{first}.py", *_PROOF) if first else _PROOF
+def _proof(*names: str, first: Sequence[str]) -> Subject:
+    """Files of the certificate's proof, and those of the proof's tests that are of them."""
+    tests = (*(f"{_CERTIFICATE}/test_{name}.py" for name in first), *_PROOF)
     return Subject(tuple(f"{_CERTIFICATE}/{name}.py" for name in names), tuple(dict.fromkeys(tests)))
 
 
@@ -99,28 +100,11 @@ SUBJECTS = {
             )
         ),
     ),
-    "tracking": Subject(
-        tuple(f"{_CERTIFICATE}/{name}.py" for name in ("tracking", "closed_loop", "error_proof")),
-        (f"{_CERTIFICATE}/test_tracking_by_hand.py", *_PROOF, f"{_CERTIFICATE}/test_delayed_by_hand.py"),
-    ),
-    "disturbance": Subject(
-        tuple(f"{_CERTIFICATE}/{name}.py" for name in ("disturbance", "motion")),
-        tuple(
-            dict.fromkeys(
-                [
-                    *(f"{_CERTIFICATE}/test_{name}.py" for name in ("demand_by_hand", "motion")),
-                    *_PROOF,
-                    f"{_CERTIFICATE}/test_tracked_terms.py",
-                ]
-            )
-        ),
-    ),
-    "bodies": Subject(
-        tuple(f"{_CERTIFICATE}/{name}.py" for name in ("bodies", "recursion")),
-        (f"{_CERTIFICATE}/test_bodies.py", *_PROOF),
-    ),
-    "shift": _proof("shift", first="shift"),
-    "handover": _proof("handover", first="handover"),
+    "tracking": _proof("tracking", "closed_loop", "error_proof", first=("tracking_by_hand", "delayed_by_hand")),
+    "disturbance": _proof("disturbance", "motion", first=("demand_by_hand", "motion", "tracked_terms")),
+    "bodies": _proof("bodies", "recursion", first=("bodies",)),
+    "shift": _proof("shift", first=("shift_by_hand", "shift")),
+    "handover": _proof("handover", first=("handover_by_hand", "handover")),
     "delayed": Subject(
         (f"{_CERTIFICATE}/delayed.py",),
         tuple(
@@ -132,11 +116,8 @@ SUBJECTS = {
         (f"{_CERTIFICATE}/memory.py",),
         tuple(f"{_CERTIFICATE}/test_{name}.py" for name in ("memory", "delayed", "rounded_outward")),
     ),
-    "judgement": Subject(
-        tuple(f"{_CERTIFICATE}/{name}.py" for name in ("judgement", "occupancy")),
-        (*(f"{_CERTIFICATE}/test_{name}.py" for name in ("judgement", "occupancy", "tracked_terms")), *_PROOF),
-    ),
-    "own_stop": _proof("own_stop", first="own_stop"),
+    "judgement": _proof("judgement", "occupancy", first=("judgement", "occupancy", "tracked_terms")),
+    "own_stop": _proof("own_stop", first=("own_stop",)),
     "tracked": Subject(
         (f"{_CERTIFICATE}/tracked.py",),
         (f"{_CERTIFICATE}/test_tracked_terms.py", f"{_CERTIFICATE}/test_tracked.py"),
@@ -225,6 +206,19 @@ EQUIVALENT: dict[tuple[str, str], str] = {
     ("intervals/rounding.py", "LIBM = 7.0 * EPS"): _MORE,
     ("intervals/rounding.py", "TINY = 2.0**- 1021"): _MORE,
     ("intervals/rounding.py", "return x * (1.0 + (operations + 3) * EPS) + TINY"): _MORE,
+    (
+        f"{_CERTIFICATE}/shift.py",
+        "weightless = tree._replace(gravity=np.zeros( 2))",
+    ): "of what is nothing the length is used, in however many dimensions",
+    (
+        f"{_CERTIFICATE}/error_proof.py",
+        "if not all(((x > 0.0) & (x < _ABSURD)).all() for x in claimed) or not claim.errors.level.max() < _HOPELESS:",
+    ): "errors of 0 are refused as well because nothing lies within them",
+    (
+        "models/closest_point.py",
+        "valid = regular & used[list(subset)].all(axis=0) & (solution >= 0.0).all(axis=0) & "
+        "(solution.sum(axis=0) < 1.0)",
+    ): "with a weight of 0 the point is that of fewer of them, too",
     ("intervals/affine.py", "return multiply(products.MATMUL, A, column)[..., -1]"): "there is one column",
     (
         f"{_CERTIFICATE}/memory.py",

@@ -289,16 +289,16 @@ def multiply(product: products.Product, x: Operand, y: Operand) -> Affine:
     Raises:
         InputError: shapes or symbols do not fit, or neither operand is a form.
     """
-    symbols = next((z.symbols for z in (x, y) if isinstance(z, Affine)), 0)
-    x, y = (_without_symbols(z, symbols) if isinstance(z, Interval) else z for z in (x, y))
+    first = next((z for z in (x, y) if isinstance(z, Affine)), None)
+    if first is None:
+        raise InputError(f"{product.name!r} needs an affine form")
+    x, y = (_without_symbols(z, first.symbols) if isinstance(z, Interval) else z for z in (x, y))
     if isinstance(x, Affine) and isinstance(y, Affine):
         same_symbols(x, y)
         return form(*products.bilinear(product, x, y))
     if isinstance(x, Affine):
         return form(*products.linear(product, x, numbers(y), factor_first=False))
-    if isinstance(y, Affine):
-        return form(*products.linear(product, y, numbers(x), factor_first=True))
-    raise InputError(f"{product.name!r} needs an affine form")
+    return form(*products.linear(product, first, numbers(x), factor_first=True))
 
 
 def _without_symbols(x: Interval, symbols: int) -> Affine:

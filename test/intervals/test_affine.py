@@ -207,6 +207,8 @@ X = Affine.symbol(np.ones((2, 3)), 0.1, 0, symbols=2)
         (lambda: X * np.nan, "an affine form combines with finite numbers only"),
         (lambda: X * "two", "an affine form does not combine with str"),
         (lambda: X / 0.0, "division of an affine form by 0"),
+        (lambda: cross(Interval.point(np.ones(3)), Interval.point(np.ones(3))), "'cross' needs an affine form"),
+        (lambda: matvec(np.eye(2), Interval.point(np.ones(2))), "'@' needs an affine form"),
         (lambda: X.sum(axis=2), "axis 2 is not among the 2 axes"),
         (lambda: X[0].transpose(), r"forms of shape \(3,\) have no two axes to swap"),
     ],
