@@ -149,7 +149,7 @@ def test_survivors_are_listed(tmp_path: Path) -> None:
     write(Report("mutants", "Score", tmp_path, "command"), outcomes, {"shift": 40})
     (page,) = tmp_path.glob("*.md")
     text = page.read_text(encoding="utf-8")
-    assert "| shift | 40 | 3 | 1 | 1 | 1 | 0 | 33 % |" in text
+    assert "| shift | 40 | 3 | 1 | 1 | 1 | 0 | 33.3 % |" in text
     assert "shift.py:7: `c` became `d`" in text and "shift.py:3" not in text
 
 
