@@ -5,7 +5,8 @@ from __future__ import annotations
 
 import ast
 import operator
-from collections.abc import Callable
+import re
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -26,6 +27,8 @@ _PROOF = tuple(
         "scalar_terms",
         "single_body_terms",
         "rounded_outward",
+        "tracking_by_hand",
+        "demand_by_hand",
         "tracking",
         "disturbance",
         "certifier",
@@ -34,12 +37,13 @@ _PROOF = tuple(
 )
 
 
-def _proof(*names: str, first: str = "") -> Subject:
-    tests = (f"{_CERTIFICATE}/test_{first}.py", *_PROOF) if first else _PROOF
+def _proof(*names: str, first: Sequence[str]) -> Subject:
+    """Files of the certificate's proof, and those of the proof's tests that are of them."""
+    tests = (*(f"{_CERTIFICATE}/test_{name}.py" for name in first), *_PROOF)
     return Subject(tuple(f"{_CERTIFICATE}/{name}.py" for name in names), tuple(dict.fromkeys(tests)))
 
 
-_INTERVALS = ("interval", "affine", "affine_shape", "affine_trigonometry", "polynomial_enclosure", "allowances")
+_INTERVALS = ("affine", "affine_shape", "affine_trigonometry", "polynomial_enclosure", "allowances")
 
 SUBJECTS = {
     "intervals": Subject(
@@ -48,7 +52,6 @@ SUBJECTS = {
             for name in (
                 "affine",
                 "affine_form",
-                "interval",
                 "parts",
                 "products",
                 "rounding",
@@ -63,40 +66,57 @@ SUBJECTS = {
         ("solvers/certificate.py",), ("solvers/test_certificate.py", "systems/interval/test_feasible_set.py")
     ),
     "error_radius": Subject(
-        tuple(f"systems/interval/{name}.py" for name in ("error_radius", "reach", "positions")),
+        tuple(f"systems/interval/{name}.py" for name in ("error_radius", "nominal_radius", "reach", "positions")),
         tuple(
             f"systems/interval/test_{name}.py"
-            for name in ("radius_by_hand", "error_radius_slopes", "reach", "positions", "row_builder")
+            for name in (
+                "radius_by_hand",
+                "nominal_radius",
+                "rows_by_hand",
+                "error_radius_slopes",
+                "reach",
+                "positions",
+                "row_builder",
+            )
         ),
     ),
     "rows": Subject(
-        tuple(f"systems/interval/{name}.py" for name in ("row_builder", "momentum_rows")),
+        tuple(
+            f"systems/interval/{name}.py"
+            for name in ("row_builder", "momentum_rows", "torque_integrals", "transmitted_torque", "windowed_samples")
+        ),
         tuple(
             f"systems/interval/test_{name}.py"
-            for name in ("radius_by_hand", "row_builder", "error_radius_slopes", "pipeline")
+            for name in (
+                "rows_by_hand",
+                "torque_integrals",
+                "radius_by_hand",
+                "row_builder",
+                "error_radius_slopes",
+                "window_spans",
+                "window_sums",
+                "pipeline",
+            )
         ),
     ),
-    "tracking": _proof("tracking", "closed_loop", "error_proof", first="tracking"),
-    "disturbance": Subject(
-        tuple(f"{_CERTIFICATE}/{name}.py" for name in ("disturbance", "motion")),
-        (f"{_CERTIFICATE}/test_disturbance.py", *_PROOF, f"{_CERTIFICATE}/test_tracked_terms.py"),
-    ),
-    "bodies": Subject(
-        tuple(f"{_CERTIFICATE}/{name}.py" for name in ("bodies", "recursion")),
-        (f"{_CERTIFICATE}/test_bodies.py", *_PROOF),
-    ),
-    "shift": _proof("shift", first="shift"),
-    "handover": _proof("handover", first="handover"),
+    "tracking": _proof("tracking", "closed_loop", "error_proof", first=("tracking_by_hand", "delayed_by_hand")),
+    "disturbance": _proof("disturbance", "motion", first=("demand_by_hand", "motion", "tracked_terms")),
+    "bodies": _proof("bodies", "recursion", first=("bodies",)),
+    "shift": _proof("shift", first=("shift_by_hand", "shift")),
+    "handover": _proof("handover", first=("handover_by_hand", "handover")),
     "delayed": Subject(
         (f"{_CERTIFICATE}/delayed.py",),
-        tuple(f"{_CERTIFICATE}/test_{name}.py" for name in ("delayed", "memory", "delayed_certificates")),
+        tuple(
+            f"{_CERTIFICATE}/test_{name}.py"
+            for name in ("delayed_by_hand", "delayed", "memory", "delayed_certificates")
+        ),
     ),
     "memory": Subject(
         (f"{_CERTIFICATE}/memory.py",),
         tuple(f"{_CERTIFICATE}/test_{name}.py" for name in ("memory", "delayed", "rounded_outward")),
     ),
-    "judgement": _proof("judgement", "occupancy", first="occupancy"),
-    "own_stop": _proof("own_stop", first="own_stop"),
+    "judgement": _proof("judgement", "occupancy", first=("judgement", "occupancy", "tracked_terms")),
+    "own_stop": _proof("own_stop", first=("own_stop",)),
     "tracked": Subject(
         (f"{_CERTIFICATE}/tracked.py",),
         (f"{_CERTIFICATE}/test_tracked_terms.py", f"{_CERTIFICATE}/test_tracked.py"),
@@ -111,7 +131,10 @@ SUBJECTS = {
 }
 """By name; paths below sysid_nodes/ and test/."""
 
-_TWO_COLUMNS = "the last of two columns is the second, of one the first"
+_ALONG = "a direction to look along; the bound holds along any"
+_USELESS = "by so much a velocity tells nothing of a position"
+_ENOUGH = "n + 1 roundings by U each, of n counted 2 n + 4 are allowed for: one more or less is enough"
+_MORE = "more than there is is allowed for"
 
 EQUIVALENT: dict[tuple[str, str], str] = {
     (
@@ -123,25 +146,9 @@ EQUIVALENT: dict[tuple[str, str], str] = {
         "reference, further = norm(moved), (age * entry.speed / np.sqrt(box.armature_lower) + moved) / INFLATE",
     ): "roundings are allowed for once more where it is used",
     (
-        "intervals/taylor.py",
-        "errors = rounding.grow((2 * n + 3) * rounding.EPS * sizes + underflow, 2 * n + 8)",
-    ): "there are fewer than 2 n + 4 roundings, as the docstring counts them",
-    (
-        "models/self_collision.py",
-        "_SAMPLES = 501",
-    ): "random postures behind a warning; nothing is proven by their number",
-    (
         "systems/interval/row_builder.py",
         "jump = np.abs(np.diff(v, axis=0)) >= (noise.acceleration * dt + 2.0 * dv) * 1.000001 + 1e-12",
     ): "a millionth beyond the bound, of which 1e-12 is exactly there",
-    ("systems/interval/row_builder.py", "cube=windows.sum(windows.dt**3)[:, -1],"): _TWO_COLUMNS,
-    ("systems/interval/row_builder.py", "travel = positions.q[ends[:, -1]] - positions.q[ends[:, 0]]"): _TWO_COLUMNS,
-    ("systems/interval/reach.py", "n = self._alpha.shape[ -1]"): "the matrix is square",
-    ("systems/interval/error_radius.py", "n = levers.alpha.shape[ -1]"): "the matrix is square",
-    (
-        "systems/interval/error_radius.py",
-        "total = np.zeros((*unit[ 1].shape, 3))",
-    ): "both magnitudes of a motion have one shape",
     (
         "models/closest_point.py",
         "regular = determinant > 1e-14 * scale - _NOTHING",
@@ -150,10 +157,6 @@ EQUIVALENT: dict[tuple[str, str], str] = {
         "models/separation.py",
         "normal[length == 0.0, 2] = 2.0",
     ): "bodies about one point are near, and get another normal below",
-    (
-        "intervals/interval.py",
-        "count = self.lower.size // max(ends[0].size, 2)",
-    ): "half of all numbers of a single sum, of 2 U each: still no fewer than its roundings",
     (
         "intervals/trigonometry.py",
         "low = np.where(_may_hold(lower, upper, crest - np.pi), -1.0, np.maximum(low, -1.0))",
@@ -166,48 +169,62 @@ EQUIVALENT: dict[tuple[str, str], str] = {
     (
         f"{_CERTIFICATE}/occupancy.py",
         "centre.centre, np.concatenate([middles, centre.terms[ -1][:, None, :]], axis=1), enough=ENOUGH + radius",
-    ): "a direction to look along; the bound holds along any",
+    ): _ALONG,
     (
         f"{_CERTIFICATE}/occupancy.py",
-        "unit[length[:, 0] == 0.0, 2] = 0.0",
-    ): "a direction to look along; the bound holds along any",
-    (
-        f"{_CERTIFICATE}/closed_loop.py",
-        "return np.asarray(np.linalg.eigvalsh(0.5 * (scaled + scaled.swapaxes(1, 1)))[:, -1] * INFLATE)",
-    ): "bounds on symmetric matrices are symmetric",
-    (
-        "intervals/trigonometry.py",
-        "middle, half = 0.5 * (ends[0] + ends[1]), 0.5 * (ends[1] - ends[0]) + 1.0 * EPS",
-    ): "two roundings of numbers no larger than 1, by U each at most",
+        "centre.centre, np.concatenate([middles, centre.terms[ 1][:, None, :]], axis=1), enough=ENOUGH + radius",
+    ): _ALONG,
     (
         "intervals/products.py",
         'TIMES = Product("*", np.multiply, np.multiply, axes=0, roundings=lambda _: 2)',
-    ): "one rounding more than there is is allowed for",
-    ("systems/interval/row_builder.py", "rough=windows.sum(rough)[:, -1],"): "all columns are those of one clock",
+    ): _ENOUGH,
     (
-        "systems/interval/positions.py",
-        "step[pause], creep = 0.0, np.where(pause[:, None], 1.0, creep)",
-    ): "no window reaches over a pause, and what went before one is taken off again",
+        "intervals/products.py",
+        'TIMES = Product("*", np.multiply, np.multiply, axes=0, roundings=lambda _: 0)',
+    ): _ENOUGH,
     (
-        "intervals/taylor.py",
-        "rounded = (2 * n + 7) * rounding.EPS * sizes.sum(axis=0) + (factorials * errors * above).sum(axis=0)",
-    ): "one rounding more than there are is allowed for",
-    ("intervals/trigonometry.py", "WIDEST_RATIO = 2.5"): "which of two enclosures is taken; both hold",
+        "intervals/products.py",
+        'CROSS = Product("cross", _cross, _cross_sizes, axes=1, roundings=lambda _: 3)',
+    ): _ENOUGH,
+    (
+        "intervals/products.py",
+        'CROSS = Product("cross", _cross, _cross_sizes, axes=1, roundings=lambda _: 1)',
+    ): _ENOUGH,
     ("intervals/products.py", "if not TYPE_CHECKING:"): "names are imported that only types need",
+    (
+        "systems/interval/error_radius.py",
+        "farther = (order > joint)[None, :, None]",
+    ): "for the joint itself both are the same",
+    ("systems/interval/positions.py", "better = found <= error"): "of two bounds that are equal either holds",
+    ("systems/interval/row_builder.py", "_HOPELESS = 1000001.0"): _USELESS,
+    ("systems/interval/row_builder.py", "_HOPELESS = 999999.0"): _USELESS,
+    ("intervals/rounding.py", "LIBM = 7.0 * EPS"): _MORE,
+    ("intervals/rounding.py", "TINY = 2.0**- 1021"): _MORE,
+    ("intervals/rounding.py", "return x * (1.0 + (operations + 3) * EPS) + TINY"): _MORE,
+    (
+        f"{_CERTIFICATE}/shift.py",
+        "weightless = tree._replace(gravity=np.zeros( 2))",
+    ): "of what is nothing the length is used, in however many dimensions",
+    (
+        f"{_CERTIFICATE}/error_proof.py",
+        "if not all(((x > 0.0) & (x < _ABSURD)).all() for x in claimed) or not claim.errors.level.max() < _HOPELESS:",
+    ): "errors of 0 are refused as well because nothing lies within them",
+    (
+        "models/closest_point.py",
+        "valid = regular & used[list(subset)].all(axis=0) & (solution >= 0.0).all(axis=0) & "
+        "(solution.sum(axis=0) < 1.0)",
+    ): "with a weight of 0 the point is that of fewer of them, too",
+    ("intervals/affine.py", "return multiply(products.MATMUL, A, column)[..., -1]"): "there is one column",
+    (
+        f"{_CERTIFICATE}/memory.py",
+        "self._most = np.clip(edges[1:, None] - self.begin, -1.0, _EVER)",
+    ): "what is below 0 belongs to intervals that have not begun, and is multiplied by 0",
     (
         f"{_CERTIFICATE}/error_proof.py",
         "if not outcome.errors.level.max() <= _HOPELESS:",
     ): "no error is exactly as large as that, and it would be proven like any other",
     ("models/separation.py", "if not near[ -1].size:"): "there are as many indices in each dimension",
-    (
-        "models/self_collision.py",
-        "_SAMPLES = 499",
-    ): "random postures behind a warning; nothing is proven by their number",
     ("models/closest_point.py", "TINY = -0.999999999999"): "the search ends by itself, some steps later",
-    (
-        f"{_CERTIFICATE}/occupancy.py",
-        "fixed = [_constant_occupancy(solid, shapes[ -1]) for solid in obstacles]",
-    ): "all shapes are over the same times and symbols",
     (
         f"{_CERTIFICATE}/occupancy.py",
         "unit = np.divide(direction, length, out=np.zeros_like(direction), where=length > 1.0)",
@@ -220,10 +237,17 @@ EQUIVALENT: dict[tuple[str, str], str] = {
         f"{_CERTIFICATE}/judgement.py",
         "share = np.where(np.isfinite(limit), values / np.where(np.isfinite(limit), limit, 0.0), np.inf)",
     ): "instead of an infinite limit, whose quotient is not used",
-    (f"{_CERTIFICATE}/tracking.py", "_SPLIT = np.geomspace( 1.05, 0.4, 6)"): "any b is a proof; these are tried",
 }
 """Reason why nobody can tell a mutant from the original, by file and mutated line (stripped)."""
 
+
+CHOICES = {
+    f"{_CERTIFICATE}/tracking.py": ("_DECAY", "_SPLIT", "_DRAG"),
+    f"{_CERTIFICATE}/occupancy.py": ("_FIRST",),
+    "models/self_collision.py": ("_SAMPLES",),
+    "intervals/trigonometry.py": ("WIDEST_LINEAR", "ALWAYS_LINEAR", "WIDEST_RATIO"),
+}
+"""Constants that say what is tried, or which of two bounds is taken: whatever they are, above 0, the bounds hold."""
 
 GUESSES = {f"{_CERTIFICATE}/error_proof.py": ("_guess", "_guess_from_below", "_follow_further", "_widen")}
 """Functions that say where errors are looked for, by file: whatever they say is proven afterwards, or is not."""
@@ -231,6 +255,9 @@ GUESSES = {f"{_CERTIFICATE}/error_proof.py": ("_guess", "_guess_from_below", "_f
 
 _SIZES = (1.0, 2.0, 3.0, 10.0, 100.0, 1000.0)
 """Counts of numbers that may be added up."""
+
+_ERRORS = re.compile(r"(\([\w\s.+*/-]*\)|[\w.]+) \* (?:rounding\.)?EPS\b")
+"""A number of roundings, perhaps in brackets, times EPS."""
 
 _OPERATORS: dict[type[ast.operator], Callable[[float, float], float]] = {
     ast.Add: operator.add,
@@ -264,6 +291,8 @@ def reason(file: str, before: str, after: str) -> str:
         return "the sequences are of one length by construction"
     if before.startswith("@dataclass(") and before.replace("frozen=True", "frozen=False") == after:
         return "nothing writes to it, as mypy knows"
+    if before.split(" = ")[0] in CHOICES.get(file, ()) and "-" not in after:
+        return "what is tried, or which of two bounds is taken; whatever it is, they hold"
     return EQUIVALENT.get((file, after), "")
 
 
@@ -271,19 +300,28 @@ def same_but_counts(file: str, before: str, after: str) -> bool:
     """Whether all that changed are numbers of roundings, and each is still enough.
 
     `grow` allows for twice as many as it is told, and four more of which it takes two itself: half of them less one is
-    enough, however many numbers are added up.
+    enough, however many numbers are added up. So is half of those times EPS, which is twice what a rounding errs by.
     """
+    if not file.startswith("intervals/") or file == "intervals/rounding.py":
+        return False
     (one, told), (two, told_now) = _without_counts(before), _without_counts(after)
-    return (
-        file.startswith("intervals/")
-        and one == two
-        and all(
-            _number(ast.parse(new.strip(), mode="eval").body, size)
-            >= 0.5 * _number(ast.parse(old.strip(), mode="eval").body, size) - 1.0
-            for old, new in zip(told, told_now, strict=True)
-            for size in _SIZES
-        )
+    (one, errors), (two, errors_now) = _without_errors(one), _without_errors(two)
+    return one == two and _enough(told, told_now, 1.0) and _enough(errors, errors_now, 0.0)
+
+
+def _enough(told: Sequence[str], now: Sequence[str], spare: float) -> bool:
+    """Whether counts are no less than half of those before, less what is to spare, of any number of numbers."""
+    return len(told) == len(now) and all(
+        _number(ast.parse(new.strip(), mode="eval").body, size)
+        >= 0.5 * _number(ast.parse(old.strip(), mode="eval").body, size) - spare
+        for old, new in zip(told, now, strict=True)
+        for size in _SIZES
     )
+
+
+def _without_errors(line: str) -> tuple[str, list[str]]:
+    """A line without the factors of EPS, and these."""
+    return _ERRORS.sub("EPS", line), [found[1] for found in _ERRORS.finditer(line)]
 
 
 def _number(count: ast.expr, size: float) -> float:

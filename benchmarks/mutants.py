@@ -218,7 +218,7 @@ def write(page: report.Report, outcomes: Sequence[Outcome], total: dict[str, int
         of = [one for one in outcomes if name in ("all", one.mutant.subject)]
         killed, same = sum(one.fate == "killed" for one in of), sum(bool(one.reason) for one in of)
         open_, rest = sum(one.fate == "undecided" and not one.reason for one in of), len(of) - same
-        score = f"{100.0 * killed / rest:.0f} %" if rest else ""
+        score = f"{100.0 * killed / rest:.1f} %" if rest else ""
         number = sum(total.values()) if name == "all" else total[name]
         rows.append((name, number, len(of), killed, rest - killed - open_, open_, same, score))
     page.text(

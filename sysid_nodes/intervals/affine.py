@@ -40,7 +40,7 @@ def concatenate(values: Sequence[Affine | npt.ArrayLike], axis: int = 0) -> Affi
 
 def _join(function: Callable[..., Any], values: Sequence[Affine | npt.ArrayLike], axis: int, *, new: int) -> Affine:
     forms = _forms(values)
-    ndim = forms[0].ndim + new
+    ndim = max(x.ndim for x in forms) + new
     if not -ndim <= axis < ndim:
         raise InputError(f"axis {axis} is not among the {ndim} axes")
     axis %= ndim

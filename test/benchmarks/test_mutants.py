@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.mutant_modules import EQUIVALENT, GUESSES, SUBJECTS
+from benchmarks.mutant_modules import CHOICES, EQUIVALENT, GUESSES, SUBJECTS
 from benchmarks.mutants import Mutant, Outcome, least_share, read, write
 from benchmarks.report import Report
 
@@ -34,6 +34,8 @@ def test_what_is_no_mistake_is_of_code_there_is(project_root: Path) -> None:
 
     for file, names in GUESSES.items():
         assert {name for name in names if f"def {name}(" in text(file)} == set(names)
+    for file, names in CHOICES.items():
+        assert all(f"\n{name} = " in text(file) for name in names)
     for file, after in EQUIVALENT:
         wanted, changed = after.replace(" ", ""), []
         for line in text(file).splitlines():
@@ -147,7 +149,7 @@ def test_survivors_are_listed(tmp_path: Path) -> None:
     write(Report("mutants", "Score", tmp_path, "command"), outcomes, {"shift": 40})
     (page,) = tmp_path.glob("*.md")
     text = page.read_text(encoding="utf-8")
-    assert "| shift | 40 | 3 | 1 | 1 | 1 | 0 | 33 % |" in text
+    assert "| shift | 40 | 3 | 1 | 1 | 1 | 0 | 33.3 % |" in text
     assert "shift.py:7: `c` became `d`" in text and "shift.py:3" not in text
 
 
@@ -162,6 +164,10 @@ def test_outcomes_are_read_again_and_equivalent_ones_are_no_survivors(tmp_path: 
     assert [one.reason for one in found] == [reason, ""]
     assert Outcome(mutant, "survived", 7, "`def f(x, *, y):` became `def f(x, /, y):`").reason
     assert Outcome(mutant, "survived", 7, "`zip(x, y, strict=True)` became `zip(x, y, strict=False)`").reason
+    tried = Mutant("tracking", "systems/certified/certificate/tracking.py", "NumberReplacer", 3)
+    assert Outcome(tried, "survived", 7, "`_DRAG = 0.2` became `_DRAG = 1.2`").reason
+    assert not Outcome(tried, "survived", 7, "`_DRAG = 0.2` became `_DRAG = -0.8`").reason
+    assert not Outcome(tried, "survived", 7, "`x = _DRAG * 0.2` became `x = _DRAG * 1.2`").reason
     assert not Outcome(mutant, "survived", 7, "`def f(x=1):` became `def f(x=2):`").reason
     line = "grow(x.sum(axis=axes) + n * EPS, 2 * n + 8), grow(y, 16) + z"
     for old, new, enough in (
@@ -173,6 +179,15 @@ def test_outcomes_are_read_again_and_equivalent_ones_are_no_survivors(tmp_path: 
             f"`{line}` became `{line.replace(old, new)}`",
         )  # fmt: skip
         assert bool(mutated.reason) == enough, mutated.words
+    for old, new, enough in (
+        ("n + 2", "n + 3", True), ("n + 2", "n + 1", True), ("n + 2", "n - 2", False), (") * E", ") / E", False),
+        ("4.0", "3.0", True), ("4.0", "1.0", False), ("- 8.0", "+ 8.0", False), ("8.0 * r", "4.0 * r", True),
+    ):  # fmt: skip
+        line = "rest = (n + 2) * EPS * scale + 4.0 * EPS - 8.0 * rounding.EPS"
+        for file in ("sums", "rounding"):  # of which the latter is what others count on
+            words = f"`{line}` became `{line.replace(old, new)}`"
+            mutated = Outcome(Mutant("intervals", f"intervals/{file}.py", "N", 3), "survived", 7, words)
+            assert bool(mutated.reason) == (enough and file == "sums"), words
     path = tmp_path / "records.jsonl"
     path.write_text(json.dumps(found[0]._asdict()) + "\n", encoding="utf-8")
     assert read(path) == {mutant: found[0]}

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from fractions import Fraction
+from math import comb
 from typing import Any
 
 import numpy as np
@@ -17,6 +18,7 @@ from intervals.exact import exact
 
 from sysid_nodes.intervals import Affine, cross, trigonometry
 from sysid_nodes.intervals.products import MATMUL, bilinear
+from sysid_nodes.intervals.taylor import _enclose, _taylor
 
 U = Fraction(1, 2**53)
 MOST = Fraction(1, 2**40)
@@ -128,3 +130,23 @@ def test_a_level_line_holds_both_ends_of_its_range() -> None:
     middle, half = exact(found.value), exact(found.error)
     assert (middle - half <= exact(ends[0])).all() and (middle + half >= exact(ends[1])).all()
     assert (half <= (exact(ends[1]) - exact(ends[0])) / 2 + MOST).all()
+
+
+@pytest.mark.parametrize("count", [1, 2, 3, 41])
+def test_polynomials_make_up_for_the_roundings_of_all_their_powers(count: int) -> None:
+    """Of `count` coefficients, all above 0, about the middle of an interval; each bound makes up for its own, too."""
+    c, mid, half = np.random.default_rng(count).uniform(1.0, 2.0, (count, 1)), np.array([1.25]), np.array([0.3])
+    found, errors = _taylor(c, mid)
+    powers = [Fraction(1)]
+    for _ in range(count):
+        powers.append(powers[-1] * exact(mid)[0])
+    for j in range(count):
+        size = sum(comb(k, j) * powers[k - j] * exact(c)[k, 0] for k in range(j, count))
+        least = (2 * count + 4) * 2 * U * size
+        assert least * (1 + count * U) <= exact(errors)[j, 0, 0] <= least * (1 + MOST)
+    part = _enclose(found, errors, half, 0)
+    h, t, e = exact(half)[0], abs(exact(found[:, 0, 0])), exact(errors[:, 0, 0])
+    sizes = [t[j] * h**j for j in range(count)]
+    rest = sum(sizes[2::2], Fraction(0)) / 2 + sum(sizes[3::2], Fraction(0))
+    rest += (2 * count + 6) * 2 * U * sum(sizes, Fraction(0)) + sum(e[j] * h**j for j in range(count))
+    assert rest * (1 + 4 * count * U) <= exact(part.remainder)[0, 0] <= rest * (1 + MOST)

@@ -83,6 +83,7 @@ def test_overflow_is_an_infinite_remainder():
         (np.zeros((0, 7)), [0.0, 1.0], "a polynomial needs at least one coefficient"),
         ([np.nan], [0.0, 1.0], "polynomial coefficients must be finite"),
         ([1.0], [0.0, 0.0], "time edges must be a vector of at least two finite, increasing times"),
+        ([1.0], [0.0, 2.0, 1.0], "time edges must be a vector of at least two finite, increasing times"),
         ([1.0], [0.0, np.inf], "time edges must be a vector of at least two finite, increasing times"),
         ([1.0], [0.0], "time edges must be a vector of at least two finite, increasing times"),
         ([1.0], [[0.0, 1.0]], "time edges must be a vector of at least two finite, increasing times"),

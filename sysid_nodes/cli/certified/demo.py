@@ -8,6 +8,7 @@ import os
 import time
 from collections.abc import Mapping
 from pathlib import Path
+from shutil import copyfile
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -73,6 +74,7 @@ def run(args: argparse.Namespace, machine: Machine) -> Ending:
     scene = required_file(kinova_config.SCENE)
     with output_and_work(args.out) as (folder, work):
         (folder / "config.yaml").write_text(kinova_config.parameter_file(values), encoding="utf-8")
+        copyfile(scene, folder / "scene.yaml")
         ended = _live(args, model, scene, folder, work, machine)
         say("Identifying again from the recording and writing the report ...")
         facts = {"prior_check": ended.before, "real_time_factor": ended.pace, "processor": dict(ended.usage)}

@@ -142,9 +142,9 @@ def body_coefficients(levers: Levers, motion: MotionBounds) -> Array:
 
 def _position(levers: Levers, motion: MotionBounds, unit: Pair, body: Pair, turning: Pair) -> Array:
     """Effect of the position errors: of both ends on the momentum, of every sample on the integrand."""
-    n = levers.alpha.shape[0]
+    n = len(levers.alpha)
     order = np.arange(n)
-    total = np.zeros((*unit[0].shape, 3))
+    total = np.zeros((*levers.lam.shape, 3))
     for joint in range(n):  # derivative with respect to q_joint
         pick = slice(joint, joint + 1)
         own, own_turning = (unit[0][:, pick], unit[1][:, pick]), (turning[0][:, pick], turning[1][:, pick])

@@ -72,10 +72,11 @@ def nominal_radius(
             _position(picks, found, dq, positions.travel_error[:, None, :]).sum(axis=2),
             (_edges(picks, np.abs(found.mass)) * dv).sum(axis=2)
             + picks.sum(picks.weight, np.abs(found.rate_by_velocity), dv),
-            _sampling(picks, found, motion, [picks.share(each[:, 0]) for each in (*roughness, windows.dt**3)]),
+            _sampling(picks, found, motion, [picks.share(each.ravel()) for each in (*roughness, windows.dt**3)]),
         ]
     )
-    norms = body_norms(theta.reshape(-1, 10), theta.reshape(-1, 10))
+    bodies = theta.reshape(chain.n, 10)
+    norms = body_norms(bodies, bodies)
     pause = windows.maximum(windows.dt)
     smooth = (motion.smooth >= motion.cube)[:, None]
     stray = np.where(smooth, motion.jerk * pause**2 / 8.0 + 2.0 * motion.acceleration * windows.stamp_error,
@@ -114,7 +115,7 @@ class _Picks:
         first, last = positions.edges.T
         interval = positions.index.copy()
         interval[last] = -1
-        step = np.append(windows.dt[:, 0], 0.0)[interval]
+        step = np.append(windows.dt, 0.0)[interval]
         weight = 0.5 * step
         weight[1:] += 0.5 * step[:-1]
         window = np.repeat(np.arange(len(first)), last - first + 1)
@@ -165,7 +166,7 @@ def _position(picks: _Picks, found: MomentumDerivatives, dq: Array, travel: Arra
     end, start = picks.last(found.by_position) - late, -picks.first(found.by_position) - early
     a, b = np.abs(end), np.abs(start)
     line = np.minimum((a + b) * dq, np.abs(end + start) * dq + np.minimum(a, b) * travel)
-    return np.asarray(np.minimum(independent, line + size * np.minimum(travel, 2.0 * dq)))
+    return np.asarray(np.minimum(independent, line + size * travel))
 
 
 def _sampling(picks: _Picks, found: MomentumDerivatives, motion: MotionBounds, shares: list[Array]) -> Array:
@@ -195,7 +196,7 @@ def _remainder(motion: MotionBounds, levers: Levers, between: Line, away: Array)
     )
     span = motion.duration[:, None, None, None]
     # Readings' own errors act on the momentum at the ends, where nothing is between samples.
-    momentum = _mixed(momentum_curvature, unit, speed, errors[:2], (motion.dq, motion.dv))
+    momentum = _mixed(momentum_curvature, unit, speed, errors[:-1], (motion.dq, motion.dv))
     rate = _mixed(rate_curvature, unit, speed, errors, total)
     out = [span * (rate[k] + levers.third_along(error[0], total[0])) for k, error in enumerate(errors)]
     for index in (0, 1):

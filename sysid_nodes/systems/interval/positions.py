@@ -55,14 +55,12 @@ def bound_positions(q: Array, qd: Array, dt: Array, edges: Edges, error: Array, 
     ends = np.cumsum(lengths)
     starts = ends - lengths
     index = np.arange(ends[-1]) + np.repeat(edges[:, 0] - starts, lengths)
-    step, creep = (0.5 * dt)[:, None] * (qd[1:] + qd[:-1]), np.broadcast_to(creep, qd[1:].shape)
     # Nothing is added up over pauses between windows: what a long one piles up would drown the digits that follow.
     open_windows = np.zeros(len(q))
     np.add.at(open_windows, edges[:, 0], 1.0)
     np.add.at(open_windows, edges[:, 1], -1.0)
-    pause = np.cumsum(open_windows)[:-1] < 0.5
-    if pause.any():
-        step[pause], creep = 0.0, np.where(pause[:, None], 0.0, creep)
+    used = (np.cumsum(open_windows)[:-1] > 0.0)[:, None]
+    step, creep = used * (0.5 * dt)[:, None] * (qd[1:] + qd[:-1]), used * creep
     moved, crept = _added_up(step), _added_up(creep)
     # Seen from the first sample of a window all move and creep less by what they had before it.
     moved_before, crept_before = moved[edges[:, 0]], crept[edges[:, 0]]
@@ -80,7 +78,7 @@ def bound_positions(q: Array, qd: Array, dt: Array, edges: Edges, error: Array, 
         edges=np.stack([starts, ends - 1], axis=1),
         q=position,
         error=np.where(better, found, error),
-        travel_error=np.where(better, np.minimum(span + _ROUNDING, 2.0 * found), 2.0 * error),
+        travel_error=np.where(better, span + _ROUNDING, 2.0 * error),
         possible=np.asarray((low <= high).all(axis=1)),
     )
 

@@ -95,7 +95,7 @@ class Reach:
             speed: (W, n) largest speed of each joint in each window.
             dq: (W, n) largest position error.
         """
-        n = self._alpha.shape[0]
+        n = len(self._alpha)
         picked = tuple(_spread(t, int(first), int(last)) for first, last in edges)
         index = np.concatenate(picked)
         starts = np.cumsum([0, *(len(p) for p in picked[:-1])])

@@ -149,7 +149,7 @@ class RowBuilder:
         theta[self._unknowns.body_slice] += about
         shares = nominal_radius(self._chain, theta, windows, draft.roughness, positions, motion, levers)
         by_body = body_coefficients(levers, motion)
-        bodies = theta.reshape(-1, 10)
+        bodies = theta.reshape(self._chain.n, 10)
         by_norms = np.einsum("cwkis,is->cwk", by_body, body_norms(bodies, bodies))
         # Both are bounds; where steps are long and motions violent, remainders are worse than norms all along.
         shares = np.where(shares.sum(axis=0) < by_norms.sum(axis=0), shares, by_norms)
@@ -224,17 +224,17 @@ class RowBuilder:
         error = noise.position + speed * windows.stamp_error
         if not noise.itemised:
             creep = np.full_like(creep, _HOPELESS)  # no bound on the velocity: the readings stay as they are
-        return bound_positions(samples.q, samples.qd, dt[:, 0], windows.edges, error, creep)
+        return bound_positions(samples.q, samples.qd, dt.ravel(), windows.edges, error, creep)
 
     def _coefficients(self, windows: WindowedSamples, positions: Positions, torque: TorqueIntegrals) -> Array:
         """(W, n, 15 n or 16 n): momentum less its integral, then the motor terms of each joint."""
         n, samples, certain = self._chain.n, windows.samples, windows.sign_certain
         v, entries, ends = samples.qd, positions.index, positions.edges
-        first, last = windows.edges.T
+        (first, last), (begin, end) = windows.edges.T, ends.T
         momentum, integral = window_regressors(self._chain, samples.t[entries], positions.q, v[entries], ends)
         signed = windows.sum(np.where(certain, np.sign(v[1:]) * windows.dt, 0.0))
-        travel = positions.q[ends[:, 1]] - positions.q[ends[:, 0]]
-        if (power := self._viscous_power) is not None and (power != 1.0).any():
+        travel = positions.q[end] - positions.q[begin]
+        if (power := self._viscous_power) is not None:
             curved = power_of_speed(v, power)
             slow = windows.sum(0.5 * (curved[1:] + curved[:-1]) * windows.dt)
             travel = np.where(power == 1.0, travel, slow)
@@ -254,9 +254,9 @@ class RowBuilder:
         rough, smooth = measured.roughness
         return MotionBounds(
             duration=windows.duration,
-            rough=windows.sum(rough)[:, 0],
-            smooth=windows.sum(smooth)[:, 0],
-            cube=windows.sum(windows.dt**3)[:, 0],
+            rough=windows.sum(rough).ravel(),
+            smooth=windows.sum(smooth).ravel(),
+            cube=windows.sum(windows.dt**3).ravel(),
             speed=speed,
             dq=measured.positions.error,
             dv=np.broadcast_to(self._velocity_error(windows.stamp_error), speed.shape),
@@ -306,7 +306,7 @@ class RowBuilder:
         within the stamp's error of a stamp: a kink at eps from an end costs eps dt of the slope.
         """
         dt = windows.dt
-        smooth = np.logical_and(windows.sign_certain.all(axis=1), (self._noise.jerk > 0.0).all()).reshape(-1, 1)
+        smooth = np.logical_and(windows.sign_certain.all(axis=1), (self._noise.jerk > 0.0).all())[:, None]
         return np.where(smooth, 8.0 * windows.stamp_error * dt, dt**2), np.where(smooth, dt**3, 0.0)
 
     def _velocity_error(self, stamp: float) -> Array:

@@ -107,7 +107,7 @@ def test_it_leaves_all_its_files_and_nothing_else(demo: tuple[Path, int, str, st
     folder = demo[0]
     assert {item.name for item in folder.iterdir()} == {"out"}
     names = {item.name for item in (folder / "out").iterdir()}
-    assert names == {"bag", "config.yaml", "report.html", "result.json", "series.npz"}
+    assert names == {"bag", "config.yaml", "report.html", "result.json", "scene.yaml", "series.npz"}
     assert (folder / "out" / "report.html").read_text(encoding="utf-8").rstrip().endswith("</html>")
 
 

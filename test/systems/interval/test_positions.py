@@ -97,6 +97,16 @@ def test_offset_and_errors_are_those_of_the_readings_one_by_one() -> None:
         )
         np.testing.assert_array_equal(found.q[begin : end + 1, 1], q[first : last + 1, 1])
         np.testing.assert_allclose(found.error[w], [half[0], error[w, 1]], rtol=1e-9)
-        travel = min(crept[0] + tiny, 2.0 * half[0])
-        np.testing.assert_allclose(found.travel_error[w], [travel, 2.0 * error[w, 1]], rtol=1e-12)
+        np.testing.assert_allclose(found.travel_error[w], [crept[0] + tiny, 2.0 * error[w, 1]], rtol=1e-12)
         assert found.possible[w] == (low <= high).all()
+
+
+def test_roundings_are_a_part_in_1e11_of_one_and_of_what_is_read() -> None:
+    """Two readings, one at its upper bound and one at its lower: nothing but roundings is left of where they began."""
+    q, qd, dt = np.array([[1.0], [4.0]]), np.array([[3.0], [5.0]]), np.ones(1)
+    error = np.full((1, 1), 0.5)
+    found = bound_positions(q, qd, dt, np.array([[0, 1]], dtype=np.intp), error, np.zeros((1, 1)))
+    # Of both readings, half of either, and of where the window began.
+    assert found.error[0, 0] == pytest.approx(1e-11 * (0.5 * (1.0 + 1.0) + 0.5 * (1.0 + 4.0) + 1.0 + 0.5), rel=1e-4)
+    assert found.travel_error[0, 0] == pytest.approx(1e-11, rel=1e-9)
+    np.testing.assert_allclose(found.q[:, 0], [0.5, 4.5], rtol=1e-10)

@@ -10,14 +10,9 @@ from typing import Any
 
 import numpy as np
 import pytest
-from shared.row_scene import spinner
 
-from sysid_nodes.data import Bounds, JointSamples
 from sysid_nodes.kernel.reference import TreeMotion
 from sysid_nodes.kernel.tree import Tree
-from sysid_nodes.models.chain import Chain
-from sysid_nodes.models.known_robot import KnownRobotConfig, known_box
-from sysid_nodes.systems.interval import row_builder
 from sysid_nodes.systems.interval.error_radius import (
     MotionBounds,
     _slopes,
@@ -25,18 +20,7 @@ from sysid_nodes.systems.interval.error_radius import (
     momentum_curvature,
     rate_curvature,
 )
-from sysid_nodes.systems.interval.momentum_rows import (
-    CAUSES,
-    FRICTION_SIGN,
-    TORQUE_ABSOLUTE,
-    TORQUE_RATE,
-    TORQUE_RELATIVE,
-)
-from sysid_nodes.systems.interval.noise import Noise
-from sysid_nodes.systems.interval.positions import bound_positions
 from sysid_nodes.systems.interval.reach import Levers, Reach
-from sysid_nodes.systems.interval.row_builder import RowBuilder
-from sysid_nodes.systems.interval.unknowns import identify_body
 
 Array = np.ndarray
 
@@ -172,107 +156,3 @@ def test_levers_of_a_folded_arm_grow_by_what_joints_may_have_moved() -> None:
     for joint in range(4):
         assert found.hessian[0, joint, joint, 3, 1] == pytest.approx(9.0 * step * joint, abs=1e-8)
     assert (found.hessian >= 0.0).all()  # roundings of an axis that is all but upright are allowed for
-
-
-T = np.cumsum([1.0, 0.003, 0.005, 0.004, 0.002, 0.007])
-QD = np.array([0.5, 0.52, 0.49, 0.004, -0.02, -0.03])[:, None]
-TAU = np.array([3.0, -2.0, 5.0, 4.0, -6.0, 1.0])[:, None]
-EDGES = np.array([[0, 2], [2, 5]], dtype=np.intp)
-DT, STAMP = np.diff(T), 1e-4
-NOISE: dict[str, Any] = {
-    "torque_relative": 0.02, "torque_absolute": 0.03, "position": 0.05, "velocity": 0.004, "acceleration": 6.0,
-    "jerk": 50.0, "torque_rate": 70.0, "torque_curvature": 0.0,
-}  # fmt: skip
-
-
-def builder(**changes: Any) -> RowBuilder:
-    arm = spinner(0.2)
-    known = KnownRobotConfig(
-        viscous=(5.0,), coulomb=(2.0,), armature=(0.3,), offset=(0.0,), gain=(1.5,), gain_relative=(0.1,)
-    )
-    centre, radius = known_box(arm, known)
-    unknowns = identify_body(1, 0, centre, radius, Bounds(centre[:10] - 1e-9, centre[:10] + 1e-9))
-    values = {"stamp": STAMP, "hold": False, "itemised": True, **NOISE, **changes}
-    noise = Noise(**{name: np.full(1, x) if name in NOISE else x for name, x in values.items()})
-    chain = Chain.from_robot(arm)
-    return RowBuilder(chain, Reach(chain, np.zeros(1)), noise, unknowns)
-
-
-def of_windows(values: Array) -> Array:
-    return np.array([values[a:b].sum() for a, b in EDGES])
-
-
-@pytest.mark.parametrize("hold", ["no", "hold", "until"])
-@pytest.mark.parametrize(("jerk", "curvature"), [(0.0, 0.0), (50.0, 0.0), (0.0, 9e3), (0.0, 4e4)])
-def test_shares_of_the_motor_and_of_the_motion(
-    hold: str, jerk: float, curvature: float, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Of the curvatures one tells more than the rate in both steps of certain signs, one in the shorter alone."""
-    seen = {}
-
-    def kept(q: Array, qd: Array, dt: Array, edges: Array, error: Array, creep: Array) -> Any:
-        seen.update(error=error, creep=creep)
-        return bound_positions(q, qd, dt, edges, error, creep)
-
-    monkeypatch.setattr(row_builder, "bound_positions", kept)
-    samples = JointSamples(spinner(0.2).joint_names, T, 0.0 * QD, QD, TAU)
-    made = builder(jerk=jerk, torque_curvature=curvature, hold=hold != "no", until=hold == "until")
-    draft = made.draft(samples, EDGES)
-    stamp = STAMP + np.spacing(T[-1])
-    dv, size, e = 0.004 + 6.0 * stamp, np.abs(QD[:, 0]), TAU[:, 0]
-    certain = np.array([True, True, False, False, False])  # of the sign: too slow, turns, could turn
-    smooth = certain & (jerk > 0.0)
-    duration = np.array([T[b] - T[a] for a, b in EDGES])
-    motion = draft.motion
-    rough, cube = np.where(smooth, 8.0 * stamp * DT, DT**2), np.where(smooth, DT**3, 0.0)
-    np.testing.assert_allclose(motion.duration, duration)
-    np.testing.assert_allclose(motion.rough, of_windows(rough), rtol=1e-12)
-    np.testing.assert_allclose(motion.smooth, of_windows(cube), rtol=1e-12)
-    np.testing.assert_allclose(motion.cube, of_windows(DT**3), rtol=1e-12)
-    np.testing.assert_allclose(motion.dv, np.full((2, 1), dv), rtol=1e-12)
-    top = np.array([size[a : b + 1].max() + 0.004 + 6.0 * (stamp + 0.5 * DT[a:b].max()) for a, b in EDGES])
-    np.testing.assert_allclose(motion.speed[:, 0], top, rtol=1e-12)
-    np.testing.assert_allclose(seen["error"][:, 0], 0.05 + top * stamp, rtol=1e-12)
-    np.testing.assert_allclose(seen["creep"][:, 0], DT * dv + 6.0 * rough / 4.0 + jerk * cube / 12.0, rtol=1e-12)
-    gain, armature, coulomb = 1.5 * 1.1, 0.3 * 1.05, 2.0 * 1.05
-    load, error = 0.5 * (np.abs(e[1:]) + np.abs(e[:-1])), 0.02 * np.abs(e) + 0.03
-    steep, bent = 70.0 * DT**2 / 4.0, curvature * DT**3 / 12.0 + 2.0 * 70.0 * stamp * DT
-    assert (bent < steep)[:2].tolist() == {0.0: [True, True], 9e3: [True, True], 4e4: [True, False]}[curvature]
-    between = of_windows(np.where(certain & (curvature > 0.0), np.minimum(steep, bent), steep))
-    between = between + 70.0 * stamp * duration
-    if hold != "no":
-        load = np.abs(e[1:] if hold == "until" else e[:-1])
-        between = stamp * of_windows(np.abs(np.diff(e)) + error[1:] + error[:-1])
-    expected = {
-        TORQUE_RELATIVE: gain * 0.02 * of_windows(load * DT),
-        TORQUE_ABSOLUTE: gain * 0.03 * duration,
-        TORQUE_RATE: gain * between,
-        FRICTION_SIGN: (2.0 if hold == "no" else 1.0) * coulomb * of_windows(np.where(certain, 0.0, DT)),
-        "velocity error": np.full(2, 2.0 * dv * armature),
-        "position error": draft.positions.travel_error[:, 0] * 5.0 * 1.05,
-    }
-    for cause, value in expected.items():
-        np.testing.assert_allclose(draft.rows.radius[:, 0, CAUSES.index(cause)], value, rtol=1e-9, err_msg=cause)
-    np.testing.assert_allclose(draft.rows.radius.sum(axis=2)[:, 0], sum(expected.values()), rtol=1e-9)
-
-
-def test_a_radius_found_by_calibration_is_that_of_torque_and_friction_alone() -> None:
-    samples = JointSamples(spinner(0.2).joint_names, T, 0.0 * QD, QD, TAU)
-    radius = builder(itemised=False).build(samples, EDGES).radius[:, 0]
-    told = [CAUSES.index(cause) for cause in (TORQUE_RELATIVE, TORQUE_ABSOLUTE, FRICTION_SIGN)]
-    assert (radius[:, told[:2]] > 0.0).all() and (np.delete(radius, told, axis=1) < 1e-9).all()
-    assert (radius >= 0.0).all()
-
-
-def test_torque_jumps_up_to_what_rate_errors_and_friction_allow() -> None:
-    """70 N m/s for a step and for the stamps of both samples, both readings' errors; 2 F_c where friction may flip."""
-    stamp, flip = STAMP + np.spacing(T[-1]), np.where(QD[1:, 0] > 0.4, 0.0, 2.0 * 2.0 * 1.05 / (1.5 * 0.9))
-    for k, share in [(k, share) for k in range(5) for share in (0.999, 1.001)]:
-        tau = np.zeros_like(TAU)
-        jump = (70.0 * (DT[k] + 2.0 * stamp) + 2.0 * 0.03 + flip[k]) / (1.0 - 0.02)
-        tau[k + 1 :, 0] = share * jump
-        tau[k + 2 :, 0] = 0.0  # a way back that is as large is another jump
-        samples = JointSamples(spinner(0.2).joint_names, T, 0.0 * QD, QD, tau)
-        window = np.array([[k, k + 1]], dtype=np.intp)
-        found = builder().violations(samples, window)["torque rate above its bound"]
-        assert found[0] == (share > 1.0)

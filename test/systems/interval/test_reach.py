@@ -119,3 +119,23 @@ def test_gravity_does_nothing_about_a_vertical_axis() -> None:
     assert (
         (levers.third[0] <= 1e-6).all() and (levers.third[:, 0] <= 1e-6).all() and (levers.third[1, 1, 1] > 0.1).any()
     )
+
+
+def test_kinematics_are_evaluated_every_five_milliseconds_and_at_both_ends() -> None:
+    arm = load_robot("kinova_gen3")
+    reach, q = Reach(Chain.from_robot(arm), prismatic_travel(arm)), configurations(arm, 60)
+    often = reach.levers(np.arange(60) * 0.001, q, np.array([[2, 32], [32, 59]]), 0.0 * q[:2], 0.0 * q[:2]).picked
+    assert [list(x) for x in often] == [[2, 6, 10, 14, 19, 23, 27, 32], [32, 36, 41, 45, 50, 54, 59]]
+    seldom = reach.levers(np.arange(60) * 0.02, q, np.array([[4, 7]]), 0.0 * q[:1], 0.0 * q[:1]).picked
+    assert [list(x) for x in seldom] == [[4, 5, 6, 7]]
+
+
+def test_a_sliding_joint_moves_what_it_carries_by_its_own_speed() -> None:
+    rng = np.random.default_rng(5)
+    arm = next(x for x in (random_tree(rng) for _ in range(99)) if not Chain.from_robot(x).tree.revolute[:2].all())
+    chain, q = Chain.from_robot(arm), configurations(load_robot("kinova_gen3"), 2)[:, :6] * 0.1
+    found = Reach(chain, prismatic_travel(arm)).levers(
+        np.array([0.0, 1e-3]), q, np.array([[0, 1]]), 0.0 * q[:1] + 0.5, 0.0 * q[:1] + 0.01
+    )
+    sliding = ~chain.tree.revolute
+    np.testing.assert_array_equal(found.lam[0, sliding], chain.supports()[sliding])

@@ -197,10 +197,9 @@ def rates(loop: ClosedLoop, found: Disturbance, assumed: Assumed, start: Entry) 
 
 
 def _spectral(loop: ClosedLoop, size: Array) -> Array:
-    """(T,) largest norm in that of I_a of matrices whose entries are at most ``size`` (T, n, n)."""
+    """(T,) largest norm in that of I_a of symmetric matrices with entries up to ``size`` (T, n, n)."""
     root = np.sqrt(loop.armature_lower)
-    scaled = size / root[:, None] / root
-    return np.asarray(np.linalg.eigvalsh(0.5 * (scaled + scaled.swapaxes(1, 2)))[:, -1] * INFLATE)
+    return np.asarray(np.linalg.eigvalsh(size / root[:, None] / root)[:, -1] * INFLATE)
 
 
 def _speed(loop: ClosedLoop, found: Disturbance, assumed: Assumed, delta: Array) -> Array:

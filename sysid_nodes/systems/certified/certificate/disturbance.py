@@ -56,7 +56,7 @@ class Split(NamedTuple):
         onto = _onto(self.pairs.joint, len(change))
         first = self.coefficients[:1]
         added = (first * change[self.pairs.body]).sum(axis=-1) @ onto
-        return np.asarray(largest(added, boxed=True)[0])
+        return largest(added, boxed=True).ravel()
 
 
 @dataclass(frozen=True)
@@ -143,7 +143,7 @@ def demand(
     )
 
 
-def model_torque(coefficients: Affine, pairs: Levers, box: ModelBox, *, boxed: bool = False) -> tuple[Affine, Array]:
+def model_torque(coefficients: Affine, pairs: Levers, box: ModelBox, *, boxed: bool) -> tuple[Affine, Array]:
     """Nominal inertial torque (T, n), affine, and the bound (T, n) on what the box adds."""
     onto = _onto(pairs.joint, len(box.theta))
     nominal = (coefficients * box.theta[pairs.body]).sum(axis=-1) @ onto
@@ -151,7 +151,7 @@ def model_torque(coefficients: Affine, pairs: Levers, box: ModelBox, *, boxed: b
     return nominal, error
 
 
-def inertia_bounds(pairs: Levers, box: ModelBox, *, boxed: bool = False) -> tuple[Array, Array, Array]:
+def inertia_bounds(pairs: Levers, box: ModelBox, *, boxed: bool) -> tuple[Array, Array, Array]:
     """Roots (T, n) of the largest diagonal entries of M - I_a over the box, |M| and |M - M0| (T, n, n).
 
     M - I_a is positive semidefinite for the true model and the nominal one, so its other entries are at most products
@@ -197,7 +197,7 @@ def _together(x: Array, boxed: bool) -> Array:
     return np.asarray(x.sum(axis=1) if boxed else np.linalg.norm(x, axis=1))
 
 
-def _magnitudes(bodies: Dynamics, added: Array, qd_a: Array, *, boxed: bool = False) -> Magnitudes:
+def _magnitudes(bodies: Dynamics, added: Array, qd_a: Array, *, boxed: bool) -> Magnitudes:
     """Norms of the bodies' motions, with what ``added`` (T, n) to qdd_a adds to their accelerations."""
 
     def norm(form: Affine) -> Array:

@@ -41,7 +41,7 @@ class Conduct:
     qd: Array
     torque: Array
     q: Affine
-    boxed: bool = False
+    boxed: bool
 
 
 @dataclass(frozen=True)

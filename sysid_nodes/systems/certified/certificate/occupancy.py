@@ -45,8 +45,8 @@ class Occupancy:
     centre: Affine
     generators: Affine
     radius: float
-    boxed: bool = False
-    swept: bool = False
+    boxed: bool
+    swept: bool
 
 
 def occupancy(placed: Placement, joint: int, solid: Solid) -> Occupancy:
@@ -57,12 +57,9 @@ def occupancy(placed: Placement, joint: int, solid: Solid) -> Occupancy:
         joint: index of the joint, -1 for the base.
         solid: in the joint's frame.
     """
-    count = placed.origin[0].shape[0]
-    symbols = placed.origin[0].symbols
     if joint < 0:
-        centre = Affine.constant(np.broadcast_to(solid.centre, (count, 3)).copy(), symbols=symbols)
-        spread = np.broadcast_to(solid.generators, (count, *solid.generators.shape)).copy()
-        return Occupancy(centre, Affine.constant(spread, symbols=symbols), solid.radius, placed.boxed, placed.swept)
+        like, *_ = placed.origin
+        return _fixed(solid, like, boxed=placed.boxed, swept=placed.swept)
     rotation = placed.rotation[joint]
     centre = placed.origin[joint] + matvec(rotation, solid.centre)
     generators = (rotation @ solid.generators.T).transpose()
@@ -73,10 +70,11 @@ def obstacle_distance(shapes: Sequence[Occupancy], obstacles: Sequence[Solid]) -
     """(T, S, O) lower bounds of the distance between each shape and each obstacle, at most ENOUGH [m]: see `_least`."""
     if not shapes or not obstacles:
         return np.full((_intervals(shapes), len(shapes), len(obstacles)), ENOUGH)
-    fixed = [_constant_occupancy(solid, shapes[0]) for solid in obstacles]
+    like, *_ = shapes
+    fixed = [_fixed(solid, like.centre, boxed=like.boxed, swept=like.swept) for solid in obstacles]
     count = len(shapes)
     pairs = np.array([(s, count + o) for s in range(count) for o in range(len(fixed))], dtype=np.intp)
-    return _least([*shapes, *fixed], pairs).reshape(-1, count, len(fixed))
+    return _least([*shapes, *fixed], pairs).reshape(_intervals(shapes), count, len(fixed))
 
 
 def self_distance(shapes: Sequence[Occupancy], pairs: Indices) -> Array:
@@ -92,18 +90,16 @@ def self_distance(shapes: Sequence[Occupancy], pairs: Indices) -> Array:
 
 
 def _intervals(shapes: Sequence[Occupancy]) -> int:
-    return int(shapes[0].centre.shape[0]) if shapes else 0
+    return next((len(shape.centre) for shape in shapes), 0)
 
 
-def _constant_occupancy(solid: Solid, like: Occupancy) -> Occupancy:
-    count, symbols = like.centre.shape[0], like.centre.symbols
-    centre = np.broadcast_to(solid.centre, (count, 3)).copy()
-    generators = np.broadcast_to(solid.generators, (count, *solid.generators.shape)).copy()
-    return Occupancy(
-        Affine.constant(centre, symbols=symbols),
-        Affine.constant(generators, symbols=symbols),
-        solid.radius,
-    )
+def _fixed(solid: Solid, like: Affine, *, boxed: bool, swept: bool) -> Occupancy:
+    """A solid that does not move, over the intervals and symbols of a form."""
+
+    def at_all_times(x: Array) -> Affine:
+        return Affine.constant(np.broadcast_to(x, (len(like), *x.shape)).copy(), symbols=like.symbols)
+
+    return Occupancy(at_all_times(solid.centre), at_all_times(solid.generators), solid.radius, boxed, swept)
 
 
 @dataclass(frozen=True)
@@ -189,7 +185,6 @@ def _distance_bounds(every: _Shapes, one: Indices, two: Indices, time: Indices) 
     )
     length = np.linalg.norm(close.direction, axis=-1, keepdims=True)
     unit = np.divide(close.direction, length, out=np.zeros_like(close.direction), where=length > 0.0)
-    unit[length[:, 0] == 0.0, 2] = 1.0
     wobble = _along(centre, unit, every)
     wobble = wobble + sum(_along(generators, unit[:, None, :], every).sum(axis=-1) for generators in moving)
     wobble = np.where(np.isfinite(wobble), wobble, np.inf)

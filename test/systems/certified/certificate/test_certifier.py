@@ -53,6 +53,8 @@ def test_a_sane_motion_is_certified(judge, share):
     assert (found.torque <= robot().limits.torque).all()
     assert (found.robust_limit > 0.0).all()
     assert len(found.envelope.level) == 65 and found.envelope.edges[-1] == np.inf
+    # By energies V and e are bounded in the norms of M and I_a themselves.
+    assert found.proof == "energy" and found.envelope.weight == 1.0
 
 
 def test_less_is_known_more_can_happen(judge):

@@ -22,6 +22,7 @@ from sysid_nodes.systems.certified.certificate.delayed import (
     steady,
 )
 from sysid_nodes.systems.certified.certificate.disturbance import Split
+from sysid_nodes.systems.certified.certificate.memory import STEADY
 
 Array = npt.NDArray[np.float64]
 
@@ -179,6 +180,8 @@ def test_fast_modes_of_heavy_joints_weigh_on_the_norm() -> None:
 def test_stiffness_beyond_the_delay_is_refused() -> None:
     assert steady(loop_of())
     assert not steady(loop_of(damping=K * 1.1 / (H * RATE * np.e)))
+    limit = replace(loop_of(damping=STEADY, viscous_lower=0.0, viscous_upper=0.0, armature_lower=1.0), period=1.0)
+    assert steady(replace(limit, delay=0.0))  # at the limit itself the lemma holds
 
 
 @pytest.mark.parametrize("smart", [True, False])

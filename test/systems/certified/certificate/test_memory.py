@@ -99,3 +99,12 @@ def test_ages_are_from_the_begin_of_what_acts() -> None:
             for found, end in ((most, edges[i + 1]), (least, edges[i])):
                 expected = kernel(np.array(end - edges[j]), slow, fast, age)
                 assert found.mass[i, j] == pytest.approx(float(expected.mass), rel=1e-12)
+
+
+def test_the_limit_of_the_lemma_is_just_below_1_over_e() -> None:
+    assert (1.0 - 2e-9) / np.e < STEADY < 1.0 / np.e
+
+
+def test_what_has_no_end_lasts_a_thousand_seconds() -> None:
+    most, _ = Intervals(np.array([0.0, np.inf]), H).kernels(np.array(1e-3), np.array(2e-3))
+    assert most.length[0, 0] == pytest.approx(float(kernel(np.array(1e3), 1e-3, 2e-3, H).length), rel=1e-12)

@@ -7,9 +7,10 @@ import numpy as np
 import pytest
 from shared.certified_arm import draw_in_ball, plan
 
-from sysid_nodes.intervals import Affine
+from sysid_nodes.intervals import Affine, TimeEnclosure, polynomial_enclosure
 from sysid_nodes.systems.certified.certificate.closed_loop import Tube
 from sysid_nodes.systems.certified.certificate.motion import (
+    Desired,
     desired_motion,
     deviation,
     jerk_bound,
@@ -90,3 +91,76 @@ def test_time_has_the_first_symbol_and_errors_have_the_others():
     for joint in range(7):
         assert (np.abs(found.q.terms[1:, :, joint]).sum(axis=0) == 0.1).all()
         assert (np.abs(found.qd.terms[1:, :, joint]).sum(axis=0) == 0.2).all()
+
+
+def test_roundings_of_where_the_robot_comes_to_rest_are_those_of_all_that_moves_it():
+    wanted = replace(plan(1.0, moving=0.4), duration=2.0)
+    moved = np.abs(wanted.k) + 2.0 * np.abs(wanted.qd0) + 4.0 * np.abs(wanted.qdd0)
+    rounded = 1e-14 * (np.abs(wanted.q0) + 40.0 * moved)
+    edges = np.linspace(0.0, 2.0, 4)
+    found, parts = desired_motion(wanted, edges), polynomial_enclosure(wanted.coefficients(), edges)
+    np.testing.assert_allclose(found.position.remainder[-1], rounded, rtol=1e-12)
+    for order, part in enumerate((found.position, found.velocity, found.acceleration)):
+        own = parts[order].remainder + rounded * (5.0 / 2.0) ** order
+        np.testing.assert_allclose(part.remainder[:-1], own, rtol=1e-12)
+        np.testing.assert_array_equal(part.slope_term[:-1], parts[order].slope_term)
+        assert not part.slope_term[-1].any()
+    third = polynomial_enclosure(np.arange(1.0, 6.0)[:, None] * wanted.coefficients()[1:], edges)[2]
+    jerk = (np.abs(third.centre) + np.abs(third.slope_term) + third.remainder) * (1.0 + 1e-9)
+    np.testing.assert_allclose(jerk_bound(wanted, edges)[:-1], jerk, rtol=1e-13)
+
+
+def random_motion():
+    rng = np.random.default_rng(1)
+    parts = (TimeEnclosure(rng.normal(size=(3, 2)), *rng.uniform(0.1, 0.2, (2, 3, 2))) for _ in range(3))
+    return Desired(np.array([0.0, 1.0, 2.0, np.inf]), *parts)
+
+
+def parts_of(form, t, j):
+    """Centre, terms and remainder of one number; remainders are larger than what was asked for by roundings."""
+    return form.centre[t, j], form.terms[:, t, j], pytest.approx(form.remainder[t, j], abs=1e-14)
+
+
+def test_states_are_sums_of_a_motion_and_its_errors():
+    """Two joints, five symbols: time, both position errors, both reference errors."""
+    desired, rng = random_motion(), np.random.default_rng(2)
+    tube = Tube(*rng.uniform(0.1, 0.2, (2, 3, 2)))
+    found = motion(desired, tube, GAIN)
+    tracked = tracked_motion(desired, tube.position[0], tube.reference[0])
+    for t in range(3):
+        for j in range(2):
+            e, r = tube.position[t, j], tube.reference[t, j]
+            off, aside = np.zeros((2, 5))
+            off[1 + j], aside[3 + j] = e, r
+            q, qd, qdd = (
+                (x.centre[t, j], np.array([x.slope_term[t, j], 0.0, 0.0, 0.0, 0.0]), x.remainder[t, j])
+                for x in (desired.position, desired.velocity, desired.acceleration)
+            )
+            for form, (centre, terms, rest) in (
+                (found.q, (q[0], q[1] - off, q[2])),
+                (found.qd_a, (qd[0], qd[1] + GAIN * off, qd[2])),
+                (found.qd, (qd[0], qd[1] + GAIN * off - aside, qd[2])),
+                (found.qdd, qdd),
+                (tracked.q, (q[0], q[1] - off * tube.position[0, j] / e, q[2])),
+                (tracked.qd, (qd[0], qd[1] - aside * tube.reference[0, j] / r, qd[2])),
+                (tracked.qd_a, (qd[0], qd[1] - aside * tube.reference[0, j] / r, qd[2])),
+                (tracked.qdd, qdd),
+            ):
+                found_centre, found_terms, found_rest = parts_of(form, t, j)
+                assert (centre, rest) == (found_centre, found_rest)
+                np.testing.assert_allclose(found_terms, terms, rtol=1e-12, atol=1e-15)
+    assert found.symbols == 5
+
+
+@pytest.mark.parametrize(("boxed", "swept"), [(False, False), (False, True), (True, False)])
+def test_the_largest_of_a_form_is_where_its_errors_are_worst(boxed, swept):
+    rng = np.random.default_rng(3)
+    terms, rest, centre = rng.normal(size=(5, 2)), rng.uniform(0.1, 0.2, 2), rng.normal(size=2)
+    form = Affine(centre, terms, rest)
+    for k in range(2):
+        time, first, second = abs(terms[0, k]), np.abs(terms[1:3, k]), np.abs(terms[3:, k])
+        norms = [x.sum() if at else np.hypot(*x) for x, at in ((first, boxed), (second, boxed or swept))]
+        off = time + sum(norms) + rest[k]
+        assert deviation(form, boxed=boxed, swept=swept)[k] == pytest.approx(off, rel=1e-8)
+        if not swept:
+            assert largest(form, boxed=boxed)[k] == pytest.approx(abs(centre[k]) + off, rel=1e-8)

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Proven distances against sampled postures and an engine that shares no code with them."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from shared.certified_arm import draw_in_ball, plan, robot, shapes
@@ -12,12 +14,15 @@ from sysid_nodes.models.self_collision import joints_of, self_collision_pairs
 from sysid_nodes.models.solids import from_obstacle, from_primitive
 from sysid_nodes.results.certificate import Margins
 from sysid_nodes.simulation.arm.contact_watch import ContactWatch
-from sysid_nodes.systems.certified.certificate.closed_loop import Tube
+from sysid_nodes.systems.certified.certificate.closed_loop import INFLATE, Tube
 from sysid_nodes.systems.certified.certificate.judgement import Judge
 from sysid_nodes.systems.certified.certificate.motion import desired_motion, motion
 from sysid_nodes.systems.certified.certificate.occupancy import (
     ENOUGH,
     Occupancy,
+    _along_axes,
+    _distance_bounds,
+    _Shapes,
     obstacle_distance,
     occupancy,
     self_distance,
@@ -73,7 +78,7 @@ def test_what_is_no_number_is_never_far():
     shape = occupied(wanted, tube)[0][3]
     centre = shape.centre
     broken = Affine(centre.centre, centre.terms, np.where(np.arange(25)[:, None] == 4, np.inf, centre.remainder))
-    lost = type(shape)(broken, shape.generators, shape.radius)
+    lost = replace(shape, centre=broken)
     found = obstacle_distance([lost], [from_obstacle(OBSTACLES[0])])[:, 0, 0]
     assert found[4] == -np.inf and np.isfinite(np.delete(found, 4)).all()
 
@@ -138,4 +143,93 @@ def test_nothing_to_compare():
     wanted, tube = plan(0.3), Tube(np.full((25, 7), 0.01), np.full((25, 7), 0.1))
     occupied_by, _ = occupied(wanted, tube)
     assert obstacle_distance(occupied_by, []).shape == (25, len(occupied_by), 0)
+    assert obstacle_distance([], [from_obstacle(OBSTACLES[0])]).shape == (0, 0, 1)
     assert self_distance(occupied_by, np.zeros((0, 2), dtype=np.intp)).shape == (25, 0)
+
+
+def fixed(x, y, radius, generators=()):
+    """A body at rest over two intervals."""
+    centre, many = np.tile([x, y, 0.0], (2, 1)), np.tile(np.reshape(generators, (1, -1, 3)), (2, 1, 1))
+    forms = (Affine.constant(part, symbols=5) for part in (centre, many))
+    return Occupancy(*forms, radius, boxed=False, swept=False)
+
+
+def test_bodies_of_many_generators_reach_as_far_as_all_of_them():
+    """Five along x, of a body whose neighbour has none; what is far is a quarter of a metre away, if not more."""
+    beam = fixed(0.0, 0.0, 0.01, [[0.02, 0.0, 0.0]] * 5)
+    near, far = fixed(0.3, 0.0, 0.05), fixed(0.9, 0.0, 0.05)
+    found = self_distance([beam, near, far], np.array([[0, 1], [1, 0], [0, 2]]))
+    np.testing.assert_allclose(found, [[0.3 - 0.1 - 0.06] * 2 + [0.25]] * 2, atol=1e-8)
+
+
+def test_a_body_of_the_base_is_where_it_is_at_all_times():
+    placed = place(TREE, motion(desired_motion(plan(0.3), EDGES), Tube(*np.full((2, 25, 7), 0.01)), 4.0).q)
+    box = from_obstacle(OBSTACLES[0])
+    for boxed, swept in ((False, True), (True, False)):
+        found = occupancy(replace(placed, boxed=boxed, swept=swept), -1, box)
+        assert (found.boxed, found.swept, found.radius) == (boxed, swept, box.radius)
+        np.testing.assert_array_equal(found.centre.centre, np.tile(box.centre, (25, 1)))
+        np.testing.assert_array_equal(found.generators.centre, np.tile(box.generators, (25, 1, 1)))
+        assert not found.centre.terms.any() and found.centre.symbols == placed.origin[0].symbols
+
+
+def test_bodies_about_one_point_have_a_finite_bound():
+    np.testing.assert_allclose(self_distance([fixed(0.0, 0.0, 0.1), fixed(0.0, 0.0, 0.2)], np.array([[0, 1]])), -0.3)
+
+
+@pytest.mark.parametrize(("boxed", "swept"), [(False, False), (False, True), (True, False)])
+@pytest.mark.parametrize("near", [0.02, 1.0])
+def test_first_bounds_are_the_best_of_a_few_directions(boxed, swept, near):
+    """In plain loops: the line of centres and all generators, one of which is nothing; bodies apart, or in each other.
+
+    Along a unit direction: the centres' distance less both bodies' half widths and what errors move them by; less
+    radii, and what errors turn generators by in whatever direction.
+    """
+    rng, shape = np.random.default_rng(5), (3, 2)
+    centre = Affine(near * rng.normal(size=(*shape, 3)), 0.02 * rng.normal(size=(5, *shape, 3)), 0.01 * np.ones(3))
+    long = 0.2 * rng.normal(size=(*shape, 2, 3))
+    long[0, :, 1] = 0.0
+    generators = Affine(long, 0.01 * rng.normal(size=(5, *shape, 2, 3)), 0.02 * rng.uniform(size=(*shape, 2, 3)))
+    radius = np.array([0.01, 0.02, 0.05])
+    every, pairs = _Shapes(centre, generators, radius, boxed, swept), np.array([[0, 1], [2, 1]])
+    found = _along_axes(every, pairs)
+
+    def aside(terms):
+        second = np.abs(terms[3:]).sum() if boxed or swept else np.hypot(*terms[3:])
+        return abs(terms[0]) + (np.abs(terms[1:3]).sum() if boxed else np.hypot(*terms[1:3])) + second
+
+    for p, (one, two) in enumerate(pairs):
+        for t in range(2):
+            apart = centre.centre[one, t] - centre.centre[two, t]
+            terms = centre.terms[:, one, t] - centre.terms[:, two, t]
+            best = -np.inf
+            for direction in (apart, *long[one, t], *long[two, t]):
+                n = direction / (np.linalg.norm(direction) or 1.0)
+                half = sum(abs(n @ g) for g in (*long[one, t], *long[two, t]))
+                best = max(best, abs(n @ apart) - half - aside(terms @ n) - 0.02 * np.abs(n).sum())
+            for s in (one, two):
+                best -= radius[s]
+                for g in range(2):
+                    off = [aside(generators.terms[:, s, t, g, k]) + generators.remainder[s, t, g, k] for k in range(3)]
+                    best -= np.linalg.norm(off) * INFLATE
+            assert found[p, t] == pytest.approx(best - 1e-9, abs=1e-10)
+
+
+@pytest.mark.parametrize("swept", [False, True])
+def test_the_bound_along_a_direction_is_less_all_that_errors_move_and_turn(swept):
+    """Along x, which is the way between two bodies whose generators are all across it."""
+    rng = np.random.default_rng(6)
+    across = np.array([[0.0, 0.1, 0.0], [0.0, 0.0, 0.1]])
+    centre = Affine(np.array([[[0.0, 0.0, 0.0]], [[1.0, 0.0, 0.0]]]), 0.01 * rng.normal(size=(5, 2, 1, 3)), 1e-3)
+    generators = Affine(np.tile(across, (2, 1, 1, 1)), 0.01 * rng.normal(size=(5, 2, 1, 2, 3)), 2e-3)
+    every = _Shapes(centre, generators, np.array([0.1, 0.2]), False, swept)
+    index = np.zeros(1, dtype=np.intp)
+    found = _distance_bounds(every, index, index + 1, index)
+
+    def aside(terms):
+        return abs(terms[0]) + np.hypot(*terms[1:3]) + (np.abs(terms[3:]).sum() if swept else np.hypot(*terms[3:]))
+
+    off = aside(centre.terms[:, 0, 0, 0] - centre.terms[:, 1, 0, 0]) + 2e-3
+    off += sum(aside(generators.terms[:, s, 0, g, 0]) + 2e-3 for s in range(2) for g in range(2))
+    # The search for the way is done to some 1e-6 rad, across which nothing is longer than 1 m.
+    assert found[0] == pytest.approx(1.0 - 0.3 - off, abs=1e-5)

@@ -72,7 +72,7 @@ def demanded(*, delayed: bool) -> list[Any]:
 def magnitudes() -> Sequence[Any]:
     state = motion.motion(desired(), ASSUMED.tube(LOOP), 4.0)
     bodies = dynamics(ARM, state.q, state.qd, state.qd_a, state.qdd)
-    return disturbance._magnitudes(bodies, BOTH, BOTH)[:4]
+    return disturbance._magnitudes(bodies, BOTH, BOTH, boxed=False)[:4]
 
 
 def fields(entry: Entry) -> list[Any]:

@@ -366,7 +366,7 @@ def conduct(q: np.ndarray, velocity: np.ndarray, *, e: float = 0.0, rate: float 
     errors = np.full((2, 7), e)
     state = motion(desired, Tube(errors, still), GAIN)
     qd = np.abs(np.tile(velocity, (2, 1))) * np.array([[1.0], [0.5]]) + rate
-    return Conduct(desired, errors, np.full((2, 7), rate), qd, np.arange(1.0, 8.0), state.q)
+    return Conduct(desired, errors, np.full((2, 7), rate), qd, np.arange(1.0, 8.0), state.q, boxed=False)
 
 
 @pytest.mark.parametrize("speed", [0.5, -0.5, 0.0])
